@@ -82,6 +82,15 @@ func (p *partialResponse) Add(d llm.Delta) llm.Kind {
 	return p.draft.Kind(d.Block)
 }
 
+// Discard removes blocks that are no part of the response: see llm.Retry.
+func (p *partialResponse) Discard(blocks []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.draft.Discard(blocks)
+	p.blocks = slices.DeleteFunc(p.blocks, func(b blockTimes) bool { return slices.Contains(blocks, b.name) })
+	p.changed = true
+}
+
 // call returns the call of a block, as far as it has arrived.
 func (p *partialResponse) call(block string) llm.Part {
 	p.mu.Lock()

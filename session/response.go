@@ -48,6 +48,10 @@ func (r *responseStream) take(event llm.Event) Event {
 		}
 		e.Kind = kind // a front end need not remember it
 		return e
+	case llm.Retry:
+		if r.partial != nil {
+			r.partial.Discard(e.Discards)
+		}
 	case llm.Usage:
 		e = e.Clamped()
 		r.event.Usage, r.event.UsageKnown = e, true

@@ -146,6 +146,9 @@ func complete(ctx context.Context, s *Session, model llm.Endpoint, req llm.Reque
 		switch e := e.(type) {
 		case llm.Delta:
 			draft.Add(e)
+		case llm.Retry:
+			draft.Discard(e.Discards)
+			pass(e)
 		case llm.Usage:
 			usage = e.Clamped()
 		case llm.Finish:

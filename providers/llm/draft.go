@@ -53,6 +53,23 @@ func (d *Draft) Add(delta Delta) {
 	}
 }
 
+// Discard removes blocks, as Retry.Discards lists them. A name that it does not know is skipped.
+func (d *Draft) Discard(blocks []string) {
+	for _, name := range blocks {
+		i, ok := d.blocks[name]
+		if !ok {
+			continue
+		}
+		d.parts = slices.Delete(d.parts, i, i+1)
+		delete(d.blocks, name)
+		for other, at := range d.blocks {
+			if at > i {
+				d.blocks[other] = at - 1
+			}
+		}
+	}
+}
+
 // appendString appends s to b. What has become long gets the room for the most that it
 // may become, at once, so that it is not copied time and again.
 func appendString(b *strings.Builder, s string, most int) {

@@ -58,6 +58,14 @@ func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
 	return send, true
 }
 
+// discard drops what is held back of blocks, whose names may come again.
+func (j *deltaJoiner) discard(blocks []string) {
+	for _, name := range blocks {
+		delete(j.known, name)
+	}
+	j.held = slices.DeleteFunc(j.held, func(t *heldBack) bool { return slices.Contains(blocks, t.block) })
+}
+
 // tail returns what is held back of a block, nil if nothing is.
 func (j *deltaJoiner) tail(block string) *heldBack {
 	for _, t := range j.held {

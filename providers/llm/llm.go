@@ -207,13 +207,18 @@ type Notice struct {
 	Urgent bool   `json:"urgent,omitempty"` // it is about which model is asked and paid: shown even where notices are not
 }
 
-// A Retry says that an attempt failed before anything was shown, and that
-// another follows after Wait.
+// A Retry says that an attempt failed, and that another follows after Wait.
 type Retry struct {
 	Attempt int           `json:"attempt"`       // of the attempt to come, counted from 1 for the first retry
 	Max     int           `json:"max,omitempty"` // how many retries there can be; 0 if that is not known
 	Wait    time.Duration `json:"wait"`          // in ns
 	Fault   Fault         `json:"fault"`
+
+	Remote bool `json:"-"` // the server or program that answers tries again, and cannot be told to do so now
+
+	// Discards lists blocks of the answer so far, by Delta.Block, that the attempt had sent: they
+	// are no part of the answer, and their names may come again. nil: it had sent nothing.
+	Discards []string `json:"-"`
 }
 
 // Usage counts tokens of one answer. Reports are cumulative: the last one holds.

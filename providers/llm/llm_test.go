@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -59,6 +60,39 @@ func TestDraft(t *testing.T) {
 	}
 	if got := d.Interrupted(); !reflect.DeepEqual(got, cut) {
 		t.Errorf("Close:\n got %+v\nwant %+v", got, cut)
+	}
+}
+
+// TestDraftDiscards: whatever blocks are taken back, the draft is that of the others, and one that
+// comes under the same name is another block.
+func TestDraftDiscards(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e"}
+	for set := range 1 << len(names) {
+		var some, all Draft
+		discarded := []string{"of nobody"}
+		for i, name := range names {
+			if set>>i&1 == 1 {
+				discarded = append(discarded, name)
+			}
+		}
+		for _, delta := range answer {
+			all.Add(delta)
+			if !slices.Contains(discarded, delta.Block) {
+				some.Add(delta)
+			}
+		}
+		all.Discard(discarded)
+		for _, name := range names { // and go on
+			again := Delta{Block: name, Part: Part{Kind: Text, Text: " again"}}
+			if !slices.Contains(discarded, name) {
+				again.Kind = ""
+			}
+			some.Add(again)
+			all.Add(again)
+		}
+		if got, want := all.Complete(), some.Complete(); !reflect.DeepEqual(got, want) {
+			t.Fatalf("without %v: got %+v\nwant %+v", discarded, got, want)
+		}
 	}
 }
 

@@ -33,6 +33,8 @@ func (o *Out) Send(e Event) bool {
 		if deltas, changed := o.joiner.add(v); changed {
 			return o.sendDeltas(deltas)
 		}
+	case Retry:
+		o.joiner.discard(v.Discards)
 	case Finish:
 		o.sendDeltas(o.joiner.release(true))
 	}

@@ -75,6 +75,8 @@ func take(t *testing.T, s llm.Stream) answer {
 		switch e := e.(type) {
 		case llm.Delta:
 			draft.Add(e)
+		case llm.Retry:
+			draft.Discard(e.Discards)
 		case llm.Usage:
 			a.usage = e
 		case llm.Finish:

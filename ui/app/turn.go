@@ -138,8 +138,11 @@ func (t *Turn) endAnswer(a session.Response, now time.Time) {
 func (t *Turn) delay(e session.Event, now time.Time) {
 	switch e := e.(type) {
 	case llm.Retry:
+		t.response.discard(e.Discards, &t.out)
+		t.pace = pace{}
 		t.noteContent(now.Add(e.Wait), &t.out) // until then nobody is asked
-		if t.Kind == Asking {                  // about that
+		switch t.Kind {
+		case Asking, Reasoning, Answering, Calling: // about that, or what was cut
 			t.waitFor(Waiting, "", now)
 		}
 		t.countDown(e, now.Add(e.Wait), now, &t.out)
@@ -300,9 +303,9 @@ func (s *stall) Silent(now time.Time) bool {
 	return !s.content.IsZero() && now.Sub(s.content) >= silentAfter
 }
 
-// RetryIn returns how long it takes until a request goes out again; 0 if none is waited for.
+// RetryIn returns how long parley waits until it sends a request again; 0 if it does not.
 func (s *stall) RetryIn(now time.Time) time.Duration {
-	if _, ok := s.awaited.(llm.Retry); !ok {
+	if r, ok := s.awaited.(llm.Retry); !ok || r.Remote {
 		return 0
 	}
 	return max(s.until.Sub(now), 0) // of the zero time, as well

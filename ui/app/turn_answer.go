@@ -1,6 +1,8 @@
 package app
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,6 +160,31 @@ func (r *response) close(now time.Time, out *changeList) {
 		r.open.close(now, out)
 		r.open = nil
 	}
+}
+
+// discard takes away blocks that are no part of the answer: see llm.Retry.
+func (r *response) discard(blocks []string, out *changeList) {
+	r.draft.Discard(blocks)
+	for _, name := range blocks {
+		b := r.blocks[name]
+		if b == nil {
+			continue
+		}
+		delete(r.blocks, name)
+		r.order = slices.DeleteFunc(r.order, func(o *block) bool { return o == b })
+		maps.DeleteFunc(r.calls.blocks, func(_ string, o *block) bool { return o == b })
+		if r.open == b {
+			r.open = nil
+		}
+		if b.shown {
+			out.put(Change{Op: Dropped, ID: b.id, Kind: blockKinds[b.kind]})
+		}
+	}
+}
+
+// blockKinds maps what shows a part of an answer; a result of a provider's tool has no block.
+var blockKinds = map[llm.Kind]BlockKind{
+	llm.Text: TextBlock, llm.Thinking: ThinkingBlock, llm.Call: ToolBlock, llm.Source: SourceBlock, llm.Media: MediaBlock,
 }
 
 // showPreview shows an image that is not finished.

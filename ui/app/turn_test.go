@@ -159,6 +159,10 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 		return llm.Delta{Block: fmt.Sprint("call", i), Part: p}
 	}
 	retries, notices, thinks := r.IntN(3), r.IntN(2) == 0, r.IntN(2) == 0
+	restart, early := llm.Retry{Attempt: 1, Fault: llm.Network, Remote: true, Discards: []string{"t", "a", "s", "m", "r1", "r2", "res", "late", "b"}}, r.IntN(2) == 0
+	if r.IntN(3) > 0 {
+		restart.Discards = nil // most answers come in one piece
+	}
 	return func(ctx context.Context, req llm.Request, out *llm.Out) error {
 		for i := range max(retries-1, 0) {
 			out.Send(llm.Retry{Attempt: i + 1, Wait: time.Second, Fault: llm.Server})
@@ -170,13 +174,17 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 			out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm "}})
 			out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: fmt.Sprint(n)}})
 		}
-		if notices {
+		if notices && restart.Discards == nil { // its place is counted in parts
 			out.Send(llm.Notice{Text: fmt.Sprint("notice ", n)})
 		}
 		finish := llm.Finish{Reason: llm.Stop}
 		if kind > 1 {
 			out.Send(text("a", "Words "))
 			out.Send(text("a", fmt.Sprint(n)))
+		}
+		if restart.Discards != nil && early {
+			out.Send(restart)
+			out.Send(text("a", "Again"))
 		}
 		switch kind {
 		case 2:
@@ -214,6 +222,10 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 			out.Send(text("b", "and this was not"))
 		case 12:
 			finish.Reason = llm.Length
+		}
+		if restart.Discards != nil && !early {
+			out.Send(restart)
+			out.Send(text("a", "Again"))
 		}
 		out.Send(llm.Usage{Input: 10, Output: n, Cost: 0.01, Priced: true})
 		out.Send(finish)
@@ -395,10 +407,42 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 				session.Prompt{Seq: 1}, session.Step{Model: "a/b"}, llm.Delta{Block: id, Part: part(kind, id)}, llm.Delta{Block: id, Part: part(kind, id)},
 				session.Response{Seq: 2, Message: llm.Message{Interrupted: r.IntN(2) == 0, Parts: []llm.Part{part(llm.Call, id)}}}, session.Call{Part: part(llm.Call, id)},
 				session.ApprovalRequest{Call: part(llm.Call, id), Action: &tools.Action{}}, session.Decision{ID: id, Verdict: tools.Allow}, session.Progress{ID: id, Text: "x"},
-				session.Result{Part: part(llm.Result, id)}, session.CandidateEvent{}, session.Done{Err: errors.New("x")}, session.Done{}, llm.Retry{}, session.Compacted{Seq: 3}, nil,
+				session.Result{Part: part(llm.Result, id)}, session.CandidateEvent{}, session.Done{Err: errors.New("x")}, session.Done{}, llm.Retry{Discards: []string{id}}, session.Compacted{Seq: 3}, nil,
 			}
 			turn.Apply(events[r.IntN(len(events))], time.Unix(int64(r.IntN(1000)), 0))
 			turn.Tick(time.Unix(2000, 0))
+		}
+	}
+}
+
+// TestTurnRestarts: what an attempt had shown that broke off is gone, the answer that comes
+// under the same names is shown as it comes, and nobody is told to hurry a server on.
+func TestTurnRestarts(t *testing.T) {
+	for _, remote := range []bool{true, false} {
+		var turn Turn
+		seen, now := board{t: t}, time.Unix(100, 0)
+		text := func(block, s string) llm.Delta {
+			return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
+		}
+		for _, e := range []session.Event{
+			session.Step{Model: "a/b", Seq: 2}, text("whole", "Let me look."), text("a", "Hel"), llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "Bash", Remote: true}},
+			llm.Retry{Attempt: 1, Max: 10, Wait: time.Minute, Fault: llm.Network, Remote: remote, Discards: []string{"a", "c"}},
+		} {
+			for _, c := range turn.Apply(e, now) {
+				seen.draw(c)
+			}
+		}
+		if turn.Kind != Waiting {
+			t.Errorf("it is %v, and waits", turn.Kind)
+		}
+		if wait := turn.RetryIn(now); (wait == 0) != remote {
+			t.Errorf("remote %v: parley waits %v", remote, wait)
+		}
+		for _, c := range turn.Apply(text("a", "Hello"), now) {
+			seen.draw(c)
+		}
+		if got := strings.Join(seen.words(false), "\n"); strings.Contains(got, "Hel ") || strings.Contains(got, "Bash") || !strings.Contains(got, "Let me look.") || !strings.Contains(got, "Hello") {
+			t.Errorf("seen:\n%s", got)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func TestDialogues(t *testing.T) {
 			}
 		}, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"})}, do: func(d *drive) { d.enter("hello") }},
 		{name: "retries", turns: []llmtest.Turn{llmtest.Script(llm.Retry{Attempt: 2, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"},
+			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "It broke o"}}, llm.Retry{Attempt: 3, Wait: time.Minute, Fault: llm.Network, Remote: true, Discards: []string{"t"}},
 			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Ok."}}, llm.Finish{Reason: llm.Length})}, do: func(d *drive) { d.enter("hello") }},
 		{name: "models", turns: []llmtest.Turn{llmtest.Say("One."), llmtest.Say("Two.")}, do: func(d *drive) {
 			d.enter("hello", "/model", "", "/model", "4", "away", "a", "other", "/model fake/m", "/effort", "/effort", "high", "/mode auto", "/mode nonsense", "hello again", "/context")

@@ -35,7 +35,10 @@ func (t *transcript) event(e session.Event) {
 			again += fmt.Sprintf(" of %d", e.Max)
 		}
 		t.writeLine("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
-		if e.Wait >= longRest {
+		if len(e.Discards) > 0 {
+			t.writeLine("The answer begins again.")
+		}
+		if e.Wait >= longRest && !e.Remote {
 			t.writeLine("/now retries at once, /wait says how long it takes, /stop stops.")
 		}
 	case session.Fallback:

@@ -163,6 +163,10 @@ func (t *turn) end(d session.Done) {
 
 // change writes a change.
 func (t *turn) change(c app.Change) {
+	if c.Op == app.Dropped {
+		t.dropped(c)
+		return
+	}
 	switch c.Kind {
 	case app.UserBlock:
 		t.prompt(c.Event.(session.Prompt), t.heard)
@@ -189,9 +193,19 @@ func (t *turn) change(c app.Change) {
 		t.endThought()
 		t.part(c)
 	case app.EventBlock, app.RetryBlock:
-		if c.Op != app.Dropped {
-			t.event(c.Event)
-		}
+		t.event(c.Event)
+	}
+}
+
+// dropped ends what is no part of the answer.
+func (t *turn) dropped(c app.Change) {
+	switch c.Kind {
+	case app.TextBlock:
+		t.finishText()
+	case app.ThinkingBlock:
+		t.endThought()
+	case app.ToolBlock:
+		t.remote = slices.DeleteFunc(t.remote, func(r *remoteCall) bool { return r.id == c.ID })
 	}
 }
 

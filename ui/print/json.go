@@ -123,7 +123,11 @@ func noticeObject(e session.Event) object {
 	case llm.Notice:
 		return object{{"type", "notice"}, {"text", e.Text}}
 	case llm.Retry:
-		return object{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}, {"text", app.RetryText(e, e.Wait)}}
+		o := object{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}, {"text", app.RetryText(e, e.Wait)}}
+		if len(e.Discards) > 0 {
+			o = append(o, field{"discards", true})
+		}
+		return o
 	case session.Fallback:
 		return object{{"type", "fallback"}, {"from", e.From}, {"to", e.To}, {"category", e.Fault}, {"text", app.FallbackText(e)}}
 	case session.ModelSwitched:

@@ -23,6 +23,7 @@ func TestNotices(t *testing.T) {
 	}{
 		{llm.Notice{Text: "the temperature is not sent"}, "Note: The temperature is not sent\n"},
 		{llm.Retry{Fault: llm.RateLimit, Attempt: 1, Max: 3}, "Rate limited · retrying (1/3)\n"},
+		{llm.Retry{Fault: llm.Network, Attempt: 2, Discards: []string{"a"}}, "Network error · retrying (attempt 2) · the answer begins again\n"},
 		{session.Fallback{From: "a/x", To: "b/y", Fault: llm.RateLimit}, "a/x: Rate limited · continuing with b/y\n"},
 		{session.Compacted{Messages: 4, Before: 9000, After: 300}, app.CompactedText(session.Compacted{Messages: 4, Before: 9000, After: 300}) + "\n"},
 		{session.ModelSwitched{From: "a/x", To: "b/y"}, "Model: a/x → b/y\n"},

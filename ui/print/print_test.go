@@ -50,6 +50,10 @@ func TestText(t *testing.T) {
 		},
 		llmtest.Say("It is ", "**empty**."),
 	}
+	again := func(first, second string) []llmtest.Turn { // which the server broke off
+		return []llmtest.Turn{llmtest.Script(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: first}}, llm.Retry{Attempt: 1, Fault: llm.Network, Remote: true, Discards: []string{"a"}},
+			llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: second}}, llm.Finish{Reason: llm.Stop})}
+	}
 	tests := []struct {
 		name   string
 		o      Options
@@ -69,6 +73,10 @@ func TestText(t *testing.T) {
 		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n", OK},
 		{"the first code block", Options{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n", OK},
 		{"no code block, no code", Options{Code: true}, []llmtest.Turn{llmtest.Say("It depends.")}, "", Incomplete},
+		{"begun again, kept apart", Options{}, again("It i", "It is empty."), "It i\n\nIt is empty.\n", OK},
+		{"begun again, rendered", Options{Render: true, Width: 40}, again("It *i", "It *is* empty."), "It *i\n\nIt is empty.\n", OK},
+		{"begun again before its code", Options{Code: true}, again("Use", "Use\n```\nls\n```\n"), "ls\n", OK},
+		{"begun again in its code, of which nothing was printed", Options{Code: true}, again("```\nrm -r x\n", "```\nrm -r x/y\n```\n"), "rm -r x/y\n", OK},
 		{"rendered, lines as they settle", Options{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n", OK},
 		{"rendered, answers around tools", Options{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n", OK},
 	}
@@ -82,6 +90,18 @@ func TestText(t *testing.T) {
 				t.Errorf("got %q, status %d; want %q, status %d", got, status, tt.want, tt.status)
 			}
 		})
+	}
+}
+
+// TestTornCode: code of which a part was printed, before the server began the answer again, is not
+// printed once more behind it, and is no success: it may be run.
+func TestTornCode(t *testing.T) {
+	code := func(line string) llm.Delta {
+		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n" + strings.Repeat(line, 1<<14) + "```\n"}}
+	}
+	out, err, status := play(Options{Code: true}, llmtest.Script(code("one\n"), llm.Retry{Attempt: 1, Remote: true, Discards: []string{"a"}}, code("two\n"), llm.Finish{Reason: llm.Stop}))
+	if !strings.HasPrefix(out, "one\n") || strings.Contains(out, "two") || status != Incomplete || !strings.Contains(err, "not complete") {
+		t.Errorf("%.20q…, %q, status %d", out, err, status)
 	}
 }
 

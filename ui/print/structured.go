@@ -63,6 +63,10 @@ func (p *structured) event(e session.Event, _ int) error {
 			p.text.WriteString(e.Text)
 			return nil
 		}
+	case llm.Retry:
+		if len(e.Discards) > 0 {
+			p.text.Reset()
+		}
 	case session.Done:
 		p.rejected()
 	}

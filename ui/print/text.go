@@ -26,6 +26,7 @@ type textWriter struct {
 
 	rendered bool // an answer was
 	codeless bool // -x asked for code, and there was none
+	torn     bool // -x printed a part of an answer that began again
 }
 
 func newTextWriter(o Options, out *asyncWriter) *textWriter {
@@ -45,6 +46,14 @@ func (t *textWriter) event(e session.Event, _ int) error {
 		t.gap = t.last != 0
 		if isEmptyAnswer(e) {
 			t.stderr.event(emptyAnswer)
+		}
+	case llm.Retry:
+		if len(e.Discards) > 0 {
+			if err := t.flush(); err != nil {
+				return err
+			}
+			t.gap, t.torn = t.last != 0, t.torn || t.code.found
+			t.code = firstCode{over: t.torn}
 		}
 	case session.Done:
 		if err := t.end(); err != nil {
@@ -137,7 +146,9 @@ func (t *textWriter) end() error {
 		return nil
 	}
 	found, err := t.code.end(t.o.Out)
-	if !found { // prose is nothing to run, or to write over a file
+	if t.torn {
+		t.stderr.line(t.o.Theme.Bad, "parley: the code is not complete: the answer stopped and began again; run it once more")
+	} else if !found { // prose is nothing to run, or to write over a file
 		t.codeless = true
 		t.stderr.event(llm.Notice{Text: "the answer has no code block: run without -x to print it"})
 	}
@@ -183,7 +194,11 @@ func (s *stderrWriter) event(e session.Event) {
 	case llm.Notice:
 		s.line(th.Dim, "Note: %s", format.Capital(e.Text))
 	case llm.Retry:
-		s.line(th.Dim, "%s", app.RetryText(e, e.Wait))
+		text := app.RetryText(e, e.Wait)
+		if len(e.Discards) > 0 {
+			text += " · the answer begins again"
+		}
+		s.line(th.Dim, "%s", text)
 	case session.Fallback:
 		s.line(th.Warn, "%s", app.FallbackText(e))
 	case session.ModelSwitched:

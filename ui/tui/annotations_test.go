@@ -110,6 +110,8 @@ func TestAnnotationsShownAgain(t *testing.T) {
 					out.Send(llm.Notice{Text: "fake: setting top_k left out"})
 					out.Send(llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server})
 					out.Send(llm.Retry{Attempt: 2, Wait: time.Second, Fault: llm.Server})
+					out.Send(text("a", "the lost beginning"))
+					out.Send(llm.Retry{Attempt: 3, Fault: llm.Network, Remote: true, Discards: []string{"a"}})
 					out.Send(text("a", "the first half"))
 					out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "now think"}})
 					out.Send(llm.Notice{Text: "fake: a call was mended\x1b[2J"})
@@ -138,6 +140,9 @@ func TestAnnotationsShownAgain(t *testing.T) {
 				llmtest.Say("the end"),
 			)
 			k.ask("one", "the other half")
+			if s := k.Screen(); strings.Contains(s, "lost beginning") {
+				t.Errorf("an answer that began again shows its first beginning:\n%s", s)
+			}
 			k.idle()
 			k.ask("two", "answer of two")
 			k.idle()

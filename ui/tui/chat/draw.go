@@ -50,7 +50,7 @@ func (c *Chat) draw(b app.Change) {
 		t.SetSummary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:
 		keys := c.KeyOf("stop") + " stops"
-		if _, rests := b.Event.(llm.Retry); rests && b.Duration > 0 {
+		if r, ok := b.Event.(llm.Retry); ok && !r.Remote && b.Duration > 0 {
 			keys = c.KeyOf("now") + " now · " + keys
 		}
 		t.SetNote(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
