@@ -1,9 +1,11 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"parley/providers/llm"
@@ -18,7 +20,7 @@ type answer struct {
 	run    *run
 	flavor flavor
 
-	shown    bool // something of the answer was
+	attempt
 	gotEvent bool // at least one line was an event
 
 	// What the line says that ends an answer.
@@ -33,6 +35,15 @@ type answer struct {
 	firstStderr string // the first that the program said on stderr
 
 	mask sanitize.Mask // takes credentials out of its words, before they are shortened
+}
+
+// An attempt is what is known of the program's attempts at the message that arrives.
+type attempt struct {
+	shown   bool     // something of the answer was
+	settled bool     // something of it was that stays
+	pending []string // blocks that were shown of the message
+	retries int      // how often the program tried again
+	lost    int      // how often what no other try makes succeed
 }
 
 // maxPlain bounds how much plain text an answer may hold, in bytes.
@@ -57,8 +68,36 @@ func (a *answer) onLine(d decoder, line []byte) {
 // delta shows a piece of the answer.
 func (a *answer) delta(block string, p llm.Part) {
 	a.shown = true
+	if n := len(a.pending); n == 0 || a.pending[n-1] != block && !slices.Contains(a.pending, block) {
+		a.pending = append(a.pending, block)
+	}
 	a.out.Send(llm.Delta{Block: block, Part: p})
 }
+
+// settle notes that the message that arrived is complete.
+func (a *answer) settle() { a.settled, a.pending = a.shown, nil }
+
+// restart tells that the program asks again, and takes back what was shown of the message that
+// broke off. It returns the blocks that it took back. A program may try for minutes what no
+// other try makes succeed: then it ends the answer, with the error why.
+func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
+	discarded, a.pending, a.shown = a.pending, nil, a.settled
+	a.retries++
+	if !why.Fault.Temporary() && why.Fault != llm.Unknown {
+		a.lost++
+	}
+	if a.lost > maxLostTries {
+		a.done, a.fault = true, why
+	} else {
+		r.Attempt, r.Fault, r.Remote, r.Discards = cmp.Or(r.Attempt, a.retries), why.Fault, true, discarded
+		a.out.Send(r)
+	}
+	return discarded
+}
+
+// maxLostTries is how often a program may try again what no other try makes succeed, such as a key
+// that is refused. Claude Code renews its login after the first.
+const maxLostTries = 2
 
 // noticeOnce shows words of the program, unless they were the last.
 func (a *answer) noticeOnce(words string) {

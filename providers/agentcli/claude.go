@@ -65,14 +65,12 @@ type claudeLine struct {
 	Parent  string `json:"parent_tool_use_id"` // of a sub-agent's lines
 	Model   string `json:"model"`
 
-	Event   claudeEvent   `json:"event"`   // stream_event
-	Message claudeMessage `json:"message"` // assistant, user
-	Error   claudeError   `json:"error"`   // assistant, api_retry; of Qwen Code, result
+	Event     claudeEvent     `json:"event"`            // stream_event
+	Abandoned json.RawMessage `json:"abandoned_blocks"` // stream_event message_stop, of a stream that broke off
+	Message   claudeMessage   `json:"message"`          // assistant, user
+	Error     claudeError     `json:"error"`            // assistant, api_retry; of Qwen Code, result
 
-	Attempt  int     `json:"attempt"` // api_retry
-	Attempts int     `json:"max_retries"`
-	Delay    float64 `json:"retry_delay_ms"`
-	Status   int     `json:"error_status"`
+	claudeRetry
 
 	Limit struct { // rate_limit_event
 		Status string  `json:"status"`
@@ -90,6 +88,17 @@ type claudeLine struct {
 	Models     map[string]claudeModel `json:"modelUsage"`
 	APIStatus  int                    `json:"api_error_status"`
 	Structured json.RawMessage        `json:"structured_output"`
+}
+
+// A claudeRetry is what a line has of api_retry, and of Qwen Code's retry.
+type claudeRetry struct {
+	Attempt  int     `json:"attempt"`
+	Attempts int     `json:"max_retries"`
+	Delay    float64 `json:"retry_delay_ms"`
+	Status   int     `json:"error_status"`
+	Data     struct {
+		Keeps bool `json:"preserveText"`
+	} `json:"data"` // of Qwen Code
 }
 
 // A claudeMessage is a message of the Anthropic Messages API.

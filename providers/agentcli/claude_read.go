@@ -17,7 +17,7 @@ type claude struct {
 
 	n             int               // of the message in the stream
 	streamed      map[string]bool   // ids of messages that came as events
-	open          strings.Builder   // text of a message in the stream that has no end yet
+	abandoned     bool              // the message in the stream broke off
 	textAfterCall bool              // text came behind the last call
 	blocks        map[int]string    // index in the message to the id of its call
 	names         map[int]string    // and to the name of the block, of which one index can have several
@@ -48,7 +48,7 @@ func (c *claude) line(data []byte) {
 	case "system":
 		c.system(&l)
 	case "stream_event":
-		c.event(&l.Event)
+		c.event(&l.Event, len(l.Abandoned) > 0)
 	case "assistant":
 		c.assistant(&l)
 	case "user":
@@ -68,21 +68,39 @@ func (c *claude) system(l *claudeLine) {
 		c.notice("the conversation became too long for it; it continues from its own summary")
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
-		e := c.toError(l.Error.code, l.Status, "")
-		if !c.shown {
-			c.out.Send(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait, Fault: e.Fault})
-			return
+		c.restart(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait}, c.toError(l.Error.code, l.Status, ""))
+	case "retry": // of Qwen Code, which says it twice
+		if !l.Data.Keeps && len(c.pending) > 0 {
+			c.restart(llm.Retry{}, errBrokeOff)
 		}
-		c.notice("%[4]s · retrying in %[1]s (%[2]d/%[3]d)", llm.WaitText(wait), l.Attempt, l.Attempts, cmp.Or(l.Error.code, "Request failed"))
 	}
 }
 
-// event reads one of the API's stream.
-func (c *claude) event(e *claudeEvent) {
+// errBrokeOff is why a program asks again that does not say why.
+var errBrokeOff = &llm.Error{Fault: llm.Network, Message: "the connection was lost"}
+
+// restart is that of answer; its calls did not run.
+func (c *claude) restart(r llm.Retry, why *llm.Error) {
+	for _, block := range c.answer.restart(r, why) {
+		delete(c.calls, block)
+		c.textAfterCall = false // what came behind a call was its result, and settled
+	}
+	c.heldText.Reset()
+	if c.qwen != nil {
+		c.qwen.decided, c.qwen.held = false, ""
+	}
+}
+
+// event reads one of the API's stream. The last of a message says whether it was abandoned.
+func (c *claude) event(e *claudeEvent, abandoned bool) {
 	switch e.Type {
 	case "message_start":
 		c.n++
-		c.open.Reset()
+		if c.abandoned && len(c.pending) > 0 {
+			c.restart(llm.Retry{}, errBrokeOff)
+		}
+		c.abandoned = false
+		c.settle()
 		clear(c.blocks)
 		clear(c.names)
 		c.streamed[e.Message.ID] = true
@@ -104,7 +122,9 @@ func (c *claude) event(e *claudeEvent) {
 	case "message_delta":
 		c.stop = cmp.Or(e.Delta.Stop, c.stop)
 	case "message_stop":
-		c.open.Reset()
+		if c.abandoned = abandoned; c.qwen == nil && !abandoned {
+			c.settle()
+		}
 	}
 }
 
@@ -145,7 +165,6 @@ func (c *claude) sendText(block, text string) {
 		return
 	}
 	c.textAfterCall = true
-	c.open.WriteString(text)
 	if c.qwen != nil {
 		if text = c.qwen.hold(text); text == "" {
 			return
@@ -186,11 +205,9 @@ func (c *claude) assistant(l *claudeLine) {
 	if c.qwen != nil && c.qwen.streaming {
 		c.streamed[l.Message.ID] = true // a block of the message in the stream, under an id of its own
 	}
-	before := ""
-	if !c.streamed[l.Message.ID] {
-		// A stream that broke is asked for again as a whole, under another id.
-		before = c.open.String()
-		c.open.Reset()
+	streamed := c.streamed[l.Message.ID] && !c.abandoned
+	if !streamed && c.qwen == nil && len(c.pending) > 0 { // a stream that broke is asked for again as a whole
+		c.restart(llm.Retry{}, errBrokeOff)
 	}
 	for i := range l.Message.Content {
 		b := &l.Message.Content[i]
@@ -200,26 +217,25 @@ func (c *claude) assistant(l *claudeLine) {
 			}
 			continue
 		}
-		if c.streamed[l.Message.ID] {
-			if b.Type == "text" {
-				c.open.Reset() // it came to its end
-			}
+		if streamed {
 			continue
 		}
 		c.n++
 		switch b.Type {
 		case "text":
-			c.sendText(c.block(i), strings.TrimPrefix(string(b.Text), before))
-			c.open.Reset()
-			before = ""
+			c.sendText(c.block(i), string(b.Text))
 		case "thinking":
 			c.sendThinking(c.block(i), string(b.Thinking))
 		}
+	}
+	if c.qwen == nil || !c.qwen.streaming {
+		c.settle()
 	}
 }
 
 // results reads what the program's own tools answered.
 func (c *claude) results(content claudeContent) {
+	defer c.settle()
 	for _, b := range content {
 		name, called := c.calls[b.Call]
 		if b.Type != "tool_result" || !called {

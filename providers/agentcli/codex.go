@@ -141,10 +141,11 @@ var codexReconnectRE = adapter.Pattern(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?
 // onError reads an error that does not end the turn.
 func (c *codex) onError(words string) {
 	c.lastError = words
-	if m := codexReconnectRE().FindStringSubmatch(words); m != nil && !c.shown {
+	if m := codexReconnectRE().FindStringSubmatch(words); m != nil {
 		attempt, _ := strconv.Atoi(m[1])
 		most, _ := strconv.Atoi(m[2])
-		c.out.Send(llm.Retry{Attempt: attempt, Max: most, Fault: c.toError("", 0, m[3]).Fault})
+		c.settle() // its texts come whole
+		c.restart(llm.Retry{Attempt: attempt, Max: most}, c.toError("", 0, m[3]))
 		return
 	}
 	c.pendingError = words

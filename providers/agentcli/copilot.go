@@ -78,7 +78,6 @@ type copilot struct {
 	calls    map[string]string // names of the tools that were called, by id
 	usage    llm.Usage         // of all requests
 	model    string
-	retries  int
 	failure  string // last failure of a request
 }
 
@@ -99,6 +98,7 @@ func (c *copilot) line(data []byte) {
 	case "assistant.message":
 		c.model = cmp.Or(d.Model, c.model)
 		c.sendText(llm.Text, d.Message, string(d.Content), true)
+		c.settle()
 	case "assistant.reasoning_delta":
 		c.sendText(llm.Thinking, d.Reasoning, string(d.Delta), false)
 	case "assistant.reasoning":
@@ -114,6 +114,7 @@ func (c *copilot) line(data []byte) {
 				Kind: llm.Result, ID: d.Call, Name: name, Text: cmp.Or(string(d.Result.Content), string(d.Error.Message)),
 				Failed: d.Success != nil && !*d.Success, Remote: true,
 			})
+			c.settle()
 		}
 	case "assistant.usage":
 		c.usage = c.usage.Add(llm.Usage{Input: int(d.Input), CacheRead: int(d.Read), CacheWrite: int(d.Write), Output: int(d.Output)})
@@ -140,10 +141,7 @@ func (c *copilot) onFailure(l *copilotLine) {
 	case "model.call_failure":
 		c.failure = string(d.Failure)
 	case "assistant.turn_retry":
-		c.retries++
-		if !c.shown {
-			c.out.Send(llm.Retry{Attempt: c.retries, Fault: c.toError("", 0, c.failure).Fault})
-		}
+		c.restart(llm.Retry{}, c.toError("", 0, c.failure))
 	case "session.error":
 		c.fault = c.toError(d.Kind, d.Status, cmp.Or(string(d.Words), c.failure))
 	case "result":

@@ -64,7 +64,7 @@ func TestClaude(t *testing.T) {
 		{"in pieces", claudeInit + claudeStart + claudeHello + claudeEnd + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"only the result", claudeInit + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"broken, then whole under another id", claudeInit + claudeStart + claudeHello + strings.ReplaceAll(strings.ReplaceAll(claudeWhole, "m1", "m2"), "Hello", "Hello there") + claudeResult,
-			[]llm.Part{text("Hello"), text(" there")}, llm.Stop, ""},
+			[]llm.Part{text("Hello there")}, llm.Stop, ""},
 		{"noise", "npm notice\n" + claudeInit + "{\"type\":\"of tomorrow\",\"x\":[{}]}\n{}\n[1]\n{broken\n\n" + claudeWhole + "Done!\n" + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"a field of another type", claudeInit + `{"type":"system","subtype":"status","message":"busy","session_id":7,"error_status":null}` + "\n" + claudeWhole + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"a sub-agent", claudeInit + strings.ReplaceAll(strings.ReplaceAll(claudeWhole, `"m1"`, `"m0"`), `{"type":"assistant",`, `{"type":"assistant","parent_tool_use_id":"toolu_1",`) +
@@ -236,11 +236,11 @@ func TestClaudeNews(t *testing.T) {
 		`{"type":"system","subtype":"compact_boundary"}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1778701800,"rateLimitType":"five_hour"}}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"seven_day"}}`+"\n"+claudeResult))
-	if want := []llm.Retry{{Attempt: 2, Max: 10, Wait: 1500 * time.Millisecond, Fault: llm.Server}}; !reflect.DeepEqual(got.retries, want) {
+	again := llm.Retry{Attempt: 2, Max: 10, Wait: 1500 * time.Millisecond, Fault: llm.Server, Remote: true}
+	if want := []llm.Retry{again, again}; !reflect.DeepEqual(got.retries, want) { // the second behind a whole message, which stays
 		t.Errorf("retries %+v, want %+v", got.retries, want)
 	}
 	want := []string{
-		"claude: overloaded · retrying in 2 s (2/10)", // after something was shown
 		"claude: the conversation became too long for it; it continues from its own summary",
 		"claude: the weekly allowance of the account is nearly used up, until " + time.Unix(1778701800, 0).Local().Format("Mon 15:04"),
 	}

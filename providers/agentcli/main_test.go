@@ -268,6 +268,7 @@ func take(t *testing.T, s llm.Stream) (o outcome) {
 		case llm.Notice:
 			o.notices = append(o.notices, e.Text)
 		case llm.Retry:
+			draft.Discard(e.Discards)
 			o.retries = append(o.retries, e)
 		case llm.Usage:
 			o.usage = &e

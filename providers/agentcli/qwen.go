@@ -71,6 +71,8 @@ func (q *qwen) line(data []byte) {
 		q.streaming = true
 	case l.Type == "stream_event" && l.Event.Type == "message_stop":
 		q.streaming = false
+	case l.Type == "result" && l.Failed && strings.HasPrefix(q.held, qwenErrorPrefix):
+		q.held = "" // the result says it
 	case l.Type == "result" && q.held != "":
 		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.held), "]") {
 			q.done, q.fault = true, q.toError("", 0, strings.TrimSpace(q.held))

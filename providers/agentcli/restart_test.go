@@ -1,0 +1,90 @@
+package agentcli
+
+import (
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// TestRestart: an answer that broke off, and that the program asked for again, holds what
+// came last and what was whole before, and nothing twice. The lines are those of Claude Code
+// 2.1.330, GitHub Copilot CLI 1.0.102 and Qwen Code 0.24.4, whose server cut their streams.
+func TestRestart(t *testing.T) {
+	const (
+		retry     = `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":504,"error_status":null,"error":"unknown"}` + "\n"
+		abandoned = `{"type":"stream_event","event":{"type":"message_stop"},"abandoned_blocks":{"api_message_id":"m1","from_block_index":0}}` + "\n"
+		tool      = `{"type":"stream_event","event":{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t1","name":"Bash","input":{}}}}` + "\n"
+		result    = `{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"a"}]}}` + "\n"
+		usage     = `"usage":{"input_tokens":3,"output_tokens":7}`
+	)
+	broken := claudeStart + claudeHello + abandoned
+	whole := strings.ReplaceAll(claudeWhole, `"Hello"`, `"Goodbye"`)
+	second := strings.ReplaceAll(claudeStart+claudeHello+claudeEnd, "m1", "m2")
+	copilot := func(message, text string) string {
+		return lines(`{"type":"assistant.message_start","data":{"messageId":"`+message+`"}}`, `{"type":"assistant.message_delta","data":{"messageId":"`+message+`","deltaContent":"`+text+`"}}`)
+	}
+	copilotAgain := lines(`{"type":"model.call_failure","data":{"errorMessage":"stream disconnected before it ended"}}`, `{"type":"assistant.turn_retry","data":{"turnId":"0","reason":"streaming_error"}}`)
+	qwenStart := `{"type":"stream_event","event":{"type":"message_start","message":{"id":"a1","model":"q"}}}`
+	qwenStop := `{"type":"stream_event","event":{"type":"message_stop"}}`
+	qwenAgain := `{"type":"system","subtype":"retry","data":{"reason":"retry","discardedToolCalls":0,"preserveText":false}}`
+	qwenWhole := `{"type":"assistant","message":{"id":"a1","content":[{"type":"text","text":"Hello"}]}}`
+	qwenEnd := lines(qwenStop, `{"type":"result","subtype":"success","is_error":false,"result":"Hello",`+usage+`}`)
+
+	for _, tt := range []struct {
+		name, kind, lines string
+		want              []llm.Part
+		fault             llm.Fault
+		retries           int
+	}{
+		{"claude, again in pieces", "claude-cli", claudeInit + broken + retry + second + claudeResult, []llm.Part{text("Hello")}, "", 1},
+		{"claude, again without a word of it", "claude-cli", claudeInit + broken + second + claudeResult, []llm.Part{text("Hello")}, "", 1},
+		{"claude, again as a whole, under the same id", "claude-cli", claudeInit + broken + retry + broken + whole + claudeResult, []llm.Part{text("Goodbye")}, "", 2},
+		{"claude, a call that did not run", "claude-cli", claudeInit + claudeStart + claudeHello + tool + abandoned + retry + second + claudeResult, []llm.Part{text("Hello")}, "", 1},
+		{"claude, behind a tool", "claude-cli", claudeInit + claudeStart + claudeHello + tool + claudeEnd + result + retry + second + claudeResult,
+			[]llm.Part{text("Hello"), called("t1", "Bash", "{}"), answered("t1", "Bash", "a", false), text("Hello")}, "", 1},
+		{"claude, in vain", "claude-cli", claudeInit + broken + retry + broken + `{"type":"result","subtype":"success","is_error":true,"result":"API Error: Connection error."}`, []llm.Part{text("Hello")}, llm.Network, 1},
+		{"copilot", "copilot-cli", copilot("m1", "Hel") + copilotAgain + copilot("m2", "Hello") + lines(`{"type":"result","exitCode":0}`), []llm.Part{text("Hello")}, "", 1},
+		{"copilot, behind a whole message", "copilot-cli", copilot("m1", "Let me look.") + lines(`{"type":"assistant.message","data":{"messageId":"m1","content":"Let me look."}}`) + copilotAgain + copilot("m2", "Hello") + lines(`{"type":"result","exitCode":0}`),
+			[]llm.Part{text("Let me look."), text("Hello")}, "", 1},
+		{"qwen", "qwen-cli", lines(qwenStart, qwenText("Hel", "lo"), qwenWhole, qwenStop, qwenAgain, qwenAgain, qwenStart, qwenText("Hello"), qwenWhole) + qwenEnd, []llm.Part{text("Hello")}, "", 1},
+		{"qwen, in vain", "qwen-cli", lines(qwenStart, qwenText("Hello"), qwenStop, qwenAgain, qwenStart, qwenText("[API Error: it ended early]"), qwenStop,
+			`{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"it ended early"},`+usage+`}`), nil, llm.Unknown, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stop := llm.Stop
+			if tt.fault != "" {
+				stop = ""
+			}
+			got := take(t, decode(tt.kind, &run{}, tt.lines))
+			check(t, got, tt.want, stop, tt.fault)
+			if len(got.retries) != tt.retries {
+				t.Errorf("retries %+v, want %d", got.retries, tt.retries)
+			}
+		})
+	}
+}
+
+// TestLostTries: what no other try makes succeed ends an answer, however long the program goes
+// on trying.
+func TestLostTries(t *testing.T) {
+	try := func(status, code string) string {
+		return strings.Repeat(`{"type":"system","subtype":"api_retry","max_retries":10,"retry_delay_ms":504,"error_status":`+status+`,"error":"`+code+`"}`+"\n", maxLostTries+1)
+	}
+	for _, tt := range []struct {
+		status, code string
+		fault        llm.Fault
+	}{
+		{"401", "authentication_failed", llm.Authentication},
+		{"529", "overloaded", ""},
+		{"null", "unknown", ""},
+	} {
+		got := take(t, decode("claude-cli", &run{}, claudeInit+try(tt.status, tt.code)+claudeWhole+claudeResult))
+		if tt.fault != "" && llm.FaultOf(got.err) != tt.fault || tt.fault == "" && got.err != nil {
+			t.Errorf("%s: %v, want %q", tt.code, got.err, tt.fault)
+		}
+		if want := maxLostTries; tt.fault != "" && len(got.retries) != want || tt.fault == "" && len(got.retries) != want+1 {
+			t.Errorf("%s: retries %+v", tt.code, got.retries)
+		}
+	}
+}
