@@ -118,6 +118,7 @@ func take(t *testing.T, s llm.Stream) taken {
 			a.notices = append(a.notices, e.Text)
 		case llm.Retry:
 			a.retries++
+			draft.Discard(e.Discards)
 		case llm.Finish:
 			a.finish = e
 		}

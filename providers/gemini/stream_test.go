@@ -135,8 +135,8 @@ func TestAgain(t *testing.T) {
 			"the model wrote a tool call that cannot be read: Malformed function call: wea("},
 		{"a malformed call behind text", []reply{stream(text("So:"), finish("MALFORMED_FUNCTION_CALL"))}, 1, []llm.Part{said("So:", "")}, "the model wrote a tool call that cannot be read"},
 		{"a call of a tool there is not", []reply{stream(finish("UNEXPECTED_TOOL_CALL")), fine}, 2, []llm.Part{said("Fine.", "")}, ""},
-		{"thinking only", []reply{stream(thought("Hm."), signed, finish("STOP")), fine}, 2, []llm.Part{{Kind: llm.Thinking, Text: "Hm."}, said("Fine.", "")}, ""},
-		{"thinking only, twice", []reply{stream(thought("Hm."), finish("STOP"))}, 2, []llm.Part{{Kind: llm.Thinking, Text: "Hm."}, {Kind: llm.Thinking, Text: "Hm."}}, "the model gave an empty answer"},
+		{"thinking only", []reply{stream(thought("Hm."), signed, finish("STOP")), fine}, 2, []llm.Part{said("Fine.", "")}, ""},
+		{"thinking only, twice", []reply{stream(thought("Hm."), finish("STOP"))}, 2, []llm.Part{{Kind: llm.Thinking, Text: "Hm."}}, "the model gave an empty answer"},
 		{"nothing at all", []reply{stream(finish("STOP")), fine}, 2, []llm.Part{said("Fine.", "")}, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -7,9 +7,9 @@
 // that says itself whether asking again helps is believed. After the first Delta
 // nothing is ever asked again, for the user has already seen a part of the
 // answer. A mistake of the model itself is asked again once, at once, and even
-// when its thinking was shown. A server that names a delay is
-// waited for at least that long; otherwise the waits are drawn at random from a
-// window that doubles (full jitter), so that many clients do not come back
+// when its thinking was shown, which is taken back. A server that names a delay
+// is waited for at least that long; otherwise the waits are drawn at random from
+// a window that doubles (full jitter), so that many clients do not come back
 // together.
 package retry
 
@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"parley/providers/llm"
@@ -103,7 +104,7 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 			}
 			waited += wait
 			pausing := llm.AnnouncePause(ctx)
-			if !yield(llm.Retry{Attempt: n + 1, Max: m.MaxRetries, Wait: wait, Fault: llm.FaultOf(err)}, nil) {
+			if !yield(llm.Retry{Attempt: n + 1, Max: m.MaxRetries, Wait: wait, Fault: llm.FaultOf(err), Discards: a.shown}, nil) {
 				return
 			}
 			if err := m.Sleep(pausing, wait); err != nil {
@@ -116,32 +117,28 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 
 // answer holds what the attempts at one answer have in common.
 type answer struct {
-	mistaken  bool      // an attempt ended in a mistake, and its thinking may have been shown
-	discarded llm.Usage // usage of that attempt, which was paid for
+	shown     []string  // blocks of the last attempt
+	discarded llm.Usage // usage of attempts that were mistakes, which were paid for
 }
 
 // attempt hands on one answer. It returns the error, not handed on, if the
 // answer failed before its first Delta, or made a mistake; otherwise the stream
 // has ended.
 func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed bool) {
-	shown, prefix, used := false, "", a.discarded
-	if a.mistaken { // the blocks of this attempt are others
-		prefix = "retry."
-	}
+	a.shown = nil
+	used := a.discarded
 	for event, err := range s {
 		if mistaken(err) {
-			a.mistaken, a.discarded = true, used
+			a.discarded = used
 			return err, true
 		}
-		if err != nil && !shown {
+		if err != nil && a.shown == nil {
 			return err, true
 		}
 		switch e := event.(type) {
 		case llm.Delta:
-			shown = true
-			if prefix != "" {
-				e.Block = prefix + e.Block
-				event = e
+			if n := len(a.shown); n == 0 || a.shown[n-1] != e.Block && !slices.Contains(a.shown, e.Block) {
+				a.shown = append(a.shown, e.Block)
 			}
 		case llm.Usage:
 			used = a.discarded.Add(e)

@@ -74,6 +74,9 @@ func tell(s llm.Stream) string {
 			said = append(said, e.Text)
 		case llm.Retry:
 			said = append(said, fmt.Sprintf("retry %d after %s (%s)", e.Attempt, e.Wait, e.Fault))
+			if e.Discards != nil {
+				said = append(said, fmt.Sprintf("without %v", e.Discards))
+			}
 		case llm.Notice:
 			said = append(said, "notice")
 		case llm.Usage:
@@ -124,7 +127,7 @@ func TestStream(t *testing.T) {
 		{"a mistake of the model, once and at once", [][]any{{mistake}}, retry.Options{MaxRetries: 3}, "retry 1 after 0s (server), error: server", 2},
 		{"a mistake, none allowed", [][]any{{mistake}, fine}, retry.Options{}, "error: server", 1},
 		{"a mistake behind thinking", [][]any{{thought, spent, mistake}, {thought, spent, done}}, retry.Options{MaxRetries: 3},
-			"t:hm, usage 3, retry 1 after 0s (server), retry.t:hm, usage 6, stop", 2},
+			"t:hm, usage 3, retry 1 after 0s (server), without [t], t:hm, usage 6, stop", 2},
 		{"a mistake, and then other trouble", [][]any{{mistake}, {server}, {mistake}}, retry.Options{MaxRetries: 3},
 			"retry 1 after 0s (server), retry 2 after 500ms (server), error: server", 3},
 		{"after the first delta", [][]any{{word, server}, fine}, retry.Options{MaxRetries: 3}, "hi, error: server", 1},
