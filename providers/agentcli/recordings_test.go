@@ -22,7 +22,7 @@ func TestRecordings(t *testing.T) {
 
 func compare(t *testing.T, got outcome, want llmtest.Outcome) {
 	t.Helper()
-	want.Reads(t, got.parts)
+	want.Check(t, got.parts)
 	var ran, tools []string
 	for _, p := range got.parts {
 		if p.Kind == llm.Call {

@@ -18,9 +18,9 @@ func TestKept(t *testing.T) {
 		{"https://api.anthropic.com", "claude-sonnet-4-5"}, {"https://api.anthropic.com", "claude-opus-4-7"}, {"http://127.0.0.1/anthropic", "deepseek-reasoner"},
 	} {
 		t.Run(tt.model, func(t *testing.T) {
-			llmtest.Kept(t, func() llmtest.Keeper {
+			llmtest.SuiteCached(t, func() llmtest.CachingAdapter {
 				m := New(Options{Model: tt.model, BaseURL: tt.base})
-				return llmtest.Keeper{
+				return llmtest.CachingAdapter{
 					Origin: m.Origin(),
 					Body: func(req llm.Request) ([]byte, bool) {
 						body, _ := m.compile(req, attemptState{}, false)
@@ -31,7 +31,7 @@ func TestKept(t *testing.T) {
 						}
 						return data, kept
 					},
-					Anew: func(req llm.Request) []byte {
+					Uncached: func(req llm.Request) []byte {
 						body, _ := m.compile(req, attemptState{}, true)
 						var b bytes.Buffer
 						encoder := json.NewEncoder(&b)

@@ -56,7 +56,7 @@ func TestSDKTakesRequests(t *testing.T) {
 			taken(t, model+"/"+name, body)
 		}
 	}
-	differs.Met(t)
+	differs.CheckUsed(t)
 }
 
 // TestSDKTakesWhatIsSent holds what goes over the wire in whole conversations

@@ -20,9 +20,9 @@ func TestKept(t *testing.T) {
 		{"https://x-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google", "gemini-3-pro-preview"},
 	} {
 		t.Run(tt.model, func(t *testing.T) {
-			llmtest.Kept(t, func() llmtest.Keeper {
+			llmtest.SuiteCached(t, func() llmtest.CachingAdapter {
 				m := New(Options{Model: tt.model, BaseURL: tt.base})
-				return llmtest.Keeper{
+				return llmtest.CachingAdapter{
 					Origin: m.Origin(),
 					Body: func(req llm.Request) ([]byte, bool) {
 						body, _ := m.compile(req, false)
@@ -33,7 +33,7 @@ func TestKept(t *testing.T) {
 						}
 						return data, kept
 					},
-					Anew: func(req llm.Request) []byte {
+					Uncached: func(req llm.Request) []byte {
 						body, _ := m.compile(req, true)
 						data, err := json.Marshal(body)
 						if err != nil {

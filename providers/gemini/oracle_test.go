@@ -76,7 +76,7 @@ func TestSDKSendsTheSame(t *testing.T) {
 		}
 		sdk.check(t, file, body)
 	}
-	differs.Met(t)
+	differs.CheckUsed(t)
 }
 
 // TestSDKTakesWhatIsSent holds what goes over the wire in whole conversations

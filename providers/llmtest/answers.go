@@ -2,7 +2,7 @@ package llmtest
 
 import "parley/providers/llm"
 
-// Answers holds what models say, by name.
+// Answers holds sample responses by name.
 var Answers = func() map[string]Answer {
 	text := llm.Part{Kind: llm.Text, Text: "Grüß dich, 世界 🌍.\nTwo \"lines\"."}
 	thinking := llm.Part{Kind: llm.Thinking, Text: "A greeting.\n\nKeep it short."}

@@ -32,17 +32,17 @@ func (w watcher) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(req)
 }
 
-// CloseIdleConnections closes those of the transport that is watched.
+// CloseIdleConnections closes those of the wrapped transport.
 func (w watcher) CloseIdleConnections() {
 	(&http.Client{Transport: w.RoundTripper}).CloseIdleConnections()
 }
 
-// An Exception is where our JSON and that of a vendor's types may differ.
+// An Exception is a known difference between our JSON and that of a vendor's types.
 type Exception struct {
-	Path   string // as Differences gives it
+	Path   string // Path of the Difference
 	Reason string
-	Fits   func(want, got any) bool // nil fits every difference at Path
-	met    bool
+	Fits   func(want, got any) bool // reports whether it allows this difference at Path; nil: any
+	used   bool
 }
 
 // Exceptions are the differences that are known.
@@ -53,17 +53,17 @@ func (e Exceptions) Allow(d Difference) bool {
 	allowed := false
 	for _, x := range e {
 		if d.Path == x.Path && (x.Fits == nil || x.Fits(d.Want, d.Got)) {
-			x.met, allowed = true, true
+			x.used, allowed = true, true
 		}
 	}
 	return allowed
 }
 
-// Met fails t for each exception that no difference needed.
-func (e Exceptions) Met(t *testing.T) {
+// CheckUsed fails t for each exception that allowed no difference.
+func (e Exceptions) CheckUsed(t *testing.T) {
 	t.Helper()
 	for _, x := range e {
-		if !x.met {
+		if !x.used {
 			t.Errorf("no difference at %s any more: drop the exception", x.Path)
 		}
 	}
@@ -75,8 +75,8 @@ type Difference struct {
 	Want, Got any    // decoded; nil is missing or null
 }
 
-// Differences compares two JSON texts by value: the order of fields and the
-// spelling of numbers and strings do not matter. Text that is no JSON panics.
+// Differences returns where two JSON texts differ by value: the order of fields and the
+// form of numbers and strings do not matter. It panics if a text is not JSON.
 func Differences(want, got []byte) []Difference {
 	var w, g any
 	for data, v := range map[*[]byte]*any{&want: &w, &got: &g} {

@@ -12,8 +12,8 @@ import (
 	"parley/providers/llm"
 )
 
-// A Turn writes one answer, as an adapter would. Returning nil without having
-// sent a Finish is an answer that was cut.
+// A Turn writes one response, as an adapter would. If it returns nil without having sent
+// a Finish, the response was interrupted.
 type Turn func(ctx context.Context, req llm.Request, out *llm.Out) error
 
 // A Fake is a scripted model. It is safe for concurrent use.
@@ -31,7 +31,7 @@ func New(turns ...Turn) *Fake { return &Fake{turns: turns} }
 // ranged over, as an adapter sends its request then.
 func (f *Fake) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
-		turn, n := f.take(req)
+		turn, n := f.nextTurn(req)
 		if turn == nil {
 			return fmt.Errorf("llmtest: request %d, but only %d turns are scripted", n, n-1)
 		}
@@ -39,9 +39,8 @@ func (f *Fake) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	})
 }
 
-// take records req and returns its turn, nil if there is none, and its number
-// counted from 1.
-func (f *Fake) take(req llm.Request) (Turn, int) {
+// nextTurn records req and returns its turn, nil if there is none, and its number, from 1.
+func (f *Fake) nextTurn(req llm.Request) (Turn, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.requests = append(f.requests, clone(req))
@@ -118,7 +117,7 @@ func Call(calls ...llm.Part) Turn {
 	}
 }
 
-// Fail answers with an error, behind the events that came before it.
+// Fail answers with the events before, and then with an error.
 func Fail(err error, before ...llm.Event) Turn {
 	return func(ctx context.Context, req llm.Request, out *llm.Out) error {
 		_ = Script(before...)(ctx, req, out)
@@ -126,7 +125,7 @@ func Fail(err error, before ...llm.Event) Turn {
 	}
 }
 
-// Cut answers with text, and then breaks off.
+// Cut answers with text, and ends without a Finish.
 func Cut(pieces ...string) Turn {
 	return func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		say(out, pieces)
@@ -167,8 +166,8 @@ func say(out *llm.Out, pieces []string) bool {
 	return !out.Stopped()
 }
 
-// count returns usage of a plausible size: four bytes are a token. What is long is counted
-// without encoding it.
+// count returns a plausible usage: a token for four bytes of JSON. Long texts are counted
+// without encoding them.
 func count(req llm.Request, thinking int, pieces []string) llm.Usage {
 	const long = 4 << 10
 	in, out := len(req.System), thinking

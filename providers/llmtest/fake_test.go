@@ -35,7 +35,7 @@ func TestTurns(t *testing.T) {
 		{"script", Script(llm.Delta{Block: "x", Part: text("s")[0]}, llm.Finish{Reason: llm.Length}), text("s"), llm.Length, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := take(t, New(test.turn).Stream(t.Context(), llm.Request{}))
+			got := collect(t, New(test.turn).Stream(t.Context(), llm.Request{}))
 			if !reflect.DeepEqual(got.parts, test.parts) || got.finish.Reason != test.reason {
 				t.Errorf("got %+v, %s, want %+v, %s", got.parts, got.finish.Reason, test.parts, test.reason)
 			}
@@ -69,9 +69,9 @@ func TestHang(t *testing.T) {
 
 func TestExhausted(t *testing.T) {
 	f := New(Say("a"))
-	take(t, f.Stream(t.Context(), llm.Request{}))
+	collect(t, f.Stream(t.Context(), llm.Request{}))
 	for range 2 {
-		got := take(t, f.Stream(t.Context(), llm.Request{}))
+		got := collect(t, f.Stream(t.Context(), llm.Request{}))
 		if got.err == nil || !strings.Contains(got.err.Error(), "1 turns are scripted") {
 			t.Errorf("error %v", got.err)
 		}
@@ -87,7 +87,7 @@ func TestRequests(t *testing.T) {
 	f := New(Say("a"), Say("b"), Say("c"))
 	req := ask("first")
 	req.Messages[0].Parts[0].Data = []byte("data")
-	take(t, f.Stream(t.Context(), req))
+	collect(t, f.Stream(t.Context(), req))
 	req.Messages[0].Parts[0].Text, req.Messages[0].Parts[0].Data[0] = "changed", 'X'
 
 	got := f.Requests()[0]

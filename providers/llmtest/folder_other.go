@@ -4,5 +4,5 @@ package llmtest
 
 import "testing"
 
-// Folder returns a folder of a test that has no use for a disk.
+// Folder returns the test's TempDir.
 func Folder(t testing.TB) string { return t.TempDir() }

@@ -19,12 +19,11 @@ import (
 	"parley/providers/llm"
 )
 
-// recordings holds directories of recorded exchanges, by kind. They lie beside the
-// repository, and are no part of it.
+// recordings is the directory of recorded exchanges, by kind, beside the repository.
 const recordings = "../../../shared/wire"
 
-// A Recording is a conversation with a service as it went, and what a neutral
-// reader made of each answer.
+// A Recording is a recorded conversation with a service, and the expected result of each
+// response.
 type Recording struct {
 	Kind      string `json:"parley_kind"`
 	Model     string
@@ -37,9 +36,9 @@ type Recording struct {
 	dir      string
 }
 
-// An Exchange is one answer as it came.
+// An Exchange is one recorded response.
 type Exchange struct {
-	Response    string // name of the file that holds it
+	Response    string // name of the file with its body
 	Status      int
 	ContentType string `json:"content_type"`
 	Headers     map[string]string
@@ -49,14 +48,14 @@ type Exchange struct {
 	Stderr string
 }
 
-// An Outcome is what an answer says.
+// An Outcome is the expected result of a response.
 type Outcome struct {
 	Text, Thinking string
-	TextMatch      string   `json:"text_match"`     // "", "nospace", "prefix" or "optional"
-	ThinkingMatch  string   `json:"thinking_match"` // "" or "any"
-	Calls          []called `json:"tool_calls"`
-	Finish         string   `json:"finish_reason"`
-	FinishAlso     []string `json:"finish_also"`
+	TextMatch      string         `json:"text_match"`     // "", "nospace", "prefix" or "optional"
+	ThinkingMatch  string         `json:"thinking_match"` // "" or "any"
+	Calls          []recordedCall `json:"tool_calls"`
+	Finish         string         `json:"finish_reason"`
+	FinishAlso     []string       `json:"finish_also"`
 	Usage          *struct {
 		Input  int
 		Cached int `json:"cached_input"`
@@ -71,30 +70,29 @@ type Outcome struct {
 	}
 }
 
-type called struct {
+type recordedCall struct {
 	ID        string
 	Name      string
 	Arguments map[string]any
 }
 
-// A Replay replays recordings through an adapter: each answer in pieces that
-// respect neither lines nor runes, to a request with the history of those before
-// it.
+// A Replay replays recordings to an adapter: each response is sent in pieces of random
+// size, to a request with the history of those before it.
 type Replay struct {
 	Kinds string // of the recordings; a pattern of filepath.Match
 
 	// Open returns the adapter, asking the server at base.
 	Open func(t *testing.T, base string, r Recording) Adapter
 
-	// Coarse are faults that the recordings do not tell from others.
+	// Coarse maps faults to those that recordings have instead.
 	Coarse map[llm.Fault]llm.Fault
 
-	// Signed finds what of an answer has to be in the next request, in its
-	// group; nil if there is no such thing.
+	// Signed matches, in its group, the parts of a response that have to be in the next
+	// request; nil if there are none.
 	Signed *regexp.Regexp
 }
 
-// An Adapter is what an adapter's model can do besides.
+// An Adapter is a model with the methods that Replay needs.
 type Adapter interface {
 	llm.Model
 	Origin() string
@@ -104,8 +102,8 @@ type Adapter interface {
 // Run replays every recording, and skips the test where there are none.
 func (r Replay) Run(t *testing.T) { Recordings(t, r.Kinds, r.play) }
 
-// Recordings hands every recording of these kinds, which are a pattern of
-// filepath.Match, to a test of its own. It skips the test where there are none.
+// Recordings runs test as a subtest for every recording of kinds, which is a pattern of
+// filepath.Match. It skips the test if there are none.
 func Recordings(t *testing.T, kinds string, test func(t *testing.T, rec Recording)) {
 	dirs, err := filepath.Glob(filepath.Join(recordings, kinds, "*"))
 	if err != nil {
@@ -137,7 +135,7 @@ func open(t *testing.T, dir string) Recording {
 	return rec
 }
 
-// Answer returns the nth answer as it came.
+// Answer returns the body of the nth response, from 0.
 func (rec Recording) Answer(t *testing.T, n int) []byte {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join(rec.dir, rec.Exchanges[n].Response))
@@ -167,17 +165,17 @@ func (r Replay) play(t *testing.T, rec Recording) {
 				want.Calls[i].ID = "" // calls found in text get ids of their own
 			}
 		}
-		got := take(t, model.Stream(t.Context(), req))
+		got := collect(t, model.Stream(t.Context(), req))
 		r.compare(t, want, got)
 		if t.Failed() {
 			return
 		}
 		if got.err != nil {
-			continue // the same is asked again
+			continue // the same request is sent again
 		}
 		written := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin(), Parts: got.parts}
 		req.Messages, _ = llm.Portable(append(req.Messages, written, results(written)), model.Origin())
-		r.signed(t, model, req, rec.Answer(t, n))
+		r.checkSigned(t, model, req, rec.Answer(t, n))
 	}
 }
 
@@ -199,8 +197,8 @@ func (x Exchange) write(w http.ResponseWriter, body []byte) {
 	}
 }
 
-// signed checks that what was signed in an answer is in the request behind it.
-func (r Replay) signed(t *testing.T, model Adapter, req llm.Request, answer []byte) {
+// checkSigned checks that the signed parts of a response are in the next request.
+func (r Replay) checkSigned(t *testing.T, model Adapter, req llm.Request, answer []byte) {
 	t.Helper()
 	if r.Signed == nil {
 		return
@@ -222,8 +220,8 @@ var finishes = map[llm.Reason]string{
 
 func (r Replay) compare(t *testing.T, want Outcome, got answer) {
 	t.Helper()
-	want.Reads(t, got.parts)
-	calls := asked(t, got.parts)
+	want.Check(t, got.parts)
+	calls := localCalls(t, got.parts)
 	if want.Error != nil {
 		r.compareErrors(t, want, got.err)
 		return
@@ -271,8 +269,8 @@ func (r Replay) compareErrors(t *testing.T, want Outcome, err error) {
 	}
 }
 
-// Reads checks text and thinking.
-func (o Outcome) Reads(t *testing.T, parts []llm.Part) {
+// Check checks the text and thinking of a response.
+func (o Outcome) Check(t *testing.T, parts []llm.Part) {
 	t.Helper()
 	var text, thinking string
 	for _, p := range parts {
@@ -284,22 +282,22 @@ func (o Outcome) Reads(t *testing.T, parts []llm.Part) {
 			thinking += p.Text
 		}
 	}
-	if !o.says(text) {
+	if !o.matchesText(text) {
 		t.Errorf("text %q, want %q", text, o.Text)
 	}
-	if o.ThinkingMatch != "any" && squeeze(thinking) != squeeze(o.Thinking) {
+	if o.ThinkingMatch != "any" && withoutSpace(thinking) != withoutSpace(o.Thinking) {
 		t.Errorf("thinking %q, want %q", thinking, o.Thinking)
 	}
 }
 
-// asked lists the calls that are parley's to run.
-func asked(t *testing.T, parts []llm.Part) (calls []called) {
+// localCalls returns the calls that parley runs.
+func localCalls(t *testing.T, parts []llm.Part) (calls []recordedCall) {
 	t.Helper()
 	for _, p := range parts {
 		if p.Kind != llm.Call || p.Remote {
 			continue
 		}
-		c := called{ID: p.ID, Name: p.Name}
+		c := recordedCall{ID: p.ID, Name: p.Name}
 		if err := json.Unmarshal([]byte(p.Input), &c.Arguments); err != nil {
 			t.Errorf("arguments %q: %v", p.Input, err)
 		}
@@ -308,22 +306,22 @@ func asked(t *testing.T, parts []llm.Part) (calls []called) {
 	return calls
 }
 
-// says reports whether text is the one of the outcome.
-func (o Outcome) says(text string) bool {
+// matchesText reports whether text is the one of the outcome.
+func (o Outcome) matchesText(text string) bool {
 	got, want := strings.TrimSpace(text), strings.TrimSpace(o.Text)
 	switch o.TextMatch {
 	case "optional":
 		return true
 	case "nospace":
-		return squeeze(got) == squeeze(want)
+		return withoutSpace(got) == withoutSpace(want)
 	case "prefix":
 		return strings.HasPrefix(want, got)
 	}
 	return got == want
 }
 
-// squeeze drops white space.
-func squeeze(s string) string {
+// withoutSpace returns s without white space.
+func withoutSpace(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
 			return -1

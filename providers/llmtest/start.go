@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// startLimit sets how many allocations a package may make when a program starts:
-// enough for tables, not for one that compiles expressions or reads files.
+// startLimit is how many allocations a package may make when a program starts:
+// enough for tables, not for compiling expressions or reading files.
 const startLimit = 150
 
 // Start checks that the packages of this module which the test links do next to

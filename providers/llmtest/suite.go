@@ -15,9 +15,8 @@ import (
 	"parley/providers/llm"
 )
 
-// patience bounds waiting for what should come at once, so that a failure is a
-// failure and not a test that hangs.
-const patience = 20 * time.Second
+// timeout is how long a test waits before it fails.
+const timeout = 20 * time.Second
 
 // opaque is State as services make it: base64, with every character base64 has.
 const opaque = `"EvgCCkgIDRABGAIqQKb/wFIBWhtf+ZLSnNhQwwG129YAAA=="`
@@ -31,7 +30,7 @@ func ask(prompt string) llm.Request {
 	return llm.Request{System: "Be brief.", Messages: []llm.Message{llm.UserText(prompt)}, Tools: offered}
 }
 
-// Suite checks an adapter against everything the session relies on.
+// Suite checks that an adapter has all properties that the session relies on.
 func Suite(t *testing.T, w Wire) {
 	t.Run("answers", w.answers)
 	t.Run("splits", w.splits)
@@ -44,13 +43,13 @@ func Suite(t *testing.T, w Wire) {
 	t.Run("unreachable", w.unreachable)
 	t.Run("cut", w.cut)
 	t.Run("broken", w.broken)
-	t.Run("leave", w.leave)
+	t.Run("leave", w.breakLoop)
 	t.Run("cancel", w.cancel)
 	t.Run("round trip", w.roundTrip)
 	t.Run("foreign history", w.foreign)
 }
 
-// answer is a message as it came out of a stream.
+// answer is a response as read from a stream.
 type answer struct {
 	parts  []llm.Part
 	finish llm.Finish
@@ -58,8 +57,8 @@ type answer struct {
 	err    error
 }
 
-// take ranges over s, checking what holds for every stream.
-func take(t *testing.T, s llm.Stream) answer {
+// collect reads s, and checks the properties of every stream.
+func collect(t *testing.T, s llm.Stream) answer {
 	t.Helper()
 	var a answer
 	var draft llm.Draft
@@ -100,11 +99,11 @@ func (w Wire) answers(t *testing.T) {
 				t.Skip("the format carries no thinking")
 			}
 			s := serve(t, w.events(w.Encode(in), 0))
-			got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+			got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
-			same(t, got.parts, in.Parts)
+			checkSame(t, got.parts, in.Parts)
 			if got.finish.Reason != in.Reason {
 				t.Errorf("finish %q (%q), want %q", got.finish.Reason, got.finish.Raw, in.Reason)
 			}
@@ -116,8 +115,8 @@ func (w Wire) answers(t *testing.T) {
 	}
 }
 
-// same compares parts without State, and without ids, which a format may lack.
-func same(t *testing.T, got, want []llm.Part) {
+// checkSame compares parts without State, and without ids, which a format may lack.
+func checkSame(t *testing.T, got, want []llm.Part) {
 	t.Helper()
 	if g, w := neutral(t, got), neutral(t, want); !reflect.DeepEqual(g, w) {
 		t.Errorf("got  %+v\nwant %+v", g, w)
@@ -149,7 +148,7 @@ func neutral(t *testing.T, parts []llm.Part) []llm.Part {
 	return out
 }
 
-// splits checks that where the network cuts the stream changes nothing.
+// splits checks that the result does not depend on how the stream is split.
 func (w Wire) splits(t *testing.T) {
 	in := Answer{Parts: []llm.Part{
 		{Kind: llm.Text, Text: "Žluťoučký kůň 🐎 reads:"},
@@ -157,18 +156,18 @@ func (w Wire) splits(t *testing.T) {
 	}, Reason: llm.Calls}
 	for _, size := range []int{1, 7, 1 << 20} {
 		s := serve(t, w.events(w.Encode(in), size))
-		got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Read it")))
+		got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Read it")))
 		if got.err != nil {
 			t.Fatalf("in pieces of %d bytes: %v", size, got.err)
 		}
-		same(t, got.parts, in.Parts)
+		checkSame(t, got.parts, in.Parts)
 	}
 }
 
-// request checks what a first request says.
+// request checks the content of a first request.
 func (w Wire) request(t *testing.T) {
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Hi"}}, Reason: llm.Stop}), 0))
-	take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello \xff there")))
+	collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello \xff there")))
 	got := w.read(t, s.request(t, 0))
 	if !strings.Contains(got.System, "Be brief.") {
 		t.Errorf("system prompt %q", got.System)
@@ -218,19 +217,18 @@ func (w Wire) statuses(t *testing.T) {
 			res.WriteHeader(test.status)
 			io.WriteString(res, w.Failure(test.status, test.message))
 		})
-		got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+		got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 		e := fault(t, got.err, test.want)
 		if e.Status != test.status || !strings.Contains(e.Message, test.message) {
 			t.Errorf("status %d: %+v", test.status, e)
 		}
-		if n := s.asked(); n != 1 {
+		if n := s.requestCount(); n != 1 {
 			t.Errorf("status %d: asked %d times; retrying is not the adapter's", test.status, n)
 		}
 	}
 }
 
-// fault checks that err is an error of the vocabulary, that it names the
-// provider, and that it is of this fault.
+// fault checks that err is an *llm.Error with this fault, a provider and a URL.
 func fault(t *testing.T, err error, want llm.Fault) *llm.Error {
 	t.Helper()
 	var e *llm.Error
@@ -246,14 +244,14 @@ func fault(t *testing.T, err error, want llm.Fault) *llm.Error {
 	return e
 }
 
-// wait checks that the server's word on waiting arrives.
+// wait checks that Retry-After becomes llm.Error.Wait.
 func (w Wire) wait(t *testing.T) {
 	s := serve(t, func(res http.ResponseWriter, _ *http.Request) {
 		res.Header().Set("Retry-After", "7")
 		res.WriteHeader(http.StatusTooManyRequests)
 		io.WriteString(res, w.Failure(429, "slow down"))
 	})
-	got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+	got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 	if e := fault(t, got.err, llm.RateLimit); e.Wait != 7*time.Second {
 		t.Errorf("wait %s, want 7s", e.Wait)
 	}
@@ -262,11 +260,11 @@ func (w Wire) wait(t *testing.T) {
 func (w Wire) unreachable(t *testing.T) {
 	s := serve(t, http.NotFound)
 	s.Close()
-	fault(t, take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello"))).err, llm.Network)
+	fault(t, collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello"))).err, llm.Network)
 }
 
-// cut checks that an answer without an end is an error of the network, however
-// calmly the connection closed, and that what came is kept.
+// cut checks that a response without an end is a network error, also if the connection
+// was closed normally, and that its text is kept.
 func (w Wire) cut(t *testing.T) {
 	partial := Answer{Parts: []llm.Part{
 		{Kind: llm.Text, Text: "This will"},
@@ -282,9 +280,9 @@ func (w Wire) cut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, handler)
-			got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+			got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 			fault(t, got.err, llm.Network)
-			same(t, got.parts, partial.Parts[:1]) // a call of an answer that broke off never runs
+			checkSame(t, got.parts, partial.Parts[:1]) // a call of an answer that broke off never runs
 		})
 	}
 }
@@ -296,13 +294,13 @@ func (w Wire) broken(t *testing.T) {
 	}
 	partial := Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "The answer"}}}
 	s := serve(t, w.events(append(w.Encode(partial), w.Broken), 0))
-	got := take(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+	got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 	fault(t, got.err, llm.Server)
-	same(t, got.parts, partial.Parts)
+	checkSame(t, got.parts, partial.Parts)
 }
 
-// leave checks that leaving the loop closes the connection at once.
-func (w Wire) leave(t *testing.T) {
+// breakLoop checks that leaving the loop closes the connection at once.
+func (w Wire) breakLoop(t *testing.T) {
 	left := make(chan struct{})
 	s := serve(t, w.hanging(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Some text"}}}), left))
 	for e, err := range w.Open(t, s.URL).Stream(t.Context(), ask("Hello")) {
@@ -313,7 +311,7 @@ func (w Wire) leave(t *testing.T) {
 			break
 		}
 	}
-	gone(t, left)
+	checkClosed(t, left)
 }
 
 // cancel checks that canceling ends a silent stream with the context's error.
@@ -332,14 +330,14 @@ func (w Wire) cancel(t *testing.T) {
 	if !llm.Canceled(last) {
 		t.Errorf("error %v, want the context's", last)
 	}
-	gone(t, left)
+	checkClosed(t, left)
 }
 
-func gone(t *testing.T, left <-chan struct{}) {
+func checkClosed(t *testing.T, left <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-left:
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		t.Fatal("the connection stayed open")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"parley/providers/llm"
 )
 
-// roundTrip checks that what the service signed comes back to it, byte for byte,
-// and calls and results in the order and the company they were in.
+// roundTrip checks that State is sent back to the service byte for byte, and that calls
+// and results are, in their order.
 func (w Wire) roundTrip(t *testing.T) {
 	first := Answer{Parts: []llm.Part{
 		{Kind: llm.Thinking, Text: "I need both."},
@@ -30,7 +30,7 @@ func (w Wire) roundTrip(t *testing.T) {
 		w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
 	model := w.Open(t, s.URL)
 	req := ask("Read and list")
-	got := take(t, model.Stream(t.Context(), req))
+	got := collect(t, model.Stream(t.Context(), req))
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
@@ -41,14 +41,14 @@ func (w Wire) roundTrip(t *testing.T) {
 	if len(changes) > 0 {
 		t.Errorf("its own history was changed: %v", changes)
 	}
-	if got := take(t, model.Stream(t.Context(), req)); got.err != nil {
+	if got := collect(t, model.Stream(t.Context(), req)); got.err != nil {
 		t.Fatal(got.err)
 	}
 	body := s.request(t, 1)
 	if signed >= 0 && !bytes.Contains(body, []byte(opaque[1:len(opaque)-1])) {
 		t.Errorf("the state did not go back: %s", body)
 	}
-	paired(t, w.read(t, body), []string{"read", "list"})
+	checkPaired(t, w.read(t, body), []string{"read", "list"})
 }
 
 // results answers every call of m.
@@ -60,9 +60,9 @@ func results(m llm.Message) llm.Message {
 	return out
 }
 
-// paired checks that a request holds these calls, in one message, and their
+// checkPaired checks that a request holds these calls, in one message, and their
 // results directly behind them, joined by ids.
-func paired(t *testing.T, req llm.Request, names []string) {
+func checkPaired(t *testing.T, req llm.Request, names []string) {
 	t.Helper()
 	at := slices.IndexFunc(req.Messages, func(m llm.Message) bool { return len(m.Calls()) > 0 })
 	if at < 0 {
@@ -87,7 +87,7 @@ func paired(t *testing.T, req llm.Request, names []string) {
 	}
 }
 
-// foreign checks that a conversation with another provider can go on here.
+// foreign checks that a conversation with another provider can be continued.
 func (w Wire) foreign(t *testing.T) {
 	other := llm.Message{Role: llm.RoleAssistant, Origin: "elsewhere", Parts: []llm.Part{
 		{Kind: llm.Thinking, Text: "A foreign thought", State: json.RawMessage(`"foreign-signature"`)},
@@ -102,7 +102,7 @@ func (w Wire) foreign(t *testing.T) {
 	}, llm.UserText("Go on"))
 	req.Messages, _ = llm.Portable(req.Messages, w.Origin)
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
-	if got := take(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
+	if got := collect(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
 		t.Fatal(got.err)
 	}
 	body := s.request(t, 0)
@@ -110,7 +110,7 @@ func (w Wire) foreign(t *testing.T) {
 		t.Errorf("foreign state or thinking was sent: %s", body)
 	}
 	got := w.read(t, body)
-	paired(t, got, []string{"read", "list"})
+	checkPaired(t, got, []string{"read", "list"})
 	for _, want := range []string{"One moment.", "Both are there.", "Go on"} {
 		if !slices.ContainsFunc(got.Messages, func(m llm.Message) bool { return strings.Contains(m.Text(), want) }) {
 			t.Errorf("%q is gone from %+v", want, got.Messages)

@@ -16,7 +16,7 @@ import (
 // block, comes out whole: cut between the halves of its surrogate pair, as
 // servers written in JavaScript do, or between its bytes.
 func (w Wire) runes(t *testing.T) {
-	const first, second = "\uE001", "\uE002" // stand for the halves; encoders cut texts in their middle
+	const first, second = "\uE001", "\uE002" // replaced by the halves; encoders split texts in the middle
 	in := Answer{Parts: []llm.Part{
 		{Kind: llm.Thinking, Text: "ab" + first + second + "cd"},
 		{Kind: llm.Text, Text: "ab" + first + second + "cd"},
@@ -51,7 +51,7 @@ func (w Wire) runes(t *testing.T) {
 			if i := slices.IndexFunc(pieces, func(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) }); i >= 0 {
 				t.Errorf("the delta %q in %q", pieces[i], pieces)
 			}
-			got := take(t, model.Stream(t.Context(), ask("Hello")))
+			got := collect(t, model.Stream(t.Context(), ask("Hello")))
 			if got.err != nil {
 				t.Fatal(got.err)
 			}
@@ -60,7 +60,7 @@ func (w Wire) runes(t *testing.T) {
 					got.parts[i].Input = strings.ReplaceAll(string(input), `\ud83c\uDF0D`, "🌍")
 				}
 			}
-			same(t, got.parts, want)
+			checkSame(t, got.parts, want)
 		})
 	}
 }
@@ -80,17 +80,17 @@ func (w Wire) halves(t *testing.T) {
 	req.Tools = append(slices.Clone(req.Tools), llm.Tool{Name: "find", Description: "Finds \xed\xa0\xbd.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"as \ud83d \ud83d\ude00","enum":["\uDE00"]}}}`)})
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
-	if got := take(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
+	if got := collect(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
 		t.Fatal(got.err)
 	}
 	body := s.request(t, 0)
 	if !utf8.Valid(body) {
 		t.Errorf("invalid UTF-8: %q", body)
 	}
-	alone(t, string(body))
+	checkNoHalves(t, string(body))
 	for _, m := range w.read(t, body).Messages {
 		for _, call := range m.Calls() {
-			alone(t, call.Input)
+			checkNoHalves(t, call.Input)
 		}
 	}
 }
@@ -101,16 +101,16 @@ var (
 	half    = regexp.MustCompile(`(?i)\\ud[89a-f]`)
 )
 
-// alone checks that JSON text holds no half of a pair alone.
-func alone(t *testing.T, text string) {
+// checkNoHalves checks that JSON text has no unpaired surrogate.
+func checkNoHalves(t *testing.T, text string) {
 	t.Helper()
 	if half.MatchString(pair.ReplaceAllString(literal.ReplaceAllString(text, ""), "")) {
 		t.Errorf("half of a pair in %s", text)
 	}
 }
 
-// ids checks that calls to which the server gave one id are told apart: the first
-// has it, and those behind it ids of their own, with the mark that they repeat it.
+// ids checks that calls with the same id of the server get different ones: the first keeps it,
+// and the others get new ids and are marked as Repeated.
 func (w Wire) ids(t *testing.T) {
 	in := Answer{Reason: llm.Calls}
 	for i := range 3 {
@@ -119,7 +119,7 @@ func (w Wire) ids(t *testing.T) {
 	s := serve(t, w.events(w.Encode(in), 0), w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
 	model := w.Open(t, s.URL)
 	req := ask("Read them")
-	got := take(t, model.Stream(t.Context(), req))
+	got := collect(t, model.Stream(t.Context(), req))
 	if got.err != nil {
 		t.Fatal(got.err)
 	}
@@ -130,11 +130,11 @@ func (w Wire) ids(t *testing.T) {
 		}
 		got.parts[i].Repeated, in.Parts[i].ID = false, fmt.Sprint(i)
 	}
-	same(t, got.parts, in.Parts)
+	checkSame(t, got.parts, in.Parts)
 	written := llm.Message{Role: llm.RoleAssistant, Origin: w.Origin, Parts: got.parts}
 	req.Messages, _ = llm.Portable(append(req.Messages, written, results(written)), w.Origin)
-	if got := take(t, model.Stream(t.Context(), req)); got.err != nil {
+	if got := collect(t, model.Stream(t.Context(), req)); got.err != nil {
 		t.Fatal(got.err)
 	}
-	paired(t, w.read(t, s.request(t, 1)), []string{"read", "read", "read"})
+	checkPaired(t, w.read(t, s.request(t, 1)), []string{"read", "read", "read"})
 }

@@ -17,7 +17,7 @@ type Wire struct {
 	// path. Its model is the one Origin was made for.
 	Open func(t *testing.T, base string) llm.Model
 
-	// Origin is stamped on what the adapter writes.
+	// Origin is that of messages that the adapter writes.
 	Origin string
 
 	// ContentType of a streamed answer; "" is "text/event-stream".
@@ -27,17 +27,17 @@ type Wire struct {
 	// element, with what stands between events.
 	Encode func(Answer) []string
 
-	// Failure is the body of an answer with an error status.
+	// Failure returns the body of a response with an error status.
 	Failure func(status int, message string) string
 
-	// Broken is an event in mid-stream that says the service has trouble of its
-	// own; "" if the format has none.
+	// Broken is an event in mid-stream that reports an error of the service; "" if the
+	// format has none.
 	Broken string
 
 	// Carries lists the kinds of parts whose State the format carries.
 	Carries []llm.Kind
 
-	// Thinks says that the format carries thinking at all.
+	// Thinks reports whether the format has thinking.
 	Thinks bool
 
 	// Read reads the body of a request back: the system prompt, the messages
@@ -45,17 +45,16 @@ type Wire struct {
 	Read func(body []byte) (llm.Request, error)
 }
 
-// An Answer is what a model says, told in no provider's format. A State in its
-// parts is a JSON string that stands for whatever the service signs or encrypts;
-// its characters have to appear in the stream, and later in the next request,
-// exactly so.
+// An Answer is a response in no wire format. A State in its parts is a JSON string in
+// place of what the service signs or encrypts; its characters have to be in the stream,
+// and in the next request, unchanged.
 type Answer struct {
 	Parts  []llm.Part
 	Reason llm.Reason // "" leaves the answer without an end
 	Usage  llm.Usage  // Input and Output
 }
 
-// server plays answers and keeps what it was asked.
+// server runs handlers and keeps the bodies of requests.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -81,8 +80,8 @@ func serve(t *testing.T, handlers ...http.HandlerFunc) *server {
 	return s
 }
 
-// asked counts the requests.
-func (s *server) asked() int {
+// requestCount counts the requests.
+func (s *server) requestCount() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.bodies)

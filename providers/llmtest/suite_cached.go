@@ -15,23 +15,23 @@ import (
 // Long reports whether tests run at full length, which PARLEY_LONG=1 asks for.
 var Long = os.Getenv("PARLEY_LONG") == "1"
 
-// A Keeper is an adapter that keeps conversations as it sent them.
-type Keeper struct {
+// A CachingAdapter is an adapter that caches the JSON of messages it sent.
+type CachingAdapter struct {
 	Origin string
-	// Body returns what is sent for a request, and whether some of it was kept.
+	// Body returns the body of a request, and whether some of it was cached.
 	Body func(llm.Request) (body []byte, kept bool)
-	// Anew returns what would be sent if nothing were kept, by encoding/json.
-	Anew func(llm.Request) []byte
-	// Learn makes the server have refused something; nil for nothing.
+	// Uncached returns the same body without a cache, by encoding/json.
+	Uncached func(llm.Request) []byte
+	// Learn tells the adapter of something that the server refused; nil: nothing is refused.
 	Learn func(*rand.Rand)
-	// Settings are what requests of one conversation may change in turn.
+	// Settings change the settings of the next requests.
 	Settings []func(*llm.Request)
 }
 
-// Kept checks that an adapter sends the same whatever it keeps: for conversations that grow, are
-// edited in place, branch, lose their beginning, or alternate, while what is asked for changes as
-// well. Open returns the adapter anew. With Long it takes five conversations instead of two.
-func Kept(t *testing.T, open func() Keeper) {
+// SuiteCached checks that an adapter sends the same with and without its cache: for
+// conversations that grow, are edited in place, branch, lose their beginning, or alternate, while
+// settings change as well. Open returns a new adapter. With Long it runs five seeds instead of two.
+func SuiteCached(t *testing.T, open func() CachingAdapter) {
 	t.Helper()
 	requests, found := 0, 0
 	seeds := uint64(2)
@@ -40,7 +40,7 @@ func Kept(t *testing.T, open func() Keeper) {
 	}
 	for seed := range seeds {
 		r, k := rand.New(rand.NewPCG(seed, 7)), open()
-		talks := []*talk{{Rand: r, origin: k.Origin}, {Rand: r, origin: k.Origin}}
+		talks := []*conversation{{Rand: r, origin: k.Origin}, {Rand: r, origin: k.Origin}}
 		req := llm.Request{System: "Be brief."}
 		for step := range 24 {
 			now := talks[r.IntN(8)/7]
@@ -55,7 +55,7 @@ func Kept(t *testing.T, open func() Keeper) {
 			if r.IntN(4) > 0 {
 				req.Messages, _ = llm.Portable(now.messages, k.Origin)
 			}
-			want := k.Anew(req)
+			want := k.Uncached(req)
 			got, kept := k.Body(req)
 			if requests++; kept {
 				found++
@@ -75,16 +75,16 @@ func Kept(t *testing.T, open func() Keeper) {
 	}
 }
 
-// A talk is a conversation that changes at random.
-type talk struct {
+// A conversation is a conversation that changes at random.
+type conversation struct {
 	*rand.Rand
 	origin   string
 	messages []llm.Message
 	calls    int
 }
 
-// change adds to the conversation, or changes what was said.
-func (c *talk) change() {
+// change adds messages, or changes or removes some.
+func (c *conversation) change() {
 	n := len(c.messages)
 	switch c.IntN(12) {
 	case 0, 1: // goes back
@@ -118,8 +118,8 @@ func (c *talk) change() {
 	}
 }
 
-// edit changes one thing that a part says.
-func (c *talk) edit(p *llm.Part) {
+// edit changes one field of a part.
+func (c *conversation) edit(p *llm.Part) {
 	switch {
 	case len(p.Data) > 0:
 		p.Data[len(p.Data)-1]++
@@ -135,16 +135,16 @@ func (c *talk) edit(p *llm.Part) {
 }
 
 // turn adds a prompt, and steps with calls and their results.
-func (c *talk) turn(steps int) {
+func (c *conversation) turn(steps int) {
 	prompt := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: c.text()}}}
 	if c.IntN(5) == 0 {
-		prompt.Parts = append(prompt.Parts, c.picture())
+		prompt.Parts = append(prompt.Parts, c.image())
 	}
 	if c.IntN(25) == 0 {
-		prompt.Parts = []llm.Part{{Kind: llm.Media, MIME: "application/x-zip", Name: "a.zip", Data: []byte{1, 2, 0}}, c.picture()}
+		prompt.Parts = []llm.Part{{Kind: llm.Media, MIME: "application/x-zip", Name: "a.zip", Data: []byte{1, 2, 0}}, c.image()}
 	}
-	for range 6 * (c.IntN(12) / 11) { // nothing that could be marked
-		c.messages = append(c.messages, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{c.picture()}}, c.answer())
+	for range 6 * (c.IntN(12) / 11) { // rarely, prompts of images alone
+		c.messages = append(c.messages, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{c.image()}}, c.answer())
 	}
 	c.messages = append(c.messages, prompt)
 	for range steps {
@@ -159,7 +159,7 @@ func (c *talk) turn(steps int) {
 			step.Parts = append(step.Parts, call)
 			results = append(results, llm.Part{Kind: llm.Result, ID: call.ID, Name: call.Name, Text: c.text(), Failed: c.IntN(5) == 0})
 			if c.IntN(8) == 0 {
-				picture := c.picture()
+				picture := c.image()
 				picture.ID = call.ID
 				results = append(results, picture)
 			}
@@ -168,8 +168,8 @@ func (c *talk) turn(steps int) {
 	}
 }
 
-// answer returns what a model says, its own or another.
-func (c *talk) answer() llm.Message {
+// answer returns a response, of the adapter's origin or another.
+func (c *conversation) answer() llm.Message {
 	m := llm.Message{Role: llm.RoleAssistant, Origin: c.origin}
 	if c.IntN(5) == 0 {
 		m.Origin = "else/where"
@@ -188,13 +188,13 @@ func (c *talk) answer() llm.Message {
 	return m
 }
 
-func (c *talk) picture() llm.Part {
+func (c *conversation) image() llm.Part {
 	return llm.Part{Kind: llm.Media, MIME: "image/png", Name: "fox.png", Data: []byte{0x89, 'P', 'N', 'G', byte(c.IntN(9))}}
 }
 
 var (
 	texts = []string{"", " ", "yes", "a <b> & \"c\" \\ \x00\x1f\n\t\r\b\f", "ünï 🦊 \u2028 \u2029 \ufffd", "broken \xff\xed\xa0\xbd", "{\"a\":1}"}
-	// states are of every wire format: what is not its own no adapter may fall over.
+	// states are those of every wire format, as an adapter has to accept foreign ones.
 	states = []string{
 		"", `"sig"`, `"` + "c2ln" + `"`, `{"type":"thinking","thinking":"hm <x>","signature":"s%d"}`, `{"type":"redacted_thinking", "data":"d%d"}`,
 		`{"type":"server_tool_use","id":"srv%d","name":"web_search","input":{}}`, `{"type":"text","text":"said  %d"}`,
@@ -203,7 +203,7 @@ var (
 	}
 )
 
-func (c *talk) text() string {
+func (c *conversation) text() string {
 	text := texts[c.IntN(len(texts))]
 	if c.IntN(3) == 0 {
 		text += fmt.Sprint(" ", c.IntN(1000))
@@ -211,7 +211,7 @@ func (c *talk) text() string {
 	return text
 }
 
-func (c *talk) state() json.RawMessage {
+func (c *conversation) state() json.RawMessage {
 	state := states[c.IntN(len(states))]
 	if state == "" {
 		return nil
