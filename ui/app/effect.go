@@ -158,7 +158,8 @@ const (
 	TrustNo        = "Don't trust"
 	Stopped        = "Stopped"
 	EmptyAnswer    = "Empty answer from the model"
-	AnswerCutOff   = `Answer cut off at the output limit · type "continue"`
+	CutOff         = "Answer cut off at the output limit"
+	AnswerCutOff   = CutOff + ` · type "continue"`
 	AnswerFiltered = "Answer stopped by the provider's filter"
 	SavedAgain     = "Saved: everything is on disk again"
 	NoShell        = "No shell here"

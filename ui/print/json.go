@@ -91,8 +91,8 @@ func objects(e session.Event, status int) []object {
 		return []object{{{"type", kind}, {"text", e.Text}}}
 	case session.Response:
 		var list []object
-		if isEmptyAnswer(e) {
-			list = append(list, noticeObject(emptyAnswer))
+		if n := answerNotice(e); n.Text != "" {
+			list = append(list, noticeObject(n))
 		}
 		if e.UsageKnown && (!e.Usage.Estimated || e.Message.Interrupted) { // else none was reported: done has the estimate
 			list = append(list, usageObject(e.Usage))
@@ -142,11 +142,20 @@ func noticeObject(e session.Event) object {
 	return nil
 }
 
-// emptyAnswer says that a model answered nothing.
-var emptyAnswer = llm.Notice{Text: "empty answer from the model"}
-
-// isEmptyAnswer reports whether a response ended by itself with nothing in it.
-func isEmptyAnswer(e session.Response) bool { return e.Message.Empty() && !e.Message.Interrupted }
+// answerNotice says why an answer that ended by itself is not what it might have been; without
+// text if there is nothing to say.
+func answerNotice(e session.Response) (n llm.Notice) {
+	switch {
+	case e.Message.Interrupted:
+	case e.Message.Empty():
+		n.Text = app.EmptyAnswer
+	case e.Finish.Reason == llm.Length:
+		n.Text = app.CutOff
+	case e.Finish.Reason == llm.Refused:
+		n.Text = app.AnswerFiltered
+	}
+	return n
+}
 
 func usageObject(u llm.Usage) object {
 	o := object{
@@ -226,8 +235,8 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 		}
 	case session.Response: // which shares its text with the conversation
 		w.wrote = e.Message.Model
-		if isEmptyAnswer(e) {
-			w.note(emptyAnswer)
+		if n := answerNotice(e); n.Text != "" {
+			w.note(n)
 		}
 		if cites := sourceObjects(e.Message); cites != nil {
 			w.cites = cites

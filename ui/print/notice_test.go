@@ -50,7 +50,7 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 	want := []string{
 		"notice: 80% of the budget of a day used", "retry: Rate limited · retrying (1/3)", "fallback: a/x: Rate limited · continuing with b/y",
-		"switch: Model: a/x → b/y", "compacted: " + app.CompactedText(told[4].(session.Compacted)), "notice: empty answer from the model",
+		"switch: Model: a/x → b/y", "compacted: " + app.CompactedText(told[4].(session.Compacted)), "notice: " + app.EmptyAnswer,
 	}
 	type notice struct{ Type, Text string }
 	words := func(list []notice) (all []string) {
@@ -92,5 +92,12 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 	if got := words(object.Notices); !slices.Equal(got, want) {
 		t.Errorf("as one: %q\nwant %q", got, want)
+	}
+}
+
+// What is shown of a call or of an error is one line.
+func TestShort(t *testing.T) {
+	if got := short("bad arguments: {\nread takes path\n"); got != "bad arguments: { read takes path" {
+		t.Errorf("in one line: %q", got)
 	}
 }

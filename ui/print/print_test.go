@@ -227,3 +227,17 @@ func BenchmarkText(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/piece")
 }
+
+// Why an answer is not what it might have been stands on standard error, not in the status alone.
+func TestWhyIncomplete(t *testing.T) {
+	half := llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "half"}}
+	for want, turn := range map[string]llmtest.Turn{
+		"Note: " + app.EmptyAnswer:    llmtest.Say(),
+		"Note: " + app.CutOff:         llmtest.Script(half, llm.Finish{Reason: llm.Length}),
+		"Note: " + app.AnswerFiltered: llmtest.Script(half, llm.Finish{Reason: llm.Refused}),
+	} {
+		if _, told, status := play(Options{}, turn); !strings.Contains(told, want) || status != Incomplete {
+			t.Errorf("status %d: %q, want %q", status, told, want)
+		}
+	}
+}

@@ -44,8 +44,8 @@ func (t *textWriter) event(e session.Event, _ int) error {
 			return err
 		}
 		t.gap = t.last != 0
-		if isEmptyAnswer(e) {
-			t.stderr.event(emptyAnswer)
+		if n := answerNotice(e); n.Text != "" {
+			t.stderr.event(n)
 		}
 	case llm.Retry:
 		if len(e.Discards) > 0 {
@@ -280,5 +280,5 @@ func usageLine(a session.Response) string {
 // short cuts text to one line for a glance.
 func short(s string) string {
 	const most = 160
-	return sanitize.Truncate(sanitize.Line(strings.TrimSpace(s)), most)
+	return sanitize.Truncate(sanitize.Line(strings.ReplaceAll(strings.TrimSpace(s), "\n", " ")), most)
 }
