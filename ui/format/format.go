@@ -79,12 +79,12 @@ func Percent(share float64) string {
 }
 
 // Capital returns text with a capital at its beginning, as what a person reads has, unless
-// it begins with a name, a path or a key: anything but a word of small letters alone, or one
-// letter that is no "a".
+// it begins with a name, a path or a key: anything but a word of small letters alone (a hyphen
+// is in names of models), or one letter that is no "a".
 func Capital(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	word = strings.TrimRight(word, ",;")
-	if word == "" || len(word) == 1 && word != "a" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz'-") != "" {
+	if word == "" || len(word) == 1 && word != "a" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyz'") != "" {
 		return text
 	}
 	return strings.ToUpper(text[:1]) + text[1:]

@@ -74,3 +74,14 @@ func TestTimes(t *testing.T) {
 		}
 	}
 }
+
+func TestCapital(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "queued, and sent": "Queued, and sent", "a model": "A model", "don't": "Don't", "x of y": "x of y",
+		"deepseek-chat does not support it": "deepseek-chat does not support it", "openai/gpt": "openai/gpt", "main.go": "main.go", "/cd PATH": "/cd PATH", "ctrl+x b": "ctrl+x b",
+	} {
+		if got := format.Capital(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
