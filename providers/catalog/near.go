@@ -34,6 +34,17 @@ func Nearest(name string, among []string, n int) []string {
 	return names
 }
 
+// Mistyped returns the one of names that word is but for one letter too many, missing, wrong or
+// swapped with its neighbor; "" for none, and for words of less than four letters.
+func Mistyped(word string, names []string) string {
+	for _, name := range names {
+		if utf8.RuneCountInString(word) >= 4 && levenshtein([]rune(strings.ToLower(word)), []rune(name)) == 1 {
+			return name
+		}
+	}
+	return ""
+}
+
 // commonBytes returns how many bytes a and b begin with alike. Few people get the first
 // letter wrong.
 func commonBytes(a, b string) int {

@@ -90,7 +90,7 @@ func TestDamagedColumns(t *testing.T) {
 		{`UPDATE nodes SET seq = 'x' WHERE session = 1 AND seq = 6`, `seq = "x"`, ""},
 		{`UPDATE nodes SET seq = 9000000000000000000 WHERE session = 1 AND seq = 2`, "read as message 2", ""},
 		{`UPDATE nodes SET seq = 60 WHERE session = 1 AND seq = 3`, "message 4 follows message 3: taken to follow message 2", "which|let|green|thanks"},
-		{`DELETE FROM nodes WHERE session = 1 AND seq = 3`, "1 messages are missing", "which|let|green|thanks"},
+		{`DELETE FROM nodes WHERE session = 1 AND seq = 3`, "missing messages: 1", "which|let|green|thanks"},
 		{`UPDATE nodes SET at = 'noon' WHERE session = 1 AND seq = 3`, `at = "noon"`, ""},
 		{`UPDATE nodes SET at = 1e300 WHERE session = 1 AND seq = 3`, `at = "1e+300"`, ""},
 		{`UPDATE nodes SET role = '' WHERE session = 1`, `role = "": taken for tool`, ""},

@@ -347,7 +347,7 @@ func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched i
 				nodes, damage = more, again
 				damage.add(cmp.Or(err, errors.New("the order of messages is damaged")))
 			} else {
-				damage.add(fmt.Errorf("%d messages are missing", lack))
+				damage.add(fmt.Errorf("missing messages: %d", lack))
 			}
 		}
 		if n := len(nodes); s.Head != 0 && !hasSeq(nodes, s.Head) && n > 0 {

@@ -98,7 +98,7 @@ func readPage(q querier, session int64, from, to int, damage *damageReport) ([]N
 		nodes[r.Seq-from] = r.Node
 	}
 	if lack := len(nodes) - len(rows); lack > 0 {
-		damage.add(fmt.Errorf("%d messages are missing", lack))
+		damage.add(fmt.Errorf("missing messages: %d", lack))
 	}
 	return nodes, readBlobs(q, rows, damage, err)
 }

@@ -86,7 +86,7 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	if e.Rows > 0 {
-		return fmt.Sprintf("%s: damaged: %d entries cannot be read whole: %v; nothing of it is deleted, keep a copy", e.Path, e.Rows, e.Err)
+		return fmt.Sprintf("%s: damaged, entries that cannot be read whole: %d: %v; nothing of it is deleted, keep a copy", e.Path, e.Rows, e.Err)
 	}
 	return fmt.Sprintf("%s: damaged: %v; nothing of it is deleted: keep a copy, then move it away or restore a backup", e.Path, e.Err)
 }

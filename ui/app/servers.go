@@ -73,7 +73,7 @@ func ServerDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\nRemoved: %s\n", strings.Join(s.RemovedTools, ", "))
 	}
 	if s.OmittedTools > 0 {
-		fmt.Fprintf(&b, "\n%d more tools are not offered (too many)\n", s.OmittedTools)
+		fmt.Fprintf(&b, "\nNot offered (too many): %s\n", format.Plural(s.OmittedTools, "tool"))
 	}
 	if s.Stderr != "" && s.Status != mcp.StatusFailed {
 		fmt.Fprintf(&b, "\n── Standard error\n%s\n", s.Stderr)

@@ -247,7 +247,10 @@ func jobState(j tools.Job, now time.Time) string {
 	if !j.Runs() {
 		state = j.State
 	}
-	return state + " · " + format.Duration(j.Elapsed(now)) + " · " + format.Size(int(j.Size))
+	if ran := j.Elapsed(now); ran >= time.Second || !j.Runs() { // "0 ms" would be news of nothing
+		state += " · " + format.Duration(ran)
+	}
+	return state + " · " + format.Size(int(j.Size))
 }
 
 // jobItems lists what /jobs takes.

@@ -338,7 +338,7 @@ func planText(h *session.FileHistory, p *session.FilePlan, to string) string {
 	}
 	out := strings.Split(strings.TrimRight(diffs.String(), "\n"), "\n")
 	if more := len(out) - maxPlanLines; more > 0 {
-		out = append(out[:maxPlanLines], fmt.Sprintf("… %d more lines", more))
+		out = append(out[:maxPlanLines], "… "+format.Plural(more, "more line"))
 	}
 	return strings.TrimRight(head.String()+"\n"+strings.Join(out, "\n"), "\n")
 }

@@ -40,6 +40,9 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 		return a.fail(print.Usage, err)
 	}
 	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
+	if err := mistypedCommand(cmd.Root(), words); err != nil && inTerminal && !a.printOnly {
+		return a.fail(print.Usage, err)
+	}
 	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.promptName != "" || a.schema != nil || a.format != "text"
 	screen := !asked && outTerminal && (inTerminal || a.interactive)
 	if a.promptName != "" {

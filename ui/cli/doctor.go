@@ -142,7 +142,7 @@ func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 		c := app.Check{Section: app.SectionMCP, Name: s.Name, Status: app.Works, Detail: string(s.Status)}
 		switch s.Status {
 		case mcp.StatusReady:
-			c.Detail = fmt.Sprintf("ready · %d tools", len(s.Tools))
+			c.Detail = "ready · " + format.Plural(len(s.Tools), "tool")
 		case mcp.StatusStarting:
 			c.Status, c.Hint = app.Warns, "Not ready yet: check again"
 		case mcp.StatusNew, mcp.StatusChanged:

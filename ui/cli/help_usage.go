@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"parley/ui/textwrap"
 )
@@ -46,15 +47,32 @@ func usage(cmd *cobra.Command, width int) string {
 		}
 	}
 	if cmd.HasAvailableLocalFlags() {
-		b.WriteString("\nFlags:\n" + cmd.LocalFlags().FlagUsagesWrapped(width))
+		b.WriteString("\nFlags:\n" + flagUsages(cmd.LocalFlags(), width))
 	}
 	if cmd.HasAvailableInheritedFlags() {
-		b.WriteString("\nGlobal Flags:\n" + inherited.FlagUsagesWrapped(width))
+		b.WriteString("\nGlobal Flags:\n" + flagUsages(inherited, width))
 	}
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\n" + strings.Join(textwrap.Lines(fmt.Sprintf("Use \"%s [command] --help\" for more information about a command.", cmd.CommandPath()), width), "\n") + "\n")
 	}
 	return b.String()
+}
+
+// flagUsages describes flags. What a flag stands for alone is in its description, not behind its name
+// as pflag has it (on|off[="on"]).
+func flagUsages(set *pflag.FlagSet, width int) string {
+	alone := map[string]string{}
+	set.VisitAll(func(f *pflag.Flag) { alone[f.Name], f.NoOptDefVal = f.NoOptDefVal, shownAlone(f) })
+	defer set.VisitAll(func(f *pflag.Flag) { f.NoOptDefVal = alone[f.Name] })
+	return set.FlagUsagesWrapped(width)
+}
+
+// shownAlone is the value of a flag without one, where pflag shows none.
+func shownAlone(f *pflag.Flag) string {
+	if f.Value.Type() == "string" {
+		return ""
+	}
+	return f.NoOptDefVal
 }
 
 // commandLine returns the name of a command and what it does, which is broken beside the name.

@@ -15,6 +15,7 @@ import (
 	"parley/session/importer"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/print"
 )
 
@@ -52,12 +53,12 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how print.Im
 		return writeResults(os.Stdout, found, scanned, how.JSON)
 	case !how.Yes:
 		if !term.IsTerminal(os.Stdin.Fd()) {
-			return app.UsageError{Err: fmt.Errorf("%d conversations are new or have changed: --yes imports them without asking, --dry-run lists them", fresh)}
+			return app.UsageError{Err: fmt.Errorf("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))}
 		}
 		if err := writeResults(os.Stderr, found, scanned, false); err != nil {
 			return err
 		}
-		line, err := askLine(fmt.Sprintf("Import %d conversations that are new or have changed? [y/N] ", fresh))
+		line, err := askLine(fmt.Sprintf("Import %s (new or changed)? [y/N] ", format.Plural(fresh, "conversation")))
 		if err != nil || !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
 			return err
 		}

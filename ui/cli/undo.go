@@ -150,7 +150,7 @@ func undoCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
 			return nil
 		}
 		done, err := store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
-		a.note(fmt.Sprintf("removed what %d conversations changed in files, %s; %s kept", done.Histories, format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
+		a.note(fmt.Sprintf("removed what %s changed in files, %s; %s kept", format.Plural(done.Histories, "conversation"), format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
 		return err
 	}}
 	return []*cobra.Command{diff, prune}

@@ -84,6 +84,24 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	return fmt.Errorf("%q is one argument too many: usage: %s", args[min(len(takes), len(args)-1)], use)
 }
 
+// mistypedCommand returns an error for words that are one word, which is a subcommand but for a
+// letter; nil for any other prompt.
+func mistypedCommand(root *cobra.Command, words []string) error {
+	if len(words) != 1 {
+		return nil
+	}
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	if name := catalog.Mistyped(words[0], names); name != "" {
+		return fmt.Errorf("unknown command %q: did you mean parley %s? As a prompt: parley -p %s", words[0], name, words[0])
+	}
+	return nil
+}
+
 // unknownSubcommand returns an error that names the subcommand of cmd that is like name.
 func unknownSubcommand(cmd *cobra.Command, name string) error {
 	var names []string

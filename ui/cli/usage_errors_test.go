@@ -31,3 +31,33 @@ func TestUsageErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestMistypedCommand: one word that is nearly a command is told, anything else is a prompt.
+func TestMistypedCommand(t *testing.T) {
+	root := newProgram().rootCommand()
+	for words, want := range map[string]string{
+		"hlep": "help", "modles": "models", "sesions": "sessions", "doctro": "doctor", "prompt": "prompts", "Hlep": "help",
+		"hello": "", "hi": "", "mn": "", "why": "", "help me": "", "explain": "", "hlep please": "", "": "",
+	} {
+		err := mistypedCommand(root, strings.Fields(words))
+		if want == "" && err != nil {
+			t.Errorf("%q: %v", words, err)
+		}
+		if want != "" && (err == nil || !strings.Contains(err.Error(), "did you mean parley "+want+"? As a prompt: parley -p "+words)) {
+			t.Errorf("%q: %v", words, err)
+		}
+	}
+}
+
+// TestHelpNamesValuesOnce: what a flag stands for alone is not behind its name.
+func TestHelpNamesValuesOnce(t *testing.T) {
+	root := newProgram().rootCommand()
+	for range 2 {
+		if text := root.UsageString(); strings.Contains(text, `[=`) || !strings.Contains(text, "--web on|off ") {
+			t.Errorf("got %s", text)
+		}
+	}
+	if f := root.Flags().Lookup("web"); f.NoOptDefVal != on {
+		t.Errorf("--web alone is %q", f.NoOptDefVal)
+	}
+}
