@@ -790,10 +790,9 @@ func TestImports(t *testing.T) {
 		heap    = "providers/llmtest/heap"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
-	front := []string{"ui/app", theme, md, format, fuzzy, safe, "session", "session/archive", "session/attach", "tools", "tools/mcp", llm, catalog}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic}, // prices of an llm.Usage; what lists of models say
@@ -855,7 +854,8 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
 		"docs":                 {},
 		"docs/pictures":        {},
-		"ui/print":             front,
+		"ui/print":             {"ui/app", theme, md, format, safe, "session", "tools", llm},
+		"ui/report":            {"ui/app", theme, md, format, safe, "session", "session/archive", llm},
 		"ui/acp":               {"ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {"session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/plain":             {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},

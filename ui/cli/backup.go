@@ -15,11 +15,11 @@ import (
 	"parley/session/backup"
 	"parley/tools/sanitize"
 	"parley/ui/format"
-	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // backupCommands returns the commands that write everything into a file, and take it back.
-func backupCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
+func backupCommands(a *program, sessions report.SessionCommands) []*cobra.Command {
 	write := &cobra.Command{
 		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and kept files", Args: cobra.ExactArgs(1),
 		Long: `Write all conversations to a file, with images, branches and kept files, what they

@@ -20,6 +20,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 	"parley/ui/theme"
 	"parley/ui/tui"
 )
@@ -221,13 +222,13 @@ the configuration. It exits with 3 if something is broken.`,
 				a.status = print.Config
 			}
 			out := colorprofile.NewWriter(os.Stdout, os.Environ()) // takes colors out where they do not belong
-			if err := print.Doctor(out, checks, theme.Terminal(), asJSON); err != nil {
+			if err := report.Doctor(out, checks, theme.Terminal(), asJSON); err != nil {
 				return a.fail(print.Failed, err)
 			}
 			return nil
 		},
 	}
-	print.LinesFlags(cmd, &asJSON, "one JSON object per line")
+	report.LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
 }
 

@@ -15,6 +15,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // fetchedFacts returns the facts that were fetched, beside the conversations; nil if there is no
@@ -39,13 +40,13 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 	}
 	now := time.Now()
 	lists, failed := providers.FetchFacts(ctx, c.config.Config, c.openOptions(), now)
-	report := print.FactsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []print.FetchedFacts{}, Changes: []print.FactChange{}}
+	summary := report.FactsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []report.FetchedFacts{}, Changes: []report.FactChange{}}
 	for _, err := range failed {
-		f := print.FailedSource{Error: app.ErrorText(err)}
+		f := report.FailedSource{Error: app.ErrorText(err)}
 		if e := (*llm.Error)(nil); errors.As(err, &e) {
 			f.Provider = e.Provider
 		}
-		report.Failed = append(report.Failed, f)
+		summary.Failed = append(summary.Failed, f)
 		c.note(f.Provider + " was not updated: " + f.Error)
 	}
 	if len(lists) == 0 {
@@ -53,26 +54,26 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 	}
 	update := kept.Compare(lists)
 	for _, l := range lists {
-		of := print.FetchedFacts{Provider: l.Provider, Models: len(l.Models)}
+		of := report.FetchedFacts{Provider: l.Provider, Models: len(l.Models)}
 		if l.Partial {
 			of.From = "openrouter"
 		}
-		report.Providers = append(report.Providers, of)
+		summary.Providers = append(summary.Providers, of)
 	}
 	for _, change := range update.Changes {
-		report.Changes = append(report.Changes, factChange(change))
+		summary.Changes = append(summary.Changes, factChange(change))
 	}
 	if !c.dryRun {
 		if err := update.Save(); err != nil {
 			return c.fail(print.Failed, fmt.Errorf("model facts were not kept: %w", err))
 		}
-		report.Saved = kept.Path()
+		summary.Saved = kept.Path()
 	}
-	if err := print.Facts(os.Stdout, report, as, c.all); err != nil {
+	if err := report.Facts(os.Stdout, summary, as, c.all); err != nil {
 		return c.fail(print.Failed, err)
 	}
 	if as == "text" {
-		c.note(cmp.Or(prefixed("kept in ", abbrevPath(report.Saved)), "nothing is kept: --dry-run"))
+		c.note(cmp.Or(prefixed("kept in ", abbrevPath(summary.Saved)), "nothing is kept: --dry-run"))
 	}
 	return nil
 }
@@ -86,19 +87,19 @@ func prefixed(prefix, text string) string {
 }
 
 // factChange returns the row of a change.
-func factChange(c catalog.Change) print.FactChange {
-	return print.FactChange{
+func factChange(c catalog.Change) report.FactChange {
+	return report.FactChange{
 		Provider: c.Provider, Model: c.Model, Change: string(c.Kind), Why: c.Why,
 		Context: c.New.Context, OldContext: c.Old.Context, Price: rates(c.New.Price), OldPrice: rates(c.Old.Price),
 	}
 }
 
 // rates returns a price for print; nil if it is not known.
-func rates(p catalog.Price) *print.Rates {
+func rates(p catalog.Price) *report.Rates {
 	if !p.Known() {
 		return nil
 	}
-	return &print.Rates{Free: p.Free, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead}
+	return &report.Rates{Free: p.Free, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead}
 }
 
 // factsNotice tells once that the facts of models are old; "" if they are not, or that was told.

@@ -16,7 +16,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // An importCommand brings in what other programs keep of conversations.
@@ -25,7 +25,7 @@ type importCommand struct {
 }
 
 // run lists what there is, asks, and imports what is new.
-func (a importCommand) run(ctx context.Context, lib *session.Store, how print.ImportAll) error {
+func (a importCommand) run(ctx context.Context, lib *session.Store, how report.ImportAll) error {
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how print.Im
 	return a.places(ctx, lib, places, how)
 }
 
-func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how print.ImportAll) error {
+func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how report.ImportAll) error {
 	var failed []error
 	for _, p := range places {
 		r, err := importer.Import(ctx, lib, p)
@@ -101,7 +101,7 @@ func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) 
 	for _, r := range all {
 		var err error
 		if asJSON {
-			err = print.WriteJSON(w, r)
+			err = report.WriteJSON(w, r)
 		} else {
 			_, err = fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(abbrevPath(r.Path)))
 		}

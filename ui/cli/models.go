@@ -16,11 +16,12 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
-func modelRow(c providers.Choice) print.Model {
-	return print.Model{
-		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: print.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
+func modelRow(c providers.Choice) report.Model {
+	return report.Model{
+		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: report.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
 		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
 	}
 }
@@ -94,17 +95,17 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	}
 	switch {
 	case c.images:
-		err = print.Models(os.Stdout, imageModelRows(c.program), words, c.all, as, c.note)
+		err = report.Models(os.Stdout, imageModelRows(c.program), words, c.all, as, c.note)
 	case c.embeddings:
-		err = print.Models(os.Stdout, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
+		err = report.Models(os.Stdout, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
 	case c.video:
-		err = print.Models(os.Stdout, videoRows(c.program), words, c.all, as, c.note)
+		err = report.Models(os.Stdout, videoRows(c.program), words, c.all, as, c.note)
 	default:
-		var rows []print.Model
+		var rows []report.Model
 		for _, m := range c.listModels(cmd.Context(), c.refresh) {
 			rows = append(rows, modelRow(m))
 		}
-		err = print.Models(os.Stdout, rows, words, c.all, as, c.note)
+		err = report.Models(os.Stdout, rows, words, c.all, as, c.note)
 	}
 	if err != nil {
 		return c.fail(print.Failed, err)
@@ -123,10 +124,10 @@ func (c *modelsCommand) lookAtMedia(ctx context.Context) {
 }
 
 // imageModelRows returns the models that make images.
-func imageModelRows(a *program) (rows []print.ImageModel) {
+func imageModelRows(a *program) (rows []report.ImageModel) {
 	for _, c := range media.Images.Choices(a.config.Config, os.Getenv) {
 		m := c.Facts
-		row := print.ImageModel{
+		row := report.ImageModel{
 			Name: c.Name, Title: m.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Inputs: m.Inputs,
 			Mask: m.Mask, Transparent: m.Transparent, Qualities: m.Qualities, Formats: m.Formats,
 			Sizes: slices.Concat(m.Sizes, m.Ratios, m.Tiers),
@@ -139,18 +140,18 @@ func imageModelRows(a *program) (rows []print.ImageModel) {
 
 // embeddingModelRows returns the models that turn texts into vectors: those that are known, and
 // those of local servers whose names say it.
-func embeddingModelRows(ctx context.Context, a *program) (rows []print.EmbeddingModel) {
+func embeddingModelRows(ctx context.Context, a *program) (rows []report.EmbeddingModel) {
 	for _, c := range media.Embeddings.Choices(a.config.Config, os.Getenv) {
 		e := c.Facts
-		rows = append(rows, print.EmbeddingModel{
+		rows = append(rows, report.EmbeddingModel{
 			Name: c.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Dimensions: e.Dimensions, Least: e.Least, Most: e.Most,
-			MaxInput: e.MaxInput, Price: print.Price{Input: e.Price.Input, Free: e.Price.Free, Known: e.Price.Known()},
+			MaxInput: e.MaxInput, Price: report.Price{Input: e.Price.Input, Free: e.Price.Free, Known: e.Price.Known()},
 		})
 	}
 	for _, c := range a.listModels(ctx, false) {
-		known := slices.ContainsFunc(rows, func(m print.EmbeddingModel) bool { return m.Name == c.Name })
+		known := slices.ContainsFunc(rows, func(m report.EmbeddingModel) bool { return m.Name == c.Name })
 		if c.Ready && !known && strings.Contains(strings.ToLower(c.Name), "embed") {
-			rows = append(rows, print.EmbeddingModel{Name: c.Name, Ready: true})
+			rows = append(rows, report.EmbeddingModel{Name: c.Name, Ready: true})
 		}
 	}
 	return rows

@@ -11,7 +11,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // openSession opens the conversation that the flags name, or a new one. Notice is
@@ -124,7 +124,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 // held in dir.
 func findSession(library *session.Store, dir, resume string) (session.Info, error) {
 	if resume != "" {
-		return print.FindSession(library, resume)
+		return report.FindSession(library, resume)
 	}
 	last, err := library.Latest(dir) // imported ones say themselves where and when they were held
 	if errors.Is(err, session.ErrNotFound) {

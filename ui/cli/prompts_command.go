@@ -21,6 +21,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // promptsCommand lists prompt files, and makes them.
@@ -121,10 +122,10 @@ func (c *promptsCommand) list() error {
 	}
 	switch {
 	case c.format == "json":
-		return print.WriteJSON(os.Stdout, rows)
+		return report.WriteJSON(os.Stdout, rows)
 	case c.format == "jsonl":
 		for _, row := range rows {
-			if err := print.WriteJSON(os.Stdout, row); err != nil {
+			if err := report.WriteJSON(os.Stdout, row); err != nil {
 				return err
 			}
 		}

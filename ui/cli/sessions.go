@@ -12,12 +12,13 @@ import (
 	"parley/session"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // sessionCommands returns what the commands about stored conversations work with.
-func (a *program) sessionCommands() print.SessionCommands {
+func (a *program) sessionCommands() report.SessionCommands {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
-	return print.SessionCommands{
+	return report.SessionCommands{
 		Open: func() (*session.Store, error) {
 			lib, err := session.OpenStore(os.Getenv)
 			if err != nil {

@@ -22,6 +22,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // documentTask is what the vectors of a collection are for unless it is said otherwise.
@@ -129,11 +130,11 @@ func (a mediaCommands) listCollections(library *session.Store, form string) erro
 		a.note("No collections yet: parley embed --store NAME makes one")
 	}
 	if form == "json" {
-		return print.WriteJSON(os.Stdout, append([]session.Collection{}, all...))
+		return report.WriteJSON(os.Stdout, append([]session.Collection{}, all...))
 	}
 	for _, c := range all {
 		if form == "jsonl" {
-			err = print.WriteJSON(os.Stdout, c)
+			err = report.WriteJSON(os.Stdout, c)
 		} else {
 			_, err = fmt.Fprintf(os.Stdout, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions)
 		}
@@ -286,7 +287,7 @@ func printMatches(set vectors.Space, found []session.SimilarText, form string) e
 		all = append(all, match{t.Score, t.File, t.Line, t.Text})
 	}
 	if form == "json" {
-		return print.WriteJSON(os.Stdout, struct {
+		return report.WriteJSON(os.Stdout, struct {
 			Model   string  `json:"model"`
 			Matches []match `json:"matches"`
 		}{set.Model, append([]match{}, all...)})
@@ -294,7 +295,7 @@ func printMatches(set vectors.Space, found []session.SimilarText, form string) e
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	for _, m := range all {
 		if form == "jsonl" {
-			if err := print.WriteJSON(os.Stdout, m); err != nil {
+			if err := report.WriteJSON(os.Stdout, m); err != nil {
 				return err
 			}
 			continue

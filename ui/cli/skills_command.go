@@ -10,7 +10,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // A skillRow is a skill as JSON.
@@ -76,10 +76,10 @@ func listSkills(a *program, skills []app.Skill, format string) error {
 	}
 	switch format {
 	case "json":
-		return print.WriteJSON(os.Stdout, rows)
+		return report.WriteJSON(os.Stdout, rows)
 	case "jsonl":
 		for _, row := range rows {
-			if err := print.WriteJSON(os.Stdout, row); err != nil {
+			if err := report.WriteJSON(os.Stdout, row); err != nil {
 				return err
 			}
 		}

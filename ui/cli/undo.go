@@ -18,7 +18,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/tools/undo"
 	"parley/ui/format"
-	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // openUndo returns where files are kept before tools change them; nil if nothing of this run
@@ -131,14 +131,14 @@ func pruneUndo(store *undo.Store) {
 }
 
 // undoCommands returns the commands about files that tools changed, which stand below sessions.
-func undoCommands(a *program, sessions print.SessionCommands) []*cobra.Command {
+func undoCommands(a *program, sessions report.SessionCommands) []*cobra.Command {
 	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: sessions.Complete,
 		RunE: func(_ *cobra.Command, words []string) error {
 			lib, err := sessions.Open()
 			if err != nil {
 				return err
 			}
-			found, err := print.FindSession(lib, strings.Join(words, " "))
+			found, err := report.FindSession(lib, strings.Join(words, " "))
 			if err = errors.Join(err, lib.Close()); err != nil {
 				return err
 			}

@@ -23,6 +23,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // listCommand lists the jobs that are kept.
@@ -42,7 +43,7 @@ func (c *videoCommand) list() error {
 			c.note("no videos: parley video PROMPT makes one")
 		}
 		if c.format == "json" {
-			return errors.Join(err, print.WriteJSON(os.Stdout, []videoRow{}))
+			return errors.Join(err, report.WriteJSON(os.Stdout, []videoRow{}))
 		}
 		return err
 	}
@@ -52,7 +53,7 @@ func (c *videoCommand) list() error {
 	for i := len(all) - 1; i >= 0; i-- {
 		v := all[i]
 		if rows = append(rows, rowOf(v)); c.format == "jsonl" {
-			err = errors.Join(err, print.WriteJSON(os.Stdout, rows[len(rows)-1]))
+			err = errors.Join(err, report.WriteJSON(os.Stdout, rows[len(rows)-1]))
 		}
 		price := ""
 		if b := v.Job.Bill; b != nil {
@@ -63,7 +64,7 @@ func (c *videoCommand) list() error {
 	w.Flush()
 	switch c.format {
 	case "json":
-		return errors.Join(err, print.WriteJSON(os.Stdout, rows))
+		return errors.Join(err, report.WriteJSON(os.Stdout, rows))
 	case "jsonl":
 		return err
 	}
@@ -196,9 +197,9 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 }
 
 // videoRows lists the models that make videos.
-func videoRows(a *program) (rows []print.Model) {
+func videoRows(a *program) (rows []report.Model) {
 	for _, c := range media.Videos.Choices(a.local.services(), os.Getenv) {
-		rows = append(rows, print.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
+		rows = append(rows, report.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
 	}
 	return rows
 }

@@ -20,6 +20,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // A videoRun brings one job to its end.
@@ -249,7 +250,7 @@ func (r *videoRun) print(kind, reason string) error {
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)
 	}
-	return print.WriteJSON(os.Stdout, row)
+	return report.WriteJSON(os.Stdout, row)
 }
 
 // absolute returns path from the root; "" and "-" as they are.

@@ -9,8 +9,6 @@ import (
 
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
@@ -19,37 +17,6 @@ import (
 
 // Formats lists what Options.Format can be.
 var Formats = []string{"text", "json", "jsonl"}
-
-// LinesFlags adds --json, and -o jsonl for the same, to a command that lists things as text or as one
-// JSON object per line.
-func LinesFlags(cmd *cobra.Command, lines *bool, usage string) {
-	cmd.Flags().BoolVar(lines, "json", false, usage)
-	cmd.Flags().VarP((*linesFormat)(lines), "output", "o", "output `FORMAT`: text, jsonl")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// A linesFormat is the format of a list, true for JSON lines.
-type linesFormat bool
-
-// String returns the name of the format.
-func (f *linesFormat) String() string {
-	if *f {
-		return "jsonl"
-	}
-	return "text"
-}
-
-// Set takes the name of a format.
-func (f *linesFormat) Set(name string) error {
-	if name != "text" && name != "jsonl" {
-		return errors.New("use text or jsonl")
-	}
-	*f = name == "jsonl"
-	return nil
-}
-
-// Type returns what cobra calls the value.
-func (*linesFormat) Type() string { return "string" }
 
 // Failure writes an error that came before there was a turn, in the format
 // that the reader expects.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"parley/providers/llm"
@@ -336,7 +335,7 @@ func (f field) long() bool {
 	return ok && len(text) > pieceSize
 }
 
-// encode writes o as JSON with its fields in order, escaped by escapeUnseen.
+// encode writes o as JSON with its fields in order, escaped by sanitize.JSON.
 func encode(o object) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -354,29 +353,5 @@ func encode(o object) []byte {
 		b.Truncate(b.Len() - 1) // the encoder's newline
 	}
 	b.WriteByte('}')
-	return escapeUnseen(b.Bytes())
+	return sanitize.JSON(b.Bytes())
 }
-
-// escapeUnseen escapes what terminals obey or do not show in JSON text: the
-// control characters DEL to U+009F, which JSON itself leaves as they are, and
-// bidirectional and invisible characters. Nothing is lost: the value is the same.
-func escapeUnseen(b []byte) []byte {
-	if bytes.IndexFunc(b, unseen) < 0 {
-		return b
-	}
-	var out bytes.Buffer
-	for _, r := range string(b) {
-		switch {
-		case !unseen(r):
-			out.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&out, `\u%04x`, r)
-		}
-	}
-	return out.Bytes()
-}
-
-func unseen(r rune) bool { return r >= 0x7f && (r <= 0x9f || sanitize.IsInvisible(r)) }

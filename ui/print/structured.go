@@ -77,7 +77,7 @@ func (p *structured) event(e session.Event, _ int) error {
 
 func (p *structured) write(value []byte) error {
 	if !p.o.Raw {
-		value = escapeUnseen(value)
+		value = sanitize.JSON(value)
 	}
 	_, err := p.o.Out.Write(append(bytes.Clone(value), '\n'))
 	return err

@@ -1,4 +1,4 @@
-package print
+package report
 
 import (
 	"bytes"
@@ -126,7 +126,7 @@ func (s SessionCommands) write(c archive.Conversation, form func(io.Writer, arch
 	return err
 }
 
-func escaped(json string) string { return string(escapeUnseen([]byte(json))) }
+func escaped(json string) string { return string(sanitize.JSON([]byte(json))) }
 
 // An ImportAll says how an import of what other programs keep is to go.
 type ImportAll struct {

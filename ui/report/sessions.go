@@ -1,10 +1,9 @@
-package print
+package report
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -227,74 +226,6 @@ func commandNames(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// masked returns c without the keys that are configured here, and says so.
-func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
-	if s.Mask == nil {
-		return c
-	}
-	c = archive.Mask(c, s.Mask())
-	if c.MaskedTexts > 0 {
-		texts := map[bool]string{true: "1 text", false: fmt.Sprintf("%d texts", c.MaskedTexts)}[c.MaskedTexts == 1]
-		s.Note("Configured keys masked in " + texts + ": --raw shows them")
-	}
-	return c
-}
-
-// one finds the conversation that words name; unless raw is set, keys are masked
-// in it.
-func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversation) error) error {
-	return s.with(func(lib *session.Store) error {
-		found, err := FindSession(lib, strings.Join(words, " "))
-		if err != nil {
-			return err
-		}
-		c, err := s.read(lib, found.ID, raw)
-		if err != nil {
-			return err
-		}
-		return do(c)
-	})
-}
-
-// read returns a conversation, or what can be read of it with a note that says why not all. Unless
-// raw is set, keys are masked in it.
-func (s SessionCommands) read(lib *session.Store, id string, raw bool) (archive.Conversation, error) {
-	c, err := stored(lib, id)
-	if fatal(err, len(c.Nodes)) != nil {
-		return c, err
-	}
-	if err != nil {
-		s.Note(format.ErrorText(err))
-	}
-	if !raw {
-		c = s.masked(c)
-	}
-	return c, nil
-}
-
-// FindSession returns the one conversation that a user means by an ID, the beginning of
-// one, or words of its title. The error lists those it may be.
-func FindSession(lib *session.Store, word string) (session.Info, error) {
-	found, err := lib.Find(word)
-	if fatal(err, len(found)) != nil {
-		return session.Info{}, err
-	}
-	switch len(found) {
-	case 0:
-		return session.Info{}, app.UsageError{Err: fmt.Errorf("no conversation matches %q: parley sessions list shows them", word)}
-	case 1:
-		return found[0], nil
-	}
-	var names []string
-	for _, f := range found[:min(len(found), 5)] {
-		names = append(names, f.ID+" "+app.Title(f))
-	}
-	if rest := len(found) - len(names); rest > 0 {
-		names = append(names, fmt.Sprintf("and %d more", rest))
-	}
-	return session.Info{}, app.UsageError{Err: fmt.Errorf("%d conversations match %q, give an ID:\n  %s", len(found), word, strings.Join(names, "\n  "))}
-}
-
 func (s SessionCommands) search() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
@@ -386,14 +317,4 @@ func (s SessionCommands) with(do func(*session.Store) error) error {
 		return err
 	}
 	return errors.Join(do(lib), lib.Close())
-}
-
-// WriteJSON writes v on a line of its own.
-func WriteJSON(w io.Writer, v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(escapeUnseen(line), '\n'))
-	return err
 }

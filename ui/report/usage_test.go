@@ -1,7 +1,7 @@
-// What parley usage prints is held by testdata/usage.txt: go test ./ui/print -update-usage writes
-// it anew. Read the diff. testdata/schemas.json is written by hand.
+// What parley usage prints is held by testdata/usage.txt: go test ./ui/report -update-usage writes
+// it anew. Read the diff.
 
-package print
+package report
 
 import (
 	"encoding/csv"

@@ -1,0 +1,31 @@
+package sanitize
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf16"
+)
+
+// JSON escapes what terminals obey or do not show in JSON text: the
+// control characters DEL to U+009F, which JSON itself leaves as they are, and
+// bidirectional and invisible characters. Nothing is lost: the value is the same.
+func JSON(b []byte) []byte {
+	if bytes.IndexFunc(b, unseenInJSON) < 0 {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		switch {
+		case !unseenInJSON(r):
+			out.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes()
+}
+
+func unseenInJSON(r rune) bool { return r >= 0x7f && (r <= 0x9f || IsInvisible(r)) }
