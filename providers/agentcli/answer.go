@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -93,6 +95,15 @@ func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
 		a.out.Send(r)
 	}
 	return discarded
+}
+
+// onStderrTry tells that the program asks again.
+func (a *answer) onStderrTry(try stderrTry) {
+	attempt, _ := strconv.Atoi(try.attempt)
+	status, _ := strconv.Atoi(strings.ReplaceAll(try.status, "xx", "00"))
+	ms, _ := strconv.Atoi(try.wait)
+	a.settle() // nothing was shown of what failed
+	a.restart(llm.Retry{Attempt: attempt, Wait: min(time.Duration(ms)*time.Millisecond, time.Hour)}, a.toError("", status, try.words))
 }
 
 // maxLostTries is how often a program may try again what no other try makes succeed, such as a key
@@ -204,6 +215,8 @@ func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 			}
 			p.exchange.WriteLine(line)
 			a.onLine(d, line)
+		case try := <-p.retries:
+			a.onStderrTry(try)
 		case <-p.activity:
 		case <-silence.C:
 			if pulse.Beats() != beats { // the user waits on

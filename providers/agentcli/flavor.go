@@ -41,6 +41,7 @@ type flavor struct {
 	answerSchema bool            // can be held to an answer schema
 	forksSession bool            // a session that goes on does so as a copy, under an id of its own
 
+	stderrRetry  func() *regexp.Regexp // what it says on stderr when it tries again: see stderrTry; nil if it says that on stdout
 	lostSession  func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
 	exitStatuses map[int]exitMeaning   // what its exit statuses mean
 	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
@@ -158,6 +159,7 @@ var flavors = map[string]flavor{
 		decoder:     newGemini,
 		system:      systemInFile,
 		media:       mentioned,
+		stderrRetry: adapter.Pattern(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
 		lostSession: adapter.Pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
 		exitStatuses: map[int]exitMeaning{
 			41:  {llm.Authentication, "it is not logged in"},

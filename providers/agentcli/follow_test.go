@@ -19,7 +19,7 @@ func followed(t *testing.T, kind string, limit time.Duration, say func(ctx conte
 	m := New(Options{Kind: kind})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p := &process{lines: make(chan []byte), activity: make(chan struct{}, 1), stderr: &stderrBuffer{onWrite: func() {}}}
+	p := &process{lines: make(chan []byte), activity: make(chan struct{}, 1), stderr: &stderrBuffer{onWrite: func([]byte) {}}}
 	go say(ctx, func(line string) {
 		select {
 		case p.lines <- []byte(line):

@@ -65,7 +65,7 @@ func TestTornCredential(t *testing.T) {
 	part := regexp.MustCompile(`[JKQUVWXYZ]|5158|UVhaS`)
 	for _, form := range []string{secret, secret[:9] + "\x1b[1m" + secret[9:], hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret))} {
 		for left := range len(form) + 1 {
-			b := &stderrBuffer{onWrite: func() {}, mask: m.mask()}
+			b := &stderrBuffer{onWrite: func([]byte) {}, mask: m.mask()}
 			io.WriteString(b, strings.Repeat("a", maxStderrTail)+" "+form)
 			io.WriteString(b, " "+strings.Repeat("e", maxStderrTail-1-left))
 			e := m.exitError(&answer{run: &run{}, flavor: m.flavor, mask: m.mask()}, exitInfo{code: 1, stderr: b.text(), byItself: true})

@@ -24,16 +24,21 @@ import (
 type process struct {
 	*proc.Child
 	out        *os.File
-	lines      chan []byte   // of stdout, without their ends; closed at its end
-	activity   chan struct{} // a pulse for each time that anything is said
-	abandoned  chan struct{} // closed once nobody takes lines any more
-	outputRead chan struct{} // closed once stdout is no longer read
-	stderr     *stderrBuffer // stderr
+	lines      chan []byte    // of stdout, without their ends; closed at its end
+	activity   chan struct{}  // a pulse for each time that anything is said
+	abandoned  chan struct{}  // closed once nobody takes lines any more
+	outputRead chan struct{}  // closed once stdout is no longer read
+	stderr     *stderrBuffer  // stderr
+	retries    chan stderrTry // the last that the program told of
 	endSignal  syscall.Signal
 	grace      time.Duration
 	exchange   *wire.ProgramExchange // keeps what it says; nil for nobody
 	readDelay  func() time.Duration  // how long stdout may gather; nil: not at all
 }
+
+// A stderrTry is what a program says on stderr when it tries again, "" for what it leaves out: the
+// groups of flavor.stderrRetry.
+type stderrTry struct{ attempt, status, words, wait string }
 
 // An exitInfo is how a program ended.
 type exitInfo struct {
@@ -58,10 +63,10 @@ func start(ctx context.Context, argv []string, a *answer, polite syscall.Signal,
 	p := &process{
 		Child: proc.New(in), out: in,
 		lines: make(chan []byte), activity: make(chan struct{}, 1),
-		abandoned: make(chan struct{}), outputRead: make(chan struct{}),
+		abandoned: make(chan struct{}), outputRead: make(chan struct{}), retries: make(chan stderrTry, 1),
 		endSignal: polite, grace: grace, readDelay: llm.ReadDelay(ctx),
 	}
-	p.stderr = &stderrBuffer{onWrite: p.onOutput, mask: a.mask}
+	p.stderr = &stderrBuffer{onWrite: p.onStderr(a.flavor), mask: a.mask}
 	cmd := exec.Command(argv[0], append(slices.Clip(argv[1:]), r.args...)...)
 	cmd.Dir, cmd.Env = r.dir, append(r.env, p.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(r.stdin), out, p.stderr
@@ -76,6 +81,22 @@ func start(ctx context.Context, argv []string, a *answer, polite syscall.Signal,
 	}
 	go p.readOutput()
 	return p, nil
+}
+
+// onStderr returns what to call with what the program writes to stderr.
+func (p *process) onStderr(f flavor) func([]byte) {
+	return func(words []byte) {
+		p.onOutput()
+		if f.stderrRetry == nil {
+			return
+		}
+		if groups := f.stderrRetry().FindSubmatch(words); groups != nil {
+			select {
+			case p.retries <- stderrTry{string(groups[1]), string(groups[2]), string(groups[3]), string(groups[4])}:
+			default: // one is not told yet
+			}
+		}
+	}
 }
 
 func (p *process) onOutput() {
@@ -195,7 +216,7 @@ const (
 
 // A stderrBuffer keeps the beginning and the end of what is written to it.
 type stderrBuffer struct {
-	onWrite func()
+	onWrite func([]byte)
 	mask    sanitize.Mask // takes credentials out of it
 	mu      sync.Mutex
 	head    []byte
@@ -204,7 +225,7 @@ type stderrBuffer struct {
 }
 
 func (t *stderrBuffer) Write(b []byte) (int, error) {
-	t.onWrite()
+	t.onWrite(b)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.head = append(t.head, b[:min(len(b), maxStderrHead-len(t.head))]...)

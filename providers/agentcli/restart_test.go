@@ -1,8 +1,11 @@
 package agentcli
 
 import (
+	"net"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 )
@@ -62,6 +65,40 @@ func TestRestart(t *testing.T) {
 				t.Errorf("retries %+v, want %d", got.retries, tt.retries)
 			}
 		})
+	}
+}
+
+// TestTriesOnStderr: Gemini CLI 0.61 says on stderr alone that it asks again, which may take
+// minutes.
+func TestTriesOnStderr(t *testing.T) {
+	for said, want := range map[string]llm.Retry{
+		"Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {\"error\":{}}\n    at x\n": {Attempt: 1, Fault: llm.RateLimit, Remote: true},
+		"Attempt 2 failed with 5xx error. Retrying with backoff... Error\n":                                {Attempt: 2, Fault: llm.Server, Remote: true},
+		"Attempt 3 failed with 429 error (no Retry-After header). Retrying with backoff...\n":              {Attempt: 3, Fault: llm.RateLimit, Remote: true},
+		"Attempt 1 failed: fetch failed. Retrying after 34000ms...\n":                                      {Attempt: 1, Fault: llm.Network, Remote: true, Wait: 34 * time.Second},
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := script(t, []step{{Err: said, Echo: l.Addr().String()}, {Out: hello["gemini-cli"]}}).model("gemini-cli").Stream(t.Context(), asking("Hi"))
+		got := take(t, func(yield func(llm.Event, error) bool) {
+			for e, err := range answer {
+				if _, ok := e.(llm.Retry); ok { // the program waits for that
+					c, err := l.Accept()
+					if err != nil {
+						t.Fatal(err)
+					}
+					c.Close()
+				}
+				if !yield(e, err) {
+					return
+				}
+			}
+		})
+		if len(got.retries) != 1 || !reflect.DeepEqual(got.retries[0], want) || got.text() != "Hello" {
+			t.Errorf("%q: retries %+v, want %+v; %q, %v", said, got.retries, want, got.text(), got.err)
+		}
 	}
 }
 
