@@ -231,7 +231,7 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 			anew = true
 			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is sent as text", m.flavor.program))
 		case missed != "":
-			return m.flavor.outdated(missed)
+			return m.flavor.outdatedError(missed)
 		case len(flags) > 0:
 			m.notices.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; not sent", m.flavor.program, strings.Join(flags, ", ")))
 		default:
@@ -243,23 +243,23 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 // learnRefusedFlags returns the flags of args that a program complained about, as far as it
 // can do without them, and leaves them out from now on. Missed is the first without which it
 // does not run; "" if there is none.
-func (m *Model) learnRefusedFlags(args []string, said string) (flags []string, missed string) {
+func (m *Model) learnRefusedFlags(args []string, output string) (flags []string, required string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, complaint := range unknownFlagRE().FindAllStringSubmatch(said, -1) {
+	for _, complaint := range unknownFlagRE().FindAllStringSubmatch(output, -1) {
 		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), isSeparator) {
 			flag := "--" + strings.TrimLeft(name, "-")
 			switch {
 			case !slices.ContainsFunc(args, func(arg string) bool { return flagOf(arg) == flag }):
 			case !m.flavor.optional[flag]:
-				missed = cmp.Or(missed, flag)
+				required = cmp.Or(required, flag)
 			case !m.refused[flag]:
 				m.refused[flag] = true
 				flags = append(flags, flag)
 			}
 		}
 	}
-	return flags, missed
+	return flags, required
 }
 
 // flagOf returns an argument without its value.

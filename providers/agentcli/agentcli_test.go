@@ -242,7 +242,7 @@ func TestEnds(t *testing.T) {
 					t.Errorf("%q lacks %q", e.Message, want)
 				}
 			}
-			if len(e.Message) > maxShown+200 || strings.ContainsAny(e.Message, "\n\r\x1b") {
+			if len(e.Message) > maxErrorBytes+200 || strings.ContainsAny(e.Message, "\n\r\x1b") {
 				t.Errorf("message of %d bytes: %q", len(e.Message), e.Message)
 			}
 		})

@@ -122,7 +122,7 @@ func (a *answer) noticeOnce(words string) {
 func (a *answer) skip(line []byte) {
 	if a.unknown == "" {
 		words := a.masked(string(line))
-		a.unknown = words[:min(len(words), maxShown)]
+		a.unknown = words[:min(len(words), maxErrorBytes)]
 	}
 }
 
@@ -131,7 +131,7 @@ func (a *answer) skip(line []byte) {
 func (a *answer) complete(f llm.Finish) {
 	a.done, a.finish = true, f
 	if !a.shown && a.unknown != "" {
-		a.fault = a.unknownForm()
+		a.fault = a.unknownFormError()
 	}
 }
 
@@ -250,7 +250,7 @@ func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
 	if said := p.stderr.text(); said != "" {
-		message += "; last output: " + oneLine(said, maxShown)
+		message += "; last output: " + oneLine(said, maxErrorBytes)
 	}
 	return &llm.Error{Fault: llm.Network, Message: message}
 }

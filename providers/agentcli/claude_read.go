@@ -15,13 +15,13 @@ import (
 type claude struct {
 	*answer
 
-	n             int               // of the message in the stream
+	message       int               // of the message in the stream
 	streamed      map[string]bool   // ids of messages that came as events
 	abandoned     bool              // the message in the stream broke off
 	textAfterCall bool              // text came behind the last call
 	blocks        map[int]string    // index in the message to the id of its call
 	names         map[int]string    // and to the name of the block, of which one index can have several
-	begun         int               // blocks that began, of all messages
+	blocksBegun   int               // blocks that began, of all messages
 	calls         map[string]string // names of the tools that were called, by id
 
 	heldText    strings.Builder // text that an answer schema keeps back
@@ -95,7 +95,7 @@ func (c *claude) restart(r llm.Retry, why *llm.Error) {
 func (c *claude) event(e *claudeEvent, abandoned bool) {
 	switch e.Type {
 	case "message_start":
-		c.n++
+		c.message++
 		if c.abandoned && len(c.pending) > 0 {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
@@ -130,12 +130,12 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 
 // block names a block of the message in the stream.
 func (c *claude) block(index int) string {
-	return cmp.Or(c.names[index], fmt.Sprintf("%d.%d", c.n, index))
+	return cmp.Or(c.names[index], fmt.Sprintf("%d.%d", c.message, index))
 }
 
 func (c *claude) beginBlock(index int, b *claudeBlock) {
-	c.begun++
-	c.names[index] = fmt.Sprintf("%d.%d.%d", c.n, index, c.begun)
+	c.blocksBegun++
+	c.names[index] = fmt.Sprintf("%d.%d.%d", c.message, index, c.blocksBegun)
 	delete(c.blocks, index)
 	switch {
 	case b.Type == "text":
@@ -220,7 +220,7 @@ func (c *claude) assistant(l *claudeLine) {
 		if streamed {
 			continue
 		}
-		c.n++
+		c.message++
 		switch b.Type {
 		case "text":
 			c.sendText(c.block(i), string(b.Text))
@@ -371,6 +371,6 @@ func (c *claude) reportLimit(l *claudeLine, limit string) {
 		c.fault.Message += fmt.Sprintf(" (%d)", l.Turns)
 	}
 	if words != "" {
-		c.fault.Message += ": " + oneLine(c.masked(words), maxShown)
+		c.fault.Message += ": " + oneLine(c.masked(words), maxErrorBytes)
 	}
 }

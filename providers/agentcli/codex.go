@@ -95,14 +95,14 @@ var codexOutputs = []string{"id", "type", "aggregated_output", "exit_code", "res
 type codex struct {
 	*answer
 	thread       string
-	said         map[string]string // text of items that was shown, by id
+	shownText    map[string]string // text of items that was shown, by id
 	called       map[string]bool
 	lastError    string
 	pendingError string // an error that may be the end of the turn, which tells it again
 }
 
 func newCodex(a *answer) decoder {
-	return &codex{answer: a, said: map[string]string{}, called: map[string]bool{}}
+	return &codex{answer: a, shownText: map[string]string{}, called: map[string]bool{}}
 }
 
 func (c *codex) line(data []byte) {
@@ -171,15 +171,15 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 // updates lists of tasks alone (event_processor_with_jsonl_output.rs). Text that changed is left as
 // it was shown; when it is complete, the new one stands behind it, whole.
 func (c *codex) sendNewText(id string, kind llm.Kind, text string, completed bool) {
-	more, grown := strings.CutPrefix(text, c.said[id])
+	more, grown := strings.CutPrefix(text, c.shownText[id])
 	block := id
-	if !grown && completed && !strings.HasPrefix(c.said[id], text) {
+	if !grown && completed && !strings.HasPrefix(c.shownText[id], text) {
 		more, block = text, "all of "+id
 	} else if !grown || more == "" {
 		return
 	}
 	c.out.Hold(len(more))
-	c.said[id] = text
+	c.shownText[id] = text
 	c.delta(block, llm.Part{Kind: kind, Text: more})
 }
 
@@ -197,10 +197,10 @@ func (c *codex) tool(id string, item *codexItem, raw json.RawMessage, completed 
 		}
 		c.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: item.Type, Input: string(text), Remote: true})
 	}
-	if !completed || c.said[id] != "" {
+	if !completed || c.shownText[id] != "" {
 		return
 	}
-	c.said[id] = item.Type
+	c.shownText[id] = item.Type
 	failed := item.Status == "failed" || item.Status == "declined" || item.Exit != nil && *item.Exit != 0
 	text := cmp.Or(string(item.Output), string(item.Error.Message))
 	if text == "" && len(item.Result) > 0 && string(item.Result) != "null" {

@@ -43,7 +43,7 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 		}
 	}
 	e := wire.StatusError(status, nil, body, time.Now())
-	e.Message = oneLine(e.Message, maxShown)
+	e.Message = oneLine(e.Message, maxErrorBytes)
 	if fault, ok := f.codes[code]; ok && (e.Fault == llm.Unknown || e.Fault == llm.InvalidRequest) {
 		e.Fault = fault
 	}
@@ -56,8 +56,8 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 	return e
 }
 
-// maxShown bounds how much of what a program said an error repeats, in bytes.
-const maxShown = 1 << 10
+// maxErrorBytes bounds how much of what a program said an error repeats, in bytes.
+const maxErrorBytes = 1 << 10
 
 // exitError returns why a program ended that did not say that its answer is complete.
 // A program that printed plain text, and no event, did not know how to say it.
@@ -77,7 +77,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
 		return nil
 	case code == 0 && a.unknown != "":
-		return a.unknownForm()
+		return a.unknownFormError()
 	case said == "":
 		said = oneLine(a.masked(string(a.plain)), maxStderrTail)
 	}
@@ -97,19 +97,19 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	}
 	fault.Message = how
 	if said != "" {
-		fault.Message += ": " + oneLine(said, maxShown)
+		fault.Message += ": " + oneLine(said, maxErrorBytes)
 	}
 	return fault
 }
 
-// outdated returns the error for a version that does not know a flag without which it could
+// outdatedError returns the error for a version that does not know a flag without which it could
 // do more than answer, or not answer at all.
-func (f flavor) outdated(flag string) *llm.Error {
+func (f flavor) outdatedError(flag string) *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("this version of %s does not know %s and is not used without it: update it with %q", f.program, flag, f.install)}
 }
 
-// unknownForm returns the error for an answer in which nothing was understood.
-func (a *answer) unknownForm() *llm.Error {
+// unknownFormError returns the error for an answer in which nothing was understood.
+func (a *answer) unknownFormError() *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s answered in a form that is not known, beginning with: %s", a.flavor.program, oneLineHead(a.unknown))}
 }
 

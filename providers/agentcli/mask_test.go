@@ -32,7 +32,7 @@ func TestMaskBeforeCut(t *testing.T) {
 		"in an error": func(a *answer, m *Model, words string) error { return a.toError("", 0, words) },
 		"in an event that is not known": func(a *answer, m *Model, words string) error {
 			a.skip([]byte(words))
-			return a.unknownForm()
+			return a.unknownFormError()
 		},
 		"of what it denied": func(a *answer, m *Model, words string) error {
 			return errors.New((&antigravity{answer: a}).denied([]json.RawMessage{[]byte(`"` + words + `"`)}))
@@ -44,7 +44,7 @@ func TestMaskBeforeCut(t *testing.T) {
 	}
 	for name, say := range says {
 		m := New(Options{Provider: "mine", Kind: "antigravity-cli", Env: []string{"A_TOKEN=" + secret}})
-		for _, limit := range []int{maxShown, maxNotice} {
+		for _, limit := range []int{maxErrorBytes, maxNotice} {
 			for i := limit - 2*len(secret); i <= limit; i += step {
 				for _, words := range []string{strings.Repeat("a", i) + secret + strings.Repeat("a", limit), strings.Repeat("a", limit) + secret + strings.Repeat("a", i)} {
 					a := &answer{run: &run{}, flavor: m.flavor, mask: m.mask()}

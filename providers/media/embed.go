@@ -22,7 +22,7 @@ type embeddingFormat struct {
 	decode func(text []byte) (vectors [][]float32, tokens int, err error)
 }
 
-func (r embeddingFormat) of() string { return r.kind }
+func (r embeddingFormat) serviceKind() string { return r.kind }
 
 // An embeddingRequest is what is sent.
 type embeddingRequest struct {

@@ -38,5 +38,5 @@ func decodeMiniMax(text []byte) (vectors [][]float32, tokens int, err error) {
 		TotalTokens int `json:"total_tokens"`
 	}
 	err = adapter.DecodeLenient(text, &answer)
-	return plain(answer.Vectors), answer.TotalTokens, err
+	return float32s(answer.Vectors), answer.TotalTokens, err
 }

@@ -28,5 +28,5 @@ func decodeOllama(text []byte) (vectors [][]float32, tokens int, err error) {
 		Tokens     int `json:"prompt_eval_count"`
 	}
 	err = adapter.DecodeLenient(text, &answer)
-	return plain(answer.Embeddings), answer.Tokens, err
+	return float32s(answer.Embeddings), answer.Tokens, err
 }

@@ -26,7 +26,7 @@ type embeddingService struct {
 	inputType  bool   // takes input_type: query or document
 }
 
-func (r embeddingService) of() string { return r.kind }
+func (r embeddingService) serviceKind() string { return r.kind }
 
 // embeddingServices lists them. Limits are those of the documentation in November 2026:
 // OpenAI 2048 texts and 300,000 tokens; Model Studio 10 texts (20 of the newest model, which
@@ -111,7 +111,7 @@ func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
 			return nil, fault
 		}
 	}
-	vectors, err := answer.placed(n)
+	vectors, err := answer.inOrder(n)
 	if err != nil {
 		return nil, err
 	}
@@ -152,9 +152,9 @@ func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.Emb
 	return p, opts, notes
 }
 
-// placed returns the vectors for n texts in their order. A server that numbers none of them
+// inOrder returns the vectors for n texts in their order. A server that numbers none of them
 // is taken to have kept it.
-func (a openAIVectors) placed(n int) ([][]float32, error) {
+func (a openAIVectors) inOrder(n int) ([][]float32, error) {
 	if len(a.Data) != n {
 		return make([][]float32, len(a.Data)), nil // which Vectors refuses
 	}

@@ -23,7 +23,7 @@ import (
 type imageMaker struct {
 	o         adapter.Options
 	abilities imageAbilities
-	draw      func(ctx context.Context, r llm.ImageRequest, d *makeCall) error
+	draw      func(ctx context.Context, r llm.ImageRequest, d *imageCall) error
 	facts     catalog.ImageModel // zero if nothing is known of the model
 	secrets   []string
 	public    bool // addresses of other hosts are taken for what they are: for tests
@@ -44,8 +44,8 @@ type imageAbilities struct {
 // Make implements llm.ImageMaker.
 func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.ImageEvent, error] {
 	return func(yield func(llm.ImageEvent, error) bool) {
-		d := &makeCall{ctx: ctx, m: m, yield: yield, secrets: wire.MaskText(m.secrets, 4)}
-		r, notes, err := m.checked(r)
+		d := &imageCall{ctx: ctx, m: m, yield: yield, secrets: wire.MaskText(m.secrets, 4)}
+		r, notes, err := m.checkRequest(r)
 		for _, note := range notes {
 			if err == nil {
 				err = d.send(llm.ImageEvent{Note: note})
@@ -77,7 +77,7 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 
 // ask sends r, in several requests where one cannot ask for so many images. A refusal of
 // the prompt ends it, as it would be refused again.
-func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *makeCall) error {
+func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
 	wanted := r.N
 	d.wanted = wanted
 	for left := wanted; left > 0; left -= r.N {
@@ -87,7 +87,7 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *makeCall) er
 		}
 		err := m.draw(ctx, r, d)
 		if refusal := refusalOf(err); refusal != nil {
-			err = d.refuse(*refusal)
+			err = d.sendRefusal(*refusal)
 		}
 		if err != nil || d.declined {
 			return err
@@ -99,13 +99,13 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *makeCall) er
 	case got == 0 && d.refused == 0:
 		return &llm.Error{Fault: llm.Server, Message: "answered without an image"}
 	case got+d.refused < wanted:
-		return d.note(fmt.Sprintf("%d of %d images came", got, wanted))
+		return d.sendNote(fmt.Sprintf("%d of %d images came", got, wanted))
 	}
 	return nil
 }
 
-// A makeCall is one call of Make: what came so far, and to whom it goes.
-type makeCall struct {
+// A imageCall is one call of Make: what came so far, and to whom it goes.
+type imageCall struct {
 	ctx            context.Context
 	m              imageMaker
 	yield          func(llm.ImageEvent, error) bool
@@ -120,26 +120,26 @@ type makeCall struct {
 	fault          error // why an image that was made could not be had; the others are handed on
 }
 
-// errConsumerLeft says that nobody listens any more.
+// errConsumerLeft reports that the consumer has left the loop.
 var errConsumerLeft = errors.New("left")
 
-func (d *makeCall) send(e llm.ImageEvent) error {
+func (d *imageCall) send(e llm.ImageEvent) error {
 	if !d.yield(e, nil) {
 		return errConsumerLeft
 	}
 	return nil
 }
 
-// cost adds what the server says that an answer cost; nil if it says nothing.
-func (d *makeCall) cost(usd *float64) {
+// addCost adds what the server says that an answer cost; nil if it says nothing.
+func (d *imageCall) addCost(usd *float64) {
 	if usd != nil && *usd >= 0 {
 		d.bill.USD += *usd
 		d.bill.Priced, d.bill.Reported = true, true
 	}
 }
 
-// usage adds the usage of one answer, as OpenAI writes it; gateways add the cost.
-func (d *makeCall) usage(raw []byte) {
+// addUsage adds the usage of one answer, as OpenAI writes it; gateways add the cost.
+func (d *imageCall) addUsage(raw []byte) {
 	var u struct {
 		Input   float64 `json:"input_tokens"`
 		Output  float64 `json:"output_tokens"`
@@ -154,46 +154,46 @@ func (d *makeCall) usage(raw []byte) {
 	d.bill.Tokens += adapter.TokenCount(u.Input)
 	d.bill.ImageTokens += adapter.TokenCount(u.Details.Images)
 	d.bill.Output += adapter.TokenCount(u.Output)
-	d.cost(u.Cost)
+	d.addCost(u.Cost)
 }
 
-// note tells the user of something that was adapted.
-func (d *makeCall) note(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
+// sendNote tells the user of something that was adapted.
+func (d *imageCall) sendNote(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
 
-// said hands on what the model said.
-func (d *makeCall) said(text string) error {
+// sendText hands on what the model said.
+func (d *imageCall) sendText(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
 	}
 	return d.send(llm.ImageEvent{Text: d.secrets(text)})
 }
 
-// revised tells of the prompt that a service put in the place of the user's.
-func (d *makeCall) revised(prompt string) error {
+// sendRevisedPrompt tells of the prompt that a service put in the place of the user's.
+func (d *imageCall) sendRevisedPrompt(prompt string) error {
 	if prompt = strings.TrimSpace(prompt); prompt == "" || prompt == strings.TrimSpace(d.prompt) {
 		return nil
 	}
 	d.prompt = prompt // which is told once
-	return d.note("revised prompt: " + prompt)
+	return d.sendNote("revised prompt: " + prompt)
 }
 
-// refuse tells that there is a refusal in the place of an image.
-func (d *makeCall) refuse(r llm.Refusal) error {
+// sendRefusal tells that there is a refusal in the place of an image.
+func (d *imageCall) sendRefusal(r llm.Refusal) error {
 	d.refused++
 	d.declined = d.declined || r.Stage == "input"
 	r.Text = d.secrets(r.Text)
 	return d.send(llm.ImageEvent{Refused: &r})
 }
 
-// image hands on an image that is done: data, or base64 of it, or where it is.
-func (d *makeCall) image(i sentImage) error {
+// sendImage hands on an image that is done: data, or base64 of it, or where it is.
+func (d *imageCall) sendImage(i sentImage) error {
 	if d.bill.Images >= d.wanted { // a server decides nothing about files here
 		if d.surplus++; d.surplus == 1 {
-			return d.note(d.m.o.Provider + " sent more images than asked for")
+			return d.sendNote(d.m.o.Provider + " sent more images than asked for")
 		}
 		return nil
 	}
-	blob, err := d.read(i)
+	blob, err := d.readImage(i)
 	if err != nil {
 		if d.ctx.Err() != nil {
 			return err
@@ -206,7 +206,7 @@ func (d *makeCall) image(i sentImage) error {
 	}
 	d.bill.Images++
 	if want := d.format; want != "" && blob.MIME != "image/"+want {
-		if err := d.note(fmt.Sprintf("%s sent %s instead of %s", d.m.o.Provider, strings.TrimPrefix(blob.MIME, "image/"), want)); err != nil {
+		if err := d.sendNote(fmt.Sprintf("%s sent %s instead of %s", d.m.o.Provider, strings.TrimPrefix(blob.MIME, "image/"), want)); err != nil {
 			return err
 		}
 	}
@@ -216,12 +216,12 @@ func (d *makeCall) image(i sentImage) error {
 // maxPartials bounds how many unfinished images are shown.
 const maxPartials = 8
 
-// partial hands on an image that is not finished. One that cannot be read is left out.
-func (d *makeCall) partial(b64 string) error {
+// sendPartial hands on an image that is not finished. One that cannot be read is left out.
+func (d *imageCall) sendPartial(b64 string) error {
 	if d.partials++; d.partials > maxPartials {
 		return nil
 	}
-	blob, err := d.read(sentImage{base64: b64})
+	blob, err := d.readImage(sentImage{base64: b64})
 	if err != nil {
 		return nil
 	}
@@ -235,10 +235,10 @@ type sentImage struct {
 	url    string // perhaps a data URL
 }
 
-func (i sentImage) empty() bool { return len(i.data) == 0 && i.base64 == "" && i.url == "" }
+func (i sentImage) isEmpty() bool { return len(i.data) == 0 && i.base64 == "" && i.url == "" }
 
-// read returns an image, whose type is what its bytes say.
-func (d *makeCall) read(i sentImage) (*llm.Blob, error) {
+// readImage returns an image, whose type is what its bytes say.
+func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 	data := i.data
 	switch text := i.base64 + i.url; {
 	case data != nil:
@@ -271,7 +271,7 @@ const fetchAttempts = 3
 const maxImageBytes = 64 << 20
 
 // fetch downloads an image, with the key if it lies at the provider itself.
-func (d *makeCall) fetch(url string) (data []byte, err error) {
+func (d *imageCall) fetch(url string) (data []byte, err error) {
 	headers := map[string]string{}
 	if d.m.o.Key != "" {
 		headers["Authorization"] = "Bearer " + d.m.o.Key

@@ -24,10 +24,10 @@ const (
 	maxMaskBytes   = 4 << 20
 )
 
-// checked returns r as the format can say it, and what was left out of it. What cannot be done
+// checkRequest returns r as the format can say it, and what was left out of it. What cannot be done
 // and changes what is paid or shown is an error with the fault Unsupported; what cannot be
 // meant is one with InvalidRequest.
-func (m imageMaker) checked(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
+func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
 	r.N = max(r.N, 1)
 	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkOutput} {
 		if err := check(&r); err != nil {
@@ -76,7 +76,7 @@ func (m imageMaker) checkPrompt(r *llm.ImageRequest) error {
 
 func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 	most := m.abilities.inputs
-	if m.known() {
+	if m.hasFacts() {
 		most = min(most, m.facts.Inputs)
 	}
 	switch has := len(r.Inputs); {
@@ -112,7 +112,7 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 // inputTypes lists what every service takes.
 var inputTypes = []string{"image/png", "image/jpeg", "image/webp"}
 
-func (m imageMaker) known() bool { return m.facts.ID != "" }
+func (m imageMaker) hasFacts() bool { return m.facts.ID != "" }
 
 // inputName returns how an input is called in errors.
 func inputName(b llm.Blob, i int) string {
@@ -128,7 +128,7 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	if r.Mask == nil {
 		return nil
 	}
-	if !m.abilities.mask || m.known() && !m.facts.Mask {
+	if !m.abilities.mask || m.hasFacts() && !m.facts.Mask {
 		return m.unsupported("takes no mask")
 	}
 	if len(r.Inputs) == 0 {
@@ -166,7 +166,7 @@ func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 	switch {
 	case r.N > most:
 		return m.unsupported("makes up to %d images at once, and %d were asked for", most, r.N)
-	case r.Transparent && (!m.abilities.transparent || m.known() && !m.facts.Transparent):
+	case r.Transparent && (!m.abilities.transparent || m.hasFacts() && !m.facts.Transparent):
 		return m.unsupported("makes no transparent background")
 	case r.Transparent && r.Format == "jpeg":
 		return invalid("a JPEG has no transparent background: use png or webp")

@@ -71,7 +71,7 @@ type geminiImageAnswer struct {
 
 // decodeGeminiImage reads the images of an answer. Those that belong to thinking are drafts.
 // Refusals have status 200: of the prompt, of what came of it, or in words.
-func decodeGeminiImage(text []byte, d *makeCall) error {
+func decodeGeminiImage(text []byte, d *imageCall) error {
 	var a geminiImageAnswer
 	if err := adapter.DecodeLenient(text, &a); err != nil {
 		return err
@@ -84,7 +84,7 @@ func decodeGeminiImage(text []byte, d *makeCall) error {
 		}
 	}
 	if reason := a.PromptFeedback.BlockReason; reason != "" {
-		return d.refuse(llm.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
+		return d.sendRefusal(llm.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
 	}
 	images, words := 0, []string(nil)
 	for _, c := range a.Candidates {
@@ -93,7 +93,7 @@ func decodeGeminiImage(text []byte, d *makeCall) error {
 			case p.Thought:
 			case p.InlineData != nil:
 				images++
-				if err := d.image(sentImage{base64: p.InlineData.Data}); err != nil {
+				if err := d.sendImage(sentImage{base64: p.InlineData.Data}); err != nil {
 					return err
 				}
 			case strings.TrimSpace(p.Text) != "":
@@ -103,16 +103,16 @@ func decodeGeminiImage(text []byte, d *makeCall) error {
 	}
 	said := strings.Join(words, "\n")
 	if images > 0 || len(a.Candidates) == 0 {
-		return d.said(said)
+		return d.sendText(said)
 	}
 	switch c := a.Candidates[0]; {
 	case slices.Contains(geminiRefusals, c.FinishReason):
 		if c.FinishMessage != "" {
 			said = c.FinishMessage
 		}
-		return d.refuse(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
+		return d.sendRefusal(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
 	case said != "":
-		return d.refuse(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
+		return d.sendRefusal(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
 	}
 	return nil
 }

@@ -20,13 +20,13 @@ type imageFormat struct {
 	// compile writes a request: where it goes, and its body.
 	compile func(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any)
 	// decode hands what an answer holds to d.
-	decode func(text []byte, d *makeCall) error
+	decode func(text []byte, d *imageCall) error
 }
 
-func (r imageFormat) of() string { return r.kind }
+func (r imageFormat) serviceKind() string { return r.kind }
 
-// imageFormats lists them. Limits are those of MEDIA's documentation of November 2026; what
-// the models of a service can differs, and stands in the catalog.
+// imageFormats lists the formats. Limits are those of the services' documentation in November
+// 2026; what the models of a service can do is in the catalog.
 var imageFormats = []imageFormat{
 	{kind: "gemini", can: imageAbilities{n: 1, inputs: 14, bytes: 14 << 20, ratios: true, tiers: true}, key: "X-Goog-Api-Key", compile: compileGeminiImage, decode: decodeGeminiImage},
 	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeGrokImage},
@@ -45,11 +45,11 @@ var imageFormatKinds = kindsOf(imageFormats)
 func newImageMaker(o adapter.Options, kind string) imageMaker {
 	f := rowOf(imageFormats, kind)
 	o = o.WithDefaults()
-	return imageMaker{o: o, abilities: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *makeCall) error { return f.draw(ctx, o, r, d) }}
+	return imageMaker{o: o, abilities: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *imageCall) error { return f.draw(ctx, o, r, d) }}
 }
 
 // draw asks for r once.
-func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *makeCall) error {
+func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *imageCall) error {
 	url, body := f.compile(o, r)
 	headers := map[string]string{}
 	switch {
@@ -77,7 +77,7 @@ func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageReq
 }
 
 // read hands on an answer in one piece, which may hold an error with status 200.
-func (f imageFormat) read(text []byte, d *makeCall) error {
+func (f imageFormat) read(text []byte, d *imageCall) error {
 	if len(text) < 1<<20 { // what is longer holds images
 		if fault := wire.EventError(text); fault != nil {
 			return fault
@@ -87,7 +87,7 @@ func (f imageFormat) read(text []byte, d *makeCall) error {
 }
 
 // readEvents hands on unfinished images and the one that is done.
-func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *makeCall) error {
+func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *imageCall) error {
 	text, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return adapter.Unsendable(err)
@@ -122,11 +122,11 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 		}
 		switch {
 		case strings.HasSuffix(e.Type, ".partial_image"):
-			err = d.partial(e.B64JSON)
+			err = d.sendPartial(e.B64JSON)
 		case strings.HasSuffix(e.Type, ".completed"):
 			finished = true
-			if err = d.image(sentImage{base64: e.B64JSON}); err == nil {
-				d.usage(e.Usage)
+			if err = d.sendImage(sentImage{base64: e.B64JSON}); err == nil {
+				d.addUsage(e.Usage)
 			}
 		default:
 			if fault := wire.EventError(data); fault != nil {

@@ -22,15 +22,15 @@ import (
 // imageService is what a kind of service does differently on /images/generations and
 // /images/edits.
 type imageService struct {
-	kind     string
-	can      imageAbilities
-	base64   bool // asks for base64, which others send by themselves or are refused for asking
-	repeated bool // several images are parts called "image", not "image[]"
-	white    bool // a mask is "mask_image", and white where the image is to be changed
-	noN      bool // there is no field for the number of images
+	kind      string
+	can       imageAbilities
+	base64    bool // asks for base64, which others send by themselves or are refused for asking
+	repeated  bool // several images are parts called "image", not "image[]"
+	whiteMask bool // a mask is "mask_image", and white where the image is to be changed
+	noN       bool // there is no field for the number of images
 }
 
-func (r imageService) of() string { return r.kind }
+func (r imageService) serviceKind() string { return r.kind }
 
 // openAIImages is what OpenAI's format can say.
 var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}
@@ -41,7 +41,7 @@ var imageServices = []imageService{
 	{kind: "openai", can: openAIImages},
 	{kind: openai.KindResponses, can: openAIImages},
 	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16, free: true}, base64: true, noN: true},
-	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, white: true},
+	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, whiteMask: true},
 }
 
 // openAIImageKinds lists the kinds that have images in OpenAI's format.
@@ -62,7 +62,7 @@ func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 	return imageMaker{o: o, abilities: m.service.can, draw: m.draw}
 }
 
-func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *makeCall) error {
+func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
 	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK forgets further fields of a stream of edits
 		r.Partials = 0
 	}
@@ -77,9 +77,9 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *makeC
 	case len(r.Inputs) > 0:
 		events, res, err = m.edit(ctx, r, limit)
 	case r.Partials > 0:
-		events = m.client.GenerateStreaming(ctx, m.generation(r), append(m.extra(), limit)...)
+		events = m.client.GenerateStreaming(ctx, m.generateParams(r), append(m.extraFields(), limit)...)
 	default:
-		res, err = m.client.Generate(ctx, m.generation(r), append(m.extra(), limit)...)
+		res, err = m.client.Generate(ctx, m.generateParams(r), append(m.extraFields(), limit)...)
 	}
 	if err != nil {
 		return unreadable(ctx, err)
@@ -95,7 +95,7 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *makeC
 			return wire.DecodeError(whole, err)
 		}
 	}
-	return m.answer(res, d)
+	return m.readAnswer(res, d)
 }
 
 // unreadable returns an error of the SDK's that is of no connection as one of an answer that
@@ -108,20 +108,20 @@ func unreadable(ctx context.Context, err error) error {
 	return &llm.Error{Fault: llm.Server, Message: "answered with something that cannot be read", Err: err}
 }
 
-// answer hands on an answer in one piece.
-func (openAIImageMaker) answer(res *sdk.ImagesResponse, d *makeCall) error {
+// readAnswer hands on an answer in one piece.
+func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) error {
 	if res == nil { // the answer is null
 		return nil
 	}
-	d.usage([]byte(res.Usage.RawJSON()))
+	d.addUsage([]byte(res.Usage.RawJSON()))
 	for _, i := range res.Data {
 		if i.B64JSON == "" && i.URL == "" {
 			continue
 		}
-		if err := d.image(sentImage{base64: i.B64JSON, url: i.URL}); err != nil {
+		if err := d.sendImage(sentImage{base64: i.B64JSON, url: i.URL}); err != nil {
 			return err
 		}
-		if err := d.revised(i.RevisedPrompt); err != nil {
+		if err := d.sendRevisedPrompt(i.RevisedPrompt); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ type imageEvent struct {
 
 // readStream hands on unfinished images and the one that is done. It returns false if there
 // was not an event.
-func (openAIImageMaker) readStream(events imageStream, d *makeCall) (some bool, err error) {
+func (openAIImageMaker) readStream(events imageStream, d *imageCall) (some bool, err error) {
 	defer func() { _ = events.Close() }()
 	finished := false
 	for events.Next() {
@@ -161,11 +161,11 @@ func (openAIImageMaker) readStream(events imageStream, d *makeCall) (some bool, 
 		}
 		switch e.Type {
 		case "image_generation.partial_image", "image_edit.partial_image":
-			err = d.partial(e.B64JSON)
+			err = d.sendPartial(e.B64JSON)
 		case "image_generation.completed", "image_edit.completed":
 			finished = true
-			d.usage(e.Usage)
-			err = d.image(sentImage{base64: e.B64JSON})
+			d.addUsage(e.Usage)
+			err = d.sendImage(sentImage{base64: e.B64JSON})
 		}
 		if err != nil {
 			return some, err
@@ -183,8 +183,8 @@ func (openAIImageMaker) readStream(events imageStream, d *makeCall) (some bool, 
 	return some, nil
 }
 
-// generation writes the request of new images.
-func (m openAIImageMaker) generation(r llm.ImageRequest) sdk.ImageGenerateParams {
+// generateParams writes the request of new images.
+func (m openAIImageMaker) generateParams(r llm.ImageRequest) sdk.ImageGenerateParams {
 	p := sdk.ImageGenerateParams{Model: m.o.Model, Prompt: r.Prompt}
 	if r.N > 1 && !m.service.noN {
 		p.N = sdk.Int(int64(r.N))
@@ -205,8 +205,8 @@ func (m openAIImageMaker) generation(r llm.ImageRequest) sdk.ImageGenerateParams
 	return p
 }
 
-// extra returns the further fields that the user set.
-func (m openAIImageMaker) extra() (opts []option.RequestOption) {
+// extraFields returns the further fields that the user set.
+func (m openAIImageMaker) extraFields() (opts []option.RequestOption) {
 	for name, value := range m.o.Body {
 		opts = append(opts, option.WithJSONSet(name, value))
 	}
@@ -219,7 +219,7 @@ func (m openAIImageMaker) extra() (opts []option.RequestOption) {
 func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit option.RequestOption) (imageStream, *sdk.ImagesResponse, error) {
 	list := len(r.Inputs) > 1 && !m.service.repeated
 	for attempt := 0; ; attempt++ {
-		p, err := m.edition(r, list || len(r.Inputs) > 1)
+		p, err := m.editParams(r, list || len(r.Inputs) > 1)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -227,7 +227,7 @@ func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit op
 		if !list && len(r.Inputs) > 1 {
 			names["image[]"] = "image"
 		}
-		if m.service.white {
+		if m.service.whiteMask {
 			names["mask"] = "mask_image"
 		}
 		if len(names) > 0 {
@@ -251,9 +251,9 @@ func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit op
 	}
 }
 
-// edition writes the request of an edit. Names and types of the parts are those of their
+// editParams writes the request of an edit. Names and types of the parts are those of their
 // bytes: without them the SDK says application/octet-stream, which is refused.
-func (m openAIImageMaker) edition(r llm.ImageRequest, list bool) (sdk.ImageEditParams, error) {
+func (m openAIImageMaker) editParams(r llm.ImageRequest, list bool) (sdk.ImageEditParams, error) {
 	p := sdk.ImageEditParams{Model: m.o.Model, Prompt: r.Prompt}
 	var files []io.Reader
 	for i, in := range r.Inputs {
@@ -264,7 +264,7 @@ func (m openAIImageMaker) edition(r llm.ImageRequest, list bool) (sdk.ImageEditP
 	}
 	if r.Mask != nil {
 		mask := r.Mask.Data
-		if m.service.white {
+		if m.service.whiteMask {
 			var err error
 			if mask, err = whiteMask(mask); err != nil {
 				return p, err

@@ -41,7 +41,7 @@ const ticksPerDollar = 1e10
 
 // decodeGrokImage reads an answer of xAI's. An image without a payload was blocked, and no
 // images at all were, too.
-func decodeGrokImage(text []byte, d *makeCall) error {
+func decodeGrokImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data *[]struct {
 			B64JSON  string `json:"b64_json"`
@@ -58,27 +58,27 @@ func decodeGrokImage(text []byte, d *makeCall) error {
 	}
 	if a.Usage.Ticks != nil {
 		usd := *a.Usage.Ticks / ticksPerDollar
-		d.cost(&usd)
+		d.addCost(&usd)
 	}
 	if a.Data == nil {
 		return nil
 	}
 	blocked := llm.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
 	if len(*a.Data) == 0 {
-		return d.refuse(blocked)
+		return d.sendRefusal(blocked)
 	}
 	for _, i := range *a.Data {
 		image := sentImage{base64: i.B64JSON, url: i.URL}
-		if image.empty() || i.Respects != nil && !*i.Respects {
-			if err := d.refuse(blocked); err != nil {
+		if image.isEmpty() || i.Respects != nil && !*i.Respects {
+			if err := d.sendRefusal(blocked); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := d.image(image); err != nil {
+		if err := d.sendImage(image); err != nil {
 			return err
 		}
-		if err := d.revised(i.Revised); err != nil {
+		if err := d.sendRevisedPrompt(i.Revised); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func hostOf(address string) string {
 }
 
 // decodeQwenImage reads an answer of Model Studio's: addresses that are good for a day.
-func decodeQwenImage(text []byte, d *makeCall) error {
+func decodeQwenImage(text []byte, d *imageCall) error {
 	var a struct {
 		Output struct {
 			Choices []struct {
@@ -133,9 +133,9 @@ func decodeQwenImage(text []byte, d *makeCall) error {
 	}
 	for _, c := range a.Output.Choices {
 		for _, part := range c.Message.Content {
-			err := d.said(part.Text)
+			err := d.sendText(part.Text)
 			if part.Image != "" && err == nil {
-				err = d.image(sentImage{url: part.Image})
+				err = d.sendImage(sentImage{url: part.Image})
 			}
 			if err != nil {
 				return err
@@ -157,7 +157,7 @@ func compileGLMImage(o adapter.Options, r llm.ImageRequest) (address string, bod
 
 // decodeGLMImage reads an answer of Z.ai's. Its filter tells a level even where it lets pass;
 // where there is no image it did not.
-func decodeGLMImage(text []byte, d *makeCall) error {
+func decodeGLMImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data []struct {
 			URL     string `json:"url"`
@@ -172,9 +172,9 @@ func decodeGLMImage(text []byte, d *makeCall) error {
 	}
 	images := 0
 	for _, i := range a.Data {
-		if image := (sentImage{base64: i.B64JSON, url: i.URL}); !image.empty() {
+		if image := (sentImage{base64: i.B64JSON, url: i.URL}); !image.isEmpty() {
 			images++
-			if err := d.image(image); err != nil {
+			if err := d.sendImage(image); err != nil {
 				return err
 			}
 		}
@@ -186,7 +186,7 @@ func decodeGLMImage(text []byte, d *makeCall) error {
 	if a.Filter[0].Role == "user" {
 		stage = "input"
 	}
-	return d.refuse(llm.Refusal{Stage: stage, Code: "content_filter", Text: "stopped by the provider's filter"})
+	return d.sendRefusal(llm.Refusal{Stage: stage, Code: "content_filter", Text: "stopped by the provider's filter"})
 }
 
 // compileMiniMaxImage writes a request of MiniMax's, whose input is an image of somebody who
@@ -205,7 +205,7 @@ func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string,
 
 // decodeMiniMaxImage reads an answer of MiniMax's. Of several images some may have been
 // blocked.
-func decodeMiniMaxImage(text []byte, d *makeCall) error {
+func decodeMiniMaxImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data struct {
 			Base64 []string `json:"image_base64"`
@@ -226,16 +226,16 @@ func decodeMiniMaxImage(text []byte, d *makeCall) error {
 		images = append(images, sentImage{url: u})
 	}
 	for _, i := range images {
-		if i.empty() {
+		if i.isEmpty() {
 			continue
 		}
-		if err := d.image(i); err != nil {
+		if err := d.sendImage(i); err != nil {
 			return err
 		}
 	}
 	failed, _ := strconv.Atoi(strings.Trim(string(a.Metadata.Failed), `"`))
 	for range min(failed, maxImages) {
-		if err := d.refuse(llm.Refusal{Stage: "output", Code: "failed_count", Text: "blocked by the provider's moderation"}); err != nil {
+		if err := d.sendRefusal(llm.Refusal{Stage: "output", Code: "failed_count", Text: "blocked by the provider's moderation"}); err != nil {
 			return err
 		}
 	}
@@ -269,7 +269,7 @@ func compileOpenRouterImage(o adapter.Options, r llm.ImageRequest) (address stri
 	return strings.TrimRight(o.BaseURL, "/") + "/images", body
 }
 
-func decodeOpenRouterImage(text []byte, d *makeCall) error {
+func decodeOpenRouterImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data []struct {
 			B64JSON string `json:"b64_json"`
@@ -280,10 +280,10 @@ func decodeOpenRouterImage(text []byte, d *makeCall) error {
 	if err := adapter.DecodeLenient(text, &a); err != nil {
 		return err
 	}
-	d.usage(a.Usage)
+	d.addUsage(a.Usage)
 	for _, i := range a.Data {
-		if image := (sentImage{base64: i.B64JSON, url: i.URL}); !image.empty() {
-			if err := d.image(image); err != nil {
+		if image := (sentImage{base64: i.B64JSON, url: i.URL}); !image.isEmpty() {
+			if err := d.sendImage(image); err != nil {
 				return err
 			}
 		}

@@ -13,17 +13,17 @@ package media
 import "slices"
 
 // A row is a row of a table of services: one kind of them, by the name in the configuration.
-type row interface{ of() (kind string) }
+type row interface{ serviceKind() string }
 
 // kindsOf lists the kinds of a table.
 func kindsOf[R row](table []R) (kinds []string) {
 	for _, r := range table {
-		kinds = append(kinds, r.of())
+		kinds = append(kinds, r.serviceKind())
 	}
 	return kinds
 }
 
 // rowOf returns the row of a kind; the first one for a kind that has none.
 func rowOf[R row](table []R, kind string) R {
-	return table[max(slices.IndexFunc(table, func(r R) bool { return r.of() == kind }), 0)]
+	return table[max(slices.IndexFunc(table, func(r R) bool { return r.serviceKind() == kind }), 0)]
 }

@@ -20,11 +20,11 @@ import (
 // A family is how one or more kinds of services embed, draw and film. Nil functions are what
 // they cannot.
 type family struct {
-	kinds []string
-	embed func(o adapter.Options, kind string) llm.Embedder
-	image func(o adapter.Options, kind string) imageMaker
-	video func(o adapter.Options, kind string) llm.VideoJobs
-	not   string // host that speaks the format and has none of it all the same
+	kinds      []string
+	embed      func(o adapter.Options, kind string) llm.Embedder
+	image      func(o adapter.Options, kind string) imageMaker
+	video      func(o adapter.Options, kind string) llm.VideoJobs
+	exceptHost string // host with this wire format, and without these models
 }
 
 // imageMaker returns what opens the family's images; nil if it makes none.
@@ -43,23 +43,23 @@ var families = []family{
 	{kinds: openAIImageKinds, image: newOpenAIImageMaker},
 	{kinds: imageFormatKinds, image: newImageMaker},
 	{kinds: []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter"}, video: newVideoJobs},
-	{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, not: "api.openai.com"},
+	{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, exceptHost: "api.openai.com"},
 }
 
 // An Ability is something that models do besides answering: what does it is T, and what the
 // catalog knows of such a model is F.
 type Ability[T, F any] struct {
-	what string // such models are called so
-	name string // as in llm.Error.Purpose
-	open func(family) func(adapter.Options, string) T
-	rows func(catalog.Media) []F
-	id   func(F) string
-	wrap func(service T, facts F, secrets []string) T // with prices, and errors without secrets
+	label string // such models are called so
+	name  string // as in llm.Error.Purpose
+	open  func(family) func(adapter.Options, string) T
+	rows  func(catalog.Media) []F
+	id    func(F) string
+	wrap  func(service T, facts F, secrets []string) T // with prices, and errors without secrets
 }
 
 // Images is the ability to make images.
 var Images = Ability[llm.ImageMaker, catalog.ImageModel]{
-	what: "image models", name: "image",
+	label: "image models", name: "image",
 	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.imageMaker() },
 	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
 	id:   func(m catalog.ImageModel) string { return m.ID },
@@ -72,7 +72,7 @@ var Images = Ability[llm.ImageMaker, catalog.ImageModel]{
 
 // Videos is the ability to make videos.
 var Videos = Ability[llm.VideoJobs, catalog.VideoModel]{
-	what: "video models", name: "video",
+	label: "video models", name: "video",
 	open: func(f family) func(adapter.Options, string) llm.VideoJobs { return f.video },
 	rows: func(m catalog.Media) []catalog.VideoModel { return m.Videos },
 	id:   func(m catalog.VideoModel) string { return m.ID },
@@ -83,7 +83,7 @@ var Videos = Ability[llm.VideoJobs, catalog.VideoModel]{
 
 // Embeddings is the ability to turn texts into vectors.
 var Embeddings = Ability[llm.Embedder, catalog.Embedding]{
-	what: "embedding models", name: "embed",
+	label: "embedding models", name: "embed",
 	open: func(f family) func(adapter.Options, string) llm.Embedder { return f.embed },
 	rows: func(m catalog.Media) []catalog.Embedding { return m.Embeddings },
 	id:   func(e catalog.Embedding) string { return e.ID },
@@ -138,7 +138,7 @@ func (a Ability[T, F]) services(c providers.Config, getenv func(string) string) 
 func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string) T {
 	for _, f := range families {
 		u, err := url.Parse(s.BaseURL)
-		if open := a.open(f); open != nil && slices.Contains(f.kinds, s.Kind) && (err != nil || f.not == "" || u.Hostname() != f.not) {
+		if open := a.open(f); open != nil && slices.Contains(f.kinds, s.Kind) && (err != nil || f.exceptHost == "" || u.Hostname() != f.exceptHost) {
 			return open
 		}
 	}
@@ -227,7 +227,7 @@ func (a Ability[T, F]) noneConnected(choices []Choice[F]) error {
 			can = append(can, provider)
 		}
 	}
-	return &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: fmt.Sprintf("no provider with %s is connected; those that have some are %s", a.what, strings.Join(can, ", "))}
+	return &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: fmt.Sprintf("no provider with %s is connected; those that have some are %s", a.label, strings.Join(can, ", "))}
 }
 
 // unknownModel returns the error of a name that no model has, with those near to it, each once:
@@ -264,7 +264,7 @@ func names(all []providers.Service) (list []string) {
 // unsupported returns the error of a provider without the ability.
 func (a Ability[T, F]) unsupported(c providers.Config, provider string, getenv func(string) string) error {
 	can := slices.DeleteFunc(a.services(c, getenv), func(s providers.Service) bool { return s.Missing != "" })
-	message := "it has no " + a.what
+	message := "it has no " + a.label
 	if len(can) > 0 {
 		message += "; of the connected providers, these have: " + strings.Join(names(can), ", ")
 	}

@@ -11,7 +11,7 @@ import (
 	"parley/providers/wire"
 )
 
-// What follows tells what something cost where the server did not, and keeps secrets out of
+// The following types compute costs that the server does not report, and mask secrets in
 // errors.
 
 type pricedEmbedder struct {
@@ -48,8 +48,8 @@ type pricedVideos struct {
 	secrets []string
 }
 
-// failed returns err without our secrets.
-func (v pricedVideos) failed(err error) error {
+// maskError returns err without our secrets.
+func (v pricedVideos) maskError(err error) error {
 	return withPurpose(wire.MaskError(err, v.secrets), "video")
 }
 
@@ -63,7 +63,7 @@ func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, e
 	if usd, ok := v.facts.Cost(r.Seconds, r.Resolution); err == nil && ok && j.Bill == nil {
 		j.Bill = &llm.Bill{Seconds: float64(cmp.Or(r.Seconds, v.facts.Default)), USD: usd, Priced: true}
 	}
-	return v.masked(unbilled(j)), v.failed(err)
+	return v.masked(unbilled(j)), v.maskError(err)
 }
 
 // masked takes our secrets out of what the server said of a job.
@@ -84,7 +84,7 @@ func (v pricedVideos) masked(j llm.Job) llm.Job {
 
 func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	j, err := v.VideoJobs.Poll(ctx, j)
-	return v.masked(unbilled(j)), v.failed(err)
+	return v.masked(unbilled(j)), v.maskError(err)
 }
 
 // unbilled takes our estimate off a job that was refused without being paid for.
@@ -97,9 +97,9 @@ func unbilled(j llm.Job) llm.Job {
 
 func (v pricedVideos) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w io.Writer) (llm.Blob, error) {
 	b, err := v.VideoJobs.Fetch(ctx, j, o, w)
-	return b, v.failed(err)
+	return b, v.maskError(err)
 }
 
 func (v pricedVideos) Cancel(ctx context.Context, j llm.Job) error {
-	return v.failed(v.VideoJobs.Cancel(ctx, j))
+	return v.maskError(v.VideoJobs.Cancel(ctx, j))
 }

@@ -51,8 +51,8 @@ func fromBase64(text []byte) vector {
 	return v
 }
 
-// plain returns vectors as what an llm.Embedder returns.
-func plain(vectors []vector) [][]float32 {
+// float32s returns vectors as what an llm.Embedder returns.
+func float32s(vectors []vector) [][]float32 {
 	out := make([][]float32, len(vectors))
 	for i, v := range vectors {
 		out[i] = v

@@ -27,7 +27,7 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 	if percent, ok := firstNumber(answer, s.job.progress); ok {
 		j.Progress = int(math.Round(min(max(percent, 0), 100)))
 	}
-	j.Bill = s.bill.of(answer, j.Bill)
+	j.Bill = s.bill.kind(answer, j.Bill)
 	code, text := failureOf(answer, s.job.failure)
 	kept := strings.Join(texts(answer, s.files.filtered), "; ")
 	switch {
@@ -73,8 +73,8 @@ func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) l
 	return llm.JobRunning
 }
 
-// of returns what the service says a job costs, or else what was known before.
-func (b videoBill) of(answer map[string]any, before *llm.Bill) *llm.Bill {
+// kind returns what the service says a job costs, or else what was known before.
+func (b videoBill) kind(answer map[string]any, before *llm.Bill) *llm.Bill {
 	usd, ok := firstNumber(answer, b.cost)
 	if !ok || usd < 0 {
 		return before

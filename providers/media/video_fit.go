@@ -89,12 +89,12 @@ func CheckVideo(c providers.Config, m Model[llm.VideoJobs, catalog.VideoModel], 
 	err := v.check(r)
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.Unsupported {
-		return v.failed(err)
+		return v.maskError(err)
 	}
 	if able := ableVideos(c, r, getenv); len(able) > 0 {
 		e.Message += "; of the connected models, these can: " + strings.Join(able, ", ")
 	}
-	return v.failed(err)
+	return v.maskError(err)
 }
 
 // ableVideos returns the names of models that are ready and can make what r asks for, one of

@@ -29,7 +29,7 @@ var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
 	"pattern":          (*checker).inPattern,
 	"minItems":         compareLimit(itemCount, atLeast),
 	"maxItems":         compareLimit(itemCount, atMost),
-	"uniqueItems":      (*checker).unique,
+	"uniqueItems":      (*checker).hasUniqueItems,
 	"minProperties":    compareLimit(memberCount, atLeast),
 	"maxProperties":    compareLimit(memberCount, atMost),
 	"required":         hasRequired,
@@ -126,7 +126,7 @@ func (c *checker) inEnum(s *object, _ string, v any) bool {
 
 func (c *checker) isConst(s *object, key string, v any) bool { return equal(s.values[key], v) }
 
-func (c *checker) unique(_ *object, _ string, v any) bool {
+func (c *checker) hasUniqueItems(_ *object, _ string, v any) bool {
 	l, _ := v.([]any)
 	seen := map[string]bool{}
 	for _, item := range l {
@@ -229,13 +229,13 @@ func (c *checker) matches(pattern, text string) verdict {
 // An expression is a pattern, and what matching it may cost.
 type expression struct {
 	*regexp.Regexp
-	size  int     // of its program, in words, roughly: what each byte may cost
-	reach float64 // bytes of a text that it reads at most; +Inf without a bound
+	size    int     // of its program, in words, roughly: what each byte may cost
+	maxRead float64 // bytes of a text that it reads at most; +Inf without a bound
 }
 
 // cost returns the steps that matching text may take.
 func (e *expression) cost(text string) float64 {
-	return float64(e.size) * min(float64(len(text)), e.reach) / wordsPerStep
+	return float64(e.size) * min(float64(len(text)), e.maxRead) / wordsPerStep
 }
 
 // compile reads a pattern of JSON Schema, whose dialect is JavaScript's; false
@@ -255,7 +255,7 @@ func compile(pattern string) (*expression, bool) {
 	}
 	e := &expression{re, programSize(parsed), math.Inf(1)}
 	if isAnchored(parsed) {
-		e.reach = utf8.UTFMax * (1 + maxRunes(parsed))
+		e.maxRead = utf8.UTFMax * (1 + maxRunes(parsed))
 	}
 	return e, true
 }

@@ -24,7 +24,7 @@ func (d *document) inline(s *object, stack []string, depth int) *object {
 			if isSchemaMap(key) {
 				m := newObject()
 				for _, name := range v.keys {
-					m.set(name, d.inner(v.values[name], stack, depth))
+					m.set(name, d.inlineValue(v.values[name], stack, depth))
 				}
 				out.set(key, m)
 				continue
@@ -44,7 +44,7 @@ func (d *document) inline(s *object, stack []string, depth int) *object {
 			}
 			branches := make([]any, len(v))
 			for i := range v {
-				branches[i] = d.inner(v[i], stack, depth)
+				branches[i] = d.inlineValue(v[i], stack, depth)
 			}
 			out.set(key, branches)
 		default:
@@ -57,12 +57,12 @@ func (d *document) inline(s *object, stack []string, depth int) *object {
 		out = d.resolveInline(ref, out, stack, depth)
 	}
 	for _, branch := range s.list("allOf") {
-		out = merge(out, d.inner(branch, stack, depth))
+		out = merge(out, d.inlineValue(branch, stack, depth))
 	}
 	return out
 }
 
-func (d *document) inner(v any, stack []string, depth int) *object {
+func (d *document) inlineValue(v any, stack []string, depth int) *object {
 	return d.inline(v.(*object), stack, depth+1)
 }
 

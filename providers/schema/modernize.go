@@ -47,13 +47,13 @@ func modernize(in *object) *object {
 		s.set("examples", []any{s.values["example"]})
 	}
 	if s.values["nullable"] == true {
-		nullable(s)
+		makeNullable(s)
 	}
 	return s
 }
 
-// nullable lets null pass in s, whose keywords need not be clean.
-func nullable(s *object) {
+// makeNullable lets null pass in s, whose keywords need not be clean.
+func makeNullable(s *object) {
 	if enum := s.list("enum"); enum != nil && !slices.Contains(enum, nil) {
 		s.set("enum", append(slices.Clip(enum), nil))
 	}

@@ -18,9 +18,9 @@ type problem struct {
 
 // problems holds what is wrong with a value. However much that is, it takes little memory.
 type problems struct {
-	first []problem // the first maxProblems
-	count int       // of all
-	marks int       // those of const and enum
+	first        []problem // the first maxProblems
+	count        int       // of all
+	enumProblems int       // those of const and enum
 }
 
 // maxProblems bounds how many an error names.
@@ -33,13 +33,13 @@ func (p *problems) add(at *location, key, text string) {
 	}
 	p.count++
 	if key == "const" || key == "enum" {
-		p.marks++
+		p.enumProblems++
 	}
 }
 
 func (p *problems) merge(more problems) {
 	p.first = append(p.first, more.first[:min(len(more.first), maxProblems-len(p.first))]...)
-	p.count, p.marks = p.count+more.count, p.marks+more.marks
+	p.count, p.enumProblems = p.count+more.count, p.enumProblems+more.enumProblems
 }
 
 // toError returns the problems as one error, nil if there are none.
@@ -64,7 +64,7 @@ func (p problems) toError() error {
 
 // distance returns how far the value at a location is from what was expected.
 func (p problems) distance(at *location) int {
-	n := p.count + 50*p.marks // by const and enum variants are told apart
+	n := p.count + 50*p.enumProblems // by const and enum variants are told apart
 	for _, one := range p.first {
 		if one.depth == at.level() && one.key == "type" {
 			n += otherKindDistance

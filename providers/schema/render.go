@@ -106,7 +106,7 @@ func (t Target) rewriteProperties(s, properties *object) *object {
 			addRemark(p, fmt.Sprintf("the property %q", truncate(name, 80)))
 		}
 		if t.AllRequired && !slices.Contains(s.list("required"), any(name)) {
-			nullable(p)
+			makeNullable(p)
 		}
 		out.set(as, p)
 	}

@@ -27,7 +27,7 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 			a.writeLine("%d. %s (%s)", i+1, choiceText(c, ask.Action), answers[c].listed)
 		}
 	}
-	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, tell: func() { tell(false) }}
+	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, describe: func() { tell(false) }}
 	q.answer = func(line string) bool {
 		word, note, _ := strings.Cut(line, " ")
 		word = strings.ToLower(word)
@@ -41,10 +41,10 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 			return false
 		}
 		if word == denyWithReason && note == "" {
-			a.note(ask)
+			a.askReason(ask)
 			return true
 		}
-		a.take(ask, choice, strings.TrimSpace(note))
+		a.applyChoice(ask, choice, strings.TrimSpace(note))
 		return true
 	}
 	return q
@@ -83,13 +83,13 @@ func choiceText(c describe.Choice, action *tools.Action) string {
 	return c.Phrase(action, session, false)
 }
 
-// take does what a choice says.
-func (a *approvals) take(ask session.ApprovalRequest, choice describe.Choice, note string) {
+// applyChoice answers an approval request with a choice, or asks further for it.
+func (a *approvals) applyChoice(ask session.ApprovalRequest, choice describe.Choice, note string) {
 	switch choice {
 	case describe.AlwaysAllow:
-		a.always(ask)
+		a.askRule(ask)
 	case describe.EditArguments:
-		a.edit(ask)
+		a.editArguments(ask)
 	default:
 		ask.Reply(approvalOf(choice, note))
 	}
@@ -109,22 +109,22 @@ func approvalOf(choice describe.Choice, note string) tools.Approval {
 	return tools.Approval{Verdict: tools.Deny, Note: note}
 }
 
-// note asks what to tell the model with a no.
-func (a *approvals) note(ask session.ApprovalRequest) {
-	a.questions.next(&question{call: ask.Call.ID, prompt: "Reason for the model (optional):", answer: func(line string) bool {
+// askReason asks for a note that the model gets with a denial.
+func (a *approvals) askReason(ask session.ApprovalRequest) {
+	a.questions.enqueueFirst(&question{call: ask.Call.ID, prompt: "Reason for the model (optional):", answer: func(line string) bool {
 		ask.Reply(tools.Approval{Verdict: tools.Deny, Note: line})
 		return true
 	}})
 }
 
-// always asks which rule is to be remembered: for exactly this, or for what begins
-// like it.
-func (a *approvals) always(ask session.ApprovalRequest) {
+// askRule asks which permission rule is to be stored: for exactly this action, or for those
+// that begin like it.
+func (a *approvals) askRule(ask session.ApprovalRequest) {
 	prefixes, why := tools.PrefixLengths(ask.Action)
 	prefixes = append([]int{0}, prefixes...)
-	a.questions.next(&question{
+	a.questions.enqueueFirst(&question{
 		call: ask.Call.ID, guarded: true, prompt: "Which rule? Its number, or nothing to go back:",
-		tell: func() {
+		describe: func() {
 			a.writeLine("It runs now, and later without asking by one of these rules:")
 			for i, n := range prefixes {
 				rule, means, err := describe.Rule(ask.Action, n)
@@ -139,7 +139,7 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 		},
 		answer: func(line string) bool {
 			if line == "" {
-				a.questions.next(a.question(ask))
+				a.questions.enqueueFirst(a.question(ask))
 				return true
 			}
 			n, err := strconv.Atoi(line)
@@ -153,9 +153,9 @@ func (a *approvals) always(ask session.ApprovalRequest) {
 	})
 }
 
-// edit has the arguments changed, in the user's editor if there is one. That is
+// editArguments has the arguments changed, in the user's editor if there is one. That is
 // another call, about which the session asks anew.
-func (a *approvals) edit(ask session.ApprovalRequest) {
+func (a *approvals) editArguments(ask session.ApprovalRequest) {
 	action := ask.Action
 	name, text := describe.Editable(action)
 	use := func(written string) bool {
@@ -169,7 +169,7 @@ func (a *approvals) edit(ask session.ApprovalRequest) {
 			ask.Reply(tools.Approval{Verdict: tools.Allow, Input: input})
 			return true
 		}
-		a.questions.next(a.question(ask))
+		a.questions.enqueueFirst(a.question(ask))
 		return false
 	}
 	if written, err := a.editor.edit(text); err == nil {
@@ -180,9 +180,9 @@ func (a *approvals) edit(ask session.ApprovalRequest) {
 	if name != "" {
 		what = name
 	}
-	a.questions.next(&question{call: ask.Call.ID, prompt: "New " + what + ", or nothing to go back:", answer: func(line string) bool {
+	a.questions.enqueueFirst(&question{call: ask.Call.ID, prompt: "New " + what + ", or nothing to go back:", answer: func(line string) bool {
 		if line == "" {
-			a.questions.next(a.question(ask))
+			a.questions.enqueueFirst(a.question(ask))
 		} else {
 			use(line)
 		}

@@ -65,9 +65,9 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 			}, llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("From the same."))
 			d.enter("hi")
 			d.heard("2. Wait for fake/m")
-			d.pass(settle)
+			d.pass(answerDelay)
 			for i, line := range tt.lines {
-				d.input.came = time.Time{} // each by itself
+				d.input.lastLine = time.Time{} // each by itself
 				d.paste(line)
 				if i == 0 && strings.HasSuffix(line, "wait") {
 					d.heard("Retrying in ")
@@ -97,7 +97,7 @@ func TestLateAnswer(t *testing.T) {
 			d.enter("hi")
 			d.heard("2. Wait for fake/m")
 			d.turns.add(d.turns.current, session.QuestionAnswered{}) // by itself
-			d.input.came = time.Time{}
+			d.input.lastLine = time.Time{}
 			d.paste(typed)
 			said := strings.Contains(d.said(), "Not sent: "+typed+". The question it may answer has ended.")
 			if queued := d.app.Session.QueueLen() > 0; said != held || queued == held {

@@ -11,8 +11,8 @@ import (
 	"parley/ui/format"
 )
 
-// decided writes what becomes of a call that was decided about.
-func (t *transcript) decided(tool *app.Tool) {
+// writeDecision writes whether a call was allowed.
+func (t *transcript) writeDecision(tool *app.Tool) {
 	denied := tool.Status == app.CallDenied
 	switch {
 	case tool.Name == "":
@@ -29,8 +29,8 @@ func (t *transcript) decided(tool *app.Tool) {
 	}
 }
 
-// result writes how a call ended, and as much of its output as is not known.
-func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
+// writeResult writes how a call ended, and as much of its output as is not known.
+func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool) {
 	done, several := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
 	case stopped && r.Part.Failed && !tool.Ran:
@@ -48,18 +48,18 @@ func (t *transcript) result(tool *app.Tool, r session.Result, stopped bool) {
 	}
 	switch {
 	case r.Diff != "" && !r.Part.Failed:
-		t.change(done, r.Diff, tool.Asked)
+		t.writeChange(done, r.Diff, tool.Asked)
 	case tool.Asked || tool.Live || r.Part.Failed:
 		t.writeLine("%s: %s.", done, several)
-		t.beginning(r.Part.Text)
+		t.writeFirstLines(r.Part.Text)
 	default:
 		t.writeLine("%s: %s.", done, several)
 	}
 }
 
-// change writes how a file changed: line by line, unless the user heard it with
+// writeChange writes how a file changed: line by line, unless the user heard it with
 // the question.
-func (t *transcript) change(done, diff string, heard bool) {
+func (t *transcript) writeChange(done, diff string, heard bool) {
 	told, added, removed := describe.DiffWords(diff)
 	t.writeLine("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
 	if !heard {
@@ -67,8 +67,8 @@ func (t *transcript) change(done, diff string, heard bool) {
 	}
 }
 
-// beginning reads the first lines of an output.
-func (t *transcript) beginning(text string) {
+// writeFirstLines reads the first lines of an output.
+func (t *transcript) writeFirstLines(text string) {
 	const most, wide = 5, 400
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for _, line := range all[:min(len(all), most)] {

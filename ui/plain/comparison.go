@@ -21,7 +21,7 @@ type comparison struct {
 	*transcript
 	turns    []*turn           // one for each candidate, which reads its answer
 	waiting  [][]session.Event // what was not read yet of each
-	begun    []int             // those with something to say that was not read, as they began
+	ready    []int             // those with something to say that was not read, as they began
 	speaking int               // the one that is read; below 0: none
 }
 
@@ -33,8 +33,8 @@ func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
 	return c
 }
 
-// take reads what happened to one of the models, or keeps it until its turn.
-func (c *comparison) take(e session.CandidateEvent) {
+// handleEvent reads what happened to one of the models, or keeps it until its turn.
+func (c *comparison) handleEvent(e session.CandidateEvent) {
 	one := c.Comparison.Apply(e)
 	if one == nil {
 		return
@@ -44,7 +44,7 @@ func (c *comparison) take(e session.CandidateEvent) {
 	}
 	c.waiting[e.N] = append(c.waiting[e.N], e.Event)
 	if d, ok := e.Event.(llm.Delta); one.Done || ok && d.Kind == llm.Text && d.Text != "" {
-		c.begin(e.N)
+		c.markReady(e.N)
 	}
 	for c.next() {
 		n := c.speaking
@@ -56,14 +56,14 @@ func (c *comparison) take(e session.CandidateEvent) {
 		if !c.Comparison[n].Done {
 			return
 		}
-		c.finished(n)
+		c.finishAnswer(n)
 	}
 }
 
-// begin notes that a model has something to say.
-func (c *comparison) begin(n int) {
-	if n != c.speaking && !slices.Contains(c.begun, n) {
-		c.begun = append(c.begun, n)
+// markReady notes that a model has something to say.
+func (c *comparison) markReady(n int) {
+	if n != c.speaking && !slices.Contains(c.ready, n) {
+		c.ready = append(c.ready, n)
 	}
 }
 
@@ -73,12 +73,12 @@ func (c *comparison) next() bool {
 	if c.speaking >= 0 {
 		return true
 	}
-	if len(c.begun) == 0 {
+	if len(c.ready) == 0 {
 		return false
 	}
-	i := max(slices.IndexFunc(c.begun, func(n int) bool { return c.Comparison[n].Done }), 0)
-	c.speaking = c.begun[i]
-	c.begun = slices.Delete(c.begun, i, i+1)
+	i := max(slices.IndexFunc(c.ready, func(n int) bool { return c.Comparison[n].Done }), 0)
+	c.speaking = c.ready[i]
+	c.ready = slices.Delete(c.ready, i, i+1)
 	c.writeLine("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
 	return true
 }
@@ -96,8 +96,8 @@ func (c *comparison) read(n int, e session.Event) {
 	}
 }
 
-// finished ends the answer that is read.
-func (c *comparison) finished(n int) {
+// finishAnswer ends the answer that is read.
+func (c *comparison) finishAnswer(n int) {
 	c.speaking = -1
 	one := c.Comparison[n]
 	c.turns[n].finish()
@@ -107,11 +107,11 @@ func (c *comparison) finished(n int) {
 	if err := one.Failure(); err != nil {
 		c.writeLine("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
 	}
-	c.writeLine("Answer %d: %s.", n+1, spokenResult(one))
+	c.writeLine("Answer %d: %s.", n+1, resultText(one))
 }
 
-// spokenResult says how an answer ended, and what it took.
-func spokenResult(one *app.Candidate) string {
+// resultText says how an answer ended, and what it took.
+func resultText(one *app.Candidate) string {
 	parts, a := []string{one.Outcome()}, one.Answer
 	if !one.Done || one.Blind { // what it took may tell whose it is
 		return parts[0]
@@ -125,8 +125,8 @@ func spokenResult(one *app.Candidate) string {
 	return strings.Join(append(parts, length(a.Duration)), ", ")
 }
 
-// doing returns what takes time, in words; "" while an answer is read.
-func (c *comparison) doing() string {
+// activity returns what takes time, in words; "" while an answer is read.
+func (c *comparison) activity() string {
 	if c.speaking >= 0 {
 		return ""
 	}
@@ -145,13 +145,13 @@ func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
 	if t.current != nil {
 		t.current.compared = newComparison(p, t.transcript)
-		t.current.set(t.current.compared.doing(), t.now())
+		t.current.set(t.current.compared.activity(), t.now())
 	}
 }
 
-// chooses asks which answer of a comparison to continue with, then goes on with then. It
+// askWinner asks which answer of a comparison to continue with, then goes on with then. It
 // reports whether there is something to choose.
-func (t *turns) chooses(c *comparison, then func()) bool {
+func (t *turns) askWinner(c *comparison, then func()) bool {
 	var answered []*app.Candidate
 	kept := 0
 	path := t.app.Session.Path()
@@ -177,11 +177,11 @@ func (t *turns) chooses(c *comparison, then func()) bool {
 		}
 		then()
 	}
-	t.questions.later(&question{
+	t.questions.enqueue(&question{
 		prompt: "Continue with which answer? Number, or nothing to keep " + keep + ":",
-		tell: func() {
+		describe: func() {
 			for i, one := range c.Comparison {
-				t.writeLine("%d. %s, %s", i+1, one.Label, spokenResult(one))
+				t.writeLine("%d. %s, %s", i+1, one.Label, resultText(one))
 			}
 		},
 		answer: func(line string) bool {

@@ -98,7 +98,7 @@ func TestCompareAnswers(t *testing.T) {
 			if slices.Contains(tt.said, "Stopping.") {
 				d.until(func() bool {
 					c := d.turns.current
-					return c != nil && c.compared != nil && len(c.compared.begun) == 1 && c.compared.speaking >= 0
+					return c != nil && c.compared != nil && len(c.compared.ready) == 1 && c.compared.speaking >= 0
 				})
 			} else {
 				d.idle()

@@ -6,8 +6,8 @@ import (
 	"parley/ui/format"
 )
 
-// A conversation tells of the one that is open: what it holds when it is opened, and
-// whether it is on disk.
+// A conversation describes the one that is open: its end when it is opened, and whether it
+// is saved.
 type conversation struct {
 	*deps
 	transcript *transcript
@@ -36,22 +36,22 @@ func (c *conversation) onSave() {
 	s.OnSave(func(err error) {
 		c.mail.post(func() {
 			if c.app.Session == s {
-				c.saved(err)
+				c.reportSave(err)
 			}
 		})
 	})
 }
 
-// saved says that what is said cannot be kept, for as long as that is so.
-func (c *conversation) saved(err error) {
+// reportSave says that what is said cannot be kept, for as long as that is so.
+func (c *conversation) reportSave(err error) {
 	text, lasting := app.SaveText(c.saveErr, err)
 	if c.saveErr = lasting; text != "" {
 		c.writeLine("%s.", oneLine(text))
 	}
 }
 
-// entered goes on with the conversation that is open now.
-func (c *conversation) entered(e app.SessionOpened) {
+// onOpened goes on with the conversation that is open now.
+func (c *conversation) onOpened(e app.SessionOpened) {
 	if e.Previous == nil { // another branch of the same one
 		return
 	}

@@ -9,16 +9,16 @@ import (
 	"parley/ui/plain/console"
 )
 
-// A deps holds what every part of the front end works with.
+// deps are what every part of the front end uses.
 type deps struct {
 	*runner
 	app   *app.App
 	out   *console.Writer
 	now   func() time.Time
-	apply func(app.Effect) // says what came of something the user did
+	apply func(app.Effect) // writes the effect of a command
 }
 
-func newDesk(o app.Options, out io.Writer) *deps {
+func newDeps(o app.Options, out io.Writer) *deps {
 	a := app.New(o)
 	a.Clipboard = a.Board(nil)
 	return &deps{runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
@@ -46,8 +46,8 @@ func (d *deps) copy(text, what string, then func()) {
 	})
 }
 
-// idle reports whether no reply is running, and says so if one is.
-func (d *deps) idle() bool {
+// requireIdle reports whether no reply is running, and says so if one is.
+func (d *deps) requireIdle() bool {
 	if d.app.Busy() {
 		d.writeLine("Stop the running turn first, with ctrl+c.")
 		return false

@@ -23,7 +23,7 @@ type drafts struct {
 // write opens the draft in the editor. What is saved there is sent, as it is with
 // a commit's message: nothing saved, nothing sent.
 func (d *drafts) write() {
-	if !d.idle() {
+	if !d.requireIdle() {
 		return
 	}
 	text, err := d.editor.edit(d.text)
@@ -66,17 +66,17 @@ func (d *drafts) add(text string) {
 	d.text = strings.TrimPrefix(d.text+"\n\n"+text, "\n\n")
 }
 
-// takeBack makes a message of the user's a draft again, attachments included, and returns its text.
-func (d *drafts) takeBack(m llm.Message) string {
+// restore makes a message of the user's a draft again, attachments included, and returns its text.
+func (d *drafts) restore(m llm.Message) string {
 	text, attached := app.SplitPrompt(m)
 	d.app.Attached = append(d.app.Attached, attached...)
 	d.add(text)
 	return text
 }
 
-// unsent makes a draft of a message that was not sent.
-func (d *drafts) unsent(m llm.Message) {
-	d.writeLine("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.takeBack(m), longestShown))
+// restoreUnsent makes a draft of a message that was not sent.
+func (d *drafts) restoreUnsent(m llm.Message) {
+	d.writeLine("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.restore(m), maxAddress))
 }
 
 // unqueue makes a draft of the messages that wait to be sent, and reports whether there
@@ -84,7 +84,7 @@ func (d *drafts) unsent(m llm.Message) {
 func (d *drafts) unqueue() bool {
 	waiting := d.app.Session.Unqueue()
 	for _, m := range waiting {
-		d.takeBack(m)
+		d.restore(m)
 	}
 	if n := len(waiting); n > 0 {
 		d.writeLine("%s moved from the queue to your draft: /send sends it, /edit opens it.", format.Capital(format.Plural(n, "message")))
@@ -118,15 +118,15 @@ func (d *drafts) load() {
 	}
 	d.key = d.app.DraftKey()
 	d.app.Attached = append(d.app.Attached, stored.Parts...)
-	d.sayAttached(stored.Parts)
+	d.writeAttachments(stored.Parts)
 	if strings.TrimSpace(stored.Text) != "" {
 		d.text = stored.Text
 		d.writeLine("Draft of %s, beginning: %s. /draft reads it, /send sends it, /edit opens it.", format.Plural(lines(d.text), "line"), truncate(d.text, 60))
 	}
 }
 
-// sayAttached writes what goes with the next message.
-func (d *drafts) sayAttached(parts []llm.Part) {
+// writeAttachments writes which files are attached to the next message.
+func (d *drafts) writeAttachments(parts []llm.Part) {
 	for _, label := range app.Labels(parts) {
 		d.writeLine("Attached to your next message: %s.", label)
 	}
@@ -146,8 +146,8 @@ func (d *drafts) detach() {
 // An editor has text changed in the user's own editor.
 type editor struct {
 	*deps
-	input *input
-	away  atomic.Bool // it has the terminal
+	input   *input
+	running atomic.Bool // it has the terminal
 }
 
 // edit returns text as the user saved it. Nothing is written meanwhile, and ctrl+c is
@@ -162,7 +162,7 @@ func (e *editor) edit(text string) (string, error) {
 		defer keys.Pause()()
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = keys.In, os.Stdout, os.Stderr
 	}
-	e.away.Store(true)
-	defer e.away.Store(false)
+	e.running.Store(true)
+	defer e.running.Store(false)
 	return written(cmd.Run())
 }

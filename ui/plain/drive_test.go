@@ -102,8 +102,8 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	d.frontend = newFrontend(o, &d.heap)
 	d.out.Width = func() int { return 80 }
 	t.Cleanup(func() {
-		d.leave()
-		d.beside.Wait()
+		d.close()
+		d.tasks.Wait()
 		d.app.Session.Close()
 	})
 	d.start()
@@ -121,7 +121,7 @@ func (d *drive) clock() time.Time { return time.Unix(0, d.time.Load()).UTC() }
 func (d *drive) enter(lines ...string) *drive {
 	d.t.Helper()
 	for _, line := range lines {
-		d.input.came = time.Time{}
+		d.input.lastLine = time.Time{}
 		d.paste(line)
 		d.idle()
 	}
@@ -163,8 +163,8 @@ func (d *drive) until(so func() bool) *drive {
 		select {
 		case f := <-d.events:
 			f()
-		case <-d.mail.news:
-			d.mail.deliver()
+		case <-d.mail.signal:
+			d.mail.runPosted()
 		case <-stuck:
 			d.t.Fatalf("nothing comes any more:\n%s", d.said())
 		}
@@ -176,9 +176,11 @@ func (d *drive) until(so func() bool) *drive {
 // idle lets the front end work until it waits for the user.
 func (d *drive) idle() *drive {
 	d.t.Helper()
-	d.until(func() bool { return d.over || d.pending == 0 && (d.turns.current == nil || d.questions.open() != nil) })
+	d.until(func() bool {
+		return d.isOver || d.pending == 0 && (d.turns.current == nil || d.questions.open() != nil)
+	})
 	if q := d.questions.first(); q != nil && !q.settled {
-		d.pass(settle)
+		d.pass(answerDelay)
 	}
 	return d
 }

@@ -12,7 +12,7 @@ import (
 // apply carries out what came of something the user did.
 func (p *frontend) apply(e app.Effect) {
 	if e.SessionOpened != nil {
-		p.conversation.entered(*e.SessionOpened)
+		p.conversation.onOpened(*e.SessionOpened)
 	}
 	if e.Event != nil {
 		p.transcript.event(e.Event)
@@ -27,7 +27,7 @@ func (p *frontend) apply(e app.Effect) {
 		p.drafts.add(e.Text)
 		p.writeLine("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
-	p.drafts.sayAttached(e.Attached)
+	p.drafts.writeAttachments(e.Attached)
 	if e.Toast != "" && e.Err == nil {
 		p.writeLine("%s", sentence(format.Capital(oneLine(e.Toast))))
 	}
@@ -43,7 +43,7 @@ func (p *frontend) apply(e app.Effect) {
 	if c := e.Confirm; c != nil {
 		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 		q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
-		p.lapses(c.Lapse, nil, q)
+		p.dropWhenLapsed(c.Lapse, nil, q)
 	}
 	if e.Secret != nil {
 		p.askSecret(e.Secret, true)
@@ -61,7 +61,7 @@ func (p *frontend) apply(e app.Effect) {
 		p.preparing++
 		p.async(func() func() {
 			done := e.Prepare(p.ctx)
-			return func() { p.prepared(done()) }
+			return func() { p.finishPreparing(done()) }
 		})
 	}
 	if e.Quit {
@@ -69,16 +69,16 @@ func (p *frontend) apply(e app.Effect) {
 	}
 }
 
-// prepared says what came of preparing. What was typed meanwhile is taken up again.
-func (p *frontend) prepared(e app.Effect) {
+// finishPreparing says what came of preparing. What was typed meanwhile is taken up again.
+func (p *frontend) finishPreparing(e app.Effect) {
 	p.preparing--
 	p.apply(e)
-	if e.TypedBecomesDraft() && p.keepHeld() {
+	if e.TypedBecomesDraft() && p.draftHeld() {
 		p.writeLine("Not sent; it is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
 	if held := p.held; len(held) > 0 && p.preparing == 0 {
 		p.held = nil
-		p.sendHeld(held, e.TypedBecomesDraft())
+		p.sendInitial(held, e.TypedBecomesDraft())
 	}
 	if end := p.ended; end != nil && p.preparing == 0 {
 		p.ended = nil
@@ -86,8 +86,8 @@ func (p *frontend) prepared(e app.Effect) {
 	}
 }
 
-// sendHeld sends the prompt of the command line, or makes it a draft.
-func (p *frontend) sendHeld(prompt []llm.Part, draft bool) {
+// sendInitial sends the prompt of the command line, or makes it a draft.
+func (p *frontend) sendInitial(prompt []llm.Part, draft bool) {
 	if !draft {
 		p.turns.run(false, prompt...)
 		return
@@ -96,11 +96,11 @@ func (p *frontend) sendHeld(prompt []llm.Part, draft bool) {
 	p.writeLine("Your prompt is your draft now: /send sends it once you have answered.")
 }
 
-// keepHeld makes a draft of what was typed and is not taken up any more, and reports whether
+// draftHeld makes a draft of what was typed and is not taken up any more, and reports whether
 // there is something.
-func (p *frontend) keepHeld() bool {
-	held := p.input.take()
-	if len(held) == 0 || p.questions.hides() {
+func (p *frontend) draftHeld() bool {
+	held := p.input.takeLines()
+	if len(held) == 0 || p.questions.isHidden() {
 		return false
 	}
 	text, _ := p.input.join(held)
@@ -112,7 +112,7 @@ func (p *frontend) keepHeld() bool {
 func (p *frontend) list(l *app.List) {
 	rows := make([]choice, len(l.Items))
 	for i, item := range l.Items {
-		rows[i] = choice{name: item.Title, detail: item.Detail, off: item.Disabled, value: item.Value}
+		rows[i] = choice{name: item.Title, detail: item.Detail, unavailable: item.Disabled, value: item.Value}
 		if item.Current {
 			rows[i].detail = strings.TrimPrefix(item.Detail+", current", ", ")
 		}
@@ -121,7 +121,7 @@ func (p *frontend) list(l *app.List) {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
 		p.apply(l.Choose(l.Items[i], ""))
 	}, l.OnDismiss)
-	p.lapses(l.Lapse, nil, q)
+	p.dropWhenLapsed(l.Lapse, nil, q)
 }
 
 // askSecret asks for a line, which the terminal does not show if it is secret, again after one
@@ -148,9 +148,9 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 		})
 	}
 	q := &question{
-		tell: func() {
+		describe: func() {
 			if first {
-				p.writeLine("%s", aboutLine(s))
+				p.writeLine("%s", secretHelp(s))
 			}
 		},
 		prompt: s.Title + ":",
@@ -175,22 +175,22 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 			canceled()
 		},
 	}
-	p.questions.next(q)
+	p.questions.enqueueFirst(q)
 	if s.Ready != nil {
-		go p.takeBack(s.Ready, gone, q, func() { take("") })
+		go p.dropWhenOver(s.Ready, gone, q, func() { take("") })
 	}
-	p.lapses(s.Lapse, gone, q)
+	p.dropWhenLapsed(s.Lapse, gone, q)
 }
 
-// lapses takes a question back once it needs no answer any more, unless it is gone before.
-func (p *frontend) lapses(l app.Lapse, gone <-chan struct{}, q *question) {
+// dropWhenLapsed takes a question back once it needs no answer any more, unless it is gone before.
+func (p *frontend) dropWhenLapsed(l app.Lapse, gone <-chan struct{}, q *question) {
 	if l.Done != nil {
-		go p.takeBack(l.Done, gone, q, func() { p.apply(l.OnDone()) })
+		go p.dropWhenOver(l.Done, gone, q, func() { p.apply(l.OnDone()) })
 	}
 }
 
-// aboutLine says what becomes of a line, and of an empty one.
-func aboutLine(s *app.Secret) string {
+// secretHelp says what becomes of a line, and of an empty one.
+func secretHelp(s *app.Secret) string {
 	switch {
 	case !s.Visible:
 		return s.Text + " What you type is not shown. An empty line cancels."
@@ -202,8 +202,8 @@ func aboutLine(s *app.Secret) string {
 	return s.Text + ". An empty line cancels."
 }
 
-// takeBack takes a question back once it is over, and then calls ended, unless it is gone before.
-func (p *frontend) takeBack(over, gone <-chan struct{}, q *question, ended func()) {
+// dropWhenOver takes a question back once it is over, and then calls ended, unless it is gone before.
+func (p *frontend) dropWhenOver(over, gone <-chan struct{}, q *question, ended func()) {
 	select {
 	case <-over:
 		p.mail.post(func() {

@@ -49,7 +49,7 @@ func (p *panels) exchange(id int, list []int) {
 func (p *panels) askExchange(e app.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
 	leave := func() { p.writeLine("Left.") }
-	p.questions.next(&question{prompt: "Type all, curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
+	p.questions.enqueueFirst(&question{prompt: "Type all, curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
 		word, path, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(line)
 		switch {
@@ -67,7 +67,7 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 		case line == "curl":
 			p.writeLine("%s.", app.CurlTooLong)
 			return false
-		case !p.lists.runs(line):
+		case !p.lists.runCommand(line):
 			p.writeLine("No request %s.", truncate(line, 60))
 			return false
 		}

@@ -32,14 +32,14 @@ type frontend struct {
 	panels       *panels
 	conversation *conversation
 
-	quitAsked time.Time     // by a first ctrl+c
-	preparing int           // effects that decide what the next message goes to, or with: it waits
-	held      []llm.Part    // prompt of the command line, while one is preparing
-	ended     *console.Line // the end of the input, which came meanwhile
+	quitRequested time.Time     // by a first ctrl+c
+	preparing     int           // effects that decide what the next message goes to, or with: it waits
+	held          []llm.Part    // prompt of the command line, while one is preparing
+	ended         *console.Line // the end of the input, which came meanwhile
 }
 
 func newFrontend(o app.Options, out io.Writer) *frontend {
-	d := newDesk(o, out)
+	d := newDeps(o, out)
 	p := &frontend{deps: d, input: &input{lines: make(chan console.Line)}, transcript: &transcript{deps: d}}
 	d.apply = p.apply
 	p.editor = &editor{deps: d, input: p.input}
@@ -63,7 +63,7 @@ func (p *frontend) run() {
 	p.start()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for !p.over {
+	for !p.isOver {
 		p.settle()
 		timer.Reset(p.pause())
 		select {
@@ -71,8 +71,8 @@ func (p *frontend) run() {
 			p.line(l)
 		case f := <-p.events:
 			f()
-		case <-p.mail.news:
-			p.mail.deliver()
+		case <-p.mail.signal:
+			p.mail.runPosted()
 		case <-timer.C:
 			p.tick()
 		}
@@ -107,7 +107,7 @@ func (p *frontend) inputDue() time.Time {
 func (p *frontend) tick() {
 	now := p.now()
 	if due := p.inputDue(); !due.IsZero() && !now.Before(due) {
-		p.message(p.input.take())
+		p.message(p.input.takeLines())
 	}
 	p.questions.tick(now)
 	p.turns.tick(now)
@@ -116,7 +116,7 @@ func (p *frontend) tick() {
 // settle asks what is to be asked, or shows the prompt when nothing goes on.
 func (p *frontend) settle() {
 	switch {
-	case p.over, len(p.input.held) > 0, p.questions.settle():
+	case p.isOver, len(p.input.held) > 0, p.questions.settle():
 	case !p.app.Busy() && p.pending == 0 && !p.out.Prompted():
 		p.out.Ask(p.input.prompt())
 	}
@@ -125,7 +125,7 @@ func (p *frontend) settle() {
 // line takes a line of the terminal's.
 func (p *frontend) line(l console.Line) {
 	p.out.Entered()
-	p.quitAsked = time.Time{}
+	p.quitRequested = time.Time{}
 	if !l.EOF {
 		p.input.held = append(p.input.held, l)
 		return
@@ -134,7 +134,7 @@ func (p *frontend) line(l console.Line) {
 		p.ended = &l
 		return
 	}
-	if held := p.input.take(); len(held) > 0 {
+	if held := p.input.takeLines(); len(held) > 0 {
 		p.message(held)
 	}
 	p.out.Echoed() // no enter has ended the line
@@ -143,7 +143,7 @@ func (p *frontend) line(l console.Line) {
 
 // message takes what was typed or pasted at once.
 func (p *frontend) message(lines []console.Line) {
-	if p.over {
+	if p.isOver {
 		return
 	}
 	text, cut := p.input.join(lines)
@@ -191,7 +191,7 @@ func (p *frontend) queue(text string) {
 		p.writeLine("/queue and the text to send.")
 		return
 	}
-	p.sender.sendWhen(text, false, true)
+	p.sender.sendMessage(text, false, true)
 }
 
 // unqueue makes a draft of the messages that wait.
@@ -212,10 +212,10 @@ func (p *frontend) endOfInput() {
 }
 
 func (p *frontend) quit() {
-	if len(p.input.begun) > 0 {
-		p.drafts.add(strings.Join(p.input.begun, "\n"))
+	if len(p.input.continued) > 0 {
+		p.drafts.add(strings.Join(p.input.continued, "\n"))
 	}
-	p.over = true
+	p.isOver = true
 	if jobs := app.JobsThatEnd(p.app); jobs != "" {
 		p.writeLine("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
 	}
@@ -230,14 +230,14 @@ func (p *frontend) quit() {
 // beside, else asks whether to quit. The terminal has thrown away what was typed.
 func (p *frontend) interrupt() {
 	p.out.Echoed()
-	p.input.held, p.input.begun = nil, nil
+	p.input.held, p.input.continued = nil, nil
 	switch {
 	case p.questions.leave(), p.turns.interrupt(), p.shells.interrupt():
-	case p.now().Sub(p.quitAsked) < quitWithin:
+	case p.now().Sub(p.quitRequested) < quitWithin:
 		p.status = 128 + int(syscall.SIGINT)
 		p.quit()
 	default:
-		p.quitAsked = p.now()
+		p.quitRequested = p.now()
 		p.writeLine("Press ctrl+c again to quit.")
 	}
 }

@@ -83,7 +83,7 @@ func TestAddressesOfLines(t *testing.T) {
 		{"two agreed at once", func(d *drive) { d.enter("@https://a.example/x @http://b.example", "y") }, "https://a.example/x http://b.example", "@https://a.example/x @http://b.example", "Fetch https://a.example/x, http://b.example?", ""},
 		{"denied", func(d *drive) { d.enter("see @https://a.example/x", "n") }, "", "see @https://a.example/x", "Fetch", ""},
 		{"left", func(d *drive) { d.enter("see @https://a.example/x"); d.interrupt() }, "", "", "it is your draft now.", "see @https://a.example/x"},
-		{"ended meanwhile", func(d *drive) { d.enter("see @https://a.example/x"); d.keepUnsent() }, "", "", "Fetch", "see @https://a.example/x"},
+		{"ended meanwhile", func(d *drive) { d.enter("see @https://a.example/x"); d.draftUnsent() }, "", "", "Fetch", "see @https://a.example/x"},
 		{"pasted with its answer", func(d *drive) { d.paste("see @https://a.example/x", "y") }, "", "see @https://a.example/x\ny", "Not fetched, because it was pasted: https://a.example/x.", ""},
 		{"behind another line", func(d *drive) { d.enter("look"); d.paste("see @https://a.example/x") }, "", "see @https://a.example/x", "Not fetched", ""},
 		{"begun by a paste", func(d *drive) { d.paste("a", `see @https://a.example/x \`); d.pass(alone); d.paste("b") }, "", "a\nsee @https://a.example/x \nb", "Not fetched", ""},

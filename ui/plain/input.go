@@ -16,16 +16,16 @@ const (
 	alone = time.Second
 )
 
-// An input makes messages of the lines that are typed.
+// An input joins the lines that are typed to messages.
 type input struct {
 	keys  *console.Keyboard // nil in tests
 	lines chan console.Line // that keys reads
 
 	held        []console.Line // lines that may not be the last of their message
-	came        time.Time      // when the last line did; zero if none has
+	lastLine    time.Time      // when the last line did; zero if none has
 	maybePasted bool           // the message at hand came too soon behind that to command anything
 	pasted      bool           // of the message at hand, something came with or too soon behind other lines
-	begun       []string       // lines that ended in a backslash
+	continued   []string       // lines that ended in a backslash
 }
 
 // due returns when the lines that are held are a message; zero if none are.
@@ -36,8 +36,8 @@ func (i *input) due() time.Time {
 	return time.Time{}
 }
 
-// take returns the lines that are held, and holds none.
-func (i *input) take() []console.Line {
+// takeLines returns the lines that are held, and holds none.
+func (i *input) takeLines() []console.Line {
 	held := i.held
 	i.held = nil
 	return held
@@ -51,9 +51,9 @@ func (i *input) join(lines []console.Line) (text string, cut bool) {
 		texts = append(texts, l.Text)
 		cut = cut || l.Cut
 	}
-	i.maybePasted = !i.came.IsZero() && lines[0].At.Sub(i.came) < alone
-	i.pasted = len(lines) > 1 || i.maybePasted || len(i.begun) > 0 && i.pasted
-	i.came = lines[len(lines)-1].At
+	i.maybePasted = !i.lastLine.IsZero() && lines[0].At.Sub(i.lastLine) < alone
+	i.pasted = len(lines) > 1 || i.maybePasted || len(i.continued) > 0 && i.pasted
+	i.lastLine = lines[len(lines)-1].At
 	return strings.Join(texts, "\n"), cut
 }
 
@@ -61,28 +61,28 @@ func (i *input) join(lines []console.Line) (text string, cut bool) {
 func (i *input) continues(text string) bool {
 	begun, more := strings.CutSuffix(text, `\`)
 	if more {
-		i.begun = append(i.begun, begun)
+		i.continued = append(i.continued, begun)
 	}
 	return more
 }
 
 // finish returns text behind the lines that were begun.
 func (i *input) finish(text string) string {
-	text = strings.Join(append(i.begun, text), "\n")
-	i.begun = nil
+	text = strings.Join(append(i.continued, text), "\n")
+	i.continued = nil
 	return text
 }
 
 // prompt returns what stands in front of the next line.
 func (i *input) prompt() string {
-	if len(i.begun) > 0 {
+	if len(i.continued) > 0 {
 		return "More: "
 	}
 	return "You: "
 }
 
-// forget throws away what was typed and not entered.
-func (i *input) forget() {
+// discard throws away what was typed and not entered.
+func (i *input) discard() {
 	if i.keys != nil {
 		i.keys.Forget()
 	}

@@ -11,14 +11,14 @@ import (
 
 // A choice is a row of a numbered list.
 type choice struct {
-	name   string
-	detail string
-	off    bool // cannot be chosen, as detail says
-	value  string
+	name        string
+	detail      string
+	unavailable bool // cannot be chosen, as detail says
+	value       string
 }
 
-// few limits the rows of a list that are read out unasked.
-const few = 30
+// maxUnasked limits the rows of a list that are read out unasked.
+const maxUnasked = 30
 
 // lists asks for rows of numbered lists.
 type lists struct {
@@ -41,9 +41,9 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 		left = func() {}
 	}
 	q := &question{
-		tell: func() {
+		describe: func() {
 			l.writeLine("%s:", format.Plural(len(rows), thing))
-			l.read(rows, func(r choice) bool { return !r.off || len(rows) <= few })
+			l.read(rows, func(r choice) bool { return !r.unavailable || len(rows) <= maxUnasked })
 		},
 		prompt: "Number or name, or nothing to cancel:",
 		answer: func(line string) bool {
@@ -52,7 +52,7 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 				left()
 				return true
 			}
-			if l.runs(line) {
+			if l.runCommand(line) {
 				left()
 				return true
 			}
@@ -70,7 +70,7 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 				l.writeLine("%d match:", len(found))
 				l.read(rows, among)
 				return false
-			case found[0].off:
+			case found[0].unavailable:
 				l.writeLine("%s cannot be chosen: %s", found[0].name, found[0].detail)
 				return false
 			}
@@ -82,12 +82,12 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 			left()
 		},
 	}
-	l.questions.next(q)
+	l.questions.enqueueFirst(q)
 	return q
 }
 
-// runs carries out a command that leaves a list, and reports whether line is one.
-func (l *lists) runs(line string) bool {
+// runCommand carries out a command that leaves a list, and reports whether line is one.
+func (l *lists) runCommand(line string) bool {
 	command := strings.HasPrefix(line, "/") && isCommand(line) && !l.input.maybePasted
 	if command {
 		l.command(line)
@@ -101,7 +101,7 @@ func (l *lists) read(rows []choice, which func(choice) bool) {
 	for i, r := range rows {
 		switch {
 		case !which(r):
-		case told == few:
+		case told == maxUnasked:
 			left++
 		default:
 			told++

@@ -50,7 +50,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 	case app.PanelCompare:
 		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, strings.TrimSpace(query+" "+name))) })
 	case app.PanelBranches:
-		if p.idle() {
+		if p.requireIdle() {
 			p.apply(app.Effect{List: app.ChooseBranch(p.app)})
 		}
 	case app.PanelRewind:
@@ -66,7 +66,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 // sessions reads the list of the conversations, or of those whose title or ID
 // has words in it.
 func (p *panels) sessions(words string) {
-	if !p.idle() {
+	if !p.requireIdle() {
 		return
 	}
 	lib := p.app.Library
@@ -109,7 +109,7 @@ func (p *panels) models(query string) {
 		return
 	}
 	switch found, near := match(modelRows(p.app, p.app.Choices()), query); {
-	case len(found) == 1 && !found[0].off && !near:
+	case len(found) == 1 && !found[0].unavailable && !near:
 		use(found[0].value)
 	case len(found) > 1 && !near:
 		p.lists.choose("model", found, use)
@@ -133,7 +133,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
 		if !c.Ready {
-			rest = append(rest, choice{name: c.Name, detail: c.Why, off: true, value: c.Name})
+			rest = append(rest, choice{name: c.Name, detail: c.Why, unavailable: true, value: c.Name})
 			continue
 		}
 		var words []string

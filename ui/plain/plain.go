@@ -54,14 +54,14 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 		return failed(fmt.Errorf("the terminal: %w", err))
 	}
 	p.input.keys = keys
-	go p.guard(func() { keys.Run(p.input.lines, p.gone) })
+	go p.guard(func() { keys.Run(p.input.lines, p.closed) })
 	stop, release := p.watchSignals()
 	defer release()
 	p.guard(p.run)
-	p.leave()
+	p.close()
 	keys.Close()
 	stop()
-	app.Within(app.StopWait, p.beside.Wait)
+	app.Within(app.StopWait, p.tasks.Wait)
 	if err := p.app.Session.Close(); err != nil {
 		p.writeLine("Could not save the end of this conversation: %s", oneLine(format.ErrorText(err)))
 	}
@@ -72,21 +72,21 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	return p.status
 }
 
-// keepUnsent makes a draft of every message that was not sent.
-func (p *frontend) keepUnsent() {
+// draftUnsent makes a draft of every message that was not sent.
+func (p *frontend) draftUnsent() {
 	for _, text := range p.questions.messages() {
 		p.drafts.add(text)
 	}
-	p.keepHeld()
+	p.draftHeld()
 	p.drafts.unqueue()
 }
 
-// leave cancels everything that runs, and keeps the draft.
-func (p *frontend) leave() {
+// close cancels everything that runs, and keeps the draft.
+func (p *frontend) close() {
 	p.stop()
-	p.keepUnsent()
-	if p.questions.hides() {
-		p.input.forget()
+	p.draftUnsent()
+	if p.questions.isHidden() {
+		p.input.discard()
 		p.input.echo(true)
 	}
 	if err := p.drafts.store(); err != nil && p.app.Library.ReadOnly() == nil {

@@ -123,15 +123,15 @@ func TestTypedAhead(t *testing.T) {
 			d.line(console.Line{Text: "y", At: at})
 			d.pass(together)
 		}, false},
-		{"too early", func(d *drive) { d.enterSoon("y", settle-time.Millisecond) }, false},
-		{"too early, twice", func(d *drive) { d.enterSoon("y", settle/2); d.enterSoon("y", settle/2) }, false},
-		{"pasted", func(d *drive) { d.pass(settle); d.paste("y", "y") }, false},
-		{"an empty line", func(d *drive) { d.pass(settle); d.paste("") }, false},
-		{"a sentence", func(d *drive) { d.pass(settle); d.paste("y, but why?") }, false},
-		{"yes", func(d *drive) { d.pass(settle); d.paste("yes") }, false},
-		{"y too early, and y when it counts", func(d *drive) { d.enterSoon("y", settle/2); d.pass(settle); d.paste("y") }, true},
-		{"y", func(d *drive) { d.pass(settle); d.paste("y") }, true},
-		{"Y with spaces", func(d *drive) { d.pass(settle); d.paste(" Y ") }, true},
+		{"too early", func(d *drive) { d.enterSoon("y", answerDelay-time.Millisecond) }, false},
+		{"too early, twice", func(d *drive) { d.enterSoon("y", answerDelay/2); d.enterSoon("y", answerDelay/2) }, false},
+		{"pasted", func(d *drive) { d.pass(answerDelay); d.paste("y", "y") }, false},
+		{"an empty line", func(d *drive) { d.pass(answerDelay); d.paste("") }, false},
+		{"a sentence", func(d *drive) { d.pass(answerDelay); d.paste("y, but why?") }, false},
+		{"yes", func(d *drive) { d.pass(answerDelay); d.paste("yes") }, false},
+		{"y too early, and y when it counts", func(d *drive) { d.enterSoon("y", answerDelay/2); d.pass(answerDelay); d.paste("y") }, true},
+		{"y", func(d *drive) { d.pass(answerDelay); d.paste("y") }, true},
+		{"Y with spaces", func(d *drive) { d.pass(answerDelay); d.paste(" Y ") }, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestTypedAhead(t *testing.T) {
 				if d.questions.first() == nil {
 					t.Fatalf("it was answered:\n%s", d.said())
 				}
-				d.pass(settle)
+				d.pass(answerDelay)
 				d.paste("n")
 			}
 			d.until(func() bool { return d.turns.current == nil && d.app.Session.QueueLen() == 0 })
@@ -179,8 +179,8 @@ func TestPastedCommands(t *testing.T) {
 		{"a mode in two pieces", func(d *drive) { d.paste("look"); d.pass(90 * time.Millisecond); d.paste("/mode yolo") }, false, tools.ModeAsk},
 		{"a mode and its answer", func(d *drive) { d.paste("/mode yolo", "y") }, false, tools.ModeAsk},
 		{"a mode and its answer in pieces", func(d *drive) { d.paste("/mode yolo"); d.pass(90 * time.Millisecond); d.paste("y") }, false, tools.ModeAsk},
-		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("n") }, false, tools.ModeAsk},
-		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(settle); d.paste("y") }, false, tools.ModeYolo},
+		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("n") }, false, tools.ModeAsk},
+		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("y") }, false, tools.ModeYolo},
 		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, tools.ModeAuto},
 		{"auto without one", func(d *drive) { d.app.SandboxOff = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
 	}
@@ -320,20 +320,20 @@ func TestQuit(t *testing.T) {
 	d.pass(quitWithin)
 	d.interrupt()
 	d.settle()
-	if d.over {
+	if d.isOver {
 		t.Errorf("ctrl+c quits although something was typed, or long after:\n%s", d.said())
 	}
 	d.interrupt()
-	if !d.over || d.status != 130 {
-		t.Errorf("over %v, status %d after ctrl+c twice", d.over, d.status)
+	if !d.isOver || d.status != 130 {
+		t.Errorf("over %v, status %d after ctrl+c twice", d.isOver, d.status)
 	}
 	d.golden("quit")
 
 	d = talk(t, nil)
 	d.paste(`a line that goes on\`)
 	d.line(console.Line{EOF: true, At: d.clock()})
-	if !d.over || d.status != 0 || d.drafts.text != "a line that goes on" {
-		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.over, d.status, d.drafts.text)
+	if !d.isOver || d.status != 0 || d.drafts.text != "a line that goes on" {
+		t.Errorf("over %v, status %d, draft %q after ctrl+d", d.isOver, d.status, d.drafts.text)
 	}
 }
 
@@ -348,8 +348,8 @@ func TestInterruptOfAQuestion(t *testing.T) {
 	d.settle()
 	d.golden("interrupt")
 	d.valid()
-	if d.questions.first() != nil || d.over {
-		t.Errorf("questions %v, over %v", d.questions.waiting, d.over)
+	if d.questions.first() != nil || d.isOver {
+		t.Errorf("questions %v, over %v", d.questions.waiting, d.isOver)
 	}
 }
 
@@ -433,10 +433,10 @@ func TestDraftIsKept(t *testing.T) {
 // again.
 func TestUnsaved(t *testing.T) {
 	d := talk(t, nil)
-	d.conversation.saved(errors.New("disk full"))
-	d.conversation.saved(errors.New("disk full"))
-	d.conversation.saved(nil)
-	d.conversation.saved(nil)
+	d.conversation.reportSave(errors.New("disk full"))
+	d.conversation.reportSave(errors.New("disk full"))
+	d.conversation.reportSave(nil)
+	d.conversation.reportSave(nil)
 	if got := d.said(); strings.Count(got, "Not saved (disk full).") != 1 || strings.Count(got, "Saved:") != 1 {
 		t.Errorf("said\n%s", got)
 	}
@@ -480,7 +480,7 @@ func TestTypedWhilePreparing(t *testing.T) {
 	t.Run("attached", func(t *testing.T) {
 		d := talk(t, nil, llmtest.Say("It is short."))
 		d.paste("/attach " + filepath.Join(d.dir, "a.txt"))
-		d.input.came = time.Time{}
+		d.input.lastLine = time.Time{}
 		d.paste("how long is it?")
 		d.pass(time.Minute).idle().pass(time.Minute).idle()
 		if req := d.fake.Requests(); len(req) != 1 || !strings.Contains(req[0].Messages[0].Text(), "alpha") {
@@ -503,7 +503,7 @@ func TestLeftWhilePreparing(t *testing.T) {
 	d.enter("whales", "/new", "ships", "/sessions")
 	d.paste("whales")
 	d.paste("what do they eat?")
-	d.keepHeld()
+	d.draftHeld()
 	_ = d.drafts.store()
 	if kept, ok, err := d.app.Library.Draft(d.app.DraftKey()); err != nil || !ok || kept.Text != "what do they eat?" {
 		t.Errorf("kept %q, %v, %v", kept.Text, ok, err)
@@ -533,7 +533,7 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	d.enter("/connect far", "")
-	if len(given) != 2 || given[0] != "/wrong" || given[1] != canary || !strings.Contains(d.heap.String(), "Canceled.") || d.questions.hides() {
+	if len(given) != 2 || given[0] != "/wrong" || given[1] != canary || !strings.Contains(d.heap.String(), "Canceled.") || d.questions.isHidden() {
 		t.Errorf("given %q\n%s", given, d.heap.String())
 	}
 	if len(d.fake.Requests()) > 0 {
@@ -541,7 +541,7 @@ func TestConnect(t *testing.T) {
 	}
 	d.enter("/connect far")
 	d.line(console.Line{Text: canary, At: d.clock()}) // and the terminal goes before it is taken
-	if d.keepHeld() || strings.Contains(d.drafts.text, "CANARY") {
+	if d.draftHeld() || strings.Contains(d.drafts.text, "CANARY") {
 		t.Error("the key is a draft")
 	}
 }

@@ -11,23 +11,23 @@ import (
 	"parley/ui/plain/console"
 )
 
-// settle bounds the time after a question in which no line answers it: one that was on
+// answerDelay bounds the time after a question in which no line answers it: one that was on
 // its way when it came meant something else.
-const settle = 300 * time.Millisecond
+const answerDelay = 300 * time.Millisecond
 
 // A question waits for a line. One that is guarded is not answered by what was
 // typed before it could be heard, nor by what is pasted, and an empty line never
 // agrees to anything.
 type question struct {
-	call    string                 // that it is about; "" for none
-	tell    func()                 // writes what has to be known
-	prompt  string                 // stands in front of the answer
-	guarded bool                   // its answer allows something
-	answer  func(line string) bool // false: that was none
-	leave   func()                 // ctrl+c; nil: it has to be answered
-	message string                 // that is sent once it is answered; "" for none
-	secret  bool                   // its answer is not echoed, and kept nowhere
-	line    bool                   // any text may answer it
+	call     string                 // that it is about; "" for none
+	describe func()                 // writes what has to be known
+	prompt   string                 // stands in front of the answer
+	guarded  bool                   // its answer allows something
+	answer   func(line string) bool // false: that was none
+	leave    func()                 // ctrl+c; nil: it has to be answered
+	message  string                 // that is sent once it is answered; "" for none
+	secret   bool                   // its answer is not echoed, and kept nowhere
+	line     bool                   // any text may answer it
 
 	opened  time.Time
 	settled bool
@@ -58,11 +58,11 @@ func (a *questions) open() *question {
 	return a.first()
 }
 
-// later asks q once those before it are answered.
-func (a *questions) later(q *question) { a.waiting = append(a.waiting, q) }
+// enqueue asks q once those before it are answered.
+func (a *questions) enqueue(q *question) { a.waiting = append(a.waiting, q) }
 
-// next asks q before all others.
-func (a *questions) next(q *question) {
+// enqueueFirst asks q before all others.
+func (a *questions) enqueueFirst(q *question) {
 	a.waiting = append([]*question{q}, a.waiting...)
 	a.asked = false
 }
@@ -91,8 +91,8 @@ func (a *questions) drop(q *question) bool {
 	return i >= 0
 }
 
-// hides reports whether what is typed at the moment is shown nowhere.
-func (a *questions) hides() bool { return a.open() != nil && a.open().secret }
+// isHidden reports whether what is typed at the moment is shown nowhere.
+func (a *questions) isHidden() bool { return a.open() != nil && a.open().secret }
 
 // leave leaves the first question, as ctrl+c does, and reports whether that can be left.
 func (a *questions) leave() bool {
@@ -136,26 +136,26 @@ func (a *questions) settle() bool {
 	case q == nil:
 		return false
 	case !a.asked:
-		if q.tell != nil {
-			q.tell()
+		if q.describe != nil {
+			q.describe()
 		}
 		if q.secret {
 			a.input.echo(false)
 		}
 		a.out.Ask(q.prompt + " ")
 		a.asked = true
-		a.arm(q)
+		a.ignoreTypeahead(q)
 	case !a.out.Prompted():
 		a.out.Ask(q.prompt + " ")
 	}
 	return true
 }
 
-// arm makes a guarded question deaf to what was typed so far.
-func (a *questions) arm(q *question) {
+// ignoreTypeahead makes a guarded question deaf to what was typed so far.
+func (a *questions) ignoreTypeahead(q *question) {
 	q.opened, q.settled = a.now(), !q.guarded
 	if q.guarded {
-		a.input.forget()
+		a.input.discard()
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *questions) arm(q *question) {
 // nothing is.
 func (a *questions) due() time.Time {
 	if q := a.open(); q != nil && !q.settled {
-		return q.opened.Add(settle)
+		return q.opened.Add(answerDelay)
 	}
 	return time.Time{}
 }
@@ -172,7 +172,7 @@ func (a *questions) due() time.Time {
 func (a *questions) tick(now time.Time) {
 	if due := a.due(); !due.IsZero() && !now.Before(due) {
 		a.first().settled = true
-		a.input.forget() // a line that was begun before the question could be heard
+		a.input.discard() // a line that was begun before the question could be heard
 	}
 }
 
@@ -196,13 +196,13 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 		switch at := lines[0].At; {
 		case at.Before(q.opened):
 			return false
-		case at.Before(q.opened.Add(settle)):
+		case at.Before(q.opened.Add(answerDelay)):
 			a.writeLine("Ignored, typed before the question: %s", truncate(text, 60))
-			a.arm(q)
+			a.ignoreTypeahead(q)
 			return true
 		case len(lines) > 1:
 			a.writeLine("Ignored: several lines at once are not an answer.")
-			a.arm(q)
+			a.ignoreTypeahead(q)
 			return true
 		}
 	}
@@ -210,7 +210,7 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 	if !q.answer(strings.TrimSpace(text)) {
 		a.waiting = append([]*question{q}, a.waiting...)
 		a.asked = true
-		a.arm(q)
+		a.ignoreTypeahead(q)
 	}
 	return true
 }
@@ -226,9 +226,9 @@ func lateAnswer(text string) bool {
 // returns it.
 func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes bool)) *question {
 	q := &question{
-		tell:    func() { a.out.Question(text) },
-		prompt:  "Type y (" + yes + ") or n (" + no + "):",
-		guarded: guarded,
+		describe: func() { a.out.Question(text) },
+		prompt:   "Type y (" + yes + ") or n (" + no + "):",
+		guarded:  guarded,
 		answer: func(line string) bool {
 			switch strings.ToLower(line) {
 			case "y", "yes":
@@ -243,7 +243,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 		},
 		leave: func() { decided(false) },
 	}
-	a.later(q)
+	a.enqueue(q)
 	return q
 }
 
@@ -252,7 +252,7 @@ func (a *questions) decision(ask session.Question) *question {
 	text, answers := app.QuestionText(ask)
 	return &question{
 		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number:",
-		tell: func() {
+		describe: func() {
 			a.out.Question(text)
 			for i, answer := range answers {
 				a.writeLine("%d. %s", i+1, answer)

@@ -46,10 +46,10 @@ func (t *transcript) readPath(path []session.Node) {
 			t.prompt(c.Event.(session.Prompt), false)
 		case app.SummaryBlock:
 			t.writeLine("Summary of earlier messages:")
-			t.whole(c.Whole)
+			t.writeText(c.Whole)
 		case app.TextBlock:
 			if c.Op != app.Closed {
-				t.whole(c.Text)
+				t.writeText(c.Text)
 			}
 		case app.ToolBlock:
 			t.storedCall(c)
@@ -61,8 +61,8 @@ func (t *transcript) readPath(path []session.Node) {
 	})
 }
 
-// whole reads a text that is whole.
-func (t *transcript) whole(text string) {
+// writeText reads a text that is whole.
+func (t *transcript) writeText(text string) {
 	var all console.Markdown
 	t.out.Text(all.Add(text, t.now()) + all.End(t.now()))
 	t.out.End()

@@ -15,30 +15,30 @@ var errHangup = errors.Join(errors.New("the terminal is gone"), context.Canceled
 type runner struct {
 	ctx     context.Context // canceled at the end
 	cancel  context.CancelCauseFunc
-	gone    chan struct{}  // closed at the end: nobody listens any more
+	closed  chan struct{}  // closed at the end: nobody listens any more
 	events  chan func()    // for the owner, from those who wait for the terminal
 	mail    mailbox        // for the owner, from all others
-	beside  sync.WaitGroup // what runs
+	tasks   sync.WaitGroup // what runs
 	pending int            // calls of async whose result is not said yet: there is no prompt before
 
-	over   bool // the owner is to end
+	isOver bool // the owner is to end
 	status int  // with which the program exits
 }
 
 func newRunner() *runner {
-	r := &runner{gone: make(chan struct{}), events: make(chan func()), mail: newMailbox()}
+	r := &runner{closed: make(chan struct{}), events: make(chan func()), mail: newMailbox()}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	return r
 }
 
 // concurrent runs f beside the owner.
-func (r *runner) concurrent(f func()) { r.beside.Go(func() { r.guard(f) }) }
+func (r *runner) concurrent(f func()) { r.tasks.Go(func() { r.guard(f) }) }
 
 // async runs f beside the owner, and what it returns by the owner. There is no prompt
 // before.
 func (r *runner) async(f func() (done func())) {
 	r.pending++
-	r.beside.Go(func() {
+	r.tasks.Go(func() {
 		done := func() {}
 		defer func() {
 			r.mail.post(func() {
@@ -56,7 +56,7 @@ func (r *runner) send(f func(), canceled <-chan struct{}) {
 	select {
 	case r.events <- f:
 	case <-canceled:
-	case <-r.gone:
+	case <-r.closed:
 	}
 }
 
@@ -66,7 +66,7 @@ func (r *runner) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.mail.crashed(p)
-			r.mail.post(func() { r.over = true })
+			r.mail.post(func() { r.isOver = true })
 		}
 	}()
 	f()
@@ -75,12 +75,12 @@ func (r *runner) guard(f func()) {
 // stop cancels everything that runs.
 func (r *runner) stop() {
 	r.cancel(context.Canceled)
-	close(r.gone)
+	close(r.closed)
 }
 
 // A mailbox holds what others want the owner to do, and why it has to end.
 type mailbox struct {
-	news chan struct{} // something was posted
+	signal chan struct{} // something was posted
 
 	mu     sync.Mutex // guards what follows
 	posted []func()
@@ -88,7 +88,7 @@ type mailbox struct {
 	stack  []byte
 }
 
-func newMailbox() mailbox { return mailbox{news: make(chan struct{}, 1)} }
+func newMailbox() mailbox { return mailbox{signal: make(chan struct{}, 1)} }
 
 // post has f run by the goroutine that owns the front end. It never waits.
 func (m *mailbox) post(f func()) {
@@ -96,13 +96,13 @@ func (m *mailbox) post(f func()) {
 	m.posted = append(m.posted, f)
 	m.mu.Unlock()
 	select {
-	case m.news <- struct{}{}:
+	case m.signal <- struct{}{}:
 	default:
 	}
 }
 
-// deliver runs what was posted.
-func (m *mailbox) deliver() {
+// runPosted runs what was posted.
+func (m *mailbox) runPosted() {
 	m.mu.Lock()
 	posted := m.posted
 	m.posted = nil

@@ -21,13 +21,13 @@ type sender struct {
 // send sends a message with the files it mentions. Addresses on the web, which somebody else
 // may have written, are not fetched if it was pasted, and only after a question otherwise: a
 // terminal does not tell typed lines from pasted ones.
-func (s *sender) send(text string, pasted bool) { s.sendWhen(text, pasted, false) }
+func (s *sender) send(text string, pasted bool) { s.sendMessage(text, pasted, false) }
 
-// sendWhen does so; later is after the answer that is coming, not with results of tools.
-func (s *sender) sendWhen(text string, pasted, later bool) {
+// sendMessage does so; later is after the answer that is coming, not with results of tools.
+func (s *sender) sendMessage(text string, pasted, later bool) {
 	addresses, without := s.app.Addresses(text)
 	for i, a := range addresses {
-		addresses[i] = truncate(a, longestShown)
+		addresses[i] = truncate(a, maxAddress)
 	}
 	names := strings.Join(slices.Compact(addresses), ", ")
 	switch {
@@ -50,8 +50,8 @@ func (s *sender) sendWhen(text string, pasted, later bool) {
 	}
 }
 
-// longestShown is how many characters of an address are shown in a question.
-const longestShown = 200
+// maxAddress is how many characters of an address are shown in a question.
+const maxAddress = 200
 
 // expand sends text with the files that mentions names.
 func (s *sender) expand(text, mentions string, later bool) {

@@ -37,7 +37,7 @@ func (p *frontend) watchSignals() (stop, release func()) {
 				os.Exit(status)
 			case s := <-ch:
 				if s == os.Interrupt {
-					if !p.editor.away.Load() {
+					if !p.editor.running.Load() {
 						p.mail.post(p.interrupt)
 					}
 					continue
@@ -46,7 +46,7 @@ func (p *frontend) watchSignals() (stop, release func()) {
 					status = 128 + int(n)
 				}
 				p.cancel(context.Canceled)
-				p.mail.post(func() { p.status, p.over = status, true })
+				p.mail.post(func() { p.status, p.isOver = status, true })
 				end = time.After(patience)
 			}
 		}

@@ -38,7 +38,7 @@ func (p *frontend) start() {
 		})
 	})
 	app.OnJobEnd(p.app, func(ended func() app.Effect) { p.mail.post(func() { p.apply(ended()) }) })
-	p.drafts.sayAttached(p.app.Attached)
+	p.drafts.writeAttachments(p.app.Attached)
 	p.conversation.open()
 	if p.app.Question == "" {
 		p.first()

@@ -190,7 +190,7 @@ func (s *stand) hearsWithin(most time.Duration, text string) bool {
 func (s *stand) answers(line, reply string) *stand {
 	s.t.Helper()
 	for range 10 {
-		time.Sleep(settle + 100*time.Millisecond)
+		time.Sleep(answerDelay + 100*time.Millisecond)
 		if s.types(line+"\n").hearsWithin(3*time.Second, reply) {
 			return s
 		}

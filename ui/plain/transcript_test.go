@@ -75,7 +75,7 @@ func TestDrawing(t *testing.T) {
 			return llm.Endpoint{Model: painter, Name: "i/draw", Origin: llm.OriginImages}, nil
 		}
 	})
-	d.input.came = time.Time{}
+	d.input.lastLine = time.Time{}
 	d.paste("/image a fox")
 	d.heard("Drawing with i/draw.")
 	d.pass(10 * time.Second)

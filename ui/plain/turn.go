@@ -223,11 +223,11 @@ func (t *turn) tool(c app.Change) {
 			t.remote[i].tool = c.Tool
 		}
 	case session.Decision:
-		t.decided(c.Tool)
+		t.writeDecision(c.Tool)
 	case session.Result:
 		t.output = &result{e.Part.Name, e.Part.Text}
 		if c.Tool.Name != "" && c.Tool.Status != app.CallDenied {
-			t.result(c.Tool, e, t.stopped)
+			t.writeResult(c.Tool, e, t.stopped)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (t *turns) wait() {
 
 // play writes the events of a turn as they come. One at a time runs.
 func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
-	if !t.idle() {
+	if !t.requireIdle() {
 		return
 	}
 	ctx, cancel := context.WithCancel(t.ctx)
@@ -107,23 +107,23 @@ func (t *turns) add(now *turn, e session.Event) {
 		return
 	}
 	if e, ok := e.(session.CandidateEvent); ok && now.compared != nil {
-		now.compared.take(e)
-		now.set(now.compared.doing(), t.now())
+		now.compared.handleEvent(e)
+		now.set(now.compared.activity(), t.now())
 		return
 	}
 	now.add(e)
 	if ask, ok := e.(session.ApprovalRequest); ok && !now.stopped {
-		t.questions.later(t.approvals.question(ask))
+		t.questions.enqueue(t.approvals.question(ask))
 	}
 	switch e := e.(type) {
 	case session.Question:
 		if !now.stopped {
-			t.questions.later(t.questions.decision(e))
+			t.questions.enqueue(t.questions.decision(e))
 		}
 	case session.QuestionAnswered:
 		t.questions.dropCalls()
 	case session.Unsent:
-		t.drafts.unsent(e.Message)
+		t.drafts.restoreUnsent(e.Message)
 	}
 	now.set(now.doing(), t.now())
 }
@@ -142,7 +142,7 @@ func (t *turns) done(d session.Done) {
 	if d.Err != nil {
 		t.drafts.unqueue()
 	}
-	if c := ended.compared; c != nil && !t.over && t.chooses(c, func() { t.follow(d) }) {
+	if c := ended.compared; c != nil && !t.isOver && t.askWinner(c, func() { t.follow(d) }) {
 		return
 	}
 	t.follow(d)
@@ -153,7 +153,7 @@ func (t *turns) follow(d session.Done) {
 	again := t.again
 	t.again = false
 	switch {
-	case t.over:
+	case t.isOver:
 	case d.Fork > 0:
 		t.apply(app.ContinueInFork(t.app, d.Fork))
 	case again && d.Err == nil:
