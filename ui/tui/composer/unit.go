@@ -167,8 +167,8 @@ func chipLabel(text string) string {
 	if lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; lines > 1 {
 		return fmt.Sprintf("[pasted %d lines]", lines)
 	}
-	if len(text) < 1<<20 {
-		return fmt.Sprintf("[pasted %.1f KB]", float64(len(text))/(1<<10))
+	if len(text) < 999_950 { // units as in format.Size
+		return fmt.Sprintf("[pasted %.1f KB]", float64(len(text))/1e3)
 	}
-	return fmt.Sprintf("[pasted %.1f MB]", float64(len(text))/(1<<20))
+	return fmt.Sprintf("[pasted %.1f MB]", float64(len(text))/1e6)
 }

@@ -75,12 +75,12 @@ func TestEditorKeepsChips(t *testing.T) {
 		edit func(string) string
 		want string
 	}{
-		"nothing changed":           {func(s string) string { return s }, "see [pasted 50 lines] and [pasted 3.9 KB]!"},
-		"changed around":            {func(s string) string { return "look: " + s[4:] + "?" }, "look: [pasted 50 lines] and [pasted 3.9 KB]!?"},
+		"nothing changed":           {func(s string) string { return s }, "see [pasted 50 lines] and [pasted 4.0 KB]!"},
+		"changed around":            {func(s string) string { return "look: " + s[4:] + "?" }, "look: [pasted 50 lines] and [pasted 4.0 KB]!?"},
 		"one is gone":               {func(s string) string { return strings.Replace(s, second, "that", 1) }, "see [pasted 50 lines] and that!"},
 		"emptied":                   {func(string) string { return "" }, ""},
 		"only one, without its end": {func(string) string { return "x" + strings.TrimSpace(first) }, "x[pasted 50 lines]"},
-		"letters that join":         {func(s string) string { return strings.Replace(s, "see ", "see\u0301", 1) }, "see\u0301[pasted 50 lines] and [pasted 3.9 KB]!"},
+		"letters that join":         {func(s string) string { return strings.Replace(s, "see ", "see\u0301", 1) }, "see\u0301[pasted 50 lines] and [pasted 4.0 KB]!"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())
