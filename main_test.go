@@ -1927,10 +1927,10 @@ func TestConnectAsks(t *testing.T) {
 		k.await(await, func() bool { return tty.shows(await) })
 		_, _ = tty.file.WriteString(line + "\n")
 	}
-	say("  4  xai          xAI Grok\r\n", "")
+	say("  4  xai              xAI Grok\r\n", "")
 	k.ended(tty, "no provider was chosen", 2)
 	tty = k.terminal("connect")
-	say("Number or name: ", "4")
+	say("Number or name", "4")
 	say("xAI Grok API key (not shown): ", "sk-wrong-"+canary[:13])
 	say("xAI Grok rejected this key: Incorrect API key provided: [redacted]\r\nxAI Grok API key (not shown): ", canary)
 	k.ended(tty, "Key stored in ", 0)

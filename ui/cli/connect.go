@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -96,6 +95,9 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	about, err := c.config.Connection(name, os.Getenv)
+	if err != nil && !strings.HasSuffix(err.Error(), "?") { // else it names those that may be meant
+		err = fmt.Errorf("%w: parley connect lists them", err)
+	}
 	if err != nil {
 		return c.fail(print.Usage, err)
 	}
@@ -179,37 +181,6 @@ func (c *connectCommand) removeKey(ctx context.Context, about providers.Connecti
 	}
 	fmt.Println("Removed the key of " + sanitize.Line(about.Name))
 	return nil
-}
-
-// chooseProvider asks which provider is meant, with a numbered list.
-func (c *connectCommand) chooseProvider() (string, error) {
-	if !term.IsTerminal(os.Stdin.Fd()) || c.connectFlags != (connectFlags{}) {
-		return "", errors.New("which provider? parley connect PROVIDER, such as parley connect anthropic")
-	}
-	all := providers.Connections(c.config.Config, os.Getenv)
-	for i, p := range all {
-		state := ""
-		switch {
-		case p.From != "":
-			state = "connected"
-		case p.Local:
-			state = "this machine"
-		case p.Keyless:
-			state = "own login"
-		}
-		fmt.Fprintln(os.Stderr, strings.TrimRight(fmt.Sprintf("%3d  %-12s %-40s %s", i+1, sanitize.Line(p.Provider), sanitize.Line(p.Name), state), " "))
-	}
-	line, err := askLine("Number or name: ")
-	if err != nil {
-		return "", err
-	}
-	if n, err := strconv.Atoi(line); err == nil && n > 0 && n <= len(all) {
-		return all[n-1].Provider, nil
-	}
-	if line == "" {
-		return "", errors.New("no provider was chosen")
-	}
-	return line, nil
 }
 
 // askLine asks for a line on the terminal.

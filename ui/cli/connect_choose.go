@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+
+	"parley/providers"
+	"parley/tools/sanitize"
+)
+
+// chooseProvider asks which provider is meant, with a numbered list.
+func (c *connectCommand) chooseProvider() (string, error) {
+	if !term.IsTerminal(os.Stdin.Fd()) || c.connectFlags != (connectFlags{}) {
+		return "", errors.New("which provider? parley connect PROVIDER, such as parley connect anthropic")
+	}
+	all := providers.Connections(c.config.Config, os.Getenv)
+	_, height, err := term.GetSize(os.Stderr.Fd())
+	shown := len(all)
+	if err == nil && height > 0 && height <= shown { // the first ones, which most look for, would scroll away
+		shown = max(height-2, 1)
+	}
+	line := ""
+	for {
+		fmt.Fprintln(os.Stderr, strings.Join(providerRows(all)[:shown], "\n"))
+		ask := "Number or name: "
+		if shown < len(all) {
+			ask = fmt.Sprintf("Number or name (? shows all %d): ", len(all))
+		}
+		if line, err = askLine(ask); err != nil {
+			return "", err
+		}
+		if line != "?" {
+			break
+		}
+		shown = len(all)
+	}
+	if n, err := strconv.Atoi(line); err == nil && n > 0 && n <= len(all) {
+		return all[n-1].Provider, nil
+	}
+	if line == "" {
+		return "", errors.New("no provider was chosen")
+	}
+	return line, nil
+}
+
+// providerRows returns a numbered row for each provider.
+func providerRows(all []providers.Connection) []string {
+	width := 0
+	for _, p := range all {
+		width = max(width, ansi.StringWidth(sanitize.Line(p.Provider)))
+	}
+	rows := make([]string, len(all))
+	for i, p := range all {
+		state := ""
+		switch {
+		case p.From != "":
+			state = "connected"
+		case p.Local:
+			state = "this machine"
+		case p.Keyless:
+			state = "own login"
+		}
+		rows[i] = strings.TrimRight(fmt.Sprintf("%3d  %-*s  %-40s %s", i+1, width, sanitize.Line(p.Provider), sanitize.Line(p.Name), state), " ")
+	}
+	return rows
+}
