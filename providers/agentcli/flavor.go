@@ -41,10 +41,15 @@ type flavor struct {
 	answerSchema bool            // can be held to an answer schema
 	forksSession bool            // a session that goes on does so as a copy, under an id of its own
 
-	stderrRetry  func() *regexp.Regexp // what it says on stderr when it tries again: see stderrTry; nil if it says that on stdout
-	lostSession  func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
-	exitStatuses map[int]exitMeaning   // what its exit statuses mean
-	codes        map[string]llm.Fault  // what the codes in its errors mean, where they are its own
+	patterns
+	exitStatuses map[int]exitMeaning  // what its exit statuses mean
+	codes        map[string]llm.Fault // what the codes in its errors mean, where they are its own
+}
+
+// patterns find what a program says in words alone.
+type patterns struct {
+	stderrRetry func() *regexp.Regexp // what it says on stderr when it tries again: see stderrTry; nil if it says that on stdout
+	lostSession func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
 }
 
 // programInfo are what one program is called, how one gets it, and what to know of it.
@@ -119,7 +124,7 @@ var flavors = map[string]flavor{
 		settings:     set("effort", "budget", "max_tokens"),
 		answerSchema: true,
 		forksSession: true,
-		lostSession:  adapter.Pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
+		patterns:     patterns{lostSession: adapter.Pattern(`(?i)no conversation found|unknown option '?--(resume|fork-session)`)},
 		exitStatuses: map[int]exitMeaning{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
@@ -152,15 +157,17 @@ var flavors = map[string]flavor{
 			login:   "gemini",
 			key:     "GEMINI_API_KEY",
 		},
-		endSignal:   syscall.SIGTERM,
-		args:        geminiArgs,
-		env:         geminiEnv,
-		optional:    set("--output-format"),
-		decoder:     newGemini,
-		system:      systemInFile,
-		media:       mentioned,
-		stderrRetry: adapter.Pattern(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
-		lostSession: adapter.Pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
+		endSignal: syscall.SIGTERM,
+		args:      geminiArgs,
+		env:       geminiEnv,
+		optional:  set("--output-format"),
+		decoder:   newGemini,
+		system:    systemInFile,
+		media:     mentioned,
+		patterns: patterns{
+			stderrRetry: adapter.Pattern(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
+			lostSession: adapter.Pattern(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
+		},
 		exitStatuses: map[int]exitMeaning{
 			41:  {llm.Authentication, "it is not logged in"},
 			42:  {llm.InvalidRequest, "it refused the input"},
