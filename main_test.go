@@ -802,7 +802,7 @@ func TestImports(t *testing.T) {
 		"providers/adapter":    {llm, "providers/wire", safe},
 		"providers/filter":     {llm, "providers/schema"},
 		"providers/retry":      {llm},
-		"providers/token":      {},
+		"providers/token":      {proc},
 		"providers/wire":       {llm, safe, "providers/token"},
 		"providers/llmtest":    {llm, heap},
 		heap:                   {},

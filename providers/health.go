@@ -1,14 +1,11 @@
 package providers
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -148,7 +145,7 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 		argv, err := agentcli.Find(s.kind, s.conf.Command, o.Getenv("PATH"))
 		if err == nil {
 			h.URL = argv[0]
-			h.Version, err = s.version(ctx, argv)
+			h.Version, err = agentcli.Version(ctx, s.name, s.kind, argv)
 		}
 		if err != nil {
 			return nil, s.listError(err)
@@ -190,37 +187,4 @@ func hasNoList(s service, status int) bool {
 // exampleModel returns the name of a model of s, or the form of one.
 func exampleModel(s service) string {
 	return s.name + "/" + cmp.Or(s.defaultModel(), s.firstModel(), "MODEL")
-}
-
-// version runs the program that s is, which should tell its own.
-func (s service) version(ctx context.Context, argv []string) (string, error) {
-	var out limitedBuffer
-	program := argv[0]
-	cmd := exec.CommandContext(ctx, program, append(slices.Clip(argv[1:]), "--version")...)
-	cmd.Env = append(agentcli.Environment(s.kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
-	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second // what it started may hold the pipe open
-	err := cmd.Run()
-	if ctx.Err() != nil {
-		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: fmt.Sprintf("%s did not tell its version within %s", program, checkTimeout)}
-	}
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: fmt.Sprintf("%s --version failed (%s)", program, exit.ProcessState)}
-	}
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return "", &llm.Error{Fault: llm.Unknown, Provider: s.name, Message: program + " cannot be started"}
-	}
-	line, _, _ := bytes.Cut(bytes.TrimSpace(out.text.Bytes()), []byte("\n"))
-	return cmp.Or(strings.ToValidUTF8(string(line[:min(len(line), 80)]), ""), "unknown"), nil
-}
-
-// maxVersionOutput bounds the bytes that are read of what a program prints.
-const maxVersionOutput = 16 << 10
-
-// A limitedBuffer keeps the first maxVersionOutput bytes written to it.
-type limitedBuffer struct{ text bytes.Buffer }
-
-func (h *limitedBuffer) Write(p []byte) (int, error) {
-	h.text.Write(p[:min(len(p), maxVersionOutput-h.text.Len())])
-	return len(p), nil
 }

@@ -39,7 +39,7 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	child := process.New(in)
 	cmd := exec.Command(shell[0], append(shell[1:], command)...)
 	process.Detach(cmd)
-	stderr := &prefixBuffer{limit: maxFiltered}
+	stderr := &process.PrefixBuffer{Limit: maxFiltered}
 	cmd.Dir, cmd.Env = dir, append(commandEnvironment(os.Environ(), nil), child.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), out, stderr, filterDelay
 	err = child.Start(cmd, nil)
@@ -47,7 +47,7 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	if err != nil {
 		return "", err
 	}
-	stdout, ended := &prefixBuffer{limit: maxFiltered}, make(chan struct{})
+	stdout, ended := &process.PrefixBuffer{Limit: maxFiltered}, make(chan struct{})
 	go func() {
 		defer close(ended)
 		_, _ = io.Copy(stdout, in)
@@ -68,19 +68,8 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	case stopped != nil:
 		return "", stopped
 	case !child.State().Success():
-		why, _, _ := strings.Cut(strings.TrimSpace(stderr.text.String()), "\n")
+		why, _, _ := strings.Cut(strings.TrimSpace(string(stderr.Bytes())), "\n")
 		return "", errors.New(strings.TrimSuffix(child.State().String()+": "+sanitize.Line(why), ": "))
 	}
-	return stdout.text.String(), nil
-}
-
-// A prefixBuffer keeps the first limit bytes written to it.
-type prefixBuffer struct {
-	text  bytes.Buffer
-	limit int
-}
-
-func (b *prefixBuffer) Write(p []byte) (int, error) {
-	b.text.Write(p[:max(min(len(p), b.limit-b.text.Len()), 0)])
-	return len(p), nil
+	return string(stdout.Bytes()), nil
 }

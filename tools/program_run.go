@@ -61,7 +61,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	seen := s.cmdSandbox.quarantineNew()
 	told, endWatch := watchFolders(s.workspace, held != nil)
 	defer endWatch()
-	streams := &programStreams{input: run.Input, stdout: new(limitedBuffer)}
+	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: MaxProgramOutput}}
 	r := &runningCommand{policy: held, streams: streams, progress: func(string) {}}
 	if err := r.start(ctx, s.workspace, argv); err != nil {
 		return ProgramResult{Exit: -1, Err: fmt.Errorf("%s did not start: %w", quotePath(argv[0]), err)}
@@ -72,7 +72,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 		s.cmdSandbox.acceptRepositories()
 	}
 	seen = strings.TrimSpace(strings.Join([]string{seen, told, endWatch()}, "\n"))
-	out := ProgramResult{Stdout: streams.stdout.bytes, Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
+	out := ProgramResult{Stdout: streams.stdout.Bytes(), Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
 	if errors.Is(r.stopped, context.DeadlineExceeded) {
 		out.Err = fmt.Errorf("timed out after %s", run.Timeout)
 	}
@@ -109,7 +109,7 @@ func unconfinedReason(how Confinement, backend string) string {
 // its output.
 type programStreams struct {
 	input  []byte
-	stdout *limitedBuffer // takes its output as it is; nil: that is sanitized, as that of commands is
+	stdout *process.PrefixBuffer // takes its output as it is; nil: that is sanitized, as that of commands is
 
 	stdin, stderr *os.File // our ends
 	errors        headTail
@@ -180,13 +180,4 @@ func (p *programStreams) close() {
 func (p *programStreams) lastErrors() string {
 	plain, _ := Sanitize(strings.ToValidUTF8(p.errors.String(), "\uFFFD"))
 	return strings.TrimSpace(plain)
-}
-
-// A limitedBuffer keeps the first MaxProgramOutput bytes.
-type limitedBuffer struct{ bytes []byte }
-
-// Write never fails.
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	b.bytes = append(b.bytes, p[:min(len(p), MaxProgramOutput-len(b.bytes))]...)
-	return len(p), nil
 }

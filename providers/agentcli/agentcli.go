@@ -20,6 +20,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -138,6 +139,35 @@ func Find(kind string, command CommandLine, path string) (argv []string, err err
 		message = fmt.Sprintf("program %s not found: correct command in config.toml, or install %s with %q", argv[0], f.program, f.install)
 	}
 	return nil, &llm.Error{Fault: llm.Unsupported, Message: message}
+}
+
+// maxVersionOutput bounds the bytes that are read of what a program prints.
+const maxVersionOutput = 16 << 10
+
+// Version runs the program that [Find] found for a provider's kind, and returns what it says its
+// version is; "unknown" for nothing.
+func Version(ctx context.Context, provider, kind string, argv []string) (string, error) {
+	out := proc.PrefixBuffer{Limit: maxVersionOutput}
+	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clip(argv[1:]), "--version")...)
+	cmd.Env = append(Environment(kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
+	cmd.Stdout = &out
+	cmd.WaitDelay = time.Second // what it started may hold the pipe open
+	began := time.Now()
+	err := cmd.Run()
+	why := ""
+	switch exit := (*exec.ExitError)(nil); {
+	case ctx.Err() != nil:
+		why = fmt.Sprintf("%s did not tell its version within %s", argv[0], time.Since(began).Round(time.Second))
+	case errors.As(err, &exit):
+		why = fmt.Sprintf("%s --version failed (%s)", argv[0], exit.ProcessState)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		why = argv[0] + " cannot be started"
+	}
+	if why != "" {
+		return "", &llm.Error{Fault: llm.Unknown, Provider: provider, Message: why}
+	}
+	line, _, _ := bytes.Cut(bytes.TrimSpace(out.Bytes()), []byte("\n"))
+	return cmp.Or(strings.ToValidUTF8(string(line[:min(len(line), 80)]), ""), "unknown"), nil
 }
 
 // lookUp returns the absolute path of a program, "" if it cannot be run.

@@ -1,7 +1,6 @@
 package token
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/tools/process"
 )
 
 // maxOutput bounds the bytes that are read of what a command prints.
@@ -25,12 +26,12 @@ func Run(ctx context.Context, command string, limit time.Duration) (string, erro
 	if runtime.GOOS == "windows" {
 		shell = []string{"cmd", "/c"}
 	}
-	var out limitedBuffer
+	out := process.PrefixBuffer{Limit: maxOutput}
 	cmd := exec.CommandContext(within, shell[0], shell[1], command)
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe open
 	err := cmd.Run()
-	text := strings.TrimSpace(out.text.String())
+	text := strings.TrimSpace(string(out.Bytes()))
 	switch exit := (*exec.ExitError)(nil); {
 	case within.Err() != nil:
 		return "", fmt.Errorf("the command did not end within %s", limit)
@@ -42,14 +43,6 @@ func Run(ctx context.Context, command string, limit time.Duration) (string, erro
 		return "", errors.New("the command printed nothing")
 	}
 	return text, nil
-}
-
-// A limitedBuffer keeps the first maxOutput bytes written to it.
-type limitedBuffer struct{ text bytes.Buffer }
-
-func (h *limitedBuffer) Write(p []byte) (int, error) {
-	h.text.Write(p[:min(len(p), maxOutput-h.text.Len())])
-	return len(p), nil
 }
 
 // sources holds the sources of this process by their command, so that all uses of one share its

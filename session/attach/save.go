@@ -116,6 +116,15 @@ func Save(path string, data []byte) (string, error) {
 	})
 }
 
+// SaveNew writes data to a new file of exactly that name, for its owner only. One that is there is
+// [fs.ErrExist].
+func SaveNew(path string, data []byte) error {
+	return atomicfile.Create(path, func(f *os.File) error {
+		_, err := f.Write(data)
+		return err
+	})
+}
+
 // SaveWith is Save of what write writes to a file, which may take long. Write returns the name
 // of the file, in the directory of path, which may depend on what it is.
 func SaveWith(path string, write func(*os.File) (path string, err error)) (string, error) {

@@ -19,6 +19,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools/atomicfile"
 	"parley/tools/undo"
 )
 
@@ -270,19 +271,21 @@ func copyMissing(from, to string) error {
 			return err
 		}
 		target := filepath.Join(to, rel)
-		if _, err := os.Lstat(target); err == nil {
-			return nil
-		}
 		f, err := os.Open(path)
 		if err != nil {
 			return err
 		}
 		defer func() { _ = f.Close() }()
-		partial := target + ".restore"
-		_ = os.Remove(partial)
-		if err := writeNew(partial, f); err != nil {
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 			return err
 		}
-		return os.Rename(partial, target)
+		err = atomicfile.Create(target, func(to *os.File) error {
+			_, err := io.Copy(to, f)
+			return err
+		})
+		if errors.Is(err, fs.ErrExist) {
+			return nil
+		}
+		return err
 	})
 }

@@ -26,18 +26,24 @@ func Create(path string, write func(*os.File) error) error {
 
 // Replace puts a file with this content, for its owner only, in the place of one that may be
 // there. It makes the folder that is missing.
-func Replace(path string, content []byte) error { return replace(path, content, true) }
+func Replace(path string, content []byte) error { return replace(path, content, true, 0o600) }
+
+// ReplaceShared is Replace of what every user of the machine may read.
+func ReplaceShared(path string, content []byte) error { return replace(path, content, true, 0o644) }
 
 // ReplaceUnsynced is Replace of what can be had again: it does not wait for the disk, so that
 // a power cut may leave the old content or none.
-func ReplaceUnsynced(path string, content []byte) error { return replace(path, content, false) }
+func ReplaceUnsynced(path string, content []byte) error { return replace(path, content, false, 0o600) }
 
-func replace(path string, content []byte, durable bool) error {
+func replace(path string, content []byte, durable bool, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return saving(path, err)
 	}
 	write := func(f *os.File) error {
 		_, err := f.Write(content)
+		if err == nil && mode != 0o600 { // that of a temporary file
+			err = f.Chmod(mode)
+		}
 		return err
 	}
 	return put(path, durable, write, os.Rename)

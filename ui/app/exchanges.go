@@ -3,16 +3,15 @@ package app
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/ui/format"
 )
 
@@ -151,20 +150,11 @@ func (o Options) SaveExchange(e Exchange, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("%s already exists", path)
-	}
-	if err != nil {
-		return "", err
-	}
 	var text strings.Builder
 	for _, part := range e.Parts() {
 		fmt.Fprintf(&text, "── %s %s\n\n%s\n\n", part.Title, part.Note, strings.TrimRight(part.Source, "\n"))
 	}
-	_, err = f.WriteString(text.String())
-	if err = errors.Join(err, f.Close()); err != nil {
-		os.Remove(path)
+	if err := attach.SaveNew(path, []byte(text.String())); err != nil {
 		return "", err
 	}
 	return path, nil

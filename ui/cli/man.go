@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/tools/atomicfile"
 	"parley/ui/print"
 	"parley/ui/textwrap"
 )
@@ -47,7 +48,7 @@ func writeManuals(cmd *cobra.Command, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, manualName(cmd)+".1"), []byte(manual(cmd)), 0o644); err != nil {
+	if err := atomicfile.ReplaceShared(filepath.Join(folder, manualName(cmd)+".1"), []byte(manual(cmd))); err != nil {
 		return err
 	}
 	for _, c := range cmd.Commands() {

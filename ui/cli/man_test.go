@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -64,3 +67,27 @@ func TestManuals(t *testing.T) {
 
 // ascii returns what escape makes of text, with hyphens.
 func ascii(text string) string { return strings.ReplaceAll(escape(text), `\-`, "-") }
+
+// TestManualsReplace: pages are replaced whole, where links point stays as it is, and every user
+// of the machine can read them.
+func TestManualsReplace(t *testing.T) {
+	folder := t.TempDir()
+	other := filepath.Join(t.TempDir(), "mine")
+	page := filepath.Join(folder, "parley.1")
+	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o600), os.Symlink(other, page)); err != nil {
+		t.Skip(err)
+	}
+	if err := writeManuals(newProgram().rootCommand(), folder); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(other); err != nil || string(text) != "mine" {
+		t.Errorf("where the link points is %.20q, %v", text, err)
+	}
+	info, err := os.Lstat(page)
+	if err != nil || info.Mode() != 0o644 {
+		t.Errorf("the page is %v, %v", info.Mode(), err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, ".*")); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
