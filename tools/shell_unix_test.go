@@ -133,12 +133,15 @@ func TestShellTimeout(t *testing.T) {
 func TestShellProgress(t *testing.T) {
 	t.Parallel()
 	f := open(t, nil)
-	a, err := f.Plan(t.Context(), "shell", args("command", "for i in 1 2 3; do echo $i; sleep 0.1; done"))
+	a, err := f.Plan(t.Context(), "shell", args("command", "echo 1; until [ -e seen ]; do sleep 0.01; done; echo 2; echo 3", "timeout", 60))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var pieces []string
-	out := a.Run(t.Context(), func(text string) { pieces = append(pieces, text) })
+	out := a.Run(t.Context(), func(text string) {
+		pieces = append(pieces, text)
+		write(t, f.at("seen"), "")
+	})
 	if got := strings.Join(pieces, ""); got != "1\n2\n3\n" || len(pieces) < 2 {
 		t.Errorf("got %q", pieces)
 	}
