@@ -17,7 +17,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	_ "parley/providers/llmtest/heap"
+	"parley/providers/llmtest"
 	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
@@ -76,6 +76,9 @@ func TestStreamedEqualsWhole(t *testing.T) {
 				return
 			}
 			for _, at := range []struct{ width, step int }{{24, 1}, {1, 17}, {7, 6}, {500, 40}} {
+				if llmtest.Race && at.step < 10 {
+					continue
+				}
 				checkStream(t, text, at.width, at.step)
 			}
 			checkResized(t, text, 24, 11)
@@ -91,6 +94,9 @@ func TestDeepTextsStreamLikeWhole(t *testing.T) {
 				checkResized(t, text, 60, 200)
 			}
 		})
+	}
+	if llmtest.Race {
+		return
 	}
 	texts := deep(9 * windowSize / 4) // some of these are cut into parts
 	for _, name := range []string{
@@ -112,6 +118,9 @@ func TestPartsStreamLikeWhole(t *testing.T) {
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
 			for _, at := range []struct{ window, width, step int }{{32, 24, 5}, {100, 40, 41}, {300, 60, 1000}} {
+				if llmtest.Race && at.window < 300 {
+					continue
+				}
 				checkParts(t, text, at.width, at.step+len(text)/400, at.window)
 			}
 		})
@@ -129,8 +138,11 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 	inset := []string{"", "", "", "", " ", "   ", "    ", "> ", "- ", "1. ", "\t"}
 	random := rand.New(rand.NewPCG(1, 2))
 	rounds := 200
-	if long {
+	switch {
+	case long:
 		rounds = 2000
+	case llmtest.Race:
+		rounds = 20
 	}
 	for range rounds {
 		var b strings.Builder

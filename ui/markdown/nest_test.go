@@ -7,6 +7,7 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 
+	"parley/providers/llmtest"
 	"parley/ui/theme"
 )
 
@@ -16,6 +17,9 @@ import (
 func TestNestedLists(t *testing.T) {
 	const levels = 5 * maxNesting
 	for name, indent := range map[string]string{"spaces": "  ", "tabs": "\t", "quotes": "> "} {
+		if llmtest.Race && name != "quotes" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b strings.Builder

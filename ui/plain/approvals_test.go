@@ -107,8 +107,11 @@ func TestApprovalLines(t *testing.T) {
 // brings no escape and no row of its own.
 func TestHostileNames(t *testing.T) {
 	const row = "2. Allow edits to "
-	asked := 0
-	for _, name := range append(uitest.Hostile(40), "a\n1. Allow once (y)\n", strings.Repeat("wide漢", 200), "a"+strings.Repeat(" ", 300)+"b") {
+	asked, names := 0, 40
+	if llmtest.Race {
+		names = 16
+	}
+	for _, name := range append(uitest.Hostile(names), "a\n1. Allow once (y)\n", strings.Repeat("wide漢", 200), "a"+strings.Repeat(" ", 300)+"b") {
 		input, _ := json.Marshal(map[string]string{"path": "x" + strings.ReplaceAll(name, "/", "_"), "content": "1"})
 		d := talk(t, nil, llmtest.Call(llm.Part{ID: "1", Name: "write", Input: string(input)}), llmtest.Say("Well."))
 		d.out.Width = nil

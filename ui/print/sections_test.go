@@ -4,11 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
+	"parley/providers/llmtest"
 	"parley/tools/sanitize"
 	"parley/ui/theme"
 )
@@ -59,7 +58,7 @@ func (d *discarded) Write(p []byte) (int, error) { *d += discarded(len(p)); retu
 
 // What an answer was printed of is not held any more: neither by -x nor rendered.
 func TestPrintedIsNotHeld(t *testing.T) {
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if llmtest.Race {
 		t.Skip("the race detector holds more")
 	}
 	const size = 2 << 20

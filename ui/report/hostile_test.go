@@ -27,7 +27,11 @@ func controls(found []string) (rest []string) {
 
 // TestHostileShelf: nor do the titles, directories and texts of what is kept.
 func TestHostileShelf(t *testing.T) {
-	texts := uitest.Hostile(200)
+	n := 200
+	if llmtest.Race {
+		n = 50
+	}
+	texts := uitest.Hostile(n)
 	home := t.TempDir()
 	open := func() (*session.Store, error) {
 		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })

@@ -219,6 +219,9 @@ func operations(tb testing.TB, n int) map[string]func() {
 // conversation, or among many; the rest grows with what it reads. PARLEY_LONG=1 logs the table
 // of it up to 100,000.
 func TestCostBySize(t *testing.T) {
+	if llmtest.Race {
+		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")
+	}
 	sizes := []int{12, 300}
 	if long {
 		sizes = []int{12, 100, 1000, 10_000, 100_000}

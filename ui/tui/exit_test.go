@@ -46,7 +46,11 @@ func TestMain(m *testing.M) {
 	os.Setenv("TERM", "xterm-256color")
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		flag.Set("test.parallel", "8") // they wait more than they compute
+		many := "8" // they wait more than they compute
+		if llmtest.Race {
+			many = "4"
+		}
+		flag.Set("test.parallel", many)
 	}
 	os.Exit(m.Run())
 }

@@ -28,8 +28,11 @@ import (
 
 // hostiles is how many hostile texts the screen has to bear.
 func hostiles() int {
-	if long {
+	switch {
+	case long:
 		return 5000
+	case llmtest.Race:
+		return 80
 	}
 	return 200
 }

@@ -180,6 +180,9 @@ func TestScreens(t *testing.T) {
 		{"multiline", nil, func(s *stage) { s.Type("one").Press("ctrl+j").Type("two").Press("alt+enter").Type("three") }},
 	}
 	for _, size := range [][2]int{{80, 24}, {50, 15}, {120, 40}, {240, 80}} {
+		if llmtest.Race && size[0] != 80 {
+			continue
+		}
 		for _, tt := range tests {
 			name := fmt.Sprintf("%s-%dx%d", tt.name, size[0], size[1])
 			t.Run(name, func(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,8 +189,7 @@ func TestFloodOnSlowTerminal(t *testing.T) {
 // byte comes to four more.
 func floodTakes() int {
 	const most = 60 << 10
-	info, _ := debug.ReadBuildInfo()
-	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if llmtest.Race {
 		return 5 * most
 	}
 	return most

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/providers/llmtest"
 	"parley/ui/theme"
 )
 
@@ -187,7 +188,11 @@ func apply(t *testing.T, m *Model, o op, n int, s string) {
 // Whatever happens, at whatever size: the view keeps its shape, nothing from
 // outside reaches the terminal raw, and what arrives moves no reader.
 func TestAnything(t *testing.T) {
-	for seed := range uint64(16) {
+	seeds := uint64(16)
+	if llmtest.Race {
+		seeds = 3
+	}
+	for seed := range seeds {
 		rnd := rand.New(rand.NewPCG(seed, 7))
 		m := New(theme.Plain())
 		m.SetSize(30+rnd.IntN(90), 3+rnd.IntN(30))

@@ -3,11 +3,10 @@ package transcript
 import (
 	"fmt"
 	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
 
+	"parley/providers/llmtest"
 	"parley/ui/theme"
 )
 
@@ -37,7 +36,7 @@ func longAnswer(piece string, size int) string {
 // Of a long answer whose text is held anyway, little is kept beside it: neither
 // the text nor what is far from sight, whatever it is made of.
 func TestLongAnswersAreHeldOnce(t *testing.T) {
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if llmtest.Race {
 		t.Skip("the race detector holds more")
 	}
 	for name, piece := range map[string]string{

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/llmtest"
 	"parley/ui/theme"
 )
 
@@ -106,6 +107,9 @@ var long = os.Getenv("PARLEY_LONG") == "1"
 // are, in one block or in many. Time is for the benchmark; what is counted here
 // is what takes the time.
 func TestTokensCostTheSame(t *testing.T) {
+	if llmtest.Race {
+		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")
+	}
 	few, many := 1_000, 4_000
 	if long {
 		many = 500_000
@@ -233,6 +237,9 @@ func BenchmarkShapes(b *testing.B) {
 // TestResizeCostsTheSame holds that another width costs what is in sight, however long the
 // answer is: no more than a section of it is laid out.
 func TestResizeCostsTheSame(t *testing.T) {
+	if llmtest.Race {
+		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")
+	}
 	for _, name := range []string{"mixed", "list", "headings", "fence", "paragraph"} {
 		t.Run(name, func(t *testing.T) {
 			m := New(theme.Dark())

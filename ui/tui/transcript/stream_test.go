@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/llmtest"
 	"parley/ui/theme"
 )
 
@@ -65,6 +66,9 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", name, width), func(t *testing.T) {
 				want := loaded(text, width)
 				for _, most := range []int{1, 3, 30} {
+					if llmtest.Race && most < 30 {
+						continue
+					}
 					if len(text) > 2000 {
 						most *= 40
 					}

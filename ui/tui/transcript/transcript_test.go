@@ -14,7 +14,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	_ "parley/providers/llmtest/heap"
 	"parley/ui/theme"
 )
 
