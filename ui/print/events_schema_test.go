@@ -88,7 +88,7 @@ func TestEventsFitSchema(t *testing.T) {
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "demo/parley"}})
 	about := []Options{{}, {Answer: 1, Answers: 2, Model: "a/b"}, {Demo: func(string) bool { return true }}}
 	for _, o := range about {
-		line(append(object{{"type", "start"}}, o.about(s)...))
+		line(append(object{{"type", "start"}}, o.description(s)...))
 	}
 	for _, e := range eventCases {
 		for _, o := range objects(e, 1) {

@@ -78,11 +78,11 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 		}
 		all <- read{buf.Bytes(), err}
 	}()
-	if bounded && !closes(first, inputSilence) && !hasWriter() && !closes(first, inputTimeout) {
+	if bounded && !isClosed(first, inputSilence) && !hasWriter() && !isClosed(first, inputTimeout) {
 		notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
 		return nil, nil
 	}
-	if !closes(first, 2*time.Second) {
+	if !isClosed(first, 2*time.Second) {
 		notice("waiting for standard input (ctrl+d ends it)")
 	}
 	r := <-all
@@ -95,8 +95,8 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 	return decoded(r.b, notice), nil
 }
 
-// closes reports whether c is closed within wait.
-func closes(c <-chan struct{}, wait time.Duration) bool {
+// isClosed reports whether c is closed within wait.
+func isClosed(c <-chan struct{}, wait time.Duration) bool {
 	select {
 	case <-c:
 		return true

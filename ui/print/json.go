@@ -21,9 +21,9 @@ import (
 
 // jsonlWriter writes one JSON object per event.
 type jsonlWriter struct {
-	o     Options
-	err   error             // of the first line; told at the next event
-	cites []json.RawMessage // sources of the last answer that has any
+	o       Options
+	err     error             // of the first line; told at the next event
+	sources []json.RawMessage // sources of the last answer that has any
 }
 
 // An object is one line: fields in the order in which they are written.
@@ -35,11 +35,11 @@ type field struct {
 }
 
 func (l *jsonlWriter) start(s *session.Session) {
-	l.err = l.put(append(object{{"type", "start"}}, l.o.about(s)...))
+	l.err = l.put(append(object{{"type", "start"}}, l.o.description(s)...))
 }
 
-// about names the session and the model that is asked.
-func (o Options) about(s *session.Session) object {
+// description names the session and the model that is asked.
+func (o Options) description(s *session.Session) object {
 	model := cmp.Or(o.Model, s.Model().Name)
 	about := object{{"session", s.ID()}, {"model", model}}
 	if o.Answer > 0 {
@@ -57,12 +57,12 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	}
 	if r, ok := e.(session.Response); ok {
 		if cites := sourceObjects(r.Message); cites != nil {
-			l.cites = cites
+			l.sources = cites
 		}
 	}
 	for _, o := range objects(e, status) {
-		if o[0].value == "done" && l.cites != nil {
-			o = append(o, field{"sources", l.cites})
+		if o[0].value == "done" && l.sources != nil {
+			o = append(o, field{"sources", l.sources})
 		}
 		if err := l.put(o); err != nil {
 			return err
@@ -210,15 +210,15 @@ func finishReason(d session.Done) string {
 
 // jsonWriter writes one JSON object when the turn is over.
 type jsonWriter struct {
-	o     Options
-	s     *session.Session
-	text  []string // pieces
-	think []string
-	value json.RawMessage   // the answer that fits the schema
-	tools []json.RawMessage // calls and results, as they came
-	cites []json.RawMessage // sources of the last answer that has any
-	notes []json.RawMessage // beside the answer, as they came
-	wrote string            // the model of the last answer; "": none came
+	o         Options
+	s         *session.Session
+	text      []string // pieces
+	think     []string
+	value     json.RawMessage   // the answer that fits the schema
+	tools     []json.RawMessage // calls and results, as they came
+	sources   []json.RawMessage // sources of the last answer that has any
+	notes     []json.RawMessage // beside the answer, as they came
+	lastModel string            // the model of the last answer; "": none came
 }
 
 func (w *jsonWriter) start(s *session.Session) { w.s = s }
@@ -233,12 +233,12 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 			w.text = append(w.text, "\n\n")
 		}
 	case session.Response: // which shares its text with the conversation
-		w.wrote = e.Message.Model
+		w.lastModel = e.Message.Model
 		if n := answerNotice(e); n.Text != "" {
 			w.note(n)
 		}
 		if cites := sourceObjects(e.Message); cites != nil {
-			w.cites = cites
+			w.sources = cites
 		}
 		for _, p := range e.Message.Parts {
 			switch {
@@ -270,15 +270,15 @@ func (w *jsonWriter) note(e session.Event) {
 
 func (w *jsonWriter) done(d session.Done, status int) error {
 	if w.o.Model == "" {
-		w.o.Model = w.wrote // another one may have gone on
+		w.o.Model = w.lastModel // another one may have gone on
 	}
-	o := append(w.o.about(w.s),
+	o := append(w.o.description(w.s),
 		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
 	if w.value != nil {
 		o = append(o, field{"structured", w.value})
 	}
-	if len(w.cites) > 0 {
-		o = append(o, field{"sources", w.cites})
+	if len(w.sources) > 0 {
+		o = append(o, field{"sources", w.sources})
 	}
 	if len(w.tools) > 0 {
 		o = append(o, field{"tools", w.tools})

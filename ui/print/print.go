@@ -141,14 +141,14 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		status = Incomplete
 	}
 	if status == Denied && len(rules) > 0 {
-		tellDenied(o.Err, rules, yolo, grantable)
+		writeDenied(o.Err, rules, yolo, grantable)
 	}
 	return status
 }
 
-// tellDenied says what was not allowed, and what lets it run: yolo and grantable say whether a
+// writeDenied says what was not allowed, and what lets it run: yolo and grantable say whether a
 // mode and a rule do.
-func tellDenied(w io.Writer, rules []string, yolo, grantable bool) {
+func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 	fmt.Fprintf(w, "parley: not allowed without a screen: %s\n", sanitize.Text(strings.Join(rules, ", ")))
 	if !grantable {
 		fmt.Fprintln(w, "  a prompt that came with this folder asks each time: send it on the screen")

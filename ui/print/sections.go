@@ -79,23 +79,23 @@ type firstCode struct {
 	section markdown.Section
 	text    strings.Builder // of the section
 	found   bool            // the block has begun
-	over    bool            // and ended
+	ended   bool            // and ended
 	last    byte            // of it that was written; 0 for none
 }
 
 // add takes a piece of the text.
 func (c *firstCode) add(to io.Writer, piece string) error {
-	if c.over {
+	if c.ended {
 		return nil
 	}
 	c.text.WriteString(piece)
-	for !c.over {
+	for !c.ended {
 		text := c.text.String()
 		end, next := c.section.Cut(text)
 		if end == 0 {
 			return nil
 		}
-		if err := c.take(to, text[:end], next.InCode()); err != nil {
+		if err := c.write(to, text[:end], next.InCode()); err != nil {
 			return err
 		}
 		c.section = next
@@ -105,16 +105,16 @@ func (c *firstCode) add(to io.Writer, piece string) error {
 	return nil
 }
 
-// take writes what a section has of the block, which may go on behind it if open.
-func (c *firstCode) take(to io.Writer, text string, open bool) error {
+// write writes what a section has of the block, which may go on behind it if open.
+func (c *firstCode) write(to io.Writer, text string, open bool) error {
 	code := c.section.Fenced(text)
 	if len(code) == 0 {
-		c.over = c.found
+		c.ended = c.found
 		return nil
 	}
-	c.found, c.over = true, len(code) > 1 || !open
+	c.found, c.ended = true, len(code) > 1 || !open
 	body := code[0].Text
-	if !c.over && !strings.HasSuffix(text, "\n") { // the line goes on
+	if !c.ended && !strings.HasSuffix(text, "\n") { // the line goes on
 		body = strings.TrimSuffix(body, "\n")
 	}
 	if body == "" {
@@ -128,8 +128,8 @@ func (c *firstCode) take(to io.Writer, text string, open bool) error {
 // end writes the rest, and a newline behind the block. It reports whether there is
 // one.
 func (c *firstCode) end(to io.Writer) (found bool, err error) {
-	if !c.over {
-		err = c.take(to, c.text.String(), false)
+	if !c.ended {
+		err = c.write(to, c.text.String(), false)
 	}
 	if c.found && c.last != '\n' && err == nil {
 		_, err = io.WriteString(to, "\n")

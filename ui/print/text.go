@@ -53,7 +53,7 @@ func (t *textWriter) event(e session.Event, _ int) error {
 				return err
 			}
 			t.gap, t.torn = t.last != 0, t.torn || t.code.found
-			t.code = firstCode{over: t.torn}
+			t.code = firstCode{ended: t.torn}
 		}
 	case session.Done:
 		if err := t.end(); err != nil {

@@ -158,12 +158,12 @@ func (a *Approval) Height() int {
 	case choosing:
 		return min(len(a.always.rows(a))+2, a.height)
 	}
-	return min(len(a.rows)+a.around(), a.height)
+	return min(len(a.rows)+a.chromeRows(), a.height)
 }
 
-// around returns how many rows stand around the text: the keys, the list of choices,
+// chromeRows returns how many rows stand around the text: the keys, the list of choices,
 // and the title unless it is part of the text.
-func (a *Approval) around() int { return frameRows(a) + a.listRows() }
+func (a *Approval) chromeRows() int { return frameRows(a) + a.listRows() }
 
 func frameRows(a *Approval) int {
 	if a.headless {
@@ -189,7 +189,7 @@ func (a *Approval) Scrolls() bool {
 func (a *Approval) sizeEditor() { a.Editor.SetSize(a.width, contentRows(a.height)) }
 
 func (a *Approval) visible() int {
-	return max(min(len(a.rows), a.height-a.around()), min(a.height, 1))
+	return max(min(len(a.rows), a.height-a.chromeRows()), min(a.height, 1))
 }
 
 // Drawn notes that the last View has reached the terminal. The command it
@@ -270,13 +270,13 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	case choice == describe.DenyCall && a.isCalm(), armed && slices.Contains(choicesOf(a), choice):
 		return takeChoice(a, choice)
 	}
-	return a.stray(msg)
+	return a.onOtherKey(msg)
 }
 
 // browse changes what is seen of the question, and reports whether msg was for
 // that. A key that prints is, unless somebody types.
 func (a *Approval) browse(msg tea.Msg) bool {
-	if prints(msg) && !a.isCalm() {
+	if isPrintable(msg) && !a.isCalm() {
 		return false
 	}
 	if press, ok := msg.(tea.KeyPressMsg); ok && key.Matches(press, a.Keys.Details) {
@@ -287,8 +287,8 @@ func (a *Approval) browse(msg tea.Msg) bool {
 	return selectNext(a, msg) || a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
 }
 
-// prints reports whether msg is text that somebody wrote.
-func prints(msg tea.Msg) bool {
+// isPrintable reports whether msg is text that somebody wrote.
+func isPrintable(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		return true
@@ -298,15 +298,15 @@ func prints(msg tea.Msg) bool {
 	return false
 }
 
-// stray notes that somebody types, and hands back what: before the question
+// onOtherKey notes that somebody types, and hands back what: before the question
 // could be answered that was meant for the composer.
-func (a *Approval) stray(msg tea.Msg) tea.Cmd {
+func (a *Approval) onOtherKey(msg tea.Msg) tea.Cmd {
 	press, pressed := msg.(tea.KeyPressMsg)
-	if !pressed && !prints(msg) {
+	if !pressed && !isPrintable(msg) {
 		return nil
 	}
 	wake := a.onTyping()
-	if !prints(msg) {
+	if !isPrintable(msg) {
 		if pressed && a.woke && key.Matches(press, a.Keys.Accept) {
 			a.hinted = a.answers(press)
 		}

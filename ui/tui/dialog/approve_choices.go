@@ -48,7 +48,7 @@ func letterOf(a *Approval, c describe.Choice) key.Binding {
 
 // choiceOf returns what a key answers: by its letter, or what is selected.
 func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
-	if key.Matches(press, a.Keys.Accept) && a.selects() {
+	if key.Matches(press, a.Keys.Accept) && a.hasSelection() {
 		return a.selected
 	}
 	for c := describe.AllowOnce; c <= describe.WithNetwork; c++ {
@@ -84,15 +84,15 @@ func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 // and may send that.
 func (a *Approval) SelectNone() { a.selected = describe.NoChoice }
 
-// selects reports whether there is room to show what is selected.
-func (a *Approval) selects() bool { return a.width >= minSelectWidth }
+// hasSelection reports whether there is room to show what is selected.
+func (a *Approval) hasSelection() bool { return a.width >= minSelectWidth }
 
 // selectNext selects another answer, and reports whether msg is a key for that: any
 // arrow in the list; tab, left and right in a row. Before the question was in sight for a
 // while they do nothing.
 func selectNext(a *Approval, msg tea.Msg) bool {
 	press, ok := msg.(tea.KeyPressMsg)
-	if !ok || !a.selects() {
+	if !ok || !a.hasSelection() {
 		return false
 	}
 	by, order := 0, rowOrder(a)
@@ -123,7 +123,7 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 // is shown where it hides nothing of a text that is in sight whole without it; one that has
 // to be scrolled keeps minTextRows. Else the choices stand in a row.
 func (a *Approval) listRows() int {
-	if !a.selects() {
+	if !a.hasSelection() {
 		return 0
 	}
 	list := 1 + len(choicesOf(a))
@@ -187,7 +187,7 @@ type rowEntry struct {
 // none is left out, but for deny and what is selected.
 func choiceRow(a *Approval, deny key.Binding) string {
 	room := a.width
-	if a.selects() && a.selected != describe.NoChoice {
+	if a.hasSelection() && a.selected != describe.NoChoice {
 		room -= signWidth
 	}
 	entries := rowEntries(a, "allow ", room)
@@ -211,7 +211,7 @@ func choiceRow(a *Approval, deny key.Binding) string {
 		if !a.bright {
 			style = a.theme.Faint
 		}
-		if a.selects() && e.choice != describe.NoChoice && e.choice == a.selected {
+		if a.hasSelection() && e.choice != describe.NoChoice && e.choice == a.selected {
 			style, sign = choiceStyle(a, e.choice), a.sign(true)
 		}
 		parts = append(parts, sign+style.Render(e.text))
@@ -295,7 +295,7 @@ func (a *Approval) HandlesKey(press tea.KeyPressMsg) bool {
 	switch {
 	case press.Code >= tea.KeyF1 && press.Code <= tea.KeyF63:
 		return false
-	case a.state == editing, a.state == noting, prints(press):
+	case a.state == editing, a.state == noting, isPrintable(press):
 		return true
 	}
 	return key.Matches(press, k.Accept, k.Close, k.Dismiss, k.Details, k.Next, k.Previous, k.Wider, k.Narrower,

@@ -66,8 +66,8 @@ func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmati
 // last returns the index of the answer that leaving means.
 func (c *Confirmation) last() int { return len(c.answers) - 1 }
 
-// take answers with the nth answer, if that works now.
-func (c *Confirmation) take(n int) tea.Cmd {
+// choose answers with the nth answer, if that works now.
+func (c *Confirmation) choose(n int) tea.Cmd {
 	switch {
 	case n < 0 || n > c.last() || n != c.last() && !c.isArmed():
 		return c.onTyping()
@@ -146,7 +146,7 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return c.wake(c.Now())
 	}
 	press, ok := msg.(tea.KeyPressMsg)
-	if (ok || prints(msg)) && c.OnTouched != nil {
+	if (ok || isPrintable(msg)) && c.OnTouched != nil {
 		c.OnTouched()
 	}
 	if c.Leaves(msg) {
@@ -156,16 +156,16 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	switch {
 	case (!c.list || c.Scrolls()) && c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
 		return nil
-	case !ok && !prints(msg):
+	case !ok && !isPrintable(msg):
 		return nil
 	case key.Matches(press, c.Keys.Close), !c.list && key.Matches(press, c.Keys.No):
-		return c.take(c.last())
+		return c.choose(c.last())
 	case key.Matches(press, c.Keys.Accept):
-		return c.take(c.selected)
+		return c.choose(c.selected)
 	case !c.list && key.Matches(press, c.Keys.Yes):
-		return c.take(0)
+		return c.choose(0)
 	case c.list && len(press.Text) == 1 && press.Text[0] >= '1' && press.Text[0] <= '9':
-		return c.take(int(press.Text[0] - '1'))
+		return c.choose(int(press.Text[0] - '1'))
 	case key.Matches(press, c.Keys.Next), c.list && key.Matches(press, c.Keys.Down):
 		c.selected = (c.selected + 1) % len(c.answers)
 		return c.onSelecting()
@@ -181,7 +181,7 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 func (c *Confirmation) Leaves(msg tea.Msg) bool {
 	press, ok := msg.(tea.KeyPressMsg)
 	digit := ok && len(press.Text) == 1 && press.Text[0] >= '1' && int(press.Text[0]-'0') <= len(c.answers)
-	return c.list && prints(msg) && !(digit && c.isArmed())
+	return c.list && isPrintable(msg) && !(digit && c.isArmed())
 }
 
 // onSelecting notes that another answer was selected: in a list, nobody types with arrows.

@@ -228,8 +228,8 @@ type pathsMsg struct {
 	found          []Item
 }
 
-// askPaths asks what the typed path may become, unless that is known or asked.
-func askPaths(p *Picker) tea.Cmd {
+// requestPaths asks what the typed path may become, unless that is known or asked.
+func requestPaths(p *Picker) tea.Cmd {
 	s := &p.paths
 	if !s.wanted || s.asking || s.fresh || p.done {
 		return nil
@@ -242,8 +242,8 @@ func askPaths(p *Picker) tea.Cmd {
 	}
 }
 
-// takePaths takes an answer, unless the question is another one by now.
-func takePaths(p *Picker, msg pathsMsg) {
+// onPaths takes an answer, unless the question is another one by now.
+func onPaths(p *Picker, msg pathsMsg) {
 	if msg.of != p || msg.command != p.argCommand {
 		return
 	}

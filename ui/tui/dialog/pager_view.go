@@ -169,12 +169,12 @@ func (p *Pager) View() string {
 	for i := p.top; i < min(p.top+visible, len(p.rows)); i++ {
 		content = append(content, ansi.Truncate(p.row(i), p.width, ""))
 	}
-	p.view = frame(p.height, p.titleLine(p.title, p.where(visible)), content, p.foot())
+	p.view = frame(p.height, p.titleLine(p.title, p.positionText(visible)), content, p.foot())
 	return p.view
 }
 
-// where returns how far down the last visible row is.
-func (p *Pager) where(visible int) string {
+// positionText returns how far down the last visible row is.
+func (p *Pager) positionText(visible int) string {
 	where := p.note
 	if len(p.rows) > visible {
 		where = strings.TrimPrefix(where+" · "+percent(min(p.top+visible, len(p.rows)), len(p.rows)), " · ")
@@ -235,7 +235,7 @@ func (p *Pager) row(i int) string {
 	if rest, ok := strings.CutPrefix(text, l.sign); ok && l.sign != "" && r.from == 0 {
 		text, mark = rest, p.theme.Sign(l.sign).Render(l.sign)
 	}
-	return sign + fold + mark + p.marked(text, theme.NewSGR(look))
+	return sign + fold + mark + p.highlighted(text, theme.NewSGR(look))
 }
 
 // heading returns the title of a part with its note, as far as there is room.
@@ -250,8 +250,8 @@ func (p *Pager) heading(l paged) string {
 	return p.theme.Strong.Render(title) + " " + p.theme.Faint.Render(note)
 }
 
-// marked returns text with what is sought made to stand out.
-func (p *Pager) marked(text string, look theme.SGR) string {
+// highlighted returns text with what is sought made to stand out.
+func (p *Pager) highlighted(text string, look theme.SGR) string {
 	if p.lastQuery == "" {
 		return look.Apply(text)
 	}

@@ -74,14 +74,14 @@ func (l *PermissionList) detail() []row {
 	for part := range strings.SplitSeq(sanitize.TruncateBytes(r.Rule, maxRowBytes), "\n") {
 		lines = append(lines, describe.Line{Gutter: "  ", Text: describe.Reveal(part), Style: describe.Text, Exact: true})
 	}
-	where, how := l.where(r), describe.Dim
+	where, how := l.originText(r), describe.Dim
 	if l.note != "" {
 		where, how = l.note, describe.Warning
 	}
 	return wrap(append(lines, describe.Line{Gutter: "  ", Text: where, Style: how}), l.width)
 }
 
-func (l *PermissionList) where(r PermissionRow) string {
+func (l *PermissionList) originText(r PermissionRow) string {
 	where := "from " + printableRow(r.File)
 	if r.File == "" {
 		where = printableRow(r.From)

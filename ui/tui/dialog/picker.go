@@ -311,7 +311,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	}
 	p.view, p.message = "", ""
 	before := p.Selected()
-	cmd := tea.Batch(p.update(msg), askPaths(p))
+	cmd := tea.Batch(p.update(msg), requestPaths(p))
 	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
 		p.Say(MovedMsg{now})
 	}
@@ -320,7 +320,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 
 func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	if paths, ok := msg.(pathsMsg); ok {
-		takePaths(p, paths)
+		onPaths(p, paths)
 		return nil
 	}
 	press, ok := msg.(tea.KeyPressMsg)
