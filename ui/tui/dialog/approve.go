@@ -71,6 +71,7 @@ type draftAnswer struct {
 	network bool // the command may reach the network this time
 	note    textField
 	edited  string // the argument that Editor holds; "" for all of them
+	left    string // what Editor held when esc left it, which it gets again
 	fault   string // what is wrong with the edited arguments
 }
 

@@ -161,6 +161,7 @@ func TestApprovalAnswers(t *testing.T) {
 		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Approval{})},
 		"what asks each time":             {eachTime(), []string{"a", "p", "enter"}, nil},
 		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Approval{})},
+		"what was edited is still there":  {shell("ls"), []string{"e", " -l", "esc", "e", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
 		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Approval{Input: `{"command":"ls\u001b","timeout":120}`})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,6 +183,18 @@ func TestApprovalAnswers(t *testing.T) {
 			}
 			rows(t, d, 100, 20)
 		})
+	}
+}
+
+// A plan is edited as such, and not by the name of the argument that has it.
+func TestEditedPlan(t *testing.T) {
+	d, clock := asked(proposal(), theme.Plain())
+	rows(t, d, 100, 20)
+	d.Drawn(clock.now())
+	clock.pass(400)
+	press(t, d, "e")
+	if view := d.View(); !strings.Contains(view, "Edit the plan") {
+		t.Errorf("the title is missing:\n%s", view)
 	}
 }
 

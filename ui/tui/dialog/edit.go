@@ -24,8 +24,12 @@ func (a *Approval) startEdit() {
 		a.edited, value = "", describe.Indented(a.action.Input)
 		a.Editor.SetValue(value)
 	}
-	if a.Editor.Value() == value {
-		a.state = editing
+	if a.Editor.Value() != value {
+		return
+	}
+	a.state = editing
+	if a.left != "" {
+		a.Editor.SetValue(a.left)
 	}
 }
 
@@ -42,7 +46,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 			return a.reply(tools.Approval{Verdict: tools.Allow, Input: input})
 		}
 		if key.Matches(press, a.Keys.Close) {
-			a.state = reviewing
+			a.state, a.left = reviewing, a.Editor.Value()
 			return nil
 		}
 	}
@@ -62,6 +66,9 @@ func (a *Approval) viewEdit() string {
 	title := "Edit the arguments"
 	if a.edited != "" {
 		title = "Edit the " + sanitize.Line(a.edited)
+	}
+	if a.action.Tool == tools.PlanTool {
+		title = "Edit the plan"
 	}
 	rows := strings.Split(a.Editor.View(), "\n")
 	for i, row := range rows {
