@@ -16,6 +16,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/base64"
+	"encoding/gob"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -66,14 +67,19 @@ import (
 	"parley/ui/tui"
 )
 
+// heapPercent is GOGC for the tests and for residents, as of providers/llmtest/heap: the program in
+// a process of its own collects as it does for users.
+const heapPercent = 400
+
 func TestMain(m *testing.M) {
 	sandbox.RunIfHelper()
 	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
 	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which wait more than they compute
 		flag.Parse()
 		if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-			flag.Set("test.parallel", "6")
+			flag.Set("test.parallel", "8")
 		}
+		debug.SetGCPercent(heapPercent)
 	}
 	testscript.Main(withResidents{m}, programs)
 }
@@ -81,10 +87,12 @@ func TestMain(m *testing.M) {
 // TestScript runs the program as people do: flags, pipes, exit statuses. In the
 // scripts "server NAME" starts one of the servers below and writes config.toml
 // for it, "requests N" checks how many requests it got, and "status N COMMAND"
-// runs a command that has to exit with N. For "leaky", "screen" and "traceless"
-// see there. "exec parley" is a process of its own, as of users; "run parley" and
-// "status N parley" are runs in a resident.
+// runs a command that has to exit with N. For "leaky", "screen", "signal" and
+// "traceless" see there. "exec parley" is a process of its own, as of users; "run
+// parley" and "status N parley" are runs in a resident, and what "input FILE" named
+// is on their standard input.
 func TestScript(t *testing.T) {
+	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -101,6 +109,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
 			e.Values["requests"] = &counter{}
 			e.Values["echo"] = &echo{}
+			e.Values["input"] = new(string)
 			variables := []string{"URL", "MOCK_KEY", "KEY"} // of serve, leaky and serveKeys
 			for _, variable := range e.Vars {
 				name, _, _ := strings.Cut(variable, "=")
@@ -110,11 +119,16 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"server": serve, "requests": requests, "status": status, "run": run,
+			"server": serve, "requests": requests, "status": status, "run": run, "input": input,
 			"leaky": leaky, "screen": screen, "traceless": traceless, "keyserver": serveKeys,
-			"embedserver": embedServer, "killed": killedCommand,
+			"embedserver": embedServer, "killed": killedCommand, "signal": signaled,
 		},
 	})
+}
+
+// input runs "FILE": the next run in a resident reads it from a pipe.
+func input(ts *testscript.TestScript, _ bool, args []string) {
+	*ts.Value("input").(*string) = ts.ReadFile(args[0])
 }
 
 // status runs "N COMMAND..." and checks the exit status.
@@ -135,12 +149,12 @@ func run(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // settings finds the variables that a script sets.
-var settings = regexp.MustCompile(`(?m)^env (\w+)=`)
+var settings = regexp.MustCompile(`(?m)^(?:\[\S+\] )?env (\w+)=`)
 
 // exitStatus runs a command and returns its exit status: parley in a resident, "exec parley" and
 // others in a process of their own.
 func exitStatus(ts *testscript.TestScript, args []string) int {
-	if args[0] == "parley" && !ownProcesses {
+	if args[0] == "parley" {
 		script, err := os.ReadFile(filepath.Join("testdata/script", ts.Name()+".txtar"))
 		ts.Check(err)
 		variables := slices.Clone(ts.Value("variables").([]string))
@@ -151,8 +165,10 @@ func exitStatus(ts *testscript.TestScript, args []string) int {
 		for _, name := range variables {
 			env = append(env, name+"="+ts.Getenv(name))
 		}
-		stdout, stderr, status, err := runProgram(ts.MkAbs("."), env, args[1:])
+		text := ts.Value("input").(*string)
+		stdout, stderr, status, err := runProgram(ts.MkAbs("."), env, args[1:], *text)
 		ts.Check(err)
+		*text = ""
 		_, _ = io.WriteString(ts.Stdout(), stdout)
 		_, _ = io.WriteString(ts.Stderr(), stderr)
 		return status
@@ -181,16 +197,17 @@ var ownProcesses = long || builtWith("-race", "true")
 // between two runs but what is on the disk, what packages derive from themselves alone, and the
 // tokens of commands. With PARLEY_LONG=1, or built with -race, each run is a process of its own.
 type resident struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *json.Decoder
-	dir string // of its outputs
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	runs *gob.Encoder // to in
+	out  *gob.Decoder
+	dir  string // of its outputs
 }
 
 // A residentRun is what a resident is asked for. It answers with the exit status.
 type residentRun struct {
-	Args, Env           []string
-	Dir, Stdout, Stderr string
+	Args, Env                  []string
+	Dir, Stdin, Stdout, Stderr string // Stdin is the text itself
 }
 
 // residents are those that have nothing to do.
@@ -199,8 +216,8 @@ var residents struct {
 	idle []*resident
 }
 
-// runProgram runs parley in a folder, with an environment and nothing on standard input.
-func runProgram(dir string, env, args []string) (stdout, stderr string, status int, err error) {
+// runProgram runs parley in a folder, with an environment and a text on standard input.
+func runProgram(dir string, env, args []string, stdin string) (stdout, stderr string, status int, err error) {
 	if ownProcesses {
 		exe, err := exec.LookPath("parley")
 		if err != nil {
@@ -208,7 +225,7 @@ func runProgram(dir string, env, args []string) (stdout, stderr string, status i
 		}
 		var out, errs strings.Builder
 		cmd := exec.Command(exe, args...)
-		cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(""), &out, &errs
+		cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(stdin), &out, &errs
 		if err := cmd.Run(); cmd.ProcessState == nil {
 			return "", "", 0, err
 		}
@@ -225,7 +242,7 @@ func runProgram(dir string, env, args []string) (stdout, stderr string, status i
 			return "", "", 0, err
 		}
 	}
-	stdout, stderr, status, err = r.run(dir, env, args)
+	stdout, stderr, status, err = r.run(dir, env, args, stdin)
 	if err != nil {
 		return "", "", 0, errors.Join(fmt.Errorf("parley %q ended the process: %w", args, err), r.end())
 	}
@@ -242,9 +259,11 @@ func newResident() (*resident, error) {
 	}
 	r := &resident{cmd: exec.Command(exe)}
 	r.cmd.Stderr = os.Stderr
-	if r.in, err = r.cmd.StdinPipe(); err != nil {
+	in, err := r.cmd.StdinPipe()
+	if err != nil {
 		return nil, err
 	}
+	r.in, r.runs = in, gob.NewEncoder(in)
 	out, err := r.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -252,13 +271,13 @@ func newResident() (*resident, error) {
 	if r.dir, err = os.MkdirTemp("", "parley-resident"); err != nil {
 		return nil, err
 	}
-	r.out = json.NewDecoder(out)
+	r.out = gob.NewDecoder(out)
 	return r, r.cmd.Start()
 }
 
-func (r *resident) run(dir string, env, args []string) (stdout, stderr string, status int, err error) {
-	run := residentRun{Args: args, Env: env, Dir: dir, Stdout: filepath.Join(r.dir, "stdout"), Stderr: filepath.Join(r.dir, "stderr")}
-	if err := json.NewEncoder(r.in).Encode(run); err != nil {
+func (r *resident) run(dir string, env, args []string, stdin string) (stdout, stderr string, status int, err error) {
+	run := residentRun{Args: args, Env: env, Dir: dir, Stdin: stdin, Stdout: filepath.Join(r.dir, "stdout"), Stderr: filepath.Join(r.dir, "stderr")}
+	if err := r.runs.Encode(run); err != nil {
 		return "", "", 0, err
 	}
 	if err := r.out.Decode(&status); err != nil {
@@ -298,7 +317,8 @@ func reside() {
 			panic(err)
 		}
 	}
-	in, answers := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	debug.SetGCPercent(heapPercent)
+	in, answers := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	for {
 		var run residentRun
 		if in.Decode(&run) != nil {
@@ -310,15 +330,21 @@ func reside() {
 			check(os.Setenv(name, value))
 		}
 		check(os.Chdir(run.Dir))
-		empty, input, err := os.Pipe()
-		check(errors.Join(err, input.Close()))
-		os.Stdin = empty
+		stdin, input, err := os.Pipe()
+		check(err)
+		var written sync.WaitGroup
+		written.Go(func() {
+			_, _ = io.WriteString(input, run.Stdin) // who does not read it closes the pipe
+			check(input.Close())
+		})
+		os.Stdin = stdin
 		os.Stdout, err = os.Create(run.Stdout)
 		check(err)
 		os.Stderr, err = os.Create(run.Stderr)
 		check(err)
 		status := cli.Main(run.Args)
-		check(errors.Join(os.Stdin.Close(), os.Stdout.Close(), os.Stderr.Close()))
+		check(errors.Join(stdin.Close(), os.Stdout.Close(), os.Stderr.Close()))
+		written.Wait()
 		check(answers.Encode(status))
 	}
 }
@@ -681,16 +707,37 @@ var leaks = map[string]func(w http.ResponseWriter, key string, again bool){
 	},
 }
 
-// screen runs "screen TEXT ARGUMENT...": parley on a terminal until TEXT is on
-// its screen. What the terminal got goes to the file screen.
-func screen(ts *testscript.TestScript, _ bool, args []string) {
+// process is parley with arguments, in the folder and with the variables of a script.
+func process(ts *testscript.TestScript, args []string) *exec.Cmd {
 	exe, err := exec.LookPath("parley")
 	ts.Check(err)
-	cmd := exec.Command(exe, args[1:]...)
+	cmd := exec.Command(exe, args...)
 	cmd.Dir = ts.Getenv("WORK")
 	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "PATH", "MOCK_KEY", "NO_PROXY", "GORACE"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
+	return cmd
+}
+
+// signaled runs "signal NAME N TEXT ARGUMENT...": parley gets the signal once it has written TEXT on
+// standard output, and has to exit with N.
+func signaled(ts *testscript.TestScript, _ bool, args []string) {
+	signals := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}
+	cmd := process(ts, args[3:])
+	out := &watched{text: args[2], then: func() { _ = cmd.Process.Signal(signals[args[0]]) }}
+	cmd.Stdout, cmd.Stderr = out, ts.Stderr()
+	stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer stuck.Stop()
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); fmt.Sprint(code) != args[1] {
+		ts.Fatalf("exit status %d, want %s; on standard output %q", code, args[1], out.all.String())
+	}
+}
+
+// screen runs "screen TEXT ARGUMENT...": parley on a terminal until TEXT is on
+// its screen. What the terminal got goes to the file screen.
+func screen(ts *testscript.TestScript, _ bool, args []string) {
+	cmd := process(ts, args[1:])
 	cmd.Env = append(cmd.Env, "TERM="+cmp.Or(ts.Getenv("TERM"), "xterm-256color"))
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	ts.Check(err)
@@ -773,6 +820,7 @@ func formsOf(key string) (forms []string) {
 // TestImports holds who may import whom. A package that is not in the table
 // belongs to nobody's house.
 func TestImports(t *testing.T) {
+	t.Parallel()
 	const (
 		llm     = "providers/llm"
 		catalog = "providers/catalog"
@@ -975,6 +1023,7 @@ var updateRatchets = flag.Bool("ratchets", false, "lower the sizes in testdata/r
 // TestRatchets holds the sizes of today against the limits and against what they
 // were: a size that fell is to be written down by "go test . -run Ratchets -ratchets".
 func TestRatchets(t *testing.T) {
+	t.Parallel()
 	over := map[string]int{}
 	for name, size := range measure(t) {
 		if size.got > size.limit {
@@ -1200,6 +1249,7 @@ func modulePath(t *testing.T) string {
 // TestExampleConfig holds config.toml.example to the structs: every key of one
 // is in the other.
 func TestExampleConfig(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("config.toml.example")
 	if err != nil {
 		t.Fatal(err)
@@ -1251,6 +1301,7 @@ func TestProjectRunsNothing(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, text, want string }{
 		{"empty", "", ""},
 		{"byte order mark and CRLF", "\ufeffmodel = \"a/b\"\r\n", ""},
@@ -1547,6 +1598,7 @@ var wires = []aWire{
 // What it did until then is not known: on no wire, and nowhere that the user
 // looks, is it said that it did not run.
 func TestKillDuringCall(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGKILL")
 	}
@@ -1562,16 +1614,15 @@ func TestKillDuringCall(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 
-			_ = k.command("-q", "-c", "-p", "go on").Run()
+			k.run("-q", "-c", "-p", "go on")
 			k.mu.Lock()
 			defer k.mu.Unlock()
 			const told = "What it did until then is not known."
 			if last := k.bodies[len(k.bodies)-1]; len(k.bodies) != 2 || !strings.Contains(last, told) || strings.Contains(last, "not run") {
 				t.Errorf("request %d does not say %q:\n%s", len(k.bodies), told, last)
 			}
-			show, err := k.command("sessions", "show", "run").CombinedOutput()
-			if err != nil || !strings.Contains(string(show), told) {
-				t.Errorf("sessions show says, %v,\n%s", err, show)
+			if show, status := k.run("sessions", "show", "run"); status != 0 || !strings.Contains(show, told) {
+				t.Errorf("sessions show says, with status %d,\n%s", status, show)
 			}
 		})
 	}
@@ -1580,6 +1631,7 @@ func TestKillDuringCall(t *testing.T) {
 // TestKillDuringTypedCommand kills the program while a command runs that the
 // user typed. The next start attaches that it was interrupted, once.
 func TestKillDuringTypedCommand(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGKILL")
 	}
@@ -1649,6 +1701,17 @@ func (k *killed) command(args ...string) *exec.Cmd {
 		Path: k.exe, Dir: k.home, Args: append([]string{"parley", "--config", filepath.Join(k.home, "config.toml")}, args...),
 		Env: []string{"HOME=" + k.home, "XDG_DATA_HOME=" + k.home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")},
 	}
+}
+
+// run runs the program to its end.
+func (k *killed) run(args ...string) (stdout string, status int) {
+	k.Helper()
+	cmd := k.command(args...)
+	stdout, _, status, err := runProgram(cmd.Dir, cmd.Env, cmd.Args[1:], "")
+	if err != nil {
+		k.Fatal(err)
+	}
+	return stdout, status
 }
 
 // requests is how many there were.
@@ -1757,6 +1820,7 @@ func builtWith(key, value string) bool {
 
 // What the program cannot work with ends it with a sentence that says what to do.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("limits are those of Linux")
 	}
@@ -1827,6 +1891,7 @@ func serveKeys(ts *testscript.TestScript, _ bool, _ []string) {
 // and once to be left when the program is ended. It comes back on no terminal, and of all the
 // files of the user's home it is in the one for it.
 func TestConnectLeavesNoTrace(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no terminals to open")
 	}
@@ -2007,7 +2072,7 @@ func (h aHome) configure(text string) {
 // run runs parley in the folder work, and returns what it wrote on both outputs, and its status.
 func (h aHome) run(args ...string) (out, errs string, status int) {
 	h.Helper()
-	out, errs, status, err := runProgram(filepath.Join(h.dir, "work"), h.env(), args)
+	out, errs, status, err := runProgram(filepath.Join(h.dir, "work"), h.env(), args, "")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -2046,6 +2111,7 @@ func (h aHome) accept(provider string) {
 // TestLocalServers: servers that run here are found without configuration, can be asked by
 // name, and answer pipes once the user agreed.
 func TestLocalServers(t *testing.T) {
+	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2091,6 +2157,7 @@ func TestLocalServers(t *testing.T) {
 
 // TestAcceptedServerIsGone: no demo answers in the place of a server that was agreed to.
 func TestAcceptedServerIsGone(t *testing.T) {
+	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2105,6 +2172,7 @@ func TestAcceptedServerIsGone(t *testing.T) {
 // TestProviderWithoutAModel: a provider that is configured without a model is asked for its
 // models and answers; no key is missed.
 func TestProviderWithoutAModel(t *testing.T) {
+	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2119,6 +2187,7 @@ func TestProviderWithoutAModel(t *testing.T) {
 // TestConnectLocal: parley connect asks nothing about what needs no key; what cannot answer
 // is told, with what to do.
 func TestConnectLocal(t *testing.T) {
+	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2218,21 +2287,11 @@ func embedded(texts []string, dimensions int) map[string]any {
 	return map[string]any{"data": data, "usage": map[string]int{"prompt_tokens": len(texts)}}
 }
 
-// killedCommand runs "killed REQUESTS COMMAND...": it starts the command and kills it, in a way that
-// it cannot notice, once the server has got that many requests.
+// killedCommand runs "killed REQUESTS ARGUMENT...": it starts parley and kills it, in a way that it
+// cannot notice, once the server has got that many requests.
 func killedCommand(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value("requests").(*counter)
-	path := ""
-	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
-		if _, err := os.Stat(dir + "/" + args[1]); err == nil && path == "" {
-			path = dir + "/" + args[1]
-		}
-	}
-	cmd := exec.Command(path, args[2:]...)
-	cmd.Dir = ts.Getenv("WORK")
-	for _, name := range []string{"HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "PATH"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	cmd := process(ts, args[1:])
 	ts.Check(cmd.Start())
 	for deadline := time.Now().Add(time.Minute); ; {
 		c.Lock()
@@ -2366,7 +2425,7 @@ func (s *studio) command(args ...string) *exec.Cmd {
 func (s *studio) run(status int, args ...string) (stdout, stderr string) {
 	s.Helper()
 	cmd := s.command(args...)
-	out, errs, got, err := runProgram(cmd.Dir, cmd.Env, cmd.Args[1:])
+	out, errs, got, err := runProgram(cmd.Dir, cmd.Env, cmd.Args[1:], "")
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -2723,6 +2782,7 @@ func reset(chunks ...string) http.HandlerFunc {
 // TestFallbackOnTheWire sends one prompt through chains of three providers, of which the first
 // two fail in the same way, in each stage of an answer. Nobody is there to be asked.
 func TestFallbackOnTheWire(t *testing.T) {
+	t.Parallel()
 	text, thought := delta(`{"content":"first words"}`), delta(`{"reasoning_content":"hm"}`)
 	half := delta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":"}}]}`)
 	whole := delta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}}]}`)
@@ -2891,6 +2951,7 @@ func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
 
 // TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
 func TestMediaFaultsHaveTests(t *testing.T) {
+	t.Parallel()
 	tests := namedTests(t)
 	for _, f := range mediaFaults {
 		for _, test := range f.tests {
@@ -2901,6 +2962,7 @@ func TestMediaFaultsHaveTests(t *testing.T) {
 
 // TestPromisesHaveTests holds that testdata/reliability.txt names tests that are there.
 func TestPromisesHaveTests(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("testdata/reliability.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -2970,6 +3032,7 @@ func (h aHome) asEditor() (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Scanner)
 // Chunks of one kind are one line there, names that differ each time have words in their place,
 // and what comes beside an answer, in no order, is left out.
 func TestEditorConversation(t *testing.T) {
+	t.Parallel()
 	const file = "ui/acp/testdata/conversation.txt"
 	recorded, err := os.ReadFile(file)
 	if err != nil {
@@ -3077,6 +3140,7 @@ func TestEditorConversation(t *testing.T) {
 
 // TestEditorLeaves: what a prompt started ends with the editor that closes its side.
 func TestEditorLeaves(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	h.configure("mode = \"yolo\"\n")
 	cmd, in, out := h.asEditor()
@@ -3122,6 +3186,7 @@ func TestEditorLeaves(t *testing.T) {
 // TestEditorFolder: what a folder adds counts only once it was trusted elsewhere, which the editor
 // is told.
 func TestEditorFolder(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	work := filepath.Join(h.dir, "work")
 	if err := os.WriteFile(filepath.Join(work, "AGENTS.md"), []byte("Answer in rhyme."), 0o600); err != nil {
@@ -3256,6 +3321,7 @@ func (w *watched) Write(p []byte) (int, error) {
 // TestProxiesAndCertificates: the program goes through the proxy of its environment, takes an
 // authority that is given to it, and sends nothing to a server whose certificate is not right.
 func TestProxiesAndCertificates(t *testing.T) {
+	t.Parallel()
 	const host = "api.acme.test"
 	ca := newAuthority(t)
 	hello := []string{delta(`{"content":"hello"}`), finish("stop")}
@@ -3417,6 +3483,7 @@ func newDrain(t *testing.T) *drain {
 // question says where it would go. Nor does a command send anything that the user allows, in the
 // sandbox.
 func TestNothingLeaves(t *testing.T) {
+	t.Parallel()
 	t.Run("denied", func(t *testing.T) { t.Parallel(); nothingLeaves(t, false) })
 	t.Run("commands allowed", func(t *testing.T) { t.Parallel(); nothingLeaves(t, true) })
 }
@@ -3589,6 +3656,7 @@ func (e *editor) end() {
 // behind, whatever the umask, is its owner's alone, has no name in the temporary folder, and belongs
 // to whoever the home folder belongs to, also when root runs parley there.
 func TestSessionLeavesNothingOpen(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("sockets are read from /proc")
 	}
@@ -3673,6 +3741,7 @@ func listening(t *testing.T, pid int) (open []string) {
 // TestDataFolders: where conversations cannot be kept, the program answers all the same and says so;
 // where they can, an odd name of the folder changes nothing. Before is what a shell does first.
 func TestDataFolders(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("mounts and limits are those of Linux")
 	}
@@ -3680,11 +3749,11 @@ func TestDataFolders(t *testing.T) {
 	readOnly := `mount -t tmpfs -o size=2m none "$DATA" && mount -o remount,ro "$DATA"`
 	for _, tt := range []struct {
 		name, before, data string // data: the folder, if not data
-		mount, lost        bool
+		mount, limit, lost bool   // limit: of the process itself
 	}{
 		{name: "full", before: full, mount: true, lost: true},
 		{name: "read-only", before: readOnly, mount: true, lost: true},
-		{name: "files may not grow", before: "ulimit -f 8", lost: true},
+		{name: "files may not grow", before: "ulimit -f 8", limit: true, lost: true},
 		{name: "a file in its place", before: `rmdir "$DATA" && touch "$DATA"`, lost: true},
 		{name: "a loop of links", before: `rmdir "$DATA" && ln -s data "$DATA"`, lost: true},
 		{name: "a pipe for a database", before: `mkdir "$DATA/parley" && mkfifo "$DATA/parley/parley.db"`, lost: true},
@@ -3704,8 +3773,14 @@ func TestDataFolders(t *testing.T) {
 			if err := os.Mkdir(data, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			run := func(args string) (out, errs string, status int) {
-				shell := []string{"sh", "-c", cmp.Or(tt.before, "true") + ` && exec "$0" ` + args, h.command().Path}
+			run := func(args ...string) (out, errs string, status int) {
+				shell := []string{"sh", "-c", cmp.Or(tt.before, "true") + ` && exec "$@"`, "sh"}
+				own := tt.mount || tt.limit
+				if own {
+					shell = append(append(shell, h.command().Path), args...)
+				} else {
+					shell = append(shell, "env", "-0") // for a run in a resident
+				}
 				if tt.mount {
 					shell = append([]string{"unshare", "-m", "--"}, shell...)
 				}
@@ -3715,13 +3790,23 @@ func TestDataFolders(t *testing.T) {
 				cmd.Env = append(h.env(), "DATA="+data, "XDG_DATA_HOME="+data)
 				stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 				defer stuck.Stop()
-				_ = cmd.Run()
+				err := cmd.Run()
 				if strings.Contains(stderr.String(), "unshare: ") || strings.Contains(stderr.String(), "mount: ") {
 					t.Skip("nothing can be mounted here: " + stderr.String())
 				}
-				return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+				if own {
+					return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+				}
+				if err == nil {
+					env := strings.Split(strings.TrimSuffix(stdout.String(), "\x00"), "\x00")
+					out, errs, status, err = runProgram(cmd.Dir, env, args, "")
+				}
+				if err != nil {
+					t.Fatalf("%v: %s", err, stderr.String())
+				}
+				return out, errs, status
 			}
-			out, errs, status := run("-q -m demo/parley -p 'count to three'")
+			out, errs, status := run("-q", "-m", "demo/parley", "-p", "count to three")
 			if status != 0 || !strings.Contains(out, "offline demo") {
 				t.Errorf("status %d, answer %q, %q", status, out, errs)
 			}
@@ -3729,7 +3814,7 @@ func TestDataFolders(t *testing.T) {
 				t.Errorf("it says %q", errs)
 			}
 			if !tt.lost {
-				if out, errs, _ := run("sessions list"); !strings.Contains(out, "count to three") {
+				if out, errs, _ := run("sessions", "list"); !strings.Contains(out, "count to three") {
 					t.Errorf("kept are %q, %q", out, errs)
 				}
 			}
