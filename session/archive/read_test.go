@@ -161,7 +161,7 @@ func checkValid(c Conversation) error {
 }
 
 // TestOrigins: State is imported with the Origin that the provider's adapter expects,
-// however a model's id is written. For Codex see TestOriginOfCodex of providers.
+// however a model's id is written. For Codex see TestOriginOfCodex of ui/cli.
 func TestOrigins(t *testing.T) {
 	for _, id := range []string{
 		"claude-opus-4-5-20251101", "claude-sonnet-4-5", "claude-3-5-sonnet-20241022", "claude-3-opus-20240229",

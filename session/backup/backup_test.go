@@ -11,8 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,21 +18,18 @@ import (
 	"testing"
 	"time"
 
-	"parley/providers"
-	"parley/providers/llm"
-	"parley/session"
 	"parley/session/backup"
 	"parley/session/store"
+	"parley/session/storetest"
 )
 
-// families are providers of each wire format, with the state that theirs keep in a message.
-var families = []struct{ kind, state, mark string }{
-	{"openai", `[{"type":"reasoning.encrypted","data":"SEALED"}]`, ""},
-	{"deepseek", "", ""},
-	{"openrouter", `[{"type":"reasoning.encrypted","data":"SEALED"}]`, "SEALED"},
-	{"openai-responses", `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hidden thought"}],"encrypted_content":"SEALED"}`, "SEALED"},
-	{"anthropic", `{"type":"thinking","thinking":"hidden thought","signature":"SEALED"}`, "SEALED"},
-	{"gemini", `"U0VBTEVE"`, "U0VBTEVE"},
+// states are what the providers of each wire format keep in a message; "" is none.
+var states = []string{
+	"",
+	`[{"type":"reasoning.encrypted","data":"SEALED"}]`,
+	`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hidden thought"}],"encrypted_content":"SEALED"}`,
+	`{"type":"thinking","thinking":"hidden thought","signature":"SEALED"}`,
+	`"U0VBTEVE"`,
 }
 
 // A machine is a store of conversations, with the folder of files that tools changed.
@@ -76,56 +71,19 @@ func (m machine) restore(t *testing.T, data []byte) backup.Restored {
 	return done
 }
 
-// conversation returns a conversation with an image, thinking with state, a call, a branch and
-// a summary's worth of settings, as a model of origin wrote it.
-func conversation(id, model, origin, state string) (store.Session, []store.Node) {
-	image := []byte("\x89PNG\r\n\x1a\nnot much of an image")
-	thinking := llm.Part{Kind: llm.Thinking, Text: "hidden thought"}
-	if state != "" {
-		thinking.State = []byte(state)
-	}
-	node := func(seq, parent int, m llm.Message) store.Node {
-		return store.Node{Seq: seq, Parent: parent, At: time.Unix(1_790_000_000+int64(seq), 0), Message: m}
-	}
-	nodes := []store.Node{
-		node(1, 0, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "look at this"}, {Kind: llm.Media, MIME: "image/png", Data: image, Width: 1, Height: 1}}}),
-		node(2, 1, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{thinking, {Kind: llm.Text, Text: "I read."}, {Kind: llm.Call, ID: "c1", Name: "read", Input: `{"path":"a.txt"}`}}}),
-		node(3, 2, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "c1", Name: "read", Text: "ünïcode\n"}}}),
-		node(4, 3, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}}),
-		node(5, 4, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "a branch that was left"}}}),
-		node(6, 4, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "the other branch"}}}),
-		node(7, 6, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{{Kind: llm.Text, Text: "Yes."}}}),
-	}
-	return store.Session{ID: id, Title: "of " + model, Model: model, Effort: llm.EffortHigh, Dir: "/work", Head: 7, Pinned: true, Updated: time.Unix(1_790_000_100, 0)}, nodes
-}
-
-// TestNextRequestIsTheSame holds, for each wire format, that a conversation which was restored
-// on an empty machine sends the same bytes as where it was backed up.
-func TestNextRequestIsTheSame(t *testing.T) {
-	var body []byte
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ = io.ReadAll(r.Body)
-		w.WriteHeader(http.StatusUnauthorized)
-	}))
-	defer server.Close()
-	config := providers.Config{Providers: map[string]providers.Provider{}}
-	for _, f := range families {
-		config.Providers[f.kind] = providers.Provider{Kind: f.kind, BaseURL: server.URL, APIKey: "sk-0123456789"}
-	}
+// TestEmptyMachine holds that all of a conversation is there once it was restored on an empty
+// machine: what it is, its messages with what providers keep in them, what was told beside them, and
+// the files that tools changed. That its next request is the same is held by ui/cli
+// TestNextRequestIsTheSame.
+func TestEmptyMachine(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
-	endpoints := map[string]llm.Endpoint{}
-	for _, f := range families {
-		e, err := providers.Open(config, f.kind+"/m", providers.OpenOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		endpoints[f.kind] = e
-		s, nodes := conversation("id-"+f.kind, e.Name, e.Origin, f.state)
+	for i, state := range states {
+		s, nodes := storetest.Branched(fmt.Sprint("id-", i), "a/b", "chat/x", state)
 		if _, err := here.lib.Import(s, nodes, store.Annotation{N: 1, After: 7, Kind: "notice", Data: []byte(`{"text":"told"}`)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"objects/ab/cdef", "sessions/id-gemini/log", "sessions/gone/log"} {
+	for _, name := range []string{"objects/ab/cdef", "sessions/id-0/log", "sessions/gone/log"} {
 		path := filepath.Join(here.undo, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -139,41 +97,20 @@ func TestNextRequestIsTheSame(t *testing.T) {
 		}
 	}
 	data := here.backup(t)
-	if done := there.restore(t, data); done.Conversations != len(families) || done.Same+done.Copies+len(done.Damaged)+len(done.Kept) > 0 {
+	if done := there.restore(t, data); done.Conversations != len(states) || done.Same+done.Copies+len(done.Damaged)+len(done.Kept) > 0 {
 		t.Fatalf("%+v", done)
 	}
-	for _, f := range families {
-		t.Run(f.kind, func(t *testing.T) {
-			id := "id-" + f.kind
-			if a, b := described(t, here.lib, id), described(t, there.lib, id); a != b {
-				t.Errorf("stored\n%s\nrestored\n%s", a, b)
-			}
-			next := func(m machine) string {
-				log, err := m.lib.Resume(id)
-				if err != nil {
-					t.Fatal(err)
-				}
-				s := session.New(session.Options{Model: endpoints[f.kind], Log: log, Effort: llm.EffortHigh})
-				body = nil
-				for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go on"}) {
-				}
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
-				return string(body)
-			}
-			was, is := next(here), next(there)
-			if was == "" || was != is {
-				t.Errorf("sent\n%s\nand after the restore\n%s", was, is)
-			}
-			for _, text := range []string{"look at this", "the other branch", f.mark} {
-				if !strings.Contains(was, text) {
-					t.Errorf("no %q in %s", text, was)
-				}
-			}
-		})
+	for i, state := range states {
+		id := fmt.Sprint("id-", i)
+		a, b := described(t, here.lib, id), described(t, there.lib, id)
+		if a != b {
+			t.Errorf("stored\n%s\nrestored\n%s", a, b)
+		}
+		if state != "" && !strings.Contains(a, `"state":`+state) {
+			t.Errorf("no %s in %s", state, a)
+		}
 	}
-	for name, want := range map[string]bool{"objects/ab/cdef": true, "sessions/id-gemini/log": true, "sessions/gone/log": false} {
+	for name, want := range map[string]bool{"objects/ab/cdef": true, "sessions/id-0/log": true, "sessions/gone/log": false} {
 		got, err := os.ReadFile(filepath.Join(there.undo, name))
 		if (err == nil) != want || want && !strings.Contains(string(got), name) {
 			t.Errorf("%s: %q, %v", name, got, err)
@@ -205,7 +142,7 @@ func described(t *testing.T, lib *store.DB, id string) string {
 func TestRestoreChangesNothing(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	for i := range 3 {
-		s, nodes := conversation(fmt.Sprint("s", i), "a/b", "chat/x", "")
+		s, nodes := storetest.Branched(fmt.Sprint("s", i), "a/b", "chat/x", "")
 		if _, err := here.lib.Import(s, nodes); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +181,7 @@ func TestRestoreChangesNothing(t *testing.T) {
 // TestRestoreFromTrash: what was deleted since comes back out of the trash.
 func TestRestoreFromTrash(t *testing.T) {
 	m := newMachine(t)
-	s, nodes := conversation("deleted", "m", "", "")
+	s, nodes := storetest.Branched("deleted", "m", "", "")
 	if _, err := m.lib.Import(s, nodes); err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +198,7 @@ func TestRestoreFromTrash(t *testing.T) {
 // TestRestoreAgain: what a restore that failed did not come to, the next one does.
 func TestRestoreAgain(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
-	s, nodes := conversation("a", "m", "", "")
+	s, nodes := storetest.Branched("a", "m", "", "")
 	if _, err := here.lib.Import(s, nodes); err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +228,7 @@ func TestRestoreAgain(t *testing.T) {
 // them stays.
 func TestNoBackup(t *testing.T) {
 	here := newMachine(t)
-	s, nodes := conversation("s", "a/b", "chat/x", "")
+	s, nodes := storetest.Branched("s", "a/b", "chat/x", "")
 	if _, err := here.lib.Import(s, nodes); err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +297,7 @@ func TestHostileBackups(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			here, there := newMachine(t), newMachine(t)
-			s, nodes := conversation(c.id, "a/b", "chat/x", "")
+			s, nodes := storetest.Branched(c.id, "a/b", "chat/x", "")
 			if _, err := here.lib.Import(s, nodes); err != nil {
 				t.Fatal(err)
 			}
@@ -403,7 +340,7 @@ func TestHostileBackups(t *testing.T) {
 // trusted, and what is allowed.
 func TestPermissionsAreNotRestored(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
-	s, nodes := conversation("s", "a/b", "chat/x", "")
+	s, nodes := storetest.Branched("s", "a/b", "chat/x", "")
 	if _, err := here.lib.Import(s, nodes, store.Annotation{N: 1, After: 7, Kind: store.KindDirectories, Data: []byte(`{"dirs":["/etc"]}`)}, store.Annotation{N: 2, After: 7, Kind: "notice", Data: []byte(`{"text":"told"}`)}); err != nil {
 		t.Fatal(err)
 	}

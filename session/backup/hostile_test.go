@@ -10,13 +10,14 @@ import (
 
 	"parley/session/backup"
 	"parley/session/store"
+	"parley/session/storetest"
 )
 
 // What a backup says of files reaches no folder that its conversations do not name as their
 // workspace, and no restore of files that was on its way comes along.
 func TestFilesOfABackup(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
-	s, nodes := conversation("one", "a/m", "a", "")
+	s, nodes := storetest.Branched("one", "a/m", "a", "")
 	if _, err := here.lib.Import(s, nodes); err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestJobsOfABackup(t *testing.T) {
 // A conversation that cannot be read here is not one that went on here.
 func TestUnreadableIsNoCopy(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
-	s, nodes := conversation("one", "a/m", "a", "")
+	s, nodes := storetest.Branched("one", "a/m", "a", "")
 	if _, err := here.lib.Import(s, nodes); err != nil {
 		t.Fatal(err)
 	}

@@ -83,3 +83,26 @@ func Fill(db *store.DB, sessions, messages int, folder string) (ids []string, er
 	}
 	return ids, nil
 }
+
+// Branched returns a conversation with an image, thinking with state, a call, a branch that was
+// left, and settings, as a model of origin wrote it. An empty state is none.
+func Branched(id, model, origin, state string) (store.Session, []store.Node) {
+	image := []byte("\x89PNG\r\n\x1a\nnot much of an image")
+	thinking := llm.Part{Kind: llm.Thinking, Text: "hidden thought"}
+	if state != "" {
+		thinking.State = []byte(state)
+	}
+	node := func(seq, parent int, m llm.Message) store.Node {
+		return store.Node{Seq: seq, Parent: parent, At: time.Unix(1_790_000_000+int64(seq), 0), Message: m}
+	}
+	nodes := []store.Node{
+		node(1, 0, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "look at this"}, {Kind: llm.Media, MIME: "image/png", Data: image, Width: 1, Height: 1}}}),
+		node(2, 1, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{thinking, {Kind: llm.Text, Text: "I read."}, {Kind: llm.Call, ID: "c1", Name: "read", Input: `{"path":"a.txt"}`}}}),
+		node(3, 2, llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "c1", Name: "read", Text: "ünïcode\n"}}}),
+		node(4, 3, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}}),
+		node(5, 4, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "a branch that was left"}}}),
+		node(6, 4, llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "the other branch"}}}),
+		node(7, 6, llm.Message{Role: llm.RoleAssistant, Origin: origin, Model: model, Parts: []llm.Part{{Kind: llm.Text, Text: "Yes."}}}),
+	}
+	return store.Session{ID: id, Title: "of " + model, Model: model, Effort: llm.EffortHigh, Dir: "/work", Head: 7, Pinned: true, Updated: time.Unix(1_790_000_100, 0)}, nodes
+}

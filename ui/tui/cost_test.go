@@ -145,7 +145,7 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // asking returns what asks once more behind n messages, up to the bytes on the wire: in one
-// format, for providers TestWholeTurnIsFlat has all of them.
+// format, for ui/cli TestWholeTurnIsFlat has all of them.
 func asking(tb testing.TB, n int) func() {
 	lib := session.MemoryStore()
 	tb.Cleanup(func() { _ = lib.Close() })

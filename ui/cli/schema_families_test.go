@@ -1,4 +1,6 @@
-package print_test
+// testdata/schemas.json is written by hand.
+
+package cli_test
 
 import (
 	"bytes"

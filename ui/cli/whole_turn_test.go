@@ -1,4 +1,4 @@
-package providers_test
+package cli_test
 
 import (
 	"fmt"
