@@ -95,6 +95,7 @@ func TestKeyCommandIsCanceled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a Unix shell")
 	}
+	t.Parallel() // it waits a second for what holds the pipe
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	s := service{key: key{command: "sleep 60 & sleep 60"}}

@@ -116,6 +116,7 @@ var everyTime = []string{"openai text", "openai-responses one call", "anthropic 
 // No answer grows without end, on any wire: it is cut at a limit, with what came
 // until then, the user is told, and the request ends.
 func TestFloods(t *testing.T) {
+	t.Parallel()
 	filler := strings.Repeat("0123456789abcdef", 4<<10)
 	for _, f := range floods {
 		if strings.Contains(f.limit, "MB") && !llmtest.Long && !slices.Contains(everyTime, f.kind+" "+f.what) {

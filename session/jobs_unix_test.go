@@ -21,8 +21,10 @@ import (
 // whole if parley dies then. That it has ended is told once, with the next result or the next
 // prompt, and what it changed later is told as not known.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	for _, with := range []string{"result", "prompt"} {
 		t.Run("told with the next "+with, func(t *testing.T) {
+			t.Parallel()
 			set, dir := workspace(t)
 			ended := make(chan tools.Job, 1)
 			set.Jobs().OnEnd(func(j tools.Job) { ended <- j })

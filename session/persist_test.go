@@ -113,6 +113,7 @@ func TestBranchesAreKept(t *testing.T) {
 // TestInterrupted reads the store as the next start would after a kill at that
 // moment.
 func TestInterrupted(t *testing.T) {
+	t.Parallel()
 	set, _ := workspace(t)
 	begun := func(e Event) bool { _, ok := e.(Progress); return ok }
 	tests := []struct {
