@@ -189,13 +189,13 @@ func exitStatus(ts *testscript.TestScript, args []string) int {
 var long = os.Getenv("PARLEY_LONG") == "1"
 
 // ownProcesses has each run of the program be a process, and none in a resident.
-var ownProcesses = long || builtWith("-race", "true")
+var ownProcesses = long
 
 // A resident is a process that runs the program many times, one run after the other, each with
 // arguments, an environment, a folder and outputs of its own: to start a process, and what packages
 // do before main and when they are first used, is most of what a short run costs. Nothing is kept
 // between two runs but what is on the disk, what packages derive from themselves alone, and the
-// tokens of commands. With PARLEY_LONG=1, or built with -race, each run is a process of its own.
+// tokens of commands. With PARLEY_LONG=1 each run is a process of its own.
 type resident struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser

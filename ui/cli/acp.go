@@ -53,7 +53,7 @@ func (a editor) serve() error {
 	defer a.closeLibrary()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go print.CancelOnSignals(cancel)
+	print.CancelOnSignals(cancel)
 	err := acp.Serve(ctx, acp.Options{
 		In: os.Stdin, Out: os.Stdout, Version: version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },

@@ -45,7 +45,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	a.mcp.wait(a.toolSet, a.note)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	go print.CancelOnSignals(cancel)
+	print.CancelOnSignals(cancel)
 	if a.timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, app.ErrTimeout)

@@ -145,7 +145,7 @@ func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media
 func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) llm.Bill {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go print.CancelOnSignals(cancel)
+	print.CancelOnSignals(cancel)
 	o := print.ImageOptions{
 		Format: c.format, Model: model, Wanted: r.N, Out: os.Stdout, Err: os.Stderr, Quiet: c.quiet, Unsure: media.MayBePaid,
 		Save: func(b llm.Blob) (print.SavedImage, error) { return c.save(r.Prompt, b) },

@@ -27,7 +27,7 @@ type mediaCommands struct{ *program }
 // standard output leaves.
 func interruptible() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	go print.CancelOnSignals(cancel)
+	print.CancelOnSignals(cancel)
 	return ctx, cancel
 }
 

@@ -146,7 +146,7 @@ type signalContext struct {
 
 func endOnSignals(ctx context.Context) {
 	if c, ok := ctx.(signalContext); ok {
-		go print.CancelOnSignals(c.cancel)
+		print.CancelOnSignals(c.cancel)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"parley/ui/app"
 )
 
-// CancelOnSignals cancels on a signal that ends programs, and when the reader of standard
-// output leaves; a second signal ends the program at once. It returns never.
+// CancelOnSignals cancels, from now on, on a signal that ends programs, and when the reader of
+// standard output leaves; a second signal ends the program at once.
 // Signals that were ignored at the start, as nohup does, stay so.
 func CancelOnSignals(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
@@ -21,17 +21,19 @@ func CancelOnSignals(cancel context.CancelCauseFunc) {
 	}
 	signal.Ignore(syscall.SIGPIPE) // writes report it instead
 	left := readerLeft(os.Stdout)
-	for n := 0; ; {
-		select {
-		case <-left:
-			cancel(app.ErrPipe)
-			left = nil
-		case s := <-signals:
-			sig, _ := s.(syscall.Signal)
-			if n++; n > 1 {
-				os.Exit(128 + int(sig))
+	go func() {
+		for n := 0; ; {
+			select {
+			case <-left:
+				cancel(app.ErrPipe)
+				left = nil
+			case s := <-signals:
+				sig, _ := s.(syscall.Signal)
+				if n++; n > 1 {
+					os.Exit(128 + int(sig))
+				}
+				cancel(Interrupted{Signal: sig})
 			}
-			cancel(Interrupted{Signal: sig})
 		}
-	}
+	}()
 }
