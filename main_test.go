@@ -2108,10 +2108,11 @@ func (h aHome) accept(provider string) {
 	}
 }
 
+// What runs here is looked for in little time: these four tests come before those that share it.
+
 // TestLocalServers: servers that run here are found without configuration, can be asked by
 // name, and answer pipes once the user agreed.
 func TestLocalServers(t *testing.T) {
-	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2157,7 +2158,6 @@ func TestLocalServers(t *testing.T) {
 
 // TestAcceptedServerIsGone: no demo answers in the place of a server that was agreed to.
 func TestAcceptedServerIsGone(t *testing.T) {
-	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2172,7 +2172,6 @@ func TestAcceptedServerIsGone(t *testing.T) {
 // TestProviderWithoutAModel: a provider that is configured without a model is asked for its
 // models and answers; no key is missed.
 func TestProviderWithoutAModel(t *testing.T) {
-	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
@@ -2187,7 +2186,6 @@ func TestProviderWithoutAModel(t *testing.T) {
 // TestConnectLocal: parley connect asks nothing about what needs no key; what cannot answer
 // is told, with what to do.
 func TestConnectLocal(t *testing.T) {
-	t.Parallel()
 	if !discovertest.Isolated(t) {
 		return
 	}
