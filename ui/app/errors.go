@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,82 +135,6 @@ func CountdownText(e session.Event, wait time.Duration) string {
 		return choiceText(e, e.Choices[e.Default]) + " in " + format.Seconds(wait)
 	}
 	return ""
-}
-
-// QuestionText returns what a question of a turn asks, and its answers in the order of its
-// choices.
-func QuestionText(q session.Question) (text string, answers []string) {
-	switch about := q.About.(type) {
-	case session.Failure:
-		text = about.From + ": " + ErrorText(about.Err)
-		if about.Visible {
-			text += "\nThe answer stopped halfway. A new one replaces it; this one stays on a branch."
-		}
-	case session.Overflow:
-		text = fmt.Sprintf("Too long for %s: about %s tokens, and its context window is %s. Not sent yet.",
-			about.Model, format.Tokens(about.Tokens), format.Tokens(about.Window))
-	case session.Overspend:
-		text = format.Capital(about.Error())
-	case session.Expense:
-		what := about.Model
-		if about.Tokens > 0 {
-			what = format.Tokens(about.Tokens) + " tokens to " + what
-		}
-		text = fmt.Sprintf("The next request costs about %s: %s. Not sent yet.", format.Price(about.Cost), what)
-	}
-	for _, c := range q.Choices {
-		answers = append(answers, choiceText(q, c))
-	}
-	return text, answers
-}
-
-// AnswerTo returns the index of the choice that a line means: its number, or a word for it, such
-// as now, wait and stop, which may look like a command.
-func AnswerTo(q session.Question, line string) (n int, ok bool) {
-	word := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
-	if n, err := strconv.Atoi(word); err == nil {
-		return n - 1, n >= 1 && n <= len(q.Choices)
-	}
-	if word == "now" {
-		word = string(session.SwitchModel)
-	}
-	n = slices.IndexFunc(q.Choices, func(c session.Choice) bool { return string(c.Action) == word })
-	return n, n >= 0
-}
-
-// choiceText says what a choice does.
-func choiceText(q session.Question, c session.Choice) string {
-	failure, _ := q.About.(session.Failure)
-	switch c.Action {
-	case session.SwitchModel:
-		return "Continue with " + c.Model
-	case session.WaitAndTry:
-		return "Wait for " + failure.From
-	case session.TryAgain:
-		return "Ask " + failure.From + " again"
-	case session.Summarize:
-		return "Summarize the conversation first"
-	case session.Fork:
-		return "Fork: summarize in a copy, keep this as is"
-	case session.LeaveOut:
-		return "Leave " + c.Model + " out"
-	case session.OmitOldest:
-		return "Skip the oldest turns"
-	case session.SendAnyway:
-		return "Send anyway"
-	case session.RaiseLimit:
-		o, _ := q.About.(session.Overspend)
-		return raiseText(o.Limit, c.Amount)
-	}
-	return "Stop"
-}
-
-// raiseText says what a limit becomes for the rest of the session.
-func raiseText(l session.Limit, amount float64) string {
-	if l.Cost == 0 || l.Tokens > 0 && amount > float64(l.Tokens) {
-		return "Raise it to " + format.Tokens(int(amount)) + " tokens"
-	}
-	return "Raise it to " + format.Cost(amount, true)
 }
 
 // hints holds the advice for errors that are not a model's.
