@@ -213,7 +213,6 @@ func tried(a, b *party, n int) bool { return llmtest.Long || n%3 == 0 || a.kind 
 // to be valid by the rules of the format; what a service signed goes back to it
 // byte for byte, and to nobody else. Without PARLEY_LONG=1 it takes a part of the pairs.
 func TestHandover(t *testing.T) {
-	t.Parallel()
 	all := parties()
 	for _, p := range all {
 		p.open(t)

@@ -119,7 +119,6 @@ func (p *party) losses(history []llm.Message) (list []llm.Change) {
 // to nobody else; and everything that does not arrive as it was is named, once. Without
 // PARLEY_LONG=1 it takes a part of the pairs.
 func TestHandoverOfEverything(t *testing.T) {
-	t.Parallel()
 	all := parties()
 	byPrompt := &party{kind: "cerebras", model: "llama3.1-8b", format: prompted, gets: "prompt"}
 	for _, p := range append(all, byPrompt) {

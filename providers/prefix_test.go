@@ -18,7 +18,6 @@ import (
 // wire format; tools that come late change the tools alone. Marks for the cache move
 // along, and are no part of what is cached.
 func TestPrefixStays(t *testing.T) {
-	t.Parallel()
 	for _, p := range parties() {
 		t.Run(p.String(), func(t *testing.T) {
 			p.open(t)
