@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"parley/ui/textwrap"
 )
@@ -16,6 +17,11 @@ func TestHelpFitsItsWidth(t *testing.T) {
 	eachCommand(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
 		wide := usage(cmd, 1000)
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { // no value stands behind a name: web on|off[="on"]
+			if f.Value.Type() == "string" {
+				f.NoOptDefVal = ""
+			}
+		})
 		var own bytes.Buffer
 		cmd.SetOut(&own)
 		if err := new(cobra.Command).UsageFunc()(cmd); err != nil {
