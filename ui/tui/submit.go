@@ -39,7 +39,8 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		return nil
 	}
 	if msg.Shell {
-		return m.chat.Shell(text, m.App.DraftKey())
+		forget := m.input.Forget()
+		return tea.Batch(m.chat.Shell(text, m.App.DraftKey(), forget), m.input.Changed()) // what is attached stays
 	}
 	if !msg.Plain {
 		if app.IsImageEdit(text) {

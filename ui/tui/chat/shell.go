@@ -84,8 +84,9 @@ func (c *Chat) runOf(annotation int) *shellRun {
 
 // Shell runs a line that began with "!". Its output goes along with the next
 // prompt, as a chip that can be taken off; until it is attached, the draft of this key
-// has the command on record.
-func (c *Chat) Shell(command, draft string) tea.Cmd {
+// has the command on record. Before it runs, forget is called: what was typed does not come back
+// (what is attached is stored again soon).
+func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 	command = strings.TrimSpace(command)
 	if command == "" {
 		return nil
@@ -104,7 +105,7 @@ func (c *Chat) Shell(command, draft string) tea.Cmd {
 	c.Go(func() {
 		defer cancel()
 		ended := o.RecordShell(draft, command)
-		o.DeleteDraft(draft) // before it runs: what was typed does not come back; what is attached is kept soon
+		forget()
 		out := o.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		send(shellMsg{run: run, end: &session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}, ended: ended})
 	})

@@ -2,6 +2,7 @@ package input
 
 import (
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -33,6 +34,27 @@ type draft struct {
 	key     string // under which it was; "" if it was not
 	tokens  int    // about how many it has
 	version int    // counts those whose tokens were to be counted, or that were sent
+}
+
+// draftOrder keeps writes of drafts in the order in which they were decided: goroutines write
+// them, and one that comes late would bring back what was sent meanwhile. The zero value is ready.
+type draftOrder struct {
+	mu   sync.Mutex
+	last map[string]int // version of the last write, by key
+}
+
+// write calls f, unless a later version was written under the key.
+func (o *draftOrder) write(key string, version int, f func() error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.last[key] > version {
+		return nil
+	}
+	if o.last == nil {
+		o.last = map[string]int{}
+	}
+	o.last[key] = version
+	return f()
 }
 
 // Changed has to be called when the draft may have changed: it schedules SaveDraft.
@@ -81,9 +103,9 @@ func (in *Input) saver(text string) func() error {
 	in.draft.version++
 	d, key := in.App.NewDraft(text, in.App.Attached), in.App.DraftKey()
 	in.draft.key = key
-	keep, ended := in.App.Options.SaveDraft, in.Ended()
+	keep, ended, version := in.App.Options.SaveDraft, in.Ended(), in.draft.version
 	return func() error {
-		err := keep(key, d)
+		err := in.order.write(key, version, func() error { return keep(key, d) })
 		if err == nil {
 			ended()
 		}
@@ -94,22 +116,30 @@ func (in *Input) saver(text string) func() error {
 // Sent forgets the draft that was just sent, and remembers the prompt as one: what
 // it begins with does not run when it comes back.
 func (in *Input) Sent(text string) tea.Cmd {
-	in.draft.changed, in.draft.tokens = false, 0
-	in.draft.version++
-	key := in.draft.key
-	if key == "" {
-		key = in.App.DraftKey()
-	}
-	in.draft.key = ""
-	forget, stored, ended := in.App.Options.DeleteDraft, in.App.RememberPrompt(composer.EscapeCommand(text)), in.Ended()
+	forget := in.Forget()
+	stored, ended := in.App.RememberPrompt(composer.EscapeCommand(text)), in.Ended()
 	return func() tea.Msg {
 		ended()
 		if err := stored(); err != nil {
 			return nil // the conversation holds it, and has its own way to say that the disk is full
 		}
-		forget(key)
+		forget()
 		return nil
 	}
+}
+
+// Forget forgets the draft that was just submitted. The stored one goes when the function is called
+// that it returns, on any goroutine, and does not come back.
+func (in *Input) Forget() func() {
+	in.draft.changed, in.draft.tokens = false, 0
+	in.draft.version++
+	key, version := in.draft.key, in.draft.version
+	if key == "" {
+		key = in.App.DraftKey()
+	}
+	in.draft.key = ""
+	remove := in.App.Options.DeleteDraft
+	return func() { _ = in.order.write(key, version, func() error { remove(key); return nil }) }
 }
 
 // RestoreDraft loads the stored draft of the open conversation.

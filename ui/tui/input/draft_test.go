@@ -111,3 +111,41 @@ func TestDraftIsCounted(t *testing.T) {
 		t.Errorf("a draft that was sent counts %d tokens", in.draft.tokens)
 	}
 }
+
+// TestLateSave: a draft that is written late, on a goroutine of its own, does not come back behind
+// what was sent, nor over what was typed since; drafts of other conversations are written.
+func TestLateSave(t *testing.T) {
+	save := func(in *Input, text string) tea.BatchMsg {
+		in.Composer.SetValue(text)
+		in.Changed()
+		return in.SaveDraft()().(tea.BatchMsg)
+	}
+	run := func(cmds ...tea.Cmd) {
+		for _, cmd := range cmds {
+			cmd()
+		}
+	}
+	for name, tt := range map[string]struct {
+		do   func(in *Input)
+		want string
+	}{
+		"sent":           {func(in *Input) { late := save(in, "!rm x"); run(in.Sent("!rm x")); run(late...) }, ""},
+		"run":            {func(in *Input) { late := save(in, "!rm x"); in.Forget()(); run(late...) }, ""},
+		"typed on":       {func(in *Input) { late := save(in, "one"); run(save(in, "one two")...); run(late...) }, "one two"},
+		"in their order": {func(in *Input) { run(save(in, "one")...); run(save(in, "one two")...) }, "one two"},
+		"another conversation": {func(in *Input) {
+			late := save(in, "here")
+			_ = in.order.write("elsewhere", in.draft.version+1, func() error { return nil })
+			run(late...)
+		}, "here"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lib := openStore(t)
+			in := start(t, lib, t.TempDir())
+			tt.do(in)
+			if d, _, err := lib.Draft(in.App.DraftKey()); err != nil || d.Text != tt.want {
+				t.Errorf("stored %q, %v; want %q", d.Text, err, tt.want)
+			}
+		})
+	}
+}

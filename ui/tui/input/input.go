@@ -32,6 +32,7 @@ type Input struct {
 
 	files *files.Index // of the workspace
 	draft draft
+	order draftOrder
 }
 
 // New returns an empty input.
