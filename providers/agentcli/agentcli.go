@@ -125,8 +125,11 @@ func Find(kind string, command CommandLine, path string) (argv []string, err err
 	}
 	argv = []string{f.program}
 	if !command.IsZero() {
-		command.Words = append([]string{expand(command.Words[0])}, command.Words[1:]...)
-		command = command.WithArgs()
+		whole := command
+		whole.Words = append([]string{expand(command.Words[0])}, command.Words[1:]...)
+		if whole = whole.WithArgs(); !whole.Shell { // a shell takes ~ itself
+			command = whole
+		}
 		if argv = command.Words; command.Shell {
 			argv = []string{"sh", "-c", command.Words[0] + ` "$@"`, f.program}
 		}

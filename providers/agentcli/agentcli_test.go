@@ -284,6 +284,7 @@ func TestFind(t *testing.T) {
 		{"claude-cli", filepath.Join(home, "mine"), "", filepath.Join(home, "mine")},
 		{"claude-cli", "./claude", "", filepath.Join(bin, "claude")},
 		{"claude-cli", "A=b claude --verbose", bin + string(os.PathListSeparator) + "/bin", `/bin/sh|-c|A=b claude --verbose "$@"|claude`},
+		{"claude-cli", "~/mine --verbose", "/bin", `/bin/sh|-c|~/mine --verbose "$@"|claude`},
 		{"claude-cli", "", "", ""},
 		{"claude-cli", "", ".", ""}, // whatever lies in the directory of the day
 		{"gemini-cli", "", bin, ""}, // cannot be run

@@ -107,10 +107,11 @@ var downloaders = map[string]string{
 
 // words returns the program and its arguments, as far as they can be told.
 func (c Config) words() []string {
-	if p := c.program(); !p.Shell {
+	p := c.program()
+	if !p.Shell {
 		return p.Words
 	}
-	return strings.Fields(c.Command.Words[0])
+	return strings.Fields(p.Words[0])
 }
 
 // mayDownload reports whether a program may have to be downloaded before it starts.

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -184,6 +186,25 @@ func TestConfigSecrets(t *testing.T) {
 	slices.Sort(got)
 	if want := []string{"k-env-1", "k-from-env-1", "t-arg-1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A file of the current folder does not become the program of a text with arguments.
+func TestConfigProgramForeignFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const line = "npx -y @modelcontextprotocol/server-github"
+	if err := os.MkdirAll(filepath.Dir(line), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(line, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{nil, {"--read-only"}} {
+		c := Config{Command: process.ShellLine(line), Args: args}
+		want := strings.Join(append([]string{line}, args...), " ")
+		if p := c.program(); !p.Shell || p.String() != want || c.words()[0] != "npx" || !c.mayDownload() {
+			t.Errorf("with %q: %q, shell %v, words %q", args, p.Words, p.Shell, c.words())
+		}
 	}
 }
 

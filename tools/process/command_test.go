@@ -22,7 +22,9 @@ func TestCommandForms(t *testing.T) {
 		{"npx", nil, "npx", `"npx"`, `["npx"]`},
 		{"npx", []string{"-y", "x"}, "npx", `"npx"`, `["npx" "-y" "x"]`},
 		{"npx -y x", nil, "npx -y x", `"npx -y x"`, `["npx -y x"] in a shell`},
-		{"my program", []string{"x"}, "my program", `"my program"`, `["my program" "x"]`},
+		{"my program", []string{"x"}, "my program", `"my program"`, `["my program x"] in a shell`},
+		{"npx -y x", []string{"a b", "--c", "$D"}, "npx -y x", `"npx -y x"`, `["npx -y x 'a b' --c '$D'"] in a shell`},
+		{file, []string{"a b"}, file, fmt.Sprintf("%q", file), fmt.Sprintf("[%q \"a b\"]", file)},
 		{file, nil, file, fmt.Sprintf("%q", file), fmt.Sprintf("[%q]", file)},
 		{[]any{"npx", "-y", "a b"}, nil, "npx -y 'a b'", `["npx","-y","a b"]`, `["npx" "-y" "a b"]`},
 		{[]any{"npx"}, []string{"x"}, "npx", `["npx"]`, `["npx" "x"]`},
@@ -52,6 +54,26 @@ func TestCommandForms(t *testing.T) {
 	for _, value := range []any{1, true, []any{"x", 1}} {
 		if err := new(ShellText).UnmarshalTOML(value); err == nil {
 			t.Errorf("%v is a command", value)
+		}
+	}
+}
+
+// A file of the current folder does not become the program that a text names.
+func TestWithArgsForeignFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const line = "npx -y @modelcontextprotocol/server-github"
+	if err := os.MkdirAll(filepath.Dir(line), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(line, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{{nil, line}, {[]string{"--dir", "a b"}, line + " --dir 'a b'"}} {
+		if got := ShellLine(line).WithArgs(tt.args...); !got.Shell || len(got.Words) != 1 || got.Words[0] != tt.want {
+			t.Errorf("with %q: %q, shell %v, want the line %q", tt.args, got.Words, got.Shell, tt.want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -42,17 +43,22 @@ func (c CommandLine) MarshalJSON() ([]byte, error) {
 }
 
 // WithArgs returns c with further arguments, for what is a program everywhere else. A text is the
-// program itself where there are such arguments, where it is one word, and where it is a file; otherwise
-// it stays a line for a shell.
+// program itself where it is one word or the absolute path of a file; otherwise it stays a line for a
+// shell, with the arguments behind it. A relative path does not make it a program: what it names would
+// depend on the folder, whose files are a stranger's.
 func (c CommandLine) WithArgs(args ...string) CommandLine {
-	if c.Shell && (len(args) > 0 || !strings.ContainsFunc(c.Words[0], special) || isFile(c.Words[0])) {
-		c.Shell = false
+	if c.Shell && strings.ContainsFunc(c.Words[0], special) && !isFile(c.Words[0]) {
+		return ShellLine(strings.Join(append(c.Words[:1:1], quoted(args)...), " "))
 	}
+	c.Shell = false
 	c.Words = append(slices.Clip(c.Words), args...)
 	return c
 }
 
 func isFile(path string) bool {
+	if !filepath.IsAbs(path) {
+		return false
+	}
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
 }
@@ -101,14 +107,18 @@ func (c CommandLine) String() string {
 	if c.IsZero() {
 		return ""
 	}
-	var words []string
-	for _, word := range c.Words {
+	return strings.Join(quoted(c.Words), " ")
+}
+
+// quoted returns words as a shell takes them for what they are.
+func quoted(words []string) (quoted []string) {
+	for _, word := range words {
 		if word == "" || strings.ContainsFunc(word, special) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
-		words = append(words, word)
+		quoted = append(quoted, word)
 	}
-	return strings.Join(words, " ")
+	return quoted
 }
 
 // A ShellText is a command that a shell always runs: a list is quoted for it. "" is none.
