@@ -84,6 +84,9 @@ func (p *partialResponse) Add(d llm.Delta) llm.Kind {
 
 // Discard removes blocks that are no part of the response: see llm.Retry.
 func (p *partialResponse) Discard(blocks []string) {
+	if len(blocks) == 0 {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.draft.Discard(blocks)
@@ -166,7 +169,7 @@ func (p *partialResponse) save() {
 		n.Parts = p.draft.Interrupted()
 	}
 	p.mu.Unlock()
-	if changed && len(n.Parts) > 0 {
+	if changed && (len(n.Parts) > 0 || p.onDisk) {
 		p.onDisk = true
 		p.persist(n)
 	}

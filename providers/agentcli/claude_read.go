@@ -24,7 +24,7 @@ type claude struct {
 	blocksBegun   int               // blocks that began, of all messages
 	calls         map[string]string // names of the tools that were called, by id
 
-	heldText    strings.Builder // text that an answer schema keeps back
+	heldText    heldText // that an answer schema keeps back
 	model       string
 	stop        string
 	failed      string // code of an error that came as a message
@@ -32,6 +32,12 @@ type claude struct {
 	resets      time.Time
 
 	qwen *qwen // what Qwen Code does differently; nil for Claude Code
+}
+
+// heldText is text of messages that arrive.
+type heldText struct {
+	strings.Builder
+	whole int // bytes of it that are of messages that are complete
 }
 
 func newClaude(a *answer) decoder {
@@ -70,7 +76,7 @@ func (c *claude) system(l *claudeLine) {
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
 		c.restart(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait}, c.toError(l.Error.code, l.Status, ""))
 	case "retry": // of Qwen Code, which says it twice
-		if !l.Data.Keeps && len(c.pending) > 0 {
+		if !l.Data.Keeps && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
 	}
@@ -79,13 +85,26 @@ func (c *claude) system(l *claudeLine) {
 // errBrokeOff is why a program asks again that does not say why.
 var errBrokeOff = &llm.Error{Fault: llm.Network, Message: "the connection was lost"}
 
+// hasPending reports whether something came of the message that arrives, shown or held back.
+func (c *claude) hasPending() bool {
+	return len(c.pending) > 0 || c.heldText.Len() > c.heldText.whole || c.qwen != nil && c.qwen.held != ""
+}
+
+// settle is that of answer.
+func (c *claude) settle() {
+	c.answer.settle()
+	c.heldText.whole = c.heldText.Len()
+}
+
 // restart is that of answer; its calls did not run.
 func (c *claude) restart(r llm.Retry, why *llm.Error) {
 	for _, block := range c.answer.restart(r, why) {
 		delete(c.calls, block)
 		c.textAfterCall = false // what came behind a call was its result, and settled
 	}
+	whole := c.heldText.String()[:c.heldText.whole]
 	c.heldText.Reset()
+	c.heldText.WriteString(whole)
 	if c.qwen != nil {
 		c.qwen.decided, c.qwen.held = false, ""
 	}
@@ -96,7 +115,7 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 	switch e.Type {
 	case "message_start":
 		c.message++
-		if c.abandoned && len(c.pending) > 0 {
+		if c.abandoned && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
 		c.abandoned = false
@@ -206,7 +225,7 @@ func (c *claude) assistant(l *claudeLine) {
 		c.streamed[l.Message.ID] = true // a block of the message in the stream, under an id of its own
 	}
 	streamed := c.streamed[l.Message.ID] && !c.abandoned
-	if !streamed && c.qwen == nil && len(c.pending) > 0 { // a stream that broke is asked for again as a whole
+	if !streamed && c.qwen == nil && c.hasPending() { // a stream that broke is asked for again as a whole
 		c.restart(llm.Retry{}, errBrokeOff)
 	}
 	for i := range l.Message.Content {

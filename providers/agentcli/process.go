@@ -90,11 +90,12 @@ func (p *process) onStderr(f flavor) func([]byte) {
 		if f.stderrRetry == nil {
 			return
 		}
-		if groups := f.stderrRetry().FindSubmatch(words); groups != nil {
+		for _, groups := range f.stderrRetry().FindAllSubmatch(words, -1) {
 			select {
-			case p.retries <- stderrTry{string(groups[1]), string(groups[2]), string(groups[3]), string(groups[4])}:
-			default: // one is not told yet
+			case <-p.retries: // it was not told, and is over
+			default:
 			}
+			p.retries <- stderrTry{string(groups[1]), string(groups[2]), string(groups[3]), string(groups[4])}
 		}
 	}
 }

@@ -51,6 +51,7 @@ func TestRestart(t *testing.T) {
 		{"copilot, behind a whole message", "copilot-cli", copilot("m1", "Let me look.") + lines(`{"type":"assistant.message","data":{"messageId":"m1","content":"Let me look."}}`) + copilotAgain + copilot("m2", "Hello") + lines(`{"type":"result","exitCode":0}`),
 			[]llm.Part{text("Let me look."), text("Hello")}, "", 1},
 		{"qwen", "qwen-cli", lines(qwenStart, qwenText("Hel", "lo"), qwenWhole, qwenStop, qwenAgain, qwenAgain, qwenStart, qwenText("Hello"), qwenWhole) + qwenEnd, []llm.Part{text("Hello")}, "", 1},
+		{"qwen, what may be an error", "qwen-cli", lines(qwenStart, qwenText("["), qwenStop, qwenAgain, qwenStart, qwenText("[1] Hello")) + qwenEnd, []llm.Part{text("[1] Hello")}, "", 1},
 		{"qwen, in vain", "qwen-cli", lines(qwenStart, qwenText("Hello"), qwenStop, qwenAgain, qwenStart, qwenText("[API Error: it ended early]"), qwenStop,
 			`{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"it ended early"},`+usage+`}`), nil, llm.Unknown, 1},
 	} {
@@ -65,6 +66,20 @@ func TestRestart(t *testing.T) {
 				t.Errorf("retries %+v, want %d", got.retries, tt.retries)
 			}
 		})
+	}
+}
+
+// TestRestartOfStructured: what an answer schema keeps back begins again as what is shown does.
+func TestRestartOfStructured(t *testing.T) {
+	abandoned := `{"type":"stream_event","event":{"type":"message_stop"},"abandoned_blocks":{}}` + "\n"
+	whole := strings.ReplaceAll(strings.ReplaceAll(claudeWhole, "m1", "m2"), "Hello", "Hello there")
+	second := strings.ReplaceAll(claudeStart+claudeHello+claudeEnd, "m1", "m2")
+	for lines, want := range map[string]string{
+		claudeInit + claudeStart + claudeHello + whole + claudeResult:              "Hello there",
+		claudeInit + claudeStart + claudeHello + abandoned + second + claudeResult: "Hello",
+		claudeInit + claudeStart + claudeHello + claudeEnd + second + claudeResult: "HelloHello",
+	} {
+		check(t, take(t, decode("claude-cli", &run{schema: []byte(`{}`)}, lines)), []llm.Part{text(want)}, llm.Stop, "")
 	}
 }
 

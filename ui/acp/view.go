@@ -1,9 +1,6 @@
 package acp
 
 import (
-	"bytes"
-	"encoding/json"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -12,8 +9,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools"
-	"parley/tools/diff"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 )
@@ -29,6 +24,7 @@ type view struct {
 	commands *string // that were told; nil: none yet
 
 	texts map[string]*sanitize.Stream // of blocks that grow
+	cut   bool                        // text that was told is no part of the answer, which was not told yet
 	last  *app.Change                 // that the last chunk came from; nil: something else came since
 	calls map[string]*sentCall        // by block
 	asked sdk.ToolCallId              // the call that was asked about last
@@ -89,6 +85,9 @@ func (c *conversation) toldCommands(commands string) bool {
 
 // updates returns what a change is to a client.
 func (v *view) updates(c app.Change) []sdk.SessionUpdate {
+	if c.Op == app.Dropped {
+		return v.dropped(c)
+	}
 	switch c.Kind {
 	case app.TextBlock, app.ThinkingBlock:
 		return v.text(c)
@@ -100,7 +99,7 @@ func (v *view) updates(c app.Change) []sdk.SessionUpdate {
 			return prompted(p.Message)
 		}
 	case app.MediaBlock:
-		if p := c.Part; p != nil && c.Op != app.Dropped && len(p.Data) > 0 && strings.HasPrefix(p.MIME, "image/") {
+		if p := c.Part; p != nil && len(p.Data) > 0 && strings.HasPrefix(p.MIME, "image/") {
 			v.last = nil
 			return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ImageBlock(encoded(p.Data), p.MIME))}
 		}
@@ -114,8 +113,35 @@ func (v *view) updates(c app.Change) []sdk.SessionUpdate {
 		}
 	case app.EventBlock:
 		return v.event(c)
+	case app.RetryBlock:
+		return v.retry(c)
 	}
 	return nil
+}
+
+// dropped tells that something is no part of the answer.
+func (v *view) dropped(c app.Change) []sdk.SessionUpdate {
+	switch c.Kind {
+	case app.TextBlock, app.ThinkingBlock:
+		v.cut = v.cut || c.Kind == app.TextBlock && v.texts[c.ID] != nil
+		delete(v.texts, c.ID)
+	case app.ToolBlock:
+		if v.calls[c.ID] != nil {
+			delete(v.calls, c.ID)
+			return []sdk.SessionUpdate{sdk.UpdateToolCall(sdk.ToolCallId(c.ID), sdk.WithUpdateStatus(sdk.ToolCallStatusFailed))}
+		}
+	}
+	return nil
+}
+
+// retry tells once that an answer begins again of which text was told: it cannot be taken back.
+func (v *view) retry(c app.Change) []sdk.SessionUpdate {
+	r, ok := c.Event.(llm.Retry)
+	if !ok || len(r.Discards) == 0 || !v.cut {
+		return nil
+	}
+	v.cut, v.last = false, nil
+	return []sdk.SessionUpdate{sdk.UpdateAgentMessageText("\n\n" + app.RetryText(r, 0) + ". The answer begins again:\n\n")}
 }
 
 // event tells of something between the messages: aloud if it is about who is paid, else aside.
@@ -184,210 +210,5 @@ func prompted(m llm.Message) (list []sdk.SessionUpdate) {
 			list = append(list, sdk.UpdateUserMessageText("["+sanitize.Line(attach.PartLabel(p))+"]\n"))
 		}
 	}
-	return list
-}
-
-// livePart is how much of the end of a running tool's output is told again with each piece.
-const livePart = 4 << 10
-
-// tool tells of a call.
-func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
-	v.last = nil
-	id, told := sdk.ToolCallId(c.ID), v.calls[c.ID]
-	if c.Tool == nil { // live output, of a call that is known
-		if told == nil {
-			return nil
-		}
-		told.output += c.Text
-		if over := len(told.output) - livePart; over > 0 {
-			told.output = strings.ToValidUTF8(told.output[over:], "")
-		}
-		return []sdk.SessionUpdate{sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(told.output)))}
-	}
-	t, status := c.Tool, statusOf(c.Tool.Status)
-	if _, ok := c.Event.(session.Call); ok {
-		status = sdk.ToolCallStatusPending // nothing is decided yet
-	}
-	if _, ok := c.Event.(session.ApprovalRequest); ok {
-		v.asked = id
-	}
-	switch {
-	case told == nil:
-		told = &sentCall{status: status}
-		v.calls[c.ID] = told
-		list = append(list, sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
-			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)
-		}))
-	case status == told.status && (c.Event == nil || t.Status < app.CallDone && t.Input == told.input):
-		return nil // more of its arguments, or nothing that a client does not know
-	}
-	told.status, told.input = status, ""
-	if c.Event != nil {
-		told.input = t.Input
-	}
-	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: sdk.Ptr(title(t)), Kind: sdk.Ptr(kindOf(t.Name))}
-	update.Locations, update.RawInput = v.locations(t.Input), rawInput(t.Input)
-	if t.Status >= app.CallDone {
-		if update.Content = v.diffs(t.Diff); len(update.Content) == 0 {
-			update.Content = textContent(t.Output)
-		}
-	}
-	if len(list) == 0 || t.Status >= app.CallDone {
-		list = append(list, sdk.SessionUpdate{ToolCallUpdate: &update})
-	}
-	if t.Name == tools.PlanTool && t.Status == app.CallDone {
-		if plan := planOf(t.Input); len(plan) > 0 {
-			list = append(list, sdk.UpdatePlan(plan...))
-		}
-	}
-	return list
-}
-
-func statusOf(s app.CallStatus) sdk.ToolCallStatus {
-	switch s {
-	case app.CallArriving, app.CallAsking:
-		return sdk.ToolCallStatusPending
-	case app.CallRunning:
-		return sdk.ToolCallStatusInProgress
-	case app.CallDone:
-		return sdk.ToolCallStatusCompleted
-	}
-	return sdk.ToolCallStatusFailed // ACP has no word for what was denied, canceled or lost: its text says so
-}
-
-// kinds says what tools do, for the icon of a client; all others are sdk.ToolKindOther.
-var kinds = map[string]sdk.ToolKind{
-	"read": sdk.ToolKindRead, "list": sdk.ToolKindRead, "glob": sdk.ToolKindSearch, "grep": sdk.ToolKindSearch,
-	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "jobs": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, tools.PlanTool: sdk.ToolKindThink,
-}
-
-func kindOf(tool string) sdk.ToolKind {
-	if kind, ok := kinds[tool]; ok {
-		return kind
-	}
-	return sdk.ToolKindOther
-}
-
-// title says in a line what a call does.
-func title(t *app.Tool) string {
-	const most = 200 // characters
-	var args map[string]any
-	text := t.Name
-	if json.Unmarshal([]byte(t.Input), &args) == nil {
-		for _, name := range []string{"command", "path", "url", "pattern", "query"} {
-			if value, ok := args[name].(string); ok && value != "" {
-				if text = t.Name + " " + value; name == "command" {
-					text = value
-				}
-				break
-			}
-		}
-	}
-	line := []rune(sanitize.Line(text))
-	if len(line) > most {
-		line = append(line[:most], '…')
-	}
-	return string(line)
-}
-
-// locations returns the file that a call is about. A name with something in it that no user
-// sees is none.
-func (v *view) locations(input string) []sdk.ToolCallLocation {
-	var args struct {
-		Path   string
-		Offset int
-	}
-	if json.Unmarshal([]byte(input), &args) != nil || args.Path == "" || sanitize.Line(args.Path) != args.Path {
-		return nil
-	}
-	l := sdk.ToolCallLocation{Path: v.absolute(args.Path)}
-	if args.Offset > 0 {
-		l.Line = &args.Offset
-	}
-	return []sdk.ToolCallLocation{l}
-}
-
-func (v *view) absolute(path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(v.folder, path)
-}
-
-// rawInput returns the arguments of a call for a client to show; nil while they arrive.
-func rawInput(input string) any {
-	d := json.NewDecoder(strings.NewReader(input))
-	d.UseNumber()
-	var args any
-	if d.Decode(&args) != nil {
-		return nil
-	}
-	return printable(args)
-}
-
-// printable sanitizes all texts of a JSON value.
-func printable(value any) any {
-	switch value := value.(type) {
-	case string:
-		return sanitize.Text(value)
-	case []any:
-		for i := range value {
-			value[i] = printable(value[i])
-		}
-	case map[string]any:
-		clean := make(map[string]any, len(value))
-		for name, v := range value {
-			clean[sanitize.Line(name)] = printable(v)
-		}
-		return clean
-	}
-	return value
-}
-
-// textContent returns what a tool answered; none for nothing.
-func textContent(text string) []sdk.ToolCallContent {
-	if strings.TrimSpace(text) == "" {
-		return nil
-	}
-	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(sanitize.Text(text)))}
-}
-
-// diffs returns a unified diff of one file as a client draws it: of each piece that changes, with
-// the lines around it, the old text and the new one. A new file has no old one.
-func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
-	var file string
-	var before, after bytes.Buffer
-	created := false
-	flush := func() {
-		if before.Len() == 0 && after.Len() == 0 {
-			return
-		}
-		d := sdk.ToolDiffContent(v.absolute(sanitize.Line(file)), sanitize.Text(after.String()))
-		if !created {
-			d.Diff.OldText = sdk.Ptr(sanitize.Text(before.String()))
-		}
-		list = append(list, d)
-		before.Reset()
-		after.Reset()
-	}
-	for line := range diff.Lines(unified) {
-		switch line.Kind {
-		case diff.OldName:
-			flush()
-			created = strings.HasPrefix(line.Raw, "--- /dev/null")
-		case diff.NewName:
-			file = line.File
-		case diff.Hunk:
-			flush()
-		case diff.Removed:
-			before.WriteString(line.Text() + "\n")
-		case diff.Added:
-			after.WriteString(line.Text() + "\n")
-		case diff.Context:
-			before.WriteString(line.Text() + "\n")
-			after.WriteString(line.Text() + "\n")
-		}
-	}
-	flush()
 	return list
 }

@@ -147,7 +147,7 @@ func (a *App) use(name string) (e Effect, switched bool) {
 	switch {
 	case !switched:
 	case a.Session.Head() == 0:
-		e.Toast = SwitchText(to)
+		e.Toast = strings.TrimSuffix(SwitchText(to)+" · "+e.Toast, " · ")
 	default:
 		e.Event = a.annotate(to).Event
 	}

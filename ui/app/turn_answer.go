@@ -195,6 +195,7 @@ func (r *response) showPreview(p llm.Preview, out *changeList) {
 
 // finish ends the answer as the session has it.
 func (r *response) finish(a session.Response, out *changeList) {
+	out.drop(&r.preview, MediaBlock)
 	r.setThinkingDurations(a.ThinkingDurations, out)
 	r.calls.setIDs(r.order, a.Message.Calls())
 	for _, b := range r.order {

@@ -415,6 +415,28 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestUnfinishedImage: an image that was not finished goes with its answer, however that ends.
+func TestUnfinishedImage(t *testing.T) {
+	for _, interrupted := range []bool{true, false} {
+		var turn Turn
+		id, dropped, now := "", false, time.Unix(100, 0)
+		for _, e := range []session.Event{
+			session.Step{Model: "a/b", Seq: 2, IsImage: true}, llm.Preview{Part: llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("x")}},
+			session.Response{Seq: 2, Message: llm.Message{Interrupted: interrupted}}, session.Done{},
+		} {
+			for _, c := range turn.Apply(e, now) {
+				if c.Kind == MediaBlock && c.Op == Opened {
+					id = c.ID
+				}
+				dropped = dropped || c.Op == Dropped && c.ID == id
+			}
+		}
+		if id == "" || !dropped {
+			t.Errorf("interrupted %v: block %q, dropped %v", interrupted, id, dropped)
+		}
+	}
+}
+
 // TestTurnRestarts: what an attempt had shown that broke off is gone, the answer that comes
 // under the same names is shown as it comes, and nobody is told to hurry a server on.
 func TestTurnRestarts(t *testing.T) {

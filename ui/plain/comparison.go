@@ -85,10 +85,10 @@ func (c *comparison) next() bool {
 
 // read writes what a model said. That it thinks is not read: another one may speak then.
 func (c *comparison) read(n int, e session.Event) {
-	if _, ok := e.(llm.Retry); ok {
-		return
-	}
 	t := c.turns[n]
+	if r, ok := e.(llm.Retry); ok && len(r.Discards) > 0 {
+		defer c.writeLine("The answer begins again.")
+	}
 	for _, change := range t.Apply(e, c.now()) {
 		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock && !(change.Kind == app.EventBlock && c.Comparison[n].Blind) {
 			t.change(change)

@@ -22,8 +22,9 @@ import (
 // jsonlWriter writes one JSON object per event.
 type jsonlWriter struct {
 	o       Options
-	err     error             // of the first line; told at the next event
-	sources []json.RawMessage // sources of the last answer that has any
+	err     error                // of the first line; told at the next event
+	sources []json.RawMessage    // sources of the last answer that has any
+	blocks  map[string]blockSize // of the running response
 }
 
 // An object is one line: fields in the order in which they are written.
@@ -33,6 +34,9 @@ type field struct {
 	name  string
 	value any
 }
+
+// A blockSize is how much came of a block, in bytes.
+type blockSize struct{ text, thinking int }
 
 func (l *jsonlWriter) start(s *session.Session) {
 	l.err = l.put(append(object{{"type", "start"}}, l.o.description(s)...))
@@ -55,12 +59,20 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	if l.err != nil {
 		return l.err
 	}
-	if r, ok := e.(session.Response); ok {
-		if cites := sourceObjects(r.Message); cites != nil {
+	var discards object
+	switch e := e.(type) {
+	case llm.Delta:
+		l.count(e)
+	case llm.Retry:
+		discards = l.discard(e.Discards)
+	case session.Response:
+		l.blocks = nil
+		if cites := sourceObjects(e.Message); cites != nil {
 			l.sources = cites
 		}
 	}
 	for _, o := range objects(e, status) {
+		o = append(o, discards...)
 		if o[0].value == "done" && l.sources != nil {
 			o = append(o, field{"sources", l.sources})
 		}
@@ -69,6 +81,37 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 		}
 	}
 	return nil
+}
+
+func (l *jsonlWriter) count(d llm.Delta) {
+	if l.blocks == nil {
+		l.blocks = map[string]blockSize{}
+	}
+	size := l.blocks[d.Block]
+	switch d.Kind {
+	case llm.Text:
+		size.text += len(d.Text)
+	case llm.Thinking:
+		size.thinking += len(d.Text)
+	}
+	l.blocks[d.Block] = size
+}
+
+// discard returns how much of what was written is no part of the answer.
+func (l *jsonlWriter) discard(blocks []string) (o object) {
+	var all blockSize
+	for _, name := range blocks {
+		all.text += l.blocks[name].text
+		all.thinking += l.blocks[name].thinking
+		delete(l.blocks, name)
+	}
+	if all.text > 0 {
+		o = append(o, field{"discards_text", all.text})
+	}
+	if all.thinking > 0 {
+		o = append(o, field{"discards_thinking", all.thinking})
+	}
+	return o
 }
 
 func (l *jsonlWriter) put(o object) error {
@@ -122,11 +165,7 @@ func noticeObject(e session.Event) object {
 	case llm.Notice:
 		return object{{"type", "notice"}, {"text", e.Text}}
 	case llm.Retry:
-		o := object{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}, {"text", app.RetryText(e, e.Wait)}}
-		if len(e.Discards) > 0 {
-			o = append(o, field{"discards", true})
-		}
-		return o
+		return object{{"type", "retry"}, {"attempt", e.Attempt}, {"delay_ms", e.Wait.Milliseconds()}, {"category", e.Fault}, {"text", app.RetryText(e, e.Wait)}}
 	case session.Fallback:
 		return object{{"type", "fallback"}, {"from", e.From}, {"to", e.To}, {"category", e.Fault}, {"text", app.FallbackText(e)}}
 	case session.ModelSwitched:

@@ -3,6 +3,7 @@ package print_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 	"syscall"
@@ -102,6 +103,67 @@ func TestTornCode(t *testing.T) {
 	out, err, status := play(Options{Code: true}, llmtest.Script(code("one\n"), llm.Retry{Attempt: 1, Remote: true, Discards: []string{"a"}}, code("two\n"), llm.Finish{Reason: llm.Stop}))
 	if !strings.HasPrefix(out, "one\n") || strings.Contains(out, "two") || status != Incomplete || !strings.Contains(err, "not complete") {
 		t.Errorf("%.20q…, %q, status %d", out, err, status)
+	}
+}
+
+// TestDiscardsOfThinking: thinking that begins again takes nothing from the text, nor from the code
+// that came before it, in the same response or in one before.
+func TestDiscardsOfThinking(t *testing.T) {
+	text := func(block, s string) llm.Delta {
+		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
+	}
+	thought := llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}
+	again := llm.Retry{Attempt: 1, Fault: llm.Server, Discards: []string{"b"}}
+	stop := llm.Finish{Reason: llm.Stop}
+	code := text("a", "```sh\necho one\n```\n")
+	for _, tt := range []struct {
+		name string
+		o    Options
+		turn []llmtest.Turn
+		want string
+	}{
+		{"code", Options{Code: true}, []llmtest.Turn{llmtest.Script(code, thought, again, text("c", "done"), stop)}, "echo one\n"},
+		{"code of the response before", Options{Code: true}, []llmtest.Turn{
+			llmtest.Script(code, llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: "{}"}}, llm.Finish{Reason: llm.Calls}),
+			llmtest.Script(thought, text("d", "x"), llm.Retry{Attempt: 1, Discards: []string{"b", "d"}}, text("d", "done"), stop),
+		}, "echo one\n"},
+		{"code of a message before", Options{Code: true}, []llmtest.Turn{llmtest.Script(code, text("d", "```\nno"), llm.Retry{Attempt: 1, Discards: []string{"d"}}, text("d", "done"), stop)}, "echo one\n"},
+		{"text", Options{}, []llmtest.Turn{llmtest.Script(text("a", "half a sen"), thought, again, text("a", "tence"), stop)}, "half a sentence\n"},
+	} {
+		if got, _, status := play(tt.o, tt.turn...); got != tt.want || status != OK {
+			t.Errorf("%s: got %q, status %d; want %q", tt.name, got, status, tt.want)
+		}
+	}
+}
+
+// TestDiscardsInLines: lines of JSON say how much of what they said is no part of the answer.
+func TestDiscardsInLines(t *testing.T) {
+	delta := func(block string, kind llm.Kind, s string) llm.Delta {
+		return llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: s}}
+	}
+	out, _, _ := play(Options{Format: "jsonl"}, llmtest.Script(delta("a", llm.Text, "Let me look."), delta("t", llm.Thinking, "hm"), delta("b", llm.Text, "Hél"), delta("b", llm.Text, "lo"),
+		llm.Retry{Attempt: 1, Discards: []string{"t", "b"}}, delta("b", llm.Text, "Hello"), llm.Retry{Attempt: 2, Discards: []string{"b"}}, delta("b", llm.Text, "Good"), llm.Finish{Reason: llm.Stop}))
+	said, thought := "", ""
+	for line := range strings.Lines(out) {
+		var e struct {
+			Type, Text string
+			CutText    int `json:"discards_text"`
+			CutThought int `json:"discards_thinking"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		switch e.Type {
+		case "text":
+			said += e.Text
+		case "thinking":
+			thought += e.Text
+		case "retry":
+			said, thought = said[:len(said)-e.CutText], thought[:len(thought)-e.CutThought]
+		}
+	}
+	if said != "Let me look.Good" || thought != "" {
+		t.Errorf("said %q, thought %q:\n%s", said, thought, out)
 	}
 }
 

@@ -81,6 +81,24 @@ type firstCode struct {
 	found   bool            // the block has begun
 	ended   bool            // and ended
 	last    byte            // of it that was written; 0 for none
+	written int             // bytes of it that were
+}
+
+// A codeState is a firstCode as it was.
+type codeState struct {
+	of   firstCode // without its text
+	text string
+	n    int // counts the states of one response
+}
+
+func (c *firstCode) state(n int) codeState {
+	return codeState{firstCode{section: c.section, found: c.found, ended: c.ended, last: c.last, written: c.written}, c.text.String(), n}
+}
+
+// restore makes c go on from the state.
+func (s *codeState) restore(c *firstCode) {
+	*c = s.of
+	c.text.WriteString(s.text)
 }
 
 // add takes a piece of the text.
@@ -120,7 +138,7 @@ func (c *firstCode) write(to io.Writer, text string, open bool) error {
 	if body == "" {
 		return nil
 	}
-	c.last = body[len(body)-1]
+	c.last, c.written = body[len(body)-1], c.written+len(body)
 	_, err := io.WriteString(to, body)
 	return err
 }

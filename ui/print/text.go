@@ -24,9 +24,10 @@ type textWriter struct {
 	gap    bool       // a later answer of the turn begins: keep it apart
 	stderr stderrWriter
 
-	rendered bool // an answer was
-	codeless bool // -x asked for code, and there was none
-	torn     bool // -x printed a part of an answer that began again
+	blocks   map[string]codeState // how far code was before each text block of the running response
+	rendered bool                 // an answer was
+	codeless bool                 // -x asked for code, and there was none
+	torn     bool                 // -x printed a part of an answer that began again
 }
 
 func newTextWriter(o Options, out *asyncWriter) *textWriter {
@@ -43,17 +44,13 @@ func (t *textWriter) event(e session.Event, _ int) error {
 		if err := t.flush(); err != nil {
 			return err
 		}
-		t.gap = t.last != 0
+		t.gap, t.blocks = t.last != 0, nil
 		if n := answerNotice(e); n.Text != "" {
 			t.stderr.event(n)
 		}
 	case llm.Retry:
-		if len(e.Discards) > 0 {
-			if err := t.flush(); err != nil {
-				return err
-			}
-			t.gap, t.torn = t.last != 0, t.torn || t.code.found
-			t.code = firstCode{ended: t.torn}
+		if err := t.discard(e.Discards); err != nil {
+			return err
 		}
 	case session.Done:
 		if err := t.end(); err != nil {
@@ -65,6 +62,28 @@ func (t *textWriter) event(e session.Event, _ int) error {
 	return nil
 }
 
+// discard ends what was printed of blocks that are no part of the answer. Code that was printed of
+// them cannot be taken back.
+func (t *textWriter) discard(blocks []string) error {
+	first, hasText := codeState{}, false
+	for _, name := range blocks {
+		if s, ok := t.blocks[name]; ok && (!hasText || s.n < first.n) {
+			first, hasText = s, true
+		}
+		delete(t.blocks, name)
+	}
+	if !hasText {
+		return nil
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	t.gap, t.torn = t.last != 0, t.torn || t.code.written > first.of.written
+	first.restore(&t.code)
+	t.code.ended = t.code.ended || t.torn
+	return nil
+}
+
 func (t *textWriter) delta(d llm.Delta) error {
 	if d.Kind != llm.Text {
 		t.out.flush()
@@ -72,6 +91,12 @@ func (t *textWriter) delta(d llm.Delta) error {
 		return nil
 	}
 	t.stderr.close()
+	if _, known := t.blocks[d.Block]; !known {
+		if t.blocks == nil {
+			t.blocks = map[string]codeState{}
+		}
+		t.blocks[d.Block] = t.code.state(len(t.blocks))
+	}
 	if t.o.Raw {
 		return t.write(d.Text)
 	}
