@@ -80,7 +80,8 @@ func (h *History) takeSnapshot(ctx context.Context) (*snapshot, error) {
 	return w.snapshot, w.err
 }
 
-// dropPrefetch makes the prefetched snapshot unavailable: a call runs, whose changes it may have.
+// dropPrefetch makes the prefetched snapshot unavailable: a call begins or has ended, of whose
+// changes it has none, some or all.
 func (h *History) dropPrefetch() {
 	h.prefetch.mu.Lock()
 	defer h.prefetch.mu.Unlock()

@@ -148,3 +148,38 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 		})
 	}
 }
+
+// TestWalkDuringACall holds that what was walked through while a call ran is not what the files were
+// before the next one: that would be told of having changed them, and undo would bring back too much.
+func TestWalkDuringACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := fastDir(t)
+		h, err := Open(filepath.Join(fastDir(t), "undo")).History("one", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		file := filepath.Join(dir, "file")
+		if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		edit := h.Watch(Call{ID: "1", Seq: 1, Title: "edit", Paths: []string{"file"}})
+		if err := edit.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		h.Warm(t.Context(), true)
+		if err := os.WriteFile(file, []byte("new text"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := edit.End(); err != nil {
+			t.Fatal(err)
+		}
+		command := h.Watch(Call{ID: "2", Seq: 2, Title: "true"})
+		if err := command.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := command.End(); err != nil || len(r.Changes)+len(r.Uncovered) > 0 {
+			t.Errorf("a command that did nothing: %+v, %+v, %v", r.Changes, r.Uncovered, err)
+		}
+	})
+}

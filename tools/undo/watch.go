@@ -221,6 +221,7 @@ func (w *Watch) End() (Record, error) {
 		return Record{}, nil
 	}
 	h := w.history
+	h.dropPrefetch()
 	var after *snapshot
 	var err error
 	if len(w.call.Paths) > 0 {
