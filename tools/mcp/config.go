@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/tools/process"
+	"parley/tools/sanitize"
 )
 
 // A Config is one server, the section [mcp.NAME] of the configuration: either a
@@ -57,19 +58,22 @@ func (c Config) String() string {
 // GoString returns String: %#v shows no secrets either.
 func (c Config) GoString() string { return c.String() }
 
-// location returns the command line, or the address, without what may be a key in it.
-func (c Config) location() string { return newMask(configSecrets(c)).all.Text(c.commandOrURL()) }
-
-func (c Config) commandOrURL() string {
+// location returns the command line, or the address, without what may be a key in it. Of a command line
+// nothing is hidden that could run: the user agrees to what it shows.
+func (c Config) location() string {
 	if c.URL == "" {
-		return strings.Join(c.program().Words, " ")
+		p := c.program()
+		if p.Shell {
+			return strings.Join(sanitize.RedactCommand(p.Words, nil), " ")
+		}
+		return strings.Join(sanitize.RedactCommand(p.Words, process.Quote), " ")
 	}
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return "a URL that is not valid"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return newMask(configSecrets(c)).all.Text(u.String())
 }
 
 // program returns the command with all its arguments.

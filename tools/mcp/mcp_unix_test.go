@@ -394,7 +394,7 @@ func TestSecretsOfCommandStay(t *testing.T) {
 		"variable":          shell(said, "-e", "API_KEY=canary1"),
 		"header":            shell(said, "--header", "Authorization: Bearer canary"),
 		"address":           shell(said, "https://me:canary1@host/mcp"),
-		"script":            shell("TOKEN=canary7; "+said, "canary7"),
+		"script":            shell(`TOKEN=canary7; echo "cannot use $TOKEN" >&2; exit 3`),
 		"disabled":          {Command: process.ShellLine("x"), Args: []string{"--password", "canary"}, Disabled: true},
 		"no program":        {Command: process.ShellLine("/no/such/program"), Args: []string{"--password", "canary"}},
 	} {

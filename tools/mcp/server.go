@@ -314,9 +314,12 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 func (s *server) state() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mask := s.secrets()
+	mask, location := s.secrets(), secretMask{} // a value of a variable could hide a part of the command
+	if s.config.URL != "" {
+		location = mask
+	}
 	out := State{
-		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: mask.sanitizeText(s.config.location(), 1000), ServerInfo: s.serverInfo,
+		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: location.sanitizeText(s.config.location(), 1000), ServerInfo: s.serverInfo,
 		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(),
 		FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
 		Session: Session{LoggedIn: s.login.client.LoggedIn(), Prompts: len(s.prompts), Resources: len(s.resources)},

