@@ -42,20 +42,54 @@ func newMask(secrets []string) secretMask {
 }
 
 // ConfigSecrets returns the secrets in the configuration of a server, for masking texts that are
-// not the server's: without the values of variables and headers that are plain words.
+// not the server's: of the values of variables and headers those whose name is a secret's, that look like
+// one or that are taken from the environment, and none that are plain words or paths.
 func ConfigSecrets(c Config) []string {
-	env, _ := expandVariables("env", c.Env) // one that has no value is no secret
-	headers, _ := expandVariables("headers", c.Headers)
+	env, _ := expandVariables("env", secretValues(c.Env)) // one that has no value is no secret
+	headers, _ := expandVariables("headers", secretValues(c.Headers))
 	login, _ := expandVariables("mcp", map[string]string{"client_secret": c.ClientSecret})
-	return slices.DeleteFunc(configSecrets(c, env, headers, login), func(s string) bool {
+	secrets := append(valueSecrets(env, headers, login), sanitize.CommandSecrets(c.program().Words)...)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		secrets = append(secrets, sanitize.URLSecrets(u)...)
+	}
+	for _, values := range []map[string]string{c.Env, c.Headers} {
+		for _, v := range values { // an address may have a password
+			secrets = append(secrets, sanitize.CommandSecrets([]string{v})...)
+		}
+	}
+	slices.Sort(secrets)
+	return slices.DeleteFunc(slices.Compact(secrets), func(s string) bool {
 		return len(s) < minSecretLength || plainWords().MatchString(s) || filepath.IsAbs(s)
 	})
+}
+
+// secretValues returns those of the configured values that are secrets by their name or looks, or
+// because the file does not say them.
+func secretValues(values map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range values {
+		if sanitize.HoldsSecret(name) || sanitize.LooksSecret(value) || strings.Contains(value, "${") {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // configSecrets returns what must not be shown of what a server is given: the values of variables and
 // headers, the query of its address, and what looks like a secret in that or in its command line.
 func configSecrets(c Config, values ...map[string]string) []string {
-	var secrets []string
+	secrets := valueSecrets(values...)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		secrets = append(append(secrets, u.RawQuery), sanitize.URLSecrets(u)...)
+		for _, list := range u.Query() {
+			secrets = append(secrets, list...)
+		}
+	}
+	return append(secrets, sanitize.CommandSecrets(c.program().Words)...)
+}
+
+// valueSecrets returns the values of variables and headers, also without "Bearer" or the like.
+func valueSecrets(values ...map[string]string) (secrets []string) {
 	for _, list := range values {
 		for _, v := range list {
 			secrets = append(secrets, v)
@@ -70,13 +104,7 @@ func configSecrets(c Config, values ...map[string]string) []string {
 			}
 		}
 	}
-	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
-		secrets = append(append(secrets, u.RawQuery), sanitize.URLSecrets(u)...)
-		for _, list := range u.Query() {
-			secrets = append(secrets, list...)
-		}
-	}
-	return append(secrets, sanitize.CommandSecrets(c.program().Words)...)
+	return secrets
 }
 
 // text returns text of a server's on one line or several, of at most limit characters, and notes

@@ -181,11 +181,19 @@ func TestMask(t *testing.T) {
 func TestConfigSecrets(t *testing.T) {
 	t.Setenv("MCP_TEST_KEY", "k-from-env-1")
 	c := Config{Command: process.ShellLine("npx"), Args: []string{"server", "--token", "t-arg-1", "--dir", "/home/me"}, ClientSecret: "${MCP_TEST_KEY}",
-		Env: map[string]string{"MODE": "production", "HOME_DIR": "/home/me/notes", "KEY": "k-env-1", "N": "12"}}
+		Env: map[string]string{"MODE": "production", "HOME_DIR": "/home/me/notes", "KEY": "k-env-1", "N": "12",
+			"AWS_REGION": "us-east-1", "HOST": "127.0.0.1", "DIR": "src/app", "FILE": "README.md", "MODEL": "gpt-4o-mini",
+			"OTHER": "ghp_0123456789abcdefghij", "FROM": "${MCP_TEST_ID}", "DATABASE_URL": "postgres://me:pw-in-url-1@db.example/main"}}
+	t.Setenv("MCP_TEST_ID", "id-from-env-1")
 	got := ConfigSecrets(c)
 	slices.Sort(got)
-	if want := []string{"k-env-1", "k-from-env-1", "t-arg-1"}; !slices.Equal(got, want) {
+	if want := []string{"ghp_0123456789abcdefghij", "id-from-env-1", "k-env-1", "k-from-env-1", "pw-in-url-1", "t-arg-1"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+	got = ConfigSecrets(Config{URL: "https://h/mcp?region=us-east-1&api_key=k-url-1", Headers: map[string]string{"X-Region": "us-east-1", "Authorization": "Bearer b-secret-2"}})
+	slices.Sort(got)
+	if want := []string{"Bearer b-secret-2", "b-secret-2", "k-url-1"}; !slices.Equal(got, want) {
+		t.Errorf("of a service: got %q, want %q", got, want)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // regexp and for sed -E.
 const KeyShapes = keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-Za-z0-9_.+=~-]{8,}`
 
-const keyPrefixes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[opsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|eyJ)`
+const keyPrefixes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[oprsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|dop_v1_|shpat_|pypi-AgEI|eyJ)`
 
 var keyShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}$`) })
 
@@ -31,22 +31,28 @@ var secretNames = []string{
 // as what holds a secret: "--api-key", "GITHUB_TOKEN", "Authorization", but not "--token-limit".
 func HoldsSecret(name string) bool {
 	words := nameWords(name)
-	return len(words) > 0 && slices.Contains(secretNames, words[len(words)-1])
+	if len(words) == 0 {
+		return false
+	}
+	last := words[len(words)-1]
+	return slices.Contains(secretNames, last) ||
+		slices.ContainsFunc(secretEndings, func(ending string) bool { return strings.HasSuffix(last, ending) })
 }
 
-// nameWords returns the words of a name in small letters: "apiKey" and "--api-key" are api and key.
+// secretEndings are endings of what is no ordinary word, as "key" is one of "monkey": "openaitoken".
+var secretEndings = []string{"apikey", "token", "secret", "password", "passwd"}
+
+// nameWords returns the words of a name in small letters: "apiKey", "APIKey" and "--api-key" are api and key.
 func nameWords(name string) []string {
-	var b strings.Builder
-	lower := false // the letter before
-	for _, r := range name {
-		if unicode.IsUpper(r) && lower {
-			b.WriteByte(' ')
-		}
-		lower = unicode.IsLower(r)
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return strings.FieldsFunc(b.String(), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	name = wordBorder().ReplaceAllString(name, "$1$3 $2$4")
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
+
+// wordBorder finds where a word begins within letters: a capital after a small letter, or the last
+// capital of several before at least two small letters ("APIToken", but not "IDs").
+var wordBorder = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(\p{Ll})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})`)
+})
 
 // minRandom is how many letters and digits in a row there are at least in what is taken for random.
 const minRandom = 16
