@@ -146,6 +146,9 @@ func headerSpans(arg string) (spans []span) {
 func pieceSpans(name, word string, start int) (spans []span) {
 	plain := strings.TrimLeft(word, `"'`)
 	start += len(word) - len(plain)
+	if plain != word && strings.Count(word, word[:1]) == 1 {
+		name = "" // its value is more than the word
+	}
 	plain = strings.TrimRight(plain, `"';`)
 	_, value, _ := strings.Cut(word, "=")
 	if isScheme(plain) || value != "" && strings.ContainsAny(value[:1], `"'`) && strings.Count(value, value[:1]) == 1 {

