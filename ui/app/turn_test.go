@@ -223,7 +223,7 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 		case 12:
 			finish.Reason = llm.Length
 		}
-		if restart.Discards != nil && !early {
+		if restart.Discards != nil && !early && finish.Reason != llm.Calls { // nobody takes back an answer with a call of parley's
 			out.Send(restart)
 			out.Send(text("a", "Again"))
 		}
