@@ -46,52 +46,33 @@ var eof = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[
 // with its words, the path or address it is about ("" for none, or where plain has it), and what it
 // says without the name of its call.
 func replaceWords(err error, replace func(said, about, plain string)) {
-	var (
-		file    *fs.PathError
-		two     *os.LinkError
-		call    *os.SyscallError
-		program *exec.Error
-		lookup  *net.DNSError
-		dial    *net.OpError
-		request *url.Error
-	)
 	switch e := err.(type) {
 	case *fs.PathError:
-		file = e
+		replace(e.Error(), e.Path, e.Err.Error())
 	case *os.LinkError:
-		two = e
+		replace(e.Error(), e.New, e.Err.Error())
 	case *os.SyscallError:
-		call = e
+		replace(e.Error(), "", e.Err.Error())
 	case *exec.Error:
-		program = e
+		if errors.Is(e.Err, exec.ErrNotFound) {
+			replace(e.Error(), "", e.Name+" is not on PATH")
+		} else {
+			replace(e.Error(), e.Name, e.Err.Error())
+		}
 	case *net.DNSError:
-		lookup = e
+		if e.IsNotFound {
+			replace(e.Error(), "", "host "+e.Name+" not found")
+		} else {
+			replace(e.Error(), "", "host "+e.Name+" could not be looked up: "+e.Err)
+		}
 	case *net.OpError:
-		dial = e
+		about, lookup := "", new(net.DNSError)
+		if e.Addr != nil && !errors.As(e.Err, &lookup) {
+			about = e.Addr.String()
+		}
+		replace(e.Error(), about, e.Err.Error())
 	case *url.Error:
-		request = e
-	}
-	switch {
-	case file != nil:
-		replace(file.Error(), file.Path, file.Err.Error())
-	case two != nil:
-		replace(two.Error(), two.New, two.Err.Error())
-	case call != nil:
-		replace(call.Error(), "", call.Err.Error())
-	case program != nil && errors.Is(program.Err, exec.ErrNotFound):
-		replace(program.Error(), "", program.Name+" is not on PATH")
-	case program != nil:
-		replace(program.Error(), program.Name, program.Err.Error())
-	case lookup != nil && lookup.IsNotFound:
-		replace(lookup.Error(), "", "host "+lookup.Name+" not found")
-	case lookup != nil:
-		replace(lookup.Error(), "", "host "+lookup.Name+" could not be looked up: "+lookup.Err)
-	case dial != nil && dial.Addr != nil && !errors.As(dial.Err, &lookup):
-		replace(dial.Error(), dial.Addr.String(), dial.Err.Error())
-	case dial != nil:
-		replace(dial.Error(), "", dial.Err.Error())
-	case request != nil:
-		replace(request.Error(), request.URL, request.Err.Error())
+		replace(e.Error(), e.URL, e.Err.Error())
 	}
 	switch e := err.(type) {
 	case interface{ Unwrap() error }:
