@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llmtest"
 	"parley/tools/sandbox"
 )
 
@@ -123,10 +123,10 @@ func manualHome(t *testing.T) (dir string, env []string) {
 		filepath.Join(dir, "notes.txt"):                                  "whales\nfoxes\n",
 		filepath.Join(home, ".config", "parley", "prompts", "commit.md"): "Write a commit message.\n",
 	} {
-		err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o755))
-		if err != nil {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
+		llmtest.Executable(t, path, content)
 	}
 	return dir, []string{
 		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm", "GOCOVERDIR=" + home,
