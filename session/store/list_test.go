@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // many creates n sessions of one message each.
@@ -256,7 +257,7 @@ func TestFindingIsFlat(t *testing.T) {
 				}
 			})
 		}
-		if a, b := cost(few), cost(many); b > a*1.1+4 {
+		if a, b := cost(few), cost(many); b > a*1.1+4 && !llmtest.Race { // which makes pools forget by chance
 			t.Errorf("%s: %.0f allocations among 10 sessions, %.0f among 300", name, a, b)
 		}
 	}

@@ -55,6 +55,14 @@ func forever(f func()) {
 	}
 }
 
+// hang does nothing more. A program of Go's alone, without C, would end where all of it waits
+// for nothing.
+func hang() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
 // manyTools is how many the server "many tools" has.
 const manyTools = 2000
 
@@ -286,12 +294,12 @@ var fakes = map[string]func(*fake){
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		f.tools, f.call = oneTool, saying("fine")
 		f.serve()
-		select {}
+		hang()
 	},
 	"dies in a call": func(f *fake) { f.tools, f.call = oneTool, func(*fake, json.RawMessage) { os.Exit(9) }; f.serve() },
 	"stops reading": func(f *fake) {
 		f.tools, f.call = oneTool, saying("fine")
-		f.call = func(f *fake, id json.RawMessage) { saying("fine")(f, id); select {} }
+		f.call = func(f *fake, id json.RawMessage) { saying("fine")(f, id); hang() }
 		f.serve()
 	},
 	"strange results": func(f *fake) {
