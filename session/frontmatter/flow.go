@@ -162,7 +162,7 @@ func flowItems(isMap bool, text string, line, depth int) (v Value, rest string, 
 			return Value{}, "", false
 		}
 		if isMap {
-			v.Fields = append(v.Fields, Field{key, item})
+			v.Fields = append(v.Fields, Field{key, line, item})
 		} else {
 			v.Items = append(v.Items, item)
 		}

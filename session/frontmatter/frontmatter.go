@@ -79,6 +79,7 @@ type Value struct {
 // A Field is a key of a map with its value.
 type Field struct {
 	Key   string
+	Line  int // of the key; Value may begin below it
 	Value Value
 }
 

@@ -73,7 +73,7 @@ func (p *parser) fields(indent, depth int) (Value, error) {
 		if err != nil {
 			return v, err
 		}
-		v.Fields = append(v.Fields, Field{key, value})
+		v.Fields = append(v.Fields, Field{key, r.number, value})
 	}
 	return v, nil
 }

@@ -159,6 +159,18 @@ func Find(places []Place) (found []Prompt, problems []error) {
 	return found, problems
 }
 
+// ProblemOf returns the first of problems with a file that would have this name; nil if there is
+// none. Its directory does not count.
+func ProblemOf(name string, problems []error) error {
+	base := name[strings.LastIndexByte(name, ':')+1:]
+	for _, err := range problems {
+		if bad, ok := err.(*Error); ok && strings.TrimSuffix(filepath.Base(bad.Path), filepath.Ext(bad.Path)) == base {
+			return bad
+		}
+	}
+	return nil
+}
+
 // Read reads one file of a place.
 func Read(p Place, path string) (Prompt, error) {
 	data, err := frontmatter.ReadFile(path, MaxFile)

@@ -29,9 +29,30 @@ type Prompt struct {
 	Program Program
 	Project bool // it came with the working directory: somebody else may have written it
 	Settings
-	Body    string   // with its placeholders
-	Line    int      // of the file on which Body begins
-	Ignored []string // keys that parley does not know, or leaves to the program the file is for
+	Body    string // with its placeholders
+	Line    int    // of the file on which Body begins
+	Ignored []Key  // that parley does not know, or leaves to the program the file is for
+}
+
+// A Key is one of the front matter.
+type Key struct {
+	Name string
+	Line int // of the file; 0 in TOML
+}
+
+// ownKeys are those of parley's own files.
+var ownKeys = []string{"description", "argument-hint", "arguments", "model", "effort", "tools", "web", "system", "schema"}
+
+// UnknownKeys returns what is wrong with the keys of a file of parley's own: those that have no
+// effect, each with its line. Files of other programs have keys that are for those.
+func (p *Prompt) UnknownKeys() (problems []*Error) {
+	if p.Program != Parley {
+		return nil
+	}
+	for _, key := range p.Ignored {
+		problems = append(problems, &Error{p.Path, key.Line, fmt.Sprintf("unknown key %q: there are %s", key.Name, strings.Join(ownKeys, ", "))})
+	}
+	return problems
 }
 
 // Settings hold for the turn that a prompt is sent in, and for a persona's conversations. What
@@ -106,7 +127,7 @@ func (p *Prompt) parseMarkdown(text string) error {
 	}
 	p.setBody(body, line)
 	for _, f := range values.Fields {
-		if err := p.set(f.Key, f.Value); err != nil {
+		if err := p.set(f); err != nil {
 			return err
 		}
 	}
@@ -126,8 +147,8 @@ func (p *Prompt) setBody(body string, line int) {
 }
 
 // set takes a key of the front matter.
-func (p *Prompt) set(key string, v frontmatter.Value) error {
-	own := p.Program == Parley
+func (p *Prompt) set(f frontmatter.Field) error {
+	own, key, v := p.Program == Parley, f.Key, f.Value
 	switch {
 	case key == "description":
 		p.Description = strings.TrimSpace(v.Text)
@@ -154,7 +175,7 @@ func (p *Prompt) set(key string, v frontmatter.Value) error {
 	case key == "schema" && own:
 		return p.setSchema(v)
 	default:
-		p.Ignored = append(p.Ignored, key)
+		p.Ignored = append(p.Ignored, Key{key, f.Line})
 	}
 	return nil
 }
@@ -202,7 +223,7 @@ func (p *Prompt) parseTOML(text string) error {
 		return &Error{p.Path, 0, err.Error()}
 	}
 	for _, key := range meta.Undecoded() {
-		p.Ignored = append(p.Ignored, key.String())
+		p.Ignored = append(p.Ignored, Key{Name: key.String()})
 	}
 	line := 1
 	for i, l := range strings.Split(text, "\n") {

@@ -159,7 +159,11 @@ func TestParse(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := parse(t, tt.program, tt.text)
-			got := fmt.Sprintf("%s | %s | %s | %s | %v | %s | %s | %s (line %d) | ignored %v", p.Description, p.Hint, p.Model, p.Effort, p.Tools, p.System, p.Schema, p.Body, p.Line, p.Ignored)
+			var ignored []string
+			for _, key := range p.Ignored {
+				ignored = append(ignored, key.Name)
+			}
+			got := fmt.Sprintf("%s | %s | %s | %s | %v | %s | %s | %s (line %d) | ignored %v", p.Description, p.Hint, p.Model, p.Effort, p.Tools, p.System, p.Schema, p.Body, p.Line, ignored)
 			if err != nil {
 				got = err.Error()
 				if var2 := (*prompts.Error)(nil); !errors.As(err, &var2) {
@@ -170,6 +174,34 @@ func TestParse(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestUnknownKeys: a key that has no effect is told with its line, in parley's own files alone.
+func TestUnknownKeys(t *testing.T) {
+	const there = ": there are description, argument-hint, arguments, model, effort, tools, web, system, schema"
+	for _, tt := range []struct {
+		name    string
+		program prompts.Program
+		text    string
+		want    string
+	}{
+		{"all that there are", prompts.Parley, "---\ndescription: a\nargument-hint: b\narguments: c\nmodel: a/b\neffort: low\ntools: read\nweb: true\nsystem: d\nschema: {}\n---\nGo", ""},
+		{"one that there is not", prompts.Parley, "---\ndescription: a\nrequired: true\n---\nGo $1", `/p/x.md:3: unknown key "required"` + there},
+		{"a list below its key", prompts.Parley, "---\nrequired:\n  - a\nname: b\n---\nGo", `/p/x.md:2: unknown key "required"` + there + "\n" + `/p/x.md:4: unknown key "name"` + there},
+		{"for another program", prompts.Claude, "---\nallowed-tools: Read\n---\nGo", ""},
+	} {
+		p, err := parse(t, tt.program, tt.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, err := range p.UnknownKeys() {
+			got = append(got, err.Error())
+		}
+		if all := strings.Join(got, "\n"); all != tt.want {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, all, tt.want)
+		}
 	}
 }
 

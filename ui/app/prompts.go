@@ -45,6 +45,14 @@ func (k *knownPrompts) named(name string) *prompts.Prompt {
 	return &k.list[i]
 }
 
+// problem returns what is wrong with the file of a name that no prompt has; nil for nothing.
+func (k *knownPrompts) problem(name string) error {
+	if k == nil || k.named(name) != nil {
+		return nil
+	}
+	return prompts.ProblemOf(name, k.problems)
+}
+
 // ReadPrompts returns a function for another goroutine that reads which prompts there are. Until
 // it was called none is known.
 func ReadPrompts(a *App) func() {
@@ -136,6 +144,9 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if isServerPrompt(a, name) {
 		return a.prompt(strings.TrimSpace(name + " " + args)), true
 	}
+	if err := a.prompts.Load().problem(name); err != nil {
+		return Effect{Text: text, Err: err}, true
+	}
 	if !awaitsPrompts(a, name) {
 		return Effect{}, false
 	}
@@ -162,7 +173,7 @@ func awaitsPrompts(a *App, name string) bool {
 func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
 	_, skill := skillNamed(a, name)
-	return name != "" && (a.prompts.Load().named(name) != nil || skill || isServerPrompt(a, name) || awaitsPrompts(a, name))
+	return name != "" && (a.prompts.Load().named(name) != nil || skill || isServerPrompt(a, name) || a.prompts.Load().problem(name) != nil || awaitsPrompts(a, name))
 }
 
 // splitNamed splits "/name arguments"; name is "" for text that is none.
@@ -253,7 +264,7 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 }
 
 // Template reads what a prompt needs to be sent: files it mentions, a model, a schema. Notes say
-// what was not attached.
+// what was not attached, and which keys of its file have no effect.
 func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
 	mentions, notes := o.insertable(p, e.Mentions)
 	if p.Project {
@@ -274,7 +285,11 @@ func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expa
 	from.Parts = func(outputs []string) []llm.Part {
 		return append(slices.Clone(files), llm.Part{Kind: llm.Text, Text: e.Text(outputs...)})
 	}
-	return from, append(notes, more...), nil
+	notes = append(notes, more...)
+	for _, wrong := range p.UnknownKeys() {
+		notes = append(notes, fmt.Sprintf("%s:%d: %s", o.AbbrevPath(wrong.Path), wrong.Line, wrong.Text))
+	}
+	return from, notes, nil
 }
 
 // insertable returns the mentions that a prompt may bring along, and says which it may not: what is

@@ -93,11 +93,8 @@ func (a promptFiles) named(name string) (*prompts.Prompt, error) {
 	if i := slices.IndexFunc(found, func(p prompts.Prompt) bool { return p.Name == name }); i >= 0 {
 		return &found[i], nil
 	}
-	base := name[strings.LastIndexByte(name, ':')+1:]
-	for _, err := range problems {
-		if bad, ok := err.(*prompts.Error); ok && strings.TrimSuffix(filepath.Base(bad.Path), filepath.Ext(bad.Path)) == base {
-			return nil, err
-		}
+	if err := prompts.ProblemOf(name, problems); err != nil {
+		return nil, err
 	}
 	var names []string
 	for _, p := range found {

@@ -107,7 +107,10 @@ func (c *promptsCommand) list() error {
 	found, problems := promptFiles{c.program}.find()
 	rows, first := []promptRow{}, map[string]string{}
 	for _, p := range found {
-		row := promptRow{Name: p.Name, Description: p.Description, Hint: app.PromptHint(&p), Program: string(p.Program), Project: p.Project, Path: p.Path, Ignored: p.Ignored}
+		row := promptRow{Name: p.Name, Description: p.Description, Hint: app.PromptHint(&p), Program: string(p.Program), Project: p.Project, Path: p.Path}
+		for _, key := range p.Ignored {
+			row.Ignored = append(row.Ignored, key.Name)
+		}
 		switch before := first[p.Name]; {
 		case before != "":
 			row.Hidden = "by " + abbrevPath(before)
@@ -116,6 +119,9 @@ func (c *promptsCommand) list() error {
 		}
 		first[p.Name] = cmp.Or(first[p.Name], p.Path)
 		rows = append(rows, row)
+	}
+	for i := range found {
+		c.noteUnknownKeys(&found[i])
 	}
 	for _, err := range problems {
 		c.note(format.ErrorText(err))
@@ -173,8 +179,13 @@ func (c *promptsCommand) show(name string) error {
 		return usageError(err)
 	}
 	c.note(abbrevPath(p.Path) + ", for " + string(p.Program))
-	if len(p.Ignored) > 0 {
-		c.note("ignored: " + strings.Join(p.Ignored, ", "))
+	c.noteUnknownKeys(p)
+	if p.Program != prompts.Parley && len(p.Ignored) > 0 {
+		var ignored []string
+		for _, key := range p.Ignored {
+			ignored = append(ignored, key.Name)
+		}
+		c.note("ignored: " + strings.Join(ignored, ", "))
 	}
 	e, err := p.Expand("", nil)
 	if err != nil {
@@ -192,6 +203,13 @@ func (c *promptsCommand) show(name string) error {
 	}
 	_, err = fmt.Print(sanitize.Text(prompts.Format(*p)))
 	return err
+}
+
+// noteUnknownKeys says which keys of a file have no effect, though they are for parley.
+func (c *promptsCommand) noteUnknownKeys(p *prompts.Prompt) {
+	for _, err := range p.UnknownKeys() {
+		c.note(format.ErrorText(err))
+	}
 }
 
 // edit opens a prompt file in the user's editor, and says what is wrong with it then.
@@ -225,7 +243,8 @@ func (c *promptsCommand) open(path string) error {
 	}
 	for _, place := range userPlaces() {
 		if rel, err := filepath.Rel(place.Dir, path); err == nil && filepath.IsLocal(rel) {
-			_, err := prompts.Read(place, path)
+			p, err := prompts.Read(place, path)
+			c.noteUnknownKeys(&p)
 			return err
 		}
 	}

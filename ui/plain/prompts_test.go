@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/hooks"
 	"parley/session/prompts"
@@ -38,4 +39,18 @@ func TestBlockedPrompt(t *testing.T) {
 	if d.drafts.text != "the secret" {
 		t.Errorf("the draft is %q", d.drafts.text)
 	}
+}
+
+// What is wrong with a prompt's file is said where its name is typed, and so is a key without effect
+// where it is sent.
+func TestPromptFileProblems(t *testing.T) {
+	p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/strict.md", []byte("---\nrequired: true\n---\nCheck $1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := &prompts.Error{Path: "/p/broken.md", Line: 3, Text: "no key"}
+	d := talk(t, func(o *app.Options, _ *session.Options) {
+		o.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{p}, []error{broken} }
+	}, llmtest.Say("Checked."))
+	d.enter("/broken x").heard("/p/broken.md:3: no key").enter("/strict main.go").heard(`/p/strict.md:2: unknown key "required"`).heard("Checked.").idle()
 }
