@@ -11,10 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-// assertions say what the keywords mean that look at one value alone. A value of
-// a type that a keyword is not about meets it. They are written here and not
-// left to a library, which would resolve each schema by itself, half a
-// millisecond for one, and bounds no work; a test holds them to its verdicts.
+// assertions holds the check of each keyword that looks at a single value; it returns true for
+// values of types that the keyword does not apply to. A library would need half a millisecond to
+// resolve each schema and does not bound its work; a test compares these checks with its results.
 var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
 	"type":             func(_ *checker, s *object, _ string, v any) bool { return fitsType(s, v) },
 	"enum":             (*checker).inEnum,
@@ -40,7 +39,7 @@ var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
 	},
 }
 
-// compareLimit compares a measure of values with the keyword's.
+// compareLimit returns an assertion that compares the measure of a value with the keyword's number.
 func compareLimit(measure func(v any) (float64, bool), holds func(got, want float64) bool) func(*checker, *object, string, any) bool {
 	return func(_ *checker, s *object, key string, v any) bool {
 		got, ok := measure(v)
@@ -52,7 +51,7 @@ func compareLimit(measure func(v any) (float64, bool), holds func(got, want floa
 func atLeast(got, want float64) bool { return got >= want }
 func atMost(got, want float64) bool  { return got <= want }
 
-// numberOf returns v as a number. What no float holds is the largest one.
+// numberOf returns v as a number, clamped to the range of float64; false if v is none.
 func numberOf(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -89,7 +88,7 @@ func hasAll(o *object, names []any) bool {
 	return !slices.ContainsFunc(names, func(name any) bool { return !o.has(name.(string)) })
 }
 
-// isMultipleOf compares exactly what is written: to floats 0.3 is no multiple of 0.1.
+// isMultipleOf divides the numbers as written, not as floats: to floats 0.3 is no multiple of 0.1.
 func isMultipleOf(_ *checker, s *object, key string, v any) bool {
 	n, ok := v.(json.Number)
 	f, bounded := toFloat(s.values[key])
@@ -104,10 +103,10 @@ func isMultipleOf(_ *checker, s *object, key string, v any) bool {
 	return !ok1 || !ok2 || b.Sign() == 0 || a.Quo(a, b).IsInt()
 }
 
-// An enumIndex holds the values of an enum by what is the same for equal ones.
+// An enumIndex finds the values of an enum by their canonical text.
 type enumIndex struct {
 	texts   map[string]bool
-	longest int
+	longest int // of texts, in bytes
 }
 
 func (c *checker) inEnum(s *object, _ string, v any) bool {
@@ -143,16 +142,15 @@ func (c *checker) hasUniqueItems(_ *object, _ string, v any) bool {
 	return true
 }
 
-// equal reports whether two values are the same by JSON Schema. It costs no more
-// than the smaller of them.
+// equal reports whether a and b are equal by the rules of JSON Schema. Its cost is bounded by a.
 func equal(a, b any) bool {
 	x, _ := canonicalText(a, math.MaxInt)
 	y, ok := canonicalText(b, len(x))
 	return ok && x == y
 }
 
-// canonicalText returns a text that is the same for equal values and differs for others; false
-// if it has more than limit bytes, without reading on.
+// canonicalText returns a text that is the same for equal values and different for others. It
+// stops and returns false where the text grows beyond limit bytes.
 func canonicalText(v any, limit int) (string, bool) {
 	b, ok := appendCanonical(nil, v, limit)
 	return string(b), ok
@@ -205,8 +203,8 @@ func (c *checker) inPattern(s *object, key string, v any) bool {
 	return !ok || c.matches(s.text(key), text) != invalid
 }
 
-// matches returns whether text matches a pattern; unknown if that is none that can be
-// held, or costs more than is left.
+// matches returns whether text matches pattern; unknown if the pattern cannot be compiled or
+// matching it costs more steps than are left.
 func (c *checker) matches(pattern, text string) verdict {
 	e, ok := c.expressions[pattern]
 	if !ok {
@@ -226,11 +224,11 @@ func (c *checker) matches(pattern, text string) verdict {
 	return invalid
 }
 
-// An expression is a pattern, and what matching it may cost.
+// An expression is a compiled pattern with the figures that bound the cost of matching it.
 type expression struct {
 	*regexp.Regexp
-	size    int     // of its program, in words, roughly: what each byte may cost
-	maxRead float64 // bytes of a text that it reads at most; +Inf without a bound
+	size    int     // approximate number of instructions, each of which may run for every byte
+	maxRead float64 // most bytes of a text that it reads; +Inf if unbounded
 }
 
 // cost returns the steps that matching text may take.
@@ -238,9 +236,9 @@ func (e *expression) cost(text string) float64 {
 	return float64(e.size) * min(float64(len(text)), e.maxRead) / wordsPerStep
 }
 
-// compile reads a pattern of JSON Schema, whose dialect is JavaScript's; false
-// if it has what Go's linear-time matcher leaves out, such as look-around, or if
-// its repetitions make a program of it that is too large.
+// compile compiles a pattern of JSON Schema, which is written in JavaScript's dialect. It returns
+// false for patterns that Go's linear-time matcher does not support, such as look-around, and for
+// those whose repetitions make the program too large.
 func compile(pattern string) (*expression, bool) {
 	if len(pattern) > 2000 {
 		return nil, false
@@ -260,7 +258,7 @@ func compile(pattern string) (*expression, bool) {
 	return e, true
 }
 
-// maxProgram bounds the programs of patterns. "^[a-z]{1,1000}$" has 1002.
+// maxProgram bounds the size of compiled patterns. That of "^[a-z]{1,1000}$" is 1002.
 const maxProgram = 20e3
 
 func programSize(re *syntax.Regexp) int {
@@ -277,7 +275,7 @@ func programSize(re *syntax.Regexp) int {
 	return n
 }
 
-// isAnchored reports whether a pattern matches at the beginning of a text only.
+// isAnchored reports whether a pattern matches only at the beginning of a text.
 func isAnchored(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpBeginText:
@@ -288,7 +286,7 @@ func isAnchored(re *syntax.Regexp) bool {
 	return false
 }
 
-// maxRunes returns how long a match may be, in runes; +Inf without a bound.
+// maxRunes returns the length of the longest match in runes; +Inf if unbounded.
 func maxRunes(re *syntax.Regexp) float64 {
 	n := 0.0
 	for _, sub := range re.Sub {

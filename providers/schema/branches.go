@@ -2,12 +2,12 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// tupleToItems turns prefixItems into items, which hold any of them.
+// tupleToItems replaces prefixItems by an items that allows any of its schemas.
 func tupleToItems(s *object) {
 	prefix := s.list("prefixItems")
 	if prefix == nil {
@@ -22,7 +22,7 @@ func tupleToItems(s *object) {
 	case rest == nil:
 		branches = append(branches, newObject())
 	case isFalse(rest):
-		s.set("maxItems", json.Number(fmt.Sprint(len(prefix))))
+		s.set("maxItems", json.Number(strconv.Itoa(len(prefix))))
 	default:
 		branches = append(branches, rest)
 	}
@@ -34,7 +34,7 @@ func tupleToItems(s *object) {
 	s.set("items", newObject("anyOf", branches))
 }
 
-// rewriteValues rewrites const and enum.
+// rewriteValues turns const into enum where t needs it and derives a missing type from the values.
 func (t Target) rewriteValues(s *object) {
 	if s.has("const") && (t.isDropped("const") || s.has("enum")) {
 		s.set("enum", []any{s.values["const"]})
@@ -54,7 +54,7 @@ func (t Target) rewriteValues(s *object) {
 	}
 }
 
-// rewriteBranches rewrites oneOf and anyOf.
+// rewriteBranches simplifies anyOf and oneOf and rewrites their branches for t.
 func (t Target) rewriteBranches(s *object) {
 	if t.isDropped("oneOf") && s.has("oneOf") {
 		if s.has("anyOf") {
@@ -100,8 +100,8 @@ func (t Target) rewriteBranches(s *object) {
 	}
 }
 
-// describeRequired tells branches that only ask for properties in words: what a branch
-// requires has to be a property of its own.
+// describeRequired moves branches that hold nothing but "required" into the description: providers
+// want every required name among the properties of the branch itself.
 func describeRequired(s *object) {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		var sets []string
@@ -119,7 +119,7 @@ func describeRequired(s *object) {
 	}
 }
 
-// distinctBranches leaves out branches that are there before, or that nothing passes.
+// distinctBranches drops duplicates and branches that match nothing. It keeps at least one branch.
 func distinctBranches(branches []any) []any {
 	seen := map[string]bool{}
 	var out []any
@@ -135,7 +135,7 @@ func distinctBranches(branches []any) []any {
 	return out
 }
 
-// pushIntoBranches moves what must not stand beside anyOf into its branches.
+// pushIntoBranches moves keywords that t forbids beside anyOf into its branches.
 func (t Target) pushIntoBranches(s *object) {
 	branches := s.list("anyOf")
 	if branches == nil || !t.NotBesideAnyOf {
@@ -143,8 +143,8 @@ func (t Target) pushIntoBranches(s *object) {
 	}
 	beside := newObject()
 	for _, key := range s.keys {
-		switch {
-		case key == "type" || key == "properties" || key == "required" || key == "items":
+		switch key {
+		case "type", "properties", "required", "items":
 			beside.set(key, s.values[key])
 		}
 	}
@@ -155,7 +155,7 @@ func (t Target) pushIntoBranches(s *object) {
 	for _, b := range branches {
 		b := b.(*object)
 		if common := intersectTypes(s.values["type"], b.values["type"]); s.has("type") && b.has("type") && common == nil {
-			continue // nothing passes both
+			continue // no value matches both
 		}
 		out = append(out, merge(beside, b))
 	}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A cleaner is what the value of a keyword must be. It returns the value cleaned,
-// or false if it is malformed and the keyword says nothing.
+// A cleaner returns the value of a keyword in its proper shape; false if it is malformed, which
+// makes the keyword void. Depth counts the schemas around it.
 type cleaner func(v any, depth int) (any, bool)
 
-// cleanerOf returns the shape of a keyword of the canonical form; nil for all
-// others, which are notes to tools and go: $schema, $id, $comment, x-….
+// cleanerOf returns the cleaner of a keyword of the canonical form; nil for all others, which are
+// notes to tools and are dropped: $schema, $id, $comment, x-….
 func cleanerOf(key string) cleaner {
 	switch key {
 	case "$ref", "description", "title", "format":
@@ -50,9 +50,9 @@ func cleanerOf(key string) cleaner {
 	return nil
 }
 
-// clean returns a copy of the schema v with its keywords in the shape that
-// 2020-12 gives them: those of older drafts and of OpenAPI respelled, malformed
-// ones left out. References are left as they are.
+// clean returns a copy of the schema v with its keywords in the shape of 2020-12: those of older
+// drafts and of OpenAPI are converted, malformed ones left out. References are left as they are.
+// Anything that is not a schema, or nests deeper than maxDepth, becomes {}.
 func clean(v any, depth int) *object {
 	in, ok := v.(*object)
 	switch {
@@ -64,11 +64,11 @@ func clean(v any, depth int) *object {
 	in = modernize(in)
 	out := newObject()
 	for _, key := range in.keys {
-		shape := cleanerOf(key)
-		if shape == nil {
+		cleanValue := cleanerOf(key)
+		if cleanValue == nil {
 			continue
 		}
-		if value, ok := shape(in.values[key], depth+1); ok {
+		if value, ok := cleanValue(in.values[key], depth+1); ok {
 			out.set(key, value)
 		}
 	}
@@ -79,8 +79,8 @@ func clean(v any, depth int) *object {
 	return out
 }
 
-// dropRedundant drops what the type of s rules out anyhow: keywords for other types and
-// values of enum, and those that are repeated.
+// dropRedundant drops keywords for types that s rules out, and values of const and enum that
+// do not fit its type or are repeated.
 func dropRedundant(s *object) {
 	for _, key := range slices.Clone(s.keys) {
 		only := keywordType(key)
@@ -108,7 +108,7 @@ func dropRedundant(s *object) {
 	s.set("enum", kept)
 }
 
-// typesOf lists the types that s names; none means any.
+// typesOf lists the types that s names; nil means any.
 func typesOf(s *object) []string {
 	switch t := s.values["type"].(type) {
 	case string:
@@ -125,7 +125,7 @@ func typesOf(s *object) []string {
 	return nil
 }
 
-// allowsType reports whether the type of s lets values of this kind pass.
+// allowsType reports whether the type of s includes kind.
 func allowsType(s *object, kind string) bool {
 	all := typesOf(s)
 	return all == nil || slices.Contains(all, kind)
@@ -139,11 +139,11 @@ func fitsType(s *object, v any) bool {
 }
 
 func isInteger(n json.Number) bool {
-	f, _ := n.Float64() // beyond what a float holds, all are whole
+	f, _ := n.Float64() // infinite beyond the range of floats, and then whole
 	return f == math.Trunc(f)
 }
 
-// typeAliases holds types as people who think in another language write them.
+// typeAliases maps names of types in other languages to those of JSON Schema.
 var typeAliases = map[string]string{
 	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
 	"bool": "boolean", "list": "array", "dict": "object", "map": "object", "none": "null", "nil": "null",
@@ -162,7 +162,7 @@ func cleanTypes(v any, _ int) (any, bool) {
 				all = append(all, name)
 			}
 		default:
-			return nil, false // "any", "file", …: no constraint that can be held
+			return nil, false // "any", "file", …: cannot be checked
 		}
 	}
 	if len(all) == 1 {
@@ -185,7 +185,7 @@ func cleanList(v any, _ int) (any, bool) {
 
 func cleanBool(v any, _ int) (any, bool) { return v, v == true }
 
-// toFloat returns v as a number, if it is a finite one.
+// toFloat returns v as a float64; false if it is no number or out of range.
 func toFloat(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -274,7 +274,7 @@ func mapMembers(v any, f func(key string, v any) (any, bool)) (any, bool) {
 	return out, true
 }
 
-// cleanPattern keeps patterns that Go cannot read as well: providers may.
+// cleanPattern accepts patterns that Go cannot compile too: a provider may understand them.
 func cleanPattern(v any, _ int) (any, bool) {
 	s, ok := v.(string)
 	return v, ok && s != ""

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// Coerce puts right what models commonly get wrong in value, where raw leaves
-// one meaning: "5" is 5 and "true" is true, text that holds an object or array
-// is that, null for an optional property is no property, one value where only
-// an array fits is an array of it. It takes back what For did to names, roots
-// and free-form objects. What is valid, and what this does not help, comes back
-// as it was.
+// Coerce corrects common mistakes of models in value, a JSON text, where the schema raw leaves one
+// interpretation: the string "5" becomes 5 and "true" becomes true, a string that holds an object
+// or array becomes that, null for an optional property removes it, and a single value where only
+// an array fits is wrapped in one. It also undoes what For did to names, roots and free-form
+// objects. A value that is valid, or has no fewer problems afterwards, is returned unchanged.
 func Coerce(raw json.RawMessage, value []byte) []byte {
 	d := openDocumentOrObject(raw)
 	v, err := decode(value)
@@ -31,14 +30,14 @@ func Coerce(raw json.RawMessage, value []byte) []byte {
 	return encode(better)
 }
 
-// Coercing may cost more than the check that found it needful, by so much.
+// Coercing may take minCoerceSteps, and coerceFactor times the steps of the check before it.
 const (
 	coerceFactor   = 20
-	minCoerceSteps = 2000 // steps
+	minCoerceSteps = 2000
 )
 
-// coercer returns what is wrong with v, and a coercer that may take steps in
-// proportion.
+// coercer returns the problems of v, and a coercer whose steps are in proportion to those it took
+// to find them.
 func (d *document) coercer(v any) (problems, *coercer) {
 	before := d.checker()
 	found := before.checkRoot(v)
@@ -47,11 +46,11 @@ func (d *document) coercer(v any) (problems, *coercer) {
 	return found, &coercer{checker: after}
 }
 
-// A coercer rewrites values, without touching those it is given.
+// A coercer returns corrected copies of values.
 type coercer struct {
 	*checker
-	text  string // that was read last, for the next branch asks about it again
-	inner any    // what it holds; nil: nothing
+	text  string // last argument of parseNested: the next branch asks for it again
+	inner any    // result for text; nil if it holds no object or array
 }
 
 func (c *coercer) coerce(s *object, v any, around int) any {
@@ -81,8 +80,8 @@ func (c *coercer) coerce(s *object, v any, around int) any {
 	return v
 }
 
-// coerceBranch coerces v to the first branch that it fits then. One that it fits as it
-// is comes first.
+// coerceBranch coerces v to the first branch that is valid for the result. It returns v as it is if
+// it is valid already, or if no branch helps.
 func (c *coercer) coerceBranch(branches []any, v any, around int) any {
 	for _, b := range branches {
 		if c.passes(b.(*object), v, around) {
@@ -119,7 +118,7 @@ func (c *coercer) coerceObject(s, v *object) *object {
 	return out
 }
 
-// propertyOfAlias returns the property of which name is the alias, or name.
+// propertyOfAlias returns the property that portableKey turns into name, or name if there is none.
 func propertyOfAlias(properties, v *object, name string) string {
 	if properties == nil || properties.has(name) {
 		return name
@@ -146,7 +145,7 @@ func (c *coercer) coerceArray(s *object, v []any) []any {
 	return out
 }
 
-// convert makes v a value of the type of s, or of its enum, if it can mean one.
+// convert returns v as a value of the type or enum of s; v itself if it cannot be converted.
 func (c *coercer) convert(s *object, v any, around int) any {
 	if enum := values(s); enum != nil {
 		if inner, ok := unwrap(v); ok && !c.isListed(s, v) && c.isListed(s, c.listedValue(s, inner)) {
@@ -166,7 +165,7 @@ func (c *coercer) convert(s *object, v any, around int) any {
 	return v
 }
 
-// convertTo reads v as a value of the type want.
+// convertTo returns v as a value of the type want; false if it cannot be converted.
 func (c *coercer) convertTo(want string, s *object, v any, around int) (any, bool) {
 	if inner, ok := unwrap(v); ok && (kindOf(inner) == want || want == "integer" && fitsType(s, inner)) {
 		return inner, true
@@ -195,14 +194,15 @@ func (c *coercer) convertTo(want string, s *object, v any, around int) (any, boo
 			if items == nil {
 				return []any{v}, true
 			}
-			w := c.coerce(items, v, around+1) // a list of itself has no end
+			w := c.coerce(items, v, around+1) // +1 bounds an array whose items are the schema itself
 			return []any{w}, c.passes(items, w, 0)
 		}
 	}
 	return nil, false
 }
 
-// parseNumber reads text as a number in the form of JSON.
+// parseNumber returns text as a json.Number; false if it is no finite JSON number, or no integer
+// where one is wanted.
 func parseNumber(text string, integer bool) (any, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || integer && f != math.Trunc(f) || !json.Valid([]byte(text)) {
@@ -217,7 +217,8 @@ func parseNumber(text string, integer bool) (any, bool) {
 	return json.Number(text), true
 }
 
-// parseNested reads text that holds an object or array; nil if it does not.
+// parseNested decodes text that holds a JSON object or array, repaired if need be; nil if it
+// holds none.
 func (c *coercer) parseNested(text string) any {
 	if text == "" || text[0] != '{' && text[0] != '[' {
 		return nil
@@ -235,8 +236,7 @@ func (c *coercer) parseNested(text string) any {
 	return c.inner
 }
 
-// unwrap takes the value out of the object that a root which is no object was
-// put into.
+// unwrap returns the value inside the object that objectRoot wraps around a root of another type.
 func unwrap(v any) (any, bool) {
 	o, ok := v.(*object)
 	if !ok || len(o.keys) != 1 || !o.has(wrapperKey) {
@@ -245,7 +245,7 @@ func unwrap(v any) (any, bool) {
 	return o.values[wrapperKey], true
 }
 
-// isListed reports whether v is one of the values of s.
+// isListed reports whether v is the const of s or one of its enum.
 func (c *coercer) isListed(s *object, v any) bool {
 	if s.has("const") {
 		return c.isConst(s, "const", v)
@@ -253,7 +253,8 @@ func (c *coercer) isListed(s *object, v any) bool {
 	return c.inEnum(s, "enum", v)
 }
 
-// listedValue returns the value of s that v means: as text, or in another case.
+// listedValue returns the one value of const or enum whose text equals that of v but for letter
+// case; v if there is none, or more than one.
 func (c *coercer) listedValue(s *object, v any) any {
 	enum := values(s)
 	if c.isListed(s, v) || kindOf(v) == "object" || kindOf(v) == "array" || !c.spend(len(enum)/itemsPerStep) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// constraintWords say a constraint to a model or a user; %s is the keyword's value.
-// Keywords that are not here say nothing that is worth a word.
+// constraintWords describes constraints to a model or a user; %s is the keyword's value. Keywords
+// that are missing here are not described.
 var constraintWords = map[string]string{
 	"type":              "%s",
 	"enum":              "one of %s",
@@ -40,7 +40,7 @@ var constraintWords = map[string]string{
 	"examples":          "for example %s",
 }
 
-// describeConstraint returns the constraint in words; "" if there are none.
+// describeConstraint returns a constraint in words; "" if its keyword has none.
 func describeConstraint(key string, value any) string {
 	format, ok := constraintWords[key]
 	if !ok {
@@ -52,11 +52,11 @@ func describeConstraint(key string, value any) string {
 	return fmt.Sprintf(format, truncate(showKeywordValue(value), maxKeywordValue))
 }
 
-// maxKeywordValue bounds how much of a keyword's value is told, in bytes.
+// maxKeywordValue bounds how much of a keyword's value a description quotes, in bytes.
 const maxKeywordValue = 300
 
-// showKeywordValue returns a keyword's value without the marks that only JSON needs. Of a list
-// there may be no more than is told.
+// showKeywordValue returns a keyword's value without quotes and brackets. It leaves out items of a
+// list that truncating to maxKeywordValue would cut off anyway.
 func showKeywordValue(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -72,21 +72,20 @@ func showKeywordValue(value any) string {
 	return string(encode(value))
 }
 
-// noteConstraint tells in the description of s what it can no longer say as a keyword.
+// noteConstraint adds a constraint that s loses as a keyword to its description.
 func noteConstraint(s *object, key string, value any) {
 	if text := describeConstraint(key, value); text != "" {
 		addRemark(s, text)
 	}
 }
 
-// addRemark adds words to the description of s: "The name. (at least 3 characters;
-// format email)".
+// addRemark adds text to the description of s: "The name. [at least 3 characters; format email]".
 func addRemark(s *object, text string) {
 	description := s.text("description")
-	switch rest, told := strings.CutSuffix(description, noteEnd); {
+	switch rest, noted := strings.CutSuffix(description, noteEnd); {
 	case description == "":
 		description = noteBegin[1:] + text + noteEnd
-	case told && strings.Contains(rest, noteBegin[1:]):
+	case noted && strings.Contains(rest, noteBegin[1:]):
 		description = rest + "; " + text + noteEnd
 	default:
 		description += noteBegin + text + noteEnd
@@ -99,7 +98,7 @@ const (
 	noteEnd   = "]"
 )
 
-// describeSchema returns in a word or two what s is.
+// describeSchema returns the title, value or type of s, as a phrase for errors and descriptions.
 func describeSchema(s *object) string {
 	switch {
 	case s.has("title"):
@@ -114,7 +113,7 @@ func describeSchema(s *object) string {
 	return "any value"
 }
 
-// truncate cuts s to at most n bytes, at a rune.
+// truncate cuts s to at most n bytes, at the boundary of a rune, and marks the cut with "…".
 func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -1,14 +1,12 @@
 package schema
 
-// A sample is a schema with values that it lets pass and values that it does
-// not.
+// A sample is a schema with values that are valid by it and values that are not.
 type sample struct {
 	name, schema string
 	good, bad    []string
 }
 
-// corpus lists what tools and people send: plain, nested, recursive, sloppy and
-// hostile.
+// corpus holds schemas as tools and people send them: plain, nested, recursive, sloppy and hostile.
 var corpus = []sample{
 	{"plain", `{"type":"object","properties":{"path":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":2000,"default":50}},"required":["path"],"additionalProperties":false}`,
 		[]string{`{"path":"a"}`, `{"path":"a","limit":7}`}, []string{`{}`, `{"path":1}`, `{"path":"a","limit":0}`, `{"path":"a","x":1}`}},

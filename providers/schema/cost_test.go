@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// dear lists schemas and values that try to cost more than they are worth, and the
-// steps that they may take.
-var dear = func() []struct {
+// costlySamples holds schemas and values that try to be expensive to check, with the steps that
+// they may take.
+var costlySamples = func() []struct {
 	name, schema, value string
 	steps               int
 } {
@@ -42,10 +42,10 @@ var dear = func() []struct {
 	}
 }()
 
-// TestCost: what checking and coercing take is bounded by the size of what came
-// in, and coercing by what checking took.
+// Checking and coercing are bounded by the size of schema and value, and coercing by the steps of
+// the check before it.
 func TestCost(t *testing.T) {
-	for _, d := range dear {
+	for _, d := range costlySamples {
 		doc := openDocumentOrObject(json.RawMessage(d.schema))
 		v, err := decode([]byte(d.value))
 		if err != nil {
@@ -63,7 +63,7 @@ func TestCost(t *testing.T) {
 }
 
 func BenchmarkCoerce(b *testing.B) {
-	for _, d := range dear {
+	for _, d := range costlySamples {
 		b.Run(strings.ReplaceAll(d.name, " ", "-"), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// Bounds on what a schema may cost, for it can come from anywhere.
+// Bounds on the work for one schema, which can come from anywhere.
 const (
 	maxDepth  = 48   // of nested schemas
 	maxNodes  = 4000 // after references are inlined
 	maxSpread = 16   // branches of anyOf when two are merged
 )
 
-// A document is a schema with what its references lead to.
+// A document is a schema with the targets of its references.
 type document struct {
-	raw   any                // as it came
+	raw   any                // as decoded
 	root  *object            // cleaned
-	refs  map[string]*object // cleaned targets by reference; nil: leads nowhere
-	nodes int                // made so far by canonical
+	refs  map[string]*object // cleaned targets by reference; nil if it leads nowhere
+	nodes int                // schemas that canonical has made so far
 
-	enums       map[*object]enumIndex  // of enums that a value was held against
-	expressions map[string]*expression // by pattern; nil: none that can be held
+	enums       map[*object]enumIndex  // by schema, made when a value is first checked
+	expressions map[string]*expression // by pattern; nil if it cannot be compiled
 }
 
-// openDocument reads a schema; false if raw is none.
+// openDocument decodes a schema; false if raw is none.
 func openDocument(raw json.RawMessage) (*document, bool) {
 	v, err := decode(raw)
 	if err != nil {
@@ -40,7 +40,7 @@ func openDocument(raw json.RawMessage) (*document, bool) {
 	return d, true
 }
 
-// openDocumentOrObject reads a schema, or {"type":"object"} in place of what is none.
+// openDocumentOrObject decodes a schema, or {"type":"object"} if raw is none.
 func openDocumentOrObject(raw json.RawMessage) *document {
 	d, ok := openDocument(raw)
 	if !ok {
@@ -49,7 +49,7 @@ func openDocumentOrObject(raw json.RawMessage) *document {
 	return d
 }
 
-// resolve returns what a $ref leads to, nil if that is not in this document.
+// resolve returns the cleaned target of a $ref; nil if it is not in this document.
 func (d *document) resolve(ref string) *object {
 	if s, ok := d.refs[ref]; ok {
 		return s
@@ -62,6 +62,7 @@ func (d *document) resolve(ref string) *object {
 	return s
 }
 
+// lookUp returns the target of a $ref as decoded: a JSON pointer or an anchor.
 func (d *document) lookUp(ref string) (any, bool) {
 	path, local := strings.CutPrefix(ref, "#")
 	if !local {

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -11,11 +10,11 @@ func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// bareWord reads a value without quotes up to what ends it. If the text ends in it,
-// it may be the beginning of one.
+// bareWord reads a value without quotes and writes it as JSON. Where the text ends in it, it may be
+// the beginning of a literal. It returns false for prose, code and nothing.
 func (m *repairer) bareWord() bool {
 	start := m.pos
-	for m.pos < len(m.in) && bytes.IndexByte([]byte(",:{}[]\"\n\r"), m.in[m.pos]) < 0 {
+	for m.pos < len(m.in) && strings.IndexByte(",:{}[]\"\n\r", m.in[m.pos]) < 0 {
 		if m.hasPrefix("//") || m.hasPrefix("/*") || m.hasPrefix(" #") {
 			break
 		}
@@ -44,7 +43,8 @@ func (m *repairer) bareWord() bool {
 	return true
 }
 
-// parseLiteral returns a number or word of JSON or Python in the form of JSON.
+// parseLiteral returns a number or a word such as Python's None as JSON; false if text, which must
+// not be empty, is neither.
 func parseLiteral(text string) (string, bool) {
 	switch text {
 	case "true", "True", "TRUE":
@@ -60,7 +60,7 @@ func parseLiteral(text string) (string, bool) {
 	if json.Valid([]byte(text)) {
 		return text, true
 	}
-	if strings.ContainsAny(text, "_pP") { // Go's own notations
+	if strings.ContainsAny(text, "_pP") { // notations that only ParseInt accepts
 		return "", false
 	}
 	if n, err := strconv.ParseInt(text, 0, 64); err == nil && strings.ContainsAny(text, "xX") {
@@ -87,8 +87,8 @@ func parseLiteral(text string) (string, bool) {
 	return "", false
 }
 
-// completeLiteral returns a word that was cut off: "tru", "-", "1e". The empty word says
-// that nothing can be made of it.
+// completeLiteral completes a literal that was cut off, such as "tru" or "1e". It returns "" and
+// true for one that says nothing yet, such as "-".
 func completeLiteral(text string) (string, bool) {
 	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
 		if strings.HasPrefix(word, text) {

@@ -1,12 +1,10 @@
 package schema
 
-import (
-	"slices"
-)
+import "slices"
 
 // canonical returns the root in canonical form: references inlined, allOf
-// merged. Where a reference leads back into itself, or the schema outgrows its
-// bounds, there is only the type of what it leads to.
+// merged. Where a reference leads back into itself, or the schema outgrows maxDepth or maxNodes,
+// only the type of its target remains.
 func (d *document) canonical() *object {
 	d.nodes = 0
 	return d.inline(d.root, []string{"#"}, 0)
@@ -66,7 +64,7 @@ func (d *document) inlineValue(v any, stack []string, depth int) *object {
 	return d.inline(v.(*object), stack, depth+1)
 }
 
-// resolveInline returns what ref leads to, with what stands beside it.
+// resolveInline returns the target of ref, merged with the keywords beside it.
 func (d *document) resolveInline(ref string, beside *object, stack []string, depth int) *object {
 	target := d.resolve(ref)
 	switch {
@@ -86,7 +84,7 @@ func (d *document) resolveInline(ref string, beside *object, stack []string, dep
 	return out
 }
 
-// typeOnly returns all that is told of a schema where there is no end to it.
+// typeOnly returns the type and description of s, for where inlining has to stop.
 func typeOnly(s *object) *object {
 	out := newObject()
 	t := s.values["type"]
@@ -105,7 +103,8 @@ func typeOnly(s *object) *object {
 	return out
 }
 
-// typesOfAll joins the types of branches; nil if one of them may be anything.
+// typesOfAll returns the union of the types of branches as a value of "type"; nil if one of them
+// allows any.
 func typesOfAll(branches []any) any {
 	var all []any
 	for _, b := range branches {
@@ -140,8 +139,8 @@ func isSchemaKey(key string) bool {
 	return false
 }
 
-// merge returns a schema that is at least as wide as both a and b together
-// are, and as narrow as one schema can say it. Notes of a win.
+// merge returns a schema that allows every value that both a and b allow, and as few others as one
+// schema can express. Annotations of a win.
 func merge(a, b *object) *object {
 	out := a.copy()
 	if len(b.keys) == 0 {
@@ -166,8 +165,8 @@ func merge(a, b *object) *object {
 	return out
 }
 
-// mergeFuncFor joins the values that two schemas have for a keyword. Those without
-// one keep the first value: the result is wider.
+// mergeFuncFor returns the function that joins the values of a keyword in two schemas; nil if the
+// first one stays, which makes the result wider.
 func mergeFuncFor(key string) func(a, b any) any {
 	switch key {
 	case "type":

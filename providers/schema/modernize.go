@@ -5,7 +5,8 @@ import "slices"
 // inPlace lists the keywords that apply further schemas to the same value.
 var inPlace = []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains"}
 
-// modernize turns what older drafts and OpenAPI write into 2020-12.
+// modernize returns a copy of in with the keywords of older drafts and of OpenAPI converted to
+// those of 2020-12.
 func modernize(in *object) *object {
 	s := in.copy()
 	if tuple, ok := s.values["items"].([]any); ok {
@@ -36,7 +37,7 @@ func modernize(in *object) *object {
 			s.set(under, into)
 		}
 	}
-	if !slices.ContainsFunc(inPlace, s.has) { // nothing else can have evaluated them
+	if !slices.ContainsFunc(inPlace, s.has) { // no other schema can evaluate properties or items
 		for _, key := range [][2]string{{"unevaluatedProperties", "additionalProperties"}, {"unevaluatedItems", "items"}} {
 			if s.has(key[0]) && !s.has(key[1]) {
 				s.set(key[1], s.values[key[0]])
@@ -52,7 +53,7 @@ func modernize(in *object) *object {
 	return s
 }
 
-// makeNullable lets null pass in s, whose keywords need not be clean.
+// makeNullable makes s allow null. Its keywords need not be clean yet.
 func makeNullable(s *object) {
 	if enum := s.list("enum"); enum != nil && !slices.Contains(enum, nil) {
 		s.set("enum", append(slices.Clip(enum), nil))

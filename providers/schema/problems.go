@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// A problem is one constraint that a value does not meet.
+// A problem is one constraint that a value violates.
 type problem struct {
 	path  string // of the value, such as "items[2].name"; "" is the root
 	depth int    // of the value; 0 is the root
 	key   string // the keyword
-	text  string // what was expected, and what there is
+	text  string // what was expected and what was found
 }
 
-// problems holds what is wrong with a value. However much that is, it takes little memory.
+// problems collects what is wrong with a value, in bounded memory.
 type problems struct {
 	first        []problem // the first maxProblems
-	count        int       // of all
+	count        int       // of all problems
 	enumProblems int       // those of const and enum
 }
 
-// maxProblems bounds how many an error names.
+// maxProblems bounds how many problems an error lists.
 const maxProblems = 8
 
-// add adds what is wrong with the value at a location.
+// add adds a problem of the value at a location.
 func (p *problems) add(at *location, key, text string) {
 	if len(p.first) < maxProblems {
 		p.first = append(p.first, problem{at.path(), at.level(), key, text})
@@ -62,9 +62,10 @@ func (p problems) toError() error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// distance returns how far the value at a location is from what was expected.
+// distance returns how far the value at a location is from a schema with these problems; the
+// branch of anyOf with the smallest distance is probably the intended one.
 func (p problems) distance(at *location) int {
-	n := p.count + 50*p.enumProblems // by const and enum variants are told apart
+	n := p.count + 50*p.enumProblems // const and enum tell variants apart
 	for _, one := range p.first {
 		if one.depth == at.level() && one.key == "type" {
 			n += otherKindDistance
@@ -73,11 +74,11 @@ func (p problems) distance(at *location) int {
 	return n
 }
 
-// otherKindDistance is the cost of a value that is of another kind altogether.
+// otherKindDistance is the distance of a value of the wrong type.
 const otherKindDistance = 1000
 
-// A location leads to a value from the root, which is nil. It is written as a path only
-// where there is a problem.
+// A location is the way to a value from the root; nil is the root itself. Its path is built only
+// for problems.
 type location struct {
 	parent *location
 	name   string // of a member
@@ -116,7 +117,7 @@ func (l *location) path() string {
 	return string(path)
 }
 
-// explain adds what was expected where keyword key of s failed.
+// explain adds the problem of v, for which the assertion key of s failed.
 func explain(found *problems, s *object, key string, v any, at *location) {
 	switch key {
 	case "required":
@@ -132,7 +133,8 @@ func explain(found *problems, s *object, key string, v any, at *location) {
 	}
 }
 
-// describeMissing returns what a missing property should be.
+// describeMissing returns what a missing property should be, as the end of a sentence; "" if the
+// schema does not say.
 func describeMissing(s *object, name string) string {
 	properties := s.object("properties")
 	if properties == nil || !properties.has(name) {
@@ -144,7 +146,8 @@ func describeMissing(s *object, name string) string {
 	return ""
 }
 
-// showValue returns a value in an error: untrusted, and of any size.
+// showValue returns v for an error message: quoted and truncated, since it is untrusted and may be
+// large.
 func showValue(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -9,8 +9,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// TestRandom fits schemas that nobody would write: every keyword beside every
-// other; many more of them with PARLEY_LONG=1.
+// Random schemas that combine any keywords are fitted to each target; many more of them with
+// PARLEY_LONG=1.
 func TestRandom(t *testing.T) {
 	r, rounds := rand.New(rand.NewPCG(3, 4)), 100
 	if os.Getenv("PARLEY_LONG") == "1" {
@@ -96,8 +96,8 @@ func random(r *rand.Rand, depth int) any {
 	return s
 }
 
-// TestAssertions holds what the keywords mean to jsonschema: each of them, with
-// values at its edges, against every kind of value.
+// Each assertion agrees with the jsonschema library: with values at its edges, for every kind of
+// value.
 func TestAssertions(t *testing.T) {
 	keywords := map[string][]string{
 		"type":              {`"string"`, `"integer"`, `"number"`, `"null"`, `["object","boolean"]`, `"array"`},
@@ -150,7 +150,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// plain returns v as encoding/json decodes it, and jsonschema takes it.
+// plain returns v as encoding/json decodes it, which is what jsonschema accepts.
 func plain(v any) any {
 	switch v := v.(type) {
 	case *object:
@@ -172,8 +172,7 @@ func plain(v any) any {
 	return v
 }
 
-// TestAgainstLibrary: where jsonschema can read a schema of the corpus, it comes
-// to the same verdicts.
+// The jsonschema library agrees on every schema of the corpus that it supports.
 func TestAgainstLibrary(t *testing.T) {
 	n := 0
 	for _, s := range corpus {

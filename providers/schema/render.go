@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// render writes the canonical schema s as t takes it.
+// render encodes the canonical schema s in the subset that t supports.
 func (t Target) render(s *object) json.RawMessage {
 	if t.ObjectRoot {
 		s = objectRoot(s)
@@ -23,13 +23,13 @@ func (t Target) render(s *object) json.RawMessage {
 	return encode(out)
 }
 
-// isFalse reports whether v is the schema that nothing passes.
+// isFalse reports whether v is {"not":{}}, the canonical form of the schema false.
 func isFalse(v any) bool {
 	s, ok := v.(*object)
 	return ok && s != nil && len(s.keys) == 1 && s.object("not") != nil && len(s.object("not").keys) == 0
 }
 
-// rewrite rewrites s, and what is in it, for t.
+// rewrite returns a copy of s and the schemas in it that keeps to t.
 func (t Target) rewrite(s *object, root bool) *object {
 	s = s.copy()
 	tupleToItems(s)
@@ -60,11 +60,10 @@ func (t Target) isDropped(key string) bool {
 	return false
 }
 
-// lookAroundRE is what matchers with linear time leave out: look-around and back
-// references.
+// lookAroundRE matches what linear-time matchers do not support: look-around and back references.
 var lookAroundRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<`) })
 
-// dropUnsupported turns what t does not know into words.
+// dropUnsupported moves keywords that t does not support into the description.
 func (t Target) dropUnsupported(s *object) {
 	for _, key := range slices.Clone(s.keys) {
 		v := s.values[key]
@@ -86,13 +85,14 @@ func (t Target) dropUnsupported(s *object) {
 			noteConstraint(s, key, v)
 			s.delete(key)
 			if key == "patternProperties" && isFalse(s.values["additionalProperties"]) {
-				s.delete("additionalProperties") // it would forbid them
+				s.delete("additionalProperties") // false would forbid the properties matched by pattern
 			}
 		}
 	}
 }
 
-// rewriteProperties rewrites the properties of s.
+// rewriteProperties rewrites the properties of s in place and returns s. It renames those whose
+// names t does not accept.
 func (t Target) rewriteProperties(s, properties *object) *object {
 	out, respelled := newObject(), map[string]string{}
 	for _, name := range properties.keys {
@@ -123,7 +123,7 @@ func (t Target) rewriteProperties(s, properties *object) *object {
 	return s
 }
 
-// isPortableKey reports whether every provider takes name.
+// isPortableKey reports whether every provider accepts name as the name of a property.
 func isPortableKey(name string) bool {
 	return name != "" && len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool { return !isPortableRune(r) }) < 0
 }
@@ -132,8 +132,8 @@ func isPortableRune(r rune) bool {
 	return r < utf8.RuneSelf && r != '$' && (isWordByte(byte(r)) || r == '.' || r == '-')
 }
 
-// portableKey returns a property name in the letters that every provider takes. It is the
-// name itself if that has no others, and distinct for distinct names.
+// portableKey returns a property name that every provider accepts: name itself if it is portable,
+// else a respelling with a hash of it, so that distinct names stay distinct.
 func portableKey(name string) string {
 	if isPortableKey(name) {
 		return name
@@ -149,7 +149,7 @@ func portableKey(name string) string {
 	return fmt.Sprintf("%s_%08x", truncate(clean, 50), h.Sum32())
 }
 
-// rewriteRequired leaves only properties that there are, or all of them.
+// rewriteRequired limits "required" to existing properties, or sets it to all of them if t wants so.
 func (t Target) rewriteRequired(s *object) {
 	properties := s.object("properties")
 	if t.AllRequired && properties != nil {
@@ -171,8 +171,8 @@ func (t Target) rewriteRequired(s *object) {
 	}
 }
 
-// rewriteObject rewrites what s says of objects, and gives it a type where t wants
-// one.
+// rewriteObject rewrites additionalProperties for t, adds a type where t needs one, and turns
+// free-form objects into strings where t cannot express them.
 func (t Target) rewriteObject(s *object, root bool) {
 	extra := s.object("additionalProperties")
 	switch {
@@ -202,12 +202,12 @@ func (t Target) rewriteObject(s *object, root bool) {
 			s.set("properties", newObject())
 		}
 	}
-	if t.ClosedObjects && s.object("additionalProperties") != nil { // no object any more
+	if t.ClosedObjects && s.object("additionalProperties") != nil { // left over: s is no object any more
 		s.delete("additionalProperties")
 	}
 }
 
-// objectToString makes the object s a string that holds one as JSON.
+// objectToString replaces the type object of s by a string that holds the object as JSON.
 func objectToString(s *object) {
 	var kinds []any
 	for _, k := range typesOf(s) {
@@ -237,7 +237,7 @@ func objectToString(s *object) {
 	addRemark(s, "a JSON object, written as text")
 }
 
-// addType gives s a type, from what else it says.
+// addType derives the type of s from its other keywords, or allows each type by name.
 func (t Target) addType(s *object) {
 	if s.has("type") || s.has("anyOf") || s.has("oneOf") {
 		return
@@ -263,8 +263,7 @@ func (t Target) addType(s *object) {
 	s.set("anyOf", branches)
 }
 
-// keywordType returns the only type to which a keyword applies, "" if there are
-// several.
+// keywordType returns the only type that a keyword applies to; "" if it applies to several.
 func keywordType(key string) string {
 	switch key {
 	case "properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",

@@ -5,23 +5,23 @@ import (
 	"encoding/json"
 )
 
-// Repair returns the JSON that text was meant to be: without fences and prose
-// around it, with quotes, commas and brackets where they are missing, Python's
-// words and comments as JSON has them, and closed where it was cut off (a
-// member whose value is missing is left out). Of several values the longest one
-// counts. It returns false if there is nothing like JSON. It reads text once.
+// Repair returns the JSON value that text was meant to be. It removes code fences, prose and
+// comments, adds missing quotes, commas and brackets, turns Python's literals into JSON's, and
+// closes text that was cut off, without a last member that has no value yet. Of several values it
+// returns the longest. It returns false if text holds nothing like JSON. It reads text once.
 func Repair(text []byte) ([]byte, bool) {
 	fixed, _, ok := repair(text)
 	return fixed, ok
 }
 
-// RepairWhole repairs what will be acted on: it returns false if a value
-// was cut off. Brackets at the end may be missing, nothing else.
+// RepairWhole is Repair for values that will be acted on: it returns false if text was cut off
+// inside a value. Only closing brackets may be missing at the end.
 func RepairWhole(text []byte) ([]byte, bool) {
 	fixed, cut, ok := repair(text)
 	return fixed, ok && !cut
 }
 
+// repair implements Repair; cut reports that text ended inside a value.
 func repair(text []byte) (fixed []byte, cut, ok bool) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if json.Valid(text) {
@@ -55,7 +55,7 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 	return fixed, cut, true
 }
 
-// validPrefix reads the value that text begins with, if nothing in it needs repair.
+// validPrefix returns the valid JSON value that text begins with and its length; 0 if there is none.
 func validPrefix(text []byte) (raw json.RawMessage, n int) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if d.Decode(&raw) != nil {
@@ -64,7 +64,7 @@ func validPrefix(text []byte) (raw json.RawMessage, n int) {
 	return raw, int(d.InputOffset())
 }
 
-// stripFence returns what stands in a code fence around all of text.
+// stripFence returns text without the code fence around it, if there is one.
 func stripFence(text []byte) []byte {
 	inner, ok := bytes.CutPrefix(text, []byte("```"))
 	if !ok {
@@ -77,7 +77,7 @@ func stripFence(text []byte) []byte {
 	return bytes.TrimSpace(inner)
 }
 
-// repairScalar reads text that is one value without brackets as a whole.
+// repairScalar repairs text that is, as a whole, one value other than an object or array.
 func repairScalar(text []byte) ([]byte, bool) {
 	if len(text) == 0 || text[0] == '{' || text[0] == '[' {
 		return nil, false
@@ -104,7 +104,7 @@ func repairScalar(text []byte) ([]byte, bool) {
 	return m.out.Bytes(), true
 }
 
-// maxNesting bounds how deep JSON may nest; encoding/json has the same bound.
+// maxNesting bounds the depth of JSON, as encoding/json does.
 const maxNesting = 10000
 
 // A repairer reads something like JSON and writes JSON.
@@ -116,8 +116,7 @@ type repairer struct {
 	out         bytes.Buffer
 }
 
-// skipSpace skips white space and comments and returns the byte behind them, 0 at
-// the end.
+// skipSpace skips white space and comments and returns the byte after them; 0 at the end.
 func (m *repairer) skipSpace() byte {
 	for m.pos < len(m.in) {
 		switch c := m.in[m.pos]; {
@@ -138,7 +137,7 @@ func (m *repairer) skipSpace() byte {
 
 func (m *repairer) hasPrefix(s string) bool { return bytes.HasPrefix(m.in[m.pos:], []byte(s)) }
 
-// skip goes behind the next end.
+// skip moves past the next end, or to the end of the text.
 func (m *repairer) skip(end string) {
 	i := bytes.Index(m.in[m.pos:], []byte(end))
 	if i < 0 {
@@ -148,7 +147,7 @@ func (m *repairer) skip(end string) {
 	m.pos += i + len(end)
 }
 
-// value reads one value; false if there is none, or if it is no JSON at all.
+// value reads one value; false if there is none, or if it is not even close to JSON.
 func (m *repairer) value(depth int) bool {
 	if depth >= maxNesting {
 		return false
@@ -167,8 +166,7 @@ func (m *repairer) value(depth int) bool {
 	return m.bareWord()
 }
 
-// object reads an object. What does not begin like one, such as a set in prose,
-// is none.
+// object reads an object; false for what only begins like one, such as braces in prose.
 func (m *repairer) object(depth int) bool {
 	m.objectDepth++
 	defer func() { m.objectDepth-- }()
@@ -230,7 +228,7 @@ func (m *repairer) object(depth int) bool {
 	}
 }
 
-// key reads the name of a member, which begins with c.
+// key reads the name of a member, which begins with c; false if there is none.
 func (m *repairer) key(c byte) bool {
 	if c == '"' || c == '\'' || c == '`' {
 		m.text(c, true)
@@ -247,6 +245,7 @@ func (m *repairer) key(c byte) bool {
 	return true
 }
 
+// array reads an array; false for what only begins like one.
 func (m *repairer) array(depth int) bool {
 	m.pos++
 	m.out.WriteByte('[')

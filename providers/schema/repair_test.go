@@ -61,8 +61,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestRepairCut: every beginning of a document can be closed, and only what may
-// be complete counts as whole.
+// Every prefix of a document can be repaired, and only those that may be complete count as whole.
 func TestRepairCut(t *testing.T) {
 	doc := `{"name":"gr\u00fc\n\"x\" {[","n":-12.5e+3,"ok":true,"no":null,"list":[1,"zwei",{"a":[]},[false]],"o":{"k":{"z":"\\"}}}`
 	for i := 1; i <= len(doc); i++ {
@@ -84,8 +83,8 @@ func TestRepairCut(t *testing.T) {
 	}
 }
 
-// TestRepairHostile: text that makes a careless parser quadratic or deep. Each
-// takes milliseconds; a quadratic one would take minutes.
+// Text that makes a careless parser quadratic or deeply recursive takes milliseconds; a quadratic
+// parser would take minutes.
 func TestRepairHostile(t *testing.T) {
 	for _, unit := range []string{"[", "{", `{"a":`, `{"a":[`, `"`, `{"`, `{a`, `{a:`, "[1,", `{"a":"x" `, "/*", `{"a":1}`, `\`, `{"a":"\`, "```json\n{", "[ \n", "{ //", `["a"     `} {
 		in := strings.Repeat(unit, 1<<16/len(unit))

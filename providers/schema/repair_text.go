@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// text reads a string in quotes, the key of a member or a value.
+// text reads a string in quotes: a value, or the name of a member if key is set.
 func (m *repairer) text(quote byte, key bool) {
 	m.pos++
 	m.out.WriteByte('"')
@@ -57,7 +57,7 @@ func writeControl(b *bytes.Buffer, c byte) {
 	}
 }
 
-// escape reads an escape. Those that JSON does not know are what they look like.
+// escape reads an escape. One that JSON does not know stands for its own characters.
 func (m *repairer) escape() {
 	rest := m.in[m.pos:]
 	if len(rest) < 2 {
@@ -80,7 +80,7 @@ func (m *repairer) escape() {
 	case c == '\'' || c == '`':
 		m.out.WriteByte(c)
 		m.pos += 2
-	case c == '\n': // a line that goes on
+	case c == '\n': // line continuation
 		m.pos += 2
 	default:
 		m.out.WriteString(`\\`)
@@ -97,8 +97,8 @@ func isHex(b []byte) bool {
 	return true
 }
 
-// closesString reports whether the quote at pos ends its string: then something
-// follows that may follow. Others are quotes that nobody escaped.
+// closesString reports whether the quote at pos ends its string, judged by what follows. If it does
+// not, it is a quote inside the string that was not escaped.
 func (m *repairer) closesString(key bool) bool {
 	i := m.pos + 1
 	line := false
@@ -124,8 +124,8 @@ func (m *repairer) closesString(key bool) bool {
 	return false
 }
 
-// isEnding reports whether the brackets at i may be ones that end something: not if
-// a quote follows in the same line, as in "if x { "y" }".
+// isEnding reports whether the brackets at i may close objects or arrays: not if a quote follows
+// directly, as in "if x { "y" }".
 func (m *repairer) isEnding(i int) bool {
 	for ; i < len(m.in); i++ {
 		switch c := m.in[i]; c {

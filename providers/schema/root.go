@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// objectRoot returns s as one object: branches of objects are joined, other values
-// wrapped.
+// objectRoot returns s as the schema of one object: branches of objects are joined, other types
+// are wrapped in a property.
 func objectRoot(s *object) *object {
 	if v := values(s); !allowsType(s, "object") || v != nil && !slices.ContainsFunc(v, func(v any) bool { return kindOf(v) == "object" }) {
 		return newObject("type", "object", "properties", newObject(wrapperKey, s), "required", []any{wrapperKey})
@@ -35,10 +35,10 @@ func objectRoot(s *object) *object {
 	return out
 }
 
-// wrapperKey is the property that holds a root that is no object.
+// wrapperKey is the property that holds a root of another type than object.
 const wrapperKey = "value"
 
-// joinBranches lets pass in s what any of branches does, as one object.
+// joinBranches returns s as one object schema that allows what any of branches allows.
 func joinBranches(s *object, branches []any) *object {
 	s = s.copy()
 	properties := newObject()
@@ -82,8 +82,8 @@ func joinBranches(s *object, branches []any) *object {
 	return s
 }
 
-// eitherOf lets pass what a or b does. A property that one branch names and
-// another one does not is as the former says.
+// eitherOf returns a schema that allows what a or b allows; b if a is nil, that is, not named by
+// earlier branches.
 func eitherOf(a, b *object) *object {
 	if a == nil || string(encode(a)) == string(encode(b)) {
 		return b
@@ -104,7 +104,7 @@ func eitherOf(a, b *object) *object {
 	return newObject("anyOf", []any{a, b})
 }
 
-// values lists what enum or const of s let pass, nil if it has neither.
+// values lists the values of enum or const of s; nil if it has neither.
 func values(s *object) []any {
 	if s.has("const") {
 		return []any{s.values["const"]}

@@ -2,15 +2,15 @@ package schema
 
 import "slices"
 
-// A Scanner follows JSON text as it arrives, byte by byte: which brackets are open,
-// and whether it stands in a string. The zero value stands before the text.
+// A Scanner follows JSON text byte by byte and knows which brackets are open and whether it is in a
+// string. The zero value is at the beginning of the text.
 type Scanner struct {
-	open            []byte // brackets to come, the next one last
+	open            []byte // closing brackets still to come, the next one last
 	quoted, escaped bool
 }
 
-// Step reads c. It returns false for a bracket that does not close the one opened
-// last, which is closed all the same.
+// Step reads c. It returns false for a closing bracket that does not match the one opened last,
+// and closes that one all the same.
 func (s *Scanner) Step(c byte) bool {
 	switch {
 	case s.escaped:
@@ -20,7 +20,7 @@ func (s *Scanner) Step(c byte) bool {
 	case c == '"':
 		s.quoted = true
 	case c == '{', c == '[':
-		s.open = append(s.open, c+2) // in ASCII, closing brackets come two behind
+		s.open = append(s.open, c+2) // in ASCII, '}' is '{'+2 and ']' is '['+2
 	case c == '}', c == ']':
 		last := len(s.open) - 1
 		if last < 0 {
@@ -36,13 +36,13 @@ func (s *Scanner) Step(c byte) bool {
 // Depth returns how many brackets are open.
 func (s *Scanner) Depth() int { return len(s.open) }
 
-// InString reports whether the next byte belongs to a string, or ends it.
+// InString reports whether the next byte belongs to a string or ends one.
 func (s *Scanner) InString() bool { return s.quoted }
 
-// Escaped reports whether a backslash stands before the next byte.
+// Escaped reports whether the next byte is escaped by a backslash.
 func (s *Scanner) Escaped() bool { return s.escaped }
 
-// Missing returns the brackets that close what is open.
+// Missing returns the brackets that close the text, in order.
 func (s *Scanner) Missing() string {
 	missing := slices.Clone(s.open)
 	slices.Reverse(missing)

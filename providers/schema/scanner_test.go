@@ -31,8 +31,8 @@ func TestScanner(t *testing.T) {
 	}
 }
 
-// FuzzScanner holds that valid objects and lists end where their last bracket is, and
-// nowhere before, and that what is missing at any cut outside of strings closes them.
+// Valid objects and arrays end at their last bracket and not before, and Missing closes them at any
+// cut outside strings.
 func FuzzScanner(f *testing.F) {
 	f.Add([]byte(`{"a":[1,{"b":"\"}]"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {

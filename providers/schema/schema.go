@@ -4,11 +4,10 @@
 //	tool's schema ──For(target)──► provider
 //	arguments ◄──Validate · Coerce ◄──Repair──  model
 //
-// Inside there is one canonical form, a subset of JSON Schema 2020-12 without
-// references, allOf, tuples and boolean schemas. What a provider does not
-// understand is a row of a table, a Target; what is lost on the way is told to
-// the model in the description. Everything is a pure function: what comes in is
-// never changed, and hostile schemas and values cost bounded work.
+// Inside there is one canonical form, a subset of JSON Schema 2020-12 without references, allOf,
+// tuples and boolean schemas. A Target, a row of a table, holds what a provider does not support;
+// constraints that are lost for it go into the description for the model to read. All functions
+// are pure: they never change their arguments, and hostile schemas and values cost bounded work.
 package schema
 
 import (
@@ -16,17 +15,16 @@ import (
 	"encoding/json"
 )
 
-// For returns a copy of raw as t takes it. Constraints that t does not know
-// are told in descriptions. Properties keep their order, since models write
-// them in it. It never fails: what is no schema becomes {"type":"object"}.
+// For returns the schema raw in the subset that t supports. Constraints that t does not support
+// move into descriptions. Properties keep their order, since models write them in that order. It
+// never fails: anything that is not a schema becomes {"type":"object"}.
 //
-// A target that wants an object at the root gets other values wrapped into the
-// property "value"; free-form objects that a target cannot express become
-// strings that hold JSON, and property names that it refuses are respelled.
-// Coerce takes all three back.
+// For a target that wants an object at the root, other roots are wrapped in the property "value".
+// Free-form objects that a target cannot express become strings that hold JSON, and property names
+// that it refuses are respelled. Coerce undoes all three.
 func For(raw json.RawMessage, t Target) json.RawMessage {
 	out := t.render(openDocumentOrObject(raw).canonical())
-	for range maxRounds { // what one rule leaves can be another one's to rewrite
+	for range maxRounds { // the result of one rule can need another one
 		again := t.render(openDocumentOrObject(out).canonical())
 		if bytes.Equal(again, out) {
 			break
@@ -36,14 +34,13 @@ func For(raw json.RawMessage, t Target) json.RawMessage {
 	return out
 }
 
-// maxRounds bounds the rewriting of a schema until nothing changes. One round is
-// enough for what people write.
+// maxRounds bounds how often a schema is rewritten until nothing changes. Schemas written by people
+// need one round.
 const maxRounds = 5
 
-// Validate checks value, a JSON text, against raw. The error names each
-// failing path and what was expected there. Keywords that are malformed say
-// nothing; format is an annotation. It is ErrUnchecked if nothing failed and checking the
-// rest would cost too much.
+// Validate checks value, a JSON text, against the schema raw. The error lists failing paths and
+// what was expected there. Malformed keywords are ignored, and format is an annotation. The error
+// is ErrUnchecked if nothing failed but checking all of value would cost too much.
 func Validate(raw json.RawMessage, value []byte) error {
 	d := openDocumentOrObject(raw)
 	v, err := decode(value)

@@ -15,8 +15,8 @@ import (
 
 var targets = []Target{OpenAI, OpenAIStrict, Gemini, Anthropic, AnthropicAnswer, XAI, Kimi, Grammar}
 
-// TestCorpus holds every schema against what each provider takes: the rules of
-// the target, twice the same, the original untouched.
+// Every schema of the corpus, fitted to each target, keeps its rules; the result does not change
+// when it is fitted again, and the original stays untouched.
 func TestCorpus(t *testing.T) {
 	if len(corpus) < 50 {
 		t.Errorf("only %d schemas", len(corpus))
@@ -242,7 +242,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestNothingForbidden: what the original lets pass, the sanitised schema does.
+// Every value that the original allows is allowed by the fitted schema.
 func TestNothingForbidden(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	tried := 0
@@ -271,8 +271,8 @@ func TestNothingForbidden(t *testing.T) {
 	}
 }
 
-// narrowed names what a target cannot say in full: a list that holds anything
-// has types for its items there, and every schema has one.
+// narrowed reports samples that a target cannot express completely, such as lists of anything
+// where every schema needs a type.
 func narrowed(sample, target string) bool {
 	switch sample {
 	case "reference to itself", "circle of references": // stand in for nothing: {"type":"object"}
@@ -305,7 +305,7 @@ func spelledFor(target Target, raw, v string) string {
 	return `{"value":` + v + `}`
 }
 
-// invent makes up a value that s may let pass.
+// invent makes up a value that s may allow.
 func invent(r *rand.Rand, s *object, depth int) any {
 	if v := values(s); v != nil {
 		return v[r.IntN(len(v))]
@@ -355,8 +355,8 @@ func invent(r *rand.Rand, s *object, depth int) any {
 	return nil
 }
 
-// TestStrict: what a model has to write in strict mode, with null for what it
-// leaves out, becomes valid again.
+// A value as a model has to write it in strict mode, with null for each omitted property, becomes
+// valid again.
 func TestStrict(t *testing.T) {
 	n := 0
 	for _, s := range corpus {
@@ -525,7 +525,7 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-// TestHostile: schemas and values that try to cost more than they are worth.
+// Hostile schemas and values neither crash nor hang.
 func TestHostile(t *testing.T) {
 	double := `{"type":"object","$defs":{`
 	for i := range 40 {

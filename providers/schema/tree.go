@@ -70,7 +70,7 @@ func (o *object) text(key string) string {
 	return v
 }
 
-// decode reads one JSON text.
+// decode decodes one JSON text, with the order of members. Errors name the byte.
 func decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -85,7 +85,7 @@ func decode(text []byte) (any, error) {
 	return read(d)
 }
 
-// read reads the next value of d, which is known to be valid.
+// read decodes the next value of d, which is known to be valid JSON.
 func read(d *json.Decoder) (any, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -122,7 +122,7 @@ func read(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// encode writes v compactly, without escapes that only HTML needs.
+// encode returns v as compact JSON, without escapes that only HTML needs.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	write(&b, v)
@@ -162,7 +162,7 @@ func write(b *bytes.Buffer, v any) {
 	}
 }
 
-// kindOf returns the type of v in the words of JSON Schema, "number" for integers.
+// kindOf returns the name of v's type in JSON Schema; "number" for integers too.
 func kindOf(v any) string {
 	switch v.(type) {
 	case *object:

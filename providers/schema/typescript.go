@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// TypeScript returns raw as a TypeScript type, with descriptions and
-// constraints as comments. Models that were trained on code read it better than
-// JSON Schema, and it takes a third of the tokens.
+// TypeScript returns the schema raw as a TypeScript type, with descriptions and constraints as
+// comments. Models trained on code read it better than JSON Schema, and it takes a third of the
+// tokens.
 func TypeScript(raw json.RawMessage) string {
 	var w typeWriter
 	w.write(openDocumentOrObject(raw).canonical(), "")
@@ -92,7 +92,7 @@ func (w *typeWriter) array(s *object, indent string) {
 	}
 }
 
-// isIdentifier reports whether name needs no quotes.
+// isIdentifier reports whether name can be a property name without quotes.
 func isIdentifier(name string) bool {
 	return name != "" && !(name[0] >= '0' && name[0] <= '9') &&
 		strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf || !isWordByte(byte(r)) }) < 0
@@ -136,7 +136,7 @@ func (w *typeWriter) object(s *object, indent string) {
 	w.WriteString(indent + "}")
 }
 
-// typeComment returns the description of s with what a type cannot say.
+// typeComment returns the description of s and the constraints that a TypeScript type cannot express.
 func typeComment(s *object) string {
 	c := newObject("description", strings.TrimSpace(s.text("description")))
 	if slices.Contains(typesOf(s), "integer") {
@@ -145,7 +145,7 @@ func typeComment(s *object) string {
 	for _, key := range s.keys {
 		switch key {
 		case "type", "enum", "const", "contains", "oneOf", "propertyNames", "patternProperties", "dependentSchemas", "if", "then", "else":
-			continue // told by the type, or too long to help
+			continue // expressed by the type, or too long to help
 		}
 		noteConstraint(c, key, s.values[key])
 	}

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// A value that costs too much to check is not invalid for that, whatever keyword it was
-// that was left out; a problem that was found before stays one. It holds for any number of
-// steps: most are checked with few.
+// A value that costs too much to check is not invalid for that, whichever keyword was skipped; a
+// problem found before stays one. This holds for any number of steps: most cases run with few.
 func TestUncheckedIsNotInvalid(t *testing.T) {
 	many := []byte("[" + strings.Repeat("1,", maxSteps+1000) + "1]")
 	if err := Validate(json.RawMessage(`{"items":{"type":"integer"}}`), many); !errors.Is(err, ErrUnchecked) {
@@ -63,7 +62,7 @@ func TestUncheckedIsNotInvalid(t *testing.T) {
 	}
 }
 
-// A pattern that reads the beginning of a text costs no more than that.
+// A pattern that reads only the beginning of a text costs no more than that.
 func TestPatternCost(t *testing.T) {
 	for _, tt := range []struct {
 		pattern string
@@ -103,8 +102,8 @@ func allocated(f func()) float64 {
 	return float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Checking a value that is larger than can be checked allocates no more than decoding it, be
-// it valid or invalid throughout. All of it is a quarter of what it may be, steps too.
+// Checking a value that is too large to be checked allocates no more than decoding it, whether all
+// of it is valid or invalid. Sizes and steps are a quarter of the real bounds.
 func TestCheckAllocates(t *testing.T) {
 	const n = 50e3
 	numbers := strings.Repeat("1,", n) + "1"

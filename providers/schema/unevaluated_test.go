@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnevaluated: where no other schema applies to a value, what is unevaluated is
-// what is additional. Elsewhere the keyword says nothing.
+// Where no other schema applies to a value, unevaluated properties and items are the additional
+// ones. Elsewhere the keyword is ignored.
 func TestUnevaluated(t *testing.T) {
 	for _, tt := range []struct{ schema, value, err string }{
 		{`{"properties":{"a":{}},"unevaluatedProperties":false}`, `{"a":1,"b":1}`, "b: unexpected property, there are a"},

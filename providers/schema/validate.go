@@ -8,35 +8,35 @@ import (
 	"strings"
 )
 
-// ErrUnchecked reports that a value was not checked in whole, for that would cost too
-// much. In what was checked there is no problem.
+// ErrUnchecked reports that a value was checked only in part, without a problem: checking all of it
+// would cost too much.
 var ErrUnchecked = errors.New("the schema is too complex to check")
 
-// A checker holds a value against a document. It counts every problem, follows
-// references that lead into themselves, and bounds its work.
+// A checker validates a value against a document. It counts every problem, follows recursive
+// references, and bounds its work.
 type checker struct {
 	*document
-	stepsLeft int // steps that it may still take
-	unchecked int // schemas and keywords that were not held against their values
+	stepsLeft int // below zero: the work was cut short
+	unchecked int // schemas and keywords that were skipped
 }
 
 // A step is about a microsecond of work.
 const (
 	maxSteps     = 100e3 // of one validation
-	wordsPerStep = 1000  // words of a pattern's program, each against one byte
-	bytesPerStep = 100   // of values that are compared or read
-	itemsPerStep = 50    // items or members that are looked at
+	wordsPerStep = 1000  // instructions of a pattern, each applied to one byte
+	bytesPerStep = 100   // of values that are compared or parsed
+	itemsPerStep = 50    // items or members that are visited
 )
 
 func (d *document) checker() *checker { return &checker{document: d, stepsLeft: maxSteps} }
 
-// spend takes steps, and reports whether there were as many left.
+// spend takes steps and reports whether that many were left.
 func (c *checker) spend(steps int) bool {
 	c.stepsLeft -= steps
 	return c.stepsLeft >= 0
 }
 
-// isSpent reports whether no step is left, and notes that what comes is not checked.
+// isSpent reports whether the steps are used up, and counts what the caller then skips as unchecked.
 func (c *checker) isSpent() bool {
 	if c.stepsLeft >= 0 {
 		return false
@@ -45,10 +45,11 @@ func (c *checker) isSpent() bool {
 	return true
 }
 
-// check returns what is wrong with v.
+// check returns the problems of v.
 func (d *document) check(v any) problems { return d.checker().checkRoot(v) }
 
-// validate returns what is wrong with v as an error, or ErrUnchecked.
+// validate returns the problems of v as an error; ErrUnchecked if there are none but something was
+// skipped.
 func (c *checker) validate(v any) error {
 	if err := c.checkRoot(v).toError(); err != nil || c.unchecked == 0 {
 		return err
@@ -62,12 +63,11 @@ func (c *checker) checkRoot(v any) problems {
 	return found
 }
 
-// maxInPlace bounds how many schemas may apply to one value through each other;
-// beyond, a reference leads into itself and says nothing.
+// maxInPlace bounds how many schemas may lead to each other without leaving a value. Beyond it, a
+// reference that leads into itself is assumed and ignored.
 const maxInPlace = 64
 
-// check adds to found what is wrong with v. Around counts the schemas that led
-// here without leaving v.
+// check adds the problems of v to found. Around counts the schemas that led here without leaving v.
 func (c *checker) check(found *problems, s *object, v any, at *location, around int) {
 	c.spend(1)
 	if c.isSpent() || around > maxInPlace || len(s.keys) == 0 {
@@ -91,11 +91,11 @@ func (c *checker) check(found *problems, s *object, v any, at *location, around 
 	}
 }
 
-// verdict is what is known of a value and a schema.
+// verdict is whether a value is valid by a schema.
 type verdict int
 
 const (
-	unknown verdict = iota // it was not checked in whole
+	unknown verdict = iota // not checked completely
 	valid
 	invalid
 )
@@ -114,10 +114,10 @@ func (c *checker) judge(s *object, v any, around int) verdict {
 	return valid
 }
 
-// passes reports whether v is valid by s for certain.
+// passes reports whether v is certainly valid by s.
 func (c *checker) passes(s *object, v any, around int) bool { return c.judge(s, v, around) == valid }
 
-// checkBranches checks the keywords that look at v as a whole through other schemas.
+// checkBranches checks v against anyOf, oneOf, not and if.
 func (c *checker) checkBranches(found *problems, s *object, v any, at *location, around int) {
 	if branches := s.list("anyOf"); branches != nil {
 		found.merge(c.closest(branches, v, at, around))
@@ -151,8 +151,8 @@ func (c *checker) checkBranches(found *problems, s *object, v any, at *location,
 	}
 }
 
-// closest returns the problems of the branch that v probably was meant for,
-// nothing if it passes one, or may pass one that was not checked in whole.
+// closest returns the problems of the branch that v was probably meant for; none if it passes a
+// branch, or may pass one that was not checked completely.
 func (c *checker) closest(branches []any, v any, at *location, around int) problems {
 	var best problems
 	var forms []string
@@ -178,7 +178,7 @@ func (c *checker) closest(branches []any, v any, at *location, around int) probl
 	return best
 }
 
-// describe returns what s is, through a reference.
+// describe is describeSchema for s, or for the target of its reference.
 func (c *checker) describe(s *object) string {
 	if t := c.resolve(s.text("$ref")); s.has("$ref") && t != nil {
 		return describeSchema(t)
@@ -209,7 +209,7 @@ func (c *checker) checkMembers(found *problems, s, v *object, at *location, arou
 	}
 }
 
-// checkMember checks the value of a member by the schemas that its name chooses.
+// checkMember checks the value of a member against the schemas that apply to its name.
 func (c *checker) checkMember(found *problems, s *object, name string, v any, at *location) {
 	properties, byPattern := s.object("properties"), s.object("patternProperties")
 	known := false
@@ -223,7 +223,7 @@ func (c *checker) checkMember(found *problems, s *object, name string, v any, at
 			known = true
 			c.check(found, byPattern.object(p), v, at, 0)
 		case unknown:
-			known = true // perhaps; a name that is refused has to be unknown for certain
+			known = true // perhaps: a name is refused only if it certainly matches nothing
 		}
 	}
 	extra := s.object("additionalProperties")
@@ -291,7 +291,7 @@ func (c *checker) checkItems(found *problems, s *object, v []any, at *location) 
 	}
 }
 
-// checkAssertions checks the keywords that look at v alone.
+// checkAssertions checks the keywords in assertions.
 func (c *checker) checkAssertions(found *problems, s *object, v any, at *location) {
 	for _, key := range s.keys {
 		if holds, ok := assertions[key]; ok && !holds(c, s, key, v) {
