@@ -3,27 +3,26 @@ package catalog
 import (
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 )
 
-// A Variable is a part of the address of a service that is the user's own, such as the region
-// of an account. It stands in the address as {name}.
+// A Variable is a part of a service's address that the user has to supply, such as the region of an
+// account. Addresses contain it as {name}.
 type Variable struct {
 	Name    string            `toml:"name"`
 	Title   string            `toml:"title"`   // for people, such as "Region"
-	Help    string            `toml:"help"`    // what it is, in a sentence
+	Help    string            `toml:"help"`    // explanation in one sentence
 	Env     []string          `toml:"env"`     // environment variables that may hold it, best first
 	Default string            `toml:"default"` // "" if there is none
-	Hosts   map[string]string `toml:"hosts"`   // what {host} is for a value; "*" for any other, in which {name} is the value
-	Models  bool              `toml:"models"`  // it stands in no address: these are the names of models, separated by commas
+	Hosts   map[string]string `toml:"hosts"`   // replacement of {host} by value, may contain {name}; "*" for other values
+	Models  bool              `toml:"models"`  // holds names of models, separated by commas, and is part of no address
 }
 
 // maxModels bounds how many names of models a variable holds.
 const maxModels = 50
 
-// Parse returns the value of a variable of p in what a user wrote: the value, or an address of
-// the service that has it.
+// Parse returns the value of v in the text that a user entered: the value itself, or an address of
+// the service that contains it. The error says which characters are allowed.
 func (p Provider) Parse(v Variable, text string) (string, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return "", fmt.Errorf("the %s must not be empty", v.Noun())
@@ -56,19 +55,18 @@ func (p Provider) Parse(v Variable, text string) (string, error) {
 	return text, nil
 }
 
-// Noun returns the title of v as it stands in a sentence.
+// Noun returns the title of v in lower case, for use in a sentence.
 func (v Variable) Noun() string { return strings.ToLower(v.Title[:1]) + v.Title[1:] }
 
-// ModelNames returns the names of models in a value of v.
+// ModelNames splits a value of v into names of models; nil if v does not hold any.
 func (v Variable) ModelNames(value string) []string {
 	if !v.Models {
 		return nil
 	}
-	return slices.DeleteFunc(strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' }), func(s string) bool { return s == "" })
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// isName reports whether s begins with a letter or a digit and has nothing but those and the
-// marks.
+// isName reports whether s begins with an ASCII letter or digit and contains only those and marks.
 func isName(s, marks string) bool {
 	for i, r := range s {
 		switch {
@@ -95,7 +93,7 @@ func (p Provider) inHost(v Variable) bool {
 	return false
 }
 
-// addresses lists the addresses of p, with their variables.
+// addresses lists the base URLs of p, with their variables.
 func (p Provider) addresses() []string {
 	list := []string{p.BaseURL}
 	for _, address := range p.Regions {
@@ -104,8 +102,8 @@ func (p Provider) addresses() []string {
 	return list
 }
 
-// fromAddress returns the value of a variable that is the first piece of the host of an
-// address of p; text itself if that is none.
+// fromAddress returns the value that v has in the host of the address text; text itself if it does
+// not look like an address of p.
 func (p Provider) fromAddress(v Variable, text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -122,8 +120,8 @@ func (p Provider) fromAddress(v Variable, text string) string {
 	return text
 }
 
-// Expand returns an address of p with the values of its variables, which Parse returned. Those
-// that are missing are returned as well; their names stand in the place of their values.
+// Expand replaces the variables in an address of p by values from Parse, or by their defaults. A
+// variable without either is replaced by its name and returned as missing.
 func (p Provider) Expand(address string, values map[string]string) (expanded string, missing []Variable) {
 	for _, v := range p.Variables {
 		value := values[v.Name]

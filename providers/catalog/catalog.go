@@ -7,12 +7,11 @@
 //
 //	data/ID.toml ──► Provider (head) ──► its Models
 //
-// What lists of models say (Facts) is fetched on request, checked, compared (Fetched) and
-// kept in a file beside the data (Kept): it adds to a Model, and takes nothing from it.
+// Lists of models (Facts) are fetched from services on request, checked, compared with what is
+// known (Fetched) and stored in a file (FactsFile). They add to a Model and remove nothing from it.
 //
-// Find answers for a provider's own models and follows aliases. Guess answers
-// for an id met behind any gateway or local server. A price that is not known
-// stays unknown; it is never 0.
+// Find looks up a provider's own models and follows aliases. Guess finds facts for ids of any
+// gateway or local server. A price that is not known stays unknown; it is never 0.
 package catalog
 
 import (
@@ -30,74 +29,73 @@ import (
 
 // A Provider is a service that offers models.
 type Provider struct {
-	ID         string            `toml:"-"`           // name of the file, and the word before the slash in "openai/gpt-5"
+	ID         string            `toml:"-"`           // name of the file, and the part before the slash in "openai/gpt-5"
 	Name       string            `toml:"name"`        // for people
-	Kind       string            `toml:"kind"`        // family that speaks its wire format
+	Kind       string            `toml:"kind"`        // wire format, such as "anthropic"
 	BaseURL    string            `toml:"base_url"`    // "" if it is not reached by HTTP
 	KeyEnv     []string          `toml:"key_env"`     // environment variables that may hold the key, best first
 	URLEnv     []string          `toml:"url_env"`     // environment variables that may replace BaseURL, best first
 	Local      bool              `toml:"local"`       // needs no key and costs nothing
 	Default    string            `toml:"default"`     // model to use when none is named
 	Small      string            `toml:"small"`       // model for side jobs, such as titles
-	ModelsFrom string            `toml:"models_from"` // provider whose models it offers, in place of its own
-	Offers     []string          `toml:"offers"`      // ids under which it offers those of ModelsFrom; nil: all of them, as they are called there
-	NoList     bool              `toml:"no_list"`     // it lists no models, or others than can be asked
-	KeyHeader  string            `toml:"key_header"`  // header that has the key; "" is that of the kind
-	TokenFrom  string            `toml:"token_from"`  // login that has its tokens, in the place of a key: FromGoogle, or "" for none
+	ModelsFrom string            `toml:"models_from"` // provider whose models it offers instead of its own
+	Offers     []string          `toml:"offers"`      // ids of the models of ModelsFrom that it offers; nil: all, under their own ids
+	NoList     bool              `toml:"no_list"`     // has no list of models, or one of models that cannot be used
+	KeyHeader  string            `toml:"key_header"`  // header of the API key; "" is the one of Kind
+	TokenFrom  string            `toml:"token_from"`  // login that provides tokens in place of an API key: FromGoogle, or "" for none
 	Variables  []Variable        `toml:"variables"`   // of its addresses
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
-	Aliases    map[string]string `toml:"aliases"`     // names of families and ids known to be gone, to current model ids; no others: an id that may still be served is asked as typed
+	Aliases    map[string]string `toml:"aliases"`     // current model ids by name of family and by ids that are gone for certain; any other id is sent as typed
 
-	CacheMinutes int `toml:"cache_minutes"` // for which a prompt stays in its cache after it was last sent; 0: not known
-	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that every model of it caches; 0: not known
+	CacheMinutes int `toml:"cache_minutes"` // lifetime of a cached prompt after it was last sent; 0 is unknown
+	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that all of its models cache; 0 is unknown
 
-	SearchPrice float64 `toml:"search_price"` // of a thousand searches of the web, US dollars, where a model has no other; 0: not known
+	SearchPrice float64 `toml:"search_price"` // US dollars per thousand web searches, for models without a price of their own; 0 is unknown
 
-	Models []Model `toml:"models"` // in the order in which a picker should list them
+	Models []Model `toml:"models"` // in the order of pickers
 }
 
-// FromGoogle says that tokens come from Google's application default credentials.
+// FromGoogle is the TokenFrom of Google's application default credentials.
 const FromGoogle = "google"
 
-// A Model is what is known about one model of one provider. Zero sizes are
-// unknown.
+// A Model holds the known facts of one model of one provider. Zero sizes are unknown.
 type Model struct {
 	Provider      string   `toml:"-"`
 	ID            string   `toml:"id"`
 	Name          string   `toml:"name"`       // for people
 	Context       int      `toml:"context"`    // whole window, in tokens
-	MaxInput      int      `toml:"max_input"`  // limit of the input, where it is smaller than Context
-	MaxOutput     int      `toml:"max_output"` // limit of the output, thinking included
+	MaxInput      int      `toml:"max_input"`  // limit of the input in tokens, where it is smaller than Context
+	MaxOutput     int      `toml:"max_output"` // limit of the output in tokens, thinking included
 	Price         Price    `toml:"price"`
 	Vision        bool     `toml:"vision"` // takes images
 	PDF           bool     `toml:"pdf"`    // takes PDF files
 	Tools         bool     `toml:"tools"`  // calls functions natively
 	Thinks        bool     `toml:"thinks"`
-	Thinking      string   `toml:"thinking"`       // how thinking is controlled: "level", "budget" or "adaptive"; "" if the family has one way only
-	Levels        []string `toml:"levels"`         // effort values the wire accepts, without the off value
+	Thinking      string   `toml:"thinking"`       // how thinking is controlled: "level", "budget" or "adaptive"; "" if the family has only one way
+	Levels        []string `toml:"levels"`         // effort values that the wire accepts, without OffValue
 	OffValue      string   `toml:"off_value"`      // effort value that turns thinking off
 	CanDisable    bool     `toml:"can_disable"`    // thinking can be turned off
-	Budget        Budget   `toml:"budget"`         // range of the thinking budget, where budgets control it
-	FixedSampling bool     `toml:"fixed_sampling"` // refuses or ignores temperature and its kin
-	Effort        string   `toml:"effort"`         // effort that the name itself stands for, as in deepseek-reasoner
+	Budget        Budget   `toml:"budget"`         // range of the thinking budget, if Thinking is "budget"
+	FixedSampling bool     `toml:"fixed_sampling"` // refuses or ignores temperature, top_p and the like
+	Effort        string   `toml:"effort"`         // effort implied by the name, as in deepseek-reasoner
 	Deprecated    bool     `toml:"deprecated"`
 	ReplacedBy    string   `toml:"replaced_by"` // successor to offer when the server says that the model is gone
-	Inferred      bool     `toml:"-"`           // nothing is known of it: these are its nearest relative's facts
+	Inferred      bool     `toml:"-"`           // the model is not in the catalog: these are facts of its nearest relative
 }
 
-// A Budget is a range of thinking tokens; a zero bound is not known.
+// A Budget is a range of thinking tokens; a zero bound is unknown.
 type Budget struct {
 	Min int `toml:"min"`
 	Max int `toml:"max"`
 }
 
-// The data, one file per provider: its head, then one row per model.
+// data holds one file per provider: its head, then one row per model.
 //
 //go:embed data/*.toml
 var data embed.FS
 
-// order lists how pickers list providers, and in which the first one with a key
-// answers when no model is configured. Files it does not name follow by name.
+// order is the order of providers in pickers. When no model is configured, the first of them with a
+// key answers. Files that are not listed follow in alphabetical order.
 var order = []string{
 	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq",
 	"openrouter", "azure", "foundry", "foundry-claude", "bedrock", "bedrock-claude", "vertex", "vertex-claude", "vertex-express",
@@ -105,25 +103,25 @@ var order = []string{
 	"antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli", "demo",
 }
 
-// entry is one file. Its head and each of its models are decoded when first
-// needed: looking one model up costs one row, not the file.
+// entry is one file. Its head and each of its models are decoded when first needed: looking up one
+// model costs one row, not the file.
 type entry struct {
 	id   string
 	head func() Provider
 	rows func() []row
 
 	once    sync.Once
-	offered []row // what offers returned
+	offered []row // result of offers, after once
 }
 
 // row is the row of one model.
 type row struct {
-	provider string // whose file it stands in
+	provider string // of the file that contains it
 	id       string
 	*record
 }
 
-// record is the text of a row, and the model that it is once it was needed.
+// record is the text of a row, with its model once it has been decoded.
 type record struct {
 	file, provider, text string
 	model                atomic.Pointer[Model]
@@ -149,8 +147,7 @@ func rank(id string) int {
 	return len(order)
 }
 
-// rowSeparator stands between the head of a file and its rows. The first line of a
-// row is its id.
+// rowSeparator separates the head of a file and its rows. The first line of a row is its id.
 const rowSeparator = "\n[[models]]\n"
 
 func newEntry(file string) *entry {
@@ -183,7 +180,7 @@ func newEntry(file string) *entry {
 	}
 }
 
-// decode returns the model of the row.
+// decode returns the model of the row, decoded at the first call.
 func (r *record) decode() Model {
 	if m := r.model.Load(); m != nil {
 		return *m
@@ -195,7 +192,7 @@ func (r *record) decode() Model {
 	return m
 }
 
-// decode panics where the embedded data is broken: a test decodes all of it.
+// decode decodes embedded TOML into v. It panics if the data is broken: a test decodes all of it.
 func decode(file, text string, v any) {
 	if _, err := toml.Decode(text, v); err != nil {
 		panic(fmt.Sprintf("%s: %v", file, err))
@@ -211,7 +208,7 @@ func findEntry(id string) (*entry, bool) {
 	return nil, false
 }
 
-// source returns the entry whose rows e offers: its own, or another provider's.
+// source returns the entry whose models e offers: that of ModelsFrom, or e itself.
 func (e *entry) source() *entry {
 	if from, ok := findEntry(e.head().ModelsFrom); ok {
 		return from
@@ -219,7 +216,7 @@ func (e *entry) source() *entry {
 	return e
 }
 
-// offers returns the rows of what e offers, with the ids it offers them under.
+// offers returns the rows of the models that e offers, with the ids that e uses for them.
 func (e *entry) offers() []row {
 	e.once.Do(func() {
 		all := e.source().rows()
@@ -257,7 +254,7 @@ func (e *entry) find(model string) (Model, bool) {
 	return rows[i].as(e.id), true
 }
 
-// as returns the model as provider offers it.
+// as returns the model with the given provider and the id that it has there.
 func (r row) as(provider string) Model {
 	m := r.decode()
 	m.Provider, m.ID = provider, r.id
@@ -285,7 +282,7 @@ func Heads() []Provider {
 	return providers
 }
 
-// Head returns a provider without its models.
+// Head returns the provider id without its models; false if it is not in the catalog.
 func Head(id string) (Provider, bool) {
 	e, ok := findEntry(id)
 	if !ok {
@@ -311,8 +308,8 @@ func IDs(provider string) []string {
 	return ids
 }
 
-// Find returns what is known about a model of a provider. An alias finds the
-// model that answers to it now.
+// Find returns the facts of a provider's model, and those of the current model for an alias; false
+// if there are none.
 func Find(provider, model string) (Model, bool) {
 	e, ok := findEntry(provider)
 	if !ok {
@@ -324,8 +321,8 @@ func Find(provider, model string) (Model, bool) {
 	return e.find(model)
 }
 
-// FindExact works as Find, without aliases: an old conversation keeps the window and the
-// price of the model it was held with.
+// FindExact is Find without aliases: an old conversation keeps the window and the price of the
+// model it was held with.
 func FindExact(provider, model string) (Model, bool) {
 	e, ok := findEntry(provider)
 	if !ok {

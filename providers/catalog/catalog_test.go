@@ -255,7 +255,7 @@ func TestGuessKnowsItsOwn(t *testing.T) {
 	}
 }
 
-// However an id is written, its row is among those that begin with its first word.
+// Every id, however it is written, is among the names that begin with its first word.
 func TestNamesWith(t *testing.T) {
 	for _, e := range entries() {
 		for _, r := range e.rows() {

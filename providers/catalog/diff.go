@@ -11,14 +11,14 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Change is how facts that were fetched differ from those that were known.
+// A Change is one difference between fetched facts and those known before.
 type Change struct {
 	Provider string     `json:"provider"` // name of the service
 	Model    string     `json:"model"`
 	Kind     ChangeKind `json:"change"`
-	Old      Facts      `json:"-"` // as known so far; of a new model, nothing
-	New      Facts      `json:"-"` // of one that is gone, nothing
-	Why      string     `json:"why,omitempty"`
+	Old      Facts      `json:"-"`             // zero for a new model
+	New      Facts      `json:"-"`             // zero for a model that is gone
+	Why      string     `json:"why,omitempty"` // reason of ChangeRefused
 }
 
 // A ChangeKind says what differs.
@@ -28,30 +28,30 @@ const (
 	ChangeNew     ChangeKind = "new"
 	ChangePrice   ChangeKind = "price"
 	ChangeWindow  ChangeKind = "window"
-	ChangeGone    ChangeKind = "gone"    // its facts stay
-	ChangeRefused ChangeKind = "refused" // what the list says of it cannot be meant
+	ChangeGone    ChangeKind = "gone"    // no longer listed; its facts stay
+	ChangeRefused ChangeKind = "refused" // a listed figure is implausible and was ignored
 )
 
-// changeOrder is how a diff lists them.
+// changeOrder is the order of changes in a diff.
 var changeOrder = []ChangeKind{ChangeNew, ChangePrice, ChangeWindow, ChangeGone, ChangeRefused}
 
-// An Update is what was fetched, compared with what is known, before anything is kept.
+// An Update holds fetched lists and how they differ from the known facts. Save stores it.
 type Update struct {
 	Changes []Change
 	file    *FactsFile
 	lists   []List
 }
 
-// A Fetched is a list before it is compared.
+// A Fetched is a fetched list before it is compared.
 type Fetched struct {
 	List
-	Builtin string   // provider of the catalog whose models these are; "" for none
-	Partial bool     // it tells of some models, from elsewhere: of the others it says nothing
-	Refused []Change // what was refused already
+	Builtin string   // provider of the catalog with the same models; "" for none
+	Partial bool     // covers only some models: missing ones are not gone
+	Refused []Change // figures refused while the list was read
 }
 
-// Compare compares lists with the facts that are built in and kept. What was kept of a
-// model that a list tells less of stays.
+// Compare compares fetched lists with the built-in facts and with those stored in k, which may be
+// nil. Stored facts that a list does not mention stay.
 func (k *FactsFile) Compare(fetched []Fetched) Update {
 	u := Update{file: k}
 	old := map[string]List{}
@@ -78,10 +78,10 @@ func (k *FactsFile) Compare(fetched []Fetched) Update {
 	return u
 }
 
-// Save keeps what was fetched in place of what was kept.
+// Save replaces the stored lists by the update.
 func (u Update) Save() error { return u.file.save(u.lists) }
 
-// Preview returns what was fetched in place of what was kept, without keeping it.
+// Preview returns the facts as they would be after Save, without storing them.
 func (u Update) Preview() *FactsFile {
 	path := ""
 	if u.file != nil {
@@ -126,7 +126,7 @@ func (f Fetched) compare(before List) (List, []Change) {
 		}
 		row, builtin := FindExact(f.Builtin, m.ID)
 		old, kept := was[m.ID]
-		old, _ = old.plausible(row, row.Price) // it may be of before that was looked at
+		old, _ = old.plausible(row, row.Price) // older versions stored facts unchecked
 		known := old.ApplyTo(row, before.Newer())
 		m, refused = m.plausible(row, known.Price)
 		for _, why := range refused {
@@ -155,13 +155,13 @@ func (f Fetched) compare(before List) (List, []Change) {
 	return list, changes
 }
 
-// ShownID returns an id as a list can say it that cannot be kept: on one line, and not long.
+// ShownID returns the id of a list for display, sanitized and truncated.
 func ShownID(id string) string {
 	const most = 60 // bytes
 	return sanitize.Line(sanitize.TruncateBytes(id, most))
 }
 
-// differences returns how the price and the window of a known model changed.
+// differences returns the changes of price and window of a known model.
 func differences(provider, id string, before, after Model) (changes []Change) {
 	old := Facts{ID: id, Context: before.Context, Price: before.Price}
 	now := Facts{ID: id, Context: after.Context, Price: after.Price}
@@ -174,7 +174,8 @@ func differences(provider, id string, before, after Model) (changes []Change) {
 	return changes
 }
 
-// gone returns the models that the list before had, or else the catalog, and this one has not.
+// gone returns the models of the list before that are not listed any more; without such a list,
+// those of the catalog.
 func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 	var known []string
 	if before.Provider != "" {
@@ -189,7 +190,7 @@ func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 			}
 		}
 	}
-	if len(listed) == 0 { // a list of nothing says nothing
+	if len(listed) == 0 { // an empty list does not mean that all models are gone
 		return nil
 	}
 	for _, id := range known {
@@ -200,16 +201,15 @@ func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 	return changes
 }
 
-// How many times a figure may rise or fall before it is taken for a mistake. Against what is
-// built in, the bounds hold however often it changes.
+// By how much a figure may differ before it counts as a mistake of the list.
 const (
-	maxPriceRatio = 100 // prices
-	maxPriceDrop  = 10  // prices, below the one that is built in
-	maxSizeRatio  = 4   // windows and output limits, against those that are built in
+	maxPriceRatio = 100 // factor between the last known price and a listed one
+	maxPriceDrop  = 10  // factor by which a listed price may be below the built-in one
+	maxSizeRatio  = 4   // factor between built-in and listed windows and output limits
 )
 
-// plausible returns f without what is not taken over row, which is built in, and over the last
-// price that is known, and what that was, in words. The zero Model has nothing to compare with.
+// plausible returns f without figures that differ too much from row, the built-in facts, and from
+// the last known price. It describes what it removed. A zero row or price allows any figure.
 func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
 	why := implausible(last, f.Price, maxPriceRatio)
 	if why == "" {
@@ -231,8 +231,8 @@ func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
 	return f, refused
 }
 
-// implausible returns why a price is not taken over a known one, below which it may be drop
-// times at most; "" if it is.
+// implausible returns why a listed price cannot replace a known one; "" if it can. It may be lower
+// by the factor drop at most.
 func implausible(known, listed Price, drop float64) string {
 	if !known.Known() || known.Free || !listed.Known() {
 		return ""
@@ -248,20 +248,19 @@ func implausible(known, listed Price, drop float64) string {
 	return ""
 }
 
-// dated matches the date at the end of an id.
+// dated matches an id that ends in a date.
 var dated = pattern(`^(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$`)
 
-// IsSnapshot reports whether id is a model of a provider of the catalog as it was on a day.
+// IsSnapshot reports whether id is a dated version of a model of the provider.
 func IsSnapshot(provider, id string) bool {
 	m := dated().FindStringSubmatch(id)
 	return m != nil && slices.Contains(IDs(provider), m[1])
 }
 
-// nonChatWords are words in the ids of models that do something else than answer, which lists of
-// ids alone do not tell.
+// nonChatWords are words in the ids of models that do not chat. Lists of bare ids tell nothing else.
 var nonChatWords = strings.Fields("embed embedding embeddings moderation whisper tts dall transcribe transcription realtime sora veo imagen lyria aqa rerank ocr davinci babbage image speech")
 
-// IsChatModel reports false for an id that names other work than answering.
+// IsChatModel reports whether id may be a chat model: none of its words names another kind.
 func IsChatModel(id string) bool {
 	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(id), func(r rune) bool {
 		return r == '-' || r == '_' || r == '/' || r == ':' || r == '.' || isDigit(r)

@@ -6,18 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// Estimate returns about how many tokens text has, for what was not sent yet: each
-// vendor has a tokenizer of its own, and none is at hand. It adds up the pieces
-// that all of them cut text into, in hundredths of a token:
+// Estimate returns the approximate number of tokens of text that was not sent yet. Each vendor has
+// its own tokenizer and most are not public, so it adds up the pieces that all of them split text
+// into:
 //
-//   - a word is one together with the space before it; long ones are more, and
-//     the humps of an identifier count each;
-//   - figures go by twos and threes, letters that mean nothing, as in base64, by
-//     less than two;
-//   - marks go alone or in pairs, line breaks with the indentation behind them;
-//   - Han, kana and hangul are about one each, letters of other scripts a half.
+//   - a word with the space before it is one token; long words are more, and each part of a
+//     camelCase identifier counts;
+//   - digits go two or three to a token, random characters, as in base64, less than two;
+//   - punctuation goes alone or in pairs, line breaks with the indentation after them;
+//   - Han, kana and hangul are about one token each, letters of other scripts half a token.
 //
-// Bytes by four, the usual rule, are far too few for code and Chinese.
+// The usual rule of four bytes per token is far too low for code and Chinese.
 func Estimate(text string) int {
 	sum := 0
 	for len(text) > 0 {
@@ -28,11 +27,12 @@ func Estimate(text string) int {
 	return (sum + 99) / 100
 }
 
-// PerMessage is about what a message takes beside its text, and each call and
-// each result in it: marks of the chat template, roles, ids.
+// PerMessage is the approximate overhead in tokens of a message, and of each call and result in it:
+// the chat template, roles, ids.
 const PerMessage = 10
 
-// pieceCost returns the length of the first piece of text, and its cost.
+// pieceCost returns the length of the first piece of text in bytes, and its cost in hundredths of a
+// token.
 func pieceCost(text string) (n, cost int) {
 	r, size := utf8.DecodeRuneInString(text)
 	if isLetter(r) || isDigit(r) {
@@ -48,7 +48,7 @@ func pieceCost(text string) (n, cost int) {
 		return n, 30 + 30*n
 	case r == ' ':
 		n = prefixLength(text, func(r rune) bool { return r == ' ' })
-		return n, min(n-1, 1) * 90 // a single one goes with the word behind it
+		return n, min(n-1, 1) * 90 // a single space belongs to the next word
 	case r == '\n', r == '\r', r == '\t':
 		return prefixLength(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' || r == ' ' }), 95
 	case r < utf8.RuneSelf:
@@ -61,7 +61,7 @@ func pieceCost(text string) (n, cost int) {
 	return size, foreignCost(r)
 }
 
-// wordCost returns a word, or the part of an identifier up to the next capital.
+// wordCost is pieceCost for a word, or for the part of an identifier up to the next capital.
 func wordCost(text string) (n, cost int) {
 	letters, small := 0, false
 	for i, r := range text {
@@ -84,9 +84,8 @@ func wordCost(text string) (n, cost int) {
 	return n, cost + 104 + 14*max(0, min(letters, 11)-7) + 22*max(0, letters-11)
 }
 
-// noiseLength returns the length of letters that mean nothing at the beginning of text: a
-// long run that mixes figures with them, such as base64 or a hash. It is 0 if
-// text begins with something else.
+// noiseLength returns the length in bytes of a random-looking run at the beginning of text, such as
+// base64 or a hash; 0 if there is none.
 func noiseLength(text string) int {
 	n := prefixLength(text, func(r rune) bool {
 		return r < utf8.RuneSelf && (isLetter(r) || isDigit(r) || r == '+' || r == '/' || r == '=')
@@ -109,6 +108,7 @@ func noiseLength(text string) int {
 	return n
 }
 
+// class returns the kind of a character: lower case, upper case, digit or other.
 func class(c byte) int {
 	switch {
 	case c >= 'a' && c <= 'z':
@@ -121,7 +121,7 @@ func class(c byte) int {
 	return 3
 }
 
-// foreignCost returns what a letter or sign outside of ASCII and Latin costs.
+// foreignCost returns the cost of a character outside ASCII and Latin.
 func foreignCost(r rune) int {
 	switch {
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
@@ -133,7 +133,7 @@ func foreignCost(r rune) int {
 	case unicode.IsPunct(r), unicode.IsSpace(r):
 		return 80
 	}
-	return 180 // emoji, and what is left
+	return 180 // emoji and the like
 }
 
 func isLetter(r rune) bool {
@@ -144,7 +144,7 @@ func isDigit(r rune) bool { return r >= '0' && r <= '9' }
 
 func isSign(r rune) bool { return r > ' ' && r < 0x7f && !isLetter(r) && !isDigit(r) }
 
-// prefixLength returns the length of the beginning of text that consists of such runes.
+// prefixLength returns the length in bytes of the longest prefix of text whose runes satisfy is.
 func prefixLength(text string, is func(rune) bool) int {
 	n := strings.IndexFunc(text, func(r rune) bool { return !is(r) })
 	if n < 0 {

@@ -43,7 +43,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// More text is never less.
+// More text never has fewer tokens.
 func FuzzEstimate(f *testing.F) {
 	f.Add("a word and 中文", "more\n\tx := 12")
 	f.Add("aGVsbG8gd29ybGQgaGVsbG8=", "\xff'")

@@ -10,9 +10,9 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Facts are what a list of models says of one model. Zero values and nil are not told.
+// Facts hold what a list of models says about one model. Zero values and nil are unknown.
 type Facts struct {
-	ID        string `json:"id"` // first: the file of kept facts is searched by it
+	ID        string `json:"id"` // must be the first key: FactsFile searches lines by it
 	Name      string `json:"name,omitempty"`
 	Context   int    `json:"context,omitempty"`
 	MaxOutput int    `json:"max_output,omitempty"`
@@ -22,23 +22,23 @@ type Facts struct {
 	Thinks    *bool  `json:"thinks,omitempty"`
 }
 
-// Bounds of what is believed of a list. Prices are in US dollars per million tokens; the
-// dearest model known costs 600.
+// Bounds of plausible facts. Prices are in US dollars per million tokens; the most expensive known
+// model costs 600.
 const (
 	maxFactID     = 200 // bytes
 	maxFactName   = 120 // runes
 	maxFactTokens = 100_000_000
 	maxFactPrice  = 10_000
 
-	minFactWindow = 1024 // tokens: of a model that answers; others, such as embedders, have less
+	minFactWindow = 1024 // tokens of a chat model; others, such as embedders, may have less
 	minFactOutput = 256  // tokens
 )
 
-// Check returns f without what cannot be meant, and what that was, in words. Without an id
-// that can be kept nothing of it can.
+// Check returns f without implausible values, and describes those that it removed. It returns zero
+// Facts if the id itself is unusable.
 func (f Facts) Check() (checked Facts, refused []string) {
 	if !isPlainID(f.ID) {
-		return Facts{}, []string{"its id is not plain text of up to " + fmt.Sprint(maxFactID) + " characters"}
+		return Facts{}, []string{fmt.Sprintf("its id is not plain text of up to %d characters", maxFactID)}
 	}
 	refuse := func(format string, args ...any) { refused = append(refused, fmt.Sprintf(format, args...)) }
 	f.Name = strings.TrimSpace(sanitize.Line(f.Name))
@@ -65,13 +65,12 @@ func (f Facts) Check() (checked Facts, refused []string) {
 	return f, refused
 }
 
-// IsPrice reports whether a model may cost that much, in US dollars per million tokens.
+// IsPrice reports whether dollars, per million tokens, is a plausible price.
 func IsPrice(dollars float64) bool {
 	return dollars >= 0 && dollars <= maxFactPrice && !math.IsNaN(dollars)
 }
 
-// isPlainID reports whether an id can be kept and typed: printable ASCII without quotes and
-// spaces.
+// isPlainID reports whether an id is printable ASCII without quotes and spaces, and not too long.
 func isPlainID(id string) bool {
 	return id != "" && len(id) <= maxFactID && strings.IndexFunc(id, func(r rune) bool {
 		return r <= ' ' || r > '~' || r == '"' || r == '\\' || r == '\'' || r == '`'
@@ -87,7 +86,7 @@ func (p Price) all() []float64 {
 	return list
 }
 
-// WithDefaults returns f, completed by what older facts of the same model tell.
+// WithDefaults returns f with its unknown fields taken from older facts of the same model.
 func (f Facts) WithDefaults(older Facts) Facts {
 	f.Name = cmp.Or(f.Name, older.Name)
 	f.Context = cmp.Or(f.Context, older.Context)
@@ -97,8 +96,8 @@ func (f Facts) WithDefaults(older Facts) Facts {
 	return f
 }
 
-// withDefaults returns p, completed by an older price: lists mostly lack the prices of caches, and of
-// long prompts.
+// withDefaults returns p with its unknown rates taken from an older price: most lists lack those of
+// caches and of long prompts.
 func (p Price) withDefaults(older Price) Price {
 	switch {
 	case !p.Known():
@@ -113,9 +112,9 @@ func (p Price) withDefaults(older Price) Price {
 	return p
 }
 
-// ApplyTo returns m with window, output limit and price as f tells them: all of them if f is
-// newer than m, else those that m lacks. Nothing that m knows gets lost, and its abilities,
-// which decide how it is spoken to, stay.
+// ApplyTo returns m with the window, output limit and price of f: all that f knows if it is newer
+// than m, else those that m lacks. No known value gets lost, and the abilities of m, which decide
+// what is sent to the model, stay.
 func (f Facts) ApplyTo(m Model, newer bool) Model {
 	if newer || m.Context == 0 {
 		m.Context = cmp.Or(f.Context, m.Context)

@@ -18,76 +18,77 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Revised is when the facts in data/ were last looked through. What was fetched after it
-// is newer than they are.
+// Revised is when the facts in data/ were last reviewed. Lists fetched later are newer.
 var Revised = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
 
-// StaleAfter is the age at which facts should be fetched anew.
+// StaleAfter is the age at which facts should be fetched again.
 const StaleAfter = 60 * 24 * time.Hour
 
-// Bounds of the file of kept facts.
+// Bounds of a FactsFile.
 const (
 	maxFactsFile  = 8 << 20 // bytes
 	maxListModels = 10_000  // of one list
 	maxLists      = 100
 )
 
-// factsVersion is the format of the file.
+// factsVersion is the version of the file format.
 const factsVersion = 1
 
-// A List is the list of models of one service, as it was fetched.
+// A List is the fetched list of models of one service.
 type List struct {
 	Provider string    `json:"provider"` // name of the service
-	URL      string    `json:"url"`      // where it is; a service that has moved has another list
+	URL      string    `json:"url"`      // its base URL; a list of another URL does not count
 	Fetched  time.Time `json:"fetched"`
 	Models   []Facts   `json:"-"`
 
-	Media json.RawMessage `json:"media,omitempty"` // a [Media] of models that do something else than answer
+	Media json.RawMessage `json:"media,omitempty"` // a [Media], as EncodeMedia returns it
 }
 
 // Newer reports whether l was fetched after the built-in facts were revised.
 func (l List) Newer() bool { return l.Fetched.After(Revised) }
 
-// FactsFile are the facts that were fetched, in a file of JSON lines:
+// FactsFile holds fetched facts in a file of JSON lines:
 //
 //	{"version":1}
 //	{"provider":"groq","url":"https://…","fetched":"2026-11-22T12:00:00Z"}
 //	{"id":"openai/gpt-oss-120b","context":131072}
 //
-// It is read when it is first asked for something, and a model's line when that model is. A
-// nil Kept holds nothing.
+// The file is read at the first call that needs it, and a model's line is decoded when that model is
+// looked up. A nil FactsFile is empty.
 type FactsFile struct {
 	path string
 	read func() parsedFacts
 }
 
+// parsedFacts is the content of a file, or why it cannot be used.
 type parsedFacts struct {
 	lists map[string]*storedList // by the name of the service
 	err   error
 }
 
-// storedList is the part of the file that one list fills.
+// storedList is one list in the file.
 type storedList struct {
 	List
-	rows  string // after the head, each behind a line break
-	lines func() map[string]string
+	rows  string                   // the lines of models, each after a line break
+	lines func() map[string]string // by id
 	media func() Media
-	ids   []string    // in the order of the file; after lines
-	known atomic.Bool // lines have been asked for
+	ids   []string    // in the order of the file; set by lines
+	known atomic.Bool // lines has been called
 }
 
-// FactsPath returns the file for OpenKept beside the file at library.
+// FactsPath returns the path for OpenFactsFile in the directory of the file library.
 func FactsPath(library string) string { return filepath.Join(filepath.Dir(library), "models.jsonl") }
 
-// OpenFactsFile returns the facts in the file at path. A file that is not there holds none.
+// OpenFactsFile returns the facts in the file at path, without reading it yet. A missing file is
+// empty.
 func OpenFactsFile(path string) *FactsFile {
 	return &FactsFile{path, sync.OnceValue(func() parsedFacts { return readFactsFile(path) })}
 }
 
-// Path returns the file.
+// Path returns the path of the file.
 func (k *FactsFile) Path() string { return k.path }
 
-// Err returns why the file cannot be used; nil if it can, or is not there.
+// Err returns why the file cannot be used; nil if it can, or does not exist.
 func (k *FactsFile) Err() error {
 	if k == nil {
 		return nil
@@ -107,7 +108,8 @@ func (k *FactsFile) Fetched() (at time.Time) {
 	return at
 }
 
-// Stale reports whether facts should be fetched anew, and of when the newest ones are.
+// Stale reports whether facts should be fetched again, and the time of the newest ones: of the
+// newest list, or Revised if that is later.
 func (k *FactsFile) Stale(now time.Time) (of time.Time, stale bool) {
 	if of = k.Fetched(); of.Before(Revised) {
 		of = Revised
@@ -115,8 +117,8 @@ func (k *FactsFile) Stale(now time.Time) (of time.Time, stale bool) {
 	return of, now.Sub(of) > StaleAfter
 }
 
-// Find returns what the list of a service says of a model, and whether that is newer than
-// what is built in.
+// Find returns the facts of a model in the stored list of a service, and whether they are newer
+// than the built-in ones. It returns ok false if there are none.
 func (k *FactsFile) Find(service, url, id string) (f Facts, newer, ok bool) {
 	l := k.list(service, url)
 	if l == nil {
@@ -126,7 +128,7 @@ func (k *FactsFile) Find(service, url, id string) (f Facts, newer, ok bool) {
 	return f, l.Newer(), ok
 }
 
-// IDs returns the ids in the list of a service, in its order.
+// IDs returns the model ids in the stored list of a service, in its order.
 func (k *FactsFile) IDs(service, url string) []string {
 	l := k.list(service, url)
 	if l == nil {
@@ -147,7 +149,8 @@ func (k *FactsFile) list(service, url string) *storedList {
 	return nil
 }
 
-// decode returns the facts of a model. What cannot be meant is left out, whoever wrote it.
+// decode returns the facts of a model. It checks them again, since anything may have written the
+// file.
 func (l *storedList) decode(id string) (Facts, bool) {
 	line, ok := l.line(id)
 	var f Facts
@@ -158,7 +161,7 @@ func (l *storedList) decode(id string) (Facts, bool) {
 	return f, f.ID != ""
 }
 
-// line returns the line of a model: by its beginning, as long as only a few are looked up.
+// line returns the line of a model. It searches the text until something has built the index.
 func (l *storedList) line(id string) (string, bool) {
 	if l.known.Load() {
 		line, ok := l.lines()[id]
@@ -193,7 +196,7 @@ const (
 	modelLine = `{"id":"`
 )
 
-// readFactsFile reads the file at path, without the lines of models.
+// readFactsFile reads the file at path, without decoding the lines of models.
 func readFactsFile(path string) parsedFacts {
 	fail := func(err error) parsedFacts { return parsedFacts{err: fmt.Errorf("%s: %w", path, err)} }
 	info, err := os.Lstat(path)
@@ -222,7 +225,7 @@ func readFactsFile(path string) parsedFacts {
 	return found
 }
 
-// parseFactsFile reads the text of the file, without the lines of models.
+// parseFactsFile parses the text of a file, without decoding the lines of models.
 func parseFactsFile(text string) (parsedFacts, error) {
 	fail := func(err error) (parsedFacts, error) { return parsedFacts{}, err }
 	if len(text) > maxFactsFile {
@@ -272,7 +275,7 @@ func (l *storedList) index() map[string]string {
 	return lines
 }
 
-// save replaces the file in one step: these lists, and those of other services as they were.
+// save atomically replaces the file by lists.
 func (k *FactsFile) save(lists []List) error {
 	b, err := encodeLists(lists)
 	if err != nil {
@@ -284,7 +287,7 @@ func (k *FactsFile) save(lists []List) error {
 	return atomicfile.Replace(k.path, b.Bytes())
 }
 
-// encodeLists writes lists as the file has them.
+// encodeLists returns lists in the format of the file.
 func encodeLists(lists []List) (*bytes.Buffer, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"version\":%d}\n", factsVersion)

@@ -19,8 +19,8 @@ var (
 	earlier = Revised.Add(-24 * time.Hour)
 )
 
-// What a list tells goes in front of what is built in where it is newer, and fills what is
-// unknown where it is not. What it does not tell stays.
+// Listed facts override the built-in ones if the list is newer, and only fill unknown ones if it is
+// not. What a list does not mention stays.
 func TestFactsApply(t *testing.T) {
 	built := Model{ID: "m", Context: 1000, MaxInput: 900, MaxOutput: 100, Tools: true, Price: Price{Input: 2, Output: 10, CacheRead: 0.2, Tiers: []Tier{{Above: 500, Input: 4}}}}
 	no := false
@@ -51,8 +51,7 @@ func TestFactsApply(t *testing.T) {
 	}
 }
 
-// Whatever a list says and in whichever order lists come, nothing that is known of a model is
-// unknown afterwards.
+// Whatever lists say and in whichever order they come, no known fact of a model becomes unknown.
 func TestNoFactGetsLost(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	figure := func() float64 {
@@ -96,7 +95,7 @@ func lostFacts(before, after Model) string {
 	return ""
 }
 
-// Facts that cannot be meant are refused and told; the others of the same model are taken.
+// Implausible facts are refused and reported; the other facts of the same model are accepted.
 func TestFactsCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -198,9 +197,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What is built in bounds what is believed, however often a figure changes: in four steps a
-// price does not fall to a hundredth, and no window shrinks to nothing, nor do files of before
-// bring it.
+// The built-in facts bound listed ones however often a figure changes: a price does not fall to a
+// hundredth in four steps, no window shrinks to nothing, and neither comes from an old file.
 func TestFactsDoNotDrift(t *testing.T) {
 	const id = "gpt-6-luna"
 	row, ok := FindExact("openai", id)
@@ -252,8 +250,7 @@ func TestFactsDoNotDrift(t *testing.T) {
 	}
 }
 
-// The file survives a round trip, other lists in it stay, and a look at one model decodes one
-// line.
+// The file survives a round trip, other lists in it stay, and looking up one model decodes one line.
 func TestKept(t *testing.T) {
 	yes := true
 	rows := []Facts{{ID: "x/<a>&b", Name: `a "name"`, Context: 5000, Price: Price{Free: true}, Tools: &yes}, {ID: "b", Price: Price{Input: 1, Output: 2, Tiers: []Tier{{Above: 3, Input: 4}}}}}
@@ -287,8 +284,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A file that somebody else wrote does no harm: what is wrong with it as a whole is told, and
-// a line that cannot be meant counts for nothing.
+// A damaged or hostile file does no harm: an unusable file is reported, an implausible line ignored.
 func TestKeptHostile(t *testing.T) {
 	head := "{\"version\":1}\n{\"provider\":\"p\",\"url\":\"u\",\"fetched\":\"2026-12-01T00:00:00Z\"}\n"
 	for name, tt := range map[string]struct{ text, err string }{
@@ -347,7 +343,7 @@ func manyLines(n int) string {
 	return b.String()
 }
 
-// What is read while it is written is the old file or the new one.
+// A reader sees the old file or the new one, never a part.
 func TestKeptIsReplacedInOneStep(t *testing.T) {
 	k := keep(t, Fetched{List: List{Provider: "p", URL: "u", Fetched: later, Models: []Facts{{ID: "m", Context: 5000}}}})
 	done := make(chan error)
@@ -421,7 +417,7 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// To look at one model of a large file takes no longer than to read it.
+// Looking up one model in a large file takes little longer than reading the file.
 func BenchmarkKeptFindOne(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "models.jsonl")
 	models := make([]Facts, 0, 500)

@@ -8,16 +8,15 @@ import (
 	"sync"
 )
 
-// Guess returns facts for a model id met behind any gateway or local server,
-// such as "deepseek/deepseek-v4-pro", "qwen3:8b" or "gpt-6-sol-2026-01".
-// Provider tells whose facts they are.
+// Guess returns facts for a model id of any gateway or local server, such as
+// "deepseek/deepseek-v4-pro", "qwen3:8b" or "gpt-6-sol-2026-01". Provider says whose model the facts
+// belong to. It returns false if nothing similar is known.
 //
-// Ids that differ only in the vendor before them, letter case, punctuation, or
-// a date, quantization or routing mark behind them name the same model, and
-// give all its facts. Of a newer version of a known model, such as gpt-7-sol, the
-// facts are those of the last one known, without its price. Where only the family
-// is known, they are those of its nearest member, without sizes and price, which
-// differ within families. Inferred marks both.
+// Ids that differ only in a vendor prefix, letter case, punctuation, or a date, quantization or
+// routing suffix name the same model and give all its facts. A newer version of a known model, such
+// as gpt-7-sol, gives the facts of the last known version without its price. Where only the family
+// is known, it gives those of the nearest member without sizes and price, which differ within
+// families. The last two set Inferred.
 func Guess(id string) (Model, bool) {
 	want := words(id)
 	if len(want) == 0 {
@@ -27,15 +26,15 @@ func Guess(id string) (Model, bool) {
 		return best.row.as(best.row.provider), true
 	}
 	var nearest *name
-	most := 1 // one word in common, such as "gpt", says nothing
-	names, kin := namesWith(want[0]), family(want)
+	most := 1 // one common word, such as "gpt", is not enough
+	names, wantFamily := namesWith(want[0]), family(want)
 	for i, n := range names {
-		common := commonPrefix(kin, family(n.words))
+		common := commonPrefix(wantFamily, family(n.words))
 		if common > most || nearest != nil && common == most && len(n.words) < len(nearest.words) {
 			nearest, most = &names[i], common
 		}
 	}
-	if nearest == nil || !slices.ContainsFunc(want[:most], version().MatchString) { // of no known generation
+	if nearest == nil || !slices.ContainsFunc(want[:most], version().MatchString) { // the generation is unknown
 		if last := previousVersion(want); last != nil {
 			m := last.row.as(last.row.provider)
 			m.Inferred, m.Price = true, Price{}
@@ -51,8 +50,8 @@ func Guess(id string) (Model, bool) {
 	return m, true
 }
 
-// previousVersion returns the last row that names the same model in an earlier version,
-// nil if there is none.
+// previousVersion returns the name of the latest earlier version of the same model; nil if there is
+// none.
 func previousVersion(want []string) *name {
 	var last *name
 	names := namesWith(want[0])
@@ -65,8 +64,7 @@ func previousVersion(want []string) *name {
 	return last
 }
 
-// isEarlier reports whether a and b are the same but for their versions, and that
-// of a comes first.
+// isEarlier reports whether a and b differ only in their versions and a is the earlier one.
 func isEarlier(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
@@ -86,7 +84,7 @@ func isEarlier(a, b []string) bool {
 	return order < 0
 }
 
-// version matches a number in a name that tells one generation from another.
+// version matches a number in a name that distinguishes generations.
 var version = pattern(`^\d{1,2}(?:\.\d{1,2})*$`)
 
 // versionNumbers returns the numbers of a version: 5 comes before 5.1.
@@ -102,9 +100,8 @@ func versionNumbers(version string) []int {
 	return list
 }
 
-// sameModel returns the row that names the same model, if there is one: the one of
-// the vendor that id names, else the first in the catalog's order, which has
-// vendors before gateways.
+// sameModel returns a name of the same model: that of the vendor in id, else the first in the order
+// of the catalog, which has vendors before gateways.
 func sameModel(id string, want []string) (*name, bool) {
 	vendor, _, _ := strings.Cut(id, "/")
 	var found *name
@@ -124,19 +121,18 @@ func sameModel(id string, want []string) (*name, bool) {
 	return found, found != nil
 }
 
-// name is the id of a row, taken apart.
+// name is the id of a row, split into words.
 type name struct {
 	row   row
 	words []string
 }
 
-// namesByWord holds what namesWith returned, by the word: who guesses for one id of a list does so
-// for the others.
+// namesByWord caches the results of namesWith: ids are usually guessed for a whole list.
 var namesByWord sync.Map
 
-// namesWith returns, in the catalog's order, the names that begin with a word; all of them
-// for a number, which may be a version, and then another one is as near. Only ids that hold
-// the word are taken apart: all would cost more than the rest of opening a model.
+// namesWith returns, in the order of the catalog, the names that begin with word; all names if word
+// is a number, since another version is just as near. It splits only ids that contain the word:
+// splitting all would take longer than the rest of opening a model.
 func namesWith(word string) []name {
 	number := isDigit(rune(word[0]))
 	if number {
@@ -156,13 +152,13 @@ func namesWith(word string) []name {
 			}
 		}
 	}
-	if len(names) > 0 { // ids of servers may hold any word
+	if len(names) > 0 { // bounds the cache: ids of servers may begin with any word
 		namesByWord.Store(word, names)
 	}
 	return names
 }
 
-// pattern compiles an expression when it is first needed.
+// pattern returns a function that compiles text at its first call.
 func pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
@@ -170,8 +166,8 @@ func pattern(text string) func() *regexp.Regexp {
 // dashed matches a version written with a dash, as Anthropic does.
 var dashed = pattern(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
 
-// words takes an id apart, without the vendor before it and the marks behind. All ids of the
-// catalog are, to find a name among them: expressions are for those that may match.
+// words splits an id into words, without vendor prefix and suffix marks. It runs for many ids of the
+// catalog, so it tries regular expressions only on ids that may match.
 func words(id string) []string {
 	id = strings.ToLower(id)
 	id = id[strings.LastIndex(id, "/")+1:]
@@ -192,8 +188,8 @@ func words(id string) []string {
 	return list
 }
 
-// runs returns the runs of letters in an id, and the numbers with the letters behind them.
-// Versions stay whole, however they are written: 5.5 and 5-5 are the same.
+// runs splits an id into runs of letters, and numbers with the letters after them. A version with
+// dots stays whole.
 func runs(id string) (list []string) {
 	for len(id) > 0 {
 		n := 0
@@ -222,11 +218,10 @@ func hasDashedDigits(id string) bool {
 	return false
 }
 
-// suffixMarks holds words at the end of an id that do not make another model of it.
+// suffixMarks are words at the end of an id that do not change which model it names.
 var suffixMarks = strings.Fields("latest preview free beta nitro floor exacto versatile instruct it gguf awq gptq fp8 fp16 bf16 int4 int8")
 
-// isSuffixMark reports whether a word at the end of an id makes no other model of it: one of
-// suffixMarks, or a date.
+// isSuffixMark reports whether word, at the end of an id, is one of suffixMarks or a date.
 func isSuffixMark(word string) bool {
 	switch digits := prefixLength(word, isDigit); {
 	case digits == len(word):
@@ -237,13 +232,13 @@ func isSuffixMark(word string) bool {
 	return slices.Contains(suffixMarks, word)
 }
 
-// quantized matches the mark of a quantization, such as -q4_K_M.
+// quantized matches a quantization suffix, such as -q4_K_M.
 var quantized = pattern(`[-:]i?q\d(?:_.*)?$`)
 
 // size matches a number of parameters, such as 8b or 2.4t.
 var size = pattern(`^\d+(?:\.\d+)?[bt]$`)
 
-// family returns words with every size alike.
+// family returns words with each size replaced by the same word.
 func family(words []string) []string {
 	list := slices.Clone(words)
 	for i, w := range list {

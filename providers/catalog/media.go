@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// Media holds the models of one provider that do something else than answer, the one to
-// use when none is named first. Each file is decoded when it is first asked for.
+// Media holds the models of one provider that embed text or make images or videos. The first of
+// each kind is the default.
 type Media struct {
 	Embeddings []Embedding  `toml:"embeddings"`
 	Images     []ImageModel `toml:"images"`
@@ -22,31 +22,31 @@ type Media struct {
 // An Embedding is a model that turns text into vectors.
 type Embedding struct {
 	ID         string `toml:"id"`
-	Dimensions int    `toml:"dimensions"` // without a wish
-	Least      int    `toml:"least"`      // dimensions that it can be asked for; 0: no others than its own
-	Most       int    `toml:"most"`
-	MaxInput   int    `toml:"max_input"` // tokens per text
-	Batch      int    `toml:"batch"`     // texts per request; 0 leaves it to the wire
-	Price      Price  `toml:"price"`     // of input
+	Dimensions int    `toml:"dimensions"` // of its vectors by default
+	Least      int    `toml:"least"`      // smallest number of dimensions that can be requested; 0: only Dimensions
+	Most       int    `toml:"most"`       // largest number
+	MaxInput   int    `toml:"max_input"`  // tokens per text
+	Batch      int    `toml:"batch"`      // texts per request; 0 is the default of the wire format
+	Price      Price  `toml:"price"`      // of input
 }
 
-// An ImageModel draws images. Empty lists and zero limits are unknown: what is asked for is
-// sent, for the provider to judge.
+// An ImageModel generates images. Empty lists and zero limits are unknown: requests are sent as they
+// are, for the provider to judge.
 type ImageModel struct {
 	ID          string     `toml:"id"`
 	Name        string     `toml:"name"` // for people
 	Price       ImagePrice `toml:"price"`
-	MaxN        int        `toml:"max_n"`  // images of one request
-	Inputs      int        `toml:"inputs"` // images it can be given; 0: it makes new ones only
-	Mask        bool       `toml:"mask"`
-	Transparent bool       `toml:"transparent"`
-	Partials    bool       `toml:"partials"` // it shows unfinished images
+	MaxN        int        `toml:"max_n"`       // images per request
+	Inputs      int        `toml:"inputs"`      // most images that a request can contain; 0: it cannot edit
+	Mask        bool       `toml:"mask"`        // edits can be limited by a mask
+	Transparent bool       `toml:"transparent"` // backgrounds can be transparent
+	Partials    bool       `toml:"partials"`    // streams unfinished images
 	Formats     []string   `toml:"formats"`
 	Qualities   []string   `toml:"qualities"`
-	Sizes       []string   `toml:"sizes"` // pixels, as "1024x1024"
-	Step        int        `toml:"step"`  // width and height are multiples of it; 0: it takes no pixels but Sizes
+	Sizes       []string   `toml:"sizes"` // in pixels, such as "1024x1024"
+	Step        int        `toml:"step"`  // free sizes must be multiples of it, in pixels; 0: only Sizes
 	MaxPixels   int        `toml:"max_pixels"`
-	MaxRatio    float64    `toml:"max_ratio"`  // of the longer side to the shorter one
+	MaxRatio    float64    `toml:"max_ratio"`  // longer side to shorter side
 	MaxPrompt   int        `toml:"max_prompt"` // characters
 	Ratios      []string   `toml:"ratios"`
 	Tiers       []string   `toml:"tiers"` // such as "1K"
@@ -56,10 +56,10 @@ type ImageModel struct {
 type ImagePrice struct {
 	Free   bool    `toml:"free"`
 	Image  float64 `toml:"image"`  // per image
-	Text   float64 `toml:"text"`   // per million tokens of text that go in
-	Input  float64 `toml:"input"`  // per million tokens of images that go in
-	Output float64 `toml:"output"` // per million tokens of images that come out
-	Tokens float64 `toml:"tokens"` // of an image that comes out, about: the most without a large size
+	Text   float64 `toml:"text"`   // per million input tokens of text
+	Input  float64 `toml:"input"`  // per million input tokens of images
+	Output float64 `toml:"output"` // per million output tokens of images
+	Tokens float64 `toml:"tokens"` // output tokens of one image of ordinary size, at most; not a price
 }
 
 // A VideoModel makes videos. Empty lists and zero limits are unknown.
@@ -67,20 +67,20 @@ type VideoModel struct {
 	ID          string             `toml:"id"`
 	Name        string             `toml:"name"`
 	PerSecond   map[string]float64 `toml:"per_second"` // US dollars, by resolution; "any" for all
-	PerVideo    float64            `toml:"per_video"`
-	Lengths     []int              `toml:"lengths"` // seconds that it can be asked for
-	Least       int                `toml:"least"`   // or from these to those
+	PerVideo    float64            `toml:"per_video"`  // US dollars
+	Lengths     []int              `toml:"lengths"`    // seconds that can be requested; empty: Least to Most
+	Least       int                `toml:"least"`
 	Most        int                `toml:"most"`
-	Default     int                `toml:"default"` // seconds, without a wish
+	Default     int                `toml:"default"` // seconds if none are requested
 	Resolutions []string           `toml:"resolutions"`
-	Resolution  string             `toml:"resolution"` // without a wish
+	Resolution  string             `toml:"resolution"` // the default
 	Ratios      []string           `toml:"ratios"`
-	First       bool               `toml:"first"` // takes the first frame
-	Last        bool               `toml:"last"`
-	References  int                `toml:"references"` // images it can go by
-	Source      bool               `toml:"source"`     // changes a video
-	Audio       bool               `toml:"audio"`      // sound can be asked for, or off
-	Sound       bool               `toml:"sound"`      // videos have sound, which cannot be turned off
+	First       bool               `toml:"first"`      // accepts an image as the first frame
+	Last        bool               `toml:"last"`       // accepts an image as the last frame
+	References  int                `toml:"references"` // reference images of a request, at most; AnyNumber if unknown
+	Source      bool               `toml:"source"`     // can edit a video
+	Audio       bool               `toml:"audio"`      // sound can be turned on and off
+	Sound       bool               `toml:"sound"`      // videos always have sound
 	MaxPrompt   int                `toml:"max_prompt"` // characters
 }
 
@@ -107,7 +107,7 @@ var mediaOf = sync.OnceValue(func() map[string]func() Media {
 	return all
 })
 
-// MediaOf returns the media models of a provider; none where nothing is known.
+// MediaOf returns the built-in media models of a provider; an empty Media if there are none.
 func MediaOf(provider string) Media {
 	if read := mediaOf()[provider]; read != nil {
 		return read()
@@ -115,7 +115,7 @@ func MediaOf(provider string) Media {
 	return Media{}
 }
 
-// Bill completes b with what its tokens cost, if the server did not say.
+// Bill returns b with the cost of its tokens, unless the server reported one.
 func (e Embedding) Bill(b llm.Bill) llm.Bill {
 	if b.Priced {
 		return b
@@ -125,7 +125,7 @@ func (e Embedding) Bill(b llm.Bill) llm.Bill {
 	return b
 }
 
-// Bill completes b with what its images cost, or their tokens, if the server did not say.
+// Bill returns b with the cost of its images or their tokens, unless the server reported one.
 func (m ImageModel) Bill(b llm.Bill) llm.Bill {
 	switch p := m.Price; {
 	case b.Priced:
@@ -140,15 +140,15 @@ func (m ImageModel) Bill(b llm.Bill) llm.Bill {
 	return b
 }
 
-// Cost estimates what n images cost, in US dollars, before they are drawn; false if nothing
-// is known.
+// Cost estimates the price of n images in US dollars, before they are generated; false if it is
+// unknown.
 func (m ImageModel) Cost(n int) (float64, bool) {
 	each := cmp.Or(m.Price.Image, m.Price.Output*m.Price.Tokens/1e6)
 	return each * float64(max(n, 1)), m.Price.Free || each > 0
 }
 
-// Cost estimates what a video costs, in US dollars, before it is made; false if nothing is
-// known. Zero values are what the model makes without a wish.
+// Cost estimates the price of a video in US dollars, before it is made; false if it is unknown.
+// Zero arguments are the defaults of the model.
 func (m VideoModel) Cost(seconds int, resolution string) (float64, bool) {
 	if m.PerVideo > 0 {
 		return m.PerVideo, true
@@ -161,7 +161,7 @@ func (m VideoModel) Cost(seconds int, resolution string) (float64, bool) {
 	return rate * float64(seconds), ok && seconds > 0
 }
 
-// TakesLength reports whether a video of so many seconds can be asked for.
+// TakesLength reports whether a video of that many seconds can be requested; 0 is the default.
 func (m VideoModel) TakesLength(seconds int) bool {
 	switch {
 	case seconds == 0 || len(m.Lengths) == 0 && m.Most == 0:

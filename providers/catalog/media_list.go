@@ -12,22 +12,22 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Media that a list names are read from OpenRouter's lists of them (openrouter.ai/docs,
-// November 2026), kept beside the facts of models that answer, and put over what is built in.
+// Listed media models come from OpenRouter's lists (openrouter.ai/docs, November 2026). They are
+// stored with the facts of chat models and override the built-in ones.
 
-// AnyNumber is the number of references of a video model whose list does not tell it.
+// AnyNumber is the References of a video model whose list does not say how many it accepts.
 const AnyNumber = -1
 
-// Bounds of what is believed of a list.
+// Bounds of plausible lists.
 const (
 	maxMediaModels = 500 // of one kind
-	maxMediaWords  = 40  // such as sizes
+	maxMediaWords  = 40  // of one option, such as sizes
 	maxMediaWord   = 24  // bytes
 	maxMediaLength = 600 // seconds
 	maxMediaPrice  = 100 // US dollars a second
 )
 
-// ReadEmbeddings returns the embedding models of rows of GET /embeddings/models.
+// ReadEmbeddings returns the embedding models in rows of GET /embeddings/models.
 func ReadEmbeddings(rows []any) (list []Embedding) {
 	for _, r := range readRows[struct {
 		ID           string
@@ -51,13 +51,13 @@ func ReadEmbeddings(rows []any) (list []Embedding) {
 	return list
 }
 
-// listedArchitecture says what goes into a model and comes out.
+// listedArchitecture holds the modalities of a model.
 type listedArchitecture struct {
 	Input  []string `json:"input_modalities"`
 	Output []string `json:"output_modalities"`
 }
 
-// ReadImages returns the image models of rows of GET /images/models, which tells no prices.
+// ReadImages returns the image models in rows of GET /images/models, which has no prices.
 func ReadImages(rows []any) (list []ImageModel) {
 	type parameter struct {
 		Values []string
@@ -91,10 +91,10 @@ func ReadImages(rows []any) (list []ImageModel) {
 	return list
 }
 
-// maxReferences is how many images a request of OpenRouter's takes.
+// maxReferences is how many images a request to OpenRouter can contain.
 const maxReferences = 16
 
-// ReadVideos returns the video models of rows of GET /videos/models.
+// ReadVideos returns the video models in rows of GET /videos/models.
 func ReadVideos(rows []any) (list []VideoModel) {
 	for _, r := range readRows[struct {
 		ID, Name    string
@@ -123,9 +123,10 @@ func ReadVideos(rows []any) (list []VideoModel) {
 	return list
 }
 
-// perSecond reads prices, whose names say what of: duration_seconds_with_audio_1080p and
-// per-video-second-1080p in dollars, cents_per_second_output in cents. Of several for one
-// resolution the dearest counts. Where something else than seconds is paid for, nothing is known.
+// perSecond returns US dollars per second by resolution from prices whose names describe them:
+// duration_seconds_with_audio_1080p and per-video-second-1080p are in dollars,
+// cents_per_second_output is in cents. The highest price of a resolution counts. It returns nil if
+// anything but seconds has a price.
 func perSecond(prices map[string]string) map[string]float64 {
 	rates := map[string]float64{}
 	for name, text := range prices {
@@ -148,7 +149,7 @@ func perSecond(prices map[string]string) map[string]float64 {
 	return rates
 }
 
-// readRows decodes those of rows that have the form of T. What does not have it is left out.
+// readRows decodes rows into values of T. It leaves out rows of another shape.
 func readRows[T any](rows []any) (list []T) {
 	for _, row := range rows[:min(len(rows), maxMediaModels)] {
 		text, err := json.Marshal(row)
@@ -160,7 +161,7 @@ func readRows[T any](rows []any) (list []T) {
 	return list
 }
 
-// Check returns m without what cannot be meant.
+// Check returns a copy of m without implausible values.
 func (m Media) Check() Media {
 	m.Embeddings = slices.DeleteFunc(slices.Clone(m.Embeddings), func(e Embedding) bool {
 		return !isPlainID(e.ID) || e.MaxInput < 0 || !IsPrice(e.Price.Input)
@@ -168,7 +169,7 @@ func (m Media) Check() Media {
 	m.Images, m.Videos = slices.Clone(m.Images), slices.Clone(m.Videos)
 	for i := range m.Images {
 		image := &m.Images[i]
-		image.Name, image.Price = mediaName(image.Name), ImagePrice{} // lists tell none
+		image.Name, image.Price = mediaName(image.Name), ImagePrice{} // lists have no prices
 		for _, words := range []*[]string{&image.Formats, &image.Qualities, &image.Sizes, &image.Ratios, &image.Tiers} {
 			*words = mediaWords(*words)
 		}
@@ -200,7 +201,7 @@ func mediaName(name string) string {
 	return name
 }
 
-// mediaWords returns those of words that a user can type.
+// mediaWords returns those of words that a user can type, up to maxMediaWords.
 func mediaWords(words []string) []string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !isPlainID(w) || len(w) > maxMediaWord })
 	return words[:min(len(words), maxMediaWords)]
@@ -209,8 +210,8 @@ func mediaWords(words []string) []string {
 // Empty reports whether m holds no models.
 func (m Media) Empty() bool { return len(m.Embeddings)+len(m.Images)+len(m.Videos) == 0 }
 
-// withOverrides returns what is built in with what m tells put over it, model by model; others stand
-// behind it.
+// withOverrides returns older with the values of m put over it, model by model; models that only m
+// has follow.
 func (m Media) withOverrides(older Media) Media {
 	return Media{
 		Embeddings: overrideMedia(m.Embeddings, older.Embeddings, func(e Embedding) string { return e.ID }, func(now, old Embedding) Embedding {
@@ -241,7 +242,7 @@ func (m Media) withOverrides(older Media) Media {
 	}
 }
 
-// overrideMedia puts models over older ones by their ids.
+// overrideMedia returns older with the models of list put over those with the same id; others follow.
 func overrideMedia[T any](list, older []T, id func(T) string, over func(now, old T) T) []T {
 	all := slices.Clone(older)
 	for _, m := range list {
@@ -256,8 +257,8 @@ func overrideMedia[T any](list, older []T, id func(T) string, over func(now, old
 	return all
 }
 
-// MediaOf returns the media models of a service: those of a provider of the catalog, and over
-// them what the list of the service that is kept says.
+// MediaOf returns the media models of a service: the built-in ones of provider, combined with the
+// stored list of the service. The list overrides them if it is newer.
 func (k *FactsFile) MediaOf(provider, service, url string) Media {
 	builtin := MediaOf(provider)
 	l := k.list(service, url)
@@ -271,7 +272,7 @@ func (k *FactsFile) MediaOf(provider, service, url string) Media {
 	return kept.behind(builtin)
 }
 
-// behind returns first, and behind it those of m that it lacks.
+// behind returns first, followed by the models of m that it lacks.
 func (m Media) behind(first Media) Media {
 	return Media{
 		Embeddings: overrideMedia(m.Embeddings, first.Embeddings, func(e Embedding) string { return e.ID }, func(_, is Embedding) Embedding { return is }),
@@ -280,7 +281,7 @@ func (m Media) behind(first Media) Media {
 	}
 }
 
-// mediaChanges returns the media models that a list names, and was not known to.
+// mediaChanges returns the media models of the list that were not known before.
 func (f Fetched) mediaChanges(before List) (changes []Change) {
 	if len(f.Media) == 0 {
 		return nil
@@ -303,7 +304,7 @@ func (f Fetched) mediaChanges(before List) (changes []Change) {
 		known[m.ID] = true
 	}
 	for _, m := range f.Models {
-		known[m.ID] = true // it is told of already
+		known[m.ID] = true // reported as a chat model
 	}
 	note(decodeMedia(f.Media), func(id, name string) {
 		if !known[id] {
@@ -314,19 +315,19 @@ func (f Fetched) mediaChanges(before List) (changes []Change) {
 	return changes
 }
 
-// EncodeMedia returns m as a list holds it; nil if it is empty.
+// EncodeMedia returns m, checked, for List.Media; nil if it is empty.
 func EncodeMedia(m Media) json.RawMessage {
 	if m = m.Check(); m.Empty() {
 		return nil
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		return nil // there is a number that is none
+		return nil // a price is NaN or infinite
 	}
 	return text
 }
 
-// decodeMedia returns what a list holds. What cannot be meant is left out, whoever wrote it.
+// decodeMedia returns the value of List.Media, checked again since anything may have written it.
 func decodeMedia(text json.RawMessage) (m Media) {
 	if len(text) == 0 || json.Unmarshal(text, &m) != nil {
 		return Media{}

@@ -19,8 +19,7 @@ func rowsOf(t *testing.T, text string) (rows []any) {
 	return rows
 }
 
-// What OpenRouter's lists tell of models that film, draw and embed; rows of another form are no
-// such models.
+// Reads OpenRouter's lists of video, image and embedding models; rows of another shape are skipped.
 func TestReadMedia(t *testing.T) {
 	chat := `{"id":"acme/chat","context_length":8000,"pricing":{"prompt":"0.000001"},"supported_parameters":["tools"],"architecture":{"output_modalities":["text"]}}`
 	videos := ReadVideos(rowsOf(t, `[`+chat+`,7,null,
@@ -45,7 +44,7 @@ func TestReadMedia(t *testing.T) {
 	}
 }
 
-// Prices have names that say what they are of. What is not paid for by the second is not known.
+// The names of prices say their unit. A price that is not per second is unknown.
 func TestListedVideoPrices(t *testing.T) {
 	for text, want := range map[string]map[string]float64{
 		`{"per-video-second":"0.50","per-video-second-1080p":"0.75"}`: {"any": 0.5, "1080p": 0.75},
@@ -65,7 +64,7 @@ func TestListedVideoPrices(t *testing.T) {
 	}
 }
 
-// Nothing that a list says gets onto the screen or into a price unlooked at.
+// Everything in a list is checked before it gets onto the screen or into a price.
 func TestMediaThatCannotBeMeant(t *testing.T) {
 	got := Media{
 		Embeddings: []Embedding{{ID: "a b"}, {ID: "e", Price: Price{Input: -1}}, {ID: "ok", MaxInput: 8}},
@@ -83,8 +82,8 @@ func TestMediaThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// A list of media is kept beside that of models, over what is built in, and stays when a later
-// look does not bring it. What is new is told.
+// A list of media models is stored with that of chat models, overrides the built-in one, and stays
+// when a later fetch does not bring it. New models are reported.
 func TestKeptMedia(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.jsonl")
 	list := List{Provider: "openrouter", URL: "https://openrouter.ai/api/v1", Fetched: Revised.Add(time.Hour), Models: []Facts{{ID: "acme/m", Context: 9000}}}

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest returns up to n of the names that look most like name, nearest first,
-// for "did you mean". Names that look nothing like it are left out; letter case
-// and the provider before a slash count little.
+// Nearest returns up to n of the names that resemble name, nearest first, for "did you mean". It
+// ignores letter case, and the provider before a slash if name has none.
 func Nearest(name string, among []string, n int) []string {
 	type hit struct {
 		name     string
@@ -34,8 +33,9 @@ func Nearest(name string, among []string, n int) []string {
 	return names
 }
 
-// Mistyped returns the one of names that word is but for one letter too many, missing, wrong or
-// swapped with its neighbor; "" for none, and for words of less than four letters.
+// Mistyped returns the first of names, in lower case, that word differs from by one edit: a letter
+// added, missing, wrong or swapped with its neighbor. It returns "" if there is none, and for words
+// of less than four letters.
 func Mistyped(word string, names []string) string {
 	for _, name := range names {
 		if utf8.RuneCountInString(word) >= 4 && levenshtein([]rune(strings.ToLower(word)), []rune(name)) == 1 {
@@ -45,8 +45,8 @@ func Mistyped(word string, names []string) string {
 	return ""
 }
 
-// commonBytes returns how many bytes a and b begin with alike. Few people get the first
-// letter wrong.
+// commonBytes returns the length of the common prefix of a and b. Few people get the first letter
+// wrong.
 func commonBytes(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -55,9 +55,8 @@ func commonBytes(a, b string) int {
 	return n
 }
 
-// distance returns the number of edits between two lowercase names, and the number
-// up to which they count as alike. A name that is a part of the other is alike
-// at any length.
+// distance returns the number of edits between two lowercase names, and the number up to which they
+// count as similar. If b contains a, they always do.
 func distance(a, b string) (edits, limit int) {
 	edits = levenshtein([]rune(a), []rune(b))
 	limit = max(2, utf8.RuneCountInString(a)/3)
@@ -65,15 +64,13 @@ func distance(a, b string) (edits, limit int) {
 		return min(edits, limit), limit
 	}
 	if _, model, ok := strings.Cut(b, "/"); ok && !strings.Contains(a, "/") {
-		if d := levenshtein([]rune(a), []rune(model)); d < edits {
-			edits = d
-		}
+		edits = min(edits, levenshtein([]rune(a), []rune(model)))
 	}
 	return edits, limit
 }
 
-// levenshtein counts the runes to insert, delete, replace or swap with their
-// neighbor to make b of a.
+// levenshtein returns how many runes have to be inserted, deleted, replaced or swapped with their
+// neighbor to turn a into b.
 func levenshtein(a, b []rune) int {
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

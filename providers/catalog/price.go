@@ -6,21 +6,20 @@ import (
 	"parley/providers/llm"
 )
 
-// A Price is in US dollars, per million tokens where it says nothing else. The zero value is unknown.
-// Cached tokens without a price of their own cost as much as fresh ones.
+// A Price is in US dollars per million tokens, unless a field says otherwise. The zero value is
+// unknown. Cached tokens without a price of their own cost as much as fresh ones.
 type Price struct {
 	Free       bool    `toml:"free" json:"free,omitempty"` // known to cost nothing
 	Input      float64 `toml:"input" json:"input,omitempty"`
 	Output     float64 `toml:"output" json:"output,omitempty"` // thinking included
 	CacheRead  float64 `toml:"cache_read" json:"cache_read,omitempty"`
 	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
-	Search     float64 `toml:"search" json:"search,omitempty"` // of the web by the provider, for a thousand of them
-	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"`   // for long prompts, rising
-	Configured bool    `toml:"-" json:"-"`                     // by the user, who knows better than a server that says 0
+	Search     float64 `toml:"search" json:"search,omitempty"` // per thousand web searches by the provider
+	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"`   // for long prompts, by rising Above
+	Configured bool    `toml:"-" json:"-"`                     // by the user; goes before a cost of 0 from the server
 }
 
-// A Tier replaces the price of a request whose prompt has more than Above
-// tokens, for the whole of the request.
+// A Tier replaces the price of a whole request whose prompt has more than Above tokens.
 type Tier struct {
 	Above      int     `toml:"above" json:"above,omitempty"`
 	Input      float64 `toml:"input" json:"input,omitempty"`
@@ -29,10 +28,10 @@ type Tier struct {
 	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
 }
 
-// Known reports whether p says anything.
+// Known reports whether p holds a price or is free.
 func (p Price) Known() bool { return p.Free || p.Input != 0 || p.Output != 0 }
 
-// Cost returns what one request cost in US dollars, and whether that is known.
+// Cost returns the cost of one request in US dollars; false if it is unknown.
 func (p Price) Cost(u llm.Usage) (float64, bool) {
 	if !p.Known() {
 		return 0, false

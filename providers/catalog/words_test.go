@@ -30,7 +30,7 @@ func specWords(id string) []string {
 	return list
 }
 
-// FuzzWords: ids are taken apart as the expressions say.
+// Ids are split as the regular expressions say.
 func FuzzWords(f *testing.F) {
 	for _, e := range entries() {
 		for _, r := range e.rows() {
