@@ -9,30 +9,30 @@ import (
 	"parley/ui/describe"
 )
 
-// approvals asks about calls that the user has to allow.
+// approvals asks the user to allow tool calls.
 type approvals struct {
 	*deps
 	questions *questions
 	editor    *editor
 }
 
-// question asks whether a call may run. All of it is written before the question,
-// so that it is heard before it can be answered.
+// question returns the question whether a call may run. It writes the whole call before it asks, so
+// that the user hears it before they can answer.
 func (a *approvals) question(ask session.ApprovalRequest) *question {
 	choices := describe.Choices(ask.Action, true, false)
-	tell := func(details bool) {
+	write := func(details bool) {
 		a.writeLine("%s", describe.Title(ask.Action))
 		a.out.Block(strings.Join(describe.Words(ask.Action, details), "\n"))
 		for i, c := range choices {
 			a.writeLine("%d. %s (%s)", i+1, choiceText(c, ask.Action), answers[c].listed)
 		}
 	}
-	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, describe: func() { tell(false) }}
+	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, describe: func() { write(false) }}
 	q.answer = func(line string) bool {
 		word, note, _ := strings.Cut(line, " ")
 		word = strings.ToLower(word)
 		if line == "?" {
-			tell(true)
+			write(true)
 			return false
 		}
 		choice := choiceOf(choices, word)
@@ -50,16 +50,16 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 	return q
 }
 
-// denyWithReason is the letter for a no that the model is told a reason for.
+// denyWithReason is the letter that denies a call with a reason for the model.
 const denyWithReason = "d"
 
-// answers holds the letters of the choices: those that mean them, and how they are listed.
+// answers holds the letters accepted for each choice, and how the list of choices shows them.
 var answers = map[describe.Choice]struct{ letters, listed string }{
 	describe.AllowOnce: {"y", "y"}, describe.AllowSession: {"a", "a"}, describe.AlwaysAllow: {"p", "p"},
 	describe.DenyCall: {"n" + denyWithReason, "n, or " + denyWithReason + " with a reason"}, describe.EditArguments: {"e", "e"}, describe.WithNetwork: {"w", "w"},
 }
 
-// choiceOf returns the one of choices that a word means, by its number or its letter.
+// choiceOf returns the choice with the number or letter in word; NoChoice if there is none.
 func choiceOf(choices []describe.Choice, word string) describe.Choice {
 	for i, c := range choices {
 		if word == strconv.Itoa(i+1) || len(word) == 1 && strings.Contains(answers[c].letters, word) {
@@ -69,8 +69,8 @@ func choiceOf(choices []describe.Choice, word string) describe.Choice {
 	return describe.NoChoice
 }
 
-// choiceText says what a choice does. Of a long name, which was read with the question,
-// the end is enough.
+// choiceText describes a choice. It shortens a long name to its end: the user heard all of it in the
+// question.
 func choiceText(c describe.Choice, action *tools.Action) string {
 	const most = 40 // characters of a name
 	session := "Allow this session"
@@ -83,7 +83,7 @@ func choiceText(c describe.Choice, action *tools.Action) string {
 	return c.Phrase(action, session, false)
 }
 
-// applyChoice answers an approval request with a choice, or asks further for it.
+// applyChoice answers an approval request, or asks for what the choice needs first.
 func (a *approvals) applyChoice(ask session.ApprovalRequest, choice describe.Choice, note string) {
 	switch choice {
 	case describe.AlwaysAllow:
@@ -95,8 +95,7 @@ func (a *approvals) applyChoice(ask session.ApprovalRequest, choice describe.Cho
 	}
 }
 
-// approvalOf returns what a choice answers that asks nothing further: any other
-// denies.
+// approvalOf returns the approval of a choice that needs nothing further. Any other choice denies.
 func approvalOf(choice describe.Choice, note string) tools.Approval {
 	switch choice {
 	case describe.AllowOnce:
@@ -117,8 +116,7 @@ func (a *approvals) askReason(ask session.ApprovalRequest) {
 	}})
 }
 
-// askRule asks which permission rule is to be stored: for exactly this action, or for those
-// that begin like it.
+// askRule asks which permission rule to store: for exactly this action, or for a prefix of it.
 func (a *approvals) askRule(ask session.ApprovalRequest) {
 	prefixes, why := tools.PrefixLengths(ask.Action)
 	prefixes = append([]int{0}, prefixes...)
@@ -153,12 +151,12 @@ func (a *approvals) askRule(ask session.ApprovalRequest) {
 	})
 }
 
-// editArguments has the arguments changed, in the user's editor if there is one. That is
-// another call, about which the session asks anew.
+// editArguments lets the user change the arguments, in their editor if there is one. The result is a
+// new call, which the session asks about again.
 func (a *approvals) editArguments(ask session.ApprovalRequest) {
 	action := ask.Action
 	name, text := describe.Editable(action)
-	use := func(written string) bool {
+	use := func(written string) {
 		input, err := describe.Arguments(action, name, written)
 		switch {
 		case err != nil:
@@ -167,10 +165,9 @@ func (a *approvals) editArguments(ask session.ApprovalRequest) {
 			a.writeLine("Nothing changed.")
 		default:
 			ask.Reply(tools.Approval{Verdict: tools.Allow, Input: input})
-			return true
+			return
 		}
 		a.questions.enqueueFirst(a.question(ask))
-		return false
 	}
 	if written, err := a.editor.edit(text); err == nil {
 		use(written)

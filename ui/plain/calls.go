@@ -29,15 +29,16 @@ func (t *transcript) writeDecision(tool *app.Tool) {
 	}
 }
 
-// writeResult writes how a call ended, and as much of its output as is not known.
+// writeResult writes how a call ended and the beginning of its output, which it leaves out for a
+// call that ran without a question. Stopped says that the user stopped the turn.
 func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool) {
-	done, several := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
+	done, outputSize := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
 	case stopped && r.Part.Failed && !tool.Ran:
 		return
 	case stopped && r.Part.Failed:
 		done = "Stopped after " + length(r.Duration)
-	case r.Part.Failed && !tool.Ran: // it was no call that could run
+	case r.Part.Failed && !tool.Ran: // the call was invalid
 		t.writeLine("A call to %s failed: %s", tool.Name, truncate(r.Part.Text, 300))
 		return
 	case r.Part.Failed:
@@ -49,25 +50,24 @@ func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool)
 	switch {
 	case r.Diff != "" && !r.Part.Failed:
 		t.writeChange(done, r.Diff, tool.Asked)
-	case tool.Asked || tool.Live || r.Part.Failed:
-		t.writeLine("%s: %s.", done, several)
-		t.writeFirstLines(r.Part.Text)
 	default:
-		t.writeLine("%s: %s.", done, several)
+		t.writeLine("%s: %s.", done, outputSize)
+		if tool.Asked || tool.Live || r.Part.Failed {
+			t.writeFirstLines(r.Part.Text)
+		}
 	}
 }
 
-// writeChange writes how a file changed: line by line, unless the user heard it with
-// the question.
+// writeChange writes how a file changed: line by line, unless the user heard it in the question.
 func (t *transcript) writeChange(done, diff string, heard bool) {
-	told, added, removed := describe.DiffWords(diff)
+	changes, added, removed := describe.DiffWords(diff)
 	t.writeLine("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
 	if !heard {
-		t.out.Block(strings.Join(told, "\n"))
+		t.out.Block(strings.Join(changes, "\n"))
 	}
 }
 
-// writeFirstLines reads the first lines of an output.
+// writeFirstLines writes the first lines of an output, truncated.
 func (t *transcript) writeFirstLines(text string) {
 	const most, wide = 5, 400
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -82,7 +82,7 @@ func (t *transcript) writeFirstLines(text string) {
 	}
 }
 
-// callText returns a call in a line.
+// callText returns a call as one line: the tool and its most telling argument.
 func callText(tool, input string) string {
 	const most = 200
 	var args map[string]any

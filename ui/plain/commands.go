@@ -8,14 +8,15 @@ import (
 	"parley/ui/app"
 )
 
-// A command runs for a line that begins with a slash. What every front end has is
-// a row of app.Commands, which adapt changes where lines need that; what is only for lines
-// is a row of ownCommands.
+// A command runs for a line that begins with a slash. Commands of all front ends are rows of
+// app.Commands, which adapt changes where this one needs it; those of this front end alone are rows
+// of ownCommands.
 type command struct {
 	app.Command
-	run func(p *frontend, arg string) // in place of Command.Run; nil: that is run
+	run func(p *frontend, arg string) // overrides Command.Run; nil for none
 }
 
+// ownCommands returns the commands that only this front end has.
 func ownCommands() []command {
 	row := func(name, arg, help string, run func(*frontend, string), aliases ...string) command {
 		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
@@ -40,20 +41,20 @@ func ownCommands() []command {
 	}
 }
 
-// adapt returns a command of app.Commands as it is in lines.
+// adapt returns a command of app.Commands for this front end.
 func adapt(c app.Command) command {
 	switch c.Name {
 	case "help":
 		c.Help = "Show this list"
 	case "compare":
 		c.Help = "Compare models: the next prompt goes to several"
-	case "mode": // without a name, a list of them: to go round them one has to see where one is
+	case "mode": // without a name, a list: cycling needs a screen that shows the current mode
 		return command{c, func(p *frontend, arg string) { p.panels.mode(arg) }}
 	}
 	return command{Command: c}
 }
 
-// commands returns all there are, in the order of the help.
+// commands returns all commands, in the order of the help.
 func commands() []command {
 	all := ownCommands()
 	for _, c := range app.Commands() {
@@ -66,7 +67,7 @@ func commands() []command {
 	return all
 }
 
-// sendDraft sends the draft, or carries it out if a command made it.
+// sendDraft sends the draft, or runs it if it is a command of several lines.
 func (p *frontend) sendDraft(string) {
 	text := strings.TrimSpace(p.drafts.text)
 	if !app.AllowsMultiline(text) {
@@ -77,8 +78,8 @@ func (p *frontend) sendDraft(string) {
 	p.command(text)
 }
 
-// isCommand reports whether text is a line for parley, as "!command" and "/name
-// argument" are. What only looks like one, such as a path, is a message.
+// isCommand reports whether text is a command, "!command" or "/name argument". Text that only looks
+// like one, such as a path, is a message.
 func isCommand(text string) bool {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, _, _ := strings.Cut(rest, " ")
@@ -86,7 +87,7 @@ func isCommand(text string) bool {
 	return command && !strings.Contains(text, "\n")
 }
 
-// command carries out "/name argument".
+// command runs a line such as "/name argument".
 func (p *frontend) command(line string) {
 	name, arg, _ := app.ParseCommand(line)
 	all := commands()
@@ -95,7 +96,7 @@ func (p *frontend) command(line string) {
 		names[i] = c.Names()
 	}
 	at, among := app.FindCommand(name, names)
-	if at < 0 || !slices.Contains(names[at], name) { // the whole name of a prompt counts more than the beginning of a command's
+	if at < 0 || !slices.Contains(names[at], name) { // the full name of a prompt wins over a prefix of a command
 		if e, ok := app.RunPromptCommand(p.app, line); ok {
 			p.apply(e)
 			return

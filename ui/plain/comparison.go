@@ -13,16 +13,16 @@ import (
 	"parley/ui/app"
 )
 
-// A comparison reads out what several models answer to the same prompt, one answer after
-// the other. The first that has something to say is read while it comes. What the others
-// say meanwhile waits until that one is done.
+// A comparison reads out the answers of several models to the same prompt, one after the other. The
+// first candidate with text is read as its answer arrives; events of the others wait until it is
+// done.
 type comparison struct {
 	app.Comparison
 	*transcript
-	turns    []*turn           // one for each candidate, which reads its answer
-	waiting  [][]session.Event // what was not read yet of each
-	ready    []int             // those with something to say that was not read, as they began
-	speaking int               // the one that is read; below 0: none
+	turns    []*turn           // by candidate; each reads its answer
+	waiting  [][]session.Event // events that were not read yet, by candidate
+	ready    []int             // candidates with unread text, in the order in which they began
+	speaking int               // candidate that is being read; -1 for none
 }
 
 func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
@@ -33,7 +33,7 @@ func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
 	return c
 }
 
-// handleEvent reads what happened to one of the models, or keeps it until its turn.
+// handleEvent reads an event of a candidate, or queues it until the candidate is read.
 func (c *comparison) handleEvent(e session.CandidateEvent) {
 	one := c.Comparison.Apply(e)
 	if one == nil {
@@ -60,14 +60,14 @@ func (c *comparison) handleEvent(e session.CandidateEvent) {
 	}
 }
 
-// markReady notes that a model has something to say.
+// markReady notes that a candidate has text to read.
 func (c *comparison) markReady(n int) {
 	if n != c.speaking && !slices.Contains(c.ready, n) {
 		c.ready = append(c.ready, n)
 	}
 }
 
-// next chooses the answer to read, unless one is: one that is whole, or else the one that
+// next chooses the answer to read unless one is being read: a complete one, or else the one that
 // began first. It reports whether there is one.
 func (c *comparison) next() bool {
 	if c.speaking >= 0 {
@@ -83,7 +83,7 @@ func (c *comparison) next() bool {
 	return true
 }
 
-// read writes what a model said. That it thinks is not read: another one may speak then.
+// read writes an event of a candidate. It leaves out thinking, during which another one is read.
 func (c *comparison) read(n int, e session.Event) {
 	t := c.turns[n]
 	if r, ok := e.(llm.Retry); ok && len(r.Discards) > 0 {
@@ -96,7 +96,7 @@ func (c *comparison) read(n int, e session.Event) {
 	}
 }
 
-// finishAnswer ends the answer that is read.
+// finishAnswer ends the answer that is being read.
 func (c *comparison) finishAnswer(n int) {
 	c.speaking = -1
 	one := c.Comparison[n]
@@ -105,15 +105,15 @@ func (c *comparison) finishAnswer(n int) {
 		c.writeLine("%s.", app.ComparedCallText(tools.DisplayName(call.Name), app.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
-		c.writeLine("%s", strings.TrimSpace(sentence("Error: "+oneLine(app.ErrorText(err)))+" "+hint(app.Hint(err))))
+		c.writeLine("%s", failure(err))
 	}
 	c.writeLine("Answer %d: %s.", n+1, resultText(one))
 }
 
-// resultText says how an answer ended, and what it took.
+// resultText returns how an answer ended, with its tokens, cost and duration.
 func resultText(one *app.Candidate) string {
 	parts, a := []string{one.Outcome()}, one.Answer
-	if !one.Done || one.Blind { // what it took may tell whose it is
+	if !one.Done || one.Blind { // figures may give away whose answer it is
 		return parts[0]
 	}
 	if a.UsageKnown && one.Usage.Output > 0 {
@@ -125,7 +125,7 @@ func resultText(one *app.Candidate) string {
 	return strings.Join(append(parts, length(a.Duration)), ", ")
 }
 
-// activity returns what takes time, in words; "" while an answer is read.
+// activity returns what is being waited for; "" while an answer is read.
 func (c *comparison) activity() string {
 	if c.speaking >= 0 {
 		return ""
@@ -139,7 +139,7 @@ func (c *comparison) activity() string {
 	return "waiting for " + strings.Join(left, " and ")
 }
 
-// compare sends parts to several models.
+// compare sends parts to several models. Heard says that the user has just typed them.
 func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 	s := t.app.Session
 	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
@@ -149,8 +149,8 @@ func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 	}
 }
 
-// askWinner asks which answer of a comparison to continue with, then goes on with then. It
-// reports whether there is something to choose.
+// askWinner asks which answer of a comparison to continue with, and then calls then. It returns
+// false, without calling then, if there is nothing to choose.
 func (t *turns) askWinner(c *comparison, then func()) bool {
 	var answered []*app.Candidate
 	kept := 0

@@ -6,7 +6,7 @@ import (
 	"parley/ui/format"
 )
 
-// A conversation describes the one that is open: its end when it is opened, and whether it
+// A conversation follows the open session: it reads its end when it is opened and reports whether it
 // is saved.
 type conversation struct {
 	*deps
@@ -14,10 +14,10 @@ type conversation struct {
 	drafts     *drafts
 	turns      *turns
 
-	saveErr error // why what is said is not on disk
+	saveErr error // why the conversation cannot be saved; nil if it can
 }
 
-// open introduces a conversation that was held before, and reads its end.
+// open reads the end of a conversation that has messages, and loads its draft.
 func (c *conversation) open() {
 	path := c.app.Session.Path()
 	if n := len(path); n > 0 {
@@ -30,7 +30,7 @@ func (c *conversation) open() {
 	c.drafts.load()
 }
 
-// onSave listens to the session's news of the disk.
+// onSave reports errors of saving the open session, and their end.
 func (c *conversation) onSave() {
 	s := c.app.Session
 	s.OnSave(func(err error) {
@@ -42,7 +42,7 @@ func (c *conversation) onSave() {
 	})
 }
 
-// reportSave says that what is said cannot be kept, for as long as that is so.
+// reportSave writes when saving begins to fail and when it works again.
 func (c *conversation) reportSave(err error) {
 	text, lasting := app.SaveText(c.saveErr, err)
 	if c.saveErr = lasting; text != "" {
@@ -50,7 +50,7 @@ func (c *conversation) reportSave(err error) {
 	}
 }
 
-// onOpened goes on with the conversation that is open now.
+// onOpened switches to the session that was opened.
 func (c *conversation) onOpened(e app.SessionOpened) {
 	if e.Previous == nil { // another branch of the same one
 		return

@@ -24,7 +24,7 @@ func newDeps(o app.Options, out io.Writer) *deps {
 	return &deps{runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
 }
 
-// writeLine writes a line of parley's own.
+// writeLine writes a line that parley itself says.
 func (d *deps) writeLine(format string, args ...any) { d.out.WriteLine(format, args...) }
 
 // writeError writes an error.
@@ -32,8 +32,8 @@ func (d *deps) writeError(err error) {
 	d.writeLine("Error: %s", sentence(oneLine(app.RefusalText(err))))
 }
 
-// copy puts text, which is called what, on the clipboard of this machine, says how, and
-// goes on with then. The terminal is not asked to: that takes an escape.
+// copy puts text on the clipboard of this machine, writes the result, in which what names the text,
+// and calls then. It does not use the terminal's clipboard, which would take an escape sequence.
 func (d *deps) copy(text, what string, then func()) {
 	put, ctx := app.Copy(d.app.Board(nil), text), d.ctx
 	d.async(func() func() {
@@ -46,7 +46,7 @@ func (d *deps) copy(text, what string, then func()) {
 	})
 }
 
-// requireIdle reports whether no reply is running, and says so if one is.
+// requireIdle reports whether no turn is running, and writes a message if one is.
 func (d *deps) requireIdle() bool {
 	if d.app.Busy() {
 		d.writeLine("Stop the running turn first, with ctrl+c.")

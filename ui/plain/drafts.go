@@ -10,18 +10,18 @@ import (
 	"parley/ui/format"
 )
 
-// drafts holds what was written and not sent.
+// drafts holds the unsent message.
 type drafts struct {
 	*deps
 	editor *editor
 	send   func(text string)
 
 	text string
-	key  string // under which it was stored; "" if it was not
+	key  string // key under which it is stored; "" if it is not
 }
 
-// write opens the draft in the editor. What is saved there is sent, as it is with
-// a commit's message: nothing saved, nothing sent.
+// write opens the draft in the editor and sends what was saved there, as git does with a commit
+// message. An empty text is not sent.
 func (d *drafts) write() {
 	if !d.requireIdle() {
 		return
@@ -40,7 +40,7 @@ func (d *drafts) write() {
 	d.send(text)
 }
 
-// read reads the draft out.
+// read writes the draft.
 func (d *drafts) read() {
 	if d.text == "" {
 		d.writeLine("No draft.")
@@ -61,12 +61,13 @@ func (d *drafts) sendAll() {
 	d.send(text)
 }
 
-// add puts text behind the draft.
+// add appends text to the draft.
 func (d *drafts) add(text string) {
 	d.text = strings.TrimPrefix(d.text+"\n\n"+text, "\n\n")
 }
 
-// restore makes a message of the user's a draft again, attachments included, and returns its text.
+// restore puts a message of the user back into the draft, with its attachments, and returns its
+// text.
 func (d *drafts) restore(m llm.Message) string {
 	text, attached := app.SplitPrompt(m)
 	d.app.Attached = append(d.app.Attached, attached...)
@@ -74,13 +75,12 @@ func (d *drafts) restore(m llm.Message) string {
 	return text
 }
 
-// restoreUnsent makes a draft of a message that was not sent.
+// restoreUnsent puts a message that was not sent back into the draft, and says so.
 func (d *drafts) restoreUnsent(m llm.Message) {
 	d.writeLine("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.restore(m), maxAddress))
 }
 
-// unqueue makes a draft of the messages that wait to be sent, and reports whether there
-// was one.
+// unqueue moves queued messages to the draft, and reports whether there were any.
 func (d *drafts) unqueue() bool {
 	waiting := d.app.Session.Unqueue()
 	for _, m := range waiting {
@@ -92,8 +92,8 @@ func (d *drafts) unqueue() bool {
 	return len(waiting) > 0
 }
 
-// store keeps the draft for the next time. Where there never was one, none is
-// taken away: it may be another window's.
+// store saves the draft for the next start. An empty one removes the stored draft only if this
+// window loaded or stored it: it may be another window's.
 func (d *drafts) store() error {
 	empty := d.text == "" && len(d.app.Attached) == 0
 	if empty && d.key == "" {
@@ -109,7 +109,7 @@ func (d *drafts) store() error {
 	return d.app.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
 }
 
-// load brings the draft of the conversation back.
+// load loads the stored draft of the conversation.
 func (d *drafts) load() {
 	d.key = ""
 	stored, ok := d.app.Draft(d.app.DraftKey())
@@ -132,7 +132,7 @@ func (d *drafts) writeAttachments(parts []llm.Part) {
 	}
 }
 
-// detach takes the last attachment off.
+// detach removes the last attachment.
 func (d *drafts) detach() {
 	last := len(d.app.Attached) - 1
 	if last < 0 {
@@ -143,15 +143,15 @@ func (d *drafts) detach() {
 	d.app.Attached = d.app.Attached[:last]
 }
 
-// An editor has text changed in the user's own editor.
+// An editor runs the user's editor.
 type editor struct {
 	*deps
 	input   *input
-	running atomic.Bool // it has the terminal
+	running atomic.Bool // the editor has the terminal
 }
 
-// edit returns text as the user saved it. Nothing is written meanwhile, and ctrl+c is
-// the editor's.
+// edit lets the user edit text and returns what they saved. It blocks the front end meanwhile, and
+// ctrl+c goes to the editor.
 func (e *editor) edit(text string) (string, error) {
 	cmd, written, err := app.Editor(e.app.Getenv, text)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"parley/ui/format"
 )
 
-// apply carries out what came of something the user did.
+// apply carries out the effect of a command.
 func (p *frontend) apply(e app.Effect) {
 	if e.SessionOpened != nil {
 		p.conversation.onOpened(*e.SessionOpened)
@@ -21,7 +21,7 @@ func (p *frontend) apply(e app.Effect) {
 		p.transcript.note(n)
 	}
 	if e.Failed != nil {
-		p.writeLine("%s", strings.TrimSpace("Error: "+sentence(oneLine(app.ErrorText(e.Failed)))+" "+hint(app.Hint(e.Failed))))
+		p.writeLine("%s", failure(e.Failed))
 	}
 	if e.Text != "" {
 		p.drafts.add(e.Text)
@@ -69,7 +69,7 @@ func (p *frontend) apply(e app.Effect) {
 	}
 }
 
-// finishPreparing says what came of preparing. What was typed meanwhile is taken up again.
+// finishPreparing applies the effect of preparing, and continues with the lines typed meanwhile.
 func (p *frontend) finishPreparing(e app.Effect) {
 	p.preparing--
 	p.apply(e)
@@ -86,7 +86,7 @@ func (p *frontend) finishPreparing(e app.Effect) {
 	}
 }
 
-// sendInitial sends the prompt of the command line, or makes it a draft.
+// sendInitial sends the prompt of the command line, or makes it the draft.
 func (p *frontend) sendInitial(prompt []llm.Part, draft bool) {
 	if !draft {
 		p.turns.run(false, prompt...)
@@ -96,8 +96,8 @@ func (p *frontend) sendInitial(prompt []llm.Part, draft bool) {
 	p.writeLine("Your prompt is your draft now: /send sends it once you have answered.")
 }
 
-// draftHeld makes a draft of what was typed and is not taken up any more, and reports whether
-// there is something.
+// draftHeld moves typed lines that will not be handled any more to the draft, and reports whether
+// there were any.
 func (p *frontend) draftHeld() bool {
 	held := p.input.takeLines()
 	if len(held) == 0 || p.questions.isHidden() {
@@ -108,7 +108,7 @@ func (p *frontend) draftHeld() bool {
 	return true
 }
 
-// list asks for a row of l.
+// list lets the user choose an item of l.
 func (p *frontend) list(l *app.List) {
 	rows := make([]choice, len(l.Items))
 	for i, item := range l.Items {
@@ -124,8 +124,8 @@ func (p *frontend) list(l *app.List) {
 	p.dropWhenLapsed(l.Lapse, nil, q)
 }
 
-// askSecret asks for a line, which the terminal does not show if it is secret, again after one
-// that was not taken.
+// askSecret asks for a line, which the terminal does not show if it is secret. It asks again, with
+// first unset, after one that was refused.
 func (p *frontend) askSecret(s *app.Secret, first bool) {
 	canceled := func() {
 		p.writeLine("Canceled.")
@@ -134,7 +134,7 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 		}
 	}
 	gone := make(chan struct{}) // closed when the question is answered or left
-	take := func(line string) {
+	submit := func(line string) {
 		p.async(func() func() {
 			then, err := s.Submit(p.ctx, line)
 			return func() {
@@ -167,7 +167,7 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 			if !s.Visible {
 				p.writeLine("Checking.")
 			}
-			take(line)
+			submit(line)
 			return true
 		},
 		leave: func() {
@@ -177,19 +177,19 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	}
 	p.questions.enqueueFirst(q)
 	if s.Ready != nil {
-		go p.dropWhenOver(s.Ready, gone, q, func() { take("") })
+		p.dropWhenOver(s.Ready, gone, q, func() { submit("") })
 	}
 	p.dropWhenLapsed(s.Lapse, gone, q)
 }
 
-// dropWhenLapsed takes a question back once it needs no answer any more, unless it is gone before.
+// dropWhenLapsed withdraws a question when it needs no answer any more. A nil gone never closes.
 func (p *frontend) dropWhenLapsed(l app.Lapse, gone <-chan struct{}, q *question) {
 	if l.Done != nil {
-		go p.dropWhenOver(l.Done, gone, q, func() { p.apply(l.OnDone()) })
+		p.dropWhenOver(l.Done, gone, q, func() { p.apply(l.OnDone()) })
 	}
 }
 
-// secretHelp says what becomes of a line, and of an empty one.
+// secretHelp returns the text of s with what an empty line means.
 func secretHelp(s *app.Secret) string {
 	switch {
 	case !s.Visible:
@@ -202,16 +202,19 @@ func secretHelp(s *app.Secret) string {
 	return s.Text + ". An empty line cancels."
 }
 
-// dropWhenOver takes a question back once it is over, and then calls ended, unless it is gone before.
+// dropWhenOver withdraws a question when over is closed, and then calls ended, unless gone is closed
+// first.
 func (p *frontend) dropWhenOver(over, gone <-chan struct{}, q *question, ended func()) {
-	select {
-	case <-over:
-		p.mail.post(func() {
-			if p.questions.drop(q) {
-				ended()
-			}
-		})
-	case <-gone:
-	case <-p.ctx.Done():
-	}
+	p.concurrent(func() {
+		select {
+		case <-over:
+			p.mail.post(func() {
+				if p.questions.drop(q) {
+					ended()
+				}
+			})
+		case <-gone:
+		case <-p.ctx.Done():
+		}
+	})
 }

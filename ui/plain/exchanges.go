@@ -8,15 +8,14 @@ import (
 	"parley/ui/format"
 )
 
-// Limits of what is read out of a part of an exchange unless all of it is asked for: a
-// streamed answer has an event for each word.
+// Limits of each part of an exchange, unless the user asks for all of it: a streamed answer has an
+// event for each word.
 const (
-	exchangeLines = 20  // of a part
+	exchangeLines = 20  // lines of a part
 	exchangeWidth = 400 // characters of a line
 )
 
-// exchanges reads the list of what was sent to models and what came back, and then the one
-// that is chosen.
+// exchanges writes the list of requests to models, and then the one that the user chooses.
 func (p *panels) exchanges() {
 	var rows []choice
 	var ids []int
@@ -34,7 +33,7 @@ func (p *panels) exchanges() {
 	})
 }
 
-// exchange reads one of a list, and asks what to do with it.
+// exchange writes the exchange id of a list, and asks what to do with it.
 func (p *panels) exchange(id int, list []int) {
 	e, ok := p.app.Wire.Get(id)
 	if !ok {
@@ -45,7 +44,7 @@ func (p *panels) exchange(id int, list []int) {
 	p.askExchange(e, list)
 }
 
-// askExchange asks what to do with an exchange that was read, until the user leaves it.
+// askExchange asks what to do with an exchange, until the user leaves it.
 func (p *panels) askExchange(e app.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
 	leave := func() { p.writeLine("Left.") }
@@ -75,7 +74,7 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 	}})
 }
 
-// readExchange reads an exchange, part by part: all of it, or the beginning of each.
+// readExchange writes the parts of an exchange: all of each, or the beginning.
 func (p *panels) readExchange(e app.Exchange, all bool) {
 	for _, part := range e.Parts() {
 		p.writeLine("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
@@ -96,7 +95,7 @@ func (p *panels) readExchange(e app.Exchange, all bool) {
 	}
 }
 
-// saveExchange writes an exchange to a file, and goes on with then.
+// saveExchange writes an exchange to a file; path "" is a name of its own. Then it calls then.
 func (p *panels) saveExchange(e app.Exchange, path string, then func()) {
 	o := p.app.Options
 	p.async(func() func() {

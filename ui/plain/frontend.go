@@ -16,8 +16,8 @@ import (
 // quitWithin bounds the time between two ctrl+c that quit.
 const quitWithin = 2 * time.Second
 
-// A frontend is the conversation of a user with a session. One goroutine, that of
-// run, owns it and its parts; what others have to say goes through the runner.
+// A frontend connects a user with a session. The goroutine of run owns it and its parts; others
+// reach it through the runner.
 type frontend struct {
 	*deps
 	input        *input
@@ -32,10 +32,10 @@ type frontend struct {
 	panels       *panels
 	conversation *conversation
 
-	quitRequested time.Time     // by a first ctrl+c
-	preparing     int           // effects that decide what the next message goes to, or with: it waits
-	held          []llm.Part    // prompt of the command line, while one is preparing
-	ended         *console.Line // the end of the input, which came meanwhile
+	quitRequested time.Time     // time of a first ctrl+c
+	preparing     int           // running Effect.Prepare: the next message waits for them
+	held          []llm.Part    // prompt of the command line that waits for preparing
+	ended         *console.Line // end of input that waits for preparing; nil if there was none
 }
 
 func newFrontend(o app.Options, out io.Writer) *frontend {
@@ -58,7 +58,7 @@ func newFrontend(o app.Options, out io.Writer) *frontend {
 	return p
 }
 
-// run loops in the goroutine that owns the front end, until that is over.
+// run handles lines, events and deadlines until the user leaves.
 func (p *frontend) run() {
 	p.start()
 	timer := time.NewTimer(time.Hour)
@@ -79,7 +79,7 @@ func (p *frontend) run() {
 	}
 }
 
-// pause returns how long there is nothing to do by itself.
+// pause returns the time until the next deadline.
 func (p *frontend) pause() time.Duration {
 	next := p.now().Add(time.Hour)
 	for _, due := range p.deadlines() {
@@ -90,12 +90,12 @@ func (p *frontend) pause() time.Duration {
 	return max(next.Sub(p.now()), time.Millisecond)
 }
 
-// deadlines returns when tick has something to do; zero for never.
+// deadlines returns the times at which tick has something to do; zero is never.
 func (p *frontend) deadlines() []time.Time {
 	return []time.Time{p.inputDue(), p.turns.due(), p.questions.due()}
 }
 
-// inputDue returns when what was typed is a message that can be sent; zero if there is none.
+// inputDue returns when the typed lines become a message; zero if there are none, or they wait.
 func (p *frontend) inputDue() time.Time {
 	if p.preparing > 0 {
 		return time.Time{}
@@ -113,7 +113,7 @@ func (p *frontend) tick() {
 	p.turns.tick(now)
 }
 
-// settle asks what is to be asked, or shows the prompt when nothing goes on.
+// settle asks a waiting question, or shows the prompt when nothing is running.
 func (p *frontend) settle() {
 	switch {
 	case p.isOver, len(p.input.held) > 0, p.questions.settle():
@@ -122,7 +122,7 @@ func (p *frontend) settle() {
 	}
 }
 
-// line takes a line of the terminal's.
+// line handles a line from the terminal.
 func (p *frontend) line(l console.Line) {
 	p.out.Entered()
 	p.quitRequested = time.Time{}
@@ -137,11 +137,11 @@ func (p *frontend) line(l console.Line) {
 	if held := p.input.takeLines(); len(held) > 0 {
 		p.message(held)
 	}
-	p.out.Echoed() // no enter has ended the line
+	p.out.Echoed() // ctrl+d does not end the line on the screen
 	p.endOfInput()
 }
 
-// message takes what was typed or pasted at once.
+// message handles lines that were typed or pasted together.
 func (p *frontend) message(lines []console.Line) {
 	if p.isOver {
 		return
@@ -165,8 +165,8 @@ func (p *frontend) message(lines []console.Line) {
 	p.enter(text)
 }
 
-// enter carries out a command, or sends a message. One of several lines is never a
-// command, and what may have been pasted is none: somebody else may have written it.
+// enter runs a command or sends a message. Several lines are never a command, and neither is a line
+// that may have been pasted, since somebody else may have written it.
 func (p *frontend) enter(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
@@ -185,7 +185,7 @@ func (p *frontend) enter(text string) {
 	}
 }
 
-// queue sends text after the answer that is coming.
+// queue sends text after the running answer.
 func (p *frontend) queue(text string) {
 	if strings.TrimSpace(text) == "" {
 		p.writeLine("/queue and the text to send.")
@@ -194,15 +194,14 @@ func (p *frontend) queue(text string) {
 	p.sender.sendMessage(text, false, true)
 }
 
-// unqueue makes a draft of the messages that wait.
+// unqueue moves queued messages to the draft.
 func (p *frontend) unqueue() {
 	if !p.drafts.unqueue() {
 		p.writeLine("Nothing is queued.")
 	}
 }
 
-// endOfInput ends the front end: by ctrl+d on an empty line, or because the terminal is
-// gone.
+// endOfInput ends the front end after ctrl+d on an empty line, or because the terminal is gone.
 func (p *frontend) endOfInput() {
 	if keys := p.input.keys; keys != nil && keys.Gone() {
 		p.status = 128 + int(syscall.SIGHUP)
@@ -226,8 +225,8 @@ func (p *frontend) quit() {
 	}
 }
 
-// interrupt handles ctrl+c: it leaves a question, else stops the reply, else what runs
-// beside, else asks whether to quit. The terminal has thrown away what was typed.
+// interrupt handles ctrl+c: it leaves a question, else stops the turn, else the commands of the
+// user, else asks for a second ctrl+c to quit. The terminal has discarded the line.
 func (p *frontend) interrupt() {
 	p.out.Echoed()
 	p.input.held, p.input.continued = nil, nil

@@ -8,27 +8,26 @@ import (
 )
 
 const (
-	// together is how soon behind one another lines come that are one message: as
-	// fast as that they are pasted.
+	// together is the longest pause between lines of one message: only pasted lines come so fast.
 	together = 60 * time.Millisecond
-	// alone is how long nothing may have come before a line that is a command: what is
-	// pasted in pieces commands nothing.
+	// alone is the shortest pause before a line that can be a command, so that no part of a paste
+	// that arrives in pieces runs as one.
 	alone = time.Second
 )
 
-// An input joins the lines that are typed to messages.
+// An input joins lines to messages.
 type input struct {
 	keys  *console.Keyboard // nil in tests
-	lines chan console.Line // that keys reads
+	lines chan console.Line // from keys
 
-	held        []console.Line // lines that may not be the last of their message
-	lastLine    time.Time      // when the last line did; zero if none has
-	maybePasted bool           // the message at hand came too soon behind that to command anything
-	pasted      bool           // of the message at hand, something came with or too soon behind other lines
+	held        []console.Line // lines that further lines of the same message may follow
+	lastLine    time.Time      // when the last line came; zero if none has
+	maybePasted bool           // the current message came too soon after lastLine to be a command
+	pasted      bool           // some of the current message may have been pasted
 	continued   []string       // lines that ended in a backslash
 }
 
-// due returns when the lines that are held are a message; zero if none are.
+// due returns when the held lines become a message; zero if there are none.
 func (i *input) due() time.Time {
 	if n := len(i.held); n > 0 {
 		return i.held[n-1].At.Add(together)
@@ -36,15 +35,15 @@ func (i *input) due() time.Time {
 	return time.Time{}
 }
 
-// takeLines returns the lines that are held, and holds none.
+// takeLines removes and returns the held lines.
 func (i *input) takeLines() []console.Line {
 	held := i.held
 	i.held = nil
 	return held
 }
 
-// join returns lines that were typed or pasted at once as one text, and whether the
-// terminal dropped a part of it.
+// join returns lines as one text, and whether the terminal cut one of them off. Lines must not be
+// empty.
 func (i *input) join(lines []console.Line) (text string, cut bool) {
 	var texts []string
 	for _, l := range lines {
@@ -57,7 +56,7 @@ func (i *input) join(lines []console.Line) (text string, cut bool) {
 	return strings.Join(texts, "\n"), cut
 }
 
-// continues reports whether text ends in a backslash, and keeps it for the message then.
+// continues reports whether text ends in a backslash; if it does, it is held for finish.
 func (i *input) continues(text string) bool {
 	begun, more := strings.CutSuffix(text, `\`)
 	if more {
@@ -66,14 +65,14 @@ func (i *input) continues(text string) bool {
 	return more
 }
 
-// finish returns text behind the lines that were begun.
+// finish returns text after the lines held by continues.
 func (i *input) finish(text string) string {
 	text = strings.Join(append(i.continued, text), "\n")
 	i.continued = nil
 	return text
 }
 
-// prompt returns what stands in front of the next line.
+// prompt returns the prompt of the next line.
 func (i *input) prompt() string {
 	if len(i.continued) > 0 {
 		return "More: "
@@ -81,14 +80,14 @@ func (i *input) prompt() string {
 	return "You: "
 }
 
-// discard throws away what was typed and not entered.
+// discard drops what was typed but not read yet.
 func (i *input) discard() {
 	if i.keys != nil {
 		i.keys.Forget()
 	}
 }
 
-// echo has the terminal show what is typed, or not.
+// echo turns the terminal's echo on or off.
 func (i *input) echo(on bool) {
 	if i.keys != nil {
 		i.keys.Echo(on)

@@ -17,10 +17,10 @@ type choice struct {
 	value       string
 }
 
-// maxUnasked limits the rows of a list that are read out unasked.
+// maxUnasked is how many rows of a list are read out at once.
 const maxUnasked = 30
 
-// lists asks for rows of numbered lists.
+// lists lets the user choose from numbered lists.
 type lists struct {
 	*deps
 	input     *input
@@ -28,14 +28,14 @@ type lists struct {
 	command   func(line string)
 }
 
-// choose reads a numbered list out and takes a number or a part of a name. An
-// empty line leaves it, and so does a command.
+// choose writes a numbered list and asks for a number or a part of a name. An empty line or a
+// command leaves it. Thing is the singular of what is listed.
 func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 	l.chooseOr(thing, rows, chosen, nil)
 }
 
-// chooseOr does as choose. Left is called when the list is left; nil: nobody has to know.
-// It returns the question.
+// chooseOr is choose with left, which is called when the user leaves the list and may be nil. It
+// returns the question.
 func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string), left func()) *question {
 	if left == nil {
 		left = func() {}
@@ -62,7 +62,7 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 			case len(found) == 0:
 				l.writeLine("No %s in the list.", line)
 				return false
-			case near: // a slip is not to choose
+			case near: // a misspelled name must not choose
 				l.writeLine("No %s in the list. Did you mean:", line)
 				l.read(rows, among)
 				return false
@@ -86,7 +86,7 @@ func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string),
 	return q
 }
 
-// runCommand carries out a command that leaves a list, and reports whether line is one.
+// runCommand runs line if it is a command, and reports whether it is one.
 func (l *lists) runCommand(line string) bool {
 	command := strings.HasPrefix(line, "/") && isCommand(line) && !l.input.maybePasted
 	if command {
@@ -95,16 +95,16 @@ func (l *lists) runCommand(line string) bool {
 	return command
 }
 
-// read reads the rows out that which reports true for, with their numbers.
+// read writes the rows that satisfy which, with their numbers.
 func (l *lists) read(rows []choice, which func(choice) bool) {
-	told, left := 0, 0
+	written, left := 0, 0
 	for i, r := range rows {
 		switch {
 		case !which(r):
-		case told == maxUnasked:
+		case written == maxUnasked:
 			left++
 		default:
-			told++
+			written++
 			l.writeLine("%d. %s", i+1, strings.TrimSuffix(r.name+", "+r.detail, ", "))
 		}
 	}
@@ -113,7 +113,7 @@ func (l *lists) read(rows []choice, which func(choice) bool) {
 	}
 }
 
-// pick takes one of rows: the one that arg names or, without arg, that is chosen.
+// pick calls chosen with the row named arg; if arg is "", it lets the user choose.
 func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)) {
 	if arg == "" {
 		l.choose(thing, rows, chosen)
@@ -130,8 +130,8 @@ func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)
 	l.writeLine("No %s: %s.", arg, strings.Join(names, ", "))
 }
 
-// match finds the rows that a number, a name or a part of one means. A whole name
-// means that row alone. Near reports that those found only look like line.
+// match returns the rows with the number, name or part of a name in line. A full name returns only
+// its row. Near reports that the names found only resemble line.
 func match(rows []choice, line string) (found []choice, near bool) {
 	if n, err := strconv.Atoi(line); err == nil {
 		if n < 1 || n > len(rows) {

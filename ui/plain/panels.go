@@ -15,14 +15,14 @@ import (
 	"parley/ui/format"
 )
 
-// panels writes what views of the screen would show.
+// panels writes the content of the panels of the screen.
 type panels struct {
 	*deps
 	lists     *lists
 	questions *questions
 }
 
-// open writes what a panel would show, and reports whether there is one.
+// open writes a panel; false if this front end does not have it.
 func (p *panels) open(panel app.Panel, query string) bool {
 	switch panel {
 	case app.PanelSessions:
@@ -63,8 +63,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 	return true
 }
 
-// sessions reads the list of the conversations, or of those whose title or ID
-// has words in it.
+// sessions lets the user choose from the conversations whose title or ID contains words; "" matches
+// all.
 func (p *panels) sessions(words string) {
 	if !p.requireIdle() {
 		return
@@ -101,7 +101,8 @@ func (p *panels) listSessions(found []session.Info, err error) {
 	p.lists.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
 }
 
-// models reads the list of models, or takes the one that query means.
+// models switches to the model named query, or lets the user choose one if query is "" or matches
+// several.
 func (p *panels) models(query string) {
 	use := func(name string) { p.apply(p.app.UseModel(name)) }
 	if query == "" {
@@ -118,17 +119,17 @@ func (p *panels) models(query string) {
 	}
 }
 
-// chooseModel says what a model is chosen for, and reads the list of those there are.
+// chooseModel writes what, the purpose of the choice, and lets the user choose a model.
 func (p *panels) chooseModel(what string, chosen func(name string)) {
 	p.writeLine("%s", what)
 	live := p.app.Live
 	p.async(func() func() {
-		found := live() // seconds, at the most
+		found := live() // takes seconds at most
 		return func() { p.lists.choose("model", modelRows(p.app, found), chosen) }
 	})
 }
 
-// modelRows returns the models, those that can be asked first.
+// modelRows returns the rows of models, those that are ready first. It leaves out retired ones.
 func modelRows(a *app.App, found []app.ModelChoice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
@@ -153,7 +154,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 	return append(ready, rest...)
 }
 
-// permissions reads the rules, and takes away the one that is chosen.
+// permissions lists the permission rules, and removes the one that the user chooses.
 func (p *panels) permissions() {
 	policy := p.app.Session.Policy()
 	var rows []choice
@@ -176,14 +177,14 @@ func (p *panels) permissions() {
 	})
 }
 
-// mode sets the approval mode.
+// mode sets the approval mode to arg, or lets the user choose if arg is "".
 func (p *panels) mode(arg string) {
 	policy := p.app.Session.Policy()
 	var rows []choice
 	for _, m := range tools.Modes {
 		rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
 	}
-	if arg == string(tools.ModeYolo) { // it has to be named
+	if arg == string(tools.ModeYolo) { // not listed: only by name
 		rows = append(rows, choice{name: arg, value: arg})
 	}
 	if arg == "" {
@@ -195,8 +196,8 @@ func (p *panels) mode(arg string) {
 			policy.SetMode(mode)
 			p.writeLine("Approval mode: %s.", app.ModeHelp(mode))
 		}
-		bold := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.SandboxOff != "" // nothing holds what runs then
-		if !bold || mode == policy.Mode() {
+		unguarded := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.SandboxOff != ""
+		if !unguarded || mode == policy.Mode() {
 			use()
 			return
 		}
@@ -210,7 +211,7 @@ func (p *panels) mode(arg string) {
 	})
 }
 
-// usage writes what was spent.
+// usage writes tokens and costs of the conversation and of the last days.
 func (p *panels) usage() {
 	say := func(name string, u llm.Usage) {
 		if u == (llm.Usage{}) {
@@ -236,7 +237,7 @@ func (p *panels) usage() {
 		for _, row := range page.Rows {
 			cost := money(row.Usage)
 			if cost == "" {
-				cost = app.UsageCost(row) // which is in words
+				cost = app.UsageCost(row) // "free" or "no price"
 			}
 			p.writeLine("%s: %s, %s in, %s out, %s.", page.Label(row), format.Plural(row.Requests, "request"),
 				format.Plural(row.Usage.Input, "token"), format.Plural(row.Usage.Output, "token"), cost)
@@ -252,7 +253,7 @@ func (p *panels) usage() {
 	}
 }
 
-// job writes what a command in the background has written.
+// job writes the output of a background command.
 func (p *panels) job(number string) {
 	job := app.JobOutput(p.app, number)
 	p.writeLine("%s.", strings.TrimSuffix(job.Title+" · "+job.State, " · "))
@@ -261,7 +262,7 @@ func (p *panels) job(number string) {
 	}
 }
 
-// context writes what a request holds.
+// context writes what fills the context window of the next request.
 func (p *panels) context() {
 	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
 	if window > 0 {
@@ -278,7 +279,7 @@ func (p *panels) context() {
 	}
 }
 
-// doctor checks everything that parley works with, and writes how it stands with it.
+// doctor runs all checks and writes their report.
 func (p *panels) doctor() {
 	checkup, terminal := p.app.Checkup, p.app.Terminal()
 	p.writeLine("Checking.")

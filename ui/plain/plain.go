@@ -1,7 +1,7 @@
-// Package plain is the front end for screen readers, braille lines and serial
-// consoles: what happens in a session as lines of words, in order, each written
-// once. There is no alternate screen, no color, no cursor movement and not one
-// escape sequence, and the terminal keeps its own line editing and its echo.
+// Package plain is the front end for screen readers, braille displays and serial consoles: it writes
+// what happens in a session as lines of words, in order, each once. There is no alternate screen, no
+// color, no cursor movement and not one escape sequence, and the terminal keeps its own line editing
+// and echo.
 //
 //	session.Turn ──► turns ──► turn, transcript ──► console.Writer ──► terminal
 //	terminal ──► console.Keyboard ──► input ──► frontend ─┬─► questions, lists, approvals
@@ -9,9 +9,9 @@
 //	                                                      ├─► shells
 //	                                                      └─► sender ──► turns
 //
-// One goroutine owns all parts; others reach it through the runner. Answers come by whole
-// sentences. What was typed before a question was asked never answers it.
-// Nothing from outside is written that did not pass tools/sanitize.
+// One goroutine owns all parts; others reach it through the runner. Answers are written sentence by
+// sentence. Lines typed before a question was asked never answer it. Everything from outside goes
+// through tools/sanitize before it is written.
 package plain
 
 import (
@@ -37,11 +37,10 @@ func Run(o app.Options) int {
 	return serve(o, in, os.Stdout)
 }
 
-// failed writes to standard error why there is no terminal to talk on, and returns the exit
-// status.
+// failed writes an error of the terminal to standard error, and returns the exit status.
 func failed(err error) int {
 	out := console.NewWriter(os.Stderr)
-	out.Width = nil // a line to be copied stays whole
+	out.Width = nil // no wrapping, so that the line can be copied
 	out.WriteLine("parley: %v", err)
 	return 1
 }
@@ -72,7 +71,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	return p.status
 }
 
-// draftUnsent makes a draft of every message that was not sent.
+// draftUnsent moves every unsent message to the draft.
 func (p *frontend) draftUnsent() {
 	for _, text := range p.questions.messages() {
 		p.drafts.add(text)
@@ -81,7 +80,7 @@ func (p *frontend) draftUnsent() {
 	p.drafts.unqueue()
 }
 
-// close cancels everything that runs, and keeps the draft.
+// close cancels everything that runs and stores the draft.
 func (p *frontend) close() {
 	p.stop()
 	p.draftUnsent()

@@ -11,38 +11,37 @@ import (
 	"parley/ui/plain/console"
 )
 
-// answerDelay bounds the time after a question in which no line answers it: one that was on
-// its way when it came meant something else.
+// answerDelay is how long after a question lines do not answer it: they were probably meant for
+// something else.
 const answerDelay = 300 * time.Millisecond
 
-// A question waits for a line. One that is guarded is not answered by what was
-// typed before it could be heard, nor by what is pasted, and an empty line never
-// agrees to anything.
+// A question waits for a line. A guarded one ignores lines that were typed before the user could
+// hear it and lines that were pasted. An empty line never agrees to anything.
 type question struct {
-	call     string                 // that it is about; "" for none
-	describe func()                 // writes what has to be known
-	prompt   string                 // stands in front of the answer
-	guarded  bool                   // its answer allows something
-	answer   func(line string) bool // false: that was none
-	leave    func()                 // ctrl+c; nil: it has to be answered
-	message  string                 // that is sent once it is answered; "" for none
-	secret   bool                   // its answer is not echoed, and kept nowhere
-	line     bool                   // any text may answer it
+	call     string                 // ID of the tool call that it is about; "" for none
+	describe func()                 // writes what the user has to know first; nil for nothing
+	prompt   string                 // written before the answer
+	guarded  bool                   // its answer may allow something
+	answer   func(line string) bool // handles a line; false if it is no answer
+	leave    func()                 // called on ctrl+c; nil if it has to be answered
+	message  string                 // message that waits for the answer; "" for none
+	secret   bool                   // its answer is neither echoed nor stored
+	line     bool                   // any text may be an answer
 
 	opened  time.Time
-	settled bool
+	settled bool // answerDelay has passed
 }
 
-// questions holds those that wait for an answer, in their order.
+// questions holds the questions that wait for an answer, in order.
 type questions struct {
 	*deps
 	input   *input
 	waiting []*question
-	asked   bool      // the first of them was
-	ended   *question // was taken back when it had been asked, and nothing was entered since; nil: none
+	asked   bool      // the first one has been asked
+	ended   *question // withdrawn after it was asked, with nothing entered since; nil for none
 }
 
-// first returns the question that is asked, or asked next; nil if none waits.
+// first returns the current or next question; nil if none waits.
 func (a *questions) first() *question {
 	if len(a.waiting) == 0 {
 		return nil
@@ -50,7 +49,7 @@ func (a *questions) first() *question {
 	return a.waiting[0]
 }
 
-// open returns the question that was asked; nil if none was.
+// open returns the question that has been asked and waits for its answer; nil if there is none.
 func (a *questions) open() *question {
 	if !a.asked {
 		return nil
@@ -67,7 +66,7 @@ func (a *questions) enqueueFirst(q *question) {
 	a.asked = false
 }
 
-// close takes the first question away.
+// close removes the first question.
 func (a *questions) close() {
 	if a.first().secret {
 		a.input.echo(true)
@@ -76,7 +75,7 @@ func (a *questions) close() {
 	a.asked = false
 }
 
-// drop takes a question back that needs no answer any more, and reports whether it waited.
+// drop withdraws a question, and reports whether it was waiting.
 func (a *questions) drop(q *question) bool {
 	i := slices.Index(a.waiting, q)
 	if i == 0 {
@@ -91,10 +90,10 @@ func (a *questions) drop(q *question) bool {
 	return i >= 0
 }
 
-// isHidden reports whether what is typed at the moment is shown nowhere.
+// isHidden reports whether the terminal does not show what is typed.
 func (a *questions) isHidden() bool { return a.open() != nil && a.open().secret }
 
-// leave leaves the first question, as ctrl+c does, and reports whether that can be left.
+// leave leaves the first question, as ctrl+c does; false if there is none that can be left.
 func (a *questions) leave() bool {
 	q := a.first()
 	if q == nil || q.call != "" || q.leave == nil {
@@ -105,7 +104,7 @@ func (a *questions) leave() bool {
 	return true
 }
 
-// messages returns the messages that wait for an answer.
+// messages returns the messages that wait for the answer to a question.
 func (a *questions) messages() []string {
 	var texts []string
 	for _, q := range a.waiting {
@@ -116,7 +115,7 @@ func (a *questions) messages() []string {
 	return texts
 }
 
-// dropCalls takes questions about calls away that are over.
+// dropCalls withdraws all questions about tool calls.
 func (a *questions) dropCalls() {
 	if q := a.first(); q != nil && q.call != "" {
 		if a.ended = nil; a.asked {
@@ -128,8 +127,8 @@ func (a *questions) dropCalls() {
 	a.waiting = slices.DeleteFunc(a.waiting, func(q *question) bool { return q.call != "" })
 }
 
-// settle asks the first question, or writes its prompt again where something else was
-// said since. It reports whether one waits.
+// settle asks the first question, or repeats its prompt if something was written since. It reports
+// whether one waits.
 func (a *questions) settle() bool {
 	q := a.first()
 	switch {
@@ -151,7 +150,7 @@ func (a *questions) settle() bool {
 	return true
 }
 
-// ignoreTypeahead makes a guarded question deaf to what was typed so far.
+// ignoreTypeahead makes a guarded question ignore what was typed so far.
 func (a *questions) ignoreTypeahead(q *question) {
 	q.opened, q.settled = a.now(), !q.guarded
 	if q.guarded {
@@ -159,8 +158,7 @@ func (a *questions) ignoreTypeahead(q *question) {
 	}
 }
 
-// due returns when what was typed ahead of the open question is thrown away; zero if
-// nothing is.
+// due returns when typeahead of the open question is discarded; zero if there is nothing to discard.
 func (a *questions) due() time.Time {
 	if q := a.open(); q != nil && !q.settled {
 		return q.opened.Add(answerDelay)
@@ -172,11 +170,12 @@ func (a *questions) due() time.Time {
 func (a *questions) tick(now time.Time) {
 	if due := a.due(); !due.IsZero() && !now.Before(due) {
 		a.first().settled = true
-		a.input.discard() // a line that was begun before the question could be heard
+		a.input.discard() // a line begun before the user could hear the question
 	}
 }
 
-// answer gives the open question what was typed, and reports whether it was meant for it.
+// answer passes typed lines, whose text is text, to the open question. It returns false if they are
+// a message of their own.
 func (a *questions) answer(lines []console.Line, text string) bool {
 	q := a.open()
 	ended := a.ended
@@ -215,15 +214,15 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 	return true
 }
 
-// lateAnswer reports whether text may be meant for a question that was taken back: a number, or
-// a word as answers have them.
+// lateAnswer reports whether text looks like an answer to a question that was withdrawn: it is as
+// short as a number, or one of the words that answer questions.
 func lateAnswer(text string) bool {
 	word := strings.ToLower(strings.TrimSpace(text))
 	return word != "" && len(word) <= 3 && !strings.HasPrefix(word, "/") || slices.Contains([]string{"wait", "stop", "switch", "again"}, word)
 }
 
-// confirm asks a question with a yes and a no once those before it are answered, and
-// returns it.
+// confirm enqueues a question with the answers yes and no, and returns it. Decided is called with
+// the answer; leaving the question is a no.
 func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes bool)) *question {
 	q := &question{
 		describe: func() { a.out.Question(text) },
@@ -247,7 +246,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 	return q
 }
 
-// decision asks how a turn goes on. Its answers have numbers.
+// decision returns the question how a turn should go on, with numbered answers.
 func (a *questions) decision(ask session.Question) *question {
 	text, answers := app.QuestionText(ask)
 	return &question{

@@ -13,7 +13,8 @@ import (
 	"parley/ui/plain/console"
 )
 
-// readBack reads the last prompt and its answer, or the last so many of them.
+// readBack writes the last prompts and their answers again: as many as arg says, all of them for
+// "all", one for "".
 func (t *transcript) readBack(arg string) {
 	most, err := strconv.Atoi(arg)
 	path := t.app.Session.Path()
@@ -38,7 +39,7 @@ func (t *transcript) readBack(arg string) {
 	t.readPath(path[from:])
 }
 
-// readPath reads back what was said and shown before.
+// readPath writes the messages of path and the events between them.
 func (t *transcript) readPath(path []session.Node) {
 	app.Replay(t.app.Session, path, 0, len(path), nil, func(c app.Change) {
 		switch c.Kind {
@@ -61,14 +62,14 @@ func (t *transcript) readPath(path []session.Node) {
 	})
 }
 
-// writeText reads a text that is whole.
+// writeText writes a complete Markdown text.
 func (t *transcript) writeText(text string) {
 	var all console.Markdown
 	t.out.Text(all.Add(text, t.now()) + all.End(t.now()))
 	t.out.End()
 }
 
-// storedCall writes that a call was made, and what it brought.
+// storedCall writes a tool call of an earlier turn, or its result.
 func (t *transcript) storedCall(c app.Change) {
 	switch e := c.Event.(type) {
 	case nil:
@@ -85,8 +86,7 @@ func (t *transcript) storedCall(c app.Change) {
 	}
 }
 
-// endedEarly reports whether it was shown why the last turn of a path did not come
-// to its end.
+// endedEarly reports whether path ends with a note why its last turn did not finish.
 func endedEarly(s *session.Session, path []session.Node) bool {
 	return slices.ContainsFunc(s.Annotations(path)[len(path)], func(a session.Annotation) bool {
 		_, ok := session.DecodeAnnotation(a).(session.Done)
@@ -94,7 +94,7 @@ func endedEarly(s *session.Session, path []session.Node) bool {
 	})
 }
 
-// allOutput reads what the last tool answered.
+// allOutput writes the whole output of the last tool.
 func (t *transcript) allOutput() {
 	if t.output == nil {
 		t.writeLine("No tool has run yet.")
@@ -105,7 +105,7 @@ func (t *transcript) allOutput() {
 	t.writeLine("End of output.")
 }
 
-// copy puts the last answer, or the last code block, on the clipboard.
+// copy puts the last answer on the clipboard, or its last code block if arg is "code".
 func (t *transcript) copy(arg string) {
 	text, what := "", "answer"
 	for _, n := range slices.Backward(t.app.Session.Path()) {

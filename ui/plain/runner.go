@@ -10,19 +10,19 @@ import (
 // errHangup causes a cancel when the terminal is gone.
 var errHangup = errors.Join(errors.New("the terminal is gone"), context.Canceled)
 
-// A runner runs what goes on beside the goroutine that owns the front end, and brings
-// what comes of it back to that one. It knows how all of it ends.
+// A runner runs functions beside the owner, the goroutine that owns the front end, and hands their
+// results back to it.
 type runner struct {
 	ctx     context.Context // canceled at the end
 	cancel  context.CancelCauseFunc
-	closed  chan struct{}  // closed at the end: nobody listens any more
-	events  chan func()    // for the owner, from those who wait for the terminal
-	mail    mailbox        // for the owner, from all others
-	tasks   sync.WaitGroup // what runs
-	pending int            // calls of async whose result is not said yet: there is no prompt before
+	closed  chan struct{}  // closed when the owner has stopped reading
+	events  chan func()    // to the owner, from functions that wait until the terminal takes more
+	mail    mailbox        // to the owner, from all others
+	tasks   sync.WaitGroup // running functions
+	pending int            // calls of async without a result yet: there is no prompt until then
 
-	isOver bool // the owner is to end
-	status int  // with which the program exits
+	isOver bool // the owner has to end
+	status int  // exit status of the program
 }
 
 func newRunner() *runner {
@@ -34,8 +34,8 @@ func newRunner() *runner {
 // concurrent runs f beside the owner.
 func (r *runner) concurrent(f func()) { r.tasks.Go(func() { r.guard(f) }) }
 
-// async runs f beside the owner, and what it returns by the owner. There is no prompt
-// before.
+// async runs f beside the owner, and then the function that it returns in the owner. Until then
+// there is no prompt.
 func (r *runner) async(f func() (done func())) {
 	r.pending++
 	r.tasks.Go(func() {
@@ -50,8 +50,8 @@ func (r *runner) async(f func() (done func())) {
 	})
 }
 
-// send has the owner run f, and waits until it does, nobody listens any more, or
-// canceled is closed; nil never is.
+// send makes the owner run f, and waits until it does, until it has stopped, or until canceled is
+// closed; nil never is.
 func (r *runner) send(f func(), canceled <-chan struct{}) {
 	select {
 	case r.events <- f:
@@ -60,8 +60,8 @@ func (r *runner) send(f func(), canceled <-chan struct{}) {
 	}
 }
 
-// guard runs f and turns a panic into an orderly end with a report in a file: a
-// trace on the terminal could hold anything.
+// guard runs f and turns a panic into an orderly end with a report in a file: a stack trace on the
+// terminal could contain anything.
 func (r *runner) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -78,7 +78,7 @@ func (r *runner) stop() {
 	close(r.closed)
 }
 
-// A mailbox holds what others want the owner to do, and why it has to end.
+// A mailbox holds functions for the owner to run, and the first panic.
 type mailbox struct {
 	signal chan struct{} // something was posted
 
@@ -90,7 +90,7 @@ type mailbox struct {
 
 func newMailbox() mailbox { return mailbox{signal: make(chan struct{}, 1)} }
 
-// post has f run by the goroutine that owns the front end. It never waits.
+// post makes the owner run f. It never blocks.
 func (m *mailbox) post(f func()) {
 	m.mu.Lock()
 	m.posted = append(m.posted, f)
@@ -112,7 +112,7 @@ func (m *mailbox) runPosted() {
 	}
 }
 
-// crashed keeps the first panic, with the stack of the goroutine that calls.
+// crashed stores the first panic, with the stack of the calling goroutine.
 func (m *mailbox) crashed(p any) {
 	stack := debug.Stack()
 	m.mu.Lock()

@@ -18,12 +18,13 @@ type sender struct {
 	questions  *questions
 }
 
-// send sends a message with the files it mentions. Addresses on the web, which somebody else
-// may have written, are not fetched if it was pasted, and only after a question otherwise: a
-// terminal does not tell typed lines from pasted ones.
+// send sends a message with the files that it mentions. It does not fetch web addresses in pasted
+// text, which somebody else may have written, and asks before it fetches others: the terminal does
+// not reliably tell typed lines from pasted ones.
 func (s *sender) send(text string, pasted bool) { s.sendMessage(text, pasted, false) }
 
-// sendMessage does so; later is after the answer that is coming, not with results of tools.
+// sendMessage is send; with later set, a message sent during a turn waits for its end instead of
+// going along with the next tool results.
 func (s *sender) sendMessage(text string, pasted, later bool) {
 	addresses, without := s.app.Addresses(text)
 	for i, a := range addresses {
@@ -50,10 +51,10 @@ func (s *sender) sendMessage(text string, pasted, later bool) {
 	}
 }
 
-// maxAddress is how many characters of an address are shown in a question.
+// maxAddress is how many characters of an address a question shows.
 const maxAddress = 200
 
-// expand sends text with the files that mentions names.
+// expand sends text with the files and pages that the text mentions refers to.
 func (s *sender) expand(text, mentions string, later bool) {
 	if !s.app.Mentions(mentions) {
 		s.dispatch(text, nil, later)
@@ -77,8 +78,8 @@ func (s *sender) expanded(text string, parts []llm.Part, notes []string, err err
 	s.dispatch(text, parts, later)
 }
 
-// dispatch sends a message. While a reply is running it goes along with the next results of
-// tools, or waits for the answer.
+// dispatch sends a message. During a turn it is queued: for the next tool results, or for the end of
+// the turn if later is set.
 func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	var compared *app.ComparedPrompt
 	if !s.app.Busy() {
@@ -90,9 +91,8 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	}
 	parts := append(append(app.Unmentioned(s.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
-	// The conversation has its own way to say that the disk is full.
 	s.app.RememberPrompt(text)
-	_ = s.drafts.store()
+	_ = s.drafts.store() // reportSave reports errors of the disk
 	if s.app.Busy() {
 		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, parts))
 		return
@@ -104,7 +104,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	s.turns.run(true, parts...)
 }
 
-// notSent makes a draft of a message that cannot be sent.
+// notSent moves a message that cannot be sent to the draft, and says why.
 func (s *sender) notSent(text string, err error) {
 	s.drafts.add(text)
 	s.writeLine("Not sent: %s It is your draft now.", sentence(oneLine(format.ErrorText(err))))

@@ -9,18 +9,17 @@ import (
 	"parley/ui/plain/console"
 )
 
-// shells runs commands of the user's own.
+// shells runs shell commands of the user.
 type shells struct {
 	*deps
 	transcript *transcript
 	drafts     *drafts
 
 	running map[int]context.CancelFunc // by number
-	count   int                        // of all there were
+	count   int                        // number of the last command
 }
 
-// run runs a command. Its output is read out line by line, and goes along with the next
-// message.
+// run runs a command, writes its output line by line, and attaches it to the next message.
 func (s *shells) run(command string) {
 	if s.app.Shell == nil || command == "" {
 		s.writeLine("! and a command run it in your shell.")
@@ -39,7 +38,7 @@ func (s *shells) run(command string) {
 		var live console.Output
 		ended := record(key, command)
 		out := run(ctx, own.ID(), command, func(text string) {
-			if whole := live.Add(text); whole != "" { // a command that says more than the terminal takes waits
+			if whole := live.Add(text); whole != "" { // send blocks a command that writes faster than the terminal
 				s.send(func() { s.out.Block(whole) }, ctx.Done())
 			}
 		})
@@ -55,8 +54,8 @@ func (s *shells) run(command string) {
 	})
 }
 
-// ended writes how a command ended, and attaches its output. Rest is the end of that,
-// which was not said yet.
+// ended writes how a command ended and attaches its output. Rest is the end of the output that was
+// not written yet.
 func (s *shells) ended(e session.ShellCommand, rest string) {
 	if rest != "" {
 		s.out.Block(rest)

@@ -11,11 +11,10 @@ import (
 	"parley/ui/plain/console"
 )
 
-// watchSignals hears signals until stop. One that ends programs calls everything off at
-// once; if the front end does not end by itself then, because its terminal takes
-// nothing more, the program ends all the same. Behind stop only ctrl+c ends the program,
-// until release: a hangup that comes when its cause is known already would cut short
-// what is still saved.
+// watchSignals handles signals until stop is called. A terminating signal cancels everything; if the
+// front end does not end within patience, because its terminal blocks, the program exits. After stop
+// only ctrl+c ends the program, until release: a second hangup must not interrupt what is still
+// being saved.
 func (p *frontend) watchSignals() (stop, release func()) {
 	const patience = 2500 * time.Millisecond
 	ch, over := make(chan os.Signal, 4), make(chan struct{})

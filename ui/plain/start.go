@@ -7,8 +7,8 @@ import (
 	"parley/ui/format"
 )
 
-// start writes the model and the directory, asks whether the directory is trusted, and sends what the
-// command line asked.
+// start introduces the conversation, asks whether the directory is trusted, and sends the prompt of
+// the command line.
 func (p *frontend) start() {
 	p.writeLine("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
 	if mode := p.app.Session.Policy().Mode(); mode != tools.ModeAsk {
@@ -31,9 +31,9 @@ func (p *frontend) start() {
 	p.conversation.onSave()
 	p.app.OnServerChange(func(name string) {
 		p.mail.post(func() {
-			news := p.app.ServerChanged(name)
-			news.Toast = "" // how far a server is would be read out line by line
-			p.apply(news)
+			e := p.app.ServerChanged(name)
+			e.Toast = "" // progress would be read out line by line
+			p.apply(e)
 			p.apply(app.ServerQuestion(p.app))
 		})
 	})
@@ -51,7 +51,7 @@ func (p *frontend) start() {
 			return func() { p.decidedTrust(yes, system, err) }
 		})
 	})
-	q.leave = p.first // it is asked again the next time
+	q.leave = p.first // the question comes again at the next start
 }
 
 func (p *frontend) decidedTrust(yes bool, system string, err error) {
@@ -68,11 +68,11 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	p.first()
 }
 
-// first sends what the command line asked.
+// first sends the prompt of the command line, or does what else the command line asks for.
 func (p *frontend) first() {
 	p.apply(app.DiscoverLocal(p.app))
 	if p.app.Start.Find != nil {
-		p.draftPrompt(p.app.Start.Prompt) // it is for the conversation that is chosen
+		p.draftPrompt(p.app.Start.Prompt) // for the conversation that the user chooses
 		p.panels.sessions(*p.app.Start.Find)
 		return
 	}
@@ -97,7 +97,7 @@ func (p *frontend) first() {
 	}
 }
 
-// draftPrompt makes a draft of a prompt, with its attachments.
+// draftPrompt adds a prompt with its attachments to the draft.
 func (p *frontend) draftPrompt(prompt []llm.Part) {
 	for _, part := range prompt {
 		if part.Kind == llm.Text && part.Name == "" {

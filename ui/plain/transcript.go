@@ -10,21 +10,20 @@ import (
 	"parley/ui/app"
 )
 
-// A transcript says what happens in the conversation, as it comes and when it is read
-// back, in the same words.
+// A transcript writes what happens in the conversation, in the same words when it happens and when
+// it is read back.
 type transcript struct {
 	*deps
-	output *result // of the last tool; nil: none has answered
+	output *result // output of the last tool; nil if there was none
 }
 
-// longRest is how long a request waits before it is said what can be done about that.
+// longRest is the shortest wait before a retry for which the commands that shorten it are named.
 const longRest = 10 * time.Second
 
-// A result is what a tool answered.
+// A result is the output of a tool or of a shell command.
 type result struct{ name, text string }
 
-// event writes an event that stays between the messages, as it comes and when the
-// conversation is read back.
+// event writes an event that stands between messages.
 func (t *transcript) event(e session.Event) {
 	switch e := e.(type) {
 	case llm.Notice:
@@ -45,7 +44,7 @@ func (t *transcript) event(e session.Event) {
 		t.writeLine("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
 	case session.Question:
 		t.writeLine("%s.", app.CountdownText(e, e.Wait))
-	case session.ModelSwitched: // and what the other model cannot be told
+	case session.ModelSwitched: // with what gets lost for the new model
 		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
@@ -61,7 +60,7 @@ func (t *transcript) event(e session.Event) {
 		t.writeLine("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
 	case session.Compacted:
 		t.writeLine("%s.", app.CompactedText(e))
-	case session.ShellCommand: // as it was typed and said
+	case session.ShellCommand: // as when it ran
 		t.out.Block("You: !" + e.Command)
 		t.out.Block(lastLine(e.Output)[0])
 		if !e.Ended {
@@ -74,8 +73,7 @@ func (t *transcript) event(e session.Event) {
 			t.writeLine("Stopped. /retry continues.")
 			return
 		}
-		text := sentence("Error: " + oneLine(app.ErrorText(e.Err)))
-		text = strings.TrimSpace(text + " " + hint(app.Hint(e.Err)))
+		text := failure(e.Err)
 		if !e.AnswerComplete {
 			text += " Type /retry to try again."
 		}
@@ -83,14 +81,14 @@ func (t *transcript) event(e session.Event) {
 	}
 }
 
-// note keeps a notice with the conversation, and says it.
+// note writes a notice and stores it with the conversation.
 func (t *transcript) note(text string) {
 	notice := llm.Notice{Text: text}
 	t.app.Session.Annotate(0, notice)
 	t.event(notice)
 }
 
-// prompt writes what was sent, unless the user just typed it.
+// prompt writes a prompt with its attachments; only these if heard, because the user just typed it.
 func (t *transcript) prompt(e session.Prompt, heard bool) {
 	text, attached := app.SplitPrompt(e.Message)
 	if !heard {
@@ -101,10 +99,10 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 	}
 }
 
-// part writes what else is in an answer, once.
+// part writes a source or file of an answer, once it is complete.
 func (t *transcript) part(c app.Change) {
 	switch {
-	case c.Op != app.Opened, c.Event != nil: // which is not finished
+	case c.Op != app.Opened, c.Event != nil: // written when it was opened
 	case c.Kind == app.SourceBlock:
 		t.writeLine("Source %s", app.SourceText(c))
 	case len(c.Part.Data) > 0:
@@ -112,7 +110,7 @@ func (t *transcript) part(c app.Change) {
 	}
 }
 
-// shellEnd writes how a command of the user's own ended.
+// shellEnd returns how a shell command of the user ended.
 func shellEnd(e session.ShellCommand) string {
 	end := "Done in "
 	if e.Failed {
@@ -121,8 +119,8 @@ func shellEnd(e session.ShellCommand) string {
 	return fmt.Sprintf("%s%s: %s.", end, length(e.Duration), strings.Trim(lastLine(e.Output)[1], "[]()."))
 }
 
-// lastLine returns output without its last line, which says how a command ended,
-// and that line.
+// lastLine splits output into everything before its last line and that line, which says how the
+// command ended.
 func lastLine(output string) []string {
 	output = strings.TrimRight(output, "\n")
 	i := strings.LastIndexByte(output, '\n')

@@ -12,7 +12,7 @@ import (
 	"parley/ui/plain/console"
 )
 
-// A turn says what happens in the running turn.
+// A turn writes what happens in the running turn.
 type turn struct {
 	app.Turn
 	reminder
@@ -21,49 +21,49 @@ type turn struct {
 	cancel   context.CancelFunc
 	pulse    *llm.Pulse
 	began    time.Time
-	heard    bool // the user typed the first prompt, and heard it then
-	stopped  bool // ctrl+c was pressed
-	answered bool // something was
+	heard    bool // the user has just typed the first prompt
+	stopped  bool // the user pressed ctrl+c
+	answered bool // the model has begun to answer
 
-	text    console.Markdown // of the block that grows
-	growing bool             // one does
-	thought time.Time        // since when it thinks, and nothing else; zero if it does not
-	remote  []*remoteCall    // of the running answer
+	text    console.Markdown // of the open text block
+	growing bool             // a text block is open
+	thought time.Time        // begin of the open thinking block; zero if there is none
+	remote  []*remoteCall    // of the running response
 
-	compared *comparison // nil: one model answers
+	compared *comparison // nil if one model answers
 }
 
-// A remoteCall is a call that the provider runs.
+// A remoteCall is a tool call that the provider runs.
 type remoteCall struct {
 	id   string
 	tool *app.Tool
 }
 
-// A reminder knows when to say again that something takes time.
+// A reminder knows when to write again that an activity is still going on.
 type reminder struct {
-	what  string    // that takes time; "" for nothing
+	what  string    // the activity; "" for none
 	since time.Time // when it began
-	told  int       // how often that was said
+	count int       // reminders written
 }
 
-// set notes what takes time from now on.
+// set notes the current activity.
 func (r *reminder) set(what string, now time.Time) {
 	if what != r.what {
 		*r = reminder{what: what, since: now}
 	}
 }
 
-// nextReminder returns when to say again that something goes on: after 10 and 30
-// seconds, and then every minute; zero if nothing does.
+// nextReminder returns when to remind of the activity: after 10 and 30 seconds, and then every
+// minute; zero if there is none.
 func (r *reminder) nextReminder() time.Time {
 	if r.what == "" {
 		return time.Time{}
 	}
-	after := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}[min(r.told, 2)] + time.Duration(max(r.told-2, 0))*time.Minute
+	after := []time.Duration{10 * time.Second, 30 * time.Second, time.Minute}[min(r.count, 2)] + time.Duration(max(r.count-2, 0))*time.Minute
 	return r.since.Add(after)
 }
 
-// doing returns what takes time, in words; "" for nothing.
+// doing returns the activity of the turn for a reminder; "" for none.
 func (t *turn) doing() string {
 	switch {
 	case t.Kind == app.Waiting && t.Model != "":
@@ -80,7 +80,7 @@ func (t *turn) doing() string {
 	return ""
 }
 
-// due returns when the turn has something to say by itself; zero for never.
+// due returns when tick has something to write; zero is never.
 func (t *turn) due() time.Time {
 	due := t.nextReminder()
 	if late := t.read().text.Due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
@@ -89,21 +89,21 @@ func (t *turn) due() time.Time {
 	return due
 }
 
-// tick writes what is due. While asking, that is while a question waits for its answer,
-// it reminds of nothing.
+// tick writes text that has waited for the end of its sentence for too long, and reminders, though
+// not while asking, that is while a question waits for its answer.
 func (t *turn) tick(now time.Time, asking bool) {
 	t.out.Text(t.read().text.Late(now))
 	if due := t.nextReminder(); asking || due.IsZero() || now.Before(due) {
 		return
 	}
-	t.told++
+	t.count++
 	t.writeLine("Still %s, %s.", t.what, length(now.Sub(t.since)))
 	if t.Silent(now) {
 		t.writeLine("The server is still connected. /wait keeps waiting, ctrl+c stops.")
 	}
 }
 
-// read returns the turn whose answer is read: one of those that are compared, or t.
+// read returns the turn whose answer is being read: that of a candidate, or t.
 func (t *turn) read() *turn {
 	if c := t.compared; c != nil && c.speaking >= 0 {
 		return c.turns[c.speaking]
@@ -111,8 +111,7 @@ func (t *turn) read() *turn {
 	return t
 }
 
-// wait gives a silent model as much time again as it had, and reports whether it is
-// silent.
+// wait gives a silent model as much time again; false if it is not silent.
 func (t *turn) wait() bool {
 	if !t.Silent(t.now()) {
 		return false
@@ -122,7 +121,7 @@ func (t *turn) wait() bool {
 	return true
 }
 
-// add writes what an event changes.
+// add writes the changes of an event.
 func (t *turn) add(e session.Event) {
 	now := t.now()
 	switch e := e.(type) {
@@ -147,9 +146,9 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
-	told := t.compared != nil && t.compared.AllAsked() // each says its own error
+	reported := t.compared != nil && t.compared.AllAsked() // each candidate has written its own error
 	for _, c := range t.Apply(d, t.now()) {
-		if c.Kind != app.EventBlock || !told {
+		if c.Kind != app.EventBlock || !reported {
 			t.change(c)
 		}
 	}
@@ -173,7 +172,7 @@ func (t *turn) change(c app.Change) {
 		t.heard = false
 	case app.ThinkingBlock:
 		switch {
-		case c.Op == app.Renamed: // some servers say only at the end that it was thinking
+		case c.Op == app.Renamed: // some servers mark thinking only at its end
 			t.writeLine("That was thinking.")
 		case c.Text != "" && t.thought.IsZero():
 			t.thought = t.now()
@@ -197,7 +196,7 @@ func (t *turn) change(c app.Change) {
 	}
 }
 
-// dropped ends what is no part of the answer.
+// dropped ends a block that was discarded.
 func (t *turn) dropped(c app.Change) {
 	switch c.Kind {
 	case app.TextBlock:
@@ -209,7 +208,7 @@ func (t *turn) dropped(c app.Change) {
 	}
 }
 
-// tool writes what becomes of a call.
+// tool writes a decision about a tool call or its result, and notes remote calls.
 func (t *turn) tool(c app.Change) {
 	switch e := c.Event.(type) {
 	case nil:
@@ -232,7 +231,7 @@ func (t *turn) tool(c app.Change) {
 	}
 }
 
-// finish ends what grows.
+// finish ends open blocks.
 func (t *turn) finish() {
 	t.finishText()
 	t.endThought()
@@ -255,12 +254,12 @@ func (t *turn) endThought() {
 	}
 }
 
-// endReasons say why an answer is not what it might have been.
+// endReasons says why an answer is incomplete.
 var endReasons = map[llm.Reason]string{
 	llm.Length: app.AnswerCutOff + ".", llm.Refused: app.AnswerFiltered + ".",
 }
 
-// footer sums the turn up.
+// footer writes tokens, cost and duration of the turn.
 func (t *turn) footer(d session.Done) {
 	if d.Steps == 0 || !t.answered && d.Usage == (llm.Usage{}) {
 		return

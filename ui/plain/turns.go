@@ -19,11 +19,11 @@ type turns struct {
 	approvals  *approvals
 	drafts     *drafts
 
-	current *turn // nil: idle
-	again   bool  // the failed one is tried again once the conversation is summarized
+	current *turn // nil if none is running
+	again   bool  // retry the failed turn once the conversation is summarized
 }
 
-// due returns when tick has something to do; zero for never.
+// due returns when tick has something to do; zero is never.
 func (t *turns) due() time.Time {
 	if t.current == nil {
 		return time.Time{}
@@ -38,7 +38,7 @@ func (t *turns) tick(now time.Time) {
 	}
 }
 
-// retryNow asks a model again that is waited for.
+// retryNow ends the wait before a retry.
 func (t *turns) retryNow() {
 	if t.current == nil || t.current.RetryIn(t.now()) == 0 {
 		t.writeLine("%s.", app.NoRetryPending)
@@ -49,7 +49,7 @@ func (t *turns) retryNow() {
 	t.writeLine("Retrying now.")
 }
 
-// wait keeps waiting for a model that is silent, or is asked again later.
+// wait gives a silent model more time, or says how long the wait before a retry takes.
 func (t *turns) wait() {
 	if t.current != nil && t.current.RetryIn(t.now()) > 0 {
 		t.writeLine("Waiting, %s left.", length(t.current.RetryIn(t.now())))
@@ -62,7 +62,8 @@ func (t *turns) wait() {
 	t.writeLine("Waiting.")
 }
 
-// play writes the events of a turn as they come. One at a time runs.
+// play starts a turn, unless one is running, and writes its events. Heard says that the user has
+// just typed its prompt.
 func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
 	if !t.requireIdle() {
 		return
@@ -79,13 +80,13 @@ func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.E
 	})
 }
 
-// run sends parts, or goes on from where the conversation stands.
+// run starts a turn with parts; without any, the turn continues the conversation.
 func (t *turns) run(heard bool, parts ...llm.Part) {
 	s := t.app.Session
 	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
 }
 
-// interrupt stops the running turn, and reports whether there was something to stop.
+// interrupt stops the running turn, and reports whether there was one.
 func (t *turns) interrupt() bool {
 	if t.current == nil || t.current.stopped {
 		return false
@@ -97,7 +98,7 @@ func (t *turns) interrupt() bool {
 	return true
 }
 
-// add takes an event of now.
+// add handles an event of the turn now, unless that is over.
 func (t *turns) add(now *turn, e session.Event) {
 	if t.current != now {
 		return
@@ -128,8 +129,8 @@ func (t *turns) add(now *turn, e session.Event) {
 	now.set(now.doing(), t.now())
 }
 
-// done ends the running turn, and begins what follows it once the user said which of
-// several answers counts.
+// done ends the running turn and begins what follows it: for a comparison, once the user has chosen
+// an answer.
 func (t *turns) done(d session.Done) {
 	ended := t.current
 	ended.finish()
@@ -160,7 +161,7 @@ func (t *turns) follow(d session.Done) {
 		t.run(true)
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
 		t.offerSummary()
-	case t.app.Session.QueueLen() > 0: // queued after the turn's last look
+	case t.app.Session.QueueLen() > 0: // queued too late for the turn
 		next, _ := session.Dequeue(t.app.Session)
 		t.run(false, next.Parts...)
 	case d.Err == nil:
@@ -169,7 +170,7 @@ func (t *turns) follow(d session.Done) {
 	}
 }
 
-// offerSummary asks whether to go on with a summary of what was said.
+// offerSummary asks whether to continue with a summary of the conversation.
 func (t *turns) offerSummary() {
 	c := app.SummaryOffer(func() app.Effect {
 		t.again = t.current == nil
@@ -179,7 +180,7 @@ func (t *turns) offerSummary() {
 	t.questions.confirm(c.Text, c.Yes, c.No, false, func(yes bool) { c.Answer(yes) })
 }
 
-// name has the conversation named, where a model for that is configured.
+// name generates a title for the conversation, if a model for that is configured.
 func (t *turns) name() {
 	s := t.app.Session
 	t.concurrent(func() {

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/ui/app"
 	"parley/ui/format"
 )
 
-// length returns how long something took, as one says it.
+// length returns d in words, such as "2 minutes 5 seconds".
 func length(d time.Duration) string {
 	d = d.Round(time.Second)
 	switch hours, minutes, seconds := int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60; {
@@ -26,7 +27,7 @@ func length(d time.Duration) string {
 	}
 }
 
-// tokensOut returns how many tokens were generated, as one says it.
+// tokensOut returns the number of generated tokens in words.
 func tokensOut(u llm.Usage) string {
 	text := format.Plural(u.Output, "token")
 	if u.Estimated {
@@ -35,7 +36,7 @@ func tokensOut(u llm.Usage) string {
 	return text
 }
 
-// money returns what usage cost, as one says it; "" if that is unknown or nothing.
+// money returns the cost of u in words; "" if it is unknown or nothing.
 func money(u llm.Usage) string {
 	switch cents := u.Cost * 100; {
 	case u.Cost <= 0:
@@ -43,9 +44,9 @@ func money(u llm.Usage) string {
 	case !u.Priced:
 		u.Priced = true
 		return "at least " + money(u)
-	case cents >= 100:
+	case cents >= 99.95: // would round to 100.0 cents
 		return fmt.Sprintf("%.2f dollars", u.Cost)
-	case cents >= 1:
+	case cents >= 0.995: // would round to 1.00
 		return fmt.Sprintf("%.1f cents", cents)
 	case cents < 0.01:
 		return "less than 0.01 cents"
@@ -57,7 +58,7 @@ func money(u llm.Usage) string {
 // oneLine returns text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// truncate returns the beginning of text, for one line.
+// truncate returns text as one line of at most most characters, with "…" if it was longer.
 func truncate(text string, most int) string {
 	text = oneLine(text)
 	if r := []rune(text); len(r) > most {
@@ -66,18 +67,18 @@ func truncate(text string, most int) string {
 	return text
 }
 
-// sentence returns text with a full stop, unless it ends in a sign of its own, or in a
-// path, which is to be copied.
+// sentence returns text with a full stop, unless it ends in punctuation, or in a path, which the
+// user may want to copy.
 func sentence(text string) string {
 	last := text[strings.LastIndexByte(text, ' ')+1:]
-	path := strings.Contains(last, "/") && strings.LastIndexByte(last, '/') > 0 // no command
+	path := strings.LastIndexByte(last, '/') > 0 // at 0, it is a command
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || path {
 		return text
 	}
 	return text + "."
 }
 
-// lines returns how many there are in text.
+// lines returns the number of lines in text.
 func lines(text string) int {
 	text = strings.TrimRight(text, "\n")
 	if text == "" {
@@ -86,5 +87,8 @@ func lines(text string) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// hint returns advice as a sentence.
-func hint(text string) string { return sentence(oneLine(text)) }
+// failure returns an error of a turn, with the hint what to do about it, in sentences.
+func failure(err error) string {
+	text := sentence("Error: " + oneLine(app.ErrorText(err)))
+	return strings.TrimSpace(text + " " + sentence(oneLine(app.Hint(err))))
+}
