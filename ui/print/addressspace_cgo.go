@@ -7,9 +7,9 @@ package print
 #include <sys/resource.h>
 #include <unistd.h>
 
-// Go's own runtime ends with a trace, before main, where it cannot reserve what it
-// needs. Where the program is linked by a C linker, this runs before it. See
-// CheckAddressSpace for what the figures mean; the status is Failed.
+// If Go's runtime cannot reserve the address space it needs, it crashes with a trace before main. In
+// a program built with cgo, this constructor runs earlier. See CheckAddressSpace for the figures; the
+// exit status is Failed.
 __attribute__((constructor)) static void check_address_space(void) {
 	struct rlimit limit;
 	const unsigned long long least = 2ULL << 30;

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastAddressSpace sets how many bytes of address space the program needs: Go
-// reserves far more than it uses, and ends with a trace where it cannot.
+// leastAddressSpace is how many bytes of address space the program needs: Go reserves far more than
+// it uses, and crashes with a trace if it cannot.
 const leastAddressSpace = 2 << 30
 
-// CheckAddressSpace ends the program, with what to do, where the address space
-// is limited to less than it needs.
+// CheckAddressSpace exits with a message how to raise the limit if the address space (ulimit -v) is
+// limited to less than the program needs.
 func CheckAddressSpace() {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &limit) == nil && limit.Cur < leastAddressSpace {

@@ -2,5 +2,5 @@
 
 package print
 
-// CheckAddressSpace does nothing where the limit is not known.
+// CheckAddressSpace does nothing: there is no such limit to look up.
 func CheckAddressSpace() {}

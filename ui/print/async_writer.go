@@ -5,26 +5,26 @@ import (
 	"sync"
 )
 
-// An asyncWriter writer hands what it gets to another writer at once, from a
-// goroutine of its own: what comes while a write is under way goes out with the
-// next one, so that a flood of small pieces costs few writes and a slow stream
-// waits for nothing. The first error stays, and is told at once: a model that is
-// silent meanwhile should not be waited for.
+// An asyncWriter writes to another writer from its own goroutine. Data that arrives during a write
+// goes out with the next one, so that many small pieces cost few writes and the stream does not wait
+// for a slow reader. The first error stays, and is also passed to fail at once: the next Write, which
+// would return it, may be far off when a model is silent.
 type asyncWriter struct {
 	w       io.Writer
 	fail    func(error)
 	wake    sync.Cond
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below, but for stopped
 	buf     []byte
 	err     error
-	writing bool // a write is under way
-	done    bool
+	writing bool // a write is in progress
+	done    bool // Close was called
 	stopped chan struct{}
 }
 
-// maxPending sets how much waits for a slow reader before the sender does as well.
+// maxPending is how many bytes wait for a slow reader before Write blocks.
 const maxPending = 256 << 10
 
+// newAsyncWriter starts a writer, which the caller must Close.
 func newAsyncWriter(w io.Writer, fail func(error)) *asyncWriter {
 	e := &asyncWriter{w: w, fail: fail, stopped: make(chan struct{})}
 	e.wake.L = &e.mu
@@ -37,7 +37,7 @@ func (e *asyncWriter) Write(p []byte) (int, error) { return addPending(e, p) }
 // WriteString implements io.StringWriter.
 func (e *asyncWriter) WriteString(s string) (int, error) { return addPending(e, s) }
 
-// addPending has p written.
+// addPending appends p to the data to write. It returns the first error of earlier writes.
 func addPending[T []byte | string](e *asyncWriter, p T) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -77,7 +77,7 @@ func (e *asyncWriter) run() {
 	}
 }
 
-// flush waits until everything was written.
+// flush waits until everything is written.
 func (e *asyncWriter) flush() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -13,21 +13,19 @@ import (
 	"parley/ui/app"
 )
 
-// Compare plays the answers of several models to the writers of o, one behind the
-// other in the order of names, each as Run plays a turn: the first while it
-// comes, the others as far as they have come meanwhile. As text, each has the
-// model's name for a heading; as JSON, they are one array; as lines of JSON, each
-// begins with its start and ends with its done. The exit status is the first that
-// is not 0.
+// Compare writes the answers of several models to the writers of o, one after the other in the order
+// of names, each as Run does: the first as it arrives, the others from what has arrived meanwhile. As
+// text, each has the name of its model as a heading; as JSON, they are one array; as JSON lines, each
+// goes from its start to its done object. It returns the first exit status that is not 0.
 func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
 	queues := make([]*eventQueue, len(names))
 	for i := range queues {
 		queues[i] = newQueue()
 	}
-	var told sync.WaitGroup
+	var demuxing sync.WaitGroup
 	var verdict *session.Verdict
-	told.Go(func() { verdict = demux(turn, queues) })
-	defer told.Wait()
+	demuxing.Go(func() { verdict = demux(turn, queues) })
+	defer demuxing.Wait()
 	status, begun := OK, false
 	put := func(text string) error {
 		_, err := io.WriteString(o.Out, text)
@@ -39,7 +37,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	for i, name := range names {
 		events, ok := queues[i].started()
 		if !ok && i > 0 {
-			continue // what ended the turn before anybody was asked was told
+			continue // the first one has reported why no model was asked
 		}
 		o.Model = name
 		if o.Answers > 1 {
@@ -54,7 +52,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 			status = got
 		}
 	}
-	told.Wait()
+	demuxing.Wait()
 	if text := o.verdict(verdict); text != "" {
 		if err := put(text); err != nil {
 			return pipeStatus(err, o.Err)
@@ -68,8 +66,8 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	return status
 }
 
-// RequestsNotice returns what several answers of each of models cost, which stand
-// there as often as they answer; "" if each answers once.
+// RequestsNotice says how many requests several answers of a model take; "" if each answers once.
+// Models holds each model as often as it answers.
 func RequestsNotice(models []llm.Endpoint, answers int) string {
 	requests := 0
 	for i, model := range models {
@@ -86,8 +84,8 @@ func RequestsNotice(models []llm.Endpoint, answers int) string {
 	return fmt.Sprintf("%d answers are %d requests; each pays for the prompt", len(models), requests)
 }
 
-// between returns what stands before an answer: the first one, or, begun, one behind
-// others. Asked says that the model was asked at all.
+// between returns the separator or heading before an answer. Begun says that another answer precedes
+// it, asked that the model was asked at all.
 func (o Options) between(begun, asked bool) string {
 	switch {
 	case o.Format == "json" && begun:
@@ -107,30 +105,29 @@ func (o Options) between(begun, asked bool) string {
 	return heading + "\n\n"
 }
 
-// verdict returns what stands behind the answers about who is best, told as such; "" if
-// nobody judged.
+// verdict returns the judge's verdict in the format of o; "" if there is none.
 func (o Options) verdict(v *session.Verdict) string {
 	if v == nil {
 		return ""
 	}
-	said := object{{"type", "verdict"}, {"judge", v.Judge}, {"reason", v.Reason}}
+	line := object{{"type", "verdict"}, {"judge", v.Judge}, {"reason", v.Reason}}
 	if v.Winner >= 0 {
-		said = append(said, field{"answer", v.Winner + 1}, field{"model", v.Model})
+		line = append(line, field{"answer", v.Winner + 1}, field{"model", v.Model})
 	}
 	switch {
 	case o.Format == "json":
-		return "," + string(encode(said)) + "\n"
+		return "," + string(encode(line)) + "\n"
 	case o.Format == "jsonl":
-		return string(encode(said)) + "\n"
+		return string(encode(line)) + "\n"
 	case o.Code:
 		return ""
 	}
 	return "\n" + sanitize.Text(app.VerdictText(*v, false)) + "\n"
 }
 
-// demux gives every model what happened to it, as the events of a turn of its own, and returns
-// the verdict on all of them; nil: there is none.
-func demux(turn iter.Seq[session.Event], queues []*eventQueue) (said *session.Verdict) {
+// demux splits the events of a comparison into a turn for each model. It returns the verdict on
+// them; nil if there is none.
+func demux(turn iter.Seq[session.Event], queues []*eventQueue) (verdict *session.Verdict) {
 	ended, done := make([]bool, len(queues)), make([]session.Done, len(queues))
 	for e := range turn {
 		switch e := e.(type) {
@@ -151,7 +148,7 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (said *session.Ve
 				queues[e.N].close()
 			}
 		case session.Verdict:
-			said = &e
+			verdict = &e
 		default:
 			for i, q := range queues {
 				if !ended[i] {
@@ -163,16 +160,16 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (said *session.Ve
 	for _, q := range queues {
 		q.close()
 	}
-	return said
+	return verdict
 }
 
-// A eventQueue holds events until they are wanted. It has no bound: an answer is not
-// held up because another is printed first.
+// An eventQueue holds the events of one model until they are printed. It has no bound: an answer
+// must not be held up because another one is printed first.
 type eventQueue struct {
 	mu     sync.Mutex
 	news   *sync.Cond
 	events []session.Event
-	asked  bool // it is about a model that was asked
+	asked  bool // the model was asked
 	closed bool
 }
 
@@ -205,8 +202,8 @@ func (q *eventQueue) close() {
 	q.news.Signal()
 }
 
-// started waits until something is known of the model, and reports whether it was
-// asked at all.
+// started waits until the model was asked or the queue is closed, and reports which. It returns the
+// events of the queue.
 func (q *eventQueue) started() (events iter.Seq[session.Event], asked bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

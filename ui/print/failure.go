@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
 	"time"
 
 	"parley/providers/llm"
@@ -15,11 +14,11 @@ import (
 	"parley/ui/app"
 )
 
-// Formats lists what Options.Format can be.
+// Formats lists the values of Options.Format.
 var Formats = []string{"text", "json", "jsonl"}
 
-// Failure writes an error that came before there was a turn, in the format
-// that the reader expects.
+// Failure writes an error from before the turn, in the format that the reader of out expects, and as
+// text to stderr. Status is the exit status to report.
 func Failure(out, stderr io.Writer, format string, err error, status int) {
 	hint := app.ShellHint(err)
 	switch format {
@@ -35,7 +34,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	}
 }
 
-// category returns the word for err that scripts can rely on.
+// category returns the name of err for scripts; these names are stable.
 func category(err error) string {
 	switch {
 	case errors.Is(err, session.ErrSteps):
@@ -52,6 +51,7 @@ func category(err error) string {
 	return string(llm.FaultOf(err))
 }
 
+// waitOf returns how long the server asked to wait before a retry; 0 if it did not say.
 func waitOf(err error) time.Duration {
 	var e *llm.Error
 	if errors.As(err, &e) {

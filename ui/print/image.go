@@ -22,28 +22,28 @@ import (
 	"parley/ui/format"
 )
 
-// ImageOptions say how it is told what a model draws.
+// ImageOptions say how to save and report generated images.
 type ImageOptions struct {
 	Format   string // "text", "json" or "jsonl"
 	Model    string
-	Wanted   int // images
+	Wanted   int // number of images requested
 	Out, Err io.Writer
-	Quiet    bool // nothing but errors and refusals on Err
+	Quiet    bool // only errors and refusals on Err
 	Save     func(llm.Blob) (SavedImage, error)
-	Unsure   func(error) bool  // whether something may be paid for although it failed
-	Progress func(text string) // shows what is going on; "" nothing more. nil: not shown
+	Unsure   func(error) bool  // reports whether a failed request may still be charged; nil: never
+	Progress func(text string) // shows a progress text; "" clears it. nil: no progress
 }
 
-// A SavedImage is an image that was made.
+// A SavedImage is an image that was generated and saved.
 type SavedImage struct {
 	Path          string // "" if it went to standard output
 	MIME          string
-	Width, Height int // pixels; 0 if they are not known
+	Width, Height int // pixels; 0 if unknown
 	Bytes         int
-	Note          string // such as that it has another name than was asked for
+	Note          string // such as that another file name had to be used
 }
 
-// images tells of one request for images.
+// images reports one request for images.
 type images struct {
 	ImageOptions
 	saved    []SavedImage
@@ -55,8 +55,8 @@ type images struct {
 	err      error
 }
 
-// Images saves what events bring and tells of it on Out and Err. It returns the exit status,
-// and what was spent.
+// Images saves the images in events and reports them on Out and Err. It returns the exit status and
+// the bill.
 func Images(events iter.Seq2[llm.ImageEvent, error], o ImageOptions) (status int, spent llm.Bill) {
 	p := &images{ImageOptions: o}
 	if o.Progress == nil {
@@ -76,7 +76,7 @@ func Images(events iter.Seq2[llm.ImageEvent, error], o ImageOptions) (status int
 	return status, p.bill
 }
 
-// event tells of one event, as it comes.
+// event reports one event.
 func (p *images) event(e llm.ImageEvent) {
 	switch {
 	case e.Partial != nil:
@@ -128,7 +128,7 @@ func (p *images) image(b llm.Blob) {
 	}
 }
 
-// warn prints a line for people.
+// warn prints a line on Err, in text format only.
 func (p *images) warn(format string, args ...any) {
 	p.Progress("")
 	if p.Format == "text" {
@@ -136,14 +136,14 @@ func (p *images) warn(format string, args ...any) {
 	}
 }
 
-// line prints an object for programs that read as it comes.
+// line prints an object on Out, in jsonl format only.
 func (p *images) line(o object) {
 	if p.Format == "jsonl" {
 		p.err = errors.Join(p.err, write(p.Out, o))
 	}
 }
 
-// outcome returns how it ended.
+// outcome returns the exit status and the finish reason.
 func (p *images) outcome() (status int, reason string) {
 	var fault *llm.Error
 	switch {
@@ -159,7 +159,7 @@ func (p *images) outcome() (status int, reason string) {
 	return OK, "stop"
 }
 
-// end tells of the error and of what was spent.
+// end reports the result as a whole: the error and the bill, and everything else in json format.
 func (p *images) end(status int, reason string) {
 	switch p.Format {
 	case "json":
@@ -186,7 +186,7 @@ func (p *images) end(status int, reason string) {
 	}
 }
 
-// summary returns everything in one object.
+// summary returns the result as one object.
 func (p *images) summary() object {
 	list := []json.RawMessage{}
 	for _, s := range p.saved {
@@ -227,7 +227,7 @@ func refusalObject(r llm.Refusal) object {
 	return object{{"stage", r.Stage}, {"code", r.Code}, {"text", r.Text}, {"billed", r.Billed}}
 }
 
-// refusalText returns why something was refused, for people.
+// refusalText returns the reason of a refusal in words.
 func refusalText(r llm.Refusal) string {
 	switch text := strings.TrimSpace(r.Text); {
 	case text == "" && r.Code == "":
@@ -249,7 +249,7 @@ func billObject(b llm.Bill) object {
 	return o
 }
 
-// BillText returns what something used and cost, for people.
+// BillText returns images, tokens and cost of b in words.
 func BillText(b llm.Bill) string {
 	var words []string
 	add := func(has bool, text string) {
@@ -271,31 +271,31 @@ func BillText(b llm.Bill) string {
 	return strings.Join(append(words, cost), " · ")
 }
 
-// A Progress is a line on a terminal about what takes long, drawn again each second. A nil one
-// shows nothing.
+// A Progress is a line on a terminal about a long operation, redrawn each second. A nil one shows
+// nothing.
 type Progress struct {
 	w     *os.File
 	begun time.Time
 	line  func(elapsed, text string) string
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	text  string
 	drawn time.Time
-	done  chan struct{} // closed at the end; nil then
+	done  chan struct{} // closed by Stop, and then nil
 }
 
-// progressInterval is how long a line stands at least.
+// progressInterval is the shortest time between two lines.
 const progressInterval = 100 * time.Millisecond
 
-// NewProgress shows on w, a terminal, what line makes of the time since begun and of the text
-// of Show, until Stop.
+// NewProgress shows a line on w, a terminal, until Stop. The function line returns its text from the
+// time elapsed since begun and the text of Show.
 func NewProgress(w *os.File, begun time.Time, line func(elapsed, text string) string) *Progress {
 	p := &Progress{w: w, begun: begun, line: line, done: make(chan struct{})}
 	go p.run(p.done)
 	return p
 }
 
-// Show draws the line with text. With "" it takes the line away, until the next second.
+// Show draws the line with text. With "" it clears the line until the next second.
 func (p *Progress) Show(text string) {
 	if p == nil {
 		return
@@ -313,7 +313,7 @@ func (p *Progress) Show(text string) {
 	}
 }
 
-// Stop takes the line away for good.
+// Stop clears the line for good.
 func (p *Progress) Stop() {
 	if p == nil {
 		return
@@ -344,7 +344,7 @@ func (p *Progress) run(done <-chan struct{}) {
 	}
 }
 
-// draw draws the line, as wide as the terminal at the most. p.mu is held.
+// draw draws the line, truncated to the width of the terminal. p.mu is held.
 func (p *Progress) draw() {
 	p.drawn = time.Now()
 	line := p.line(format.Elapsed(time.Since(p.begun)), p.text)
@@ -354,7 +354,7 @@ func (p *Progress) draw() {
 	fmt.Fprint(p.w, "\r\x1b[K"+line)
 }
 
-// EstimateText says that something is estimated to cost more than limit, in US dollars.
+// EstimateText says that what is estimated to cost usd, more than limit; both are in US dollars.
 func EstimateText(what string, usd, limit float64) string {
 	return fmt.Sprintf("%s cost about %s, more than %s", what, format.Cost(usd, true), cmp.Or(format.Cost(limit, true), "$0"))
 }

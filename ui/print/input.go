@@ -15,13 +15,13 @@ import (
 	"parley/ui/app"
 )
 
-// maxInput sets how much is read from standard input; more is refused rather than
-// cut, for half a file gives a wrong answer.
+// maxInput is how many bytes are read from standard input. More is refused and not cut, since half a
+// file gives a wrong answer.
 const maxInput = 32 << 20
 
-// Prompt merges the words of the command line with standard input. Words come
-// first, then a blank line and <stdin>…</stdin>; standard input alone is the
-// prompt as it is. What is not text becomes an attachment.
+// Prompt returns the parts of a prompt from the words of the command line and standard input: the
+// words, a blank line and <stdin>…</stdin>. Without words, standard input is the prompt as it is.
+// Input that is not text becomes an attachment. It returns nil if both are empty.
 func Prompt(words []string, stdin []byte) []llm.Part {
 	prompt := strings.Join(words, " ")
 	var parts []llm.Part
@@ -45,26 +45,26 @@ func isText(b []byte) bool {
 	return utf8.Valid(b) && !bytes.ContainsRune(b, 0)
 }
 
-// inputSilence sets how long an input is waited for before it is looked who could write
-// to it, which takes as long as there are processes.
+// inputSilence is how long to wait for input before looking for a process that could write it, which
+// takes the longer the more processes there are.
 const inputSilence = 20 * time.Millisecond
 
-// ReadStdin reads standard input to its end. With bounded set (there are words
-// on the command line already) an input that nobody seems to write to is given
-// up after a while: programs that start others often leave it open. Notice is
-// called when that happens, and when waiting takes long.
+// ReadStdin reads standard input to its end. If bounded is set, because the command line has a
+// prompt already, it gives up after inputTimeout on an input that no process seems to write to:
+// programs often start others with an open input. It calls notice when that happens and when it
+// waits for long. It returns an error if there are more than maxInput bytes.
 func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 	return readInput(f, bounded, func() bool { return inputHasWriter(f) }, notice)
 }
 
-// readInput is ReadStdin with hasWriter, which is asked only of an input that is silent.
+// readInput is ReadStdin with hasWriter, which is called only if the input is silent.
 func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(string)) ([]byte, error) {
 	type read struct {
 		b   []byte
 		err error
 	}
 	first, all := make(chan struct{}), make(chan read, 1)
-	go func() { // lives until the input ends; the program may end before it
+	go func() { // runs until the input ends, or the program
 		var buf bytes.Buffer
 		one := make([]byte, 64<<10)
 		n, err := f.Read(one)
@@ -105,8 +105,8 @@ func isClosed(c <-chan struct{}, wait time.Duration) bool {
 	}
 }
 
-// decoded returns input as UTF-8, with a notice if it was text of another encoding.
-// What is no text stays as it is.
+// decoded returns text converted to UTF-8, with a notice if it had another encoding. It returns
+// binary input as it is.
 func decoded(input []byte, notice func(string)) []byte {
 	if isText(input) {
 		return input

@@ -22,12 +22,12 @@ import (
 // jsonlWriter writes one JSON object per event.
 type jsonlWriter struct {
 	o       Options
-	err     error                // of the first line; told at the next event
+	err     error                // of writing the start object; returned by the next event
 	sources []json.RawMessage    // sources of the last answer that has any
 	blocks  map[string]blockSize // of the running response
 }
 
-// An object is one line: fields in the order in which they are written.
+// An object is a JSON object with ordered fields.
 type object []field
 
 type field struct {
@@ -35,14 +35,14 @@ type field struct {
 	value any
 }
 
-// A blockSize is how much came of a block, in bytes.
+// A blockSize counts the bytes of a block that were written.
 type blockSize struct{ text, thinking int }
 
 func (l *jsonlWriter) start(s *session.Session) {
 	l.err = l.put(append(object{{"type", "start"}}, l.o.description(s)...))
 }
 
-// description names the session and the model that is asked.
+// description returns the fields that identify the session and the model.
 func (o Options) description(s *session.Session) object {
 	model := cmp.Or(o.Model, s.Model().Name)
 	about := object{{"session", s.ID()}, {"model", model}}
@@ -97,7 +97,8 @@ func (l *jsonlWriter) count(d llm.Delta) {
 	l.blocks[d.Block] = size
 }
 
-// discard returns how much of what was written is no part of the answer.
+// discard returns how many bytes of text and thinking the reader has to discard, as fields; none
+// if there is nothing.
 func (l *jsonlWriter) discard(blocks []string) (o object) {
 	var all blockSize
 	for _, name := range blocks {
@@ -118,8 +119,7 @@ func (l *jsonlWriter) put(o object) error {
 	return write(l.o.Out, o)
 }
 
-// objects translates an event. Types and fields unknown to a reader are to be
-// ignored by it.
+// objects returns the JSON objects of an event. Readers must ignore unknown types and fields.
 func objects(e session.Event, status int) []object {
 	if o := noticeObject(e); o != nil {
 		return []object{o}
@@ -136,7 +136,7 @@ func objects(e session.Event, status int) []object {
 		if n := answerNotice(e); n.Text != "" {
 			list = append(list, noticeObject(n))
 		}
-		if e.UsageKnown && (!e.Usage.Estimated || e.Message.Interrupted) { // else none was reported: done has the estimate
+		if e.UsageKnown && (!e.Usage.Estimated || e.Message.Interrupted) { // an ordinary estimate is no report of the provider
 			list = append(list, usageObject(e.Usage))
 		}
 		return list
@@ -158,8 +158,8 @@ func objects(e session.Event, status int) []object {
 	return nil
 }
 
-// noticeObject returns what text mode tells on standard error beside an answer, in its words
-// and with what a program acts on; nil for other events.
+// noticeObject returns an event that text mode writes to standard error, with the same words and
+// with fields for programs; nil for other events.
 func noticeObject(e session.Event) object {
 	switch e := e.(type) {
 	case llm.Notice:
@@ -180,8 +180,8 @@ func noticeObject(e session.Event) object {
 	return nil
 }
 
-// answerNotice says why an answer that ended by itself is not what it might have been; without
-// text if there is nothing to say.
+// answerNotice says why a response is empty or incomplete; it has no text if the response is
+// complete, or was interrupted.
 func answerNotice(e session.Response) (n llm.Notice) {
 	switch {
 	case e.Message.Interrupted:
@@ -209,7 +209,7 @@ func usageObject(u llm.Usage) object {
 	return o
 }
 
-// sourceObjects shows what an answer cites, in the order in which it is numbered.
+// sourceObjects returns the sources that an answer cites, in the order of their numbers.
 func sourceObjects(m llm.Message) (list []json.RawMessage) {
 	for n, p := range app.Sources(m) {
 		list = append(list, encode(object{{"number", n + 1}, {"title", p.Title()}, {"url", p.URL}}))
@@ -217,7 +217,7 @@ func sourceObjects(m llm.Message) (list []json.RawMessage) {
 	return list
 }
 
-// callObject shows a call; arguments that are no JSON object stand in "raw".
+// callObject returns a tool call. Arguments that are not a JSON object go into "raw".
 func callObject(p llm.Part) object {
 	o := object{{"type", "tool_call"}, {"id", p.ID}, {"name", p.Name}}
 	if args, ok := llm.Arguments(p.Input); ok {
@@ -251,13 +251,13 @@ func finishReason(d session.Done) string {
 type jsonWriter struct {
 	o         Options
 	s         *session.Session
-	text      []string // pieces
+	text      []string // pieces of the answer
 	think     []string
-	value     json.RawMessage   // the answer that fits the schema
-	tools     []json.RawMessage // calls and results, as they came
+	value     json.RawMessage   // the answer that fits the schema; nil if there is none
+	tools     []json.RawMessage // calls and results, in order
 	sources   []json.RawMessage // sources of the last answer that has any
-	notes     []json.RawMessage // beside the answer, as they came
-	lastModel string            // the model of the last answer; "": none came
+	notes     []json.RawMessage // notices, in order
+	lastModel string            // model of the last answer; "" if there is none
 }
 
 func (w *jsonWriter) start(s *session.Session) { w.s = s }
@@ -266,12 +266,12 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 	w.note(e)
 	switch e := e.(type) {
 	case session.Step:
-		if w.o.Schema { // each try stands for itself: two values in a row are none
+		if w.o.Schema { // each try is complete: two JSON values in a row would be invalid
 			w.text = nil
 		} else if len(w.text) > 0 {
 			w.text = append(w.text, "\n\n")
 		}
-	case session.Response: // which shares its text with the conversation
+	case session.Response: // not deltas: its text is shared with the conversation, not copied
 		w.lastModel = e.Message.Model
 		if n := answerNotice(e); n.Text != "" {
 			w.note(n)
@@ -300,7 +300,7 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 	return nil
 }
 
-// note keeps what is told beside the answer.
+// note collects notices.
 func (w *jsonWriter) note(e session.Event) {
 	if o := noticeObject(e); o != nil {
 		w.notes = append(w.notes, encode(o))
@@ -309,7 +309,7 @@ func (w *jsonWriter) note(e session.Event) {
 
 func (w *jsonWriter) done(d session.Done, status int) error {
 	if w.o.Model == "" {
-		w.o.Model = w.lastModel // another one may have gone on
+		w.o.Model = w.lastModel // a fallback may have answered
 	}
 	o := append(w.o.description(w.s),
 		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
@@ -334,8 +334,8 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 	return write(w.o.Out, append(o, field{"finish_reason", finishReason(d)}, field{"exit", status}))
 }
 
-// write writes o as a line of JSON: at once, or piece by piece where a field holds
-// a long text, of which there are no copies then.
+// write writes o as a line of JSON: in one write, or piece by piece if a field holds a long text, so
+// that this is never copied as a whole.
 func write(w io.Writer, o object) error {
 	if !slices.ContainsFunc(o, field.long) {
 		_, err := w.Write(append(encode(o), '\n'))
@@ -365,16 +365,16 @@ func write(w io.Writer, o object) error {
 	return out.Flush()
 }
 
-// pieceSize sets how much of a long text is written at once, in bytes.
+// pieceSize is how many bytes of a long text are written at once.
 const pieceSize = 1 << 20
 
-// long reports whether f is a text that is not written at once.
+// long reports whether f is a text of more than one piece.
 func (f field) long() bool {
 	text, ok := f.value.(string)
 	return ok && len(text) > pieceSize
 }
 
-// encode writes o as JSON with its fields in order, escaped by sanitize.JSON.
+// encode returns o as JSON with its fields in order, escaped by sanitize.JSON.
 func encode(o object) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isBrokenPipe reports whether err means that the reader of a pipe has left.
+// isBrokenPipe reports whether err means that the reader has closed a pipe.
 func isBrokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) }
 
-// readerLeft returns a channel that is closed when f is a pipe or socket and its
-// reader leaves, so that a model that is silent for long is not paid for
-// nobody. The goroutine behind it lives as long as the program.
+// readerLeft returns a channel that is closed when f is a pipe or socket and its reader closes it,
+// so that no tokens are paid for an answer without a reader. Its goroutine runs as long as the
+// program.
 func readerLeft(f *os.File) <-chan struct{} {
 	gone := make(chan struct{})
 	info, err := f.Stat()

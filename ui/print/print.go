@@ -1,13 +1,12 @@
-// Package print is the piped front end: it plays the events of one turn to
-// writers and says with which status to exit.
+// Package print is the front end for pipes and scripts: it writes the events of one turn to writers
+// and returns the exit status.
 //
 //	session.Turn ──► events ──► text | json | jsonl ──► stdout
 //	                       └──► thinking, tools, notices, usage ──► stderr
 //
-// Standard output is the answer and nothing else, flushed as it comes, with one
-// newline at the end. What would ask a user is denied here, for nobody is
-// there to be asked. Text from outside is made printable on the way, unless the
-// caller wants it raw.
+// Standard output gets the answer and nothing else, flushed as it arrives, with one newline at the
+// end. Calls that need approval are denied, since there is no user to ask. Text from outside is
+// sanitized, unless the caller wants it raw.
 package print
 
 import (
@@ -40,13 +39,13 @@ const (
 	Denied     = 6 // a needed permission was denied
 	Schema     = 7 // the answer does not fit the schema
 	Incomplete = 8 // length, filter, or nothing of what was asked for
-	Mismatch   = 9 // a recording is replayed that does not hold what was asked
+	Mismatch   = 9 // the request is not in the replayed recording
 )
 
-// Status is an exit status, and what it means.
+// Status is an exit status and its meaning.
 type Status struct{ Status, Means string }
 
-// Statuses lists every status, as manuals do.
+// Statuses lists every status for the manual.
 var Statuses = []Status{
 	{"0", "Done."},
 	{"1", "Provider or network error."},
@@ -61,34 +60,34 @@ var Statuses = []Status{
 	{"128+n", "Ended by signal n; 141: the reader of the pipe left."},
 }
 
-// Interrupted reports the cause of a cancel by a signal.
+// Interrupted is the cause of a cancellation by a signal.
 type Interrupted struct{ Signal syscall.Signal }
 
 func (i Interrupted) Error() string { return "ended by signal: " + i.Signal.String() }
 
-// Is makes an Interrupted count as canceled.
+// Is makes errors.Is(i, context.Canceled) true.
 func (i Interrupted) Is(err error) bool { return err == context.Canceled }
 
 // Options say where the answer goes and how it looks.
 type Options struct {
 	Format  string // "text", "json" or "jsonl"
-	Model   string // that answers; "" is the session's
-	Answers int    // that each model is asked for by Compare; 0 and 1 are one
-	Answer  int    // which of them this is, from 1; 0: the only one
+	Model   string // model that answers; "" is the session's
+	Answers int    // answers of each model in Compare; 0 is 1
+	Answer  int    // number of this answer, from 1; 0 if it is the only one
 	Out     io.Writer
 	Err     io.Writer
-	Quiet   bool // nothing but errors on Err
-	Code    bool // only the first code block of the answer
-	Raw     bool // bytes of the answer as they came
-	Schema  bool // the answer has to fit a schema: only what does goes to Out
-	Render  bool // Markdown for a terminal Width cells wide
-	Width   int
-	Demo    func(model string) bool // whether the built-in demo answers as model; nil: it never does
-	Theme   *theme.Theme            // of what goes to Err, and of rendered Markdown
+	Quiet   bool                    // only errors on Err
+	Code    bool                    // print only the first code block of the answer
+	Raw     bool                    // print the bytes of the answer as they came, not sanitized
+	Schema  bool                    // print only an answer that fits the schema
+	Render  bool                    // render Markdown for a terminal
+	Width   int                     // of that terminal in cells; 0 is 80
+	Demo    func(model string) bool // reports whether the built-in demo answers as model; nil: never
+	Theme   *theme.Theme            // for Err and for rendered Markdown; nil is plain
 }
 
-// Run plays a turn of s to the writers of o and returns the exit status. The
-// turn must have been made with a context that cancel cancels.
+// Run writes a turn of s to the writers of o and returns the exit status. Cancel must cancel the
+// context that the turn was made with.
 func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
 	if o.Theme == nil {
 		o.Theme = theme.Plain()
@@ -108,11 +107,11 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	}
 	p.start(s)
 	denied, nothing, status := false, false, OK
-	var rules []string // that would have let run what was denied
-	yolo := true       // so would have --yolo
-	grantable := true  // nothing of it asks whatever is allowed
+	var rules []string // rules that would have allowed what was denied
+	yolo := true       // --yolo would have allowed all of it
+	grantable := true  // rules would have allowed all of it
 	for e := range turn {
-		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer tells it in its place
+		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer writes it in order
 			fmt.Fprintln(o.Err, "parley: "+sanitize.Text(words))
 		}
 		switch e := e.(type) {
@@ -131,7 +130,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			}
 		}
 		if p.event(e, status) != nil {
-			break // Close has the reason
+			break // Close returns the error
 		}
 	}
 	if err := out.Close(); err != nil {
@@ -146,8 +145,8 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	return status
 }
 
-// writeDenied says what was not allowed, and what lets it run: yolo and grantable say whether a
-// mode and a rule do.
+// writeDenied writes the rules of calls that were denied and how to allow them. Yolo says that
+// --yolo would, grantable that the rules would.
 func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 	fmt.Fprintf(w, "parley: not allowed without a screen: %s\n", sanitize.Text(strings.Join(rules, ", ")))
 	if !grantable {
@@ -161,8 +160,8 @@ func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 	fmt.Fprintln(w, hint)
 }
 
-// urgent returns what is told on Err whatever the format, and to those who want to
-// hear of errors alone: that another model is asked, and paid, than was named.
+// urgent returns the text of an event that goes to Err in any format, even if o.Quiet is set, such
+// as that another model answers, and is paid, than the named one; "" for other events.
 func urgent(e session.Event) string {
 	switch e := e.(type) {
 	case llm.Notice:
@@ -175,10 +174,10 @@ func urgent(e session.Event) string {
 	return ""
 }
 
-// rule returns what --allow takes to let a run.
+// rule returns the argument of --allow that lets a run.
 func rule(a *tools.Action) string {
 	switch {
-	case a.Command != "" && a.Tool == "shell": // a tool of the user's own is named alone
+	case a.Command != "" && a.Tool == "shell": // the user's own tools have commands too, but rules name only the tool
 		return a.Tool + ":" + a.Command
 	case a.Path != "":
 		return a.Tool + ":" + a.Path
@@ -186,16 +185,16 @@ func rule(a *tools.Action) string {
 	return a.Tool
 }
 
-// reason describes to the model why a was not run.
+// reason tells the model why a was denied.
 func reason(a *tools.Action) string {
-	const nobody = "not approved: parley runs without a screen"
+	const noUser = "not approved: parley runs without a screen"
 	if a.Caution == "" {
-		return nobody
+		return noUser
 	}
-	return a.Caution + ", so it needs approval;  " + nobody
+	return a.Caution + ", so it needs approval; " + noUser
 }
 
-// quote makes one word of s for a shell.
+// quote returns s quoted as one word for a shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // A printer writes events in one format. Its errors are those of Out.
@@ -204,7 +203,7 @@ type printer interface {
 	event(e session.Event, status int) error
 }
 
-// statusOf maps how a turn ended to an exit status.
+// statusOf returns the exit status of a turn. Denied says that a call was denied.
 func statusOf(d session.Done, denied bool) int {
 	switch {
 	case d.Err != nil:
@@ -217,7 +216,7 @@ func statusOf(d session.Done, denied bool) int {
 	return OK
 }
 
-// ErrorStatus maps an error to an exit status.
+// ErrorStatus returns the exit status for an error.
 func ErrorStatus(err error) int {
 	var by Interrupted
 	switch {
@@ -243,8 +242,8 @@ func ErrorStatus(err error) int {
 	return Failed
 }
 
-// pipeStatus distinguishes a reader that left, which is silent, from a disk that is
-// full.
+// pipeStatus returns the exit status for an error of writing the answer. It reports the error on
+// stderr, unless it means that the reader has left.
 func pipeStatus(err error, stderr io.Writer) int {
 	if isBrokenPipe(err) || errors.Is(err, os.ErrClosed) {
 		return 128 + 13 // as if SIGPIPE had ended us

@@ -9,15 +9,15 @@ import (
 	"parley/ui/theme"
 )
 
-// A rendering writes the lines of a text that grows as soon as they stay as they
-// are. It holds one section of the text, however long that becomes.
+// A rendering writes the rendered lines of a growing text as soon as they are final. It holds only
+// one section of the text.
 type rendering struct {
 	theme   *theme.Theme
 	width   int
 	section markdown.Section
 	doc     *markdown.Doc // of the section
-	lines   int           // of doc that were written
-	wrote   bool          // anything
+	lines   int           // lines of doc that were written
+	wrote   bool          // something was written
 }
 
 func newRendering(th *theme.Theme, width int) *rendering {
@@ -26,12 +26,12 @@ func newRendering(th *theme.Theme, width int) *rendering {
 	return r
 }
 
-// begin begins the section that r holds.
+// begin resets doc for a new section.
 func (r *rendering) begin() {
 	r.doc, r.lines = r.section.Doc(r.theme), r.section.Head()
 }
 
-// add writes what a piece of the text settles.
+// add appends a piece of text and writes the lines that are final now.
 func (r *rendering) add(to io.Writer, piece sanitize.Clean) error {
 	r.doc.Append(piece)
 	for {
@@ -52,12 +52,13 @@ func (r *rendering) add(to io.Writer, piece sanitize.Clean) error {
 	}
 }
 
-// finish writes what is left of the section.
+// finish writes the rest of the section.
 func (r *rendering) finish(to io.Writer) error {
 	r.doc.Finish()
 	return r.settled(to)
 }
 
+// settled writes the lines that are final now.
 func (r *rendering) settled(to io.Writer) error {
 	lines := r.doc.Lines(r.width)
 	upto := r.doc.Settled()
@@ -73,35 +74,34 @@ func (r *rendering) settled(to io.Writer) error {
 	return err
 }
 
-// A firstCode takes the first code block out of a text that grows, and writes it
-// as it comes once it is long. It holds one section of the text.
+// A firstCode writes the first code block of a growing text, a section at a time.
 type firstCode struct {
 	section markdown.Section
 	text    strings.Builder // of the section
 	found   bool            // the block has begun
-	ended   bool            // and ended
-	last    byte            // of it that was written; 0 for none
-	written int             // bytes of it that were
+	ended   bool            // the block has ended
+	last    byte            // last byte written; 0 for none
+	written int             // bytes written
 }
 
-// A codeState is a firstCode as it was.
+// A codeState is a copy of a firstCode, to go back to.
 type codeState struct {
 	of   firstCode // without its text
 	text string
-	n    int // counts the states of one response
+	n    int // number of the state in its response
 }
 
 func (c *firstCode) state(n int) codeState {
 	return codeState{firstCode{section: c.section, found: c.found, ended: c.ended, last: c.last, written: c.written}, c.text.String(), n}
 }
 
-// restore makes c go on from the state.
+// restore resets c to the state.
 func (s *codeState) restore(c *firstCode) {
 	*c = s.of
 	c.text.WriteString(s.text)
 }
 
-// add takes a piece of the text.
+// add appends a piece of text and writes the code of complete sections.
 func (c *firstCode) add(to io.Writer, piece string) error {
 	if c.ended {
 		return nil
@@ -123,7 +123,7 @@ func (c *firstCode) add(to io.Writer, piece string) error {
 	return nil
 }
 
-// write writes what a section has of the block, which may go on behind it if open.
+// write writes the part of the block in a section. Open says that the block may continue after it.
 func (c *firstCode) write(to io.Writer, text string, open bool) error {
 	code := c.section.Fenced(text)
 	if len(code) == 0 {
@@ -132,7 +132,7 @@ func (c *firstCode) write(to io.Writer, text string, open bool) error {
 	}
 	c.found, c.ended = true, len(code) > 1 || !open
 	body := code[0].Text
-	if !c.ended && !strings.HasSuffix(text, "\n") { // the line goes on
+	if !c.ended && !strings.HasSuffix(text, "\n") { // the last line continues
 		body = strings.TrimSuffix(body, "\n")
 	}
 	if body == "" {
@@ -143,8 +143,7 @@ func (c *firstCode) write(to io.Writer, text string, open bool) error {
 	return err
 }
 
-// end writes the rest, and a newline behind the block. It reports whether there is
-// one.
+// end writes the rest of the block and a newline after it, and reports whether there is a block.
 func (c *firstCode) end(to io.Writer) (found bool, err error) {
 	if !c.ended {
 		err = c.write(to, c.text.String(), false)
@@ -155,7 +154,7 @@ func (c *firstCode) end(to io.Writer) (found bool, err error) {
 	return c.found, err
 }
 
-// Page writes a page of the manual: rendered if o says so, and else as it is.
+// Page writes a page of the manual, rendered if o.Render is set.
 func Page(text string, o Options) error {
 	if !o.Render {
 		_, err := io.WriteString(o.Out, text)
@@ -172,5 +171,5 @@ func Page(text string, o Options) error {
 	return r.finish(o.Out)
 }
 
-// pageWidth sets how wide lines of a page can be, in cells: longer ones are hard to read.
+// pageWidth is the widest line of a page in cells: longer ones are hard to read.
 const pageWidth = 100

@@ -9,9 +9,9 @@ import (
 	"parley/ui/app"
 )
 
-// CancelOnSignals cancels, from now on, on a signal that ends programs, and when the reader of
-// standard output leaves; a second signal ends the program at once.
-// Signals that were ignored at the start, as nohup does, stay so.
+// CancelOnSignals calls cancel on a terminating signal, with Interrupted as the cause, and when the
+// reader of standard output leaves, with app.ErrPipe. A second signal exits at once. Signals that
+// were ignored at the start, as by nohup, stay ignored. Its goroutine runs as long as the program.
 func CancelOnSignals(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	for _, s := range endings {

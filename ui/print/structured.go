@@ -12,11 +12,11 @@ import (
 	"parley/tools/sanitize"
 )
 
-// maxSchema sets how large a schema may be, in bytes.
+// maxSchema is the largest schema in bytes.
 const maxSchema = 1 << 20
 
-// ReadSchema reads what an answer has to look like: from arg itself if that begins
-// like JSON, or else from the file of this name.
+// ReadSchema returns the schema of the answer: arg itself if it begins like a JSON object, else the
+// content of the file arg.
 func ReadSchema(arg string) (*llm.Schema, error) {
 	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
 		return session.ParseAnswerSchema([]byte(text))
@@ -40,12 +40,12 @@ func ReadSchema(arg string) (*llm.Schema, error) {
 	return s, nil
 }
 
-// structured writes the answer once it is known to fit its schema, and nothing
-// else. What does not fit goes to Err when all is over.
+// structured writes an answer that fits its schema to Out, and nothing else. The last answer that
+// does not fit goes to Err at the end of the turn.
 type structured struct {
 	o    Options
 	out  *asyncWriter
-	text strings.Builder // of the running answer; none of one that fits
+	text strings.Builder // of the running answer; empty once one fits
 	side stderrWriter
 }
 
@@ -83,7 +83,7 @@ func (p *structured) write(value []byte) error {
 	return err
 }
 
-// rejected shows an answer that does not fit, or that broke off.
+// rejected writes an answer that does not fit, or that broke off, to Err.
 func (p *structured) rejected() {
 	text := strings.TrimRight(p.text.String(), "\n")
 	if text == "" {

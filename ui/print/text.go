@@ -13,21 +13,21 @@ import (
 	"parley/ui/format"
 )
 
-// textWriter writes the answer as it comes, and everything else to Err.
+// textWriter writes the answer to Out as it arrives, and everything else to Err.
 type textWriter struct {
 	o      Options
 	out    *asyncWriter
 	clean  sanitize.Stream
 	code   firstCode  // of the answer, for -x
 	doc    *rendering // of the running answer, when it is rendered
-	last   byte       // last byte written to Out; 0: nothing yet
-	gap    bool       // a later answer of the turn begins: keep it apart
+	last   byte       // last byte written to Out; 0 if none was
+	gap    bool       // write an empty line before the next answer of the turn
 	stderr stderrWriter
 
-	blocks   map[string]codeState // how far code was before each text block of the running response
-	rendered bool                 // an answer was
+	blocks   map[string]codeState // state of code before each text block of the running response
+	rendered bool                 // an answer was rendered
 	codeless bool                 // -x asked for code, and there was none
-	torn     bool                 // -x printed a part of an answer that began again
+	torn     bool                 // -x printed a part of an answer that was then discarded
 }
 
 func newTextWriter(o Options, out *asyncWriter) *textWriter {
@@ -62,8 +62,8 @@ func (t *textWriter) event(e session.Event, _ int) error {
 	return nil
 }
 
-// discard ends what was printed of blocks that are no part of the answer. Code that was printed of
-// them cannot be taken back.
+// discard ends the output of blocks that were discarded, and resets code to before them. Code that
+// was printed already cannot be taken back.
 func (t *textWriter) discard(blocks []string) error {
 	first, hasText := codeState{}, false
 	for _, name := range blocks {
@@ -103,7 +103,7 @@ func (t *textWriter) delta(d llm.Delta) error {
 	return t.print(t.clean.Add(d.Text))
 }
 
-// flush writes what the cleaner still holds when an answer is over.
+// flush writes what is still buffered at the end of an answer, and ends its last line.
 func (t *textWriter) flush() error {
 	if !t.o.Raw {
 		if err := t.print(t.clean.End()); err != nil {
@@ -123,7 +123,7 @@ func (t *textWriter) flush() error {
 	return err
 }
 
-// print writes a piece, rendered if that is wanted.
+// print writes a piece of the answer, rendered if o.Render is set.
 func (t *textWriter) print(piece sanitize.Clean) error {
 	if !t.o.Render || piece.String() == "" {
 		return t.write(piece.String())
@@ -148,7 +148,7 @@ func (t *textWriter) write(piece string) error {
 	return err
 }
 
-// render writes the lines of an answer that will not change any more.
+// render adds a piece to the rendered answer.
 func (t *textWriter) render(piece sanitize.Clean) error {
 	if t.doc == nil {
 		if t.rendered { // an answer before this one
@@ -165,7 +165,7 @@ func (t *textWriter) render(piece sanitize.Clean) error {
 	return t.doc.add(t.o.Out, piece)
 }
 
-// end writes the code block that -x asked for.
+// end ends the code block that -x asked for.
 func (t *textWriter) end() error {
 	if !t.o.Code || t.last == 0 {
 		return nil
@@ -173,19 +173,19 @@ func (t *textWriter) end() error {
 	found, err := t.code.end(t.o.Out)
 	if t.torn {
 		t.stderr.line(t.o.Theme.Bad, "parley: the code is not complete: the answer stopped and began again; run it once more")
-	} else if !found { // prose is nothing to run, or to write over a file
+	} else if !found { // prose must not be run or written to a file as code
 		t.codeless = true
 		t.stderr.event(llm.Notice{Text: "the answer has no code block: run without -x to print it"})
 	}
 	return err
 }
 
-// stderrWriter writes what is not the answer to Err.
+// stderrWriter writes everything but the answer to Err.
 type stderrWriter struct {
-	o        Options
-	thinking sanitize.Stream
-	open     bool              // a line of thinking is unfinished
-	cut      *session.Response // an interrupted answer whose usage is not printed yet; nil for none
+	o           Options
+	thinking    sanitize.Stream
+	open        bool              // a line of thinking is unfinished
+	interrupted *session.Response // interrupted answer whose usage is not printed yet; nil for none
 }
 
 // close ends an unfinished line.
@@ -210,7 +210,7 @@ func (s *stderrWriter) event(e session.Event) {
 	if s.o.Quiet {
 		return
 	}
-	s.usageOfCut()
+	s.interruptedUsage()
 	switch e := e.(type) {
 	case llm.Delta:
 		if e.Kind == llm.Thinking && e.Text != "" {
@@ -243,8 +243,8 @@ func (s *stderrWriter) event(e session.Event) {
 		}
 		switch {
 		case !e.UsageKnown:
-		case e.Message.Interrupted: // Done may say that nobody reads
-			s.cut = &e
+		case e.Message.Interrupted: // printed later, unless Done says that the reader has left
+			s.interrupted = &e
 		default:
 			s.line(th.Faint, "%s", usageLine(e))
 		}
@@ -268,10 +268,10 @@ func (s *stderrWriter) writeThinking(piece string) {
 func (s *stderrWriter) done(d session.Done) {
 	s.close()
 	if !errors.Is(d.Err, app.ErrPipe) {
-		s.usageOfCut()
+		s.interruptedUsage()
 	}
 	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, app.ErrPipe) {
-		return // who pressed ctrl+c, or closed the pipe, needs no telling
+		return // the user stopped it: nothing to report
 	}
 	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+sanitize.Text(app.ShellErrorText(d.Err))))
 	if hint := app.ShellHint(d.Err); hint != "" {
@@ -279,11 +279,11 @@ func (s *stderrWriter) done(d session.Done) {
 	}
 }
 
-// usageOfCut prints the usage of an interrupted answer, once.
-func (s *stderrWriter) usageOfCut() {
-	if s.cut != nil {
-		s.line(s.o.Theme.Faint, "%s", usageLine(*s.cut))
-		s.cut = nil
+// interruptedUsage prints the usage of an interrupted answer, once.
+func (s *stderrWriter) interruptedUsage() {
+	if s.interrupted != nil {
+		s.line(s.o.Theme.Faint, "%s", usageLine(*s.interrupted))
+		s.interrupted = nil
 	}
 }
 
@@ -302,7 +302,7 @@ func usageLine(a session.Response) string {
 	return line + fmt.Sprintf(", %.1f s", a.Duration.Seconds())
 }
 
-// short cuts text to one line for a glance.
+// short returns s as one line, truncated.
 func short(s string) string {
 	const most = 160
 	return sanitize.Truncate(sanitize.Line(strings.ReplaceAll(strings.TrimSpace(s), "\n", " ")), most)

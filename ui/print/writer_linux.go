@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// inputTimeout sets how long an input without a writer is waited for.
+// inputTimeout is how long to wait for an input without a writer.
 const inputTimeout = 2 * time.Second
 
-// inputHasWriter reports whether f is something that will be written to or that ends
-// by itself: a file, or a pipe whose other end some process holds that did not
-// start us. In "make | parley explain" that is make, however long it takes; a
-// pipe that an editor or a cron daemon left open belongs to our ancestors only.
+// inputHasWriter reports whether f ends by itself or will be written to: a file, or a pipe that a
+// process other than our ancestors has open for writing. In "make | parley explain" that is make,
+// however long it takes; a pipe left open by an editor or cron is held by our ancestors only.
 func inputHasWriter(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeNamedPipe == 0 {
@@ -37,8 +36,7 @@ func inputHasWriter(f *os.File) bool {
 	return false
 }
 
-// writes reports whether the process whose descriptors are in dir has target
-// open for writing.
+// writes reports whether the process with the descriptors in dir has target open for writing.
 func writes(dir, target string) bool {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -58,7 +56,7 @@ func writes(dir, target string) bool {
 	return false
 }
 
-// ancestors returns this process and those above it.
+// ancestors returns the ids of this process and all its ancestors.
 func ancestors() map[int]bool {
 	found := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !found[pid]; pid = parent(pid) {
@@ -67,6 +65,7 @@ func ancestors() map[int]bool {
 	return found
 }
 
+// parent returns the id of a process's parent; 0 if it is unknown.
 func parent(pid int) int {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

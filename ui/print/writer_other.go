@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// inputTimeout sets how long an input without a known writer is waited for: longer
-// than where the writer can be told.
+// inputTimeout is how long to wait for an input. It is longer than on Linux, where a missing writer
+// can be detected.
 const inputTimeout = 30 * time.Second
 
-// inputHasWriter reports whether f is a file. Who holds the other end of a pipe
-// cannot be told here.
+// inputHasWriter reports whether f is a regular file. The writers of a pipe cannot be found here.
 func inputHasWriter(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode().IsRegular()
