@@ -1328,6 +1328,14 @@ func TestDecode(t *testing.T) {
 		{"bad value", "\neffort = \"huge\"\n", `2: effort = "huge": use one of`},
 		{"bad theme", "[ui]\nmouse = true\ntheme = \"pink\"\n", `3: ui.theme = "pink": there are`},
 		{"bad segment", "[ui]\nstatus = [\"model\",\n\"tokns\"]\n", `2: ui.status = "tokns": did you mean "tokens"?`},
+		{"bad hook", "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\n\n[[hooks]]\nevent = \"Stopp\"\ncommand = \"true\"\n", `6: hook 2: event = "Stopp": use one of`},
+		{"a hook without a command", "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\n[[hooks]] # the other\nevent = \"Stop\"\n[mcp.x]\ncommand = \"true\"\n", `4: hook 2: command is missing`},
+		{"bad sandbox of a hook", "[[ hooks ]]\nevent = \"Stop\"\ncommand = \"true\"\nsandbox = \"no\"\n", `4: hook 1: sandbox = "no": use one of`},
+		{"bad hook in a list", "model = \"a/b\"\nhooks = [{event = \"Stopp\", command = \"true\"}]\n", `2: hook 1: event = "Stopp"`},
+		{"near name in a hook", "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\n[[hooks]]\nevnt = \"Stop\"\n", `5: unknown key "hooks.evnt": did you mean "event"?`},
+		{"a hook's command of another type", "[[hooks]]\nevent = \"Stop\"\ncommand = 3\n", `3:11: a command is a line`},
+		{"a hook's event of another type", "[[hooks]]\nevent = \"Stop\"\ncommand = \"true\"\n[[hooks]]\nevent = 3\n", `5: hooks.event has to be text`},
+		{"a hook's timeout of another type", "[[hooks]]\nevent = \"Stop\"\ntimeout = \"x\"\n", `3:12: timeout = x: give seconds`},
 		{"bad kind", "[providers.x]\nkind = \"opnai\"\nbase_url = \"http://h/v1\"\n", `opnai`},
 	}
 	for _, tt := range tests {

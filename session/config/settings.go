@@ -35,6 +35,12 @@ type ConflictError interface {
 	Keys() (here, there string)
 }
 
+// An ItemError is an error of Validate about one of a list of tables, such as [[hooks]].
+type ItemError interface {
+	error
+	Item() (list string, n int, key string) // n from 1; key, in the table, is "" for all of it
+}
+
 // What a configuration may be: the decoder takes time with the square of how
 // deep it goes.
 const (
@@ -169,6 +175,13 @@ func withLine(text string, err error) error {
 	if err == nil {
 		return nil
 	}
+	var item ItemError
+	if errors.As(err, &item) {
+		if line, known := lineOfItem(text, item); known {
+			return fmt.Errorf("%d: %w", line, err)
+		}
+		return fmt.Errorf(" %w", err)
+	}
 	name := leadingKey().FindString(err.Error())
 	var clash ConflictError
 	there := ""
@@ -189,6 +202,35 @@ func withLine(text string, err error) error {
 	return fmt.Errorf("%d: %w", line, err)
 }
 
+// lineOfItem returns the line of a key in one of a list of tables; that of the table if the key is
+// not on one of its own, and that of the list if its tables are not.
+func lineOfItem(text string, err ItemError) (line int, ok bool) {
+	list, n, key := err.Item()
+	table := 0 // its line
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		head, isHead := strings.CutPrefix(line, "[")
+		name, _, pair := strings.Cut(line, "=")
+		switch {
+		case isHead && table > 0:
+			return table, true
+		case isHead && strings.HasPrefix(head, "["):
+			if head, _, _ = strings.Cut(head[1:], "]"); strings.TrimSpace(head) != list {
+				continue
+			}
+			if n--; n == 0 {
+				table = i + 1
+			}
+		case pair && table > 0 && key != "" && strings.TrimSpace(name) == key:
+			return i + 1, true
+		}
+	}
+	if table > 0 {
+		return table, true
+	}
+	return lineOf(text, list)
+}
+
 // leadingKey holds the key that an error begins with, as in `ui.theme = "pink": …`.
 var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
 
@@ -202,6 +244,8 @@ func typeAt(t reflect.Type, path []string) reflect.Type {
 		return t
 	case t.Kind() == reflect.Map:
 		return typeAt(t.Elem(), path[1:])
+	case t.Kind() == reflect.Slice: // of tables, which have no names
+		return typeAt(t.Elem(), path)
 	case t.Kind() != reflect.Struct:
 		return nil
 	}
@@ -223,7 +267,10 @@ func isUserTable(t reflect.Type, path []string) bool {
 // keysAt lists the keys that the table at path may hold; nil if there is no
 // such table.
 func keysAt(t reflect.Type, path []string) (keys []string) {
-	if t = typeAt(t, path); t == nil || t.Kind() != reflect.Struct {
+	if t = typeAt(t, path); t != nil && t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
 		return nil
 	}
 	for _, f := range reflect.VisibleFields(t) {

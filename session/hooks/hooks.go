@@ -52,25 +52,35 @@ type Config struct {
 	Sandbox process.Confinement `toml:"sandbox"`
 }
 
-// Validate names the first setting that cannot be meant.
+// Validate names the first setting that cannot be meant. Its errors say in which table.
 func Validate(list []Config) error {
 	for i, c := range list {
-		err := c.Command.Validate()
-		switch _, wrong := c.pattern(); {
+		_, wrong := c.pattern()
+		command, sandbox := c.Command.Validate(), c.Sandbox.Validate()
+		switch {
 		case !slices.Contains(Events, c.Event):
-			err = fmt.Errorf("event = %q: use one of %s", c.Event, strings.Join(Events, ", "))
-		case err != nil:
+			return &settingError{i + 1, "event", fmt.Errorf("event = %q: use one of %s", c.Event, strings.Join(Events, ", "))}
+		case command != nil:
+			return &settingError{i + 1, "command", command}
 		case wrong != nil:
-			err = fmt.Errorf("matcher = %q: %w", c.Matcher, wrong)
-		default:
-			err = c.Sandbox.Validate()
-		}
-		if err != nil {
-			return fmt.Errorf("hook %d: %w", i+1, err)
+			return &settingError{i + 1, "matcher", fmt.Errorf("matcher = %q: %w", c.Matcher, wrong)}
+		case sandbox != nil:
+			return &settingError{i + 1, "sandbox", sandbox}
 		}
 	}
 	return nil
 }
+
+// A settingError says what is wrong with a setting of a hook. Reading the configuration finds its line.
+type settingError struct {
+	n   int // of the hook, from 1
+	key string
+	err error
+}
+
+func (e *settingError) Error() string               { return fmt.Sprintf("hook %d: %v", e.n, e.err) }
+func (e *settingError) Unwrap() error               { return e.err }
+func (e *settingError) Item() (string, int, string) { return "hooks", e.n, e.key }
 
 // pattern returns what the names of tools match; nil: any does. Letter case does not count:
 // other programs write theirs in capitals.
@@ -97,7 +107,7 @@ type File struct {
 func (f *File) Validate() error {
 	for i, c := range f.Hooks {
 		if c.Sandbox == process.Networked || c.Sandbox == process.Unconfined {
-			return fmt.Errorf("hook %d: hooks of a folder run in the sandbox without network", i+1)
+			return &settingError{i + 1, "sandbox", fmt.Errorf("sandbox = %q: hooks of a folder run in the sandbox without network", string(c.Sandbox))}
 		}
 	}
 	return Validate(f.Hooks)
