@@ -121,6 +121,12 @@ func (m secretMask) sanitizeText(text string, limit int) string {
 	return plain
 }
 
+// whole returns text for a user who decides by it: all of it, however long it is.
+func (m secretMask) whole(text string) string {
+	plain, _ := tools.Sanitize(m.all.Text(text))
+	return strings.TrimSpace(m.all.Text(plain))
+}
+
 // line returns text of a server's on one line.
 func (m secretMask) line(text string, limit int) string { return m.all.Line(text, limit) }
 

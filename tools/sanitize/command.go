@@ -33,7 +33,8 @@ type span struct{ from, to int }
 // ("--api-key KEY", "--api-key=KEY"), of variables ("-e API_KEY=KEY") and of headers
 // ("Authorization: Bearer KEY") that are called as secrets; of addresses what [URLSecrets] finds; and
 // words that look like a key, unless they are the value of an option that names something
-// ("--project-id"). Only what consists of [A-Za-z0-9_.+=~/:@%-] counts.
+// ("--project-id"). What a launcher such as npx or docker may run is none, but for the passwords of its
+// address. Only what consists of [A-Za-z0-9_.+=~/:@%-] counts.
 func CommandSecrets(argv []string) (secrets []string) {
 	for i, spans := range commandSpans(argv) {
 		for _, s := range spans {
@@ -71,14 +72,23 @@ func RedactCommand(argv []string, quote func(string) string) (shown []string) {
 func commandSpans(argv []string) [][]span {
 	all := make([][]span, len(argv))
 	option := "" // that the word before is
+	var l launch
 	for i, arg := range argv {
+		begins := i == 0 || strings.ContainsAny(arg, " \t\n")
 		if all[i] = headerSpans(arg); strings.ContainsAny(arg, " \t\n") && !schemeValue().MatchString(arg) {
 			option = "" // its value is all of the word
 		}
 		for line, at := range pieces(arg, "\n\r") { // a line for a shell has several words, or lines
+			begins = begins || at > 0
 			for word, start := range pieces(line, " \t\v\f") {
 				start += at
-				all[i] = append(all[i], pieceSpans(option, word, start)...)
+				if !isScriptName(argv, i) && l.names(word, begins) {
+					all[i] = slices.DeleteFunc(all[i], func(s span) bool { return s.to > start && s.from < start+len(word) })
+					all[i] = append(all[i], targetSpans(word, start)...)
+				} else {
+					all[i] = append(all[i], pieceSpans(option, word, start)...)
+				}
+				begins = beginsCommand(begins, word)
 				if option == "" || !isScheme(word) {
 					option = optionOf(word)
 				}

@@ -144,6 +144,96 @@ func TestRedactCommand(t *testing.T) {
 	}
 }
 
+// What a launcher may run is shown, wherever it stands; what it is given is hidden as of any program.
+func TestRedactLaunchers(t *testing.T) {
+	const random = "a8f3k2m9x7q4w1z6"
+	for line, want := range map[string]string{
+		// What runs.
+		"npx --token evilpkg":                                    "",
+		"npx -y --token evilpkg":                                 "",
+		"npx --registry https://h.example --token evil":          "",
+		"/usr/bin/npx --yes --api-key evilpkg":                   "",
+		"npx.cmd --token evilpkg":                                "",
+		"npm exec --token evilpkg":                               "",
+		"pnpm dlx --token evilpkg":                               "",
+		"bunx --token evilpkg":                                   "",
+		"sudo -u me npx --token evilpkg":                         "",
+		"docker run -e A=b node npx --token evilpkg":             "",
+		"cd x && npx --token evilpkg":                            "",
+		"cd x; n''px --token evilpkg":                            "",
+		"true\n$NPX --token evilpkg":                             "",
+		`n\px --token evilpkg`:                                   "",
+		"npx \\\n--token evilpkg":                                "",
+		"npx --foo token: evilpkg":                               "",
+		"npx -y " + random:                                       "",
+		"npx --package=" + random + " x":                         "",
+		"npx -p " + random + " x":                                "",
+		"uvx --from " + random + " x":                            "",
+		"node " + random:                                         "",
+		"node TOKEN=evil.js":                                     "",
+		"bash -e TOKEN=evil.sh":                                  "",
+		"python3.12 -m " + random:                                "",
+		"docker run -i --rm " + random:                           "",
+		"uvx --from git+https://github.com/a/b#" + random + " x": "",
+		"npx -y https://h.example/token/evil.tgz":                "",
+		// What it is given.
+		"npx -y good --token abcdef":                           "npx -y good --token [redacted]",
+		"npx --yes --quiet good@1 --token abcdef":              "npx --yes --quiet good@1 --token [redacted]",
+		"npx -p good bin --token abcdef":                       "npx -p good bin --token [redacted]",
+		"npx --package=good bin --token abcdef":                "npx --package=good bin --token [redacted]",
+		"npx --no-install good --token abcdef":                 "npx --no-install good --token [redacted]",
+		"npx -- good --token abcdef":                           "npx -- good --token [redacted]",
+		"npx --foo good bin --token abcdef":                    "npx --foo good bin --token [redacted]",
+		"npm run start -- --token abcdef":                      "npm run start -- --token [redacted]",
+		"npx -y good " + random:                                "npx -y good [redacted]",
+		"npx --//h.example/:_authToken=abcdef good":            "npx --//h.example/:_authToken=[redacted] good",
+		"npx --registry https://me:pa55@h.example good":        "npx --registry https://me:[redacted]@h.example good",
+		"npx -y https://h.example/x.tgz?token=abcdef":          "npx -y https://h.example/x.tgz?token=[redacted]",
+		"uvx --from git+https://me:pa55@h.example/a good":      "uvx --from git+https://me:[redacted]@h.example/a good",
+		"uv --directory /d run server.py --token abcdef":       "uv --directory /d run server.py --token [redacted]",
+		"python -m good --token abcdef":                        "python -m good --token [redacted]",
+		"python -u server.py --token abcdef":                   "python -u server.py --token [redacted]",
+		"node --no-warnings x.js --token abcdef":               "node --no-warnings x.js --token [redacted]",
+		"java -Dtoken=abcdef -jar x.jar --token abcdef":        "java -Dtoken=[redacted] -jar x.jar --token [redacted]",
+		"docker run -i --rm -e A_TOKEN=abcdef image --key k-1": "docker run -i --rm -e A_TOKEN=[redacted] image --key [redacted]",
+		"docker run -e token=abcdef -eB_TOKEN=abcdef image":    "docker run -e token=[redacted] -eB_TOKEN=[redacted] image",
+		"docker run --rm image postgres://me:pa55@db/main":     "docker run --rm image postgres://me:[redacted]@db/main",
+		"env A_TOKEN=abcdef server --token abcdef":             "env A_TOKEN=[redacted] server --token [redacted]",
+		"A_TOKEN=abcdef exec npx good --token abcdef":          "A_TOKEN=[redacted] exec npx good --token [redacted]",
+		"$HOME/bin/server --token abcdef":                      "$HOME/bin/server --token [redacted]",
+		"npx -y good $HOME --token abcdef":                     "npx -y good $HOME --token [redacted]",
+	} {
+		if want == "" {
+			want = line
+		}
+		if got := RedactCommand([]string{line}, nil)[0]; got != want {
+			t.Errorf("as a line: got %q, want %q", got, want)
+		}
+		if strings.ContainsAny(line, "\n;&\\'$:") || strings.HasPrefix(line, "A_TOKEN=") {
+			continue // another line in words
+		}
+		if got := strings.Join(RedactCommand(strings.Fields(line), strings.Clone), " "); got != want {
+			t.Errorf("as words: got %q, want %q", got, want)
+		}
+	}
+}
+
+// What a shell is given with a script may run by that.
+func TestRedactScripts(t *testing.T) {
+	for line, want := range map[string]string{
+		`sh|-c|npx "$@"|sh|--token|evilpkg`:        `sh|-c|npx "$@"|sh|--token|evilpkg`,
+		`sh|-c|"$@"|sh|npx|--token|evilpkg`:        `sh|-c|"$@"|sh|npx|--token|evilpkg`,
+		`sh|-c|$0 "$@"|npx|--token|evilpkg`:        `sh|-c|$0 "$@"|npx|--token|evilpkg`,
+		`bash|-lc|exec npx --token evilpkg`:        `bash|-lc|exec npx --token evilpkg`,
+		`sh|-c|TOKEN=abcdef; exec server`:          `sh|-c|TOKEN=[redacted]; exec server`,
+		`sh|-c|exec server "$@"|sh|--token|abcdef`: `sh|-c|exec server "$@"|sh|--token|[redacted]`,
+	} {
+		if got := strings.Join(RedactCommand(strings.Split(line, "|"), strings.Clone), "|"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // Whatever a command line is, what is hidden of it is of the characters of keys, and the rest stays.
 func FuzzRedactCommand(f *testing.F) {
 	for _, line := range []string{"x --token abc", "A_KEY='b' c", `-H "X-Key: abcdefg"`, "https://a:b@c/?key=d#e", "u:p@tcp(h)", "a\n--key b1"} {
