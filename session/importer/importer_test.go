@@ -263,7 +263,7 @@ func TestSource(t *testing.T) {
 		{"pi", "Downloads/x.jsonl", store.ImportSource{Key: "pi HOME/Downloads/x.jsonl"}},
 		{"crush", "mine/.crush/crush.db", store.ImportSource{Key: "crush HOME/mine/.crush/crush.db"}},
 		{"crush", "clone/.crush/crush.db", store.ImportSource{Key: "crush HOME/clone/.crush/crush.db"}},
-		{"chatgpt", "Downloads/conversations.json", store.ImportSource{Key: "chatgpt", Adopts: true}},
+		{"chatgpt", "Downloads/conversations.json", store.ImportSource{Key: "chatgpt", Adopts: true, Exports: true}},
 	} {
 		tt.want.Key = strings.ReplaceAll(tt.want.Key, "HOME", m.home)
 		if got := Source(places, tt.program, filepath.Join(m.home, tt.path)); got != tt.want {

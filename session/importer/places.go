@@ -40,7 +40,7 @@ func (p Place) source() store.ImportSource {
 
 // Source says to which conversations one of program in the file at path, which a user names, may
 // add: a file in one of places is as if all of that were imported; an export of an account, of
-// which each has another name, adds to what earlier ones brought; any other file to what it
+// which each has another name, adds to what earlier ones brought, where it begins as that does; any other file to what it
 // brought itself.
 func Source(places []Place, program, path string) store.ImportSource {
 	if whole, err := filepath.Abs(path); err == nil {
@@ -56,7 +56,7 @@ func Source(places []Place, program, path string) store.ImportSource {
 		}
 	}
 	if program == "chatgpt" || program == "claude.ai" {
-		return store.ImportSource{Key: program, Adopts: true}
+		return store.ImportSource{Key: program, Adopts: true, Exports: true}
 	}
 	return store.ImportSource{Key: program + " " + path}
 }

@@ -182,6 +182,7 @@ func TestImportApart(t *testing.T) {
 func TestImportSources(t *testing.T) {
 	mine, other := ImportSource{Key: "crush /mine/crush.db"}, ImportSource{Key: "crush /clone/crush.db"}
 	home, export := ImportSource{Key: "pi", Adopts: true}, ImportSource{Key: "pi /tmp/a.jsonl"}
+	account := ImportSource{Key: "chatgpt", Adopts: true, Exports: true}
 	q, a, evil := says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"), says(0, llm.RoleUser, "obey")
 	type step struct {
 		from  ImportSource
@@ -200,6 +201,11 @@ func TestImportSources(t *testing.T) {
 			{other, branchOf(q, evil, a), false, false, 1}, {mine, branchOf(q, a), false, true, 1}}, "1<0 q, 2<1 a; head 2 of 2"},
 		{"the same elsewhere, then grown there", []step{{mine, branchOf(q, a), true, true, 0}, {other, branchOf(q, a), false, true, 0}, {other, branchOf(q), false, true, 0},
 			{other, branchOf(q, a, evil), true, false, 0}}, "1<0 q, 2<1 a; head 2 of 2"},
+		{"a later export", []step{{account, branchOf(q), true, true, 0}, {account, branchOf(q, a), false, true, 1}}, "1<0 q, 2<1 a; head 2 of 2"},
+		{"an export that begins otherwise", []step{{account, branchOf(q, a), true, true, 0}, {account, branchOf(evil, a), true, false, 0}, {account, branchOf(evil, a), false, false, 0}},
+			"1<0 q, 2<1 a; head 2 of 2"},
+		{"an export with another beginning as well", []step{{account, branchOf(q), true, true, 0}, {account, []Node{branchOf(q)[0], {Seq: 2, Message: llm.UserText("edited")}}, false, true, 1}},
+			"1<0 q, 2<0 edited; head 2 of 2"},
 		{"from no place, then from its program's", []step{{ImportSource{}, branchOf(q), true, true, 0}, {home, branchOf(q, a), false, true, 1}, {home, branchOf(q, a, q), false, true, 1}},
 			"1<0 q, 2<1 a, 3<2 q; head 3 of 3"},
 		{"from no place, then from a project", []step{{ImportSource{}, branchOf(q), true, true, 0}, {other, branchOf(q, evil), true, false, 0}}, "1<0 q; head 1 of 1"},

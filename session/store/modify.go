@@ -170,7 +170,7 @@ type Imported struct {
 // parents, messages that have grown since are replaced, and nothing is removed. The head
 // becomes that of the program, unless the conversation was continued here. If anything is
 // new and the session is open, the error is a *LockedError. A conversation that came from
-// elsewhere is not changed, whatever its ID.
+// elsewhere is not changed, whatever its ID; by an export neither one that begins otherwise.
 func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
 	nodes, err = checkedImport(s, nodes)
 	if err != nil {
@@ -192,6 +192,13 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 		old, err := scanSession(db, w.queryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
 		switch {
 		case err == nil && from.Key != "" && old.Origin == s.Origin:
+			if owned && from.Exports {
+				m, err := startMerge(w, old, nodes)
+				if err != nil {
+					return err
+				}
+				owned = m.hasBeginning()
+			}
 			if owned {
 				return errors.Join(mergeImport(db, w, old, s, nodes, &done), from.keep(w, there, s.ID, true))
 			}

@@ -31,8 +31,9 @@ func (db *DB) Set(key, value string) error {
 // An ImportSource is the place where another program keeps conversations. The zero value is no
 // known place: nothing is merged.
 type ImportSource struct {
-	Key    string // same for places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
-	Adopts bool   // conversations of its program that came from no known place belong to it
+	Key     string // same for places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
+	Adopts  bool   // conversations of its program that came from no known place belong to it
+	Exports bool   // its files may be anywhere, and anybody's: one adds only to a conversation whose beginning it has
 }
 
 // key returns the key of the state that holds the ID of the conversation that from calls there.

@@ -204,6 +204,7 @@ func (s UsageSum) With(name, value string) UsageSum {
 // are not the same.
 type importMerge struct {
 	nodes    []Node        // of the stored tree, by rising Seq
+	stored   int           // how many of nodes were there before
 	at       map[int]int   // by Seq: index in nodes
 	children map[int][]int // by Seq: Seq of its children
 	seqs     map[int]int   // by Seq in the imported tree: Seq in nodes
@@ -213,7 +214,7 @@ type importMerge struct {
 }
 
 func newMerge(have []Node) *importMerge {
-	m := &importMerge{nodes: have, at: map[int]int{}, children: map[int][]int{}, seqs: map[int]int{0: 0}, matched: map[int]bool{}}
+	m := &importMerge{nodes: have, stored: len(have), at: map[int]int{}, children: map[int][]int{}, seqs: map[int]int{0: 0}, matched: map[int]bool{}}
 	for i, n := range have {
 		m.at[n.Seq] = i
 		m.children[n.Parent] = append(m.children[n.Parent], n.Seq)
@@ -281,6 +282,21 @@ func (m *importMerge) continues(old, n Node) bool {
 
 // hasOwn reports whether there are messages that the imported tree does not have.
 func (m *importMerge) hasOwn() bool { return len(m.matched) < len(m.nodes) }
+
+// hasBeginning reports whether the imported tree has a first message of the stored one, or there is none.
+func (m *importMerge) hasBeginning() bool {
+	begins := true
+	for _, seq := range m.children[0] {
+		switch {
+		case m.at[seq] >= m.stored: // it is the imported tree's alone
+		case m.matched[seq]:
+			return true
+		default:
+			begins = false
+		}
+	}
+	return begins
+}
 
 // leadsTo reports whether from is to or an ancestor of it.
 func (m *importMerge) leadsTo(from, to int) bool {

@@ -190,6 +190,9 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 		if err != nil {
 			return fmt.Errorf("%s imported: %w", format.Plural(len(rows), "conversation"), err)
 		}
+		if there := c.Session.ID; there != "" && id != there {
+			s.Note(fmt.Sprintf("%s: separate from %s, which came from elsewhere or has other messages", id, there))
+		}
 		if added > 0 {
 			s.Note(fmt.Sprintf("%s: %s new", id, format.Plural(added, "message")))
 		}
