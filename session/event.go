@@ -39,7 +39,10 @@ type Prompt struct {
 
 // Unsent reports that a message of the user's did not enter the conversation: they have it back.
 // Done or a Notice says why.
-type Unsent struct{ Message llm.Message }
+type Unsent struct {
+	Message llm.Message
+	Command string // line that made the message, which comes back instead of its text; "": the text does
+}
 
 // Step reports that a request goes out.
 type Step struct {

@@ -152,7 +152,7 @@ func submitted(t *turn, m llm.Message) (llm.Message, error) {
 	}
 	added, err := askedAbout(t, m)
 	if err != nil {
-		t.emit(Unsent{m})
+		t.emit(Unsent{Message: m})
 		return m, err
 	}
 	for _, text := range added {

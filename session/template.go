@@ -19,6 +19,7 @@ type Template struct {
 	Project  string                            // the file they stand in, if it came with the working directory: each is asked about, whatever is allowed; "": the user's own
 	Parts    func(outputs []string) []llm.Part // what is sent
 	Settings TurnSettings
+	Draft    Unsent // what the user has back where nothing is sent; the zero value is nothing
 }
 
 // TurnSettings hold while a prompt is answered. What is not set stays as it is.
@@ -38,12 +39,15 @@ var ErrNotAllowed = errors.New("not sent: a command of the prompt was not allowe
 // command is not allowed, or cannot run, the turn ends and nothing is sent.
 func TurnFromTemplate(ctx context.Context, s *Session, from Template) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
-		outputs, err := runCommands(t, from)
-		if err != nil {
-			return err
-		}
 		defer t.restoreSettings()
-		if err := useSettings(t, from.Settings); err != nil {
+		outputs, err := runCommands(t, from)
+		if err == nil {
+			err = useSettings(t, from.Settings)
+		}
+		if err != nil {
+			if from.Draft.Command != "" {
+				t.emit(from.Draft)
+			}
 			return err
 		}
 		return t.run(from.Parts(outputs))

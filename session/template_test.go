@@ -59,8 +59,10 @@ func TestTemplate(t *testing.T) {
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 			from := template("echo one", "echo two")
 			from.Project = tt.project
+			from.Draft = Unsent{Message: llm.Message{Parts: []llm.Part{say("a file")}}, Command: "/prompt"}
 			asked, edited := 0, false
 			var failed error
+			var back []string
 			for e := range TurnFromTemplate(t.Context(), s, from) {
 				switch e := e.(type) {
 				case ApprovalRequest:
@@ -73,6 +75,8 @@ func TestTemplate(t *testing.T) {
 						t.Errorf("it is not said whose command it is: %+v", e.Action)
 					}
 					e.Reply(answer)
+				case Unsent:
+					back = append(back, e.Command+" with "+e.Message.Text())
 				case Done:
 					failed = e.Err
 				}
@@ -87,6 +91,9 @@ func TestTemplate(t *testing.T) {
 			}
 			if (failed == nil) != (tt.sent != "") || failed != nil && !errors.Is(failed, ErrNotAllowed) {
 				t.Errorf("ended with %v", failed)
+			}
+			if returned := slices.Equal(back, []string{"/prompt with a file"}); returned != (failed != nil) || !returned && len(back) > 0 {
+				t.Errorf("ended with %v, and the user has back %q", failed, back)
 			}
 			if failed != nil && !s.Empty() {
 				t.Errorf("the conversation is %v", s.History())

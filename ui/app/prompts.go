@@ -214,16 +214,17 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
 		return ShowToast("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
 	case a.Busy() && (len(e.Commands) > 0 || changesTurn(p)):
-		return Effect{Toast: "Stop the running turn first: this prompt runs commands, or has a model or settings", Text: strings.TrimSpace("/" + p.Name + " " + args)}
+		return Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: strings.TrimSpace("/" + p.Name + " " + args)}
 	}
-	o, attached := a.Options, a.Attached
-	a.RememberPrompt(strings.TrimSpace("/" + p.Name + " " + args))
+	o, attached, line := a.Options, a.Attached, strings.TrimSpace("/"+p.Name+" "+args)
+	a.RememberPrompt(line)
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		from, notes, err := o.Template(ctx, p, e)
 		return func() Effect {
 			if err != nil {
-				return Effect{Err: err}
+				return Effect{Err: err, Text: line}
 			}
+			from.Draft = session.Unsent{Message: llm.Message{Role: llm.RoleUser, Parts: attached}, Command: line}
 			own := from.Parts
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
 			a.Attached = nil

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -76,8 +77,12 @@ func (d *drafts) restore(m llm.Message) string {
 }
 
 // restoreUnsent puts a message that was not sent back into the draft, and says so.
-func (d *drafts) restoreUnsent(m llm.Message) {
-	d.writeLine("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.restore(m), maxAddress))
+func (d *drafts) restoreUnsent(e session.Unsent) {
+	if e.Command != "" { // the line is there to be typed again: what would go with it is not
+		d.app.Attached = append(d.app.Attached, e.Message.Parts...)
+		return
+	}
+	d.writeLine("This message is your draft again: %s. /send sends it, /edit opens it in your editor.", truncate(d.restore(e.Message), maxAddress))
 }
 
 // unqueue moves queued messages to the draft, and reports whether there were any.

@@ -124,7 +124,7 @@ func (t *turns) add(now *turn, e session.Event) {
 	case session.QuestionAnswered:
 		t.questions.dropCalls()
 	case session.Unsent:
-		t.drafts.restoreUnsent(e.Message)
+		t.drafts.restoreUnsent(e)
 	}
 	now.set(now.doing(), t.now())
 }

@@ -3,6 +3,8 @@ package tui
 import (
 	"testing"
 
+	"parley/providers/llm"
+
 	"parley/session/prompts"
 )
 
@@ -25,4 +27,23 @@ func TestPromptFiles(t *testing.T) {
 	s.Type("/mouse").Press("enter").WaitForText("Mouse off: the terminal selects")
 	s.Type("/mod ").WaitForText("Look closely")
 	s.Type("main.go").Press("enter").WaitForText("Look at main.go")
+}
+
+// What did not become a message is the draft again, as it was typed, with what went along.
+func TestPromptFileNotSent(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.FindPrompts = func() ([]prompts.Prompt, []error) {
+			p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/runs.md", []byte("It printed !`echo hello`"))
+			if err != nil {
+				t.Error(err)
+			}
+			return []prompts.Prompt{p}, nil
+		}
+		o.Attached = []llm.Part{{Kind: llm.Text, Name: "note.txt", Text: "a note"}}
+	})
+	s.WaitForText("[").Type("/runs now").Press("enter").WaitForText("Run this command?")
+	s.seen().Press("esc").WaitForText("Not sent: a command of the prompt was not allowed: echo hello")
+	if got := s.m.input.Composer.Value(); got != "/runs now" || len(s.m.App.Attached) != 1 {
+		t.Errorf("the draft is %q with %d attachments", got, len(s.m.App.Attached))
+	}
 }

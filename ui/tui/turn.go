@@ -17,7 +17,11 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		m.input.RestoreMessage(e.Message)
+		if e.Command != "" {
+			m.input.RestoreCommand(e.Command, e.Message.Parts)
+		} else {
+			m.input.RestoreMessage(e.Message)
+		}
 		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)

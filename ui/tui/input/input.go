@@ -113,6 +113,15 @@ func (in *Input) RestoreMessage(msg llm.Message) {
 	in.InsertPrompt(text)
 }
 
+// RestoreCommand makes a line that did not run the draft again, with what went along. It does not
+// mix with what was typed meanwhile: then the history has it.
+func (in *Input) RestoreCommand(line string, attached []llm.Part) {
+	in.App.Attached = append(in.App.Attached, attached...)
+	if in.Composer.Empty() {
+		in.Composer.SetValue(line)
+	}
+}
+
 // Detach removes the last attachment.
 func (in *Input) Detach() tea.Cmd {
 	last := in.App.Attached[len(in.App.Attached)-1]
