@@ -94,7 +94,7 @@ func child(where string) int {
 		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Info{})
 	}
 	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
-	m := newModel(Options{Config: Default(), Options: app.Options{Session: session.New(o), Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})
+	m := newModel(Options{Config: Default(), Options: app.Options{Session: session.New(o), OnExit: func(string) { fmt.Fprintln(os.Stderr, "how to come back") }, Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})
 	return present(m, &fragile{Model: m, where: where})
 }
 
@@ -289,6 +289,9 @@ func TestTerminalComesBack(t *testing.T) {
 			}
 			s.restored()
 			s.crashes(tt.crashes)
+			if tt.status > 128 { // who did not quit by themselves wants to know all the more
+				s.out.waitFor(t, "how to come back")
+			}
 		})
 	}
 }

@@ -60,7 +60,7 @@ func present(m *Model, root tea.Model) int {
 	case !back:
 	case m.closeErr != nil:
 		fmt.Fprintln(os.Stderr, "parley: could not save the end of this conversation: "+sanitize.Line(m.closeErr.Error()))
-	case status == 0 && m.chat.SaveErr == nil && m.App.OnExit != nil && !m.App.Session.Empty():
+	case (status == 0 || status > 128) && m.chat.SaveErr == nil && m.App.OnExit != nil && !m.App.Session.Empty():
 		m.App.OnExit(m.App.Session.ID())
 	}
 	return status
