@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -50,6 +51,9 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, app.ErrTimeout)
 		defer stop()
+	}
+	if model := s.Model(); a.quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
+		warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
 	}
 	o := a.printOptions(outTerminal)
 	names := a.compared(s.Model().Name)

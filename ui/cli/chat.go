@@ -53,7 +53,11 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 		if err != nil {
 			return a.fail(print.Usage, err)
 		}
-		parts = append(parts, print.Prompt(words, stdin)...)
+		prompt, err := a.promptWith(words, stdin)
+		if err != nil {
+			return a.fail(print.Usage, err)
+		}
+		parts = append(parts, prompt...)
 	} else {
 		parts = append(parts, print.Prompt(words, nil)...)
 	}
@@ -82,6 +86,29 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	return list.RunE(list, nil)
 }
 
+// promptWith returns what is asked with words and standard input, of which what is no text is an
+// attachment as those of -f: refused if no model can read it.
+func (f *flags) promptWith(words []string, stdin []byte) ([]llm.Part, error) {
+	parts := print.Prompt(words, stdin)
+	for i, p := range parts {
+		if p.Kind != llm.Media {
+			continue
+		}
+		item, err := attach.FromBytes(p.Name, p.Data, attachmentLimits)
+		if err != nil {
+			return nil, err
+		}
+		if item.Note != "" {
+			f.note(p.Name + ": " + item.Note)
+		}
+		parts[i] = item.Part
+	}
+	return parts, nil
+}
+
+// attachmentLimits are those of -f and of standard input.
+var attachmentLimits = attach.Limits{Text: 32 << 20}
+
 // attachments reads the files of -f.
 func (f *flags) attachments() ([]llm.Part, error) {
 	var parts []llm.Part
@@ -104,15 +131,14 @@ func (f *flags) attachments() ([]llm.Part, error) {
 
 // attachment reads a file, or fetches it.
 func attachment(path string) (attach.Attachment, error) {
-	limits := attach.Limits{Text: 32 << 20}
 	if !strings.HasPrefix(path, "https://") && !strings.HasPrefix(path, "http://") {
-		return attach.FromFile(path, limits)
+		return attach.FromFile(path, attachmentLimits)
 	}
 	name, data, err := tools.FetchFile(context.Background(), path)
 	if err != nil {
 		return attach.Attachment{}, err
 	}
-	return attach.FromBytes(name, data, limits)
+	return attach.FromBytes(name, data, attachmentLimits)
 }
 
 // printRequest prints the request that would be sent.
