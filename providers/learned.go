@@ -41,9 +41,9 @@ func LearnedPath(getenv func(string) string) string {
 // A learnedFile holds the limits of models over the runs of the program. Whatever
 // is wrong with it, it is read as empty and written anew: it is a cache.
 type learnedFile struct {
-	path     string
-	readOnly bool
-	mu       sync.Mutex
+	path    string
+	replace func(path string, content []byte) error // nil: nothing is written
+	mu      sync.Mutex
 }
 
 // learnedModels are limits by model, under its learnedKey, and by name.
@@ -107,7 +107,7 @@ func (f *learnedFile) read(now time.Time) learnedModels {
 // write replaces what the file holds under key, and drops what counts no more.
 // Errors are not told: the next refusal teaches the same.
 func (f *learnedFile) write(key string, limits map[string]adapter.Limit, now time.Time) {
-	if f.readOnly {
+	if f.replace == nil {
 		return
 	}
 	f.mu.Lock()
@@ -125,7 +125,7 @@ func (f *learnedFile) write(key string, limits map[string]adapter.Limit, now tim
 	}
 	text, err := json.Marshal(stored)
 	if err == nil {
-		_ = replaceFile(f.path, text)
+		_ = f.replace(f.path, text)
 	}
 }
 
@@ -142,27 +142,4 @@ func latest(limits map[string]adapter.Limit) (at time.Time) {
 func newestKeys[V any](m map[string]V, n int, at func(V) time.Time) []string {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int { return at(m[b]).Compare(at(m[a])) })
 	return keys[:min(n, len(keys))]
-}
-
-// replaceFile writes a file that its owner alone may read, in one step.
-func replaceFile(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, "learned-*.json") // mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
 }

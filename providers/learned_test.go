@@ -13,6 +13,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/atomicfile"
 )
 
 // What a server refused is remembered over runs, for each address and model, and
@@ -56,7 +57,7 @@ func TestRefusalsAreRememberedOverRuns(t *testing.T) {
 				{"a day later", "m", adapter.LearnedAge, 2},
 				{"the clock was set back", "m", -24 * time.Hour, 2},
 			} {
-				memory := OpenMemory(path, false)
+				memory := OpenMemory(path, atomicfile.ReplaceUnsynced)
 				memory.now = func() time.Time { return now.Add(run.later) }
 				before := server.count()
 				got := hold(t, opens(t, c, "box/"+run.model, OpenOptions{Memory: memory}), req)
@@ -90,14 +91,14 @@ func TestToolsByPromptOverRuns(t *testing.T) {
 		asked    int
 	}{{"native", 2}, {"prompt", 1}} {
 		before := server.count()
-		e := opens(t, c, "box/m", OpenOptions{Memory: OpenMemory(path, false)})
+		e := opens(t, c, "box/m", OpenOptions{Memory: OpenMemory(path, atomicfile.ReplaceUnsynced)})
 		got := hold(t, e, llm.Request{Tools: offered})
 		if e.Strategy != want.strategy || got.err != nil || len(got.Calls()) != 1 || server.count()-before != want.asked {
 			t.Errorf("run %d: %q, asked %d times, %+v", run, e.Strategy, server.count()-before, got)
 		}
 	}
 	c.Providers["box"] = Provider{BaseURL: server.URL, Strategy: "native"}
-	if e := opens(t, c, "box/m", OpenOptions{Memory: OpenMemory(path, false)}); e.Strategy != "native" {
+	if e := opens(t, c, "box/m", OpenOptions{Memory: OpenMemory(path, atomicfile.ReplaceUnsynced)}); e.Strategy != "native" {
 		t.Errorf("the configuration says native, and it is %q", e.Strategy)
 	}
 }
@@ -129,24 +130,24 @@ func TestLearnedFileThatIsDamaged(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m := OpenMemory(path, false)
+		m := OpenMemory(path, atomicfile.ReplaceUnsynced)
 		if got := m.limits(at, "").All(); len(got) != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		m.limits(at, "").Learn("top_p", "", true)
-		if got := OpenMemory(path, false).limits(at, "").All(); len(got) != tt.want+1 {
+		if got := OpenMemory(path, atomicfile.ReplaceUnsynced).limits(at, "").All(); len(got) != tt.want+1 {
 			t.Errorf("%s, written anew: %v", name, got)
 		}
 	}
 	folder := t.TempDir()
-	if m := OpenMemory(folder, false); !m.limits(at, "").Learn("seed", "", true) || !m.limits(at, "").Has("seed") {
+	if m := OpenMemory(folder, atomicfile.ReplaceUnsynced); !m.limits(at, "").Learn("seed", "", true) || !m.limits(at, "").Has("seed") {
 		t.Error("with a folder in the place of the file nothing is learned")
 	}
 }
 
 func TestLearnedFileStaysSmall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learned.json")
-	m := OpenMemory(path, false)
+	m := OpenMemory(path, atomicfile.ReplaceUnsynced)
 	now := time.Now()
 	m.now = func() time.Time { now = now.Add(time.Second); return now }
 	for i := range maxLearnedModels + 20 {
@@ -170,9 +171,9 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 // What is read only, or about one conversation, is not written.
 func TestNothingIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learned.json")
-	OpenMemory(path, true).limits(servedModel{}, "").Learn("seed", "", true)
-	OpenMemory(path, false).limits(servedModel{}, "").Learn("these messages", "", false)
-	OpenMemory("", false).limits(servedModel{}, "").Learn("seed", "", true)
+	OpenMemory(path, nil).limits(servedModel{}, "").Learn("seed", "", true)
+	OpenMemory(path, atomicfile.ReplaceUnsynced).limits(servedModel{}, "").Learn("these messages", "", false)
+	OpenMemory("", atomicfile.ReplaceUnsynced).limits(servedModel{}, "").Learn("seed", "", true)
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("%v", err)
 	}

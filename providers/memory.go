@@ -39,13 +39,13 @@ type learnedFacts struct {
 	advertised advertised
 }
 
-// OpenMemory returns what is remembered in the file at path, and keeps there what
-// is learned, unless readOnly. Without a path, and where the file cannot be read
-// or written, nothing outlives the program.
-func OpenMemory(path string, readOnly bool) *Memory {
+// OpenMemory returns what is remembered in the file at path, and keeps there what is learned by
+// replace, which puts content in the place of a file and makes its folder; nil: it is only read.
+// Without a path, and where the file cannot be read or written, nothing outlives the program.
+func OpenMemory(path string, replace func(path string, content []byte) error) *Memory {
 	m := &Memory{now: time.Now}
 	if path != "" {
-		m.file = &learnedFile{path: path, readOnly: readOnly}
+		m.file = &learnedFile{path: path, replace: replace}
 	}
 	return m
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/tools/atomicfile"
 	"parley/tools/process"
 )
 
@@ -109,7 +110,7 @@ func TestOptions(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	for kind := range optionServers {
 		c, bodies := optionServer(t, kind, func(body string) bool { return strings.Contains(body, `"top_k":40`) })
-		open := OpenOptions{Getenv: env(), Memory: OpenMemory(filepath.Join(t.TempDir(), "learned.json"), false)}
+		open := OpenOptions{Getenv: env(), Memory: OpenMemory(filepath.Join(t.TempDir(), "learned.json"), atomicfile.ReplaceUnsynced)}
 		options := map[string]string{"top_k": "40", "provider.sort": "price"}
 		m, err := Open(c, "gate/m", open)
 		if err != nil {
@@ -142,7 +143,7 @@ func TestOptionsRefused(t *testing.T) {
 // model that is opened later.
 func TestSettingsRefused(t *testing.T) {
 	c, bodies := optionServer(t, "openai", func(string) bool { return false })
-	memory := OpenMemory("", false)
+	memory := OpenMemory("", atomicfile.ReplaceUnsynced)
 	s, typed, err := c.findModel("gate/m", env())
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"parley/session/attach"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/atomicfile"
 )
 
 // newSession wires models, tools and policy together around a conversation, which keeps what the
@@ -147,7 +148,10 @@ func (a *program) openMemory() *providers.Memory {
 	if a.recordFile != "" || a.replayFile != "" {
 		path = ""
 	}
-	return providers.OpenMemory(path, a.ephemeral)
+	if a.ephemeral {
+		return providers.OpenMemory(path, nil)
+	}
+	return providers.OpenMemory(path, atomicfile.ReplaceUnsynced)
 }
 
 // openOptions returns what all models are opened with.
