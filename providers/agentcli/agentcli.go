@@ -1,22 +1,21 @@
-// Package agentcli speaks to models through another agent's program, with the login that
-// has: claude (Claude Code), codex, gemini (Gemini CLI), agy (Antigravity CLI), copilot
-// (GitHub Copilot CLI), grok (Grok Build) and qwen (Qwen Code).
+// Package agentcli talks to models through the command-line programs of other agents, using their
+// logins: claude (Claude Code), codex, gemini (Gemini CLI), agy (Antigravity CLI), copilot (GitHub
+// Copilot CLI), grok (Grok Build) and qwen (Qwen Code).
 //
 //	llm.Request ──► prompt (folded history, or what is new) ──► stdin of the program
 //	stdout, one JSON object a line ──► decoder of the flavor ──► llm.Events
 //
-// What the programs do differently is a row of flavors: arguments, environment,
-// where prompts and files go, decoder, exit codes. They are used for chat alone: their own tools, settings
-// and memory are switched off as far as they let themselves be, and tools that
-// they run nevertheless are shown, never run again. A version that does not know the flags
-// for that is not used. Claude Code and Gemini CLI keep their
-// conversations themselves; the id of one rides in the State of the answer, and the
-// next request goes on from there. Where that is not possible, the conversation
-// so far is told as text. A program never outlives the stream it answers.
+// A row of flavors holds what is particular to a program: arguments, environment, where prompts and
+// files go, decoder, exit statuses. The programs are used for chat only: their own tools, settings
+// and memory are switched off as far as possible, and tools that they run nevertheless are shown but
+// never run again. A version that does not know the flags for that is not used. Claude Code and
+// Gemini CLI store conversations themselves; the State of an answer holds the session id, and the
+// next request resumes it. Where that is not possible, the conversation so far is sent as text. A
+// program never outlives the stream that it answers.
 //
-// The arguments and output of codex 0.169, qwen 0.15, copilot 1.0.102 and gemini 0.61 were
-// seen of the programs themselves; those of agy and grok are what their users and
-// documentation tell, so their decoders take more than one form.
+// The arguments and output of codex 0.169, qwen 0.15, copilot 1.0.102 and gemini 0.61 were observed
+// with the programs themselves; those of agy and grok come from their documentation and reports of
+// users, so their decoders accept more than one form.
 package agentcli
 
 import (
@@ -51,16 +50,16 @@ type Options struct {
 	Provider    string        // as configured, for errors
 	Model       string        // as the program calls it
 	Kind        string        // one of Kinds
-	Command     CommandLine   // path or name of the program, with first arguments; none is the usual name, on PATH
-	Key         string        // goes to the program; "" leaves it to its login and the environment
-	KeyName     string        // where a key comes from, such as "ANTHROPIC_API_KEY"; for errors
+	Command     CommandLine   // path or name of the program, with first arguments; zero is the usual name, on PATH
+	Key         string        // API key for the program; "" leaves it to its login and the environment
+	KeyName     string        // where Key comes from, such as "ANTHROPIC_API_KEY"; for errors
 	IdleTimeout time.Duration // longest silence; 0 is 300 s
-	Grace       time.Duration // between the request to end and the end by force; 0 is 5 s
-	Env         []string      // NAME=value, on top of what Environment passes of parley's own
-	Workdir     string        // where the program runs; "" is an empty directory of parley's
-	Tap         *wire.Tap     // keeps what is said; nil for none
-	Replay      *wire.Replay  // answers in the place of the program; nil for none
-	Secrets     []string      // masked in what is kept, beside those of the environment
+	Grace       time.Duration // between the end signal and the kill; 0 is 5 s
+	Env         []string      // NAME=value, in addition to the result of Environment
+	Workdir     string        // where the program runs; "" is an empty directory of parley's own
+	Tap         *wire.Tap     // records exchanges; nil for none
+	Replay      *wire.Replay  // answers instead of the program; nil for none
+	Secrets     []string      // masked in recordings, in addition to those of the environment
 }
 
 const (
@@ -68,20 +67,20 @@ const (
 	defaultGrace       = 5 * time.Second
 )
 
-// A Model is a program that answers. It is safe for concurrent use.
+// A Model is a model behind a program. It is safe for concurrent use.
 type Model struct {
 	o       Options
 	flavor  flavor
-	notices llm.Notices          // those the user has seen
-	mask    func() sanitize.Mask // takes credentials out of what the program says
+	notices llm.Notices          // those that the user has seen
+	mask    func() sanitize.Mask // masks credentials in the output of the program
 
-	mu           sync.Mutex
+	mu           sync.Mutex      // guards the fields below
 	refused      map[string]bool // flags that this version of the program does not know
-	idleSessions map[string]int  // sessions nobody is using, and how many answers they hold
+	idleSessions map[string]int  // number of answers by id of a session that no request is using
 }
 
-// New returns the model that o describes. Nothing is run before Stream. A kind
-// that is none of Kinds fails there.
+// New returns the model that o describes. It runs nothing before Stream, which also reports an
+// unknown kind.
 func New(o Options) *Model {
 	if f := flavors[o.Kind]; o.Key != "" {
 		o.Env = append([]string{f.key + "=" + o.Key}, o.Env...)
@@ -98,7 +97,7 @@ func New(o Options) *Model {
 	return m
 }
 
-// Origin names the program: any of its models can go on with its sessions.
+// Origin returns the name of the program: any of its models can resume its sessions.
 func (m *Model) Origin() string { return "command/" + m.o.Kind }
 
 // Stream implements llm.Model. Canceling ctx, or leaving the loop, ends the
@@ -113,11 +112,10 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	})
 }
 
-// Find returns what starts the program of a kind, an absolute path and its first arguments:
-// command, or, if there is none, the usual one. A name without a directory is looked for in the
-// directories of path, a list such
-// as PATH holds. A line for a shell gets what follows as its parameters. The error says how to get
-// the program.
+// Find returns the absolute path and first arguments that start the program of a kind: those of
+// command, or the usual ones if it is zero. A name without a directory is looked up in path, a list
+// in the form of PATH. A shell command line gets further arguments as its parameters. The error says
+// how to install the program.
 func Find(kind string, command CommandLine, path string) (argv []string, err error) {
 	f, ok := flavors[kind]
 	if !ok {
@@ -144,17 +142,17 @@ func Find(kind string, command CommandLine, path string) (argv []string, err err
 	return nil, &llm.Error{Fault: llm.Unsupported, Message: message}
 }
 
-// maxVersionOutput bounds the bytes that are read of what a program prints.
+// maxVersionOutput is how many bytes of the output of --version are read.
 const maxVersionOutput = 16 << 10
 
-// Version runs the program that [Find] found for a provider's kind, and returns what it says its
-// version is; "unknown" for nothing.
+// Version runs argv, which [Find] returned, with --version and returns the first line of its output;
+// "unknown" if there is none.
 func Version(ctx context.Context, provider, kind string, argv []string) (string, error) {
 	out := proc.PrefixBuffer{Limit: maxVersionOutput}
 	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clip(argv[1:]), "--version")...)
 	cmd.Env = append(Environment(kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
 	cmd.Stdout = &out
-	cmd.WaitDelay = time.Second // what it started may hold the pipe open
+	cmd.WaitDelay = time.Second // a child may hold the pipe open
 	began := time.Now()
 	err := cmd.Run()
 	why := ""
@@ -173,19 +171,19 @@ func Version(ctx context.Context, provider, kind string, argv []string) (string,
 	return cmp.Or(strings.ToValidUTF8(string(line[:min(len(line), 80)]), ""), "unknown"), nil
 }
 
-// lookUp returns the absolute path of a program, "" if it cannot be run.
+// lookUp returns the absolute path of a program; "" if there is none that can be run.
 func lookUp(name, path string) string {
 	candidates := []string{name}
 	if filepath.Base(name) == name {
 		candidates = nil
 		for _, folder := range filepath.SplitList(path) {
-			if filepath.IsAbs(folder) { // any other leads to wherever parley happens to run
+			if filepath.IsAbs(folder) { // a relative one depends on where parley runs
 				candidates = append(candidates, filepath.Join(folder, name))
 			}
 		}
 	}
 	for _, candidate := range candidates {
-		found, err := exec.LookPath(candidate) // knows what is executable, and the endings that Windows adds
+		found, err := exec.LookPath(candidate) // checks permissions, and adds the extensions of Windows
 		if err == nil {
 			found, err = filepath.Abs(found)
 		}
@@ -196,7 +194,7 @@ func lookUp(name, path string) string {
 	return ""
 }
 
-// expand puts the home directory in place of a leading ~.
+// expand replaces a leading ~ by the home directory.
 func expand(path string) string {
 	rest, ok := strings.CutPrefix(path, "~/")
 	home, err := os.UserHomeDir()
@@ -206,9 +204,8 @@ func expand(path string) string {
 	return filepath.Join(home, rest)
 }
 
-// Preview returns what Stream would run for req, as text: the command with its
-// arguments, the variables that are set for it, and what it reads. Nothing is
-// run.
+// Preview returns what Stream would run for req, as text: the variables that are set, the command
+// with its arguments, and its standard input. It runs nothing.
 func (m *Model) Preview(req llm.Request) (string, error) {
 	argv, err := Find(m.o.Kind, m.o.Command, os.Getenv("PATH"))
 	if err != nil {
@@ -231,11 +228,11 @@ func (m *Model) Preview(req llm.Request) (string, error) {
 	return m.mask().Text(b.String() + "\n\n" + string(r.stdin) + "\n"), nil
 }
 
-// attempts bounds how often a program is started that refuses its arguments,
-// each time with fewer.
+// attempts bounds how often a program that refuses its arguments is started, each time with fewer.
 const attempts = 6
 
-// runWithDowngrades runs the program, again where it can be humored.
+// runWithDowngrades runs the program, and again without flags that it refuses, or without a session
+// that it has lost.
 func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm.Out) error {
 	argv := []string{m.flavor.program}
 	if m.o.Replay == nil {
@@ -245,9 +242,9 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 		}
 		argv = found
 	}
-	anew := false
+	newSession := false
 	for attempt := 1; ; attempt++ {
-		r, err := m.compile(req, anew)
+		r, err := m.compile(req, newSession)
 		if err != nil {
 			return err
 		}
@@ -258,13 +255,13 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 		if err == nil || ctx.Err() != nil || out.Stopped() || a.shown || attempt == attempts {
 			return err
 		}
-		flags, missed := m.learnRefusedFlags(r.args, a.firstStderr)
+		flags, required := m.learnRefusedFlags(r.args, a.firstStderr)
 		switch {
 		case r.resume.Session != "" && m.flavor.lostSession().MatchString(err.Error()+a.firstStderr):
-			anew = true
+			newSession = true
 			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is sent as text", m.flavor.program))
-		case missed != "":
-			return m.flavor.outdatedError(missed)
+		case required != "":
+			return m.flavor.outdatedError(required)
 		case len(flags) > 0:
 			m.notices.SendOnce(out, fmt.Sprintf("this version of %s does not know %s; not sent", m.flavor.program, strings.Join(flags, ", ")))
 		default:
@@ -273,9 +270,9 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 	}
 }
 
-// learnRefusedFlags returns the flags of args that a program complained about, as far as it
-// can do without them, and leaves them out from now on. Missed is the first without which it
-// does not run; "" if there is none.
+// learnRefusedFlags returns the optional flags of args that the program refuses by its output, and
+// leaves them out of later runs. Required is the first refused flag that is not optional; "" if
+// there is none.
 func (m *Model) learnRefusedFlags(args []string, output string) (flags []string, required string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -303,7 +300,7 @@ func flagOf(arg string) string {
 
 func isSeparator(r rune) bool { return r == ',' || r == ' ' }
 
-// supportedArgs drops the arguments that the program does not know.
+// supportedArgs returns args without those that the program has refused.
 func (m *Model) supportedArgs(args []string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -322,7 +319,7 @@ func (m *Model) isRefused(flag string) bool {
 	return m.refused[flag]
 }
 
-// withProvider fills in who failed, and takes out what must not be seen.
+// withProvider returns err with the provider and key names filled in and credentials masked.
 func (m *Model) withProvider(err error) *llm.Error {
 	fault := &llm.Error{Fault: llm.Unknown, Message: err.Error()}
 	if found := (*llm.Error)(nil); errors.As(err, &found) {

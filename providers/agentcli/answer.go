@@ -15,8 +15,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// An answer is what a run of the program says, on its way to the consumer.
-// Decoders write to it.
+// An answer collects the output of a run and sends it on. Decoders write to it.
 type answer struct {
 	out    *llm.Out
 	run    *run
@@ -25,33 +24,33 @@ type answer struct {
 	attempt
 	gotEvent bool // at least one line was an event
 
-	// What the line says that ends an answer.
+	// From the line that ends the answer.
 	done   bool
 	finish llm.Finish
-	fault  *llm.Error // why there is no answer; also from lines before the last
-	next   state      // where to go on; no session if there is none
+	fault  *llm.Error // why there is no answer; may also come from earlier lines
+	next   state      // session to resume; zero if there is none
 
-	unknown     string // first event that was not understood, of a program without documentation
-	noticed     string // last notice that came as the program's words
-	plain       []byte // lines that are no events, as long as none was
-	firstStderr string // the first that the program said on stderr
+	unknown     string // first event that the decoder did not know
+	noticed     string // last message of the program that became a notice
+	plain       []byte // lines before the first event
+	firstStderr string // beginning of stderr
 
-	mask sanitize.Mask // takes credentials out of its words, before they are shortened
+	mask sanitize.Mask // masks credentials, before texts are truncated
 }
 
-// An attempt is what is known of the program's attempts at the message that arrives.
+// An attempt tracks the program's own retries of the message that is arriving.
 type attempt struct {
-	shown   bool     // something of the answer was
-	settled bool     // something of it was that stays
-	pending []string // blocks that were shown of the message
-	retries int      // how often the program tried again
-	lost    int      // how often what no other try makes succeed
+	shown   bool     // something of the answer has been sent
+	settled bool     // some of that can no longer be discarded
+	pending []string // blocks of the message that have been sent
+	retries int      // retries of the program
+	lost    int      // retries after errors that are not temporary
 }
 
 // maxPlain bounds how much plain text an answer may hold, in bytes.
 const maxPlain = 4 << 20
 
-// onLine reads one line of stdout.
+// onLine handles one line of stdout.
 func (a *answer) onLine(d decoder, line []byte) {
 	var event struct {
 		Type  string    `json:"type"`
@@ -67,7 +66,7 @@ func (a *answer) onLine(d decoder, line []byte) {
 	}
 }
 
-// delta shows a piece of the answer.
+// delta sends a piece of the answer.
 func (a *answer) delta(block string, p llm.Part) {
 	a.shown = true
 	if n := len(a.pending); n == 0 || a.pending[n-1] != block && !slices.Contains(a.pending, block) {
@@ -76,12 +75,12 @@ func (a *answer) delta(block string, p llm.Part) {
 	a.out.Send(llm.Delta{Block: block, Part: p})
 }
 
-// settle notes that the message that arrived is complete.
+// settle notes that the current message is complete, so that no retry discards it.
 func (a *answer) settle() { a.settled, a.pending = a.shown, nil }
 
-// restart tells that the program asks again, and takes back what was shown of the message that
-// broke off. It returns the blocks that it took back. A program may try for minutes what no
-// other try makes succeed: then it ends the answer, with the error why.
+// restart sends a retry of the program that discards the blocks of the unfinished message, and
+// returns these. A program may repeat a hopeless request for minutes: after maxLostTries of them,
+// restart ends the answer with the error why.
 func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
 	discarded, a.pending, a.shown = a.pending, nil, a.settled
 	a.retries++
@@ -97,20 +96,20 @@ func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
 	return discarded
 }
 
-// onStderrTry tells that the program asks again.
+// onStderrTry handles a retry that the program reports on stderr.
 func (a *answer) onStderrTry(try stderrTry) {
 	attempt, _ := strconv.Atoi(try.attempt)
 	status, _ := strconv.Atoi(strings.ReplaceAll(try.status, "xx", "00"))
 	ms, _ := strconv.Atoi(try.wait)
-	a.settle() // nothing was shown of what failed
+	a.settle() // the failed request sent nothing
 	a.restart(llm.Retry{Attempt: attempt, Wait: min(time.Duration(ms)*time.Millisecond, time.Hour)}, a.toError("", status, try.words))
 }
 
-// maxLostTries is how often a program may try again what no other try makes succeed, such as a key
-// that is refused. Claude Code renews its login after the first.
+// maxLostTries is how often a program may retry after an error that is not temporary, such as a
+// refused key. Claude Code renews its login after the first.
 const maxLostTries = 2
 
-// noticeOnce shows words of the program, unless they were the last.
+// noticeOnce sends a message of the program as a notice, unless it repeats the last one.
 func (a *answer) noticeOnce(words string) {
 	if words != "" && words != a.noticed {
 		a.noticed = words
@@ -126,8 +125,7 @@ func (a *answer) skip(line []byte) {
 	}
 }
 
-// complete ends an answer of a program without documentation. One in which nothing was
-// understood is none.
+// complete ends an answer of an undocumented program. If no line was understood, it is an error.
 func (a *answer) complete(f llm.Finish) {
 	a.done, a.finish = true, f
 	if !a.shown && a.unknown != "" {
@@ -139,19 +137,19 @@ func (a *answer) notice(format string, args ...any) {
 	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(a.masked(fmt.Sprintf(format, args...)), maxNotice)})
 }
 
-// toError returns the error for words of the program, as flavor.toError does, without credentials.
+// toError is flavor.toError with credentials masked.
 func (a *answer) toError(code string, status int, words string) *llm.Error {
 	return a.flavor.toError(code, status, a.masked(words))
 }
 
-// masked returns words of the program without escape sequences, what nobody sees, and credentials.
+// masked returns a message of the program without escape sequences, invisible characters and
+// credentials.
 func (a *answer) masked(words string) string { return a.mask.Plain(words) }
 
 // maxNotice bounds how long a notice may be, in bytes.
 const maxNotice = 400
 
-// run starts the program and hands on what it says, until the answer is
-// complete. When it returns, the program has ended.
+// run starts the program and sends its answer. When it returns, the program has ended.
 func (m *Model) run(ctx context.Context, argv []string, a *answer) error {
 	if m.o.Replay != nil {
 		return m.replay(a)
@@ -167,8 +165,7 @@ func (m *Model) run(ctx context.Context, argv []string, a *answer) error {
 	return err
 }
 
-// readAnswer reads what a program says that was started. When it returns, the program
-// has ended.
+// readAnswer reads the answer of a started program. When it returns, the program has ended.
 func (m *Model) readAnswer(ctx context.Context, p *process, a *answer) error {
 	err := m.readLines(ctx, p, a)
 	if err != nil || a.out.Stopped() && !a.done {
@@ -182,7 +179,8 @@ func (m *Model) readAnswer(ctx context.Context, p *process, a *answer) error {
 	return m.resultOf(a, exitInfo{code, signal, p.stderr.text(), ended})
 }
 
-// resultOf returns what an answer has come to whose program ended so.
+// resultOf returns the error of an answer whose program has ended; nil if the answer is complete. It
+// releases the session for the next request.
 func (m *Model) resultOf(a *answer, e exitInfo) error {
 	if !a.done {
 		return m.exitError(a, e)
@@ -194,12 +192,12 @@ func (m *Model) resultOf(a *answer, e exitInfo) error {
 	return nil
 }
 
-// readLines reads until the last line of the answer, or the end of the output. It
-// returns an error if it gave up.
+// readLines reads up to the last line of the answer or the end of the output. It returns an error if
+// it gave up waiting.
 func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 	d := m.flavor.decoder(a)
 	pulse := llm.PulseOf(ctx)
-	beats, content := pulse.Beats(), time.Now() // the last content, and when it came
+	beats, content := pulse.Beats(), time.Now() // count of content so far, and when the last came
 	silence := time.NewTimer(m.o.IdleTimeout)
 	defer silence.Stop()
 	for !a.done && !a.out.Stopped() {
@@ -219,7 +217,7 @@ func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 			a.onStderrTry(try)
 		case <-p.activity:
 		case <-silence.C:
-			if pulse.Beats() != beats { // the user waits on
+			if pulse.Beats() != beats { // the user chose to keep waiting
 				continue
 			}
 			if quiet := m.contentTimeout(pulse); quiet != m.o.IdleTimeout && time.Since(last) < m.o.IdleTimeout {
@@ -236,8 +234,7 @@ func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 	return nil
 }
 
-// contentTimeout returns how long the program may go without content while it says other
-// things.
+// contentTimeout returns how long the program may send other output without any content.
 func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 	if pulse != nil && pulse.Limit > 0 {
 		return pulse.Limit
@@ -245,8 +242,8 @@ func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 	return m.o.IdleTimeout
 }
 
-// timeoutError returns the error for a program that said something, such as "nothing", for
-// too long.
+// timeoutError returns the error of a program that was killed because it said something, such as
+// "nothing", for limit.
 func (m *Model) timeoutError(p *process, something string, limit time.Duration) error {
 	message := fmt.Sprintf("%s said %s for %s and was ended", m.flavor.program, something, limit)
 	if said := p.stderr.text(); said != "" {
@@ -255,7 +252,7 @@ func (m *Model) timeoutError(p *process, something string, limit time.Duration) 
 	return &llm.Error{Fault: llm.Network, Message: message}
 }
 
-// close ends an answer that is complete.
+// close sends the end of a complete answer, with the session to resume.
 func (a *answer) close() {
 	if a.next.Session != "" {
 		a.next.Seen, a.next.Turn = a.run.historyDigest, a.run.resume.Turn+1

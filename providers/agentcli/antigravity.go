@@ -11,9 +11,9 @@ import (
 	"parley/providers/wire"
 )
 
-// antigravityArgs returns the arguments of Antigravity CLI, from 1.1.15 on, for one answer:
-// the prompt comes on stdin, as an event. Nobody can approve what its tools ask for, so it
-// is denied. The name "antigravity-auto" leaves the model to it.
+// antigravityArgs returns the arguments of Antigravity CLI (1.1.15 and later) for one answer. The
+// prompt comes on stdin, as an event. There is nobody to approve what its tools ask for, so it is
+// denied. The model name "antigravity-auto" lets it choose.
 func antigravityArgs(r *run) []string {
 	args := []string{"--input-format=stream-json", "--output-format=stream-json", "--sandbox"}
 	if r.model != "" && r.model != "antigravity-auto" {
@@ -22,8 +22,8 @@ func antigravityArgs(r *run) []string {
 	return args
 }
 
-// An antigravityLine is any line of agy --output-format stream-json. The payload stands under
-// the name of the event, or beside it.
+// An antigravityLine is a line of agy --output-format stream-json. The payload is under the name of
+// the event, or beside it.
 type antigravityLine struct {
 	Event        string          `json:"event"`
 	Conversation string          `json:"conversation_id"` // init
@@ -56,10 +56,10 @@ type antigravityResult struct {
 type antigravity struct {
 	*answer
 	conversation string
-	n            int               // of the block of text
-	calls        map[string]string // ids of the calls that were shown, by step
-	text         bool              // text was shown
-	last         string            // words of the last error
+	n            int               // number of the current block
+	calls        map[string]string // ids of the calls that were sent, by step
+	text         bool              // text was sent
+	last         string            // last error message
 }
 
 func newAntigravity(a *answer) decoder { return &antigravity{answer: a, calls: map[string]string{}} }
@@ -113,7 +113,7 @@ func (g *antigravity) step(s *antigravityStep, data []byte) {
 	}
 }
 
-// tool shows a call once, however often its step is updated. What came of it is not told.
+// tool sends a call once, however often its step is updated. The program does not report results.
 func (g *antigravity) tool(s *antigravityStep) {
 	step := cmp.Or(string(s.Index), s.Tool+string(s.Info))
 	if g.calls[step] != "" {
@@ -130,8 +130,7 @@ func (g *antigravity) tool(s *antigravityStep) {
 	g.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: s.Tool, Text: "Run by agy, which does not tell its output.", Remote: true})
 }
 
-// result reads the last line. Its status can be SUCCESS though what the model wanted to do
-// was denied.
+// result handles the last line. Its status can be SUCCESS although actions of the model were denied.
 func (g *antigravity) result(r *antigravityResult) {
 	g.report(r.Usage)
 	if !g.text && r.Response != "" {
@@ -154,7 +153,7 @@ func (g *antigravity) result(r *antigravityResult) {
 	}
 }
 
-// denied returns actions that were denied, in words.
+// denied returns the denied actions as a phrase; "" if there are none.
 func (g *antigravity) denied(actions []json.RawMessage) string {
 	var list []string
 	for _, raw := range actions {

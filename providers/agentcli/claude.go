@@ -9,10 +9,10 @@ import (
 	"parley/providers/wire"
 )
 
-// claudeArgs returns the arguments of Claude Code for one answer without an agent:
-// no tools, no MCP servers, no settings, hooks or memory of the user or of the
-// directory, and a system prompt in place of its own. Values from outside stand
-// behind "=": alone, one that begins with a dash would be a flag.
+// claudeArgs returns the arguments of Claude Code for one plain answer: no tools, no MCP servers, no
+// settings, hooks or memory of the user or of the directory, and our system prompt instead of its
+// own. Values from outside follow "=": as arguments of their own, those that begin with a dash would
+// be flags.
 func claudeArgs(r *run) []string {
 	args := []string{
 		"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
@@ -57,7 +57,7 @@ func claudeEnv(r *run) []string {
 	return []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=" + strconv.Itoa(r.settings.MaxTokens)}
 }
 
-// A claudeLine is any line of Claude Code's stream-json.
+// A claudeLine is a line of Claude Code's stream-json.
 type claudeLine struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`
@@ -66,7 +66,7 @@ type claudeLine struct {
 	Model   string `json:"model"`
 
 	Event     claudeEvent     `json:"event"`            // stream_event
-	Abandoned json.RawMessage `json:"abandoned_blocks"` // stream_event message_stop, of a stream that broke off
+	Abandoned json.RawMessage `json:"abandoned_blocks"` // stream_event message_stop, if the stream broke off
 	Message   claudeMessage   `json:"message"`          // assistant, user
 	Error     claudeError     `json:"error"`            // assistant, api_retry; of Qwen Code, result
 
@@ -90,7 +90,7 @@ type claudeLine struct {
 	Structured json.RawMessage        `json:"structured_output"`
 }
 
-// A claudeRetry is what a line has of api_retry, and of Qwen Code's retry.
+// A claudeRetry holds the fields of api_retry, and of Qwen Code's retry.
 type claudeRetry struct {
 	Attempt  int     `json:"attempt"`
 	Attempts int     `json:"max_retries"`
@@ -109,7 +109,7 @@ type claudeMessage struct {
 	Content claudeContent `json:"content"`
 }
 
-// A claudeError is the code of an error, or an object with words about one.
+// A claudeError is an error code, or an object with an error message.
 type claudeError struct{ code, words string }
 
 func (e *claudeError) UnmarshalJSON(data []byte) error {
@@ -123,7 +123,7 @@ func (e *claudeError) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A claudeEvent is a streaming event of that API, as it came.
+// A claudeEvent is a streaming event of that API.
 type claudeEvent struct {
 	Type    string        `json:"type"`
 	Index   int           `json:"index"`
@@ -188,7 +188,7 @@ type claudeUsage struct {
 	Total  tokenCount `json:"total_tokens"` // of Qwen Code: then the input has what was read from cache
 }
 
-// input returns the tokens that the model read, from cache or not.
+// input returns the input tokens, cached ones included.
 func (u claudeUsage) input() tokenCount {
 	if u.Total > 0 && u.Total == u.Input+u.Output {
 		return u.Input
@@ -205,8 +205,7 @@ type claudeModel struct {
 	Write  tokenCount `json:"cacheCreationInputTokens"`
 }
 
-// decodeLenient decodes what it can: a field of another type than expected is left
-// out, not the whole line.
+// decodeLenient decodes what it can: it leaves out a field of an unexpected type, not the whole line.
 func decodeLenient(data []byte, v any) {
 	_ = json.Unmarshal(data, v)
 }

@@ -9,35 +9,34 @@ import (
 	"parley/providers/llm"
 )
 
-// claude decodes the output of Claude Code. With partial messages everything is
-// said twice, as the events of the API's stream and then as whole messages, one
-// block each; the first to come is shown.
+// claude decodes the output of Claude Code. With partial messages everything comes twice, as events
+// of the API's stream and then as whole messages of one block each; only the first is sent.
 type claude struct {
 	*answer
 
-	message       int               // of the message in the stream
+	message       int               // number of the current message
 	streamed      map[string]bool   // ids of messages that came as events
-	abandoned     bool              // the message in the stream broke off
-	textAfterCall bool              // text came behind the last call
-	blocks        map[int]string    // index in the message to the id of its call
-	names         map[int]string    // and to the name of the block, of which one index can have several
-	blocksBegun   int               // blocks that began, of all messages
+	abandoned     bool              // the stream of the current message broke off
+	textAfterCall bool              // text came after the last call
+	blocks        map[int]string    // id of the call at an index of the message
+	names         map[int]string    // name of the block at an index, which several blocks can share
+	blocksBegun   int               // number of blocks so far, of all messages
 	calls         map[string]string // names of the tools that were called, by id
 
-	heldText    heldText // that an answer schema keeps back
+	heldText    heldText // text that is not sent because the request has an answer schema
 	model       string
 	stop        string
 	failed      string // code of an error that came as a message
-	failureText string // and its text
+	failureText string // text of that message
 	resets      time.Time
 
-	qwen *qwen // what Qwen Code does differently; nil for Claude Code
+	qwen *qwen // differences of Qwen Code; nil for Claude Code
 }
 
-// heldText is text of messages that arrive.
+// heldText is text of messages that is not sent yet.
 type heldText struct {
 	strings.Builder
-	whole int // bytes of it that are of messages that are complete
+	whole int // bytes that belong to complete messages
 }
 
 func newClaude(a *answer) decoder {
@@ -75,32 +74,32 @@ func (c *claude) system(l *claudeLine) {
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
 		c.restart(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait}, c.toError(l.Error.code, l.Status, ""))
-	case "retry": // of Qwen Code, which says it twice
+	case "retry": // of Qwen Code, which reports it twice
 		if !l.Data.Keeps && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
 	}
 }
 
-// errBrokeOff is why a program asks again that does not say why.
+// errBrokeOff is the error of a retry for which the program gives no reason.
 var errBrokeOff = &llm.Error{Fault: llm.Network, Message: "the connection was lost"}
 
-// hasPending reports whether something came of the message that arrives, shown or held back.
+// hasPending reports whether some of the current message has arrived, sent or held.
 func (c *claude) hasPending() bool {
 	return len(c.pending) > 0 || c.heldText.Len() > c.heldText.whole || c.qwen != nil && c.qwen.held != ""
 }
 
-// settle is that of answer.
+// settle is answer.settle, and keeps the held text.
 func (c *claude) settle() {
 	c.answer.settle()
 	c.heldText.whole = c.heldText.Len()
 }
 
-// restart is that of answer; its calls did not run.
+// restart is answer.restart, and drops the calls and the held text of the message.
 func (c *claude) restart(r llm.Retry, why *llm.Error) {
 	for _, block := range c.answer.restart(r, why) {
 		delete(c.calls, block)
-		c.textAfterCall = false // what came behind a call was its result, and settled
+		c.textAfterCall = false // text after a call followed its result, which settles
 	}
 	whole := c.heldText.String()[:c.heldText.whole]
 	c.heldText.Reset()
@@ -110,7 +109,8 @@ func (c *claude) restart(r llm.Retry, why *llm.Error) {
 	}
 }
 
-// event reads one of the API's stream. The last of a message says whether it was abandoned.
+// event handles an event of the API's stream. Abandoned is set by message_stop of a message that
+// broke off.
 func (c *claude) event(e *claudeEvent, abandoned bool) {
 	switch e.Type {
 	case "message_start":
@@ -147,7 +147,7 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 	}
 }
 
-// block names a block of the message in the stream.
+// block returns the name of a block of the current message.
 func (c *claude) block(index int) string {
 	return cmp.Or(c.names[index], fmt.Sprintf("%d.%d", c.message, index))
 }
@@ -168,7 +168,7 @@ func (c *claude) beginBlock(index int, b *claudeBlock) {
 	}
 }
 
-// call shows that a tool is called, without its arguments, unless it was shown.
+// call sends a tool call without its arguments; false if it was sent before, or is not to be shown.
 func (c *claude) call(b *claudeBlock) bool {
 	if _, seen := c.calls[b.ID]; seen || b.ID == "" || c.run.schema != nil {
 		return false
@@ -204,28 +204,28 @@ func (c *claude) sendThinking(block, text string) {
 	}
 }
 
-// setModel notes who wrote a message; "<synthetic>" stands for the program itself.
+// setModel notes the model of a message; "<synthetic>" is the program itself.
 func (c *claude) setModel(model string) {
 	if model != "" && !strings.HasPrefix(model, "<") {
 		c.model = model
 	}
 }
 
-// assistant reads a whole message, or a block of one.
+// assistant handles a whole message, or one block of it.
 func (c *claude) assistant(l *claudeLine) {
 	if l.Error.code != "" {
 		c.failed, c.failureText = l.Error.code, l.Message.Content.text()
-		c.fault = c.toError(l.Error.code, 0, c.failureText) // stands if no result comes
+		c.fault = c.toError(l.Error.code, 0, c.failureText) // in case no result follows
 		return
 	}
-	c.failed, c.fault = "", nil // it went on
+	c.failed, c.fault = "", nil // the program continued
 	c.setModel(l.Message.Model)
 	c.stop = cmp.Or(l.Message.Stop, c.stop)
 	if c.qwen != nil && c.qwen.streaming {
-		c.streamed[l.Message.ID] = true // a block of the message in the stream, under an id of its own
+		c.streamed[l.Message.ID] = true // a block of the streamed message, under an id of its own
 	}
 	streamed := c.streamed[l.Message.ID] && !c.abandoned
-	if !streamed && c.qwen == nil && c.hasPending() { // a stream that broke is asked for again as a whole
+	if !streamed && c.qwen == nil && c.hasPending() { // after a broken stream, the answer is requested without streaming
 		c.restart(llm.Retry{}, errBrokeOff)
 	}
 	for i := range l.Message.Content {
@@ -252,7 +252,7 @@ func (c *claude) assistant(l *claudeLine) {
 	}
 }
 
-// results reads what the program's own tools answered.
+// results handles the results of the program's own tools.
 func (c *claude) results(content claudeContent) {
 	defer c.settle()
 	for _, b := range content {
@@ -268,7 +268,7 @@ func (c *claude) results(content claudeContent) {
 	}
 }
 
-// allowances holds the names of the allowances of a subscription.
+// allowances maps rate limit types of a subscription to words.
 var allowances = map[string]string{"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet"}
 
 func (c *claude) limit(l *claudeLine) {
@@ -284,13 +284,13 @@ func (c *claude) limit(l *claudeLine) {
 	}
 }
 
-// result reads the last line.
+// result handles the last line.
 func (c *claude) result(l *claudeLine) {
 	c.done, c.fault = true, nil
 	c.report(l)
 	c.stop = cmp.Or(l.Stop, c.stop)
 	success := l.Subtype == "" || l.Subtype == "success"
-	overlong := c.failed == "max_output_tokens" // what there is was shown
+	overlong := c.failed == "max_output_tokens" // a truncated answer, not an error
 	if (!success || l.Failed || c.failed != "") && !overlong {
 		c.reportError(l)
 		return
@@ -313,14 +313,13 @@ func (c *claude) result(l *claudeLine) {
 	c.finish = llm.Finish{Reason: reason, Raw: c.stop, ID: l.Session, Model: c.model}
 }
 
-// stopReasons maps what the API's stop reasons mean. The last line of older versions
-// has none.
+// stopReasons maps the API's stop reasons. The last line of older versions has none.
 var stopReasons = map[string]llm.Reason{
 	"": llm.Stop, "end_turn": llm.Stop, "stop_sequence": llm.Stop, "tool_use": llm.Stop,
 	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length, "refusal": llm.Refused,
 }
 
-// report sends the usage, and notes where to go on.
+// report sends the usage and notes the session to resume.
 func (c *claude) report(l *claudeLine) {
 	tokens := tokenCount(0)
 	for _, m := range l.Models {
@@ -333,14 +332,14 @@ func (c *claude) report(l *claudeLine) {
 	if l.Cost != nil {
 		usage.Priced = true
 		usage.Cost = *l.Cost
-		// The cost, like the usage by model, may go on from that of the session,
-		// while the usage is always that of this answer. The tokens tell.
+		// The cost and the usage by model may be totals of the session, while the usage is that of
+		// this answer. The number of tokens tells which.
 		if past := c.run.resume; past.Tokens > 0 && int(tokens) >= past.Tokens+int(l.Usage.total()) {
 			usage.Cost = max(0, *l.Cost-past.Cost)
 		}
 	}
 	usage = usage.Clamped()
-	if usage.Input+usage.Output > 0 { // else nothing was asked
+	if usage.Input+usage.Output > 0 { // else no request was made
 		c.out.Send(usage)
 	}
 	if validSessionID().MatchString(l.Session) {
@@ -351,17 +350,16 @@ func (c *claude) report(l *claudeLine) {
 	}
 }
 
-// limitSubtypes maps of the program's own limits, by the subtype of its last line, which
-// of them ended the answer.
+// limitSubtypes describes the program's own limits, by the subtype of the last line.
 var limitSubtypes = map[string]string{
 	"error_max_turns":                     "reached its limit of turns",
 	"error_max_budget_usd":                "reached its spending limit",
 	"error_max_structured_output_retries": "found no answer that fits the schema, in all the tries it has",
 }
 
-// reportError reads a last line that reports an error. Its subtype may be success all
-// the same: then the error is that of the API, with its text as the result. Where
-// a limit of the program's own ended the answer, the result is what it said.
+// reportError handles a last line that reports an error. If its subtype is success, the error is
+// one of the API and its message is the result. If a limit of the program ended the answer, the
+// result is the text of the answer.
 func (c *claude) reportError(l *claudeLine) {
 	if limit := limitSubtypes[l.Subtype]; limit != "" {
 		c.reportLimit(l, limit)
@@ -378,7 +376,7 @@ func (c *claude) reportError(l *claudeLine) {
 	}
 }
 
-// reportLimit reads a last line that says that a limit ended the answer.
+// reportLimit handles a last line that says that a limit ended the answer.
 func (c *claude) reportLimit(l *claudeLine, limit string) {
 	if !c.textAfterCall && l.Result != "" && c.run.schema == nil {
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})

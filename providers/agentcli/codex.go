@@ -11,16 +11,16 @@ import (
 	"parley/providers/wire"
 )
 
-// codexFeatures lists what Codex can do beside answering. Its tools cannot all be switched
-// off: apply_patch stays, which its sandbox lets write nothing.
+// codexFeatures lists the features of Codex to switch off. Of its tools, apply_patch cannot be
+// switched off; its sandbox lets it write nothing.
 var codexFeatures = []string{
 	"shell_tool", "unified_exec", "view_image", "goals", "apps", "plugins", "image_generation", "skill_search", "multi_agent",
 	"tool_suggest", "browser_use", "computer_use", "hooks",
 }
 
-// codexArgs returns the arguments of codex exec 0.169 for one answer without an agent: no
-// configuration, rules, skills or memory of the user or of the directory, no shell, nothing
-// kept, and what is left of its tools may read alone. The prompt comes on stdin.
+// codexArgs returns the arguments of codex exec 0.169 for one plain answer: no configuration, rules,
+// skills or memory of the user or of the directory, no shell, nothing stored, and read-only tools.
+// The prompt comes on stdin.
 func codexArgs(r *run) []string {
 	args := []string{
 		"exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--skip-git-repo-check",
@@ -45,13 +45,13 @@ func codexArgs(r *run) []string {
 	return append(args, "-")
 }
 
-// codexEfforts maps what the efforts are called.
+// codexEfforts maps efforts to the names of Codex.
 var codexEfforts = map[llm.Effort]string{
 	llm.EffortOff: "none", llm.EffortMinimal: "minimal", llm.EffortLow: "low", llm.EffortMedium: "medium",
 	llm.EffortHigh: "high", llm.EffortMax: "xhigh",
 }
 
-// A codexLine is any line of codex exec --json.
+// A codexLine is a line of codex exec --json.
 type codexLine struct {
 	Type    string          `json:"type"`
 	Thread  string          `json:"thread_id"` // thread.started
@@ -61,10 +61,10 @@ type codexLine struct {
 		Message wire.Text `json:"message"`
 	} `json:"error"` // turn.failed
 	Usage struct {
-		Input    tokenCount `json:"input_tokens"` // with what was read from cache
+		Input    tokenCount `json:"input_tokens"` // includes cached tokens
 		Read     tokenCount `json:"cached_input_tokens"`
 		Write    tokenCount `json:"cache_write_input_tokens"`
-		Output   tokenCount `json:"output_tokens"` // with the reasoning
+		Output   tokenCount `json:"output_tokens"` // includes reasoning
 		Thinking tokenCount `json:"reasoning_output_tokens"`
 	} `json:"usage"` // turn.completed
 }
@@ -85,20 +85,20 @@ type codexItem struct {
 	} `json:"error"`
 }
 
-// codexTools lists the items that are calls of tools.
+// codexTools holds the types of items that are tool calls.
 var codexTools = set("command_execution", "file_change", "mcp_tool_call", "web_search", "todo_list")
 
-// codexOutputs lists the fields of such an item that say what came of it.
+// codexOutputs lists the fields of such an item that are not arguments of the call.
 var codexOutputs = []string{"id", "type", "aggregated_output", "exit_code", "result", "status", "error"}
 
-// codex decodes the output of codex exec. Text comes whole; reasoning as its summary.
+// codex decodes the output of codex exec. Text comes in one piece, reasoning as a summary.
 type codex struct {
 	*answer
 	thread       string
-	shownText    map[string]string // text of items that was shown, by id
+	shownText    map[string]string // text of items that was sent, by id
 	called       map[string]bool
 	lastError    string
-	pendingError string // an error that may be the end of the turn, which tells it again
+	pendingError string // error that becomes a notice unless the turn ends with it
 }
 
 func newCodex(a *answer) decoder {
@@ -135,10 +135,10 @@ func (c *codex) line(data []byte) {
 	}
 }
 
-// codexReconnectRE matches how Codex says that it asks again.
+// codexReconnectRE matches the message of a retry.
 var codexReconnectRE = adapter.Pattern(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
 
-// onError reads an error that does not end the turn.
+// onError handles an error that does not end the turn.
 func (c *codex) onError(words string) {
 	c.lastError = words
 	if m := codexReconnectRE().FindStringSubmatch(words); m != nil {
@@ -152,14 +152,14 @@ func (c *codex) onError(words string) {
 }
 
 func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
-	id := strings.TrimPrefix(c.thread+"-"+item.ID, "-") // item_0 is in every run
+	id := strings.TrimPrefix(c.thread+"-"+item.ID, "-") // ids such as item_0 repeat in each run
 	switch {
 	case item.Type == "agent_message":
 		c.sendNewText(id, llm.Text, string(item.Text), completed)
 	case item.Type == "reasoning":
 		c.sendNewText(id, llm.Thinking, string(item.Text), completed)
 	case item.Type == "error":
-		if !strings.Contains(string(item.Message), "unrecognized configuration setting") { // an older version lacks a feature that is off
+		if !strings.Contains(string(item.Message), "unrecognized configuration setting") { // an older version does not have a feature to switch off
 			c.noticeOnce(string(item.Message))
 		}
 	case codexTools[item.Type] && item.ID != "":
@@ -167,9 +167,9 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 	}
 }
 
-// sendNewText shows what an item's text has more than before. Codex 0.169 sends texts once, completed, and
-// updates lists of tasks alone (event_processor_with_jsonl_output.rs). Text that changed is left as
-// it was shown; when it is complete, the new one stands behind it, whole.
+// sendNewText sends the part of an item's text that was not sent yet. Codex 0.169 sends texts once,
+// completed, and updates only lists of tasks (event_processor_with_jsonl_output.rs). If a completed
+// text differs from what was sent, all of it follows in a block of its own.
 func (c *codex) sendNewText(id string, kind llm.Kind, text string, completed bool) {
 	more, grown := strings.CutPrefix(text, c.shownText[id])
 	block := id

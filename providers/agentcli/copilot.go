@@ -9,17 +9,17 @@ import (
 	"parley/providers/wire"
 )
 
-// copilotArgs returns the arguments of GitHub Copilot CLI 1.0 for one answer without an
-// agent: no instructions, servers or questions, and of its tools only one that there is
-// not, for an empty list stands for all. The prompt comes on stdin. There is no flag for a
-// system prompt, and none against the record that it keeps of each session.
+// copilotArgs returns the arguments of GitHub Copilot CLI 1.0 for one plain answer: no instructions,
+// servers or questions, and as its only tool one that does not exist, since an empty list means all.
+// The prompt comes on stdin. There is no flag for a system prompt, and none to stop it from storing
+// each session.
 func copilotArgs(r *run) []string {
 	args := []string{
 		"--output-format=json", "--silent", "--available-tools=none", "--deny-tool=shell", "--deny-tool=write",
 		"--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update", "--no-remote-export",
 	}
 	if r.model != "" {
-		args = append(args, "--model="+strings.TrimPrefix(r.model, "copilot-")) // copilot-auto lets it choose
+		args = append(args, "--model="+strings.TrimPrefix(r.model, "copilot-")) // copilot-auto is its "auto"
 	}
 	if effort := copilotEfforts[r.effort]; effort != "" {
 		args = append(args, "--reasoning-effort="+effort)
@@ -30,13 +30,13 @@ func copilotArgs(r *run) []string {
 	return args
 }
 
-// copilotEfforts maps what the efforts are called.
+// copilotEfforts maps efforts to the names of Copilot.
 var copilotEfforts = map[llm.Effort]string{
 	llm.EffortOff: "none", llm.EffortMinimal: "minimal", llm.EffortLow: "low", llm.EffortMedium: "medium",
 	llm.EffortHigh: "high", llm.EffortMax: "max",
 }
 
-// A copilotLine is any line of copilot --output-format json.
+// A copilotLine is a line of copilot --output-format json.
 type copilotLine struct {
 	Type    string `json:"type"`
 	Session string `json:"sessionId"` // result
@@ -74,7 +74,7 @@ type copilotLine struct {
 // copilot decodes the output of GitHub Copilot CLI.
 type copilot struct {
 	*answer
-	streamed map[string]bool   // ids of messages and reasoning of which a piece came
+	streamed map[string]bool   // ids of messages and reasoning that came in pieces
 	calls    map[string]string // names of the tools that were called, by id
 	usage    llm.Usage         // of all requests
 	model    string
@@ -125,7 +125,7 @@ func (c *copilot) line(data []byte) {
 	}
 }
 
-// sendText shows text in pieces, or whole where no piece came.
+// sendText sends a piece of text, or the whole text if no pieces came before.
 func (c *copilot) sendText(kind llm.Kind, id, text string, whole bool) {
 	if text == "" || whole && c.streamed[id] {
 		return
@@ -134,7 +134,7 @@ func (c *copilot) sendText(kind llm.Kind, id, text string, whole bool) {
 	c.delta(string(kind)+" "+id, llm.Part{Kind: kind, Text: text})
 }
 
-// onFailure reads what tells of failures, and the last line.
+// onFailure handles failures and the last line.
 func (c *copilot) onFailure(l *copilotLine) {
 	d := &l.Data
 	switch l.Type {
@@ -150,7 +150,7 @@ func (c *copilot) onFailure(l *copilotLine) {
 			c.out.Send(c.usage)
 		}
 		if l.Exit == 0 {
-			c.fault = nil // it went on
+			c.fault = nil // the program recovered
 		} else if c.fault == nil {
 			c.fault = c.toError("", 0, cmp.Or(c.failure, "it did not say why it failed"))
 		}

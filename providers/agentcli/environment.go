@@ -8,24 +8,23 @@ import (
 	"strings"
 )
 
-// passedVariables are what every program gets of parley's own environment: what it needs to
-// start, to find its login, and to reach its service. Everything else stays behind: the
-// keys of other providers, and of whatever else the user does. A name that ends with _
-// stands for all that begin with it; case does not matter.
+// passedVariables are the variables that every program inherits: those it needs to start, to find
+// its login and to reach its service. No others are passed on, such as keys of other providers and
+// tools. A name that ends with _ stands for all that begin with it; case does not matter.
 var passedVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TERM", "TMPDIR", "LANG", "LANGUAGE", "LC_", "LOCALE_ARCHIVE", "LD_LIBRARY_PATH",
-	"XDG_", "DBUS_SESSION_BUS_ADDRESS", // with them a program finds the system's keyring
+	"XDG_", "DBUS_SESSION_BUS_ADDRESS", // needed to find the system's keyring
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_", "NIX_SSL_CERT_FILE",
 	"NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "NODE_USE_SYSTEM_CA", "NODE_USE_ENV_PROXY", "DO_NOT_TRACK",
-	// Managers of versions start the right one by these.
+	// Version managers choose the version by these.
 	"ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "MISE_CONFIG_DIR", "NODENV_ROOT", "NVM_DIR", "VOLTA_HOME",
-	// Windows finds nothing without these.
+	// Windows programs do not run without these.
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "OS", "COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_",
 	"USERPROFILE", "USERNAME", "USERDOMAIN", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "ALLUSERSPROFILE", "PUBLIC",
 	"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "PSMODULEPATH",
 }
 
-// ownVariables returns those that the program of a kind itself obeys: see its documentation.
+// ownVariables returns the variables that the program of a kind documents as its own.
 func ownVariables(kind string) []string {
 	switch kind {
 	case "claude-cli":
@@ -46,8 +45,8 @@ func ownVariables(kind string) []string {
 	return nil
 }
 
-// cloudVariables returns those of the cloud that serves Claude Code its models where the
-// variable name is set; nil if it is none of these.
+// cloudVariables returns the variables of the cloud that Claude Code uses if the variable name is
+// set; nil for other names.
 func cloudVariables(name string) []string {
 	switch name {
 	case "CLAUDE_CODE_USE_BEDROCK":
@@ -60,12 +59,11 @@ func cloudVariables(name string) []string {
 	return nil
 }
 
-// hiddenVariables lists variables by which a program would think that it runs inside
-// itself.
+// hiddenVariables lists variables by which a program would conclude that it runs inside itself.
 var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 
-// Environment returns what of environ, a list of NAME=value, the program of a kind gets. It
-// gets nothing but what every program does if there is no such kind.
+// Environment returns those of environ, a list of NAME=value, that the program of a kind inherits.
+// For an unknown kind, these are the variables that every program inherits.
 func Environment(kind string, environ []string) []string {
 	passed := append(slices.Clone(passedVariables), ownVariables(kind)...)
 	for _, v := range environ {
@@ -88,8 +86,7 @@ func isPassed(passed []string, name string) bool {
 	})
 }
 
-// environment returns what the program gets of parley's own, which may hold its credentials,
-// with what keeps it from treating its output as a screen.
+// environment returns the whole environment of the program, which may hold its credentials.
 func (m *Model) environment(r *run) []string {
 	vars := map[string]string{}
 	for _, list := range [][]string{Environment(m.o.Kind, os.Environ()), baseEnvironment(r), m.flavorEnv(r), m.o.Env} {
@@ -98,7 +95,7 @@ func (m *Model) environment(r *run) []string {
 			vars[name] = value
 		}
 	}
-	// The program runs elsewhere, where a relative path leads nowhere.
+	// The program runs in another directory, where a relative path would not lead to the file.
 	if file := vars["GOOGLE_APPLICATION_CREDENTIALS"]; file != "" {
 		if abs, err := filepath.Abs(file); err == nil {
 			vars["GOOGLE_APPLICATION_CREDENTIALS"] = abs
@@ -111,7 +108,7 @@ func (m *Model) environment(r *run) []string {
 	return env
 }
 
-// flavorEnv returns what one program needs beside that.
+// flavorEnv returns the variables that the flavor adds for a run.
 func (m *Model) flavorEnv(r *run) []string {
 	if m.flavor.env == nil {
 		return nil
@@ -119,6 +116,7 @@ func (m *Model) flavorEnv(r *run) []string {
 	return m.flavor.env(r)
 }
 
+// baseEnvironment returns variables that keep every program from treating its output as a terminal.
 func baseEnvironment(r *run) []string {
 	return []string{"TERM=dumb", "NO_COLOR=1", "CI=true", "PWD=" + r.dir}
 }

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -13,8 +14,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// phrases lists words of the programs themselves; those of the services behind
-// them are known to package wire.
+// phrases maps error messages of the programs themselves to faults; package wire knows those of the
+// services behind them.
 var phrases = []struct {
 	fault llm.Fault
 	words func() *regexp.Regexp
@@ -26,14 +27,14 @@ var phrases = []struct {
 	{llm.Network, adapter.Pattern(`failed to lookup address|error sending request|stream disconnected before|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
-// toError returns the error for words that a program said. Code is its own, status
-// that of the service behind it; both may be missing.
+// toError returns the error for a message of the program. Code is the program's own error code,
+// status the HTTP status of the service behind it; both may be missing.
 func (f flavor) toError(code string, status int, words string) *llm.Error {
 	words = strings.TrimSpace(words)
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
 		words = strings.TrimSuffix(inner, "]")
 	}
-	// The answer of the service often stands in the words as it came.
+	// The message often contains the JSON body of the service's answer.
 	body := []byte(words[max(0, strings.IndexByte(words, '{')):])
 	if !json.Valid(body) || body[0] != '{' {
 		var err error
@@ -56,11 +57,12 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 	return e
 }
 
-// maxErrorBytes bounds how much of what a program said an error repeats, in bytes.
+// maxErrorBytes bounds how much of a program's message an error repeats, in bytes.
 const maxErrorBytes = 1 << 10
 
-// exitError returns why a program ended that did not say that its answer is complete.
-// A program that printed plain text, and no event, did not know how to say it.
+// exitError returns the error of a program that ended without completing its answer; nil if the
+// output can be accepted all the same. One that printed plain text and no events is an old version
+// that does not know the output format.
 func (m *Model) exitError(a *answer, e exitInfo) error {
 	code, signal, said := e.code, e.signal, a.masked(e.stderr)
 	switch {
@@ -68,7 +70,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 		return a.fault
 	case !e.byItself:
 		return &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("%s closed its output, did not end, and was ended", m.flavor.program)}
-	case code == 0 && !a.gotEvent && len(strings.TrimSpace(string(a.plain))) > 0:
+	case code == 0 && !a.gotEvent && len(bytes.TrimSpace(a.plain)) > 0:
 		a.notice("this version prints plain text: usage and session are unknown")
 		a.delta("plain", llm.Part{Kind: llm.Text, Text: strings.TrimSpace(string(a.plain))})
 		a.out.Send(llm.Finish{Reason: llm.Stop, Model: a.run.model})
@@ -93,7 +95,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 		how = fmt.Sprintf("%s was ended by a signal: %s", m.flavor.program, signal)
 	}
 	if fault.Fault == llm.Unknown && (signal != "" || code == 0) {
-		fault.Fault = llm.Network // the same as a connection that breaks
+		fault.Fault = llm.Network // like a broken connection, so that it can be retried
 	}
 	fault.Message = how
 	if said != "" {
@@ -102,8 +104,8 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	return fault
 }
 
-// outdatedError returns the error for a version that does not know a flag without which it could
-// do more than answer, or not answer at all.
+// outdatedError returns the error for a version that does not know a required flag, without which it
+// could do more than answer, or not answer at all.
 func (f flavor) outdatedError(flag string) *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("this version of %s does not know %s and is not used without it: update it with %q", f.program, flag, f.install)}
 }
@@ -113,10 +115,10 @@ func (a *answer) unknownFormError() *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s answered in a form that is not known, beginning with: %s", a.flavor.program, oneLineHead(a.unknown))}
 }
 
-// secretVariable matches how variables are called that hold what nobody may see.
+// secretVariable matches names of variables that hold credentials.
 var secretVariable = adapter.Pattern(`(?i)(key|token|secret|password|credentials?)$`)
 
-// oneLineHead puts the beginning of s, which is masked, into one line.
+// oneLineHead returns the beginning of s, which must be masked, as one line.
 func oneLineHead(s string) string {
 	if s = sanitize.Line(sanitize.Words(s)); len(s) > maxNotice {
 		s = strings.ToValidUTF8(s[:maxNotice], "") + " …"
@@ -124,8 +126,8 @@ func oneLineHead(s string) string {
 	return s
 }
 
-// oneLine puts s into one line of at most limit bytes, of which the last ones
-// stay: that is where programs say why they end.
+// oneLine returns s as one line of about limit bytes. It truncates the beginning: programs say at
+// the end why they failed.
 func oneLine(s string, limit int) string {
 	s = sanitize.Line(sanitize.Words(s))
 	if len(s) <= limit {

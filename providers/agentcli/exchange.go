@@ -10,8 +10,8 @@ import (
 	"parley/providers/wire"
 )
 
-// exchange returns what the tap and a replay know a run by. Files of the run alone
-// have no names of their own there.
+// exchange returns a run and its standard input as recordings hold them, with "TEMP" in place of the
+// names of temporary files.
 func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	e := wire.Exchange{
 		Provider: m.o.Provider, Kind: m.o.Kind, Model: m.o.Model, Key: cmp.Or(m.o.KeyName, m.flavor.key), URL: m.flavor.program,
@@ -21,7 +21,7 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	}
 	var names []string
 	for _, path := range r.temps {
-		names = append(names, path, "TEMP", filepath.Base(path), "TEMP") // what lies in the directory it runs in has a relative one
+		names = append(names, path, "TEMP", filepath.Base(path), "TEMP") // a file in r.dir has a relative name
 	}
 	plain := strings.NewReplacer(names...)
 	for _, arg := range r.args {
@@ -33,7 +33,7 @@ func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	return e, []byte(plain.Replace(string(r.stdin)))
 }
 
-// beginExchange returns who keeps what a run says; nil for nobody.
+// beginExchange starts the recording of a run; nil if there is no tap.
 func (m *Model) beginExchange(r *run) *wire.ProgramExchange {
 	if m.o.Tap == nil {
 		return nil
@@ -42,7 +42,7 @@ func (m *Model) beginExchange(r *run) *wire.ProgramExchange {
 	return m.o.Tap.Program(e, stdin, m.credentials())
 }
 
-// replay returns run from a recording.
+// replay answers from a recording instead of running the program.
 func (m *Model) replay(a *answer) error {
 	e, stdin := m.exchange(a.run)
 	out, code, said, err := m.o.Replay.Program(e, stdin)

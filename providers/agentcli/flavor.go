@@ -8,10 +8,10 @@ import (
 	"parley/providers/llm"
 )
 
-// Kinds lists the programs that there are.
+// Kinds lists the supported kinds of programs.
 var Kinds = []string{"claude-cli", "codex-cli", "gemini-cli", "antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli"}
 
-// Programs lists what they are usually called.
+// Programs lists the usual names of the programs.
 func Programs() (names []string) {
 	for _, kind := range Kinds {
 		names = append(names, flavors[kind].program)
@@ -19,57 +19,57 @@ func Programs() (names []string) {
 	return names
 }
 
-// KeepsTools reports whether no flag takes the tools of the program of a kind away: they can
-// read at most, for nobody approves more, in its sandbox and a folder that is empty.
+// KeepsTools reports whether the program of a kind has no flag to switch off its tools. They can
+// read at most, since nobody approves more, and run in its sandbox and an empty directory.
 func KeepsTools(kind string) bool { return flavors[kind].keepsTools }
 
-// A flavor is what one program does differently from another.
+// A flavor holds what is particular to one program.
 type flavor struct {
 	programInfo
-	endSignal syscall.Signal // asks it to end and to keep what it has
+	endSignal syscall.Signal // ends it and lets it save its session
 
 	args     func(r *run) []string
-	env      func(r *run) []string // nil for nothing of its own
-	optional map[string]bool       // flags that a version may lack: they change what is shown or kept; no other can be left out
+	env      func(r *run) []string // variables of its own; nil for none
+	optional map[string]bool       // flags that a version may lack: they only change what is shown or stored
 	decoder  func(a *answer) decoder
-	sparse   bool // its output is not documented: an end without a last line is one, and an unknown form is told
+	sparse   bool // its output is not documented: the last line may be missing, and an unknown format is an error
 
 	system       place           // of a system prompt
 	prompt       delivery        // of what it reads
 	media        attachment      // of images and documents
-	settings     map[string]bool // settings of a request that it obeys
-	answerSchema bool            // can be held to an answer schema
-	forksSession bool            // a session that goes on does so as a copy, under an id of its own
+	settings     map[string]bool // settings of a request that it supports
+	answerSchema bool            // supports an answer schema
+	forksSession bool            // resumes a session as a copy with a new id
 
 	patterns
-	exitStatuses map[int]exitMeaning  // what its exit statuses mean
-	codes        map[string]llm.Fault // what the codes in its errors mean, where they are its own
+	exitStatuses map[int]exitMeaning
+	codes        map[string]llm.Fault // faults by its own error codes
 }
 
-// patterns find what a program says in words alone.
+// patterns match facts that a program reports in words only.
 type patterns struct {
-	stderrRetry func() *regexp.Regexp // what it says on stderr when it tries again: see stderrTry; nil if it says that on stdout
-	lostSession func() *regexp.Regexp // what it says if it does not have a session; nil if sessions end with the run
+	stderrRetry func() *regexp.Regexp // retries on stderr, with the groups of stderrTry; nil if they are on stdout
+	lostSession func() *regexp.Regexp // the session to resume does not exist; nil if sessions end with the run
 }
 
-// programInfo are what one program is called, how one gets it, and what to know of it.
+// programInfo holds the name of a program and how to get it.
 type programInfo struct {
 	program string // its usual name
 	install string // command that installs it
 	login   string // command that logs in
 	key     string // variable that can hold a key for it
 
-	keepsTools bool // no flag takes its tools away
+	keepsTools bool // it has no flag to switch off its tools
 }
 
-// A place is where a program takes a system prompt from.
+// A place is where a program reads a system prompt from.
 type place int
 
 const (
-	systemInPrompt place = iota // nowhere: it stands in front of the prompt
+	systemInPrompt place = iota // nowhere: it is put before the prompt
 	systemInFile
 	systemInArg        // an argument; a file if it is too long for one
-	systemInArgOrWords // an argument; in front of the prompt if it is too long for one
+	systemInArgOrWords // an argument; before the prompt if it is too long for one
 )
 
 // A delivery is how a prompt reaches a program.
@@ -85,14 +85,14 @@ const (
 type attachment int
 
 const (
-	leftOut   attachment = iota // the program takes none
-	mentioned                   // beside it on disk, as @file in the text
-	inBlocks                    // inside of it, as Anthropic content blocks
-	imageArgs                   // images, beside it on disk, as arguments
-	fileArgs                    // any, beside it on disk, as arguments
+	leftOut   attachment = iota // the program accepts none
+	mentioned                   // as files on disk, with @path in the text
+	inBlocks                    // in the prompt, as Anthropic content blocks
+	imageArgs                   // images as files on disk, with paths in arguments
+	fileArgs                    // any file on disk, with paths in arguments
 )
 
-// An exitMeaning is what an exit status means.
+// An exitMeaning is the meaning of an exit status.
 type exitMeaning struct {
 	fault llm.Fault
 	words string
@@ -100,8 +100,7 @@ type exitMeaning struct {
 
 // A decoder turns the lines of one answer into events.
 type decoder interface {
-	// line takes one line of stdout that holds a JSON object with a type.
-	// Types it does not know are skipped.
+	// line handles one line of stdout, a JSON object with a type or event. It skips unknown types.
 	line(data []byte)
 }
 
@@ -114,7 +113,7 @@ var flavors = map[string]flavor{
 			login:   "claude /login",
 			key:     "ANTHROPIC_API_KEY",
 		},
-		endSignal:    syscall.SIGINT, // it then writes its session; after SIGTERM it does not
+		endSignal:    syscall.SIGINT, // on SIGTERM it does not save its session
 		args:         claudeArgs,
 		env:          claudeEnv,
 		optional:     set("--include-partial-messages", "--effort", "--thinking", "--max-thinking-tokens", "--json-schema"),
@@ -185,8 +184,8 @@ var flavors = map[string]flavor{
 			"FatalUntrustedWorkspaceError": llm.Permission,
 		},
 	},
-	// Antigravity CLI has no flag against its tools. What protects is its sandbox, that nobody
-	// approves what they ask for, and the empty folder it runs in: they can read at most.
+	// Antigravity CLI has no flag to switch off its tools. They can read at most: it runs in its
+	// sandbox and an empty directory, and nobody approves what they ask for.
 	"antigravity-cli": {
 		programInfo: programInfo{
 			program: "agy",
@@ -257,7 +256,7 @@ func set(names ...string) map[string]bool {
 	return m
 }
 
-// unknownFlagRE matches how the argument parsers in use, commander, yargs, clap and that of
-// Go, say that they do not know a flag, or a value of it.
+// unknownFlagRE matches the messages of commander, yargs, clap and Go's flag package about an unknown
+// flag or value.
 var unknownFlagRE = adapter.Pattern(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given` +
 	`|unexpected argument '(--[a-z-]+)|flag provided but not defined: (-{1,2}[a-z-]+)`)

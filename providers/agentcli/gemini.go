@@ -10,9 +10,9 @@ import (
 	"parley/providers/wire"
 )
 
-// geminiArgs returns the arguments of Gemini CLI. What asks for approval is denied
-// without a terminal, so the default mode lets nothing happen; what only reads
-// finds an empty directory. The prompt comes on stdin, before the text of --prompt.
+// geminiArgs returns the arguments of Gemini CLI. Without a terminal it denies what needs approval,
+// so the default mode changes nothing; tools that only read find an empty directory. The prompt
+// comes on stdin, before the text of --prompt.
 func geminiArgs(r *run) []string {
 	args := []string{
 		"--prompt=", "--output-format=stream-json", "--approval-mode=default",
@@ -27,8 +27,8 @@ func geminiArgs(r *run) []string {
 	return args
 }
 
-// geminiEnv replaces the system prompt, for which there is no flag, and trusts
-// the directory if it is parley's own: nothing lies there that would be run.
+// geminiEnv sets the system prompt, for which there is no flag, and trusts the directory if it is
+// parley's own, which contains nothing to run.
 func geminiEnv(r *run) []string {
 	var env []string
 	if r.file != "" {
@@ -40,7 +40,7 @@ func geminiEnv(r *run) []string {
 	return env
 }
 
-// A geminiLine is any line of Gemini CLI's stream-json.
+// A geminiLine is a line of Gemini CLI's stream-json.
 type geminiLine struct {
 	Type    string `json:"type"`
 	Session string `json:"session_id"` // init
@@ -75,14 +75,14 @@ type geminiUsage struct {
 	Cached tokenCount `json:"cached"`
 }
 
-// gemini decodes the output of Gemini CLI. Thinking is not in it.
+// gemini decodes the output of Gemini CLI, which does not include thinking.
 type gemini struct {
 	*answer
-	n              int               // of the block of text
+	n              int               // number of the current text block
 	calls          map[string]string // names of the tools that were called, by id
-	requestedModel string            // model that the program says it uses
+	requestedModel string            // model that the program announces
 	model          string            // model that answered
-	lastError      string            // last error that it told of
+	lastError      string
 }
 
 func newGemini(a *answer) decoder { return &gemini{answer: a, calls: map[string]string{}} }
@@ -97,7 +97,7 @@ func (g *gemini) line(data []byte) {
 			g.next = state{Session: l.Session}
 		}
 	case "message":
-		if l.Role == "assistant" && l.Content != "" { // that of the user is echoed
+		if l.Role == "assistant" && l.Content != "" { // the prompt is echoed too
 			g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(l.Content)})
 		}
 	case "tool_use":
@@ -132,7 +132,7 @@ func (g *gemini) onMessage(l *geminiLine) {
 	})
 }
 
-// result reads the last line.
+// result handles the last line.
 func (g *gemini) result(l *geminiLine) {
 	g.done = true
 	g.report(l)
@@ -147,16 +147,16 @@ func (g *gemini) result(l *geminiLine) {
 	g.finish = llm.Finish{Reason: llm.Stop, Raw: l.Status, ID: g.next.Session, Model: g.model}
 }
 
-// report sends the usage, and finds out who answered: when an allowance is used
-// up the program goes on with a smaller model by itself.
+// report sends the usage and finds the model that answered: when an allowance is used up, the
+// program switches to a smaller model by itself.
 func (g *gemini) report(l *geminiLine) {
 	if l.Stats == nil {
 		return
 	}
 	s := l.Stats
-	// The total also counts the thinking, which no other number does.
+	// Only the total includes the thinking.
 	thinking := max(0, s.Total-s.Input-s.Output)
-	if s.Total > 0 { // else nothing was asked
+	if s.Total > 0 { // else no request was made
 		g.out.Send(llm.Usage{Input: int(s.Input), CacheRead: int(s.Cached), Output: int(s.Output + thinking), Thinking: int(thinking)})
 	}
 	most := tokenCount(0)

@@ -10,9 +10,9 @@ import (
 	"parley/providers/wire"
 )
 
-// grokArgs returns the arguments of Grok Build 1.0 for one answer without an agent: what
-// is not allowed up front is denied, which is everything, and its sandbox keeps it to the
-// empty directory. It does not read stdin: the prompt comes in a file.
+// grokArgs returns the arguments of Grok Build 1.0 for one plain answer: nothing is allowed up front,
+// so everything is denied, and its sandbox restricts it to the empty directory. It does not read
+// stdin: the prompt comes in a file.
 func grokArgs(r *run) []string {
 	args := []string{
 		"--prompt-file=" + r.promptFile, "--output-format=streaming-json", "--permission-mode=dontAsk", "--sandbox=read-only",
@@ -27,8 +27,8 @@ func grokArgs(r *run) []string {
 	return args
 }
 
-// A grokLine is any line of grok --output-format streaming-json, whose form is not
-// documented: what its users saw of it is read.
+// A grokLine is a line of grok --output-format streaming-json. The format is not documented; the
+// fields are those that users have reported.
 type grokLine struct {
 	Type    string    `json:"type"`
 	Data    wire.Text `json:"data"` // text, thought
@@ -40,7 +40,7 @@ type grokLine struct {
 	} `json:"usage"`
 }
 
-// tokenCounts are tokens under the names that programs without documentation give them.
+// tokenCounts accepts token counts under the names that undocumented programs use.
 type tokenCounts struct {
 	Input       tokenCount `json:"input_tokens"`
 	Output      tokenCount `json:"output_tokens"`
@@ -48,10 +48,10 @@ type tokenCounts struct {
 	OutputCamel tokenCount `json:"outputTokens"`
 }
 
-// A tokenCount is a count of tokens; 0 if it is none that can be.
+// A tokenCount is a number of tokens; implausible numbers decode as 0.
 type tokenCount int
 
-// UnmarshalJSON reads a number.
+// UnmarshalJSON implements json.Unmarshaler.
 func (n *tokenCount) UnmarshalJSON(data []byte) error {
 	var number float64
 	decodeLenient(data, &number)
@@ -69,7 +69,7 @@ func (a *answer) report(t tokenCounts) {
 // grok decodes the output of Grok Build.
 type grok struct {
 	*answer
-	n    int // of the block
+	n    int // number of the current block
 	kind llm.Kind
 }
 
@@ -99,7 +99,7 @@ func (g *grok) line(data []byte) {
 	}
 }
 
-// sendText shows text, in a block of its own after text of another kind.
+// sendText sends text, in a new block if its kind has changed.
 func (g *grok) sendText(kind llm.Kind, text string) {
 	if kind != g.kind {
 		g.n, g.kind = g.n+1, kind
@@ -107,7 +107,7 @@ func (g *grok) sendText(kind llm.Kind, text string) {
 	g.delta(strconv.Itoa(g.n), llm.Part{Kind: kind, Text: text})
 }
 
-// grokReason returns what a stop reason means, however it is spelled.
+// grokReason maps a stop reason in any spelling.
 func grokReason(stop string) llm.Reason {
 	switch strings.ToLower(strings.ReplaceAll(stop, "_", "")) {
 	case "", "endturn", "stop", "completed":

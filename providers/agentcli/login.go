@@ -9,27 +9,26 @@ import (
 	"slices"
 )
 
-// A login is where a program keeps who is signed in. Nothing of it is kept or shown.
+// A login says where a program stores its login. Contents are only tested, never stored or shown.
 type login struct {
-	env     []string // variables that sign in by themselves
-	home    string   // variable that moves the directory
-	dir     string   // in the user's home directory
+	env     []string // variables that are a login by themselves
+	home    string   // variable that overrides dir
+	dir     string   // directory of the program, below the user's home directory
 	files   []loginFile
-	keyring bool // the system's keyring holds it, where nobody looks
+	keyring bool // the login is in the system's keyring, which is not read
 }
 
-// A loginFile is there, or holds one of some words, while somebody is signed in.
+// A loginFile exists, or contains one of some words, while the user is logged in.
 type loginFile struct {
-	path   string   // in the directory of the program
-	inHome bool     // in the home directory instead
-	words  []string // none: it need not be empty
-	system string   // GOOS where it tells; "" for all
+	path   string   // below the directory of the program
+	inHome bool     // path is below the home directory instead
+	words  []string // empty: the file must not be empty
+	system string   // GOOS where the file is used; "" for all
 }
 
-// logins are by kind: see the programs' documentation about authentication. The variables
-// are those by which the program alone is used, so that a key of OpenAI for parley does not
-// make it look like a login to Codex, which does not obey it; Qwen Code wants OPENAI_MODEL
-// with a key.
+// logins holds them by kind, from the programs' documentation about authentication. The variables
+// are those that only the program uses: an OpenAI key for parley must not look like a login to
+// Codex, which ignores it. Qwen Code wants OPENAI_MODEL with a key.
 var logins = map[string]login{
 	"claude-cli": {
 		env: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, home: "CLAUDE_CONFIG_DIR", dir: ".claude",
@@ -57,11 +56,11 @@ var logins = map[string]login{
 	},
 }
 
-// maxLogin bounds what is read of a file, in bytes.
+// maxLogin is how many bytes of a file are read.
 const maxLogin = 1 << 20
 
-// LoggedIn reports whether somebody is signed in to the program of a kind, as far as its
-// files and the environment tell: the program does not run.
+// LoggedIn reports whether files or environment show a login to the program of a kind. It does not
+// run the program.
 func LoggedIn(kind string, getenv func(string) string) bool {
 	l, ok := logins[kind]
 	if !ok {
@@ -90,7 +89,7 @@ func LoggedIn(kind string, getenv func(string) string) bool {
 	})
 }
 
-// isSignedIn reports whether the file with this text says that somebody is signed in.
+// isSignedIn reports whether the file, with this content, shows a login.
 func (f loginFile) isSignedIn(text []byte) bool {
 	if len(f.words) == 0 {
 		return len(text) > 0
@@ -98,14 +97,14 @@ func (f loginFile) isSignedIn(text []byte) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
-// IsLoginUnknown reports whether nobody can tell without running the program of a kind whether
-// somebody is signed in, where LoggedIn says no.
+// IsLoginUnknown reports whether the user may be logged in to the program of a kind although LoggedIn
+// returns false: only the program itself could tell.
 func IsLoginUnknown(kind string) bool { return logins[kind].keyring }
 
-// LoginCommand returns what signs in to the program of a kind; "" if there is no such kind.
+// LoginCommand returns the command that logs in to the program of a kind; "" for an unknown kind.
 func LoginCommand(kind string) string { return flavors[kind].login }
 
-// readLogin returns the beginning of a regular file; nil if it is none.
+// readLogin returns the beginning of a regular file; nil if there is none.
 func readLogin(path string) []byte {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return nil

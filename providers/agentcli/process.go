@@ -19,40 +19,39 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A process is a program on its way through one run. One goroutine reads its
-// output, one waits for its end; end waits for both.
+// A process is a running program. One goroutine reads its output, one waits for its exit; end waits
+// for both.
 type process struct {
 	*proc.Child
 	out        *os.File
-	lines      chan []byte    // of stdout, without their ends; closed at its end
-	activity   chan struct{}  // a pulse for each time that anything is said
-	abandoned  chan struct{}  // closed once nobody takes lines any more
-	outputRead chan struct{}  // closed once stdout is no longer read
-	stderr     *stderrBuffer  // stderr
-	retries    chan stderrTry // the last that the program told of
+	lines      chan []byte   // of stdout, without line ends; closed at its end
+	activity   chan struct{} // receives when the program writes anything
+	abandoned  chan struct{} // closed when lines is not read any more
+	outputRead chan struct{} // closed when readOutput has returned
+	stderr     *stderrBuffer
+	retries    chan stderrTry // latest retry reported on stderr
 	endSignal  syscall.Signal
 	grace      time.Duration
-	exchange   *wire.ProgramExchange // keeps what it says; nil for nobody
-	readDelay  func() time.Duration  // how long stdout may gather; nil: not at all
+	exchange   *wire.ProgramExchange // recording; nil for none
+	readDelay  func() time.Duration  // delay before each read of stdout, to read more at once; nil for none
 }
 
-// A stderrTry is what a program says on stderr when it tries again, "" for what it leaves out: the
-// groups of flavor.stderrRetry.
+// A stderrTry is a retry reported on stderr: the groups of flavor.stderrRetry, "" for missing ones.
 type stderrTry struct{ attempt, status, words, wait string }
 
 // An exitInfo is how a program ended.
 type exitInfo struct {
-	code     int
-	signal   string // that ended it
-	stderr   string // the last on stderr
-	byItself bool   // it was not asked to
+	code     int    // exit status; -1 if a signal ended it
+	signal   string // signal that ended it; "" if none did
+	stderr   string // end of stderr
+	byItself bool   // it exited without being asked to
 }
 
-// drainTimeout bounds how long the output of a program is waited for that has ended: what
-// it started may hold it open.
+// drainTimeout bounds how long to wait for the output of a program that has exited: a child may hold
+// it open.
 const drainTimeout = time.Second
 
-// start runs the program, in a session of its own.
+// start starts the program in a session of its own. The caller must end it.
 func start(ctx context.Context, argv []string, a *answer, polite syscall.Signal, grace time.Duration) (*process, error) {
 	r := a.run
 	in, out, err := os.Pipe()
@@ -83,7 +82,7 @@ func start(ctx context.Context, argv []string, a *answer, polite syscall.Signal,
 	return p, nil
 }
 
-// onStderr returns what to call with what the program writes to stderr.
+// onStderr returns the function to call with each write of the program to stderr.
 func (p *process) onStderr(f flavor) func([]byte) {
 	return func(words []byte) {
 		p.onOutput()
@@ -92,7 +91,7 @@ func (p *process) onStderr(f flavor) func([]byte) {
 		}
 		for _, groups := range f.stderrRetry().FindAllSubmatch(words, -1) {
 			select {
-			case <-p.retries: // it was not told, and is over
+			case <-p.retries: // replaced by the newer one
 			default:
 			}
 			p.retries <- stderrTry{string(groups[1]), string(groups[2]), string(groups[3]), string(groups[4])}
@@ -107,8 +106,8 @@ func (p *process) onOutput() {
 	}
 }
 
-// readOutput hands lines on until stdout ends. Once nobody takes them it reads on,
-// for a program that cannot write does not end politely.
+// readOutput sends lines until stdout ends. When abandoned is closed it keeps reading and drops
+// them, since a program that blocks in a write would not exit.
 func (p *process) readOutput() {
 	defer close(p.outputRead)
 	defer close(p.lines)
@@ -127,11 +126,10 @@ func (p *process) readOutput() {
 	}
 }
 
-// end waits for the program to end by itself for as long as patience, asks it to
-// after that, and kills it after the grace, with everything that it started. If its
-// answer is good and it ended by itself with success, what it has put into a process group
-// of its own lives on, such as its update or an agent for keys. It reports whether the
-// program ended by itself.
+// end waits up to patience for the program to exit, then sends it endSignal, and after the grace
+// kills it with everything that it started. If its answer is good and it exited by itself with
+// status 0, processes in groups of their own live on, such as an updater or a key agent. It reports
+// whether the program exited by itself.
 func (p *process) end(patience time.Duration, goodAnswer bool) bool {
 	close(p.abandoned)
 	alone := p.WaitExit(patience)
@@ -146,15 +144,14 @@ func (p *process) end(patience time.Duration, goodAnswer bool) bool {
 	}
 	select {
 	case <-p.outputRead:
-	case <-time.After(drainTimeout): // someone beyond reach holds it
+	case <-time.After(drainTimeout): // a process that was not killed holds it open
 	}
 	p.out.Close()
 	<-p.outputRead
 	return alone
 }
 
-// status returns the exit status of a program that has ended, or the signal that
-// ended it.
+// status returns the exit status of a program that has ended; -1 and the signal if one ended it.
 func (p *process) status() (code int, signal string) {
 	state := p.State()
 	if state == nil {
@@ -166,12 +163,12 @@ func (p *process) status() (code int, signal string) {
 	return -1, state.String()
 }
 
-// maxLine is the longest line that is understood, in bytes. Lines of several
-// megabytes occur: a tool's output, or an image, in one piece.
+// maxLine is the longest line that is read, in bytes. Lines of several megabytes occur, such as the
+// output of a tool or an image.
 const maxLine = 64 << 20
 
-// readLine returns the next line without its end. A line that is longer than
-// limit is skipped, and comes back empty.
+// readLine returns the next line without its line end. It skips a line longer than limit and returns
+// it as empty.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	long := false
@@ -190,11 +187,11 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// activityReader is a reader that tells when something came, and lets it gather.
+// activityReader reports reads that returned data, and waits before each read.
 type activityReader struct {
 	io.Reader
 	onRead func()
-	delay  func() time.Duration // nil: not at all
+	delay  func() time.Duration // nil for none
 }
 
 func (p *activityReader) Read(b []byte) (int, error) {
@@ -208,8 +205,8 @@ func (p *activityReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// How much of stderr is kept, in bytes: complaints about arguments come first,
-// reasons to end last, and debug output in between.
+// How much of stderr is kept, in bytes: errors about arguments come first, reasons for the exit last,
+// with debug output in between.
 const (
 	maxStderrHead = 1 << 10
 	maxStderrTail = 4 << 10
@@ -218,11 +215,11 @@ const (
 // A stderrBuffer keeps the beginning and the end of what is written to it.
 type stderrBuffer struct {
 	onWrite func([]byte)
-	mask    sanitize.Mask // takes credentials out of it
-	mu      sync.Mutex
+	mask    sanitize.Mask // for text
+	mu      sync.Mutex    // guards the fields below
 	head    []byte
 	last    []byte
-	cut     bool // something between the two is gone
+	cut     bool // last is not all that was written
 }
 
 func (t *stderrBuffer) Write(b []byte) (int, error) {
@@ -237,8 +234,8 @@ func (t *stderrBuffer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text returns the end of it, in one line and without credentials: also without the end of
-// one whose beginning is gone.
+// text returns the end as one line with credentials masked, and without the rest of a credential
+// whose beginning was cut off.
 func (t *stderrBuffer) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,7 +246,7 @@ func (t *stderrBuffer) text() string {
 	return mark + oneLine(t.mask.Text(text), maxStderrTail)
 }
 
-// beginning returns the beginning of it, in one line.
+// beginning returns the beginning as one line.
 func (t *stderrBuffer) beginning() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,10 +14,10 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A prompt is what the program reads.
+// A prompt is the input of the program.
 type prompt struct {
 	text   string
-	blocks []block // media that go with it; then it is sent as JSON
+	blocks []block // media; if there are any, the prompt is sent as JSON
 }
 
 // A block is a content block of the Anthropic Messages API.
@@ -42,16 +43,15 @@ func (p prompt) stdin() []byte {
 		"type": "user",
 		"message": map[string]any{
 			"role":    "user",
-			"content": append(p.blocks, block{Type: "text", Text: p.text}), // models look better at what comes first
+			"content": append(p.blocks, block{Type: "text", Text: p.text}), // models do better with media first
 		},
 		"parent_tool_use_id": nil,
 		"session_id":         "",
 	}), '\n')
 }
 
-// writePrompt tells the program messages: those of the user's at the end as they are,
-// everything before them as one text that says who spoke. Programs take nothing
-// else.
+// writePrompt returns the prompt for messages: the user's messages at the end as they are, and
+// everything before them folded into one text with the roles, since programs accept no history.
 func (m *Model) writePrompt(r *run, messages []llm.Message) (prompt, error) {
 	newest := len(messages)
 	for newest > 0 && messages[newest-1].Role == llm.RoleUser {
@@ -87,34 +87,28 @@ func (m *Model) writePrompt(r *run, messages []llm.Message) (prompt, error) {
 	switch {
 	case p.text == "" && len(p.blocks) == 0:
 		p.text = "Go on."
-	case strings.HasPrefix(p.text, "/"): // would be taken for a command to the program
+	case strings.HasPrefix(p.text, "/"): // else it would be a command of the program
 		p.text = "The user says:\n\n" + p.text
 	}
 	return p, nil
 }
 
+// join joins the texts that are not empty, with blank lines. It may change texts.
 func join(texts []string) string {
-	said := texts[:0]
-	for _, t := range texts {
-		if t != "" {
-			said = append(said, t)
-		}
-	}
-	return strings.Join(said, "\n\n")
+	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n\n")
 }
 
-// roleLabels of those who speak, in a folded conversation.
+// roleLabels are the names of roles in a folded conversation.
 var roleLabels = map[llm.Role]string{llm.RoleUser: "User:", llm.RoleAssistant: "Assistant:", llm.RoleTool: "Results of tools:"}
 
-// How much of a tool's arguments and output is told to a program that did not
-// run it, in bytes.
+// How much of a tool's arguments and output goes into a folded conversation, in bytes.
 const (
 	maxFoldedInput  = 1 << 10
 	maxFoldedOutput = 8 << 10
 )
 
-// foldHistory returns a conversation as text. Everything that was said is indented, so that
-// nothing in it can pass for a name.
+// foldHistory returns a conversation as text. All content is indented, so that none of it can pass
+// for a role label.
 func foldHistory(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -137,7 +131,7 @@ func foldHistory(messages []llm.Message) string {
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// foldPart returns a part as one tells of it; "" for what is nobody's business.
+// foldPart returns a part as text; "" for parts that are left out, such as thinking.
 func foldPart(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
@@ -166,14 +160,14 @@ func omittedFile(p llm.Part) string {
 	return strings.TrimSpace(fmt.Sprintf("[%s left out: %s", what, p.Name)) + "]"
 }
 
-// imageExtensions holds the images that the Messages API takes.
+// imageExtensions holds the image types of the Messages API with file name extensions.
 var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
-// Files lists what programs are given beside text and images; see llm.Endpoint.Files.
+// Files lists the MIME types that programs accept beside text and images; see llm.Endpoint.Files.
 var Files = []string{"application/pdf"}
 
-// attach gives the program a file: beside the text as a block or on disk, or
-// else in the text that it returns.
+// attach passes a file to the program: as a block of p, as a file on disk, or in the text that it
+// returns for the prompt.
 func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 	kind := adapter.MIMEType(part)
 	suffix, image := imageExtensions[kind]
@@ -205,7 +199,8 @@ func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 	return omittedFile(part), nil
 }
 
-// writeAttachment puts a file where the program may read it, and returns its path from there.
+// writeAttachment writes a file below the directory of the program and returns its path relative to
+// that.
 func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	dir, err := os.MkdirTemp(r.dir, "attached-")
 	if err != nil {
@@ -218,13 +213,12 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	return filepath.Base(dir) + "/" + name, nil
 }
 
-// mentionRE matches how the programs are told to read a file of the user's. Only paths
-// that lead out of the empty directory matter.
+// mentionRE matches an @path that makes the programs read a file. Only paths that lead out of the
+// empty directory matter.
 var mentionRE = adapter.Pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
-// escapeMentions makes text that came from anywhere, a tool's output included, say
-// nothing to the program but only to the model: "@/etc/passwd" would send the
-// file along.
+// escapeMentions returns text in which the program finds no @path: "@/etc/passwd" in untrusted text,
+// such as the output of a tool, would send the file along.
 func escapeMentions(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return mentionRE().ReplaceAllString(text, "@ $1$2")

@@ -7,9 +7,9 @@ import (
 	"parley/providers/llm"
 )
 
-// qwenArgs returns the arguments of Qwen Code 0.15 for one answer without an agent. What
-// asks for approval is denied without a terminal, and it is left no tool to ask for. The
-// prompt comes on stdin. Its --bare would forget the login as well.
+// qwenArgs returns the arguments of Qwen Code 0.15 for one plain answer. Without a terminal it denies
+// what needs approval, and all tools are switched off. The prompt comes on stdin. Its --bare would
+// ignore the login as well.
 func qwenArgs(r *run) []string {
 	args := []string{
 		"--output-format=stream-json", "--include-partial-messages", "--approval-mode=default", "--chat-recording=false",
@@ -22,15 +22,15 @@ func qwenArgs(r *run) []string {
 	return args
 }
 
-// qwenEnv replaces the system prompt. A file of defaults, which the user's settings precede,
-// keeps it from asking the model a second time what to remember.
+// qwenEnv sets the system prompt. A file of defaults, which the user's settings override, keeps it
+// from asking the model a second time what to remember.
 func qwenEnv(r *run) []string {
 	var env []string
 	if r.file != "" {
 		env = append(env, "QWEN_SYSTEM_MD="+r.file)
 	}
 	if os.Getenv(qwenDefaults) != "" || exists("/etc/qwen-code/system-defaults.json") {
-		return env // of whoever looks after this machine
+		return env // the administrator has set defaults
 	}
 	if defaults, err := r.writeTemp("parley-qwen-*.json", `{"memory":{"enableManagedAutoMemory":false,"enableManagedAutoDream":false,"enableAutoSkill":false}}`); err == nil {
 		env = append(env, qwenDefaults+"="+defaults)
@@ -46,13 +46,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// A qwen decodes the output of Qwen Code, which is that of Claude Code but for these: the
-// blocks of one message have ids of their own and share an index, an error of the service
-// comes as text of a successful answer, and sessions are not kept.
+// A qwen decodes the output of Qwen Code. It differs from that of Claude Code: the blocks of one
+// message have ids of their own and share an index, an error of the service comes as the text of a
+// successful answer, and sessions are not resumed.
 type qwen struct {
 	*claude
-	streaming bool   // a message began in the stream and did not end
-	decided   bool   // the text is an answer
+	streaming bool   // a message has begun in the stream and not ended
+	decided   bool   // the text is an answer, not an error
 	held      string // text that may be an error
 }
 
@@ -72,7 +72,7 @@ func (q *qwen) line(data []byte) {
 	case l.Type == "stream_event" && l.Event.Type == "message_stop":
 		q.streaming = false
 	case l.Type == "result" && l.Failed && strings.HasPrefix(q.held, qwenErrorPrefix):
-		q.held = "" // the result says it
+		q.held = "" // the result repeats the error
 	case l.Type == "result" && q.held != "":
 		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.held), "]") {
 			q.done, q.fault = true, q.toError("", 0, strings.TrimSpace(q.held))
@@ -89,7 +89,7 @@ func (q *qwen) line(data []byte) {
 // qwenErrorPrefix begins the text of an error.
 const qwenErrorPrefix = "[API Error: "
 
-// hold returns what of a text can be shown: nothing while all of it may be an error.
+// hold adds a piece of text and returns what can be sent: nothing while all of it may be an error.
 func (q *qwen) hold(text string) string {
 	if q.decided {
 		return text

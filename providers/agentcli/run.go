@@ -13,16 +13,16 @@ import (
 	"parley/providers/llm"
 )
 
-// A run is one start of the program: what it is told, and where.
+// A run holds the arguments, input and directory of one start of the program.
 type run struct {
 	model    string
 	effort   llm.Effort
 	settings llm.Settings
-	system   string // what it should be like, where that is an argument or in a file
+	system   string // system prompt, unless it is part of the prompt
 	onDisk
-	schema        json.RawMessage // that the program itself is to hold its answer to
+	schema        json.RawMessage // answer schema that the program enforces; nil for none
 	prompt        prompt
-	resume        state // the session to go on from; zero to begin one
+	resume        state // session to resume; zero for a new one
 	historyDigest string
 	dir           string
 	ownDir        bool // dir is parley's own and empty
@@ -30,23 +30,23 @@ type run struct {
 	env           []string
 	stdin         []byte
 	notices       []string
-	temps         []string // files and directories that go when the run ends
+	temps         []string // files and directories to remove after the run
 }
 
-// onDisk is what a run reads from files.
+// onDisk holds the files that a run reads.
 type onDisk struct {
-	file       string   // with the system prompt, where it is too long for an argument, or has to be in one
-	promptFile string   // with the prompt, for a program that does not read stdin
-	attached   []string // files that go with the prompt as arguments, by their paths from dir
+	file       string   // system prompt; "" if it is not in a file
+	promptFile string   // prompt, for a program that does not read stdin
+	attached   []string // files named in arguments, relative to dir
 }
 
-// maxArgument is the longest text that goes into an argument, in bytes: Linux
-// allows 128 KiB in one, Windows 32 Ki characters in all.
+// maxArgument is the longest text that is passed as an argument, in bytes: Linux allows 128 KiB for
+// one, Windows 32 Ki characters for all.
 const maxArgument = 16 << 10
 
-// compile makes req ready for the program. With anew, no session is gone on
-// from. The caller cleans up after the run.
-func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
+// compile returns the run for req. It resumes a session if there is one, unless newSession is set.
+// The caller must call cleanUp.
+func (m *Model) compile(req llm.Request, newSession bool) (r *run, err error) {
 	req = req.VerbosityInPrompt()
 	r = &run{
 		model: m.o.Model, effort: req.Effort, settings: req.Settings,
@@ -61,7 +61,7 @@ func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
 	}()
 	m.applySettings(r, req)
 	messages := req.Messages
-	if past, from, ok := resumable(req.Messages, m.Origin()); ok && !anew && m.claimSession(past) {
+	if past, from, ok := resumable(req.Messages, m.Origin()); ok && !newSession && m.claimSession(past) {
 		r.resume, messages = past, req.Messages[from:]
 	}
 	if err := m.setDir(r); err != nil {
@@ -81,7 +81,8 @@ func (m *Model) compile(req llm.Request, anew bool) (r *run, err error) {
 	return r, nil
 }
 
-// applySettings fits what the request wants of the answer to what the program can do.
+// applySettings applies the answer schema and adds notices for settings that the program does not
+// support.
 func (m *Model) applySettings(r *run, req llm.Request) {
 	if req.AnswerSchema != nil {
 		r.addInstruction("Answer with JSON only, without a code fence, that fits this JSON Schema:\n" + string(req.AnswerSchema.JSON))
@@ -118,9 +119,9 @@ func (r *run) addInstruction(instruction string) {
 	r.system += instruction
 }
 
-// setDir finds the directory to run in. Without one of the user's it is one of
-// parley's, always the same, for the programs know their sessions by the directory,
-// and empty, for they read what lies around.
+// setDir sets the directory to run in. Unless the user has set one, it is one of parley's own: always
+// the same, since programs store sessions by directory, and empty, since they read files around
+// them.
 func (m *Model) setDir(r *run) error {
 	if m.o.Workdir != "" {
 		r.dir = m.o.Workdir
@@ -141,8 +142,8 @@ func (m *Model) setDir(r *run) error {
 	return nil
 }
 
-// placeSystem puts the system prompt where the program takes it from. What stays in
-// r.system alone becomes an argument.
+// placeSystem puts the system prompt where the program reads it. If it only stays in r.system, it
+// becomes an argument.
 func (m *Model) placeSystem(r *run) (err error) {
 	place, short := m.flavor.system, len(r.system) <= maxArgument && !m.isRefused("--system-prompt-override")
 	switch {
@@ -156,8 +157,7 @@ func (m *Model) placeSystem(r *run) (err error) {
 	return err
 }
 
-// deliver makes the prompt what the program reads. Stdin holds it in any case, for whoever
-// keeps what is said.
+// deliver puts the prompt where the program reads it. It always sets r.stdin, which recordings hold.
 func (m *Model) deliver(r *run) (err error) {
 	r.stdin = r.prompt.stdin()
 	switch m.flavor.prompt {
@@ -169,7 +169,7 @@ func (m *Model) deliver(r *run) (err error) {
 	return err
 }
 
-// mustMarshal returns v, which holds strings and bytes only, as JSON.
+// mustMarshal returns v as JSON. It must hold nothing but strings and bytes.
 func mustMarshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -178,8 +178,8 @@ func mustMarshal(v any) []byte {
 	return data
 }
 
-// writeTemp puts text into a file that only the user can read and that goes when the run
-// ends.
+// writeTemp writes text to a temporary file, readable only by the user and removed by cleanUp, and
+// returns its path.
 func (r *run) writeTemp(pattern, text string) (string, error) {
 	f, err := os.CreateTemp("", pattern) // mode 0600
 	if err != nil {
@@ -192,14 +192,14 @@ func (r *run) writeTemp(pattern, text string) (string, error) {
 
 func (r *run) cleanUp() {
 	for _, path := range r.temps {
-		os.RemoveAll(path) // in vain only where nothing can be done about it
+		os.RemoveAll(path) // nothing can be done about an error
 	}
 }
 
-// minSecret is how long a secret of the environment is at least, in bytes.
+// minSecret is the length in bytes from which a value of the environment counts as a secret.
 const minSecret = 8
 
-// credentials returns what nobody may see of what a program said.
+// credentials returns the texts to mask in the output of the program.
 func (m *Model) credentials() []string {
 	secrets := slices.Clone(m.o.Secrets)
 	for _, v := range append(os.Environ(), m.o.Env...) {

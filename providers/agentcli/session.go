@@ -9,21 +9,21 @@ import (
 	"parley/providers/llm"
 )
 
-// state holds what an answer's State holds: where to go on.
+// state is the State of an answer: the session to resume.
 type state struct {
 	Session string  `json:"session"` // the program's id
 	Seen    string  `json:"seen"`    // digest of the history that the session holds, without the answer
 	Turn    int     `json:"turn"`    // answers that the session holds
 	Tokens  int     `json:"tokens,omitempty"`
-	Cost    float64 `json:"cost,omitempty"` // US dollars; with Tokens what the program had counted for the session
+	Cost    float64 `json:"cost,omitempty"` // US dollars; like Tokens, the program's total for the session
 }
 
-// validSessionID matches what the id of a session looks like. It becomes an argument.
+// validSessionID matches ids that are safe as an argument.
 var validSessionID = adapter.Pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
-// resumable looks for the last answer whose session can go on, and the index of
-// the first message that the session does not hold. A history that was changed
-// before that answer, by an edit or by compaction, is another conversation.
+// resumable returns the session of the last answer that has one, and the index of the first message
+// that the session does not contain. It returns false if the history before that answer has changed,
+// by an edit or by compaction.
 func resumable(history []llm.Message, origin string) (s state, from int, ok bool) {
 	for i := len(history) - 1; i >= 0; i-- {
 		m := history[i]
@@ -31,6 +31,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 			continue
 		}
 		for _, p := range m.Parts {
+			s = state{} // no fields of a part that was skipped
 			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !validSessionID().MatchString(s.Session) {
 				continue
 			}
@@ -40,8 +41,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 	return state{}, 0, false
 }
 
-// digest names a history by everything in it that a program could have been
-// told.
+// digest returns a hash of everything in a history that is sent to programs.
 func digest(history []llm.Message) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -56,11 +56,10 @@ func digest(history []llm.Message) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// claimSession takes a session for a request, and reports whether it can be used. A
-// program that goes on in a copy leaves the session as it was, for any number of
-// branches. One that writes on in the session itself can do so only where the
-// session still ends with the very answer, which is known of sessions that this
-// model was the last to use.
+// claimSession reserves a session for a request, and reports whether it can be resumed. A program
+// that resumes in a copy leaves the session as it was, for any number of branches. One that appends
+// to the session itself can resume it only if it still ends with this answer, which is known for
+// sessions that this Model was the last to use.
 func (m *Model) claimSession(s state) bool {
 	if m.flavor.forksSession {
 		return true
@@ -75,7 +74,7 @@ func (m *Model) claimSession(s state) bool {
 	return true
 }
 
-// releaseSession lets others go on from s.
+// releaseSession allows other requests to resume s.
 func (m *Model) releaseSession(s state) {
 	if m.flavor.forksSession || s.Session == "" {
 		return
