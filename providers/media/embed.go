@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 
 	"parley/providers/adapter"
@@ -10,21 +11,22 @@ import (
 	"parley/providers/wire"
 )
 
-// embeddingFormat is a wire format of embeddings that is not OpenAI's.
+// embeddingFormat is a wire format of embeddings other than OpenAI's.
 type embeddingFormat struct {
 	kind   string
 	batch  int // texts per request
-	tokens int // of all texts of a request; 0: no limit
-	// compile writes a request, and what was left out of it.
+	tokens int // of all texts of a request; 0 is no limit
+	// compile returns a request, with notes about options that it leaves out.
 	compile func(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
-	// decode returns the vectors of an answer in the order of the texts, and the tokens
-	// that were counted, if they were.
+	// decode returns the vectors of an answer in the order of the texts, and the counted
+	// tokens; 0 if the service does not count.
 	decode func(text []byte) (vectors [][]float32, tokens int, err error)
 }
 
 func (r embeddingFormat) serviceKind() string { return r.kind }
 
-// An embeddingRequest is what is sent.
+// An embeddingRequest is a request and the notes for the user about it. Nil headers mean the usual
+// Authorization.
 type embeddingRequest struct {
 	url     string
 	headers map[string]string
@@ -32,8 +34,8 @@ type embeddingRequest struct {
 	notes   []string
 }
 
-// embeddingFormats lists them. Limits are those of MiniMax's and Google's documentation;
-// Ollama has none.
+// embeddingFormats lists the formats. Limits are those of MiniMax's and Google's documentation;
+// Ollama documents none.
 var embeddingFormats = []embeddingFormat{
 	{kind: "gemini", batch: 100, compile: compileGemini, decode: decodeGemini},
 	{kind: "minimax", batch: 512, compile: compileMiniMax, decode: decodeMiniMax},
@@ -49,8 +51,8 @@ type embedder struct {
 	format embeddingFormat
 }
 
-// newEmbedder returns the embedder that o describes, of a service of that kind. Nothing is
-// sent before Embed.
+// newEmbedder returns the embedder that o describes, of a service of that kind. It sends nothing
+// before Embed.
 func newEmbedder(o adapter.Options, kind string) llm.Embedder {
 	return &embedder{o.WithDefaults(), rowOf(embeddingFormats, kind)}
 }
@@ -61,9 +63,7 @@ func (e *embedder) Batch() (inputs, tokens int) { return e.format.batch, e.forma
 // Embed implements llm.Embedder.
 func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOptions) (*llm.Embedded, error) {
 	r := e.format.compile(e.o, inputs, want)
-	for name, value := range e.o.Body {
-		r.body[name] = value
-	}
+	maps.Copy(r.body, e.o.Body)
 	vectors, tokens, err := e.send(ctx, r, len(inputs))
 	if err == nil {
 		err = adapter.Vectors(vectors, len(inputs), want.Dimensions)
@@ -77,8 +77,8 @@ func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOpt
 	return &llm.Embedded{Vectors: vectors, Notes: r.notes, Bill: llm.Bill{Tokens: tokens}}, nil
 }
 
-// send sends r and decodes the answer. An answer without vectors may hold an error, as of
-// services that report theirs with status 200.
+// send sends r and decodes the answer. Some services report errors with status 200, so it looks for
+// one in an answer without vectors.
 func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) ([][]float32, int, error) {
 	headers := map[string]string{}
 	if e.o.Key != "" && r.headers == nil {
@@ -95,7 +95,7 @@ func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) ([][]flo
 		return nil, 0, err
 	}
 	if len(text) == 0 {
-		return nil, 0, nil // which Vectors refuses
+		return nil, 0, nil // adapter.Vectors reports that vectors are missing
 	}
 	vectors, tokens, err := e.format.decode(text)
 	if len(vectors) == 0 {
@@ -106,12 +106,12 @@ func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) ([][]flo
 	return vectors, tokens, err
 }
 
-// The longest vector that anybody is known to make has 8192 dimensions; a number takes
-// up to 24 bytes.
+// Bounds of an answer: the longest known vectors have 8192 dimensions, and a number takes up to 24
+// bytes.
 const (
 	vectorBytes = 8192 * 24
 	answerBytes = 192 << 20
 )
 
-// answerLimit returns how many bytes an answer about n texts may have.
+// answerLimit returns how many bytes the answer for n texts may have.
 func answerLimit(n int) int64 { return min(1<<20+int64(n)*vectorBytes, answerBytes) }

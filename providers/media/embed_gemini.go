@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// geminiTasks holds Google's words for tasks, and what stands in front of a text where a
-// model wants the task in it (gemini-embedding-2 and later, November 2026).
+// geminiTasks holds Google's names of tasks, and the prefixes for models that expect the task in the
+// text (gemini-embedding-2 and later, November 2026).
 var geminiTasks = map[llm.Task]struct{ word, prefix string }{
 	llm.TaskDocument:   {"RETRIEVAL_DOCUMENT", "title: none | text: "},
 	llm.TaskQuery:      {"RETRIEVAL_QUERY", "task: search result | query: "},
@@ -20,7 +20,7 @@ var geminiTasks = map[llm.Task]struct{ word, prefix string }{
 	llm.TaskCode:       {"CODE_RETRIEVAL_QUERY", "task: code retrieval | query: "},
 }
 
-// compileGemini writes a batchEmbedContents. The service counts no tokens.
+// compileGemini returns a batchEmbedContents request. The service counts no tokens.
 func compileGemini(o adapter.Options, inputs []string, want llm.EmbedOptions) embeddingRequest {
 	model := o.Model
 	if !strings.HasPrefix(model, "models/") {

@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// compileMiniMax writes a request of MiniMax's own: its vectors are made to be found ("db")
-// or to find with ("query"). The group of an account, which older keys need, comes from
+// compileMiniMax returns a request in MiniMax's own format, whose vectors are either for documents
+// ("db") or for queries ("query"). The group of an account, which older keys need, comes from
 // group_id in the options of the provider, or from MINIMAX_GROUP_ID.
 func compileMiniMax(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
 	r.url = strings.TrimRight(o.BaseURL, "/") + "/embeddings"

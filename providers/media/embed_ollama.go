@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// compileOllama writes a request of Ollama's own: its endpoint in OpenAI's format cuts texts
-// that are too long, and does not say so; this one can be told not to.
+// compileOllama returns a request in Ollama's own format. Its endpoint in OpenAI's format silently
+// truncates texts that are too long; with truncate false, this one returns an error.
 func compileOllama(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
 	host := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	r.url = host + "/api/embed"

@@ -16,21 +16,21 @@ import (
 	"parley/providers/wire"
 )
 
-// embeddingService is what a kind of service does differently on /embeddings.
+// embeddingService holds what is particular to a kind of service on /embeddings.
 type embeddingService struct {
 	kind       string
 	batch      int    // texts per request
-	tokens     int    // of all texts of a request
-	dimensions string // field that asks for them; "" is "dimensions", "-" none
-	base64     bool   // vectors may come in base64, a quarter of the size
-	inputType  bool   // takes input_type: query or document
+	tokens     int    // of all texts of a request; 0 is no limit
+	dimensions string // field for the number of dimensions; "" is "dimensions", "-" is none
+	base64     bool   // can send vectors as base64, which is a quarter of the size
+	inputType  bool   // has the field input_type: query or document
 }
 
 func (r embeddingService) serviceKind() string { return r.kind }
 
-// embeddingServices lists them. Limits are those of the documentation in November 2026:
-// OpenAI 2048 texts and 300,000 tokens; Model Studio 10 texts (20 of the newest model, which
-// the catalog knows); Z.ai 64; Mistral's own client sends 32.
+// embeddingServices lists the services. Limits are those of the documentation in November 2026:
+// OpenAI 2048 texts and 300,000 tokens; Model Studio 10 texts (20 for its newest model, as the
+// catalog says); Z.ai 64. Mistral's own client sends 32.
 var embeddingServices = []embeddingService{
 	{kind: "openai", batch: 2048, tokens: 300_000, base64: true},
 	{kind: openai.KindResponses, batch: 2048, tokens: 300_000, base64: true},
@@ -53,8 +53,8 @@ type openAIEmbedder struct {
 	client  sdk.EmbeddingService
 }
 
-// newOpenAIEmbedder returns the embedder that o describes, of a service of that kind. Nothing is
-// sent before Embed.
+// newOpenAIEmbedder returns the embedder that o describes, of a service of that kind. It sends
+// nothing before Embed.
 func newOpenAIEmbedder(o adapter.Options, kind string) llm.Embedder {
 	o = o.WithDefaults()
 	return &openAIEmbedder{o: o, service: rowOf(embeddingServices, kind), client: sdk.EmbeddingService{Options: openai.ClientOptions(o)}}
@@ -63,11 +63,10 @@ func newOpenAIEmbedder(o adapter.Options, kind string) llm.Embedder {
 // Batch implements llm.Embedder.
 func (e *openAIEmbedder) Batch() (inputs, tokens int) { return e.service.batch, e.service.tokens }
 
-// Embed implements llm.Embedder. Vectors are placed by their index: servers do not sort
-// them.
+// Embed implements llm.Embedder. It places vectors by their index, since servers need not sort them.
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	params, opts, notes := e.request(inputs, o)
-	var text []byte // read here: the SDK makes several copies of each vector, twice as large
+	var text []byte // decoded here: the SDK keeps several copies of each vector, as float64
 	opts = append(opts, option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))), option.WithResponseBodyInto(&text))
 	if _, err := e.client.New(ctx, params, opts...); err != nil {
 		if ctx.Err() != nil {
@@ -86,8 +85,7 @@ func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.Embed
 	return out, nil
 }
 
-// An openAIVectors is an answer. Some servers number no vectors; OpenRouter says what they
-// cost.
+// An openAIVectors is an answer. Some servers send no index; OpenRouter sends the cost.
 type openAIVectors struct {
 	Data []struct {
 		Index     *int
@@ -100,11 +98,11 @@ type openAIVectors struct {
 	}
 }
 
-// decodeOpenAI reads the answer about n texts. One without vectors may hold an error.
+// decodeOpenAI decodes the answer for n texts. An answer without vectors may hold an error.
 func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
 	var answer openAIVectors
 	if err := adapter.DecodeLenient(text, &answer); err != nil {
-		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is no JSON"}
+		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is not JSON"}
 	}
 	if len(answer.Data) == 0 {
 		if fault := wire.EventError(text); fault != nil {
@@ -122,7 +120,7 @@ func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
 	return out, nil
 }
 
-// request writes what is sent, and what was left out of it.
+// request returns the parameters of a request, with notes about options that it leaves out.
 func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.EmbeddingNewParams, opts []option.RequestOption, notes []string) {
 	p = sdk.EmbeddingNewParams{
 		Model:          e.o.Model,
@@ -133,7 +131,7 @@ func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.Emb
 		p.EncodingFormat = sdk.EmbeddingNewParamsEncodingFormatBase64
 	}
 	switch {
-	case o.Dimensions == 0, e.service.dimensions == "-": // what comes has to have them all the same
+	case o.Dimensions == 0, e.service.dimensions == "-": // Embed checks the number in the answer
 	case e.service.dimensions != "":
 		opts = append(opts, option.WithJSONSet(e.service.dimensions, o.Dimensions))
 	default:
@@ -152,11 +150,11 @@ func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.Emb
 	return p, opts, notes
 }
 
-// inOrder returns the vectors for n texts in their order. A server that numbers none of them
-// is taken to have kept it.
+// inOrder returns the vectors in the order of the n texts. Without any index, it assumes that the
+// server kept the order.
 func (a openAIVectors) inOrder(n int) ([][]float32, error) {
 	if len(a.Data) != n {
-		return make([][]float32, len(a.Data)), nil // which Vectors refuses
+		return make([][]float32, len(a.Data)), nil // adapter.Vectors reports the wrong number
 	}
 	vectors, taken, numbered := make([][]float32, n), make([]bool, n), 0
 	for i, d := range a.Data {
@@ -176,8 +174,8 @@ func (a openAIVectors) inOrder(n int) ([][]float32, error) {
 	return vectors, nil
 }
 
-// limitAnswer returns what ends an answer of more than limit bytes: the SDK reads whatever
-// comes into memory.
+// limitAnswer returns a middleware that fails answers of more than limit bytes: the SDK reads whole
+// answers into memory.
 func limitAnswer(limit int64) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		res, err := next(req)
@@ -188,7 +186,7 @@ func limitAnswer(limit int64) option.Middleware {
 	}
 }
 
-// A limitedBody returns an error once more was read than may be.
+// A limitedBody fails once more than limit bytes were read.
 type limitedBody struct {
 	io.ReadCloser
 	left, limit int64

@@ -18,27 +18,27 @@ import (
 	"parley/providers/wire"
 )
 
-// An imageMaker is what the formats of images have in common: it checks a request before
-// anything is sent, asks as often as it takes, and looks at what comes back.
+// An imageMaker does what all formats of images have in common: it checks a request before anything
+// is sent, sends as many requests as it takes, and checks the answers.
 type imageMaker struct {
 	o         adapter.Options
 	abilities imageAbilities
-	draw      func(ctx context.Context, r llm.ImageRequest, d *imageCall) error
-	facts     catalog.ImageModel // zero if nothing is known of the model
-	secrets   []string
-	public    bool // addresses of other hosts are taken for what they are: for tests
+	draw      func(ctx context.Context, r llm.ImageRequest, d *imageCall) error // sends one request
+	facts     catalog.ImageModel                                                // zero if the model is unknown
+	secrets   []string                                                          // masked in everything that is returned
+	public    bool                                                              // treat local addresses as public ones: for tests
 }
 
-// imageAbilities say what a format has words for, whatever the model.
+// imageAbilities say what a format can express, whatever the model.
 type imageAbilities struct {
-	n                     int   // images of one request; 0: as many as the model can
-	inputs                int   // images that can be sent; 0: none
-	bytes                 int64 // of all of them; 0 is mostInputBytes
+	n                     int   // images per request; 0: as many as the model can make
+	inputs                int   // input images; 0: none
+	bytes                 int64 // total size of input images; 0 is maxInputsBytes
 	mask, transparent     bool
-	pixels, ratios, tiers bool // ways to say a size
-	step                  int  // of pixels, where nothing is known of the model
+	pixels, ratios, tiers bool // ways to specify a size
+	step                  int  // of pixels, for unknown models
 	quality, format       bool
-	free                  bool // it runs at the user's: an image costs nothing
+	free                  bool // runs on the user's machine: images cost nothing
 }
 
 // Make implements llm.ImageMaker.
@@ -75,8 +75,8 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 	}
 }
 
-// ask sends r, in several requests where one cannot ask for so many images. A refusal of
-// the prompt ends it, as it would be refused again.
+// ask sends r, in several requests if one cannot ask for that many images. It stops at a refusal of
+// the prompt, which would be refused again.
 func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
 	wanted := r.N
 	d.wanted = wanted
@@ -104,20 +104,20 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) e
 	return nil
 }
 
-// A imageCall is one call of Make: what came so far, and to whom it goes.
+// An imageCall is one call of Make: its consumer, and what has come so far.
 type imageCall struct {
 	ctx            context.Context
 	m              imageMaker
 	yield          func(llm.ImageEvent, error) bool
-	secrets        func(string) string // takes them out
+	secrets        func(string) string // masks secrets
 	prompt, format string
 	bill           llm.Bill
-	refused        int
+	refused        int // images
 	wanted         int // images
-	surplus        int // that came beyond them
+	surplus        int // images beyond those wanted
 	partials       int
-	declined       bool  // the prompt was
-	fault          error // why an image that was made could not be had; the others are handed on
+	declined       bool  // the prompt was refused
+	fault          error // first error of reading an image that was made; the others are sent on
 }
 
 // errConsumerLeft reports that the consumer has left the loop.
@@ -130,7 +130,7 @@ func (d *imageCall) send(e llm.ImageEvent) error {
 	return nil
 }
 
-// addCost adds what the server says that an answer cost; nil if it says nothing.
+// addCost adds the cost that the server reports for an answer; nil if it reports none.
 func (d *imageCall) addCost(usd *float64) {
 	if usd != nil && *usd >= 0 {
 		d.bill.USD += *usd
@@ -138,7 +138,7 @@ func (d *imageCall) addCost(usd *float64) {
 	}
 }
 
-// addUsage adds the usage of one answer, as OpenAI writes it; gateways add the cost.
+// addUsage adds the usage of one answer, in OpenAI's format; gateways add the cost.
 func (d *imageCall) addUsage(raw []byte) {
 	var u struct {
 		Input   float64 `json:"input_tokens"`
@@ -157,10 +157,10 @@ func (d *imageCall) addUsage(raw []byte) {
 	d.addCost(u.Cost)
 }
 
-// sendNote tells the user of something that was adapted.
+// sendNote sends a notice for the user.
 func (d *imageCall) sendNote(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
 
-// sendText hands on what the model said.
+// sendText sends text of the model.
 func (d *imageCall) sendText(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil
@@ -168,16 +168,16 @@ func (d *imageCall) sendText(text string) error {
 	return d.send(llm.ImageEvent{Text: d.secrets(text)})
 }
 
-// sendRevisedPrompt tells of the prompt that a service put in the place of the user's.
+// sendRevisedPrompt sends a notice with the prompt that a service used instead of the user's.
 func (d *imageCall) sendRevisedPrompt(prompt string) error {
 	if prompt = strings.TrimSpace(prompt); prompt == "" || prompt == strings.TrimSpace(d.prompt) {
 		return nil
 	}
-	d.prompt = prompt // which is told once
+	d.prompt = prompt // so that the notice comes once
 	return d.sendNote("revised prompt: " + prompt)
 }
 
-// sendRefusal tells that there is a refusal in the place of an image.
+// sendRefusal sends a refusal instead of an image.
 func (d *imageCall) sendRefusal(r llm.Refusal) error {
 	d.refused++
 	d.declined = d.declined || r.Stage == "input"
@@ -185,9 +185,10 @@ func (d *imageCall) sendRefusal(r llm.Refusal) error {
 	return d.send(llm.ImageEvent{Refused: &r})
 }
 
-// sendImage hands on an image that is done: data, or base64 of it, or where it is.
+// sendImage sends a finished image. It drops those beyond the number wanted, and notes an image that
+// cannot be read in d.fault.
 func (d *imageCall) sendImage(i sentImage) error {
-	if d.bill.Images >= d.wanted { // a server decides nothing about files here
+	if d.bill.Images >= d.wanted { // a server must not decide how many files are written
 		if d.surplus++; d.surplus == 1 {
 			return d.sendNote(d.m.o.Provider + " sent more images than asked for")
 		}
@@ -201,7 +202,7 @@ func (d *imageCall) sendImage(i sentImage) error {
 		if d.fault == nil {
 			d.fault = err
 		}
-		d.bill.Images++ // it is paid for
+		d.bill.Images++ // it costs all the same
 		return nil
 	}
 	d.bill.Images++
@@ -216,7 +217,7 @@ func (d *imageCall) sendImage(i sentImage) error {
 // maxPartials bounds how many unfinished images are shown.
 const maxPartials = 8
 
-// sendPartial hands on an image that is not finished. One that cannot be read is left out.
+// sendPartial sends an unfinished image. It skips one that cannot be read.
 func (d *imageCall) sendPartial(b64 string) error {
 	if d.partials++; d.partials > maxPartials {
 		return nil
@@ -228,7 +229,7 @@ func (d *imageCall) sendPartial(b64 string) error {
 	return d.send(llm.ImageEvent{Partial: blob})
 }
 
-// A sentImage is how a server hands over an image: one of its fields.
+// A sentImage is an image as a server sends it, in one of these fields.
 type sentImage struct {
 	data   []byte
 	base64 string // perhaps a data URL
@@ -237,7 +238,7 @@ type sentImage struct {
 
 func (i sentImage) isEmpty() bool { return len(i.data) == 0 && i.base64 == "" && i.url == "" }
 
-// readImage returns an image, whose type is what its bytes say.
+// readImage decodes or downloads an image. It takes the MIME type from the bytes.
 func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 	data := i.data
 	switch text := i.base64 + i.url; {
@@ -259,7 +260,7 @@ func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 	}
 	kind := imageType(data)
 	if kind == "" {
-		return nil, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("sent %d bytes that are no image", len(data))}
+		return nil, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("sent %d bytes that are not an image", len(data))}
 	}
 	return &llm.Blob{MIME: kind, Data: data}, nil
 }
@@ -267,18 +268,16 @@ func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 // fetchAttempts bounds how often an image is downloaded, which costs nothing.
 const fetchAttempts = 3
 
-// maxImageBytes bounds an image that is downloaded.
+// maxImageBytes is the largest image that is downloaded, in bytes.
 const maxImageBytes = 64 << 20
 
-// fetch downloads an image, with the key if it lies at the provider itself.
+// fetch downloads an image. Options.Fetch sends the key only to the provider's own host.
 func (d *imageCall) fetch(url string) (data []byte, err error) {
 	headers := map[string]string{}
 	if d.m.o.Key != "" {
 		headers["Authorization"] = "Bearer " + d.m.o.Key
 	}
-	for name, value := range d.m.o.Headers {
-		headers[name] = value
-	}
+	maps.Copy(headers, d.m.o.Headers)
 	for range fetchAttempts {
 		var b bytes.Buffer
 		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: maxImageBytes, Public: d.m.public}, &b)
@@ -293,17 +292,16 @@ func (d *imageCall) fetch(url string) (data []byte, err error) {
 	return nil, err
 }
 
-// toBase64 writes base64 as everybody reads it.
 func toBase64(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
 
-// imageBytes decodes both alphabets, with and without padding and line breaks.
+// imageBytes decodes base64 of either alphabet, with or without padding and line breaks.
 func imageBytes(text string) ([]byte, error) {
 	text = strings.NewReplacer("\n", "", "\r", "", "-", "+", "_", "/").Replace(text)
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 }
 
-// refusalOf returns the refusal that an error stands for; nil if it is none. OpenAI says at
-// which stage and why.
+// refusalOf returns the refusal that an error reports; nil if it reports none. OpenAI adds the stage
+// and the reasons.
 func refusalOf(err error) *llm.Refusal {
 	var (
 		e *llm.Error
@@ -333,7 +331,7 @@ func refusalOf(err error) *llm.Refusal {
 	return r
 }
 
-// categories reads a list of words, or an object in which those that apply are true.
+// categories returns the words of a list, or the names that are true in an object.
 func categories(raw json.RawMessage) (list []string) {
 	if json.Unmarshal(raw, &list) == nil {
 		return list

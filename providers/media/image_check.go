@@ -4,29 +4,29 @@ import (
 	"bytes"
 	"fmt"
 	"image"
-	_ "image/jpeg" // are measured
+	_ "image/jpeg" // for the size of inputs
 	"image/png"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	_ "golang.org/x/image/webp" // is measured
+	_ "golang.org/x/image/webp" // for the size of inputs
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
-// Limits of what is sent, whatever the model.
+// Limits of requests, whatever the model.
 const (
 	maxImages      = 10
-	maxInputBytes  = 50 << 20 // bytes of an image; OpenAI takes no larger ones
-	maxInputsBytes = 96 << 20 // of all images of a request, which is made in memory
+	maxInputBytes  = 50 << 20 // of one image; OpenAI accepts no larger ones
+	maxInputsBytes = 96 << 20 // of all images of a request, which is built in memory
 	maxMaskBytes   = 4 << 20
 )
 
-// checkRequest returns r as the format can say it, and what was left out of it. What cannot be done
-// and changes what is paid or shown is an error with the fault Unsupported; what cannot be
-// meant is one with InvalidRequest.
+// checkRequest returns r as the format can express it, with notes about options that it leaves out.
+// The error has the fault Unsupported for something that the model cannot do and that would change
+// the result or its cost, and InvalidRequest for contradictions.
 func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
 	r.N = max(r.N, 1)
 	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkOutput} {
@@ -48,13 +48,13 @@ func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string
 		notes = append(notes, adapter.LeftOut(m.o.Model, "the file format"))
 		r.Format = ""
 	}
-	if !m.facts.Partials || r.N > 1 { // no event says of which image it is a part
+	if !m.facts.Partials || r.N > 1 { // events do not say which image they are part of
 		r.Partials = 0
 	}
 	return r, notes, nil
 }
 
-// unsupported returns the error of what the model cannot do.
+// unsupported returns the error for something that the model cannot do.
 func (m imageMaker) unsupported(format string, args ...any) error {
 	return &llm.Error{Fault: llm.Unsupported, Message: m.o.Model + " " + fmt.Sprintf(format, args...)}
 }
@@ -97,7 +97,7 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 		name := inputName(*in, i)
 		switch in.MIME = imageType(in.Data); {
 		case !slices.Contains(inputTypes, in.MIME):
-			return invalid("%s is no image that can be sent: use PNG, JPEG or WebP", name)
+			return invalid("%s is not an image that can be sent: use PNG, JPEG or WebP", name)
 		case len(in.Data) > maxInputBytes:
 			return invalid("%s has %d MB, and an image may have %d", name, len(in.Data)>>20, maxInputBytes>>20)
 		}
@@ -109,12 +109,12 @@ func (m imageMaker) checkInputs(r *llm.ImageRequest) error {
 	return nil
 }
 
-// inputTypes lists what every service takes.
+// inputTypes lists the types of images that every service accepts.
 var inputTypes = []string{"image/png", "image/jpeg", "image/webp"}
 
 func (m imageMaker) hasFacts() bool { return m.facts.ID != "" }
 
-// inputName returns how an input is called in errors.
+// inputName returns the name of an input in errors.
 func inputName(b llm.Blob, i int) string {
 	if b.Name != "" {
 		return b.Name
@@ -122,8 +122,8 @@ func inputName(b llm.Blob, i int) string {
 	return fmt.Sprintf("image %d", i+1)
 }
 
-// checkMask holds a mask against the first image: of its size, and transparent where that is
-// to be changed.
+// checkMask checks that a mask has the size of the first image and that some of it is transparent,
+// which marks the area to change.
 func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	if r.Mask == nil {
 		return nil
@@ -139,7 +139,7 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	first, _, firstErr := image.DecodeConfig(bytes.NewReader(r.Inputs[0].Data))
 	switch {
 	case err != nil || format != "png":
-		return invalid("the mask is no PNG image")
+		return invalid("the mask is not a PNG image")
 	case len(data) > maxMaskBytes:
 		return invalid("the mask has %d MB, and may have %d", len(data)>>20, maxMaskBytes>>20)
 	case firstErr != nil:
@@ -157,7 +157,7 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	return nil
 }
 
-// checkOutput holds number, background, quality and format against what the model can.
+// checkOutput checks number, background, quality and format against what the model can do.
 func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 	most := maxImages
 	if m.abilities.n == 0 && m.facts.MaxN > 0 {
@@ -178,7 +178,7 @@ func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 	return nil
 }
 
-// size returns s in words that the format has: as it is, or in pixels.
+// size returns s as the format can express it: unchanged, or in pixels.
 func (m imageMaker) size(s llm.Size) (llm.Size, error) {
 	facts, can := m.facts, m.abilities
 	inRatios := len(facts.Ratios) == 0 || slices.Contains(facts.Ratios, s.Ratio)
@@ -212,7 +212,7 @@ func (m imageMaker) size(s llm.Size) (llm.Size, error) {
 	return s, m.checkPixels(s)
 }
 
-// sameAspect compares two aspects; none is that of a square.
+// sameAspect reports whether two aspects are about equal; b 0 is that of a square.
 func sameAspect(a, b float64) bool {
 	if b == 0 {
 		b = 1
@@ -220,7 +220,7 @@ func sameAspect(a, b float64) bool {
 	return a/b > 0.999 && a/b < 1.001
 }
 
-// checkPixels holds a size in pixels against what the model takes.
+// checkPixels checks a size in pixels against what the model accepts.
 func (m imageMaker) checkPixels(s llm.Size) error {
 	facts := m.facts
 	aspect := s.Aspect()
@@ -238,7 +238,7 @@ func (m imageMaker) checkPixels(s llm.Size) error {
 	return nil
 }
 
-// sizes says which sizes the model takes.
+// sizes returns advice which sizes the model accepts.
 func (m imageMaker) sizes() string {
 	var ways []string
 	add := func(has bool, format string, args ...any) {
@@ -269,7 +269,7 @@ func (m imageMaker) sizes() string {
 	return "use " + strings.Join(ways, "; or ")
 }
 
-// imageTypes holds what images begin with; ? stands for any byte.
+// imageTypes holds the first bytes of images; ? stands for any byte.
 var imageTypes = []struct{ magic, mime string }{
 	{"\x89PNG\r\n\x1a\n", "image/png"},
 	{"\xff\xd8\xff", "image/jpeg"},
@@ -279,8 +279,7 @@ var imageTypes = []struct{ magic, mime string }{
 	{"????ftypavif", "image/avif"},
 }
 
-// imageType returns the type of an image by its first bytes; "" if data is none that people
-// can be given.
+// imageType returns the MIME type of an image by its first bytes; "" if it is unknown.
 func imageType(data []byte) string {
 	for _, t := range imageTypes {
 		if len(data) > len(t.magic) && fits(data, t.magic) {

@@ -11,11 +11,11 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// extension returns that of a type, with its dot.
+// extension returns the file name extension of a type image/…, with its dot.
 func extension(mime string) string { return "." + mime[len("image/"):] }
 
-// renamedParts gives the files of a form other names than the SDK does, which knows "image",
-// "image[]" and "mask" only.
+// renamedParts renames the files of a form, by the names that the SDK gives them: it knows only
+// "image", "image[]" and "mask".
 func renamedParts(names map[string]string) option.RequestOption {
 	return option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		body, err := io.ReadAll(req.Body)
@@ -31,8 +31,8 @@ func renamedParts(names map[string]string) option.RequestOption {
 	})
 }
 
-// whiteMask returns a mask in which white is to be changed and black is to stay, of one in
-// which what is transparent is to be changed.
+// whiteMask converts a mask whose transparent area is to be changed into one where that area is
+// white and the rest black.
 func whiteMask(data []byte) ([]byte, error) {
 	mask, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

@@ -8,19 +8,18 @@ import (
 	"parley/providers/llm"
 )
 
-// compileGeminiImage writes a generateContent that is answered with an image. There is no
-// field for several: they are asked for one after the other.
+// compileGeminiImage returns a generateContent request for one image. There is no field for several.
 func compileGeminiImage(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any) {
 	var parts []any
 	for _, in := range r.Inputs {
 		parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": in.MIME, "data": toBase64(in.Data)}})
 	}
 	config := map[string]any{"responseModalities": []string{"IMAGE"}}
-	look := map[string]any{}
-	setIf(look, "aspectRatio", r.Size.Ratio)
-	setIf(look, "imageSize", r.Size.Tier)
-	if len(look) > 0 {
-		config["imageConfig"] = look
+	imageConfig := map[string]any{}
+	setIf(imageConfig, "aspectRatio", r.Size.Ratio)
+	setIf(imageConfig, "imageSize", r.Size.Tier)
+	if len(imageConfig) > 0 {
+		config["imageConfig"] = imageConfig
 	}
 	body = map[string]any{
 		"contents":         []any{map[string]any{"role": "user", "parts": append(parts, map[string]any{"text": r.Prompt})}},
@@ -33,14 +32,13 @@ func compileGeminiImage(o adapter.Options, r llm.ImageRequest) (url string, body
 	return strings.TrimRight(o.BaseURL, "/") + "/" + model + ":generateContent", body
 }
 
-// geminiRefusals holds the reasons of an answer without an image that say that it was
-// declined.
+// geminiRefusals holds the finish reasons of an answer without an image that mean a refusal.
 var geminiRefusals = []string{
 	"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_OTHER", "NO_IMAGE",
 	"SAFETY", "PROHIBITED_CONTENT", "RECITATION", "BLOCKLIST", "SPII",
 }
 
-// geminiImageAnswer is what is read of an answer.
+// geminiImageAnswer holds the fields of an answer that are used.
 type geminiImageAnswer struct {
 	PromptFeedback struct {
 		BlockReason        string `json:"blockReason"`
@@ -69,8 +67,8 @@ type geminiImageAnswer struct {
 	} `json:"usageMetadata"`
 }
 
-// decodeGeminiImage reads the images of an answer. Those that belong to thinking are drafts.
-// Refusals have status 200: of the prompt, of what came of it, or in words.
+// decodeGeminiImage sends the images of an answer, without the drafts that belong to thinking.
+// Refusals have status 200: of the prompt, of the result, or as text instead of an image.
 func decodeGeminiImage(text []byte, d *imageCall) error {
 	var a geminiImageAnswer
 	if err := adapter.DecodeLenient(text, &a); err != nil {

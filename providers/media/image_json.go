@@ -15,11 +15,11 @@ import (
 type imageFormat struct {
 	kind   string
 	can    imageAbilities
-	key    string // header that has the key; "" is Authorization
-	stream bool   // unfinished images come as events
-	// compile writes a request: where it goes, and its body.
+	key    string // header of the key; "" is Authorization
+	stream bool   // can stream unfinished images
+	// compile returns the address and the body of a request.
 	compile func(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any)
-	// decode hands what an answer holds to d.
+	// decode sends the content of an answer to d.
 	decode func(text []byte, d *imageCall) error
 }
 
@@ -40,15 +40,15 @@ var imageFormats = []imageFormat{
 // imageFormatKinds lists the kinds that have a format of their own.
 var imageFormatKinds = kindsOf(imageFormats)
 
-// newImageMaker returns the model that o describes, of a service of that kind. Nothing is
-// sent before Make.
+// newImageMaker returns the model that o describes, of a service of that kind. It sends nothing
+// before Make.
 func newImageMaker(o adapter.Options, kind string) imageMaker {
 	f := rowOf(imageFormats, kind)
 	o = o.WithDefaults()
 	return imageMaker{o: o, abilities: f.can, draw: func(ctx context.Context, r llm.ImageRequest, d *imageCall) error { return f.draw(ctx, o, r, d) }}
 }
 
-// draw asks for r once.
+// draw sends one request for r.
 func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *imageCall) error {
 	url, body := f.compile(o, r)
 	headers := map[string]string{}
@@ -76,9 +76,9 @@ func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageReq
 	return f.read(text, d)
 }
 
-// read hands on an answer in one piece, which may hold an error with status 200.
+// read handles an answer in one piece, which may hold an error although its status is 200.
 func (f imageFormat) read(text []byte, d *imageCall) error {
-	if len(text) < 1<<20 { // what is longer holds images
+	if len(text) < 1<<20 { // longer answers hold images
 		if fault := wire.EventError(text); fault != nil {
 			return fault
 		}
@@ -86,7 +86,7 @@ func (f imageFormat) read(text []byte, d *imageCall) error {
 	return f.decode(text, d)
 }
 
-// readEvents hands on unfinished images and the one that is done.
+// readEvents sends a request for a stream, and sends its unfinished images and the finished one to d.
 func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *imageCall) error {
 	text, err := adapter.EncodeBody(body, false)
 	if err != nil {
@@ -139,7 +139,7 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 	}
 }
 
-// dataURL returns an image as an address that holds it.
+// dataURL returns b as a data URL.
 func dataURL(b llm.Blob) string { return "data:" + b.MIME + ";base64," + toBase64(b.Data) }
 
 // setIf sets a field if value is not "".

@@ -19,24 +19,24 @@ import (
 	"parley/providers/wire"
 )
 
-// imageService is what a kind of service does differently on /images/generations and
+// imageService holds what is particular to a kind of service on /images/generations and
 // /images/edits.
 type imageService struct {
 	kind      string
 	can       imageAbilities
-	base64    bool // asks for base64, which others send by themselves or are refused for asking
-	repeated  bool // several images are parts called "image", not "image[]"
-	whiteMask bool // a mask is "mask_image", and white where the image is to be changed
+	base64    bool // base64 has to be requested; others send it anyway or reject the field
+	repeated  bool // several images are form parts named "image", not "image[]"
+	whiteMask bool // the mask is named "mask_image", and white where the image is to be changed
 	noN       bool // there is no field for the number of images
 }
 
 func (r imageService) serviceKind() string { return r.kind }
 
-// openAIImages is what OpenAI's format can say.
+// openAIImages holds what OpenAI's format can express.
 var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}
 
-// imageServices lists them. Ollama's and vLLM-Omni's are of their documentation, November
-// 2026; kind "openai" stands for whatever server says that it speaks OpenAI's format.
+// imageServices lists the services. The rows of Ollama and vLLM-Omni follow their documentation of
+// November 2026; kind "openai" is any server with OpenAI's format.
 var imageServices = []imageService{
 	{kind: "openai", can: openAIImages},
 	{kind: openai.KindResponses, can: openAIImages},
@@ -54,8 +54,8 @@ type openAIImageMaker struct {
 	client  sdk.ImageService
 }
 
-// newOpenAIImageMaker returns the model that o describes, of a service of that kind. Nothing
-// is sent before Make.
+// newOpenAIImageMaker returns the model that o describes, of a service of that kind. It sends nothing
+// before Make.
 func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 	o = o.WithDefaults()
 	m := openAIImageMaker{o: o, service: rowOf(imageServices, kind), client: sdk.ImageService{Options: openai.ClientOptions(o)}}
@@ -63,10 +63,10 @@ func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 }
 
 func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
-	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK forgets further fields of a stream of edits
+	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK drops extra fields when it streams edits
 		r.Partials = 0
 	}
-	var whole []byte // of an answer that was to be a stream and is none
+	var whole []byte // body of an answer in one piece where a stream was requested
 	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*maxImageBytes, r.Partials > 0, &whole))
 	var (
 		events imageStream
@@ -98,17 +98,17 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *image
 	return m.readAnswer(res, d)
 }
 
-// unreadable returns an error of the SDK's that is of no connection as one of an answer that
-// it could not read.
+// unreadable returns err if it is an *llm.Error or ctx has ended. Any other error of the SDK means
+// that it could not read the answer.
 func unreadable(ctx context.Context, err error) error {
-	var told *llm.Error
-	if ctx.Err() != nil || errors.As(err, &told) {
+	var known *llm.Error
+	if ctx.Err() != nil || errors.As(err, &known) {
 		return err
 	}
 	return &llm.Error{Fault: llm.Server, Message: "answered with something that cannot be read", Err: err}
 }
 
-// readAnswer hands on an answer in one piece.
+// readAnswer handles an answer in one piece.
 func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) error {
 	if res == nil { // the answer is null
 		return nil
@@ -128,23 +128,22 @@ func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) error 
 	return nil
 }
 
-// An imageStream is a stream of the SDK's, which has one type for new images and one for
-// edits.
+// An imageStream is a stream of the SDK, which has one type for new images and one for edits.
 type imageStream interface {
 	Next() bool
 	Err() error
 	Close() error
 }
 
-// An imageEvent is what the events of both have in common.
+// An imageEvent holds the common fields of their events.
 type imageEvent struct {
 	Type    string          `json:"type"`
 	B64JSON string          `json:"b64_json"`
 	Usage   json.RawMessage `json:"usage"`
 }
 
-// readStream hands on unfinished images and the one that is done. It returns false if there
-// was not an event.
+// readStream sends unfinished images and the finished one to d. It returns false if there was no
+// event.
 func (openAIImageMaker) readStream(events imageStream, d *imageCall) (some bool, err error) {
 	defer func() { _ = events.Close() }()
 	finished := false
@@ -171,10 +170,10 @@ func (openAIImageMaker) readStream(events imageStream, d *imageCall) (some bool,
 			return some, err
 		}
 	}
-	var told *ssestream.StreamError
+	var sent *ssestream.StreamError
 	switch err = events.Err(); {
-	case errors.As(err, &told):
-		return true, wire.BodyError(told.Event.Data)
+	case errors.As(err, &sent):
+		return true, wire.BodyError(sent.Event.Data)
 	case err != nil:
 		return true, err
 	case some && !finished:
@@ -183,7 +182,7 @@ func (openAIImageMaker) readStream(events imageStream, d *imageCall) (some bool,
 	return some, nil
 }
 
-// generateParams writes the request of new images.
+// generateParams returns the request for new images.
 func (m openAIImageMaker) generateParams(r llm.ImageRequest) sdk.ImageGenerateParams {
 	p := sdk.ImageGenerateParams{Model: m.o.Model, Prompt: r.Prompt}
 	if r.N > 1 && !m.service.noN {
@@ -205,7 +204,7 @@ func (m openAIImageMaker) generateParams(r llm.ImageRequest) sdk.ImageGeneratePa
 	return p
 }
 
-// extraFields returns the further fields that the user set.
+// extraFields returns the extra fields from the configuration.
 func (m openAIImageMaker) extraFields() (opts []option.RequestOption) {
 	for name, value := range m.o.Body {
 		opts = append(opts, option.WithJSONSet(name, value))
@@ -213,9 +212,8 @@ func (m openAIImageMaker) extraFields() (opts []option.RequestOption) {
 	return opts
 }
 
-// edit changes images. Servers differ in what they call the parts; what they call wrong is
-// refused with status 422 before anything is made, so that the other name is tried then,
-// once.
+// edit sends an edit. Servers differ in the names of the form parts, and reject wrong ones with
+// status 422 before they generate anything, so it then tries the other name once.
 func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit option.RequestOption) (imageStream, *sdk.ImagesResponse, error) {
 	list := len(r.Inputs) > 1 && !m.service.repeated
 	for attempt := 0; ; attempt++ {
@@ -251,8 +249,8 @@ func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit op
 	}
 }
 
-// editParams writes the request of an edit. Names and types of the parts are those of their
-// bytes: without them the SDK says application/octet-stream, which is refused.
+// editParams returns the request for an edit. It names files by their type: otherwise the SDK says
+// application/octet-stream, which is rejected.
 func (m openAIImageMaker) editParams(r llm.ImageRequest, list bool) (sdk.ImageEditParams, error) {
 	p := sdk.ImageEditParams{Model: m.o.Model, Prompt: r.Prompt}
 	var files []io.Reader
@@ -294,8 +292,8 @@ func (m openAIImageMaker) editParams(r llm.ImageRequest, list bool) (sdk.ImageEd
 	return p, nil
 }
 
-// boundedAnswer ends answers that are longer than limit. The body of an answer to a stream
-// that is JSON, from a server that does not stream, is put into whole.
+// boundedAnswer returns a middleware that fails answers longer than limit. If stream is set but the
+// server answers with JSON in one piece, it puts the body into whole.
 func boundedAnswer(limit int64, stream bool, whole *[]byte) option.Middleware {
 	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		res, err := next(req)
@@ -322,7 +320,7 @@ func boundedAnswer(limit int64, stream bool, whole *[]byte) option.Middleware {
 	}
 }
 
-// A boundedReader ends with an error after left bytes.
+// A boundedReader fails after left bytes.
 type boundedReader struct {
 	r    io.Reader
 	left int64

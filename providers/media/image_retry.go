@@ -10,8 +10,8 @@ import (
 	"parley/providers/llm"
 )
 
-// WithRetries returns m, which asks again if a server turned the request away before anything was
-// made, as too many or too busy, or could not be reached. The user is told each time.
+// WithRetries returns m with retries: if the server could not be reached, or rejected the request
+// before anything was generated because of rate limits or load. It sends a notice each time.
 func WithRetries(m llm.ImageMaker) llm.ImageMaker { return retryingMaker{m, pause} }
 
 type retryingMaker struct {
@@ -29,7 +29,7 @@ func (a retryingMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[l
 				if failed = err; failed != nil {
 					break
 				}
-				if e.Note != "" && n > 1 { // it was told
+				if e.Note != "" && n > 1 { // repeats that of the first attempt
 					continue
 				}
 				if !yield(e, nil) {

@@ -10,8 +10,8 @@ import (
 	"parley/providers/llm"
 )
 
-// compileGrokImage writes a request of xAI's, whose edits are JSON as well. Base64 is asked
-// for: its addresses expire.
+// compileGrokImage returns a request to xAI, whose edits are JSON too. It requests base64, since
+// addresses of images expire.
 func compileGrokImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
 	body = map[string]any{"model": o.Model, "prompt": r.Prompt, "response_format": "b64_json"}
 	if r.N > 1 {
@@ -36,11 +36,11 @@ func compileGrokImage(o adapter.Options, r llm.ImageRequest) (address string, bo
 	return strings.TrimRight(o.BaseURL, "/") + path, body
 }
 
-// ticksPerDollar is the unit of xAI's cost_in_usd_ticks, as its SDK has it.
+// ticksPerDollar is the unit of xAI's cost_in_usd_ticks, according to its SDK.
 const ticksPerDollar = 1e10
 
-// decodeGrokImage reads an answer of xAI's. An image without a payload was blocked, and no
-// images at all were, too.
+// decodeGrokImage sends the images of an answer of xAI. An image without data was blocked; an empty
+// list means that all were.
 func decodeGrokImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data *[]struct {
@@ -85,8 +85,8 @@ func decodeGrokImage(text []byte, d *imageCall) error {
 	return nil
 }
 
-// compileQwenImage writes a request of Model Studio's own API, which lies beside the
-// compatible one.
+// compileQwenImage returns a request to Model Studio's own API, which is on the same host as the
+// OpenAI-compatible one.
 func compileQwenImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
 	var content []any
 	for _, in := range r.Inputs {
@@ -114,7 +114,7 @@ func hostOf(address string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// decodeQwenImage reads an answer of Model Studio's: addresses that are good for a day.
+// decodeQwenImage sends the images of an answer of Model Studio: addresses that are valid for a day.
 func decodeQwenImage(text []byte, d *imageCall) error {
 	var a struct {
 		Output struct {
@@ -145,7 +145,7 @@ func decodeQwenImage(text []byte, d *imageCall) error {
 	return nil
 }
 
-// compileGLMImage writes a request of Z.ai's, which makes one image.
+// compileGLMImage returns a request to Z.ai, for one image.
 func compileGLMImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
 	body = map[string]any{"model": o.Model, "prompt": r.Prompt}
 	if r.Size.Width > 0 {
@@ -155,8 +155,8 @@ func compileGLMImage(o adapter.Options, r llm.ImageRequest) (address string, bod
 	return strings.TrimRight(o.BaseURL, "/") + "/images/generations", body
 }
 
-// decodeGLMImage reads an answer of Z.ai's. Its filter tells a level even where it lets pass;
-// where there is no image it did not.
+// decodeGLMImage sends the images of an answer of Z.ai. Its content_filter can be present even if it
+// blocked nothing; only without an image does it mean a refusal.
 func decodeGLMImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data []struct {
@@ -189,8 +189,7 @@ func decodeGLMImage(text []byte, d *imageCall) error {
 	return d.sendRefusal(llm.Refusal{Stage: stage, Code: "content_filter", Text: "stopped by the provider's filter"})
 }
 
-// compileMiniMaxImage writes a request of MiniMax's, whose input is an image of somebody who
-// is to be seen.
+// compileMiniMaxImage returns a request to MiniMax, whose input image shows a person to depict.
 func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
 	body = map[string]any{"model": o.Model, "prompt": r.Prompt, "response_format": "base64", "n": r.N}
 	setIf(body, "aspect_ratio", r.Size.Ratio)
@@ -203,7 +202,7 @@ func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string,
 	return strings.TrimRight(o.BaseURL, "/") + "/image_generation", body
 }
 
-// decodeMiniMaxImage reads an answer of MiniMax's. Of several images some may have been
+// decodeMiniMaxImage sends the images of an answer of MiniMax, and a refusal for each that was
 // blocked.
 func decodeMiniMaxImage(text []byte, d *imageCall) error {
 	var a struct {
@@ -242,8 +241,8 @@ func decodeMiniMaxImage(text []byte, d *imageCall) error {
 	return nil
 }
 
-// compileOpenRouterImage writes a request of OpenRouter's own format, which hands each setting
-// to whoever makes the image.
+// compileOpenRouterImage returns a request in OpenRouter's own format, which passes each setting on
+// to the provider of the model.
 func compileOpenRouterImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
 	body = map[string]any{"model": o.Model, "prompt": r.Prompt}
 	if r.N > 1 {

@@ -1,18 +1,18 @@
-// Package media speaks the wire formats in which models do something else than answer: they
-// turn texts into vectors, draw images and make videos.
+// Package media implements the wire formats of models that do not chat: they turn text into vectors,
+// generate images and make videos.
 //
 //	[]string         ──► embed_*.go ──► llm.Embedded
 //	llm.ImageRequest ──► image_*.go ──► llm.ImageEvents
 //	llm.VideoRequest ──► video_*.go ──► llm.Job ──► a file
 //
-// One file holds one format of one or more services; what services of the same format do
-// differently is a row. Nothing that creates something is sent twice: each is paid for.
-// Refusals are outcomes, not errors. Wire facts are of November 2026.
+// A file holds one format of one or more services; differences between services with the same format
+// are rows of a table. A request that may have created something is never sent twice, since each is
+// paid for. Refusals are outcomes, not errors. Wire facts are of November 2026.
 package media
 
 import "slices"
 
-// A row is a row of a table of services: one kind of them, by the name in the configuration.
+// A row is a row of a table of services, for one kind in the configuration.
 type row interface{ serviceKind() string }
 
 // kindsOf lists the kinds of a table.

@@ -2,34 +2,35 @@ package media
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
 )
 
-// SaveImage stores an image that was made to a prompt, and returns it as the conversation holds it,
-// under the name it was stored by: an image that every model takes, or words in its place. The
-// zero part is one that was lost. Told is for the user.
-type SaveImage func(prompt string, b llm.Blob) (part llm.Part, told string, err error)
+// SaveImage stores an image generated for prompt, and returns it as a part for the conversation: an
+// image of a type that every model accepts, or text instead, named after the stored file. The zero
+// part means that nothing is left of the image. A notice that is not "" is for the user.
+type SaveImage func(prompt string, b llm.Blob) (part llm.Part, notice string, err error)
 
-// Endpoint returns an image model as one that answers: of a request, which has one message,
-// the text is the prompt and the images are those to change. Each image of the answer is one
-// that keep returned; one that cannot be kept is in the answer all the same, with a notice.
-func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], keep SaveImage) llm.Endpoint {
+// Endpoint returns an image model as a chat model. A request has one message: its text is the prompt,
+// its images are those to edit. The images of the answer are the parts that save returns; one that
+// could not be saved is in the answer all the same, with a notice.
+func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], save SaveImage) llm.Endpoint {
 	return llm.Endpoint{
-		Model: imageEndpoint{m.Service, keep, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
+		Model: imageEndpoint{m.Service, save, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
 		Known: m.Known, Vision: m.Facts.Inputs > 0, Cost: func(llm.Usage) (float64, bool) { return m.Facts.Cost(1) },
 	}
 }
 
 type imageEndpoint struct {
 	llm.ImageMaker
-	keep     SaveImage
+	save     SaveImage
 	partials bool
 }
 
-// endpointPartials is how many unfinished images are asked for where somebody may watch.
+// endpointPartials is how many unfinished images a chat requests.
 const endpointPartials = 2
 
 func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -42,7 +43,7 @@ func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		if len(r.Inputs) > 0 {
 			made = "edited"
 		}
-		block := func() string { return "image" + string(rune('0'+shown)) }
+		block := func() string { return "image" + strconv.Itoa(shown) }
 		for e, err := range d.Make(ctx, r) {
 			ok := true
 			switch {
@@ -51,7 +52,7 @@ func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
 			case e.Partial != nil:
 				ok = out.Send(llm.Preview{Block: block(), Part: llm.Part{Kind: llm.Media, MIME: e.Partial.MIME, Data: e.Partial.Data}})
 			case e.Image != nil:
-				p, told, err := d.keep(r.Prompt, *e.Image)
+				p, notice, err := d.save(r.Prompt, *e.Image)
 				if err != nil {
 					out.Send(llm.Notice{Text: "The image is not saved: " + err.Error(), Urgent: true})
 				}
@@ -61,8 +62,8 @@ func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
 					p.Made = made
 				}
 				ok = out.Send(llm.Delta{Block: block(), Part: p})
-				if shown++; told != "" {
-					out.Send(llm.Notice{Text: told})
+				if shown++; notice != "" {
+					out.Send(llm.Notice{Text: notice})
 				}
 			case e.Refused != nil:
 				refused = e.Refused
@@ -92,7 +93,7 @@ func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	})
 }
 
-// imageRequest reads the one message of a request.
+// imageRequest returns the prompt and the input images of req.
 func imageRequest(req llm.Request) (r llm.ImageRequest) {
 	var text []string
 	for _, m := range req.Messages {

@@ -17,17 +17,16 @@ import (
 	"parley/providers/wire"
 )
 
-// A family is how one or more kinds of services embed, draw and film. Nil functions are what
-// they cannot.
+// A family holds the constructors for one or more kinds of services; nil for what they cannot do.
 type family struct {
 	kinds      []string
 	embed      func(o adapter.Options, kind string) llm.Embedder
 	image      func(o adapter.Options, kind string) imageMaker
 	video      func(o adapter.Options, kind string) llm.VideoJobs
-	exceptHost string // host with this wire format, and without these models
+	exceptHost string // host of this kind that has no such models; "" for none
 }
 
-// imageMaker returns what opens the family's images; nil if it makes none.
+// imageMaker returns the constructor for images; nil if the family has none.
 func (f family) imageMaker() func(adapter.Options, string) llm.ImageMaker {
 	if f.image == nil {
 		return nil
@@ -35,8 +34,7 @@ func (f family) imageMaker() func(adapter.Options, string) llm.ImageMaker {
 	return func(o adapter.Options, kind string) llm.ImageMaker { return f.image(o, kind) }
 }
 
-// families lists what can do something else than answer. Kinds that it does not name do
-// nothing else.
+// families lists the kinds of services that have media models.
 var families = []family{
 	{kinds: openAIEmbeddingKinds, embed: newOpenAIEmbedder},
 	{kinds: embeddingFormatKinds, embed: newEmbedder},
@@ -46,15 +44,15 @@ var families = []family{
 	{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, exceptHost: "api.openai.com"},
 }
 
-// An Ability is something that models do besides answering: what does it is T, and what the
-// catalog knows of such a model is F.
+// An Ability is something that models do other than chat. T is the interface of such a model, F the
+// type of its facts in the catalog.
 type Ability[T, F any] struct {
-	label string // such models are called so
-	name  string // as in llm.Error.Purpose
+	label string // plural of such models, for errors
+	name  string // value of llm.Error.Purpose
 	open  func(family) func(adapter.Options, string) T
 	rows  func(catalog.Media) []F
 	id    func(F) string
-	wrap  func(service T, facts F, secrets []string) T // with prices, and errors without secrets
+	wrap  func(service T, facts F, secrets []string) T // adds prices and masks secrets in errors
 }
 
 // Images is the ability to make images.
@@ -92,22 +90,22 @@ var Embeddings = Ability[llm.Embedder, catalog.Embedding]{
 	},
 }
 
-// A Model is a model with an ability, opened.
+// A Model is an opened model with an ability.
 type Model[T, F any] struct {
 	Service T
 	Name    string // "provider/model"
-	Facts   F      // what is known of it; zero if nothing is
-	Known   bool
+	Facts   F      // zero if it is unknown
+	Known   bool   // Facts are those of this model
 }
 
-// A Choice is a model with an ability that can be picked.
+// A Choice is a known model with an ability.
 type Choice[F any] struct {
 	Name        string // "provider/model"
 	Unavailable string // why it is not ready, such as "set XAI_API_KEY"; "" if it is
 	Facts       F
 }
 
-// Choices lists the models with an ability that are known, those that are ready first.
+// Choices lists the known models with an ability, those that are ready first.
 func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) []Choice[F] {
 	var ready, not []Choice[F]
 	for _, s := range a.services(c, getenv) {
@@ -123,8 +121,8 @@ func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) [
 	return append(ready, not...)
 }
 
-// known returns what is known of the models of a provider with the ability: what is built in,
-// and what its list says that is kept.
+// known returns the facts of a provider's models with the ability, from the catalog and its stored
+// list.
 func (a Ability[T, F]) known(c providers.Config, s providers.Service) []F {
 	return a.rows(c.Facts.MediaOf(s.Catalog, s.Name, wire.Public(s.BaseURL)))
 }
@@ -134,7 +132,7 @@ func (a Ability[T, F]) services(c providers.Config, getenv func(string) string) 
 	return slices.DeleteFunc(providers.Services(c, getenv), func(s providers.Service) bool { return a.opener(s) == nil })
 }
 
-// opener returns what opens the ability of a provider; nil if it has none.
+// opener returns the constructor of the ability for a provider; nil if the provider does not have it.
 func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string) T {
 	for _, f := range families {
 		u, err := url.Parse(s.BaseURL)
@@ -145,17 +143,17 @@ func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string)
 	return nil
 }
 
-// Open opens the model called name: "provider/model", a provider alone for its first such
-// model, or such a model alone. The empty name is the first one that is ready. A provider
-// without the ability is an *llm.Error with the fault Unsupported that names those with a
-// key that have it; other errors are as those of [providers.Open]. A command that prints the
-// key runs here; no request is sent.
+// Open opens a model by name: "provider/model", a provider alone for its first model with the
+// ability, or a model alone. The empty name is the first model that is ready. For a provider without
+// the ability it returns an *llm.Error with the fault Unsupported that names connected providers
+// with it; other errors are those of [providers.Open]. It runs a command that prints the key, but
+// sends no request.
 func (a Ability[T, F]) Open(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
 	m, err := a.openNamed(ctx, c, name, o)
 	return m, withPurpose(err, a.name)
 }
 
-// withPurpose returns err, which says what the model was to do.
+// withPurpose returns err with the purpose of the model filled in.
 func withPurpose(err error, purpose string) error {
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
 		e.Purpose = purpose
@@ -181,7 +179,7 @@ func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name s
 	return m, nil
 }
 
-// find splits a name into a service and the id of a model.
+// find returns the service and the model id that a name stands for.
 func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string) string) (providers.Service, string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -219,7 +217,7 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 	return s, id, nil
 }
 
-// noneConnected returns the error of a name that is empty where nothing is ready.
+// noneConnected returns the error for an empty name if no model is ready.
 func (a Ability[T, F]) noneConnected(choices []Choice[F]) error {
 	var can []string
 	for _, choice := range choices {
@@ -230,10 +228,10 @@ func (a Ability[T, F]) noneConnected(choices []Choice[F]) error {
 	return &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: fmt.Sprintf("no provider with %s is connected; those that have some are %s", a.label, strings.Join(can, ", "))}
 }
 
-// unknownModel returns the error of a name that no model has, with those near to it, each once:
-// some are called by a name with a provider and a maker in front.
+// unknownModel returns the error for an unknown name, with up to three similar names of models. It
+// compares them with and without the provider and vendor prefix.
 func (a Ability[T, F]) unknownModel(name string, choices []Choice[F]) error {
-	full := map[string]string{} // by what a user may type
+	full := map[string]string{} // full name by what the user may type
 	var typed, near []string
 	for _, choice := range choices {
 		for rest, more := choice.Name, true; more; _, rest, more = strings.Cut(rest, "/") {
@@ -261,7 +259,7 @@ func names(all []providers.Service) (list []string) {
 	return list
 }
 
-// unsupported returns the error of a provider without the ability.
+// unsupported returns the error for a provider without the ability.
 func (a Ability[T, F]) unsupported(c providers.Config, provider string, getenv func(string) string) error {
 	can := slices.DeleteFunc(a.services(c, getenv), func(s providers.Service) bool { return s.Missing != "" })
 	message := "it has no " + a.label

@@ -11,8 +11,7 @@ import (
 	"parley/providers/wire"
 )
 
-// The following types compute costs that the server does not report, and mask secrets in
-// errors.
+// The types below add costs that the server does not report, and mask secrets in errors.
 
 type pricedEmbedder struct {
 	llm.Embedder
@@ -25,7 +24,7 @@ func (e pricedEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedO
 	if err != nil {
 		return nil, withPurpose(wire.MaskError(err, e.secrets), "embed")
 	}
-	if got.Bill.Tokens == 0 && !got.Bill.Priced { // Gemini counts none
+	if got.Bill.Tokens == 0 && !got.Bill.Priced { // Gemini does not count tokens
 		for _, text := range inputs {
 			got.Bill.Tokens += catalog.Estimate(text)
 		}
@@ -48,12 +47,12 @@ type pricedVideos struct {
 	secrets []string
 }
 
-// maskError returns err without our secrets.
+// maskError returns err with secrets masked.
 func (v pricedVideos) maskError(err error) error {
 	return withPurpose(wire.MaskError(err, v.secrets), "video")
 }
 
-// Start refuses what is known not to be possible, before anything is sent.
+// Start implements llm.VideoJobs. It refuses what the model cannot do before anything is sent.
 func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 	r, err := fitVideo(v.facts, r)
 	if err != nil {
@@ -66,7 +65,7 @@ func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, e
 	return v.masked(unbilled(j)), v.maskError(err)
 }
 
-// masked takes our secrets out of what the server said of a job.
+// masked returns j with secrets masked in texts of the server.
 func (v pricedVideos) masked(j llm.Job) llm.Job {
 	mask := wire.MaskText(v.secrets, 4)
 	j.Failure, j.RawState = mask(j.Failure), mask(j.RawState)
@@ -87,7 +86,7 @@ func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	return v.masked(unbilled(j)), v.maskError(err)
 }
 
-// unbilled takes our estimate off a job that was refused without being paid for.
+// unbilled removes our estimated cost from a job that was refused without being charged.
 func unbilled(j llm.Job) llm.Job {
 	if j.Refused != nil && !j.Refused.Billed && j.Bill != nil && !j.Bill.Reported {
 		j.Bill = &llm.Bill{Priced: true}

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// A vector is read from an array of numbers, or from base64 of float32 in little-endian order.
-// What is no number in it is NaN, which adapter.Vectors refuses: servers write null for
-// that, which encoding/json would take for 0.
+// A vector decodes from a JSON array of numbers, or from base64 of little-endian float32. An element
+// that is not a number becomes NaN, which adapter.Vectors rejects: encoding/json would turn null,
+// which some servers send, into 0.
 type vector []float32
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -34,7 +34,7 @@ func (v *vector) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// fromBase64 reads a vector from a JSON string; one that is none is a single NaN.
+// fromBase64 decodes a vector from a JSON string; a single NaN if it is not base64 of one.
 func fromBase64(text []byte) vector {
 	var coded string
 	if json.Unmarshal(text, &coded) != nil {
@@ -51,7 +51,7 @@ func fromBase64(text []byte) vector {
 	return v
 }
 
-// float32s returns vectors as what an llm.Embedder returns.
+// float32s converts vectors for an llm.Embedded.
 func float32s(vectors []vector) [][]float32 {
 	out := make([][]float32, len(vectors))
 	for i, v := range vectors {

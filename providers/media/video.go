@@ -17,64 +17,64 @@ import (
 	"parley/providers/wire"
 )
 
-// A videoService is how a kind of service makes videos: a job is created, polled, and what it
-// made downloaded.
+// A videoService describes the API of a kind of service: how to create a job, poll it, and download
+// its result.
 type videoService struct {
 	kind   string
-	models func(model string) bool  // those that it has; nil: all that no row before it has
-	root   func(base string) string // what paths are put behind; nil: the base URL
+	models func(model string) bool  // reports whether the row is for a model; nil: for all that no row before it has
+	root   func(base string) string // returns what precedes paths; nil: the base URL does
 	key    string                   // header of the key; "" is Authorization
 	create videoCreation
 	job    videoState
 	files  videoFiles
 	bill   videoBill
-	cancel string // method and address, with {id}; "" if a job cannot be ended
+	cancel string // method and path, with {id}; "" if a job cannot be canceled
 }
 
 // A videoCreation is the request that creates a job.
 type videoCreation struct {
 	headers     map[string]string
 	request     func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
-	form        bool          // body is a multipart form
-	unsupported []videoOption // what cannot be asked for
-	id          string        // path of the id in the answer
-	named       bool          // the id is a path itself
+	form        bool          // the body is a multipart form
+	unsupported []videoOption // options that the service does not have
+	id          string        // field path of the job id in the answer
+	named       bool          // the id is a resource name with slashes
 }
 
-// What follows names parts of answers by paths: names with dots between them, where a list
-// stands for each of what is in it.
+// The types below name values in answers by field paths: names separated by dots, where a list
+// stands for each of its elements. "" is no value.
 
-// A videoState says how far a job is.
+// A videoState says how to read the state of a job.
 type videoState struct {
-	address  string                  // with {id}
+	address  string                  // URL path of the job, with {id}
 	state    string                  // "" if done says it
 	done     string                  // true once the job is over
-	states   map[string]llm.JobState // beside those of all
-	progress string
-	failure  string // an object with code and message, or a text
+	states   map[string]llm.JobState // in addition to jobStates
+	progress string                  // percent
+	failure  string                  // an object with code and message, or a text
 }
 
-// A videoFiles says where the files are that a job made.
+// A videoFiles says where the files of a job are.
 type videoFiles struct {
-	urls      string
-	lookup    string // address that tells, with {id}, where one of urls is, which are ids; "" if they are addresses
-	found     string // which that answer has here
-	thumbnail string // addresses of first images; "" if there are none
-	content   string // address of the video where it is the service's own, with {id} and {index}
-	variants  bool   // which has them behind variant=
-	filtered  string // reasons for videos that were kept back
-	moderated string // false if the video was kept back
+	urls      string // addresses of videos, or ids for lookup
+	lookup    string // URL path, with {id}, of the address of a file; "" if urls are addresses
+	found     string // the address in the answer of lookup
+	thumbnail string // addresses of preview images; "" if there are none
+	content   string // URL path of the video at the service itself, with {id} and {index}; "" if there are urls
+	variants  bool   // content has variants, with variant=
+	filtered  string // reasons for videos that were withheld
+	moderated string // false if the video was withheld
 }
 
-// A videoBill says what a job cost.
+// A videoBill says how to read the cost of a job.
 type videoBill struct {
 	cost    string  // in US dollars
-	ticks   float64 // or in parts of a dollar, so many
-	seconds string  // of the video
-	refused bool    // videos kept back are paid for
+	ticks   float64 // parts of a dollar that cost is in; 0 is dollars
+	seconds string  // length of the video
+	refused bool    // withheld videos are charged
 }
 
-// A videoOption is something that can be asked for beside a prompt.
+// A videoOption is something that can be requested beside a prompt.
 type videoOption string
 
 const (
@@ -91,7 +91,7 @@ const (
 	wishAvoid      videoOption = "words to avoid"
 )
 
-// requestedOptions lists what r asks for.
+// requestedOptions lists the options that r requests.
 func requestedOptions(r llm.VideoRequest) (list []videoOption) {
 	for _, w := range []struct {
 		asked bool
@@ -109,11 +109,10 @@ func requestedOptions(r llm.VideoRequest) (list []videoOption) {
 	return list
 }
 
-// videoServices lists them, each in a file of its own or with those like it.
+// videoServices lists the services.
 var videoServices = []videoService{veo, grokVideo, wanVideo, hailuoVideo, minimaxVideo, glmVideo, openRouterVideo, openAIVideo}
 
-// jobStates holds the words of all services for how far a job is, in small letters. None
-// means two things.
+// jobStates maps the state names of all services, in lower case. They do not contradict each other.
 var jobStates = map[string]llm.JobState{
 	"pending": llm.JobQueued, "queued": llm.JobQueued, "submitted": llm.JobQueued, "queueing": llm.JobQueued, "created": llm.JobQueued,
 	"running": llm.JobRunning, "processing": llm.JobRunning, "in_progress": llm.JobRunning, "preparing": llm.JobRunning,
@@ -127,14 +126,14 @@ type videoJobs struct {
 	o       adapter.Options
 	service videoService
 	client  adapter.Client
-	public  bool // take addresses of files for what they are: for tests
+	public  bool // treat local addresses of files as public ones: for tests
 }
 
-// newVideoJobs returns the jobs of the model that o describes. Nothing is sent before Start.
+// newVideoJobs returns the jobs of the model that o describes. It sends nothing before Start.
 func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
 	o = o.WithDefaults()
 	i := slices.IndexFunc(videoServices, func(s videoService) bool { return s.kind == kind && (s.models == nil || s.models(o.Model)) })
-	v := &videoJobs{o: o, service: openAIVideo} // which several kinds speak
+	v := &videoJobs{o: o, service: openAIVideo} // for kinds without a row
 	if i >= 0 {
 		v.service = videoServices[i]
 	}
@@ -187,14 +186,15 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 	j.ID = firstText(answer, v.service.create.id)
 	if _, err := v.path("{id}", j.ID); err != nil {
 		if ended := v.updated(j, answer); j.ID == "" && (ended.State == llm.JobFailed || ended.State == llm.JobRefused) {
-			return ended, nil // which the answer says: there is nothing to ask for
+			return ended, nil // failed at once: there is no job to poll
 		}
 		return llm.Job{}, v.o.WithProvider(&llm.Error{Fault: llm.Server, Message: "took the request, which may be paid for, and returned no job that can be asked for: " + err.Error()})
 	}
 	return v.updated(j, answer), nil
 }
 
-// fit refuses what the service cannot do and leaves out what it need not.
+// fit returns r without options that the service does not have but that can be left out, with notes
+// about them. Other options that it does not have are an error.
 func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) {
 	if strings.TrimSpace(r.Prompt) == "" && r.FirstFrame == nil && r.Source == nil {
 		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "say what is to be seen: the prompt is empty"}
@@ -210,7 +210,7 @@ func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) 
 			r.Seed, notes = nil, append(notes, adapter.LeftOut(v.o.Model, string(w)))
 		case w == wishAvoid:
 			r.NegativePrompt, notes = "", append(notes, adapter.LeftOut(v.o.Model, string(w)))
-		case w == wishAudio && !*r.Audio: // it makes what it makes
+		case w == wishAudio && !*r.Audio: // best effort: there is no option to turn sound off
 			r.Audio, notes = nil, append(notes, adapter.LeftOut(v.o.Model, string(w)))
 		default:
 			return r, nil, unsupportedOption(v.o.Model, w)
@@ -232,7 +232,7 @@ func (v *videoJobs) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	return v.updated(j, answer), nil
 }
 
-// ask returns what the service says about a job; nothing if it says nothing yet.
+// ask returns the service's answer about a job; empty if it has no body yet.
 func (v *videoJobs) ask(ctx context.Context, j llm.Job) (map[string]any, error) {
 	path, err := v.path(v.service.job.address, j.ID)
 	if err != nil {
@@ -250,8 +250,8 @@ func (v *videoJobs) ask(ctx context.Context, j llm.Job) (map[string]any, error) 
 	return nil, err
 }
 
-// call sends a request and decodes its answer. A job that failed holds an error, which makes
-// it no error of the request.
+// call sends a request and decodes its answer. An error inside the answer about a failed job is not
+// an error of the request.
 func (v *videoJobs) call(ctx context.Context, c adapter.Client, method, address string, body any) (map[string]any, error) {
 	var raw json.RawMessage
 	err := c.Call(ctx, method, address, body, &raw, videoAnswerLimit)
@@ -265,7 +265,7 @@ func (v *videoJobs) call(ctx context.Context, c adapter.Client, method, address 
 	decoder.UseNumber() // ids may be numbers
 	var answer map[string]any
 	if len(raw) > 0 && decoder.Decode(&answer) != nil && err == nil {
-		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is no job: " + wire.Excerpt(string(raw))}
+		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is not a job: " + wire.Excerpt(string(raw))}
 	}
 	if err != nil && firstText(answer, v.service.create.id) == "" && firstText(answer, v.service.job.state) == "" && !isTrue(answer, v.service.job.done) {
 		return nil, err
@@ -273,6 +273,7 @@ func (v *videoJobs) call(ctx context.Context, c adapter.Client, method, address 
 	return answer, nil
 }
 
+// failed returns the cause if ctx has ended, else err with the provider filled in.
 func (v *videoJobs) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -292,7 +293,8 @@ func (v *videoJobs) address(path string) string {
 // maxJobID bounds an id, in bytes.
 const maxJobID = 512
 
-// path puts an id, which the service made and may hold anything, into a path, or what is asked behind it.
+// path returns pattern with {id} replaced by an id, escaped for a path or a query. The id comes from
+// the service and may hold anything.
 func (v *videoJobs) path(pattern, id string) (string, error) {
 	parts := []string{id}
 	if v.service.create.named {
@@ -300,7 +302,7 @@ func (v *videoJobs) path(pattern, id string) (string, error) {
 	}
 	for i, part := range parts {
 		if part == "" || len(id) > maxJobID || strings.Trim(part, ".") == "" || slices.Contains(strings.Split(part, "/"), "..") || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return "", fmt.Errorf("%s is no id", strconv.QuoteToASCII(wire.Excerpt(id)))
+			return "", fmt.Errorf("%s is not an id", strconv.QuoteToASCII(wire.Excerpt(id)))
 		}
 		if parts[i] = url.PathEscape(part); strings.Contains(pattern, "={id}") {
 			parts[i] = url.QueryEscape(part)
@@ -320,8 +322,8 @@ func (v *videoJobs) Cancel(ctx context.Context, j llm.Job) error {
 		return v.o.WithProvider(&llm.Error{Fault: llm.InvalidRequest, Message: err.Error()})
 	}
 	err = v.client.Call(ctx, method, v.address(path), nil, nil, videoAnswerLimit)
-	if told := (*llm.Error)(nil); errors.As(err, &told) && told.Status == http.StatusNoContent {
-		return nil // which is an answer here
+	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNoContent {
+		return nil // success without a body
 	}
 	if err != nil {
 		return v.failed(ctx, err)

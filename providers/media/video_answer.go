@@ -10,10 +10,10 @@ import (
 	"parley/providers/wire"
 )
 
-// What follows reads answers about jobs. Nothing of it trusts their form.
+// The functions below read answers about jobs, which may have any shape.
 
-// updated returns j as an answer says it is. A state that is not known counts as running, and
-// an answer without a word changes nothing.
+// updated returns j with the state, result and cost in an answer. An unknown state counts as running;
+// an empty answer changes nothing.
 func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 	if len(answer) == 0 {
 		return j
@@ -27,7 +27,7 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 	if percent, ok := firstNumber(answer, s.job.progress); ok {
 		j.Progress = int(math.Round(min(max(percent, 0), 100)))
 	}
-	j.Bill = s.bill.kind(answer, j.Bill)
+	j.Bill = s.bill.update(j.Bill, answer)
 	code, text := failureOf(answer, s.job.failure)
 	kept := strings.Join(texts(answer, s.files.filtered), "; ")
 	switch {
@@ -40,25 +40,25 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 		j.State = llm.JobFailed
 		fallthrough
 	case j.State == llm.JobFailed:
-		if isRefusal(code, text) || s.kind == "minimax" && isRefusal("minimax"+code, text) { // its codes are those of others, too
+		if isRefusal(code, text) || s.kind == "minimax" && isRefusal("minimax"+code, text) { // its numeric codes need the prefix to be unambiguous
 			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Code: code, Text: wire.Excerpt(text), Billed: s.bill.refused}
 			break
 		}
-		j.Failure = wire.Excerpt(strings.TrimPrefix(strings.TrimSpace(text+" ("+code+")"), "()"))
-		if code == "" {
-			j.Failure = wire.Excerpt(text)
+		if code != "" {
+			text = strings.TrimSpace(text + " (" + code + ")")
 		}
+		j.Failure = wire.Excerpt(text)
 	case j.State == llm.JobDone:
 		j.Outputs, j.Progress = max(len(urls), 1), 100
 	}
 	return j
 }
 
-// stateOf returns the state that an answer names.
+// stateOf returns the state in an answer, of which word is the service's name.
 func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) llm.JobState {
 	if s.done != "" {
 		if isTrue(answer, s.done) {
-			return llm.JobDone // or failed, without a video
+			return llm.JobDone // updated makes it failed if there is no video
 		}
 		return llm.JobRunning
 	}
@@ -73,26 +73,33 @@ func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) l
 	return llm.JobRunning
 }
 
-// kind returns what the service says a job costs, or else what was known before.
-func (b videoBill) kind(answer map[string]any, before *llm.Bill) *llm.Bill {
-	usd, ok := firstNumber(answer, b.cost)
-	if !ok || usd < 0 {
-		return before
+// update returns bill with the cost and the length that an answer reports. It returns bill itself,
+// which may be nil, if there are none, or if there is only a length and no cost is known.
+func (b videoBill) update(bill *llm.Bill, answer map[string]any) *llm.Bill {
+	usd, priced := firstNumber(answer, b.cost)
+	priced = priced && usd >= 0
+	seconds, timed := firstNumber(answer, b.seconds)
+	timed = timed && seconds > 0
+	if !priced && (!timed || bill == nil) {
+		return bill
 	}
-	if b.ticks > 0 {
-		usd /= b.ticks
+	var updated llm.Bill
+	if bill != nil {
+		updated = *bill
 	}
-	bill := llm.Bill{USD: usd, Priced: true, Reported: true}
-	if before != nil {
-		bill.Seconds = before.Seconds
+	if priced {
+		if b.ticks > 0 {
+			usd /= b.ticks
+		}
+		updated = llm.Bill{USD: usd, Priced: true, Reported: true, Seconds: updated.Seconds}
 	}
-	if seconds, ok := firstNumber(answer, b.seconds); ok && seconds > 0 {
-		bill.Seconds = seconds
+	if timed {
+		updated.Seconds = seconds
 	}
-	return &bill
+	return &updated
 }
 
-// failureOf returns the code and the words of what went wrong.
+// failureOf returns the code and the message of an error at a field path.
 func failureOf(answer map[string]any, path string) (code, text string) {
 	if path == "" {
 		return "", ""
@@ -112,7 +119,7 @@ func failureOf(answer map[string]any, path string) (code, text string) {
 	return "", ""
 }
 
-// isRefusal reports whether words tell that something was declined for what it shows.
+// isRefusal reports whether an error means that content was refused.
 func isRefusal(code, text string) bool {
 	data, err := adapter.Marshal(map[string]any{"error": map[string]any{"code": code, "message": text}})
 	if err != nil {
@@ -122,7 +129,7 @@ func isRefusal(code, text string) bool {
 	return fault != nil && fault.Fault == llm.ContentFilter
 }
 
-// values returns what stands in v at a path; "" is nowhere.
+// values returns the values in v at a field path, without nulls; "." is v itself, "" is nothing.
 func values(v any, path string) []any {
 	if list, ok := v.([]any); ok {
 		var all []any
@@ -154,7 +161,7 @@ func values(v any, path string) []any {
 	return []any{inner}
 }
 
-// texts returns the texts and numbers at a path that are not empty.
+// texts returns the strings and numbers at a field path that are not empty.
 func texts(v any, path string) (list []string) {
 	for _, found := range values(v, path) {
 		if s := scalar(found); s != "" {

@@ -13,9 +13,9 @@ import (
 	"parley/providers/llm"
 )
 
-// What follows writes what requests for videos are made of.
+// The functions below build requests for videos.
 
-// exclusive refuses two things that exclude each other.
+// exclusive returns an error if both a and b are set, which what names.
 func exclusive(model, what string, a, b bool) error {
 	if a && b {
 		return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take both %s", model, what)}
@@ -23,7 +23,7 @@ func exclusive(model, what string, a, b bool) error {
 	return nil
 }
 
-// put sets a field that says something.
+// put sets a field unless value is zero, empty or nil.
 func put[T any](body map[string]any, name string, value T) {
 	switch v := any(value).(type) {
 	case string:
@@ -50,11 +50,11 @@ func put[T any](body map[string]any, name string, value T) {
 	body[name] = value
 }
 
-// videoPixels holds the pixels of a resolution at 16:9.
+// videoPixels holds width and height of a resolution at 16:9.
 var videoPixels = map[string][2]int{"480p": {854, 480}, "720p": {1280, 720}, "1080p": {1920, 1080}, "4k": {3840, 2160}}
 
-// pixelsOf returns what r asks for as WIDTHxHEIGHT, for services that take nothing else; "" for
-// nothing.
+// pixelsOf returns resolution and ratio of r as WIDTHxHEIGHT, for services that accept nothing else;
+// "" if r requests neither.
 func pixelsOf(model string, r llm.VideoRequest) (string, error) {
 	if strings.Contains(r.Resolution, "x") && r.Ratio == "" {
 		return r.Resolution, nil
@@ -76,8 +76,8 @@ func pixelsOf(model string, r llm.VideoRequest) (string, error) {
 	return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s takes pixels: give the resolution as 1280x720, without a ratio", model)}
 }
 
-// multipartForm writes fields as a form. Blobs are files with their types: servers refuse
-// those without.
+// multipartForm returns fields as a form. Blobs become files with a content type, which servers
+// require.
 func multipartForm(fields map[string]any) (adapter.Form, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)

@@ -14,7 +14,7 @@ import (
 	"parley/providers/llm"
 )
 
-// maxVideo bounds a file that is downloaded, in bytes.
+// maxVideo is the largest file that is downloaded, in bytes.
 const maxVideo = 4 << 30
 
 // Fetch implements llm.VideoJobs.
@@ -30,7 +30,7 @@ func (v *videoJobs) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w i
 	return llm.Blob{MIME: mime}, nil
 }
 
-// fileAddress asks where an output is.
+// fileAddress returns the URL of an output of a job that is done.
 func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutput) (string, error) {
 	s := v.service.files
 	if o.Variant != "" && !s.variants && (o.Variant != "thumbnail" || s.thumbnail == "") {
@@ -64,7 +64,7 @@ func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutpu
 	return v.located(ctx, found[o.Index])
 }
 
-// located asks where the file with an id is.
+// located returns the URL of the file with an id.
 func (v *videoJobs) located(ctx context.Context, id string) (string, error) {
 	path, err := v.path(v.service.files.lookup, id)
 	if err != nil {

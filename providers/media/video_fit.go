@@ -13,8 +13,8 @@ import (
 	"parley/providers/llm"
 )
 
-// fitVideo refuses what a model is known not to do, and returns r in the model's own words.
-// Of a model without facts nothing is known.
+// fitVideo returns r with the spelling of options that the model uses, or an error if the model
+// cannot make the video. It accepts anything for a model without facts.
 func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error) {
 	if m.ID == "" {
 		return r, nil
@@ -60,13 +60,13 @@ func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error
 		return unsupported("makes no sound")
 	case r.Audio != nil && !*r.Audio && m.Sound:
 		return unsupported("makes sound, which cannot be turned off")
-	case r.Audio != nil && !m.Audio: // as it is anyway
+	case r.Audio != nil && !m.Audio: // that is what it makes anyway
 		r.Audio = nil
 	}
 	return r, nil
 }
 
-// list joins values as a sentence does.
+// list joins values for a sentence, with word before the last.
 func list[T any](values []T, word string) string {
 	var words []string
 	for _, v := range values {
@@ -78,8 +78,8 @@ func list[T any](values []T, word string) string {
 	return strings.Join(words, "")
 }
 
-// CheckVideo returns why a model cannot make the video that r asks for; nil if nothing is known
-// against it. Nothing is sent. If other models that are ready can, the error names them.
+// CheckVideo returns an error if a model cannot make the video that r requests, as far as is known.
+// It sends nothing. The error names connected models that can.
 func CheckVideo(c providers.Config, m Model[llm.VideoJobs, catalog.VideoModel], r llm.VideoRequest, getenv func(string) string) error {
 	v, ok := m.Service.(pricedVideos)
 	if !ok {
@@ -97,8 +97,8 @@ func CheckVideo(c providers.Config, m Model[llm.VideoJobs, catalog.VideoModel], 
 	return v.maskError(err)
 }
 
-// ableVideos returns the names of models that are ready and can make what r asks for, one of
-// each provider.
+// ableVideos returns the names of models that are ready and can make what r requests, one of each
+// provider.
 func ableVideos(c providers.Config, r llm.VideoRequest, getenv func(string) string) (able []string) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -118,7 +118,7 @@ func ableVideos(c providers.Config, r llm.VideoRequest, getenv func(string) stri
 	return able
 }
 
-// check returns why the model cannot make what r asks for.
+// check returns an error if the model cannot make what r requests.
 func (v pricedVideos) check(r llm.VideoRequest) error {
 	r, err := fitVideo(v.facts, r)
 	jobs, ok := v.VideoJobs.(*videoJobs)
@@ -134,8 +134,7 @@ func (v pricedVideos) check(r llm.VideoRequest) error {
 	return nil
 }
 
-// emptied returns r without what is in its files, which are large: what can be asked for does
-// not depend on it.
+// emptied returns r without the content of its files, which is large and does not matter for checks.
 func emptied(r llm.VideoRequest) llm.VideoRequest {
 	empty := func(b *llm.Blob) *llm.Blob {
 		if b == nil {

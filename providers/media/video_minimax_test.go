@@ -1,6 +1,7 @@
 package media
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -60,8 +61,8 @@ func TestVideoBaseResp(t *testing.T) {
 func TestVideoFileOfMiniMax(t *testing.T) {
 	i := slices.IndexFunc(videoWires, func(w videoWire) bool { return w.name == "minimax-v1" })
 	for _, test := range []struct{ id, located, words string }{
-		{`"../../x"`, `{}`, "is no id"},
-		{`"1\n2"`, `{}`, "is no id"},
+		{`"../../x"`, `{}`, "is not an id"},
+		{`"1\n2"`, `{}`, "is not an id"},
 		{`7`, `{"file":{"file_id":7},"base_resp":{"status_code":0}}`, "does not tell where the video is"},
 		{`7`, ``, "does not tell where the video is"},
 		{`7`, `{"base_resp":{"status_code":1004,"status_msg":"login fail"}}`, "login fail"},
@@ -105,5 +106,21 @@ func TestVideoOfHailuo(t *testing.T) {
 	}
 	if _, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", References: []llm.Blob{*aFrame}}); err != nil || !strings.Contains(s.creates[1], `"subject_reference":[{"image":["data:image/png;base64,cG5n"],"type":"character"}]`) {
 		t.Errorf("sent %s, %v", s.creates[1], err)
+	}
+}
+
+// MiniMax reports the length of a video and no cost: the estimate of the cost stays.
+func TestMiniMaxReportsSeconds(t *testing.T) {
+	answer := map[string]any{"task": map[string]any{"usage": map[string]any{"output_seconds": json.Number("6")}}}
+	estimate := llm.Bill{Seconds: 5, USD: 1.5, Priced: true}
+	got := minimaxVideo.bill.update(&estimate, answer)
+	if want := (llm.Bill{Seconds: 6, USD: 1.5, Priced: true}); got == nil || *got != want {
+		t.Errorf("bill %+v, want %+v", got, want)
+	}
+	if estimate.Seconds != 5 {
+		t.Error("the bill before was changed")
+	}
+	if got := minimaxVideo.bill.update(nil, answer); got != nil {
+		t.Errorf("bill %+v although no cost is known", *got)
 	}
 }

@@ -15,33 +15,32 @@ import (
 	"parley/providers/wire"
 )
 
-// What follows does with the jobs of any service what a user wants: it starts one, waits for
-// it and downloads the video.
+// A video of any service takes three steps:
 //
 //	Start ──► Saved ──► Poll, Saved, wait 5 to 30 s … ──► Download
 
-// A VideoRunner starts, awaits and downloads what the jobs of a service make.
+// A VideoRunner starts jobs of a service, waits for them and downloads their videos.
 type VideoRunner struct {
 	Jobs   llm.VideoJobs
-	OnSave func(llm.Job) error      // keeps a job before it is asked about; nil keeps nothing
-	OnPoll func(j llm.Job, e error) // after each poll, with the error that it will be repeated for; nil shows nothing
+	OnSave func(llm.Job) error      // stores a job after each change; nil stores nothing
+	OnPoll func(j llm.Job, e error) // called after each poll, with the error if it will be repeated; nil for none
 }
 
-// How long a film is waited for.
+// Limits of starting and waiting.
 const (
 	minPollInterval = 5 * time.Second
 	maxPollInterval = 30 * time.Second
 	maxWait         = 20 * time.Minute
-	maxServerWait   = 5 * time.Minute // that a server may ask for
-	maxFailedPolls  = 8               // polls that fail behind each other
+	maxServerWait   = 5 * time.Minute // longest wait that a server can request
+	maxFailedPolls  = 8               // in a row
 	maxStarts       = 4
 )
 
-// ErrStillRunning says that a job was not done after all the time that it is waited for.
+// ErrStillRunning reports that a job was not done after maxWait.
 var ErrStillRunning = fmt.Errorf("not done after %d minutes", maxWait/time.Minute)
 
-// Start creates a job and keeps it. The request is sent again only if the server cannot have
-// seen it, or turned it away as too many or too busy: a job is paid for each time.
+// Start creates a job and stores it. Since each job is paid for, it repeats the request only if the
+// server cannot have seen it or rejected it because of rate limits or load.
 func (f VideoRunner) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 	for n := 1; ; n++ {
 		j, err := f.Jobs.Start(ctx, r)
@@ -58,31 +57,30 @@ func (f VideoRunner) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, er
 	}
 }
 
-// A notCreatedError is why a request was not sent again that was turned away: nothing was made, and
-// nothing is paid for.
+// A notCreatedError says why a rejected request was not repeated. Nothing was created or charged.
 type notCreatedError struct{ error }
 
 func (e notCreatedError) Unwrap() error { return e.error }
 
-// wasNotCreated reports whether nothing was created by a request that failed.
+// wasNotCreated reports whether a failed request certainly created nothing.
 func wasNotCreated(e *llm.Error) bool {
 	return wire.Unsent(e) || e.Fault == llm.RateLimit && e.Status == http.StatusTooManyRequests || e.Fault.Temporary() && e.Status == http.StatusServiceUnavailable
 }
 
-// MayBePaid reports whether a job that could not be started may run, and cost, all the same.
+// MayBePaid reports whether Start, which returned err, may have created a job that costs money.
 func MayBePaid(err error) bool {
 	var e *llm.Error
 	if none := (notCreatedError{}); errors.As(err, &none) {
 		return false
 	}
 	if !errors.As(err, &e) {
-		return true // it was stopped while the answer was awaited
+		return true // canceled while waiting for the answer
 	}
 	return (e.Fault == llm.Network || e.Fault == llm.Server) && !wasNotCreated(e)
 }
 
-// Wait polls a job until it is over, first when after is over. Polls that fail for what may
-// pass are repeated. With an error comes the job as it was last.
+// Wait polls a job until it is over, for the first time after a pause of after. It repeats polls that
+// fail with temporary errors. With an error it returns the last known state of the job.
 func (f VideoRunner) Wait(ctx context.Context, j llm.Job, after time.Duration) (llm.Job, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxWait, ErrStillRunning)
 	defer cancel()
@@ -116,7 +114,7 @@ func (f VideoRunner) Wait(ctx context.Context, j llm.Job, after time.Duration) (
 	return j, nil
 }
 
-// FirstPoll returns how long after its creation a job is asked about.
+// FirstPoll returns the pause before the first poll of a new job.
 func FirstPoll() time.Duration { return jitter(minPollInterval) }
 
 func (f VideoRunner) save(j llm.Job) error {
@@ -132,10 +130,10 @@ func (f VideoRunner) show(j llm.Job, err error) {
 	}
 }
 
-// jitter returns d, up to a fifth longer, so that clients do not come back together.
+// jitter returns d, up to a fifth longer, so that clients do not all return at the same time.
 func jitter(d time.Duration) time.Duration { return d + time.Duration(rand.Float64()*float64(d)/5) }
 
-// pause waits, or returns why ctx ended.
+// pause waits for d; it returns the cause if ctx ends before.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -147,19 +145,18 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// maxFetches bounds how often a download is begun.
+// maxFetches bounds how often a download is started.
 const maxFetches = 3
 
-// A File is what is downloaded to.
+// A File is the target of a download, such as an *os.File.
 type File interface {
 	io.ReadWriteSeeker
 	io.ReaderAt
 	Truncate(int64) error
 }
 
-// Download writes an output of a job that is done to file, which is empty, and returns what it
-// is: a video, or an image where one was asked for. A download that breaks off is begun again,
-// with a fresh address.
+// Download writes an output of a job that is done to file, which must be empty, and returns its type:
+// a video, or an image if o asks for one. It restarts a download that breaks off, with a new address.
 func (f VideoRunner) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file File) (llm.Blob, error) {
 	for n := 1; ; n++ {
 		to := &writeError{Writer: file}
@@ -184,7 +181,7 @@ func (f VideoRunner) Download(ctx context.Context, j llm.Job, o llm.VideoOutput,
 	}
 }
 
-// A writeError keeps the error of writing apart from those of the connection.
+// A writeError remembers the error of its Writer, to tell it from errors of the connection.
 type writeError struct {
 	io.Writer
 	err error
@@ -198,8 +195,8 @@ func (k *writeError) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// checked returns blob with the type that its bytes say; an error if it is no video, or no
-// image where one was asked for.
+// checked returns blob with the type that its bytes show. It is an error if that is not a video, or
+// not an image if o asks for one.
 func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, error) {
 	head := make([]byte, 512)
 	n, err := file.ReadAt(head, 0)
@@ -210,14 +207,14 @@ func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, erro
 	if o.Variant != "" {
 		want = "image/"
 	}
-	said := blob.MIME
+	declared := blob.MIME
 	if blob.MIME = sniff(head[:n]); !strings.HasPrefix(blob.MIME, want) {
-		return blob, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("what was downloaded is no %s, but %s (called %.60q)", strings.TrimSuffix(want, "/"), blob.MIME, said)}
+		return blob, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("what was downloaded is no %s, but %s (called %.60q)", strings.TrimSuffix(want, "/"), blob.MIME, declared)}
 	}
 	return blob, nil
 }
 
-// sniff returns the type of a file by its first bytes.
+// sniff returns the MIME type of a file by its first bytes.
 func sniff(head []byte) string {
 	switch {
 	case len(head) >= 12 && string(head[4:8]) == "ftyp" && string(head[8:10]) == "qt":

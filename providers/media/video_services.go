@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// veo is Gemini's (genai models.go, vercel/ai google-video-model.ts). The SDK refuses locally
-// what the service takes, and takes the error of a download for a video.
+// veo is Gemini's API (genai models.go, vercel/ai google-video-model.ts). Google's SDK is not used: it
+// rejects requests that the service accepts, and returns the error of a download as a video.
 var veo = videoService{
 	kind: "gemini",
 	key:  "x-goog-api-key",
@@ -56,8 +56,8 @@ var veo = videoService{
 // tall reports whether a resolution is above 720p.
 func tall(resolution string) bool { return resolution != "" && !strings.EqualFold(resolution, "720p") }
 
-// grokVideo is xAI's (xai-sdk-python, vercel/ai xai-video-model.ts). Until a job is done its
-// status is 202, perhaps without a body.
+// grokVideo is xAI's API (xai-sdk-python, vercel/ai xai-video-model.ts). Until a job is done, polls
+// return status 202, perhaps without a body.
 var grokVideo = videoService{
 	kind: "grok",
 	create: videoCreation{
@@ -98,11 +98,11 @@ var grokVideo = videoService{
 	},
 	job:   videoState{address: "/videos/{id}", state: "status", progress: "progress", failure: "error"},
 	files: videoFiles{urls: "video.url", moderated: "video.respect_moderation"},
-	bill:  videoBill{cost: "usage.cost_in_usd_ticks", ticks: 1e10, seconds: "video.duration", refused: true},
+	bill:  videoBill{cost: "usage.cost_in_usd_ticks", ticks: ticksPerDollar, seconds: "video.duration", refused: true},
 }
 
-// wanVideo is Model Studio's, beside its compatible mode (vercel/ai alibaba-video-model.ts and
-// help.aliyun.com): wan3.0 and wan2.7 take media, older ones img_url.
+// wanVideo is Model Studio's own API (vercel/ai alibaba-video-model.ts and help.aliyun.com): wan3.0 and
+// wan2.7 take media, older models img_url.
 var wanVideo = videoService{
 	kind: "qwen",
 	root: func(base string) string { return hostOf(base) + "/api/v1" },
@@ -143,16 +143,16 @@ var wanVideo = videoService{
 	cancel: "POST /tasks/{id}/cancel",
 }
 
-// maxGLMSeconds bounds a prompt of CogVideoX, in characters.
-const maxGLMSeconds = 512
+// maxGLMPrompt is the longest prompt of CogVideoX, in characters.
+const maxGLMPrompt = 512
 
-// glmVideo is Z.ai's and Zhipu's (z-ai-sdk-python).
+// glmVideo is the API of Z.ai and Zhipu (z-ai-sdk-python).
 var glmVideo = videoService{
 	kind: "glm",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if n := len([]rune(r.Prompt)); n > maxGLMSeconds {
-				return "", nil, &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf("the prompt has %d characters; %s takes %d", n, model, maxGLMSeconds)}
+			if n := len([]rune(r.Prompt)); n > maxGLMPrompt {
+				return "", nil, &llm.Error{Fault: llm.InvalidRequest, Message: fmt.Sprintf("the prompt has %d characters; %s takes %d", n, model, maxGLMPrompt)}
 			}
 			if r.LastFrame != nil && r.FirstFrame == nil {
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: model + " takes a last frame only with a first one"}
@@ -180,7 +180,7 @@ var glmVideo = videoService{
 	files: videoFiles{urls: "video_result.url", thumbnail: "video_result.cover_image_url"},
 }
 
-// openRouterVideo is OpenRouter's (@openrouter/sdk, openrouter.ai/docs).
+// openRouterVideo is OpenRouter's API (@openrouter/sdk, openrouter.ai/docs).
 var openRouterVideo = videoService{
 	kind: "openrouter",
 	create: videoCreation{
@@ -226,8 +226,8 @@ var openRouterVideo = videoService{
 	bill:  videoBill{cost: "usage.cost"},
 }
 
-// openAIVideo is what OpenAI had, and servers that stand in for it still do: vLLM-Omni and
-// gateways (openai-go video.go, vllm-omni docs). It is a form.
+// openAIVideo is the former API of OpenAI, which vLLM-Omni and gateways still implement (openai-go
+// video.go, vllm-omni docs). Requests are forms.
 var openAIVideo = videoService{
 	kind: "openai",
 	create: videoCreation{
@@ -257,8 +257,8 @@ var openAIVideo = videoService{
 	cancel: "DELETE /videos/{id}",
 }
 
-// minimaxVideo is version 2 of MiniMax's (vercel/ai minimax-video-model.ts), which MiniMax-H3
-// needs. Addresses of files run out, and each poll brings new ones.
+// minimaxVideo is version 2 of MiniMax's API (vercel/ai minimax-video-model.ts), which MiniMax-H3
+// needs. Addresses of files expire, and each poll returns new ones.
 var minimaxVideo = videoService{
 	kind: "minimax",
 	root: func(base string) string { return hostOf(base) + "/v2" },
@@ -284,7 +284,7 @@ var minimaxVideo = videoService{
 			for _, b := range r.References {
 				add("reference_image", &b)
 			}
-			body := map[string]any{ // both are always sent: what a video costs depends on them
+			body := map[string]any{ // resolution and duration are always sent, since the cost depends on them
 				"model": model, "content": content, "resolution": strings.ToUpper(cmp.Or(r.Resolution, "2K")), "duration": cmp.Or(r.Seconds, 5),
 			}
 			put(body, "ratio", r.Ratio)
@@ -298,9 +298,9 @@ var minimaxVideo = videoService{
 	bill:  videoBill{seconds: "task.usage.output_seconds"},
 }
 
-// hailuoVideo is version 1 of MiniMax's (platform.minimax.io/docs/api-reference/video-generation),
-// for the models before H3. What a job made is a file of the account, whose address has to be
-// asked for; it is good for nine hours.
+// hailuoVideo is version 1 of MiniMax's API (platform.minimax.io/docs/api-reference/video-generation),
+// for models before H3. The result of a job is a file of the account, whose address needs a further
+// request and is valid for nine hours.
 var hailuoVideo = videoService{
 	kind:   "minimax",
 	models: isHailuo,
@@ -336,8 +336,8 @@ var hailuoVideo = videoService{
 	files: videoFiles{urls: "file_id", lookup: "/files/retrieve?file_id={id}", found: "file.download_url"},
 }
 
-// isHailuo reports whether a model of MiniMax's is one of version 1: Hailuo, and those that are
-// named after what they make a video of.
+// isHailuo reports whether a model of MiniMax needs version 1: Hailuo, and models named after their
+// input, such as T2V.
 func isHailuo(model string) bool {
 	for _, prefix := range []string{"minimax-hailuo-", "t2v-", "i2v-", "s2v-", "video-"} {
 		if strings.HasPrefix(strings.ToLower(model), prefix) {

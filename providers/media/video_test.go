@@ -117,7 +117,7 @@ func TestVideoPollFaults(t *testing.T) {
 			{status(500, `{"error":{"message":"boom"}}`), llm.Server, "boom"},
 			{status(404, `{"error":{"message":"no such thing"}}`), llm.InvalidRequest, "expired, or it was started with another key"},
 			{status(401, `{"error":{"message":"bad key k-secret"}}`), llm.Authentication, "bad key"},
-			{say(`[1,2]`), llm.Server, "no job"},
+			{say(`[1,2]`), llm.Server, "not a job"},
 			{say(`"` + strings.Repeat("x", videoAnswerLimit) + `"`), llm.Server, "more than 8 MB"},
 			{func(w http.ResponseWriter) {
 				w.Header().Set("Content-Type", "text/html")
