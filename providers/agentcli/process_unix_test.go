@@ -92,7 +92,7 @@ func TestNobodySurvives(t *testing.T) {
 		{name: "leave, with a child", kind: "gemini-cli", n: 2, leave: true, asked: "terminated", steps: func(addr string) []step {
 			return []step{{Dial: addr}, {Child: true, Dial: addr}, {Out: geminiInit + geminiHello}, {Hang: true}}
 		}},
-		{name: "an end, but not of the child", kind: "claude-cli", n: 1, steps: func(addr string) []step {
+		{name: "an end, but not of the child", kind: "claude-cli", n: 2, steps: func(addr string) []step {
 			return []step{{Child: true, Dial: addr}, {Out: hello + claudeEnd + claudeResult}}
 		}},
 		{name: "no end after the last line", kind: "claude-cli", n: 1, grace: time.Second, asked: "interrupt", steps: func(addr string) []step {
