@@ -33,10 +33,9 @@ type span struct{ from, to int }
 // ("--api-key KEY", "--api-key=KEY"), of variables ("-e API_KEY=KEY") and of headers
 // ("Authorization: Bearer KEY") that are called as secrets; of addresses what [URLSecrets] finds; and
 // words that look like a key, unless they are the value of an option that names something
-// ("--project-id"). What a launcher such as npx or docker may run is none, but for the passwords of its
-// address. Only what consists of [A-Za-z0-9_.+=~/:@%-] counts.
+// ("--project-id"). Only what consists of [A-Za-z0-9_.+=~/:@%-] counts.
 func CommandSecrets(argv []string) (secrets []string) {
-	for i, spans := range commandSpans(argv) {
+	for i, spans := range commandSpans(argv, false) {
 		for _, s := range spans {
 			secret := argv[i][s.from:s.to]
 			secrets = append(secrets, secret)
@@ -49,10 +48,11 @@ func CommandSecrets(argv []string) (secrets []string) {
 }
 
 // RedactCommand returns the words of a command line as they can be shown, with [Redacted] in place of
-// what [CommandSecrets] finds, only there and not in the program. quote is how a word is shown that a
+// what [CommandSecrets] finds, only there, and not in the program nor, but for the password of its address,
+// in what a launcher such as npx or docker may run. quote is how a word is shown that a
 // shell would change; nil for lines that are a shell's, which stay as they are.
 func RedactCommand(argv []string, quote func(string) string) (shown []string) {
-	for i, spans := range commandSpans(argv) {
+	for i, spans := range commandSpans(argv, true) {
 		word := argv[i]
 		if quote != nil && i == 0 {
 			spans = nil
@@ -68,8 +68,9 @@ func RedactCommand(argv []string, quote func(string) string) (shown []string) {
 	return shown
 }
 
-// commandSpans returns where the secrets are in each word, in order and apart from each other.
-func commandSpans(argv []string) [][]span {
+// commandSpans returns where the secrets are in each word, in order and apart from each other. What a
+// launcher may run is none for a user who is shown the command; elsewhere it may be one as well.
+func commandSpans(argv []string, shown bool) [][]span {
 	all := make([][]span, len(argv))
 	option := "" // that the word before is
 	var l launch
@@ -82,7 +83,7 @@ func commandSpans(argv []string) [][]span {
 			begins = begins || at > 0
 			for word, start := range pieces(line, " \t\v\f") {
 				start += at
-				if !isScriptName(argv, i) && l.names(word, begins) {
+				if shown && !isScriptName(argv, i) && l.names(word, begins) {
 					all[i] = slices.DeleteFunc(all[i], func(s span) bool { return s.to > start && s.from < start+len(word) })
 					all[i] = append(all[i], targetSpans(word, start)...)
 				} else {
