@@ -45,12 +45,18 @@ type Store struct {
 	keyAdvice string                               // what a user does about a lost key; "": connect its provider
 	keyring   Keyring                              // nil: there is none
 	after     func(time.Duration) <-chan time.Time // time.After; for tests
+	now       func() time.Time                     // time.Now; for tests
 
 	mu        sync.Mutex // guards what follows
 	index     map[string]Entry
 	version   fileVersion // of the index that was read
+	looked    time.Time   // when that was found to be the newest; zero: it may be older
 	knownKeys []string    // keys that were read or stored in this run
 }
+
+// looksEvery is how often the index is looked for at most: all that a start asks is answered by one
+// look, and what another process stores is there before anyone sees that it was not.
+const looksEvery = 100 * time.Millisecond
 
 // A fileVersion identifies a state of a file.
 type fileVersion struct {
@@ -61,7 +67,7 @@ type fileVersion struct {
 // Open returns the store in the directory dir, which need not be there yet; "" is a store
 // in which nothing can be kept. It touches neither file nor keyring.
 func Open(dir string, getenv func(string) string) *Store {
-	s := &Store{dir: dir, after: time.After}
+	s := &Store{dir: dir, after: time.After, now: time.Now}
 	if hasDesktop(getenv) {
 		s.keyring = systemKeyring{}
 	}
@@ -92,14 +98,18 @@ func (s *Store) indexPath() string { return filepath.Join(s.dir, indexName) }
 // Path returns the file that holds keys where there is no keyring.
 func (s *Store) Path() string { return filepath.Join(s.dir, fileName) }
 
-// load reads the index if it changed since. The caller holds mu.
+// load reads the index if it changed since, and nobody has just looked. The caller holds mu.
 func (s *Store) load() error {
 	if s.dir == "" {
 		return nil
 	}
+	at := s.now()
+	if since := at.Sub(s.looked); since >= 0 && since < looksEvery {
+		return nil
+	}
 	info, err := os.Stat(s.indexPath())
 	if errors.Is(err, os.ErrNotExist) {
-		s.index, s.version = nil, fileVersion{}
+		s.index, s.version, s.looked = nil, fileVersion{}, at
 		return nil
 	}
 	if err != nil {
@@ -107,13 +117,14 @@ func (s *Store) load() error {
 	}
 	now := fileVersion{info.ModTime(), info.Size()}
 	if s.index != nil && s.version == now {
+		s.looked = at
 		return nil
 	}
 	index, err := readTable[Entry](s.indexPath())
 	if err != nil {
 		return err
 	}
-	s.index, s.version = index, now
+	s.index, s.version, s.looked = index, now, at
 	return nil
 }
 

@@ -459,3 +459,47 @@ func TestLockRefresh(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Many questions in a row are one look at the index; what another process stores is found a moment
+// later, and at once by who has a lock.
+func TestIndexIsLookedForOnce(t *testing.T) {
+	dir := t.TempDir()
+	none := func(string) string { return "" }
+	s, other := Open(dir, none), Open(dir, none)
+	at := time.Unix(1_800_000_000, 0)
+	s.now = func() time.Time { return at }
+	found := func() bool {
+		_, _, ok := s.Find("groq")
+		return ok
+	}
+	store := func() {
+		if _, err := other.Put(t.Context(), "groq", "api.groq.com", "gsk-canary"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found() {
+		t.Error("a key is stored")
+	}
+	store()
+	if at = at.Add(looksEvery - 1); found() {
+		t.Error("the index was looked for again")
+	}
+	if at = at.Add(1); !found() {
+		t.Error("what another process stored is not found")
+	}
+	if _, err := other.Remove(t.Context(), "groq"); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := s.LockRefresh(t.Context(), "groq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if found() {
+		t.Error("what another process removed is found with the lock")
+	}
+	store()
+	if at = at.Add(-time.Hour); !found() {
+		t.Error("after the clock was set back it is not looked for")
+	}
+}

@@ -147,7 +147,7 @@ func (s *Store) changeIndex(change func(map[string]Entry)) error {
 		return err
 	}
 	change(all)
-	s.index, s.version = nil, fileVersion{}
+	s.index, s.version, s.looked = nil, fileVersion{}, time.Time{}
 	return s.write(indexName, all)
 }
 
@@ -183,7 +183,7 @@ func (s *Store) lock() (unlock func(), err error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another parley stores a key at the moment"))
 	defer cancel()
-	return lockFile(ctx, filepath.Join(s.dir, lockName))
+	return s.lockFile(ctx, lockName)
 }
 
 // LockRefresh keeps other processes that ask for the same entry from going on until unlock,
@@ -196,17 +196,22 @@ func (s *Store) LockRefresh(ctx context.Context, entry string) (unlock func(), e
 	}
 	short()
 	sum := sha256.Sum256([]byte(entry)) // an entry may be no name for a file
-	return lockFile(ctx, filepath.Join(s.dir, hex.EncodeToString(sum[:8])+".lock"))
+	return s.lockFile(ctx, hex.EncodeToString(sum[:8])+".lock")
 }
 
-// lockFile locks a file until unlock. It waits for others until ctx ends.
-func lockFile(ctx context.Context, path string) (unlock func(), err error) {
+// lockFile locks a file until unlock, and has the index be looked at again: who had the lock may have
+// changed it. It waits for others until ctx ends.
+func (s *Store) lockFile(ctx context.Context, name string) (unlock func(), err error) {
+	path := filepath.Join(s.dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	for {
 		if err = tryLock(f); err == nil {
+			s.mu.Lock()
+			s.looked = time.Time{}
+			s.mu.Unlock()
 			return func() { f.Close() }, nil
 		}
 		select {
