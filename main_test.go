@@ -2602,8 +2602,8 @@ func TestVideoBeforeAnythingIsPaid(t *testing.T) {
 		args   []string
 	}{
 		{2, "already exists", []string{"a fox", "--to", "there.mp4"}},
-		{2, "no such directory", []string{"a fox", "--to", "no/where/fox.mp4"}},
-		{2, "is a directory", []string{"a fox", "--to", "."}},
+		{2, "no such folder", []string{"a fox", "--to", "no/where/fox.mp4"}},
+		{2, "is a folder", []string{"a fox", "--to", "."}},
 		{2, "did you mean parley video list", []string{"lst"}},
 		{2, "no image", []string{"a fox", "--first", "config.toml"}},
 		{2, "no such file", []string{"a fox", "--first", "none.png"}},

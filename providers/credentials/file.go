@@ -169,7 +169,7 @@ const lockWait = 5 * time.Second
 // lock keeps other processes from changing the store until unlock, and makes its directory.
 func (s *Store) lock() (unlock func(), err error) {
 	if s.dir == "" {
-		return nil, errors.New("there is no home directory to store a key in: set HOME or XDG_CONFIG_HOME")
+		return nil, errors.New("there is no home folder to store a key in: set HOME or XDG_CONFIG_HOME")
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err

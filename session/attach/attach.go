@@ -171,7 +171,7 @@ func open(path string) (*os.File, int64, error) {
 func regular(path string, info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return fmt.Errorf("%s is a directory, %w: attach the files in it, or ask the model to list it with its tools", printable(path), ErrNotRegular)
+		return fmt.Errorf("%s is a folder, %w: attach the files in it, or ask the model to list it with its tools", printable(path), ErrNotRegular)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("%s is %w: write what it holds to a file and attach that", printable(path), ErrNotRegular)
 	}

@@ -108,7 +108,7 @@ func disk(files map[string]error) (open func(string) (Attachment, error), opened
 func TestExpand(t *testing.T) {
 	files := map[string]error{
 		"a.go": nil, "./a.go": nil, "b.png": nil,
-		"src":      fmt.Errorf("src is a directory, %w: attach the files in it", ErrNotRegular),
+		"src":      fmt.Errorf("src is a folder, %w: attach the files in it", ErrNotRegular),
 		"secret":   &fs.PathError{Op: "open", Path: "secret", Err: syscall.EACCES},
 		"a.go/x":   &fs.PathError{Op: "open", Path: "a.go/x", Err: syscall.ENOTDIR},
 		"huge.bin": errors.New("huge.bin is too large"),
@@ -123,7 +123,7 @@ func TestExpand(t *testing.T) {
 		{"one", "explain @a.go.", []string{"a.go"}, nil, ""},
 		{"each once", "@a.go @b.png @a.go @./a.go", []string{"a.go", "b.png"}, []string{"b.png: downscaled"}, ""},
 		{"a handle", "thanks @someone @a.go/x", nil, nil, ""},
-		{"a directory", "look into @src please", nil, []string{"src is a directory, not a regular file: attach the files in it"}, ""},
+		{"a directory", "look into @src please", nil, []string{"src is a folder, not a regular file: attach the files in it"}, ""},
 		{"one that cannot be attached", "@a.go @huge.bin @b.png", nil, nil, "huge.bin is too large"},
 		{"one that may not be read", "@secret", nil, nil, "open secret: permission denied"},
 	}

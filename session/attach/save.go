@@ -93,11 +93,11 @@ func CanSave(path string) error {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s: no such directory", printable(dir))
+		return fmt.Errorf("%s: no such folder", printable(dir))
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory", printable(dir))
+		return fmt.Errorf("%s is not a folder", printable(dir))
 	}
 	part, err := newPart(dir)
 	if err != nil {

@@ -123,7 +123,7 @@ func checkTarget(to, format string, several bool) error {
 	path := cmp.Or(to, "x")
 	if info, err := os.Stat(to); to != "" && err == nil && info.IsDir() {
 		if !several {
-			return fmt.Errorf("--to %s: this is a directory: name a file in it", to)
+			return fmt.Errorf("--to %s: this is a folder: name a file in it", to)
 		}
 		path = filepath.Join(to, "x")
 	} else if _, err := os.Lstat(to); to != "" && err == nil {

@@ -142,7 +142,7 @@ func (r *videoRun) save(ctx context.Context) error {
 	}
 	if dir := filepath.Dir(path); dir != "." {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usageError(fmt.Errorf("%s: there is no longer such a directory: name a file with --to", dir))
+			return usageError(fmt.Errorf("%s: there is no longer such a folder: name a file with --to", dir))
 		}
 	}
 	var blob llm.Blob
