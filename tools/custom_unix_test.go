@@ -227,3 +227,17 @@ func TestOwnToolIsHeld(t *testing.T) {
 		t.Error("it wrote outside")
 	}
 }
+
+// What did not start is named once, with the system's reason.
+func TestProgramThatDoesNotStart(t *testing.T) {
+	f := open(t, nil)
+	for program, want := range map[string]string{
+		"/nowhere/format":      "/nowhere/format did not start: no such file or directory",
+		"no-such-program-4711": "no-such-program-4711 is not on PATH",
+	} {
+		r := f.RunProgram(t.Context(), ProgramRun{Command: CommandLine{Words: []string{program}}, Timeout: time.Minute})
+		if got := errorText(r.Err); got != want || r.Exit != -1 {
+			t.Errorf("%s: %q with %d, want %q", program, got, r.Exit, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"parley/tools/process"
@@ -64,7 +65,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: MaxProgramOutput}}
 	r := &runningCommand{policy: held, streams: streams, progress: func(string) {}}
 	if err := r.start(ctx, s.workspace, argv); err != nil {
-		return ProgramResult{Exit: -1, Err: fmt.Errorf("%s did not start: %w", quotePath(argv[0]), err)}
+		return ProgramResult{Exit: -1, Err: startError(argv[0], err)}
 	}
 	r.collect(ctx)
 	r.cleanUp()
@@ -180,4 +181,16 @@ func (p *programStreams) close() {
 func (p *programStreams) lastErrors() string {
 	plain, _ := Sanitize(strings.ToValidUTF8(p.errors.String(), "\uFFFD"))
 	return strings.TrimSpace(plain)
+}
+
+// startError says why a program did not start, naming it once: os/exec and the system each name
+// it again.
+func startError(program string, err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("%s is not on PATH", quotePath(program))
+	}
+	if reason := syscall.Errno(0); errors.As(err, &reason) {
+		err = reason
+	}
+	return fmt.Errorf("%s did not start: %w", quotePath(program), err)
 }
