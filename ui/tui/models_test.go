@@ -137,3 +137,15 @@ func TestSaidIsWhole(t *testing.T) {
 		})
 	}
 }
+
+// The model in use is listed and selected while its server has not answered, and where it does
+// not list it: enter changes nothing then.
+func TestModelInUseIsListed(t *testing.T) {
+	s := setUpWith(t, 80, 30, func(o *Options) {
+		o.Choices = func() []app.ModelChoice { return catalogued()[1:] }
+	})
+	s.Press("ctrl+x", "m").WaitForText("› fake/one · current").WaitForText("  fake/two")
+	if s.Press("enter").Shows("Ask anything"); s.m.App.Session.Model().Name != "fake/one" {
+		t.Errorf("enter chose %s", s.m.App.Session.Model().Name)
+	}
+}

@@ -164,8 +164,13 @@ func (f *Models) items() []dialog.Item {
 		at int // before those that stand as they come, at 0
 		dialog.Item
 	}
-	rows := make([]placed, len(f.choices))
-	for i, c := range f.choices {
+	choices := f.choices
+	if !slices.ContainsFunc(choices, func(c app.ModelChoice) bool { return c.Name == current }) && len(choices) > 0 {
+		// its server has not answered yet, or does not list it: enter means no other model
+		choices = append([]app.ModelChoice{{Name: current, Ready: true, Facts: f.App.Session.Model()}}, choices...)
+	}
+	rows := make([]placed, len(choices))
+	for i, c := range choices {
 		provider, _, _ := strings.Cut(c.Name, "/")
 		row := placed{Item: dialog.Item{
 			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
