@@ -59,6 +59,7 @@ import (
 
 	"parley/providers/discover/discovertest"
 	"parley/providers/llm"
+	"parley/providers/llmtest/parallel"
 	"parley/session"
 	"parley/session/config"
 	"parley/tools/sandbox"
@@ -75,10 +76,7 @@ func TestMain(m *testing.M) {
 	sandbox.RunIfHelper()
 	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
 	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which wait more than they compute
-		flag.Parse()
-		if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-			flag.Set("test.parallel", "8")
-		}
+		parallel.Tests(8)
 		debug.SetGCPercent(heapPercent)
 	}
 	testscript.Main(withResidents{m}, programs)
@@ -836,6 +834,7 @@ func TestImports(t *testing.T) {
 		wrap    = "ui/textwrap"
 		servers = "providers/discover/discovertest"
 		heap    = "providers/llmtest/heap"
+		tests   = "providers/llmtest/parallel"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
@@ -854,6 +853,7 @@ func TestImports(t *testing.T) {
 		"providers/wire":       {llm, safe, "providers/token"},
 		"providers/llmtest":    {llm, heap},
 		heap:                   {},
+		tests:                  {},
 		"providers/openai":     adapter,
 		"providers/embedding":  {llm, catalog, "providers/retry"},
 		"providers/media":      {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -20,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest/parallel"
 	proc "parley/tools/process"
 )
 
@@ -36,10 +36,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Setenv("XDG_CACHE_HOME", cache) // where programs run
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		flag.Set("test.parallel", "16") // they mostly wait
-	}
+	parallel.Tests(16)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		os.RemoveAll(cache)
 		os.Exit(code)

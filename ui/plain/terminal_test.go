@@ -5,7 +5,6 @@ package plain
 import (
 	"bytes"
 	"context"
-	"flag"
 	"io"
 	"os"
 	"os/exec"
@@ -23,6 +22,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/providers/llmtest/parallel"
 	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
@@ -35,10 +35,7 @@ func TestMain(m *testing.M) {
 		os.Exit(child(what))
 	}
 	uitest.RestoreHangup()
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		flag.Set("test.parallel", "16") // they mostly wait
-	}
+	parallel.Tests(16)
 	goleak.VerifyTestMain(m)
 }
 

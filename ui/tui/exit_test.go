@@ -5,7 +5,6 @@ package tui
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -26,6 +25,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/providers/llmtest/parallel"
 	"parley/session"
 	"parley/tools"
 	"parley/tools/sandbox"
@@ -44,14 +44,11 @@ func TestMain(m *testing.M) {
 	uitest.RestoreHangup()
 	os.Unsetenv("NO_COLOR")
 	os.Setenv("TERM", "xterm-256color")
-	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
-		many := "8" // they wait more than they compute
-		if llmtest.Race {
-			many = "4"
-		}
-		flag.Set("test.parallel", many)
+	many := 8
+	if llmtest.Race {
+		many = 4
 	}
+	parallel.Tests(many)
 	os.Exit(m.Run())
 }
 
