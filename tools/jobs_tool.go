@@ -97,11 +97,7 @@ func (l *Jobs) await(ctx context.Context, j *job, seconds int) Outcome {
 func (j *job) read(now time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	text := strings.TrimSuffix(j.unread.String(), "\n")
-	if text == "" {
-		text = note("no new output")
-	}
-	j.unread = headTail{limit: j.unread.limit}
+	text := j.takeUnreadLocked("no new output")
 	lines := []string{text}
 	if j.info.Runs() {
 		lines = append(lines, note("job %d runs, for %s: %s", j.info.N, roughly(j.info.Elapsed(now)), firstLine(j.info.Command)))
@@ -112,15 +108,22 @@ func (j *job) read(now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
+// takeUnreadLocked returns the output that the model was not told, or a note that there is none. From
+// here on it was told.
+func (j *job) takeUnreadLocked(none string) string {
+	text := strings.TrimSuffix(j.unread.String(), "\n")
+	if text == "" {
+		text = note("%s", none)
+	}
+	j.unread = headTail{limit: j.unread.limit}
+	return text
+}
+
 // movedOutcome tells the model of a command that goes on behind its call.
 func (j *job) movedOutcome(now time.Time) Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	text := strings.TrimSuffix(j.unread.String(), "\n")
-	if text == "" {
-		text = note("no output yet")
-	}
-	j.unread = headTail{limit: j.unread.limit}
+	text := j.takeUnreadLocked("no output yet")
 	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.info.N, roughly(j.info.Elapsed(now)))
 	return Outcome{Text: text, Job: j.info.N}
 }

@@ -25,6 +25,19 @@ const (
 	maxDepth = 20        // values in one another
 )
 
+// InFolder calls look if there is a folder dir, or a link to one. Where nothing or a file has its name,
+// there is nothing to look at.
+func InFolder(dir string, look func() error) error {
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return look()
+}
+
 // ReadFile reads a regular file, of one with more than most bytes one byte more. The error has the
 // path.
 func ReadFile(path string, most int) ([]byte, error) {

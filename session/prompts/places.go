@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"parley/session/frontmatter"
 )
@@ -95,13 +94,7 @@ func (p Place) Files() ([]string, error) {
 		}
 		return nil
 	}
-	info, err := os.Stat(p.Dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		return nil, nil
-	}
-	if err == nil {
-		err = walk(p.Dir, 1)
-	}
+	err := frontmatter.InFolder(p.Dir, func() error { return walk(p.Dir, 1) })
 	return found, err
 }
 

@@ -9,14 +9,12 @@
 package skills
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"parley/session/frontmatter"
 )
@@ -103,13 +101,7 @@ func (p Place) Files() (paths []string, err error) {
 		}
 		return nil
 	}
-	info, err := os.Stat(p.Dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		return nil, nil
-	}
-	if err == nil {
-		err = walk(p.Dir, 0)
-	}
+	err = frontmatter.InFolder(p.Dir, func() error { return walk(p.Dir, 0) })
 	return paths, err
 }
 

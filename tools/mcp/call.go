@@ -191,21 +191,19 @@ func (a *resultBuilder) sanitizedText(limit int) (string, []string) {
 
 // Prompts returns those of the servers that are connected.
 func (all *Servers) Prompts() []Prompt {
-	var out []Prompt
-	for _, s := range all.sorted() {
-		s.mu.Lock()
-		out = append(out, s.prompts...)
-		s.mu.Unlock()
-	}
-	return out
+	return gather(all, func(s *server) []Prompt { return s.prompts })
 }
 
 // Resources returns those of the servers that are connected.
 func (all *Servers) Resources() []Resource {
-	var out []Resource
+	return gather(all, func(s *server) []Resource { return s.resources })
+}
+
+// gather returns what of reads of each server, in their order. Of holds its lock.
+func gather[T any](all *Servers, of func(*server) []T) (out []T) {
 	for _, s := range all.sorted() {
 		s.mu.Lock()
-		out = append(out, s.resources...)
+		out = append(out, of(s)...)
 		s.mu.Unlock()
 	}
 	return out
