@@ -82,6 +82,9 @@ func TestText(t *testing.T) {
 		{"utf-16 big", "a", "\xfe\xff\x20\xac", "<file path=\"a\">\n€\n</file>", "a, 1 line, 4 bytes", "converted from UTF-16 to UTF-8"},
 		{"utf-16 with half a pair", "a", "\xff\xfe=\xd8x\x00", "<file path=\"a\">\n\ufffdx\n</file>", "a, 1 line, 6 bytes", "converted from UTF-16 to UTF-8"},
 		{"latin-1", "a", "caf\xe9", "<file path=\"a\">\ncafé\n</file>", "a, 1 line, 4 bytes", "converted from Windows-1252 to UTF-8"},
+		{"cut within a character", "a", "Grüße\nmorgen fr\xc3", "<file path=\"a\">\nGrüße\nmorgen fr\uFFFD\n</file>", "a, 2 lines, 18 bytes", "converted from invalid UTF-8 to UTF-8"},
+		{"cut within an emoji", "a", "é \xf0\x9f\x98", "<file path=\"a\">\né \uFFFD\n</file>", "a, 1 line, 6 bytes", "converted from invalid UTF-8 to UTF-8"},
+		{"latin-1 that has a pair by chance", "a", "mon caf\xe9 pr\xe9f\xe9, le CAF\xc9\xbb", "<file path=\"a\">\nmon café préfé, le CAFÉ»\n</file>", "a, 1 line, 24 bytes", "converted from Windows-1252 to UTF-8"},
 		{"windows quotes", "a", "\x93quoted\x94 \x80 5", "<file path=\"a\">\n“quoted” € 5\n</file>", "a, 1 line, 12 bytes", "converted from Windows-1252 to UTF-8"},
 	}
 	for _, tt := range tests {

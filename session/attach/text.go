@@ -73,10 +73,33 @@ func decodeText(data []byte) (text, from string, ok bool) {
 	case utf8.Valid(data):
 		text, ok = strings.TrimPrefix(string(data), bom8), true
 	default:
+		if text, ok = repairUTF8(data); ok {
+			from = "invalid UTF-8"
+			break
+		}
 		text, ok = decodeWindows(data)
 		from = "Windows-1252"
 	}
 	return text, from, ok && !strings.Contains(text, "\x00")
+}
+
+// repairUTF8 returns what is UTF-8 but for some bytes, with U+FFFD in their place: a text that was
+// cut within a character, as by head -c, or to which another program added. It returns false for
+// data in which characters of several bytes, which are rare by chance, are not the more common.
+func repairUTF8(data []byte) (string, bool) {
+	whole, broken, inBroken := 0, 0, false
+	for rest := data; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		invalid := r == utf8.RuneError && n == 1
+		switch {
+		case n > 1:
+			whole++
+		case invalid && !inBroken:
+			broken++
+		}
+		inBroken, rest = invalid, rest[n:]
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), whole > 0 && whole >= broken
 }
 
 // unmarked16 reports whether data is UTF-16 without a byte order mark, as of a

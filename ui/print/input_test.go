@@ -20,6 +20,7 @@ func TestEncodings(t *testing.T) {
 		{"UTF-16, big end first", "\xfe\xff\x00n\x00a\x00\xef", "naï", told + "UTF-16 to UTF-8"},
 		{"UTF-16 without a mark", "h\x00e\x00l\x00l\x00o\x00\n\x00", "hello\n", told + "UTF-16 to UTF-8"},
 		{"UTF-16 without a mark, big end first", "\x00h\x00e\x00l\x00l\x00o", "hello", told + "UTF-16 to UTF-8"},
+		{"UTF-8 that head -c cut", "naïve, o\xc3", "naïve, o\uFFFD", told + "invalid UTF-8 to UTF-8"},
 		{"Latin-1", "na\xefve, or not", "naïve, or not", told + "Windows-1252 to UTF-8"},
 		{"an image", "\x89PNG\r\n\x1a\n\x00", "\x89PNG\r\n\x1a\n\x00", ""},
 		{"bytes", "\x00\x01\x02\x03\xff\xfe", "\x00\x01\x02\x03\xff\xfe", ""},
