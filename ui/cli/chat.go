@@ -119,6 +119,9 @@ func (f *flags) attachments() ([]llm.Part, error) {
 			if errors.As(err, &file) {
 				err = file.Err // the path stands in front
 			}
+			if strings.HasPrefix(err.Error(), path+" ") { // and begins the sentence of others
+				return nil, fmt.Errorf("-f: %w", err)
+			}
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
 		if item.Note != "" {
