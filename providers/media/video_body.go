@@ -23,6 +23,11 @@ func exclusive(model, what string, a, b bool) error {
 	return nil
 }
 
+// framesOrReferences returns an error for a request with both frames and reference images.
+func framesOrReferences(model string, r llm.VideoRequest) error {
+	return exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0)
+}
+
 // put sets a field unless value is zero, empty or nil.
 func put[T any](body map[string]any, name string, value T) {
 	switch v := any(value).(type) {

@@ -18,7 +18,7 @@ var veo = videoService{
 	key:  "x-goog-api-key",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if err := exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0); err != nil {
+			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
 			if (tall(r.Resolution) || len(r.References) > 0) && r.Seconds != 0 && r.Seconds != 8 {
@@ -109,7 +109,7 @@ var wanVideo = videoService{
 	create: videoCreation{
 		headers: map[string]string{"X-DashScope-Async": "enable"},
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if err := exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0); err != nil {
+			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
 			input, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
@@ -185,7 +185,7 @@ var openRouterVideo = videoService{
 	kind: "openrouter",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			if err := exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0); err != nil {
+			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
 			body := map[string]any{"model": model, "prompt": r.Prompt}
@@ -265,7 +265,7 @@ var minimaxVideo = videoService{
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
 			frames := r.FirstFrame != nil || r.LastFrame != nil
-			switch err := exclusive(model, "reference images, and a first or last frame", frames, len(r.References) > 0); {
+			switch err := framesOrReferences(model, r); {
 			case err != nil:
 				return "", nil, err
 			case r.LastFrame != nil && r.FirstFrame == nil:
@@ -306,8 +306,7 @@ var hailuoVideo = videoService{
 	models: isHailuo,
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			frames := r.FirstFrame != nil || r.LastFrame != nil
-			switch err := exclusive(model, "reference images, and a first or last frame", frames, len(r.References) > 0); {
+			switch err := framesOrReferences(model, r); {
 			case err != nil:
 				return "", nil, err
 			case len(r.References) > 1:
