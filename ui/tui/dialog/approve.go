@@ -14,18 +14,18 @@ import (
 	"parley/ui/theme"
 )
 
-// AnsweredMsg holds what a user said to the call with this id.
+// AnsweredMsg holds the user's answer to the approval of the call ID.
 type AnsweredMsg struct {
 	ID     string
 	Answer tools.Approval
 }
 
-// UnhandledKeyMsg hands back a key or a paste that was on its way to the composer when
-// an approval took its place.
+// UnhandledKeyMsg returns a key or a paste that was meant for the composer when an approval took its
+// place.
 type UnhandledKeyMsg struct{ Msg tea.Msg }
 
-// An Editor edits the arguments of a call; the composer is one. What it gets by
-// SetValue must come back from Value byte for byte.
+// An Editor edits the arguments of a call; the composer is one. Value must return exactly what
+// SetValue was given.
 type Editor interface {
 	SetSize(width, maxHeight int)
 	SetTheme(*theme.Theme)
@@ -37,13 +37,12 @@ type Editor interface {
 	Value() string
 }
 
-// An Approval shows a tool call whole and waits for consent, with a list of the
-// answers or the letters of them (see approve_choices.go). The keys that allow are
-// inert until every row was painted and settleDelay has passed (see Drawn), and while
-// somebody types. What is typed before they work comes back as UnhandledKeyMsg; what
-// is typed later, and is no key of the question, is dropped, as its place is out of
-// sight. Scrolling is not typing. What is to be allowed for good is shown as the rule
-// that it makes, on a page of its own; see approve_rule.go.
+// An Approval shows all of a tool call and waits for consent, with a list of the answers or a row of
+// their letters (see approve_choices.go). The keys that allow do nothing until every row has been
+// drawn and settleDelay has passed (see Drawn), and while the user types. Text typed before they work
+// comes back as UnhandledKeyMsg; later text that is no key of the approval is dropped, since the
+// composer is out of sight. Scrolling is not typing. To always allow a call, the user first sees the
+// rule on a page of its own; see approve_rule.go.
 type Approval struct {
 	base
 	window
@@ -54,24 +53,24 @@ type Approval struct {
 	id       string
 	action   *tools.Action
 	state    state
-	selected describe.Choice // what enter answers; NoChoice: nothing, somebody writes
+	selected describe.Choice // the answer of enter; NoChoice while the user types
 	details  bool
 	rows     []row
-	headless bool   // the title is too wide for a row of its own, and the first of the rows
-	bright   bool   // the last View showed keys that work
+	headless bool   // the title is too wide for its line and is part of rows
+	bright   bool   // the last View showed the keys that allow as working
 	woke     bool   // the keys that allow have worked
-	hinted   string // what the last key did not do
+	hinted   string // why the last key did nothing; "" if it did something
 
 	draftAnswer
 }
 
-// A draftAnswer is what the user has said so far beside yes and no.
+// A draftAnswer holds input of the user for an answer that is not given yet.
 type draftAnswer struct {
 	always  ruleChoice
-	network bool // the command may reach the network this time
+	network bool // allow the network this time
 	note    textField
 	edited  string // the argument that Editor holds; "" for all of them
-	left    string // what Editor held when esc left it, which it gets again
+	left    string // content of Editor when esc left it, to be restored
 	fault   string // what is wrong with the edited arguments
 }
 
@@ -84,8 +83,8 @@ const (
 	choosing
 )
 
-// Approve asks whether a may run. Id comes back with the answer. Now is the current time; later
-// times come from the field Now, which is time.Now unless it is set.
+// Approve returns the question whether a may run. The answer carries id. Now is the current time;
+// later times come from the field Now.
 func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
 	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a, selected: describe.AllowOnce}
 	d.Keys.Up.SetKeys("up") // the palette and others open over an approval
@@ -94,7 +93,7 @@ func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approv
 	return d
 }
 
-// arrange lays the text out anew; none of it counts as seen then.
+// arrange wraps the text again, and forgets which of it has been seen.
 func (a *Approval) arrange() {
 	lines := describe.Action(a.action, a.details)
 	cells := ansi.StringWidth(a.title())
@@ -115,8 +114,8 @@ func (a *Approval) arrange() {
 	a.clampTop(len(a.rows), a.visible())
 }
 
-// SetSize gives the width and the most rows. Text that was seen whole stays
-// seen; otherwise another width begins anew.
+// SetSize sets the width and the maximum height. A new width resets which rows have been seen, unless
+// all have.
 func (a *Approval) SetSize(width, height int) {
 	old := a.width
 	if !a.resize(width, height) {
@@ -133,14 +132,14 @@ func (a *Approval) SetSize(width, height int) {
 	}
 }
 
-// Uncover shows a again as it was left when another dialog took its place.
+// Uncover shows a again after another dialog took its place.
 func (a *Approval) Uncover(now time.Time) {
 	a.uncover(now)
 	a.always.drawnAt = time.Time{}
 	a.view, a.hinted, a.woke = "", "", false
 }
 
-// SetTheme changes the looks.
+// SetTheme changes the theme, of the editor too.
 func (a *Approval) SetTheme(th *theme.Theme) {
 	a.base.SetTheme(th)
 	if a.Editor != nil {
@@ -148,7 +147,7 @@ func (a *Approval) SetTheme(th *theme.Theme) {
 	}
 }
 
-// Height returns that of the text, its title and the keys.
+// Height implements Dialog: the text with title and keys.
 func (a *Approval) Height() int {
 	switch a.state {
 	case editing:
@@ -162,8 +161,8 @@ func (a *Approval) Height() int {
 	return min(len(a.rows)+a.chromeRows(), a.height)
 }
 
-// chromeRows returns how many rows stand around the text: the keys, the list of choices,
-// and the title unless it is part of the text.
+// chromeRows returns the number of rows around the text: the keys, the list of choices, and the title
+// unless it is part of the text.
 func (a *Approval) chromeRows() int { return frameRows(a) + a.listRows() }
 
 func frameRows(a *Approval) int {
@@ -173,8 +172,8 @@ func frameRows(a *Approval) int {
 	return 2
 }
 
-// Scrolls reports whether there is more to be read than is in sight, or text to
-// move in: keys that scroll belong to the question then.
+// Scrolls reports whether not all rows are visible, or text is being edited, so that scroll keys
+// belong to the approval.
 func (a *Approval) Scrolls() bool {
 	switch a.state {
 	case editing:
@@ -193,8 +192,8 @@ func (a *Approval) visible() int {
 	return max(min(len(a.rows), a.height-a.chromeRows()), min(a.height, 1))
 }
 
-// Drawn notes that the last View has reached the terminal. The command it
-// returns paints again when the keys come to life.
+// Drawn notes that the last View has reached the terminal. The command it returns redraws the dialog
+// when the keys begin to work.
 func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	if a.state != reviewing && a.drawn && a.firstSeenAt.IsZero() && a.height > 0 {
 		a.firstSeenAt = now
@@ -211,7 +210,7 @@ func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	return a.wake(now)
 }
 
-// wake sends a settledMsg for when the keys that allow come to life.
+// wake sends a settledMsg at the time when the keys that allow begin to work.
 func (a *Approval) wake(now time.Time) tea.Cmd {
 	if a.state == choosing {
 		return a.wakeAt(now, a.always.drawnAt, 0)
@@ -254,8 +253,7 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 	return a.review(msg)
 }
 
-// review takes a key or a paste while the question is shown. Esc denies as soon
-// as anything of it was seen.
+// review handles a key or a paste while the call is shown. Esc denies as soon as any of it was drawn.
 func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	if a.browse(msg) {
 		return nil
@@ -274,8 +272,8 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	return a.onOtherKey(msg)
 }
 
-// browse changes what is seen of the question, and reports whether msg was for
-// that. A key that prints is, unless somebody types.
+// browse handles keys that scroll, select or show details, and reports whether msg was one. Letters
+// count only if the user is not typing.
 func (a *Approval) browse(msg tea.Msg) bool {
 	if isPrintable(msg) && !a.isCalm() {
 		return false
@@ -288,7 +286,7 @@ func (a *Approval) browse(msg tea.Msg) bool {
 	return selectNext(a, msg) || a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
 }
 
-// isPrintable reports whether msg is text that somebody wrote.
+// isPrintable reports whether msg is text from the user.
 func isPrintable(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
@@ -299,8 +297,8 @@ func isPrintable(msg tea.Msg) bool {
 	return false
 }
 
-// onOtherKey notes that somebody types, and hands back what: before the question
-// could be answered that was meant for the composer.
+// onOtherKey handles a key that is none of the approval. It counts as typing; text typed before the
+// keys that allow worked was meant for the composer and goes back.
 func (a *Approval) onOtherKey(msg tea.Msg) tea.Cmd {
 	press, pressed := msg.(tea.KeyPressMsg)
 	if !pressed && !isPrintable(msg) {
@@ -326,7 +324,8 @@ func (a *Approval) reply(answer tools.Approval) tea.Cmd {
 	return a.answer(AnsweredMsg{ID: a.id, Answer: answer})
 }
 
-// denyWithNote takes words for the model; without any, enter denies as esc does.
+// denyWithNote handles keys while the reason for a denial is typed. Without a reason, enter denies as
+// esc does.
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		if key.Matches(press, a.Keys.Accept) {
@@ -340,7 +339,7 @@ func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Cursor stands where one writes: in the editor or in the note.
+// Cursor implements Dialog: it is in the editor or in the note.
 func (a *Approval) Cursor() (x, y int, ok bool) {
 	if a.height == 0 {
 		return 0, 0, false

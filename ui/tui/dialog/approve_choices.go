@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// minTextRows sets how many rows a text must keep that has to be scrolled anyway, for
-	// the list of choices to stand below it.
+	// minTextRows is how many rows a text that has to be scrolled must keep for the list of choices
+	// to be shown below it.
 	minTextRows = 10
-	// minSelectWidth sets the width below which choices have letters only: a row of
-	// them has no room for a sign.
+	// minSelectWidth is the width below which choices have letters only: there is no room for the
+	// sign of a selection.
 	minSelectWidth = 20
-	// minNameWidth sets to how few cells a name is cut.
+	// minNameWidth is the fewest cells that a name is truncated to.
 	minNameWidth = 6
 )
 
-// choicesOf returns the answers there are, in the order of the list.
+// choicesOf returns the possible answers, in the order of the list.
 func choicesOf(a *Approval) []describe.Choice {
 	return describe.Choices(a.action, a.Editor != nil, a.network)
 }
 
-// rowOrder returns the answers as they stand in a row: what has no room is at the end,
-// and to deny always has.
+// rowOrder returns the answers in the order of the row. Those at the end may not fit, so deny is
+// second.
 func rowOrder(a *Approval) []describe.Choice {
 	list := choicesOf(a)
 	list = slices.DeleteFunc(list, func(c describe.Choice) bool { return c == describe.DenyCall })
@@ -46,7 +46,8 @@ func letterOf(a *Approval, c describe.Choice) key.Binding {
 	}[c]
 }
 
-// choiceOf returns what a key answers: by its letter, or what is selected.
+// choiceOf returns the answer of a key: by its letter, or for enter the selected one; NoChoice for
+// other keys.
 func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 	if key.Matches(press, a.Keys.Accept) && a.hasSelection() {
 		return a.selected
@@ -59,7 +60,7 @@ func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 	return describe.NoChoice
 }
 
-// takeChoice does what a choice says.
+// takeChoice carries out a choice.
 func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	switch c {
 	case describe.AllowOnce:
@@ -75,21 +76,21 @@ func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	case describe.WithNetwork:
 		a.network, a.selected = !a.network, describe.AllowOnce
 		a.arrange()
-		a.markAllSeen() // the same text; only what it may do has to be painted anew
+		a.markAllSeen() // the text is the same, only the network changes
 	}
 	return nil
 }
 
-// SelectNone leaves enter without an answer until a key selects one: somebody writes,
-// and may send that.
+// SelectNone clears the selection, so that enter answers nothing: the user is typing and may press
+// enter to send that.
 func (a *Approval) SelectNone() { a.selected = describe.NoChoice }
 
-// hasSelection reports whether there is room to show what is selected.
+// hasSelection reports whether there is room to show the selection.
 func (a *Approval) hasSelection() bool { return a.width >= minSelectWidth }
 
-// selectNext selects another answer, and reports whether msg is a key for that: any
-// arrow in the list; tab, left and right in a row. Before the question was in sight for a
-// while they do nothing.
+// selectNext handles keys that select another answer, and reports whether msg was one: arrows and tab
+// in the list; tab, left and right in the row. They do nothing before the call has been in sight for
+// settleDelay.
 func selectNext(a *Approval, msg tea.Msg) bool {
 	press, ok := msg.(tea.KeyPressMsg)
 	if !ok || !a.hasSelection() {
@@ -119,9 +120,9 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 	return true
 }
 
-// listRows returns how many rows the list takes below the text, with the rule above it. It
-// is shown where it hides nothing of a text that is in sight whole without it; one that has
-// to be scrolled keeps minTextRows. Else the choices stand in a row.
+// listRows returns how many rows the list of choices takes, with the rule above it; 0 if the choices
+// are shown in a row. The list must not make it necessary to scroll the text; a text that has to be
+// scrolled anyway keeps minTextRows.
 func (a *Approval) listRows() int {
 	if !a.hasSelection() {
 		return 0
@@ -134,8 +135,8 @@ func (a *Approval) listRows() int {
 	return 0
 }
 
-// choiceList returns the choices, one below the other. No content reaches the first cell of a
-// row, so that none can pass for the rule above them.
+// choiceList returns the list of choices, below a rule. No content of the call reaches the first cell
+// of a row, so none can imitate the rule.
 func choiceList(a *Approval) []string {
 	if a.listRows() == 0 {
 		return nil
@@ -149,7 +150,7 @@ func choiceList(a *Approval) []string {
 	return rows
 }
 
-// choiceStyle returns how an answer looks: dim while it does not work.
+// choiceStyle returns the style of an answer: dim while it does not work.
 func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 	switch {
 	case !a.bright && c != describe.DenyCall:
@@ -160,7 +161,7 @@ func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 	return a.theme.Text
 }
 
-// denyWord names what a denial does: a plan that is not accepted is worked on.
+// denyWord names a denial; for a plan, it means to keep planning.
 func denyWord(a *Approval) string {
 	if a.action.Proposal != "" {
 		return "keep planning"
@@ -168,7 +169,7 @@ func denyWord(a *Approval) string {
 	return "deny"
 }
 
-// listFoot returns the keys beside the letters of the list.
+// listFoot returns the key hints below the list.
 func listFoot(a *Approval) string {
 	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, denyWord(a)), hint(a.Keys.Details, "details")}
 	if a.selected == describe.NoChoice {
@@ -177,14 +178,14 @@ func listFoot(a *Approval) string {
 	return a.keyHint(a.theme.Dim, keys...)
 }
 
-// A rowEntry is a choice as it stands in a row.
+// A rowEntry is a choice in the row.
 type rowEntry struct {
 	choice describe.Choice // NoChoice: details
 	text   string
 }
 
-// choiceRow returns the choices in a row, in few words where more have no room. What has
-// none is left out, but for deny and what is selected.
+// choiceRow returns the choices as a row, in short words if there is little room. It leaves out those
+// that do not fit, except deny and the selected one.
 func choiceRow(a *Approval, deny key.Binding) string {
 	room := a.width
 	if a.hasSelection() && a.selected != describe.NoChoice {
@@ -231,8 +232,8 @@ func rowWidth(entries []rowEntry) int {
 	return width
 }
 
-// rowEntries returns the choices of a row of room cells, each behind its letter, and the key
-// for details. Allow is the word for it, or "".
+// rowEntries returns the choices of a row of room cells, each after its letter, and the key for
+// details. Allow is "allow " or, if there is little room, "".
 func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	words := map[describe.Choice]string{
 		describe.AllowOnce: allow + "once", describe.DenyCall: "deny", describe.EditArguments: "edit",
@@ -256,7 +257,7 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	if a.action.Proposal != "" {
 		return fill()
 	}
-	for _, beside := range []int{7, 5, 4, 3} { // the scope goes before those where not all have room
+	for _, beside := range []int{7, 5, 4, 3} { // the scope is worth more than the entries at the end
 		words[describe.AllowSession] = ""
 		others := fill()
 		left := room - rowWidth(others[:min(beside, len(others))])
@@ -268,8 +269,8 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	return fill()
 }
 
-// sessionScope returns what is allowed for the session, behind the word for it, in about width
-// cells: a name loses its beginning.
+// sessionScope returns what would be allowed for the session, after the word allow, in about width
+// cells. It truncates the beginning of a long name.
 func sessionScope(a *Approval, allow string, width int) string {
 	const session = "this session"
 	what, name := describe.SessionScope(a.action)
@@ -288,8 +289,8 @@ func (a *Approval) NoteTyping() tea.Cmd {
 	return a.onTyping()
 }
 
-// HandlesKey reports whether a key is for the approval: it answers, selects, scrolls or
-// writes. What is written into a field leaves function keys alone.
+// HandlesKey reports whether a key is for the approval: it answers, selects, scrolls or types.
+// Function keys never are.
 func (a *Approval) HandlesKey(press tea.KeyPressMsg) bool {
 	k := a.Keys
 	switch {

@@ -13,14 +13,14 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A ruleChoice is how much is to be allowed for good: exactly what was shown, or as
-// many first words of the command as the user takes away from it.
+// A ruleChoice is the permission rule to store: for exactly this action, or for commands that begin
+// with the same words.
 type ruleChoice struct {
 	window
-	prefixes []int  // numbers of words, 0 first: exactly this
-	at       int    // in prefixes
-	why      string // there is no wider one
-	drawnAt  time.Time
+	prefixes []int     // numbers of words, widest last; 0 is exactly this action
+	at       int       // index in prefixes
+	why      string    // why there is no wider rule; "" if the reason is not known
+	drawnAt  time.Time // when this rule was first drawn; zero if it was not
 }
 
 // startRule offers the rule for exactly this action.
@@ -29,7 +29,7 @@ func (a *Approval) startRule() {
 	a.state, a.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
 }
 
-// rule returns what would be remembered, as a user could write it.
+// rule returns the rule as it would be written in the configuration.
 func (c *ruleChoice) rule(a *tools.Action) string {
 	r, err := tools.RuleFor(a, c.prefixes[c.at])
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *ruleChoice) rule(a *tools.Action) string {
 	return r.String()
 }
 
-// rows returns the rule, whole, and what it means.
+// rows returns the whole rule and its meaning.
 func (c *ruleChoice) rows(a *Approval) []row {
 	var lines []describe.Line
 	for i, part := range strings.Split(c.rule(a.action), "\n") {
@@ -58,7 +58,7 @@ func (c *ruleChoice) rows(a *Approval) []row {
 	return wrap(lines, a.width)
 }
 
-// limitReason returns why the rule cannot be wider.
+// limitReason returns why the rule cannot be wider; nil if it can, or the reason is not known.
 func (c *ruleChoice) limitReason() []string {
 	if c.at < len(c.prefixes)-1 || c.why == "" {
 		return nil
@@ -66,8 +66,8 @@ func (c *ruleChoice) limitReason() []string {
 	return []string{"Cannot be widened: " + sanitize.Line(describe.Reveal(c.why)) + "."}
 }
 
-// updateRule widens and narrows; enter runs the call and remembers the rule, once
-// it was painted and settle has passed.
+// updateRule handles keys that widen and narrow the rule. Enter allows the call and stores the rule,
+// once that was drawn and settleDelay has passed.
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	c := &a.always
 	total := len(c.rows(a))
@@ -89,7 +89,7 @@ func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// changeWidth shows another rule, which nobody has seen yet.
+// changeWidth shows another rule, which has not been seen yet.
 func (c *ruleChoice) changeWidth(n int) {
 	c.at += n
 	c.top, c.drawnAt = 0, time.Time{}

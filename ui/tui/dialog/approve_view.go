@@ -13,7 +13,7 @@ import (
 
 func (a *Approval) title() string { return describe.Question(a.action) }
 
-const titleGap = 2 // cells between the title and what stands at its right
+const titleGap = 2 // cells between the title and the text at its right
 
 func (a *Approval) sandboxText() string { return describe.SandboxPhrase(a.action, a.network) }
 
@@ -24,7 +24,7 @@ func (a *Approval) sandboxStyle() describe.Style {
 	return describe.Warning
 }
 
-// heading returns the title line: what protects, and if there is room the workspace.
+// heading returns the title line with the sandbox and, if there is room, the workspace.
 func (a *Approval) heading() string {
 	shield := a.sandboxText()
 	if shield == "" {
@@ -40,7 +40,7 @@ func (a *Approval) heading() string {
 	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
-// View returns the question.
+// View implements Dialog.
 func (a *Approval) View() string {
 	if a.height == 0 {
 		return ""
@@ -60,7 +60,7 @@ func (a *Approval) View() string {
 	case choosing:
 		return a.viewRule()
 	}
-	armed := a.isArmed() // as time alone may change that
+	armed := a.isArmed() // may change with time alone
 	if a.view != "" && armed == a.bright {
 		return a.view
 	}
@@ -80,7 +80,7 @@ func (a *Approval) View() string {
 	return a.view
 }
 
-// foot returns which keys work. They are dim while they do not.
+// foot returns the keys, dim while they do not work, or why they do not.
 func (a *Approval) foot() string {
 	deny := hint(a.Keys.Deny, denyWord(a))
 	if a.width < minConsentWidth {
@@ -98,8 +98,7 @@ func (a *Approval) foot() string {
 	return choiceRow(a, deny)
 }
 
-// answers returns which keys do something, and why press, which others are for, does
-// not.
+// answers returns the keys that answer, and why press does not.
 func (a *Approval) answers(press tea.KeyPressMsg) string {
 	why, choice := "Press ", choiceOf(a, press)
 	switch {
@@ -116,7 +115,7 @@ func (a *Approval) answers(press tea.KeyPressMsg) string {
 	return why + strings.Join(append(keys, a.Keys.Details.Help().Key), ", ") + " or " + a.Keys.Dismiss.Help().Key
 }
 
-// percent returns how much of total is done, 100 only when all of it is.
+// percent returns done of total in percent, rounded down.
 func percent(done, total int) string {
 	return fmt.Sprintf("%d%%", min(done, total)*100/max(total, 1))
 }

@@ -21,32 +21,30 @@ type Confirmed struct{ Yes bool }
 // Decided holds the answer to a Decide: its index.
 type Decided struct{ Answer int }
 
-// A Confirmation is a question with two answers, yes and no, or with a list of them. The last
-// one is what leaving means, at any time. The others are inert until the text was on the
-// screen whole, and while somebody types (see Drawn): a key on its way to
-// something else gives no consent.
+// A Confirmation is a question with two answers, yes and no, or with a list of answers. Leaving it
+// gives the last answer. The others do nothing until all of the text has been on the screen, and
+// while the user types (see Drawn), so that a key meant for something else gives no consent.
 type Confirmation struct {
 	base
 	window
 	readGate
-	Harmless  bool // no answer does what cannot be undone: they work at once
+	Harmless  bool // every answer can be undone: they work at once
 	text      string
-	answers   []string // yes, no; of a list, each has a number
+	answers   []string // yes and no, or a list
 	list      bool
-	selected  int      // -1: none
-	OnTouched func()   // is called when the user deals with a list; nil: nothing is
-	rows      []string // text, laid out for the width
-	bright    bool     // the last View showed that the answers work
+	selected  int      // -1 for none
+	OnTouched func()   // called at each key or paste; nil for none
+	rows      []string // text, wrapped to the width
+	bright    bool     // the last View showed the answers as working
 }
 
-// Confirm asks text, which may have several lines; yes and no say what the
-// answers do.
+// Confirm asks text, which may have several lines. Yes and no name what the answers do.
 func Confirm(text, yes, no string, th *theme.Theme) *Confirmation {
 	return newConfirmation(text, []string{yes, no}, th)
 }
 
-// Decide asks text with a list of answers, of which one is selected; -1: none is. The last
-// one is what leaving means.
+// Decide asks text with a list of answers. Selected is the index of the selected one, -1 for none.
+// Leaving gives the last answer.
 func Decide(text string, answers []string, selected int, th *theme.Theme) *Confirmation {
 	c := newConfirmation(text, answers, th)
 	c.list, c.selected = true, selected
@@ -63,10 +61,10 @@ func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmati
 	return c
 }
 
-// last returns the index of the answer that leaving means.
+// last returns the index of the answer that leaving gives.
 func (c *Confirmation) last() int { return len(c.answers) - 1 }
 
-// choose answers with the nth answer, if that works now.
+// choose gives the answer with index n, if that works now.
 func (c *Confirmation) choose(n int) tea.Cmd {
 	switch {
 	case n < 0 || n > c.last() || n != c.last() && !c.isArmed():
@@ -77,15 +75,15 @@ func (c *Confirmation) choose(n int) tea.Cmd {
 	return c.answer(Confirmed{n == 0})
 }
 
-// arrange lays the text out anew; none of it counts as seen then. Each row of a line that is quoted
-// has its mark.
+// arrange wraps the text again, and forgets which of it has been seen. Every row of a quoted line
+// gets the quote mark.
 func (c *Confirmation) arrange() {
 	c.rows = textwrap.Quoted(c.text, sanitize.QuoteMark, c.width)
 	c.start(len(c.rows))
 }
 
-// SetSize gives the width and the most rows. Text that was seen whole stays
-// seen; otherwise another width begins anew.
+// SetSize sets the width and the maximum height. A new width resets which rows have been seen, unless
+// all have.
 func (c *Confirmation) SetSize(width, height int) {
 	old, whole := c.width, c.seenAllAt
 	if !c.resize(width, height) || old == c.width {
@@ -98,8 +96,8 @@ func (c *Confirmation) SetSize(width, height int) {
 	}
 }
 
-// Drawn notes that the last View has reached the terminal. The command it
-// returns paints again when yes comes to life.
+// Drawn notes that the last View has reached the terminal. The command it returns redraws the dialog
+// when the answers begin to work.
 func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
 	if c.done || c.Harmless || c.width < minConsentWidth {
 		return nil
@@ -110,12 +108,12 @@ func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
 	return c.wake(now)
 }
 
-// isArmed reports whether yes works.
+// isArmed reports whether all answers work.
 func (c *Confirmation) isArmed() bool {
 	return c.Harmless || c.width >= minConsentWidth && c.readGate.isArmed()
 }
 
-// Height returns that of the text, the answers, a row between them, and the keys.
+// Height implements Dialog: text, an empty row, answers and keys.
 func (c *Confirmation) Height() int { return min(len(c.rows)+c.answerRows()+2, c.height) }
 
 // answerRows returns how many rows the answers take.
@@ -129,7 +127,7 @@ func (c *Confirmation) answerRows() int {
 // visible returns how many rows of the text are in sight.
 func (c *Confirmation) visible() int { return max(c.Height()-c.answerRows()-2, min(c.height, 1)) }
 
-// Scrolls reports whether there is more to be read than is in sight.
+// Scrolls reports whether not all of the text is visible.
 func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
 
 // Update scrolls, selects and answers.
@@ -150,7 +148,7 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		c.OnTouched()
 	}
 	if c.Leaves(msg) {
-		c.selected = -1 // enter is for what is written
+		c.selected = -1 // enter would be meant for the text
 		return c.onTyping()
 	}
 	switch {
@@ -176,15 +174,16 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	return c.onTyping()
 }
 
-// Leaves reports whether msg is no answer to a list, but something that is written: its
-// owner keeps that.
+// Leaves reports whether msg is text and no answer to a list; the root then passes it to the
+// composer.
 func (c *Confirmation) Leaves(msg tea.Msg) bool {
 	press, ok := msg.(tea.KeyPressMsg)
 	digit := ok && len(press.Text) == 1 && press.Text[0] >= '1' && int(press.Text[0]-'0') <= len(c.answers)
 	return c.list && isPrintable(msg) && !(digit && c.isArmed())
 }
 
-// onSelecting notes that another answer was selected: in a list, nobody types with arrows.
+// onSelecting handles a change of the selection. In a row it counts as typing; in a list it does not,
+// since arrows are no text.
 func (c *Confirmation) onSelecting() tea.Cmd {
 	if c.list {
 		return nil
@@ -192,9 +191,9 @@ func (c *Confirmation) onSelecting() tea.Cmd {
 	return c.onTyping()
 }
 
-// View returns the question above its answers.
+// View implements Dialog.
 func (c *Confirmation) View() string {
-	armed := c.isArmed() // as time alone may change that
+	armed := c.isArmed() // may change with time alone
 	if c.view != "" && armed == c.bright {
 		return c.view
 	}
@@ -216,22 +215,22 @@ func (c *Confirmation) View() string {
 	return c.view
 }
 
-// choices returns the answers, in a row or as a list. They are faint while they are inert.
+// choices returns the answers, in a row or as a list. Those that do not work yet are faint.
 func (c *Confirmation) choices() (rows []string) {
 	line := ""
 	for i, answer := range c.answers {
-		look, selected := c.theme.Text, i == c.selected
+		style, selected := c.theme.Text, i == c.selected
 		switch {
 		case i != c.last() && !c.bright:
-			look = c.theme.Faint
+			style = c.theme.Faint
 		case selected:
-			look = c.theme.Strong
+			style = c.theme.Strong
 		}
 		if c.list {
-			rows = append(rows, c.sign(selected)+look.Render(strconv.Itoa(i+1)+"  "+answer))
+			rows = append(rows, c.sign(selected)+style.Render(strconv.Itoa(i+1)+"  "+answer))
 			continue
 		}
-		line += c.sign(selected) + look.Render(answer) + "  "
+		line += c.sign(selected) + style.Render(answer) + "  "
 	}
 	if c.list {
 		return rows
@@ -239,13 +238,13 @@ func (c *Confirmation) choices() (rows []string) {
 	return []string{line}
 }
 
-// verb returns an answer as a key hint says it: without a capital.
+// verb returns an answer for a key hint: in lower case.
 func verb(answer string) string {
 	first, size := utf8.DecodeRuneInString(answer)
 	return string(unicode.ToLower(first)) + answer[size:]
 }
 
-// foot returns which keys work. They are faint while yes does not.
+// foot returns the keys, faint while they do not work, or why they do not.
 func (c *Confirmation) foot() string {
 	yes, no := hint(c.Keys.Yes, verb(c.answers[0])), hint(c.Keys.No, verb(c.answers[c.last()]))
 	if c.list {
@@ -254,7 +253,7 @@ func (c *Confirmation) foot() string {
 			yes = hintText(c.Keys.Up.Help().Key+"/"+c.Keys.Down.Help().Key, "select")
 		}
 	}
-	look := c.theme.Dim
+	style := c.theme.Dim
 	if !c.bright {
 		if c.width < minConsentWidth {
 			return c.keyHint(c.theme.Warn, no)
@@ -262,11 +261,11 @@ func (c *Confirmation) foot() string {
 		if line := c.unreadHint(c.Keys.ScrollKeys, c.width, "read to the end", no); line != "" {
 			return c.theme.Warn.Render(line)
 		}
-		look = c.theme.Faint
+		style = c.theme.Faint
 	}
 	keys := []key.Binding{yes, no}
 	if len(c.rows) > c.visible() {
 		keys = append(keys, hintText(c.Keys.Up.Help().Key+"/"+c.Keys.Down.Help().Key, "scroll"))
 	}
-	return c.keyHint(look, keys...)
+	return c.keyHint(style, keys...)
 }

@@ -1,20 +1,20 @@
-// Package dialog holds what the root shows in the place of the composer when a
-// user has to choose, to read, or to consent: a title line, content, and a
-// line that says which keys work. No boxes.
+// Package dialog holds the dialogs that the root shows in place of the composer when the user has to
+// choose, read or consent: a title line, content, and a line with the keys that work. No boxes.
 //
-//	Pick      one of many, found by typing     PickedMsg
-//	Sessions  stored conversations             SessionChosen, and what is done to them
-//	Tree      branches of a conversation       BranchChosen, ForkChosen
-//	Approve   may this tool call run?          AnsweredMsg
-//	Permissions  rules, to be taken away       PermissionRemoved
-//	Confirm   yes or no?                       Confirmed
-//	Usage     what was spent                   –
-//	Help      the keys                         –
+//	Pick, Commands   one of many, found by typing    PickedMsg
+//	Sessions         stored conversations            SessionChosen, and changes to them
+//	Tree             branches of a conversation      BranchChosen, ForkChosen
+//	Approve          may this tool call run?         AnsweredMsg
+//	Permissions      permission rules                PermissionRemoved
+//	Confirm, Decide  a question with answers         Confirmed, Decided
+//	AskSecret        a line, such as an API key      SecretMsg
+//	Pages            text in parts, to read          PageCopy, PageAction
+//	Usage            tokens and costs                –
+//	Help             the keys                        –
 //
-// Every dialog can be left with esc, which says ClosedMsg; leaving a question
-// is an answer, so that Approve and Confirm send theirs. Those two wait for
-// Drawn before they take consent. A dialog answers once and is deaf
-// afterwards. All text it shows is taken for hostile.
+// Every dialog can be left with esc, which sends ClosedMsg; leaving a question is an answer, so
+// Approve, Confirm and Decide send theirs. These wait for Drawn before they accept consent. A dialog
+// answers once and ignores all keys afterwards. It treats all text that it shows as hostile.
 package dialog
 
 import (
@@ -31,38 +31,38 @@ import (
 // A Dialog is a child of the root. Its View has exactly Height rows, none wider
 // than its width.
 type Dialog interface {
-	// SetSize gives the width and the most rows the dialog may take.
+	// SetSize sets the width in cells and the most rows that the dialog may take.
 	SetSize(width, height int)
 	SetTheme(*theme.Theme)
 	Update(tea.Msg) tea.Cmd
 	View() string
 	// Height is how many rows the dialog wants, up to what SetSize allows.
 	Height() int
-	TakeSaid() []tea.Msg // of its Outbox
-	// Cursor is where in the view the terminal's cursor belongs; not ok if
-	// nothing is being written.
+	TakeSaid() []tea.Msg // see Outbox
+	// Cursor returns the position of the terminal's cursor in the view; ok is false if
+	// nothing is being typed.
 	Cursor() (x, y int, ok bool)
 }
 
 // ClosedMsg reports that the dialog was left without a choice.
 type ClosedMsg struct {
-	Typed    string // what was written to find something; it is the root's now
-	Accepted bool   // it was left by accepting words that match nothing
+	Typed    string // text of the filter, which now belongs to the root
+	Accepted bool   // the user accepted a filter that matches nothing
 }
 
-// base holds what all dialogs have.
+// base is the common part of all dialogs.
 type base struct {
 	Keys          Keys
 	width, height int
 	theme         *theme.Theme
-	view          string // of the last View; "" if something changed
-	done          bool   // the answer was given
+	view          string // result of the last View; "" if something has changed
+	done          bool   // the dialog has answered
 	Outbox
 }
 
-// An Outbox holds what a dialog says to the root, such as the choice. The root takes it after each
-// Update: keys that wait behind the one that chose are for what comes then, and the message of a
-// command would come after them. The zero value is empty.
+// An Outbox holds the messages of a dialog to the root, such as the choice. The root takes them after
+// each Update: keys that follow the choosing one belong to whatever comes next, and the message of a
+// command would arrive after them. The zero value is empty.
 type Outbox struct{ said []tea.Msg }
 
 // Say adds messages to the root. It returns nil: there is no command for them.
@@ -82,13 +82,13 @@ func newBase(th *theme.Theme) base {
 	return base{Keys: DefaultKeys(), width: 80, height: 24, theme: th}
 }
 
-// SetTheme changes the looks.
+// SetTheme changes the theme.
 func (b *base) SetTheme(th *theme.Theme) { b.theme, b.view = th, "" }
 
 // Cursor returns false: nothing is being typed.
 func (b *base) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
-// resize takes a new size and reports whether it is one.
+// resize sets the size and reports whether it has changed.
 func (b *base) resize(width, height int) bool {
 	width, height = max(width, 0), max(height, 0)
 	if width == b.width && height == b.height {
@@ -98,7 +98,7 @@ func (b *base) resize(width, height int) bool {
 	return true
 }
 
-// Answered reports whether the choice was made, and is on its way.
+// Answered reports whether the dialog has answered.
 func (b *base) Answered() bool { return b.done }
 
 // answer ends the dialog with msg.
@@ -107,7 +107,7 @@ func (b *base) answer(msg tea.Msg) tea.Cmd {
 	return b.Say(msg)
 }
 
-// titleLine returns a title line, with something to its right if there is room.
+// titleLine returns a title line, with the text right at its end if there is room.
 func (b *base) titleLine(title, right string) string {
 	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
 	right = sanitize.Line(right)
@@ -118,12 +118,11 @@ func (b *base) titleLine(title, right string) string {
 	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
 }
 
-// matchSGR returns how letters stand out that were looked for: underlined and bold,
-// which is seen without colors as well.
+// matchSGR returns the style of matching letters: underlined and bold, to be visible without colors.
 func (b *base) matchSGR() theme.SGR { return theme.NewSGR(b.theme.Accent.Bold(true).Underline(true)) }
 
-// frame joins head, content and foot into exactly height rows. What gives way
-// in a small window is the head, then the foot. An empty head takes no row.
+// frame joins head, content and foot into exactly height rows. In a small window it leaves out the
+// head, then the foot. An empty head takes no row.
 func frame(height int, head string, content []string, foot string) string {
 	if height <= 0 {
 		return ""
@@ -149,7 +148,7 @@ func contentRows(height int) int { return max(height-2, min(height, 1)) }
 // A textField is a line that is being typed. The cursor stays at its end.
 type textField struct{ text string }
 
-// key types and reports whether msg was for the field.
+// key handles a key or a paste, and reports whether msg was for the field.
 func (f *textField) key(msg tea.Msg, k FieldKeys) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
@@ -174,7 +173,7 @@ func (f *textField) key(msg tea.Msg, k FieldKeys) bool {
 	return true
 }
 
-// dropLastCluster takes the last character away.
+// dropLastCluster removes the last grapheme cluster.
 func (f *textField) dropLastCluster() {
 	last := 0
 	for rest := f.text; rest != ""; {
@@ -185,8 +184,7 @@ func (f *textField) dropLastCluster() {
 	f.text = f.text[:len(f.text)-last]
 }
 
-// visibleText returns the end of the field that fits into width cells, the cursor
-// included.
+// visibleText returns the end of the field that fits into width cells, including one for the cursor.
 func (f *textField) visibleText(width int) string {
 	s := sanitize.Line(f.text)
 	if over := ansi.StringWidth(s) - max(width-1, 0); over > 0 {

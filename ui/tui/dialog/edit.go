@@ -12,8 +12,8 @@ import (
 	"parley/ui/describe"
 )
 
-// startEdit puts the command into the editor if the arguments have it under one
-// name, else all arguments as JSON.
+// startEdit opens the editor with the main argument, such as the command, or else with all arguments
+// as JSON. It does nothing if the editor cannot hold them unchanged.
 func (a *Approval) startEdit() {
 	a.sizeEditor()
 	a.fault = ""
@@ -33,8 +33,8 @@ func (a *Approval) startEdit() {
 	}
 }
 
-// edit returns keys to the editor; enter answers with what it holds, if it is good.
-// That is another action, which the session asks about anew.
+// edit passes keys to the editor. Enter answers with its content, if that is valid. The result is a
+// new action, which the session asks about again.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		if key.Matches(press, a.Keys.Accept) {
@@ -72,7 +72,7 @@ func (a *Approval) viewEdit() string {
 	}
 	rows := strings.Split(a.Editor.View(), "\n")
 	for i, row := range rows {
-		rows[i] = ansi.Truncate(row, a.width, "") // an editor may need a cell more than there is
+		rows[i] = ansi.Truncate(row, a.width, "") // an editor may be a cell wider than it should
 	}
 	return frame(a.Height(), a.titleLine(title, a.Workspace), rows, foot)
 }

@@ -14,26 +14,25 @@ import (
 	"parley/ui/theme"
 )
 
-// A Section is a group of bindings: keys, and what they do.
+// A Section is a group of key bindings. A row holds keys and what they do.
 type Section struct {
 	Title string
 	Rows  [][2]string
 }
 
-// A HelpDialog shows bindings in as many columns as fit. Typing leaves those that hold
-// every word.
+// A HelpDialog shows key bindings in as many columns as fit. Typing filters them.
 type HelpDialog struct {
 	base
 	window
 	sections []Section
 	query    textField
-	rows     []string // laid out for what is typed, the width and the theme
-	all      int      // rows while nothing is typed
+	rows     []string // for the query, the width and the theme
+	all      int      // number of rows without a query
 }
 
 const helpTitle = "Keys"
 
-// Help shows the keys.
+// Help returns a dialog of the sections.
 func Help(sections []Section, th *theme.Theme) *HelpDialog {
 	g := &HelpDialog{base: newBase(th)}
 	for _, s := range sections {
@@ -47,15 +46,14 @@ func Help(sections []Section, th *theme.Theme) *HelpDialog {
 	return g
 }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (g *HelpDialog) SetSize(width, height int) {
 	if g.resize(width, height) {
 		g.arrange()
 	}
 }
 
-// found returns the bindings that match: those of a section whose title does, and
-// otherwise those that hold the words.
+// found returns the bindings that contain every word of the query, section titles included.
 func (g *HelpDialog) found() []Section {
 	words := strings.Fields(strings.ToLower(g.query.text))
 	if len(words) == 0 {
@@ -76,7 +74,7 @@ func (g *HelpDialog) found() []Section {
 	return out
 }
 
-// SetTheme changes the looks.
+// SetTheme changes the theme.
 func (g *HelpDialog) SetTheme(th *theme.Theme) {
 	g.base.SetTheme(th)
 	g.arrange()
@@ -131,8 +129,8 @@ func (g *HelpDialog) arrange() {
 	g.clampTop(len(g.rows), g.visible())
 }
 
-// section returns the title and one row per binding; keys that need more room than
-// their column stand above what they do.
+// section returns the title and one row per binding; keys that do not fit their column get a row of
+// their own.
 func (g *HelpDialog) section(s Section, width int) []string {
 	keys := 0
 	for _, r := range s.Rows {
@@ -159,8 +157,8 @@ func (g *HelpDialog) section(s Section, width int) []string {
 	return rows
 }
 
-// Height returns that of all bindings, their title and the keys, so that the screen
-// does not jump while one types.
+// Height implements Dialog. It does not depend on the query, so that the screen does not jump while
+// the user types.
 func (g *HelpDialog) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
 
 func (g *HelpDialog) visible() int { return contentRows(g.Height()) }
@@ -181,7 +179,7 @@ func (g *HelpDialog) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// View returns the visible part of the bindings.
+// View implements Dialog.
 func (g *HelpDialog) View() string {
 	if g.view != "" {
 		return g.view
@@ -201,7 +199,7 @@ func (g *HelpDialog) View() string {
 	return g.view
 }
 
-// Cursor stands behind what is typed.
+// Cursor implements Dialog: it is after the query.
 func (g *HelpDialog) Cursor() (x, y int, ok bool) {
 	return g.queryCursor(helpTitle, &g.query), 0, g.Height() > 2
 }

@@ -4,9 +4,9 @@ import tea "charm.land/bubbletea/v2"
 
 // A Host shows one dialog at a time.
 type Host interface {
-	Open(Dialog) tea.Cmd                                      // leaves the one that is open
-	Choose(d *Picker, picked func(PickedMsg) tea.Cmd) tea.Cmd // opens d; picked takes the chosen row, nil: rows are for reading
-	OnLeave(left func(ClosedMsg) tea.Cmd)                     // is told that the open dialog was left without a choice
-	Close()                                                   // after a choice
-	Current() Dialog                                          // nil: none
+	Open(Dialog) tea.Cmd                                      // replaces the open dialog
+	Choose(d *Picker, picked func(PickedMsg) tea.Cmd) tea.Cmd // opens d and calls picked with the chosen row; nil if rows are only for reading
+	OnLeave(left func(ClosedMsg) tea.Cmd)                     // sets the function to call if the open dialog is left without a choice
+	Close()                                                   // closes the open dialog
+	Current() Dialog                                          // returns the open dialog; nil if there is none
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Keys binds what dialogs can do to keys, by the names Bubble Tea gives them. The help
-// of a binding names its first key, and says in the help dialog what it does.
+// Keys holds the key bindings of dialogs. The help of a binding has its first key and the text of the
+// help dialog.
 type Keys struct {
 	ListKeys
 	ScrollKeys
@@ -22,32 +22,31 @@ type Keys struct {
 	AnswerKeys
 }
 
-// ListKeys binds what every list can do; Fill is of commands.
+// ListKeys are the keys of all lists; Fill is only for commands.
 type ListKeys struct{ Accept, Close, Fill key.Binding }
 
-// ScrollKeys binds what moves through rows.
+// ScrollKeys move through rows.
 type ScrollKeys struct{ Up, Down, PageUp, PageDown, Top, Bottom key.Binding }
 
-// FieldKeys binds what erases in what is being typed.
+// FieldKeys edit a text field.
 type FieldKeys struct{ Erase, EraseWord, Clear key.Binding }
 
-// ModelKeys binds what is done to the selected model.
+// ModelKeys change the selected model, or which models are listed.
 type ModelKeys struct{ Favorite, Hide, ShowHidden key.Binding }
 
-// SessionKeys binds what is done to the selected conversation, rule or branch. None
-// writes or erases in a field.
+// SessionKeys change the selected conversation, rule or branch. None of them may type or erase text.
 type SessionKeys struct{ Fork, Rename, Pin, Trash, Undo key.Binding }
 
-// ApprovalKeys binds what answers an approval, or changes what is asked.
+// ApprovalKeys answer an approval or change what is asked.
 type ApprovalKeys struct {
 	Once, Session, Always, Wider, Narrower, Edit, Network, Deny, Dismiss, Details key.Binding
 }
 
-// AnswerKeys binds what answers a question and turns pages. More and Last do as
-// PageDown and Bottom where nothing is typed.
+// AnswerKeys answer a question and turn pages. More and Last are further keys for PageDown and Bottom
+// where nothing is typed.
 type AnswerKeys struct{ Yes, No, Next, Previous, More, Last key.Binding }
 
-// bind returns a binding of keys, the one to name in a hint first.
+// bind returns a binding of keys. Hints name the first of them.
 func bind(does string, keys ...string) key.Binding {
 	return key.NewBinding(key.WithKeys(keys...), key.WithHelp(keys[0], does))
 }
@@ -109,7 +108,7 @@ func section(title string, bindings ...key.Binding) Section {
 	return s
 }
 
-// reading returns the keys of rows where nothing is typed.
+// reading returns the scroll keys of dialogs where nothing is typed.
 func (k Keys) reading() ScrollKeys {
 	s := k.ScrollKeys
 	s.PageDown.SetKeys(slices.Concat(k.PageDown.Keys(), k.More.Keys())...)
@@ -117,43 +116,43 @@ func (k Keys) reading() ScrollKeys {
 	return s
 }
 
-// hint returns b as the foot of a dialog tells it.
+// hint returns b with the help text for the foot of a dialog.
 func hint(b key.Binding, does string) key.Binding {
 	b.SetHelp(b.Help().Key, does)
 	return b
 }
 
-// hintText returns what the foot of a dialog tells that is no binding of Keys.
+// hintText returns a hint for keys that have no binding in Keys.
 func hintText(keys, does string) key.Binding { return bind(does, keys) }
 
-// hints writes bindings in a row, without styles: the row has one, and a width that
-// keyHint keeps. Beyond a width of its own it would show an ellipsis, or too much.
+// hints joins bindings without styles: keyHint styles the row and keeps its width, where a width of
+// the model would show an ellipsis.
 var hints = help.Model{ShortSeparator: " · "}
 
-// keyHint returns a line of keys and what they do. What does not fit is left out; the way
-// out is not, if there is room for anything.
-func (b *base) keyHint(style lipgloss.Style, told ...key.Binding) string {
+// keyHint returns a line of hints. It leaves out those that do not fit, but keeps the one for esc as
+// long as there is room for any.
+func (b *base) keyHint(style lipgloss.Style, bindings ...key.Binding) string {
 	width := func(one key.Binding) int {
 		return ansi.StringWidth(hints.ShortHelpView([]key.Binding{one})) + ansi.StringWidth(hints.ShortSeparator)
 	}
 	room := b.width + ansi.StringWidth(hints.ShortSeparator)
-	out := slices.IndexFunc(told, func(one key.Binding) bool { return one.Enabled() && slices.Contains(one.Keys(), "esc") })
-	if out >= 0 {
-		if room -= width(told[out]); room < 0 {
-			return style.Render(ansi.Truncate(hints.ShortHelpView(told[out:out+1]), b.width, ""))
+	esc := slices.IndexFunc(bindings, func(one key.Binding) bool { return one.Enabled() && slices.Contains(one.Keys(), "esc") })
+	if esc >= 0 {
+		if room -= width(bindings[esc]); room < 0 {
+			return style.Render(ansi.Truncate(hints.ShortHelpView(bindings[esc:esc+1]), b.width, ""))
 		}
 	}
 	var kept []key.Binding
-	for i, one := range told {
+	for i, one := range bindings {
 		switch w := width(one); {
-		case i == out:
+		case i == esc:
 			kept = append(kept, one)
 		case one.Enabled() && w <= room:
 			kept, room = append(kept, one), room-w
 		}
 	}
 	if len(kept) == 0 {
-		return style.Render(ansi.Truncate(hints.ShortHelpView(told[:min(1, len(told))]), b.width, ""))
+		return style.Render(ansi.Truncate(hints.ShortHelpView(bindings[:min(1, len(bindings))]), b.width, ""))
 	}
 	return style.Render(hints.ShortHelpView(kept))
 }

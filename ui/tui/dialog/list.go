@@ -13,15 +13,15 @@ import (
 	"parley/ui/theme"
 )
 
-// A window is a window on rows that may be more than it holds.
+// A window is a scroll position in a list of rows.
 type window struct{ top int }
 
-// key moves the window and reports whether msg is one of its keys.
+// key scrolls, and reports whether msg is a key for that.
 func (s *window) key(msg tea.Msg, k ScrollKeys, total, visible int) bool {
 	return s.step(msg, k, total, visible, visible)
 }
 
-// step does as key, with a page of its own length.
+// step is key with the given length of a page.
 func (s *window) step(msg tea.Msg, k ScrollKeys, total, visible, page int) bool {
 	page = max(page, 1)
 	switch msg := msg.(type) {
@@ -58,13 +58,13 @@ func (s *window) step(msg tea.Msg, k ScrollKeys, total, visible, page int) bool 
 
 func (s *window) clampTop(total, visible int) { s.top = max(min(s.top, total-visible), 0) }
 
-// A selectList is a window on rows of which one is selected.
+// A selectList is a window with a selected row.
 type selectList struct {
 	window
 	selected int // index of the selected row
 }
 
-// move changes the selection as a scroll does its top.
+// move moves the selection, and reports whether msg is a key for that.
 func (l *selectList) move(msg tea.Msg, k ScrollKeys, total, visible int) bool {
 	sel := window{l.selected}
 	if !sel.step(msg, k, total, 1, visible-1) {
@@ -74,7 +74,7 @@ func (l *selectList) move(msg tea.Msg, k ScrollKeys, total, visible int) bool {
 	return true
 }
 
-// scrollTo scrolls until row at is in sight.
+// scrollTo scrolls as little as it takes to show row at.
 func (l *selectList) scrollTo(at, total, visible int) {
 	l.top = max(min(l.top, at), at-visible+1)
 	l.clampTop(total, visible)
@@ -82,8 +82,8 @@ func (l *selectList) scrollTo(at, total, visible int) {
 
 const queryGap = 2
 
-// queryLine returns a title line with what is typed behind the title, and a count at
-// the right if there is room.
+// queryLine returns a title line with the query after the title, and a count at the right if there
+// is room.
 func (b *base) queryLine(title, count string, query *textField) string {
 	title = b.truncateTitle(title, query)
 	typed := query.visibleText(b.width - ansi.StringWidth(title) - queryGap)
@@ -92,28 +92,28 @@ func (b *base) queryLine(title, count string, query *textField) string {
 		line += strings.Repeat(" ", queryGap) + b.theme.Accent.Render(typed)
 	}
 	gap := b.width - ansi.StringWidth(line) - ansi.StringWidth(count)
-	if gap < queryGap+1 { // the cursor wants a cell of its own
+	if gap < queryGap+1 { // the cursor needs a cell
 		return ansi.Truncate(line, b.width, "")
 	}
 	return line + strings.Repeat(" ", gap) + b.theme.Faint.Render(count)
 }
 
-// queryCursor returns the column of the cursor in the line that queried draws.
+// queryCursor returns the column of the cursor in the line of queryLine.
 func (b *base) queryCursor(title string, query *textField) int {
 	x := ansi.StringWidth(b.truncateTitle(title, query)) + queryGap
 	x += ansi.StringWidth(query.visibleText(b.width - x))
 	return min(x, max(b.width-1, 0))
 }
 
-// truncateTitle leaves room behind title for what is typed, up to half of the row.
+// truncateTitle returns title truncated to leave room for the query, up to half of the row.
 func (b *base) truncateTitle(title string, query *textField) string {
 	typed := queryGap + ansi.StringWidth(sanitize.Line(query.text)) + 1 // the cursor
 	return ansi.Truncate(sanitize.Line(title), max(b.width-typed, b.width/2, 1), "…")
 }
 
-const signWidth = 2 // of what stands before a row
+const signWidth = 2 // cells of sign
 
-// sign stands before a row.
+// sign returns the beginning of a row that can be selected.
 func (b *base) sign(selected bool) string {
 	if selected {
 		return b.theme.Accent.Render("› ")
@@ -121,10 +121,10 @@ func (b *base) sign(selected bool) string {
 	return "  "
 }
 
-// maxRowBytes sets how many bytes of a text are worth keeping of which a row is shown.
+// maxRowBytes is how many bytes are kept of a text that is shown in one row.
 const maxRowBytes = 1000
 
-// printableRow returns the beginning of s, printable on one line.
+// printableRow returns the beginning of s, sanitized for one row.
 func printableRow(s string) string { return sanitize.Line(sanitize.TruncateBytes(s, maxRowBytes)) }
 
 // padRight returns line with spaces up to width.
@@ -132,13 +132,13 @@ func padRight(line string, width int) string {
 	return line + strings.Repeat(" ", max(width-ansi.StringWidth(line), 0))
 }
 
-// A column is aligned to the right of the rows of a list. One without width is
-// not shown.
+// A column is right-aligned at the end of the rows of a list. Columns with a lower rank are more
+// important; one of width 0 is not shown.
 type column struct{ width, rank int }
 
-// fitColumns drops those that do not fit in room cells beside at least least
-// others, the highest ranks first, and tells how many cells the others have.
-func fitColumns(room, least int, all ...column) (kept []column, rest int) {
+// fitColumns returns all with width 0 for those that do not fit into room cells beside at least least
+// cells for the rest of the row.
+func fitColumns(room, least int, all ...column) []column {
 	all = slices.Clone(all)
 	for rank := range all {
 		for i, c := range all {
@@ -152,13 +152,13 @@ func fitColumns(room, least int, all ...column) (kept []column, rest int) {
 			room -= c.width + columnGap
 		}
 	}
-	return all, room
+	return all
 }
 
-// alignColumns writes one row of columns.
-func alignColumns(kept []column, texts ...string) string {
+// alignColumns returns the columns of one row.
+func alignColumns(columns []column, texts ...string) string {
 	var out strings.Builder
-	for i, c := range kept {
+	for i, c := range columns {
 		if c.width == 0 {
 			continue
 		}
@@ -169,27 +169,27 @@ func alignColumns(kept []column, texts ...string) string {
 	return out.String()
 }
 
-// highlight writes title with look, and the characters that begin at the bytes in
-// marks with found.
-func highlight(title string, marks []int, look, found theme.SGR) string {
+// highlight returns title in the style plain, and the characters that begin at the bytes in marks in
+// the style found.
+func highlight(title string, marks []int, plain, found theme.SGR) string {
 	if len(marks) == 0 {
-		return look.Apply(title)
+		return plain.Apply(title)
 	}
 	var out strings.Builder
-	from, to := 0, 0 // of the marked characters that were not written yet
+	from, to := 0, 0 // marked characters that were not written yet
 	for _, at := range marks {
 		if at < to {
 			continue // a second rune of the same character
 		}
 		if at > to {
 			out.WriteString(found.Apply(title[from:to]))
-			out.WriteString(look.Apply(title[to:at]))
+			out.WriteString(plain.Apply(title[to:at]))
 			from = at
 		}
 		size, _ := textwrap.Cluster(title[at:])
 		to = at + size
 	}
 	out.WriteString(found.Apply(title[from:to]))
-	out.WriteString(look.Apply(title[to:]))
+	out.WriteString(plain.Apply(title[to:]))
 	return out.String()
 }

@@ -10,16 +10,16 @@ import (
 	"parley/ui/textwrap"
 )
 
-// nameMatch orders how far a row is named by what is typed.
+// nameMatch says how the query matches a row; a better match is greater.
 type nameMatch int
 
 const (
-	byDescription nameMatch = iota // found by what is said of it, or by letters of its name
-	byPrefix                       // typed begins one of its names
-	byName                         // typed is one of its names
+	byDescription nameMatch = iota // by its description, or by letters of a name
+	byPrefix                       // the query is a prefix of one of its names
+	byName                         // the query is one of its names
 )
 
-// nameMatchOf returns how typed names an item.
+// nameMatchOf returns how typed matches an item.
 func nameMatchOf(item *Item, typed string) nameMatch {
 	if typed == "" {
 		return byDescription
@@ -37,8 +37,8 @@ func nameMatchOf(item *Item, typed string) nameMatch {
 	return how
 }
 
-// typedAlias returns the other name of a command that wanted begins; "" if it begins its
-// own, or is empty.
+// typedAlias returns the alias of a command that begins with wanted; "" if its own name does, or
+// wanted is empty.
 func typedAlias(item *Item, wanted string) string {
 	begins := func(name string) bool {
 		return len(name) >= len(wanted) && strings.EqualFold(name[:len(wanted)], wanted)
@@ -54,9 +54,9 @@ func typedAlias(item *Item, wanted string) string {
 	return ""
 }
 
-// preselect selects the command that what is typed names, with the argument that
-// is typed: enter must not run what was only found by its description. Without
-// one nothing is selected before an arrow key.
+// preselect selects the command that the query names, with its argument. Otherwise it selects nothing
+// until the user presses an arrow key: enter must not run a command that was only found by its
+// description.
 func (p *Picker) preselect() {
 	p.selected = -1
 	if len(p.items) == 0 {
@@ -80,8 +80,8 @@ func (p *Picker) preselect() {
 	}
 }
 
-// argument returns the one that arg names: whole, or, where that is enough, by its
-// beginning; below 0 for none.
+// argument returns the index of the argument that arg names, by its full name or a prefix; -1 if
+// there is none.
 func (p *Picker) argument(arg string) int {
 	names := make([][]string, len(p.args))
 	for i := range p.args {
@@ -96,7 +96,7 @@ func (p *Picker) argument(arg string) int {
 	return at
 }
 
-// noMatchReason returns why enter ran nothing.
+// noMatchReason returns why enter did nothing.
 func (p *Picker) noMatchReason() string {
 	wanted, _ := p.split()
 	var like []string
@@ -115,14 +115,14 @@ func (p *Picker) noMatchReason() string {
 	return "Unknown command /" + printableRow(wanted) + " · " + down + " select one of these"
 }
 
-// matchedByDescription reports whether what is typed does not name the command of a hit.
+// matchedByDescription reports whether the command of a hit matches only by its description.
 func (p *Picker) matchedByDescription(h fuzzy.Hit) bool {
 	wanted, _ := p.split()
 	return p.commands && wanted != "" && h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byDescription
 }
 
-// promoteExact puts the item first that what is typed is the title of, also one that
-// is hidden; without one, the item that Free makes of it where that belongs.
+// promoteExact puts the item whose title is the query first, even if it is hidden. If there is none,
+// it inserts the item that FreeItem makes of the query.
 func (p *Picker) promoteExact() {
 	typed := strings.TrimSpace(p.query.text)
 	if typed == "" {
@@ -150,7 +150,7 @@ func (p *Picker) promoteExact() {
 	p.hits = slices.Insert(p.hits, at, fuzzy.Hit{Item: len(p.items)})
 }
 
-// completeArgs finds what may follow the command that is typed.
+// completeArgs finds arguments for the command in the query.
 func (p *Picker) completeArgs() {
 	command, arg := p.split()
 	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
@@ -172,7 +172,7 @@ func (p *Picker) completeArgs() {
 		listArgs(p)
 	}
 	words := fuzzy.Parse(arg)
-	p.words = slices.Concat(p.words, words) // both are marked
+	p.words = slices.Concat(p.words, words) // highlights both
 	found := p.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden && i < len(p.offered.Items) })
 	if p.completing = len(found)+len(p.paths.known) > 0; p.completing || p.paths.wanted {
 		p.hits = append(p.hits, fuzzy.Hit{Item: at})
@@ -185,7 +185,7 @@ func (p *Picker) completeArgs() {
 	}
 }
 
-// listArgs makes what may follow the command ready to be shown.
+// listArgs prepares the arguments of the command for display.
 func listArgs(p *Picker) {
 	p.args = sanitizeItems(slices.Concat(p.offered.Items, p.paths.known))
 	p.argTitleWidth = 0
@@ -196,22 +196,22 @@ func listArgs(p *Picker) {
 	p.argIndex = indexItems(p.args)
 }
 
-// Args are what may follow a command.
+// Args are the possible arguments of a command.
 type Args struct {
 	Items []Item
-	Paths func(typed string) []Item // what the beginning of a path may become; runs beside; nil: no path follows
+	Paths func(typed string) []Item // completes a path, in its own goroutine; nil if no path can follow
 }
 
-// A pathSet is what the path that is typed behind a command may become.
+// A pathSet holds the completions of a typed path.
 type pathSet struct {
-	wanted bool   // a path may be typed
+	wanted bool   // a path can be typed
 	typed  string // so far
 	known  []Item
-	fresh  bool // known is all that typed may become
-	asking bool // an answer is on its way
+	fresh  bool // known holds all completions of typed
+	asking bool // a request is running
 }
 
-// follow notes what is typed now, and reports whether less is known of it than before.
+// follow sets the typed path, and reports whether known lost items.
 func (s *pathSet) follow(typed string) (less bool) {
 	before := len(s.known)
 	s.fresh = s.fresh && s.typed == typed
@@ -221,14 +221,14 @@ func (s *pathSet) follow(typed string) (less bool) {
 	return len(s.known) < before
 }
 
-// pathsMsg brings what a typed path may become.
+// pathsMsg brings the completions of a path.
 type pathsMsg struct {
 	of             *Picker
 	command, typed string
 	found          []Item
 }
 
-// requestPaths asks what the typed path may become, unless that is known or asked.
+// requestPaths requests the completions of the typed path, unless they are known or requested.
 func requestPaths(p *Picker) tea.Cmd {
 	s := &p.paths
 	if !s.wanted || s.asking || s.fresh || p.done {
@@ -242,7 +242,7 @@ func requestPaths(p *Picker) tea.Cmd {
 	}
 }
 
-// onPaths takes an answer, unless the question is another one by now.
+// onPaths handles completions, unless another path has been typed meanwhile.
 func onPaths(p *Picker, msg pathsMsg) {
 	if msg.of != p || msg.command != p.argCommand {
 		return
@@ -260,9 +260,8 @@ func onPaths(p *Picker, msg pathsMsg) {
 	}
 }
 
-// fill writes the selected row in place of what is typed. Where only a command is selected of which
-// arguments are listed, it writes what the paths among these have in common, as shells do, or selects
-// the first argument.
+// fill replaces the query by the selected row. If a command with listed arguments is selected, it
+// completes the common prefix of the paths among these, as shells do, or selects the first argument.
 func fill(p *Picker) {
 	if len(p.hits) == 0 {
 		return
@@ -278,13 +277,13 @@ func fill(p *Picker) {
 	}
 	item := p.item(p.hits[at])
 	if n := p.hits[at].Item - len(p.items) - len(p.offered.Items); p.commands && p.completing && n >= 0 {
-		p.SetQuery(p.argCommandTitle + " " + p.paths.known[n].Value) // it may go on
+		p.SetQuery(p.argCommandTitle + " " + p.paths.known[n].Value) // no space: the path may continue
 		return
 	}
 	p.SetQuery(item.Title + " ")
 }
 
-// commonPath returns what all paths begin with.
+// commonPath returns the longest common prefix of paths.
 func commonPath(paths []Item) string {
 	if len(paths) == 0 {
 		return ""
@@ -300,7 +299,7 @@ func commonPath(paths []Item) string {
 	return strings.ToValidUTF8(common, "")
 }
 
-// split returns what filters and what is an argument.
+// split splits the query into the filter and the argument of a command.
 func (p *Picker) split() (filter, arg string) {
 	filter = strings.TrimSpace(p.query.text)
 	if p.commands {

@@ -12,9 +12,9 @@ import (
 
 // A PageLine is one line of a Pager.
 type PageLine struct {
-	Sign string // before Text, in the color of what it says; "" if there is none
+	Sign string // before Text, in a color of its own, such as "+"; "" for none
 	Text string // without a line break
-	Full string // what it is short for, of any number of lines; "" if it is all there is
+	Full string // what Text abbreviates, of any number of lines; "" if Text is complete
 }
 
 // whole returns the text of l with its sign.
@@ -28,18 +28,17 @@ func (l PageLine) whole() string {
 // A PagePart is a group of lines under a heading.
 type PagePart struct {
 	Title  string
-	Note   string // behind the title
-	Source string // what copying the part gives
+	Note   string // after the title
+	Source string // what is copied for the part
 	Lines  []PageLine
 }
 
-// A PageKey is something that the owner of a Pager does with what is shown. The
-// key is none of the pager's own.
+// A PageKey is a key that the owner of a Pager handles. It must not be one of the pager's own.
 type PageKey struct{ Key, Help string }
 
-// What a Pager says. ClosedMsg alone ends it.
+// Messages of a Pager. Only ClosedMsg ends it.
 type (
-	// PageCopy puts text on the clipboard, which is so called.
+	// PageCopy asks to put Text on the clipboard; What names it.
 	PageCopy struct{ Text, What string }
 	// PageAction reports that one of the pager's PageKeys was pressed, and on which part.
 	PageAction struct {
@@ -48,8 +47,7 @@ type (
 	}
 )
 
-// A Pager shows text of any length in parts: to scroll, to search, to unfold what
-// is folded, to copy from.
+// A Pager shows text of any length in parts. The user can scroll, search, unfold lines and copy.
 type Pager struct {
 	base
 	selectList
@@ -59,27 +57,27 @@ type Pager struct {
 	parts       []PagePart
 	open        map[[2]int]bool // lines that are unfolded, by part and line
 	lines       []paged
-	rows        []pageRow // of lines, at the width
-	layoutWidth int       // width they are laid out for; -1: not yet
+	rows        []pageRow // lines wrapped to layoutWidth
+	layoutWidth int       // -1 if lines have to be collected again
 
 	query     textField
-	typing    bool   // the query
-	lastQuery string // the last one
-	message   string // what came of the last key
+	typing    bool   // the query is being typed
+	lastQuery string // the query to search for; "" for none
+	message   string // result of the last key; "" for none
 }
 
-// Pages shows parts.
+// Pages returns a pager of parts.
 func Pages(title string, parts []PagePart, th *theme.Theme) *Pager {
 	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, layoutWidth: -1}
 	p.parts = parts
 	return p
 }
 
-// Wide marks the pager as one that takes the whole width.
+// Wide marks the pager as a dialog that takes the whole width.
 func (*Pager) Wide() {}
 
-// SetParts shows others in the place of those there are, as they become known.
-// The cursor stays where it is; at the end, it stays at the end.
+// SetParts replaces the parts and the note beside the title. The cursor stays on its line, or at the
+// end if it was there.
 func (p *Pager) SetParts(note string, parts []PagePart) {
 	p.layOut()
 	end := p.AtEnd()
@@ -93,7 +91,7 @@ func (p *Pager) SetParts(note string, parts []PagePart) {
 	p.goTo(part, line, row)
 }
 
-// AtEnd reports whether the cursor is on the last row: what SetParts adds comes in sight.
+// AtEnd reports whether the cursor is on the last row, so that SetParts follows what is added.
 func (p *Pager) AtEnd() bool {
 	p.layOut()
 	return len(p.rows) > 0 && p.selected == len(p.rows)-1
@@ -105,14 +103,14 @@ func (p *Pager) GoToEnd() {
 	p.selected, p.view = max(len(p.rows)-1, 0), ""
 }
 
-// Line returns the index of the line under the cursor in its part, below 0 for a heading.
+// Line returns the index of the line under the cursor in its part; negative for a heading.
 func (p *Pager) Line() int {
 	p.layOut()
 	_, line, _ := p.place()
 	return line
 }
 
-// GoToLine puts the cursor on a line of the first part, as far down the view as it is.
+// GoToLine puts the cursor on a line of the first part, and keeps its row on the screen.
 func (p *Pager) GoToLine(line int) {
 	p.layOut()
 	down := p.selected - p.top
@@ -120,7 +118,7 @@ func (p *Pager) GoToLine(line int) {
 	p.top, p.view = max(p.selected-down, 0), ""
 }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (p *Pager) SetSize(width, height int) {
 	if !p.resize(width, height) {
 		return
@@ -130,10 +128,10 @@ func (p *Pager) SetSize(width, height int) {
 	p.goTo(part, line, 0)
 }
 
-// Height returns all there is: reading wants room.
+// Height implements Dialog: the pager takes all rows.
 func (p *Pager) Height() int { return p.height }
 
-// Cursor returns behind the query.
+// Cursor implements Dialog: it is after the query.
 func (p *Pager) Cursor() (x, y int, ok bool) {
 	if !p.typing || p.height == 0 || p.width == 0 {
 		return 0, 0, false
@@ -195,17 +193,17 @@ func (p *Pager) copied(text, what string) tea.Cmd {
 	return p.Say(PageCopy{text, strings.ToLower(what)})
 }
 
-// pagerKeys lists those of less and vi, beside those of every dialog.
+// pagerKeys maps keys of less and vi to those of all dialogs.
 var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPgDown, "u": tea.KeyPgUp, "g": tea.KeyHome}
 
-// handleScroll moves the cursor, and reports whether msg says where to.
+// handleScroll moves the cursor, and reports whether msg is for that.
 func (p *Pager) handleScroll(msg tea.Msg) bool {
 	visible := max(p.visible(), 1)
 	if turn, wheel := msg.(tea.MouseWheelMsg); wheel {
 		p.window.key(msg, p.Keys.ScrollKeys, len(p.rows), visible)
 		p.selected = max(min(p.selected, p.top+visible-1), p.top)
 		if turn.Button == tea.MouseWheelDown && p.top+visible >= len(p.rows) {
-			p.selected = max(len(p.rows)-1, 0) // as the key for the end: what comes is followed
+			p.selected = max(len(p.rows)-1, 0) // so that SetParts follows the end
 		}
 		return true
 	}
@@ -232,7 +230,7 @@ func (p *Pager) updateQuery(msg tea.Msg) {
 	}
 }
 
-// jump goes to the heading of the next part, or of this or the one before.
+// jump goes to the next heading in the direction of by.
 func (p *Pager) jump(by int) {
 	for at := p.selected + by; at >= 0 && at < len(p.rows); at += by {
 		if p.lines[p.rows[at].line].heading() {
@@ -269,10 +267,10 @@ func (p *Pager) unfold(part, line int, open bool) {
 		n++
 	}
 	visible := p.visible()
-	p.top = max(p.top, p.selected+min(n, visible)-visible) // what was unfolded is to be seen
+	p.top = max(p.top, p.selected+min(n, visible)-visible) // show what was unfolded
 }
 
-// find goes to the next line that holds what is sought, from the cursor on.
+// find goes to the next match after the cursor, or before it if by is -1.
 func (p *Pager) find(by int) {
 	if p.lastQuery == "" {
 		p.message = "/ searches"

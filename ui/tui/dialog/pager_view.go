@@ -14,13 +14,12 @@ import (
 	"parley/ui/theme"
 )
 
-// A paged line is one that is shown: a heading, a line, or one of those into
-// which a line was unfolded.
+// A paged is a line that is shown: a heading, a line, or a line of an unfolded one.
 type paged struct {
-	text       string // printable
-	part, line int    // whose; line is titleLine for a heading, and blankLine above one
-	fold       byte   // '+' can be unfolded, '-' begins what was, ' ' neither
-	sign       string // that text begins with, printable; "" if there is none
+	text       string // sanitized
+	part, line int    // indexes; line is titleLine for a heading and blankLine above one
+	fold       byte   // '+' can be unfolded, '-' begins an unfolded line, ' ' neither
+	sign       string // beginning of text with a color of its own; "" for none
 }
 
 const (
@@ -30,7 +29,7 @@ const (
 
 func (l paged) heading() bool { return l.line == titleLine }
 
-// full returns what a line is short for; "" for nothing.
+// full returns what a line abbreviates; "" if it is complete.
 func (p *Pager) full(l paged) string {
 	if l.line < 0 {
 		return ""
@@ -41,7 +40,7 @@ func (p *Pager) full(l paged) string {
 // A pageRow is a piece of a line as wide as the pager.
 type pageRow struct{ line, from, to int }
 
-// layOut cuts everything into rows of the width.
+// layOut wraps all lines to the width.
 func (p *Pager) layOut() {
 	width := max(p.width-signWidth, 1)
 	if p.layoutWidth == width {
@@ -88,8 +87,8 @@ func (p *Pager) collectLines() {
 	}
 }
 
-// rowEnd returns where a row ends that begins at from and is at most width cells wide:
-// behind a space in its second half, else in the middle of a word.
+// rowEnd returns the end of the row of at most width cells that begins at from: after a space in its
+// second half, else inside a word.
 func rowEnd(text string, from, width int) int {
 	size, _ := textwrap.Fit(text[from:], width)
 	end := from + size
@@ -97,7 +96,7 @@ func rowEnd(text string, from, width int) int {
 		return end
 	}
 	if text[end] == ' ' {
-		return end + 1 // the space is not to be seen, at the end of a row
+		return end + 1 // the space at the end of the row is invisible
 	}
 	if at := from + strings.LastIndexByte(text[from:end], ' ') + 1; at > from+(end-from)/2 {
 		return at
@@ -105,7 +104,7 @@ func rowEnd(text string, from, width int) int {
 	return end
 }
 
-// place returns what the cursor is on, and how many rows behind its beginning.
+// place returns the part and line under the cursor, and the row of the cursor in that line.
 func (p *Pager) place() (part, line, row int) {
 	if len(p.rows) == 0 {
 		return 0, titleLine, 0
@@ -116,7 +115,7 @@ func (p *Pager) place() (part, line, row int) {
 	return l.part, l.line, p.selected - first
 }
 
-// goTo puts the cursor on a line, so many rows behind its beginning.
+// goTo puts the cursor on a row of a line.
 func (p *Pager) goTo(part, line, row int) {
 	i := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == part && p.lines[r.line].line == line })
 	if i < 0 {
@@ -135,7 +134,7 @@ func (p *Pager) show(line, offset int) {
 	}
 }
 
-// wholeLine returns the text that a line stands for.
+// wholeLine returns the full text of a line; for a heading, that of its part.
 func (p *Pager) wholeLine(at int) string {
 	l := p.lines[at]
 	if l.line < 0 {
@@ -144,20 +143,20 @@ func (p *Pager) wholeLine(at int) string {
 	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].whole())
 }
 
-// found returns where what is sought begins in text, -1 if nowhere. Capital letters
-// count where one was typed.
-func found(text, sought string) int {
-	if !strings.ContainsFunc(sought, unicode.IsUpper) {
-		if lower := strings.ToLower(text); len(lower) == len(text) { // else offsets would not be those of text
+// found returns the offset of query in text; -1 if there is no match. Case matters if query has an
+// upper case letter.
+func found(text, query string) int {
+	if !strings.ContainsFunc(query, unicode.IsUpper) {
+		if lower := strings.ToLower(text); len(lower) == len(text) { // else offsets would differ from those in text
 			text = lower
 		}
 	}
-	return strings.Index(text, sought)
+	return strings.Index(text, query)
 }
 
 func (p *Pager) visible() int { return contentRows(p.height) }
 
-// View returns the visible part, with the keys that work.
+// View implements Dialog.
 func (p *Pager) View() string {
 	p.layOut()
 	if p.view != "" {
@@ -173,7 +172,7 @@ func (p *Pager) View() string {
 	return p.view
 }
 
-// positionText returns how far down the last visible row is.
+// positionText returns the note and the position of the last visible row in percent.
 func (p *Pager) positionText(visible int) string {
 	where := p.note
 	if len(p.rows) > visible {
@@ -182,7 +181,7 @@ func (p *Pager) positionText(visible int) string {
 	return where
 }
 
-// foot returns the query, what came of the last key, or the keys.
+// foot returns the query, the message of the last key, or the keys.
 func (p *Pager) foot() string {
 	switch {
 	case p.typing:
@@ -212,7 +211,7 @@ func (p *Pager) foot() string {
 	return p.keyHint(p.theme.Dim, keys...)
 }
 
-// row draws one row.
+// row returns the row with index i.
 func (p *Pager) row(i int) string {
 	r := p.rows[i]
 	l := p.lines[r.line]
@@ -227,18 +226,18 @@ func (p *Pager) row(i int) string {
 	if r.from == 0 && l.fold != ' ' {
 		fold = p.theme.Dim.Render(string(l.fold))
 	}
-	look := p.theme.Text
+	style := p.theme.Text
 	if l.fold == '+' {
-		look = p.theme.Dim
+		style = p.theme.Dim
 	}
 	text, mark := l.text[r.from:r.to], ""
 	if rest, ok := strings.CutPrefix(text, l.sign); ok && l.sign != "" && r.from == 0 {
 		text, mark = rest, p.theme.Sign(l.sign).Render(l.sign)
 	}
-	return sign + fold + mark + p.highlighted(text, theme.NewSGR(look))
+	return sign + fold + mark + p.highlighted(text, theme.NewSGR(style))
 }
 
-// heading returns the title of a part with its note, as far as there is room.
+// heading returns the title of a part and its note, truncated.
 func (p *Pager) heading(l paged) string {
 	room := max(p.width-signWidth, 0)
 	title := ansi.Truncate(l.text, room, "…")
@@ -250,10 +249,10 @@ func (p *Pager) heading(l paged) string {
 	return p.theme.Strong.Render(title) + " " + p.theme.Faint.Render(note)
 }
 
-// highlighted returns text with what is sought made to stand out.
-func (p *Pager) highlighted(text string, look theme.SGR) string {
+// highlighted returns text in the style plain, with matches of the query highlighted.
+func (p *Pager) highlighted(text string, plain theme.SGR) string {
 	if p.lastQuery == "" {
-		return look.Apply(text)
+		return plain.Apply(text)
 	}
 	var out strings.Builder
 	for {
@@ -261,10 +260,10 @@ func (p *Pager) highlighted(text string, look theme.SGR) string {
 		if at < 0 {
 			break
 		}
-		out.WriteString(look.Apply(text[:at]))
+		out.WriteString(plain.Apply(text[:at]))
 		out.WriteString(p.matchSGR().Apply(text[at : at+len(p.lastQuery)]))
 		text = text[at+len(p.lastQuery):]
 	}
-	out.WriteString(look.Apply(text))
+	out.WriteString(plain.Apply(text))
 	return out.String()
 }

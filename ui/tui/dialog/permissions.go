@@ -15,56 +15,54 @@ import (
 	"parley/ui/theme"
 )
 
-// A PermissionRow is a rule about what tools may do.
+// A PermissionRow is a permission rule.
 type PermissionRow struct {
-	Rule      string // as a user writes it, such as "shell:git log *"
+	Rule      string // as in the configuration, such as "shell:git log *"
 	Effect    string // "allow", "ask" or "deny"
-	From      string // where it comes from: "config", "flag", "state" or "session"
-	Directory string // workspace it holds for; "" is all of them
-	File      string // with From "config": where it stands, to be changed there
+	From      string // source: "config", "flag", "state" or "session"
+	Directory string // workspace that it applies to; "" is all
+	File      string // configuration file, if From is "config"
 }
 
-// PermissionRemoved takes a rule away. The dialog stays, without it.
+// PermissionRemoved asks to remove a rule. The dialog stays open, without it.
 type PermissionRemoved struct{ PermissionRow }
 
-// origins names where a rule comes from, by its From.
+// origins maps From to words.
 var origins = map[string]string{"config": "config", "flag": "command line", "state": "always", "session": "this session"}
 
-// removable reports whether an answer made the rule, and a key may unmake it.
+// removable reports whether an approval made the rule, so that the dialog can remove it.
 func (r PermissionRow) removable() bool { return r.From == "state" || r.From == "session" }
 
-// A PermissionList is the rules about tools. What a user's answers made can be
-// taken away here.
+// A PermissionList lists the permission rules. Those made by approvals can be removed.
 type PermissionList struct {
 	base
 	selectList
 	rules []PermissionRow
-	note  string // why nothing happened
+	note  string // why the last key did nothing; "" if it did something
 }
 
-// Permissions lists rules.
+// Permissions returns a list of rules.
 func Permissions(rules []PermissionRow, th *theme.Theme) *PermissionList {
 	return &PermissionList{base: newBase(th), rules: slices.Clone(rules)}
 }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (l *PermissionList) SetSize(width, height int) { l.resize(width, height) }
 
-// Height returns that of the rules, the whole of the selected one, the title and the
-// keys.
+// Height implements Dialog: the rules, the details of the selected one, title and keys.
 func (l *PermissionList) Height() int {
 	return min(max(len(l.rules), 1)+len(l.detail())+2, l.height)
 }
 
-// visible returns how many rules are in sight. The selected one is shown whole if half
-// of the room is left for the others.
+// visible returns how many rows are for rules, and how many for the details of the selected one,
+// which take half of the room at most.
 func (l *PermissionList) visible() (visible, detail int) {
 	room := contentRows(l.Height())
 	detail = min(len(l.detail()), room/2)
 	return room - detail, detail
 }
 
-// detail returns the selected rule whole, and where it comes from.
+// detail returns the whole selected rule and its source.
 func (l *PermissionList) detail() []row {
 	if len(l.rules) == 0 {
 		return nil
@@ -132,7 +130,7 @@ func (l *PermissionList) remove() tea.Cmd {
 	return l.Say(PermissionRemoved{r})
 }
 
-// View draws the rules around the selected one.
+// View implements Dialog.
 func (l *PermissionList) View() string {
 	if l.view != "" {
 		return l.view
@@ -157,7 +155,7 @@ func (l *PermissionList) View() string {
 	return l.view
 }
 
-// row draws a rule: sign, effect, the rule, and where it comes from.
+// row returns a row: sign, effect, rule and source.
 func (l *PermissionList) row(i int) string {
 	r := l.rules[i]
 	origin := origins[r.From]

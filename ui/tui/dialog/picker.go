@@ -15,89 +15,86 @@ import (
 // An Item is one row of a Picker.
 type Item struct {
 	Title       string
-	Detail      string   // right of the titles, where there are no columns
+	Detail      string   // after the title, if the picker has no Columns
 	Cells       []string // under the picker's Columns
-	Key         string   // binding, at the right edge
-	Value       string   // what PickedMsg tells
-	Unavailable string   // why it is Dim, such as "set OPENAI_API_KEY"; stands in the place of Cells and Detail
-	State       string   // behind the title, such as "as typed"
-	Note        string   // between the title and Cells, in pieces with " · " between them: where there is little room, the last go first
-	Keywords    string   // what it is found by as well, and which is not shown; other names of a command
-	Group       string   // what it stands under while nothing is typed
+	Key         string   // key binding, at the right edge
+	Value       string   // value of PickedMsg
+	Unavailable string   // why it is Disabled, such as "set OPENAI_API_KEY"; shown instead of Cells
+	State       string   // after the title, such as "as typed"
+	Note        string   // between title and Cells, in pieces joined by " · ", of which the last are dropped if there is little room
+	Keywords    string   // further words that match and are not shown; for a command, its aliases
+	Group       string   // heading, shown while nothing is typed
 
 	Disabled bool // cannot be used at the moment
-	Current  bool // in use; it is selected at the start
-	Pinned   bool // stands before the others, with a sign
-	Hidden   bool // shown if asked for, or if nothing else matches
-	Exact    bool // of an argument: its beginning does not stand for it
+	Current  bool // in use; selected at the start
+	Pinned   bool // listed first, with a sign
+	Hidden   bool // listed only on request, or if nothing else matches
+	Exact    bool // of an argument: a prefix does not select it
 }
 
-// A Column is what Cells of this place are about. Where there is little room,
-// words give way to letters, which the foot explains: "tools thinking" is "T R"
-// with Letters tools T, vision V, thinking R.
+// A Column is a column of Cells. If there is little room, words become letters, which the title line
+// explains: "tools thinking" is "T R" with Letters tools T, vision V, thinking R.
 type Column struct {
 	Name    string
 	Left    bool        // aligned to the left
 	Letters [][2]string // words that cells consist of, and the letter for each
 }
 
-// What a Picker says. Only PickedMsg ends it.
+// Messages of a Picker. Only PickedMsg and ClosedMsg end it.
 type (
-	// PickedMsg reports what was chosen. Arg is what was written
-	// behind the first word, if the picker splits Words.
+	// PickedMsg reports the chosen item. Arg is the argument of a command.
 	PickedMsg struct{ Value, Arg string }
-	// PinMsg reports that an item is to be a favorite, or no longer.
+	// PinMsg asks to make an item a favorite, or to stop that.
 	PinMsg struct {
 		Value string
 		On    bool
 	}
-	// HideMsg reports that an item is not to be listed, or is again.
+	// HideMsg asks to hide an item, or to stop that.
 	HideMsg struct {
 		Value string
 		On    bool
 	}
-	// MovedMsg reports what is selected now.
+	// MovedMsg reports the newly selected item; "" if none is.
 	MovedMsg struct{ Value string }
 )
 
-// A Picker is a list of items that shrinks to what matches as one types.
+// A Picker is a list of items, filtered by what the user types.
 type Picker struct {
 	base
 	selectList
 	Columns     []Column
 	Favorites   bool                                       // items can be marked as favorites and hidden
-	NotifyMoves bool                                       // MovedMsg tells of each selection
-	FreeItem    func(typed string) (item Item, first bool) // makes an item of what is typed and no item is called; none if its Value is ""
+	NotifyMoves bool                                       // send MovedMsg when the selection changes
+	FreeItem    func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
 
-	commands bool                      // the first word filters, what follows it is an argument; see preselect
-	argsOf   func(command string) Args // with commands: what may follow it, by its Value; nil: anything
+	commands bool                      // the first word filters, the rest is an argument; see preselect
+	argsOf   func(command string) Args // arguments of a command, by its Value; nil if there are none to list
 
 	title   string
 	query   textField
-	message string // why enter chose nothing; "" once another key was pressed
+	message string // why enter chose nothing; "" after another key
 	itemSet
 	argSet
 }
 
-// An itemSet is the items to choose from, those of them that match, and the room
-// that they take.
+// An itemSet holds the items to choose from, the matching ones, and their widths.
 type itemSet struct {
-	items        []Item // as they are shown
-	args         []Item // what may follow a command; the item that FreeItem made
+	items        []Item // sanitized
+	args         []Item // arguments of a command, or the item of FreeItem
 	index        fuzzy.Index
-	hits         []fuzzy.Hit // of items, or behind their end of args
+	hits         []fuzzy.Hit // matches; an index beyond items is one of args
 	words        fuzzy.Query
-	showHidden   bool              // hidden ones are shown
-	hidden       int               // items that are
-	rows         int               // of all that is not, headings included
-	titleWidth   int               // cells of the widest title, with columns of those in sight; see measureRows
-	widestTitle  int               // cells of the widest title in sight, if there are columns
-	noteWidth    int               // cells of the widest Note in sight
-	cellWidths   []int             // cells of the widest cell in sight of each column
-	groupReasons map[string]string // by group: what all of it lack
+	showHidden   bool              // list hidden items too
+	hidden       int               // number of hidden items
+	rows         int               // number of rows without a query, headings included
+	titleWidth   int               // cells of the widest title; with columns, see measureRows
+	widestTitle  int               // cells of the widest visible title, if there are columns
+	noteWidth    int               // cells of the widest visible Note
+	cellWidths   []int             // cells of the widest visible cell of each column
+	groupReasons map[string]string // common Unavailable of all items of a group; "" if they differ
 }
 
-// An argSet is the command whose arguments are completed.
+// An argSet is the command whose arguments are being completed.
 type argSet struct {
 	completing      bool // args are listed
 	argIndex        fuzzy.Index
@@ -108,7 +105,7 @@ type argSet struct {
 	paths           pathSet
 }
 
-// Pick asks to choose one of items.
+// Pick returns a picker of items.
 func Pick(title string, items []Item, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title}
 	p.setItems(items)
@@ -116,20 +113,20 @@ func Pick(title string, items []Item, th *theme.Theme) *Picker {
 	return p
 }
 
-// Commands asks for a command of items, and for an argument behind it, of those
-// that args has for the command's Value; nil: anything may follow.
+// Commands returns a picker of commands, with arguments that args returns for the Value of a command;
+// nil if there are none to list.
 func Commands(title string, items []Item, args func(command string) Args, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title, commands: true, argsOf: args}
 	p.setItems(items)
 	return p
 }
 
-// selectCurrent selects what is in use.
+// selectCurrent selects the current item, or the first one.
 func (p *Picker) selectCurrent() {
 	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Current }), 0)
 }
 
-// SetQuery writes query, as if it had been typed.
+// SetQuery sets the query, as if it had been typed.
 func (p *Picker) SetQuery(query string) {
 	p.query.text, p.view = query, ""
 	p.filter()
@@ -146,9 +143,8 @@ func (p *Picker) Selected() string {
 	return p.item(p.hits[p.selected]).Value
 }
 
-// SetItems puts other items in the place of those there are, as they become
-// known. What is typed stays, and the selected one selected, on its row of the
-// screen; where it is gone, what came after it is.
+// SetItems replaces the items. The query stays, and so does the selected item, on the same row of the
+// screen; if it is gone, the item in its place is selected.
 func (p *Picker) SetItems(items []Item) {
 	if p.done {
 		return
@@ -171,7 +167,7 @@ func (p *Picker) SetItems(items []Item) {
 	p.top = p.lineOf(p.selected) - row
 }
 
-// setItems makes items ready to be shown.
+// setItems sanitizes, sorts and filters items.
 func (p *Picker) setItems(items []Item) {
 	p.items, p.titleWidth, p.hidden, p.groupReasons = sanitizeItems(items), 0, 0, map[string]string{}
 	slices.SortStableFunc(p.items, func(a, b Item) int { return pinnedFirst(a.Pinned, b.Pinned) })
@@ -192,7 +188,7 @@ func (p *Picker) setItems(items []Item) {
 	p.filter()
 }
 
-// countRows finds how many rows all that can be listed takes, headings included.
+// countRows counts the rows of all items without a query, headings included.
 func (p *itemSet) countRows() {
 	group, some := "", false
 	p.rows = 0
@@ -209,7 +205,7 @@ func (p *itemSet) countRows() {
 	}
 }
 
-// sanitizeItems returns items as they can be shown.
+// sanitizeItems returns a sanitized copy of items.
 func sanitizeItems(items []Item) []Item {
 	items = slices.Clone(items)
 	for i := range items {
@@ -242,7 +238,7 @@ func indexItems(items []Item) fuzzy.Index {
 	return x
 }
 
-// item returns what a hit is of.
+// item returns the item of a hit.
 func (p *itemSet) item(h fuzzy.Hit) *Item {
 	if h.Item >= len(p.items) {
 		return &p.args[h.Item-len(p.items)]
@@ -250,7 +246,7 @@ func (p *itemSet) item(h fuzzy.Hit) *Item {
 	return &p.items[h.Item]
 }
 
-// filter finds what matches, and selects what enter is to choose.
+// filter finds the matching items and selects one.
 func (p *Picker) filter() {
 	p.selected, p.top, p.hits, p.completing = 0, 0, p.hits[:0], false
 	p.find()
@@ -261,13 +257,13 @@ func (p *Picker) filter() {
 	p.promoteExact()
 }
 
-// find fills hits. What is hidden is found where nothing else is.
+// find fills hits. It finds hidden items only if nothing else matches.
 func (p *Picker) find() {
 	wanted, _ := p.split()
 	words := fuzzy.Parse(wanted)
 	p.words = words
 	if p.completeArgs(); p.paths.wanted {
-		return // what is typed is no other command
+		return // the query is a command with a path
 	}
 	shown := func(i int) bool { return p.showHidden || !p.items[i].Hidden }
 	if len(p.words) == 0 {
@@ -278,20 +274,19 @@ func (p *Picker) find() {
 		}
 		return
 	}
-	if p.index.IsZero() { // to look at a list takes no search
+	if p.index.IsZero() { // not needed before the first search
 		p.index = indexItems(p.items)
 	}
 	from := len(p.hits)
 	if p.completing {
-		own := p.hits[0].Item
-		any := shown
-		shown = func(i int) bool { return i != own && any(i) }
+		own, isShown := p.hits[0].Item, shown
+		shown = func(i int) bool { return i != own && isShown(i) }
 	}
 	p.hits = p.index.Find(p.hits, words, shown)
 	if len(p.hits) == 0 {
 		p.hits = p.index.Find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
-	if p.commands { // of those that fit as well, the one of which most is typed
+	if p.commands { // of equal matches, the shortest first
 		slices.SortStableFunc(p.hits[from:], func(a, b fuzzy.Hit) int {
 			if named := nameMatchOf(p.item(b), wanted) - nameMatchOf(p.item(a), wanted); named != 0 {
 				return int(named)
@@ -344,15 +339,15 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// itemCmd returns what is to become of the selected item, which SetItems then shows.
-func (p *Picker) itemCmd(said func(Item) tea.Msg) tea.Cmd {
+// itemCmd sends a message about the selected item; the root shows the result by SetItems.
+func (p *Picker) itemCmd(msg func(Item) tea.Msg) tea.Cmd {
 	if !p.hasSelection() {
 		return nil
 	}
-	return p.Say(said(*p.item(p.hits[p.selected])))
+	return p.Say(msg(*p.item(p.hits[p.selected])))
 }
 
-// showAll shows what is hidden, or no longer.
+// showAll shows hidden items, or hides them again.
 func (p *Picker) showAll() {
 	selected := p.Selected()
 	p.showHidden = !p.showHidden
@@ -361,8 +356,8 @@ func (p *Picker) showAll() {
 	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }), 0)
 }
 
-// accept answers with the selected item. Where no command matches, what was written was meant
-// for something else, and is handed back; another list stays open.
+// accept answers with the selected item. If no command matches, it closes and returns the query to
+// the root; a picker of other items stays open.
 func (p *Picker) accept() tea.Cmd {
 	if p.commands && p.selected < 0 && (len(p.hits) > 0 || p.query.text == "") {
 		p.message = p.noMatchReason()

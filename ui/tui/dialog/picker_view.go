@@ -14,39 +14,39 @@ import (
 	"parley/ui/theme"
 )
 
-// minHeadingRows sets how many rows of content it takes for headings to have room.
+// minHeadingRows is the fewest rows of content with which headings are shown.
 const minHeadingRows = 4
 
-// minNoteWidth sets from how many cells on a note is shown.
+// minNoteWidth is the fewest cells in which a note is shown.
 const minNoteWidth = 8
 
-// minNameCells is how many cells a title has at least, where there are columns.
+// minNameCells is the fewest cells of a title beside columns.
 const minNameCells = 28
 
-// stateCurrent stands behind what is in use.
+// stateCurrent follows the title of the current item.
 const stateCurrent = " · current"
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (p *Picker) SetSize(width, height int) { p.resize(width, height) }
 
-// Height depends on the items and not on what matches, so that the screen does
-// not jump while one types.
+// Height implements Dialog. It does not depend on the query, so that the screen does not jump while
+// the user types.
 func (p *Picker) Height() int { return min(max(p.rows, 1)+2, p.height) }
 
 func (p *Picker) visibleRows() int { return contentRows(p.Height()) }
 
-// hasGroups reports whether items stand under headings: they do in their own order.
+// hasGroups reports whether items are under group headings: they are while there is no query.
 func (p *Picker) hasGroups() bool {
 	return len(p.words) == 0 && len(p.items) > 0 && p.items[0].Group != "" && p.visibleRows() >= minHeadingRows
 }
 
-// hasHeading reports whether the first row of the content is a heading, which stays
-// as the rest scrolls.
+// hasHeading reports whether the first row of the content is a heading, which stays in place when
+// the rest scrolls.
 func (p *Picker) hasHeading() bool {
 	return p.hasGroups() || len(p.Columns) > 0 && p.visibleRows() >= minHeadingRows
 }
 
-// headings returns the hits above which one stands.
+// headings returns the indexes of hits that follow a heading.
 func (p *Picker) headings() (at []int) {
 	if !p.hasHeading() {
 		return nil
@@ -60,13 +60,13 @@ func (p *Picker) headings() (at []int) {
 	return at
 }
 
-// lineOf returns the line of a hit, headings counted.
+// lineOf returns the line of a hit, with headings.
 func (p *Picker) lineOf(hit int) int {
 	above, _ := slices.BinarySearch(p.headings(), hit+1)
 	return hit + above
 }
 
-// View draws the items around the selected one.
+// View implements Dialog.
 func (p *Picker) View() string {
 	if p.view != "" {
 		return p.view
@@ -76,7 +76,7 @@ func (p *Picker) View() string {
 	at := p.lineOf(p.selected)
 	p.scrollTo(at, total, visible)
 	if len(heads) > 0 && p.top == at {
-		p.top-- // the selected one does not lie under the heading that stays
+		p.top-- // else the fixed heading would cover the selected item
 	}
 	above := 0 // headings that lie above the first line
 	for above < len(heads) && heads[above]+above < p.top {
@@ -91,7 +91,7 @@ func (p *Picker) View() string {
 		case above < len(heads) && heads[above] == hit:
 			rows = append(rows, p.heading(p.item(p.hits[hit]), t, line == p.top))
 			above++
-		case line == p.top && len(heads) > 0: // the heading of what lies above stays
+		case line == p.top && len(heads) > 0: // the heading of the group that continues
 			rows = append(rows, p.heading(p.item(p.hits[hit]), t, true))
 			hit++
 		default:
@@ -125,7 +125,7 @@ func (p *Picker) titleLine() string {
 	return p.queryLine(p.title, count, &p.query)
 }
 
-// legend returns what letters in the columns stand for, if there are any.
+// legend returns the meaning of letters in the columns; "" if there are none.
 func (p *Picker) legend() string {
 	var letters []key.Binding
 	t := p.table()
@@ -139,23 +139,23 @@ func (p *Picker) legend() string {
 	return hints.ShortHelpView(letters)
 }
 
-// Cursor stands behind the query.
+// Cursor implements Dialog: it is after the query.
 func (p *Picker) Cursor() (x, y int, ok bool) {
 	return p.queryCursor(p.title, &p.query), 0, p.Height() > 2
 }
 
-// A table is the columns that there is room for.
+// A table holds the widths of the columns.
 type table struct {
-	wide    []int // cells of each column; 0: it is left out
+	wide    []int // cells of each column; 0 if it is left out
 	letters bool  // columns show letters for words
 	title   int   // cells of the titles
-	note    int   // cells of the notes; 0: there are none
+	note    int   // cells of the notes; 0 if there are none
 
 	text, strong, faint, dim, accent, found theme.SGR
 }
 
-// table makes room for the titles first, and then for notes; then columns are left out
-// from the right. Words give way to letters before that.
+// table gives room to the titles first, then to notes, then to columns from left to right. It uses
+// letters before it leaves out columns.
 func (p *Picker) table() table {
 	least := min(p.titleWidth, max(p.width/2, minNameCells))
 	var t table
@@ -186,7 +186,7 @@ func (p *Picker) table() table {
 			break
 		}
 	}
-	if len(p.Columns) > 0 { // columns stand by the titles, not at the other side of a wide screen
+	if len(p.Columns) > 0 { // keep columns near the titles on a wide screen
 		t.title = min(t.title, max(p.titleWidth, min(p.widestTitle, p.width/2), p.width/4)+len(stateCurrent))
 	}
 	t.text, t.strong, t.faint = theme.NewSGR(p.theme.Text), theme.NewSGR(p.theme.Strong), theme.NewSGR(p.theme.Faint)
@@ -194,22 +194,22 @@ func (p *Picker) table() table {
 	return t
 }
 
-// heading stands above the items of a group, and says why none of them can be
-// used; the first row of the content names the columns as well.
+// heading returns the heading of item's group, with the reason if none of its items can be used. The
+// first row of the content also names the columns.
 func (p *Picker) heading(item *Item, t table, first bool) string {
-	look := p.theme.Dim.Bold(true)
+	style := p.theme.Dim.Bold(true)
 	name := ""
 	if p.hasGroups() {
 		name = strings.TrimSuffix(item.Group+" · "+p.groupReasons[item.Group], " · ")
 	}
 	if !first || len(p.Columns) == 0 {
-		return look.Render(ansi.Truncate(name, p.width, "…"))
+		return style.Render(ansi.Truncate(name, p.width, "…"))
 	}
 	start := t.title + signWidth
 	if t.note > 0 {
 		start += columnGap + t.note
 	}
-	line := look.Render(padRight(ansi.Truncate(name, start, "…"), start))
+	line := style.Render(padRight(ansi.Truncate(name, start, "…"), start))
 	for i, c := range p.Columns {
 		if t.wide[i] == 0 {
 			continue
@@ -223,17 +223,17 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 	return ansi.Truncate(line, p.width, "…")
 }
 
-// row draws an item: sign, title, and what is said of it as far as there is room.
+// row returns the row of an item: sign, title, and details as far as there is room.
 func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	item := p.item(h)
-	look, sign := t.text, "  "
+	plain, sign := t.text, "  "
 	switch {
 	case selected:
-		look, sign = t.strong, t.accent.Apply("› ")
+		plain, sign = t.strong, t.accent.Apply("› ")
 	case item.Disabled:
-		look = t.faint
+		plain = t.faint
 	case p.matchedByDescription(h):
-		look = t.dim
+		plain = t.dim
 	}
 	title, pin, state := item.Title, pinSign(item.Pinned), ""
 	if item.Current {
@@ -245,7 +245,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	if item.State != "" {
 		state += " · " + item.State
 	}
-	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), look, t.found)
+	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), plain, t.found)
 	if wanted, _ := p.split(); p.commands {
 		if alias := typedAlias(item, wanted); alias != "" {
 			line += t.dim.Apply(" (" + alias + ")")
@@ -275,7 +275,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	return ansi.Truncate(padRight(line, room)+t.faint.Apply(key), p.width, "")
 }
 
-// key returns the binding of an item; of several the first, where room is short.
+// key returns the key of an item; only the first of several if there is little room.
 func (p *Picker) key(item *Item) string {
 	if one, _, several := strings.Cut(item.Key, ", "); several && textwrap.Width(item.Key) > p.width/4 {
 		return one
@@ -283,8 +283,8 @@ func (p *Picker) key(item *Item) string {
 	return item.Key
 }
 
-// tableRow draws an item with its cells, or with what it lacks in their place. What
-// all of a group lack stands in its heading.
+// tableRow returns the row of an item with its cells, or with the reason why it is unavailable unless
+// the heading of its group has that.
 func (p *Picker) tableRow(item *Item, start string, t table) string {
 	if item.Unavailable != "" && !(p.hasGroups() && p.groupReasons[item.Group] != "") {
 		why := ansi.Truncate(item.Unavailable, p.reasonWidth(item), "…")
@@ -307,15 +307,15 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")
 }
 
-// reasonWidth returns how many cells of a row may say what its item lacks: what the title
-// leaves, but some in any case.
+// reasonWidth returns how many cells the reason why an item is unavailable may take: what the title
+// leaves, but at least some.
 func (p *Picker) reasonWidth(item *Item) int {
 	const some = 12
 	taken := signWidth + len(pinSign(item.Pinned)) + textwrap.Width(item.Title) + columnGap
 	return max(p.width-taken, min(some, p.width/2))
 }
 
-// marks returns the bytes of a title that match what is typed.
+// marks returns the offsets of characters of a title that match the query.
 func (p *Picker) marks(h fuzzy.Hit, title string) []int {
 	switch {
 	case len(p.words) == 0:
@@ -326,16 +326,15 @@ func (p *Picker) marks(h fuzzy.Hit, title string) []int {
 	return p.index.Marks(h.Item, title, p.words)
 }
 
-// foot returns which keys work; where there is no room in its row, what is said of
-// the selected item.
+// foot returns the keys, or details of the selected item that do not fit its row.
 func (p *Picker) foot(t table) string {
 	k := p.Keys
 	if unsaid := p.hiddenDetail(t); unsaid != "" {
-		look := p.theme.Dim
+		style := p.theme.Dim
 		if p.message != "" || unsaid == p.item(p.hits[p.selected]).Unavailable {
-			look = p.theme.Warn
+			style = p.theme.Warn
 		}
-		return look.Render(ansi.Truncate(unsaid, p.width, "…"))
+		return style.Render(ansi.Truncate(unsaid, p.width, "…"))
 	}
 	var keys []key.Binding
 	switch {
@@ -364,8 +363,8 @@ func (p *Picker) foot(t table) string {
 // listsArgs reports whether arguments of a command are listed.
 func (p *argSet) listsArgs() bool { return p.completing }
 
-// hiddenDetail returns what the selected item lacks or, without columns, what else is said of
-// it, where its row or its heading has no room for that.
+// hiddenDetail returns the message of the last key, or what does not fit the row or the heading of the
+// selected item: why it is unavailable, its note or its details; "" if all fits.
 func (p *Picker) hiddenDetail(t table) string {
 	if p.message != "" || !p.hasSelection() {
 		return p.message

@@ -11,46 +11,45 @@ import (
 )
 
 const (
-	// settleDelay sets how long the whole text must have been on the screen before a
-	// key can allow it: a key on its way when it appeared meant something else.
+	// settleDelay is how long all of the text must have been on the screen before a key can allow
+	// it: an earlier key was meant for something else.
 	settleDelay = 300 * time.Millisecond
-	// quietDelay sets how long no key must have come before one can answer: who is in
-	// the middle of a sentence is not answering.
+	// quietDelay is how long no key must have come before one can answer: in the middle of typing,
+	// it is no answer.
 	quietDelay = 400 * time.Millisecond
-	// minConsentWidth sets the width below which nothing can be allowed: a command in
-	// pieces of a few cells cannot be read.
+	// minConsentWidth is the width below which nothing can be allowed: a command in pieces of a few
+	// cells is unreadable.
 	minConsentWidth = 16
 )
 
-// A readGate keeps the keys that consent asleep until every row of the text was
-// painted and settle has passed, and while somebody types. Scrolling is not
-// typing.
+// A readGate blocks the keys that consent until every row of the text has been drawn and settleDelay
+// has passed, and while the user types. Scrolling is not typing.
 type readGate struct {
-	Now func() time.Time // time.Now, unless it is set
+	Now func() time.Time // clock, set to time.Now by the constructors
 
-	shown       [2]int // rows of the last View: from, up to
-	seen        []bool // rows that were painted
-	unseen      int
-	opened      time.Time // what is painted before does not count
-	firstSeenAt time.Time // when the first row was painted; zero: not yet
-	seenAllAt   time.Time // when the last row was painted; zero: not yet
-	typedAt     time.Time // when the last key came that did not scroll; the question may have come upon a typist
+	shown       [2]int    // rows of the last View: first, and one past the last
+	seen        []bool    // rows that were drawn
+	unseen      int       // number of rows that were not
+	opened      time.Time // drawings before do not count
+	firstSeenAt time.Time // when the first row was drawn; zero if none was
+	seenAllAt   time.Time // when the last row was drawn; zero if some were not
+	typedAt     time.Time // time of the last key that did not scroll; begins with opened, as the user may be typing then
 	wakePending bool      // a settledMsg is on its way
 
-	covered bool // another dialog lay over it: nothing answers before it was in sight again for settleDelay
-	drawn   bool // it has a View since then
+	covered bool // another dialog covered it: nothing answers until it has been in sight again for settleDelay
+	drawn   bool // View was called since then
 }
 
-// settledMsg reports that keys of a question may have come to life.
+// settledMsg reports that keys of a question may have begun to work.
 type settledMsg struct{ of *readGate }
 
-// start takes a text of so many rows, of which none counts as seen.
+// start begins a text of rows rows, of which none has been seen.
 func (g *readGate) start(rows int) {
 	g.seen, g.unseen = make([]bool, rows), rows
 	g.shown, g.seenAllAt = [2]int{}, time.Time{}
 }
 
-// markAllSeen marks every row as painted before.
+// markAllSeen marks every row as seen.
 func (g *readGate) markAllSeen() {
 	g.unseen = 0
 	for i := range g.seen {
@@ -58,8 +57,8 @@ func (g *readGate) markAllSeen() {
 	}
 }
 
-// uncover starts anew where another dialog lay over the text: what was read stays read,
-// but a key that was meant for that dialog answers nothing.
+// uncover restarts the delays after another dialog covered the text: rows stay seen, but a key meant
+// for that dialog answers nothing.
 func (g *readGate) uncover(now time.Time) {
 	g.opened, g.typedAt = now, now
 	g.firstSeenAt, g.seenAllAt = time.Time{}, time.Time{}
@@ -67,14 +66,13 @@ func (g *readGate) uncover(now time.Time) {
 	g.covered, g.drawn = true, false
 }
 
-// isUncovered reports whether no key that comes now can have been meant for a dialog that
-// lay over the text.
+// isUncovered reports whether a key that comes now cannot be meant for a dialog that covered the text.
 func (g *readGate) isUncovered() bool {
 	return !g.covered || !g.firstSeenAt.IsZero() && g.Now().Sub(g.firstSeenAt) >= settleDelay
 }
 
-// onDrawn notes that the rows of the last View have reached the terminal, and
-// reports whether some did so for the first time.
+// onDrawn notes that the rows of the last View have reached the terminal, and reports whether any did
+// so for the first time.
 func (g *readGate) onDrawn(now time.Time) (news bool) {
 	if g.shown[0] >= g.shown[1] || now.Before(g.opened) {
 		return false
@@ -94,13 +92,13 @@ func (g *readGate) onDrawn(now time.Time) (news bool) {
 	return news
 }
 
-// wake sends a settledMsg for when the keys that consent come to life.
+// wake sends a settledMsg at the time when the keys that consent begin to work.
 func (g *readGate) wake(now time.Time) tea.Cmd {
 	return g.wakeAt(now, g.seenAllAt, quietDelay-now.Sub(g.typedAt))
 }
 
-// wakeAt sends a settledMsg for when what was seen has settled and a pause is
-// over.
+// wakeAt sends a settledMsg settleDelay after seen, and not before pause has passed. It returns nil if
+// seen is zero, the time has passed, or a message is on its way.
 func (g *readGate) wakeAt(now, seen time.Time, pause time.Duration) tea.Cmd {
 	if g.wakePending || seen.IsZero() {
 		return nil
@@ -113,14 +111,14 @@ func (g *readGate) wakeAt(now, seen time.Time, pause time.Duration) tea.Cmd {
 	return tea.Tick(left, func(time.Time) tea.Msg { return settledMsg{g} })
 }
 
-// onTyping notes that somebody types.
+// onTyping notes that the user is typing.
 func (g *readGate) onTyping() tea.Cmd {
 	g.typedAt = g.Now()
 	return g.wake(g.typedAt)
 }
 
-// isCalm reports whether a key was pressed in sight of the question, and not in
-// the course of typing.
+// isCalm reports whether a key that comes now is pressed in sight of the question, and not while
+// typing.
 func (g *readGate) isCalm() bool {
 	now := g.Now()
 	return !g.firstSeenAt.IsZero() && now.Sub(g.firstSeenAt) >= settleDelay && now.Sub(g.typedAt) >= quietDelay
@@ -131,8 +129,8 @@ func (g *readGate) isArmed() bool {
 	return g.unseen == 0 && !g.seenAllAt.IsZero() && g.Now().Sub(g.seenAllAt) >= settleDelay && g.isCalm()
 }
 
-// unreadHint returns the key that leads to what was not shown yet and what it is for, with
-// the key that refuses behind it, or "". In a narrow window it says less.
+// unreadHint returns a hint for the key that scrolls to rows that were not seen, followed by the key
+// that refuses; "" if all were seen or are visible. It is shorter in a narrow window.
 func (g *readGate) unreadHint(k ScrollKeys, width int, below string, refuse key.Binding) string {
 	up, down := g.seen[:min(g.shown[0], len(g.seen))], g.seen[min(g.shown[1], len(g.seen)):]
 	page, todo := k.PageDown, below

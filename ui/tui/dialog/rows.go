@@ -12,19 +12,19 @@ import (
 	"parley/ui/theme"
 )
 
-// styleOf returns the style of the theme for a line.
+// styleOf returns the style of th for a line.
 func styleOf(s describe.Style, th *theme.Theme) lipgloss.Style {
 	return [...]lipgloss.Style{th.Text, th.Dim, th.Strong, th.Good, th.Bad, th.Warn}[s]
 }
 
-// A row is a piece of a line that fits the width.
+// A row is a line, or a piece of one, that fits the width.
 type row struct {
 	describe.Line
 	rest bool // it continues the row above
 }
 
-// wrap cuts lines into rows of at most width cells, at any character: what will
-// run is shown as it is, not set as prose.
+// wrap wraps lines to width cells, at any character: commands must be shown as they are, not wrapped
+// like prose.
 func wrap(lines []describe.Line, width int) []row {
 	var rows []row
 	for _, l := range lines {
@@ -40,7 +40,7 @@ func wrap(lines []describe.Line, width int) []row {
 	return rows
 }
 
-// draw returns a row in at most width cells.
+// draw returns the row in at most width cells.
 func (r row) draw(width int, th *theme.Theme) string {
 	gutter := r.Gutter
 	if r.rest && gutter != "" {
@@ -71,7 +71,7 @@ func (r row) draw(width int, th *theme.Theme) string {
 	return ansi.Truncate(out, width, "…")
 }
 
-// cell writes text into a column: at the right, at the left, or as letters.
+// cell returns text aligned in column i, or as letters.
 func (t table) cell(i int, c Column, text string) string {
 	wide := t.wide[i]
 	if t.letters && len(c.Letters) > 0 {
@@ -94,8 +94,8 @@ func (t table) cell(i int, c Column, text string) string {
 	return space + text
 }
 
-// measureRows finds how wide titles, notes and cells are in the rows in sight: one that is out
-// of sight takes no column of theirs, and few that are far wider than the others are cut.
+// measureRows sets the widths of titles, notes and columns from the visible rows. A few that are far
+// wider than the others do not count, and are truncated.
 func measureRows(p *Picker, first, rows int) {
 	if len(p.Columns) == 0 {
 		return
@@ -117,8 +117,8 @@ func measureRows(p *Picker, first, rows int) {
 	}
 }
 
-// commonWidth returns the cells of the widest of a column; where that and few others have half
-// as much again as the rest, those of the rest, but some in any case.
+// commonWidth returns the greatest of widths. If it and a few others are more than half as wide again
+// as the rest, it returns the greatest of the rest, but at least some.
 func commonWidth(widths []int, some int) int {
 	slices.SortFunc(widths, func(a, b int) int { return b - a })
 	if len(widths) == 0 {
@@ -130,8 +130,8 @@ func commonWidth(widths []int, some int) int {
 	return widths[0]
 }
 
-// wholePieces returns as many pieces of a note as have room, the first of them in any case, and
-// a sign for the others.
+// wholePieces returns the first pieces of a note that fit, and "…" for the others. It truncates the
+// first piece if even that does not fit.
 func wholePieces(note string, wide int) string {
 	const gap, more = " · ", " …"
 	if textwrap.Width(note) <= wide {
@@ -145,7 +145,7 @@ func wholePieces(note string, wide int) string {
 	return ansi.Truncate(note, wide, "…")
 }
 
-// pinnedFirst compares for sorting.
+// pinnedFirst compares for sorting: true comes first.
 func pinnedFirst(a, b bool) int {
 	switch {
 	case a == b:
@@ -156,7 +156,7 @@ func pinnedFirst(a, b bool) int {
 	return 1
 }
 
-// pinSign stands before what is pinned.
+// pinSign returns the sign before a pinned item.
 func pinSign(pinned bool) string {
 	if pinned {
 		return "* "

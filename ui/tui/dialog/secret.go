@@ -13,24 +13,24 @@ import (
 	"parley/ui/theme"
 )
 
-// SecretMsg brings the line that was written into a Secret, which waits for Reject or for
-// its end. Nobody else gets the line.
+// SecretMsg holds the line typed into a Secret, which then waits for Reject or to be closed. The line
+// goes nowhere else.
 type SecretMsg struct {
 	Of   *Secret
 	Line string
 }
 
-// A Secret asks for a line without showing it.
+// A Secret asks for a line, which it does not show unless Show was called.
 type Secret struct {
 	base
 	title, text string
 	field       textField
-	problem     string // why the line before was not taken; "" if there was none
-	checking    bool   // a line is with whoever takes it
-	shown       bool   // what is written is seen
-	optional    bool   // an empty line is taken too
-	touched     bool   // somebody writes, or did
-	ended       string // why no line is needed any more; "": one is
+	problem     string // why the last line was rejected; "" if none was
+	checking    bool   // a line was submitted
+	shown       bool   // the line is visible
+	optional    bool   // an empty line is accepted
+	touched     bool   // the user has typed something
+	ended       string // why no line is needed any more; "" while one is
 }
 
 // AllowEmpty makes enter accept an empty line.
@@ -39,7 +39,7 @@ func (s *Secret) AllowEmpty() { s.optional = true }
 // Show makes what is typed visible, and sets the text to begin with.
 func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sanitize.Line(value), "" }
 
-// AskSecret asks for a line. Title says what is asked for, text what it is used for.
+// AskSecret returns a dialog that asks for a line. Title names it, text explains what it is for.
 func AskSecret(title, text string, th *theme.Theme) *Secret {
 	return &Secret{base: newBase(th), title: sanitize.Line(title), text: sanitize.Line(text)}
 }
@@ -61,14 +61,13 @@ func (s *Secret) End(why string) bool {
 // MarkChecking shows that the line is being checked.
 func (s *Secret) MarkChecking() { s.problem, s.checking, s.view = "", true, "" }
 
-// Checking reports whether a line was handed over, and neither Reject nor the end of the dialog
-// followed.
+// Checking reports whether a submitted line waits for Reject or the end of the dialog.
 func (s *Secret) Checking() bool { return s.checking }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (s *Secret) SetSize(width, height int) { s.resize(width, height) }
 
-// lines returns what stands between the title and the keys.
+// lines returns the rows between the title and the keys.
 func (s *Secret) lines() []string {
 	var rows []string
 	add := func(text string, style func(...string) string) {
@@ -88,24 +87,18 @@ func (s *Secret) lines() []string {
 	return append(rows, "", s.written())
 }
 
-// mark stands before what is written, and dot for each character of it.
-const (
-	mark = "› "
-	dot  = "•"
-)
-
-// dots returns how many characters are written, and how many dots stand for them: fewer
-// where there is no room.
+// dots returns the number of characters of the line, and the number of dots to show for them, which
+// is smaller if there is no room.
 func (s *Secret) dots() (count, shown int) {
 	for rest := s.field.text; rest != ""; count++ {
 		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
 		rest = rest[len(char):]
 	}
-	room := s.width - len(countText(count)) - len("> ") - 1
+	room := s.width - len(countText(count)) - signWidth - 1
 	return count, max(min(count, room), 0)
 }
 
-// countText says how many characters there are.
+// countText returns the number of characters in words; "" for 0.
 func countText(count int) string {
 	if count == 0 {
 		return ""
@@ -113,24 +106,24 @@ func countText(count int) string {
 	return "  " + format.Plural(count, "character")
 }
 
-// visible returns the end of a line that is seen, as far as there is room.
+// visible returns the end of a visible line that fits the width.
 func (s *Secret) visible() string {
 	text := sanitize.Line(s.field.text)
-	return ansi.TruncateLeft(text, max(ansi.StringWidth(text)-max(s.width-len("> ")-1, 0), 0), "")
+	return ansi.TruncateLeft(text, max(ansi.StringWidth(text)-max(s.width-signWidth-1, 0), 0), "")
 }
 
-// written returns the line: as it is if it is seen, else with a dot for each character, and
-// how many there are.
+// written returns the row of the line: its text if it is visible, else dots and the number of
+// characters.
 func (s *Secret) written() string {
 	if s.shown {
-		return ansi.Truncate(s.theme.Accent.Render(mark)+s.theme.Text.Render(s.visible()), s.width, "")
+		return ansi.Truncate(s.sign(true)+s.theme.Text.Render(s.visible()), s.width, "")
 	}
 	count, shown := s.dots()
-	row := s.theme.Accent.Render(mark) + s.theme.Text.Render(strings.Repeat(dot, shown))
+	row := s.sign(true) + s.theme.Text.Render(strings.Repeat("•", shown))
 	return ansi.Truncate(row+s.theme.Faint.Render(countText(count)), s.width, "")
 }
 
-// Height returns that of the title, the text, the line and the keys.
+// Height implements Dialog: title, text, line and keys.
 func (s *Secret) Height() int { return min(len(s.lines())+2, s.height) }
 
 // Cursor returns where the next character goes.
@@ -142,10 +135,10 @@ func (s *Secret) Cursor() (x, y int, ok bool) {
 	if s.shown {
 		shown = ansi.StringWidth(s.visible())
 	}
-	return max(min(len("> ")+shown, s.width-1), 0), s.Height() - 2, true
+	return max(min(signWidth+shown, s.width-1), 0), s.Height() - 2, true
 }
 
-// Update writes, and hands over what is written.
+// Update types, submits and closes.
 func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 	if s.done {
 		return nil
@@ -160,7 +153,7 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 	case ok && key.Matches(press, s.Keys.Accept):
 		return s.submit()
 	default:
-		if paste, ok := msg.(tea.PasteMsg); ok { // as it is: what does not belong to it is seen to by whoever takes it
+		if paste, ok := msg.(tea.PasteMsg); ok { // unchanged: the receiver validates it
 			s.field.text += strings.Trim(paste.Content, "\r\n")
 		} else if !s.field.key(msg, s.Keys.FieldKeys) {
 			return nil
@@ -170,20 +163,20 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// submit hands over the line and forgets it.
+// submit sends the line. It forgets a hidden one; a visible one stays, to be corrected.
 func (s *Secret) submit() tea.Cmd {
 	if s.field.text == "" && !s.optional {
 		return nil
 	}
-	said := SecretMsg{s, s.field.text}
-	if !s.shown { // one that was refused is corrected
+	msg := SecretMsg{s, s.field.text}
+	if !s.shown {
 		s.field.text = ""
 	}
 	s.MarkChecking()
-	return s.Say(said)
+	return s.Say(msg)
 }
 
-// View returns the question above the line.
+// View implements Dialog.
 func (s *Secret) View() string {
 	if s.view != "" {
 		return s.view
@@ -200,7 +193,7 @@ func (s *Secret) View() string {
 		foot = s.keyHint(s.theme.Dim, hint(s.Keys.Close, "close"))
 	}
 	rows := s.lines()
-	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // what is written is seen in any case
+	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // the line at the end must stay visible
 		rows = rows[over:]
 	}
 	s.view = frame(s.Height(), s.titleLine(s.title, ""), rows, foot)

@@ -13,7 +13,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A SessionRow is a stored conversation, ready to be shown.
+// A SessionRow is a stored conversation, as texts for display.
 type SessionRow struct {
 	ID        string
 	Title     string
@@ -21,10 +21,10 @@ type SessionRow struct {
 	Age       string // such as "2 h"
 	Cost      string
 	Directory string
-	Preview   string // one line, shown until SetPreview brings more
-	Locked    string // who else has it open; "" is nobody
-	Pinned    bool   // stands before the others
-	Current   bool   // is open here; selected at the start
+	Preview   string // one line, shown until SetPreview is called
+	Locked    string // who else has it open; "" for nobody
+	Pinned    bool   // listed before the others
+	Current   bool   // open here; selected at the start
 }
 
 // A FoundRow is a message that a full-text search found.
@@ -33,32 +33,32 @@ type FoundRow struct {
 	Seq     int
 	Title   string   // of its session
 	Snippet string   // one line
-	Marks   [][2]int // byte ranges of Snippet that were found, in order
+	Marks   [][2]int // byte ranges of matches in Snippet, in order
 }
 
-// What a SessionList says. Only SessionChosen and SessionFork end it; after the
-// others it shows already what they ask for, until SetRows says otherwise.
+// Messages of a SessionList. Only SessionChosen, SessionFork and ClosedMsg end it. It shows changes at
+// once; SetRows can correct that.
 type (
-	// SessionChosen opens a conversation, at the message Seq if that is not 0.
+	// SessionChosen asks to open a conversation, at the message Seq if that is not 0.
 	SessionChosen struct {
 		ID  string
 		Seq int
 	}
-	// SessionFork opens a copy of a conversation.
+	// SessionFork asks to open a copy of a conversation.
 	SessionFork struct{ ID string }
-	// SessionRename gives a conversation another title, which is not empty.
+	// SessionRename asks to change a title. Title is not empty.
 	SessionRename struct{ ID, Title string }
-	// SessionPin reports whether a conversation stands before the others.
+	// SessionPin asks to pin a conversation, or to unpin it.
 	SessionPin struct {
 		ID string
 		On bool
 	}
-	// SessionTrash deletes a conversation; SessionRestore may follow.
+	// SessionTrash asks to delete a conversation; SessionRestore may follow.
 	SessionTrash struct{ ID string }
-	// SessionRestore brings back what SessionTrash deleted.
+	// SessionRestore asks to restore a conversation that SessionTrash deleted.
 	SessionRestore struct{ ID string }
-	// SessionFilter reports what is typed, so that messages that hold these words
-	// can be given to Found. Without any there is nothing to search for.
+	// SessionFilter reports the new query, to search messages for it and call SetMatches. If Words is
+	// "", there is nothing to search for.
 	SessionFilter struct{ Words string }
 	// PreviewRequest asks for SetPreview, around the message Seq if that is not 0.
 	PreviewRequest struct {
@@ -67,31 +67,30 @@ type (
 	}
 )
 
-// A SessionList is the stored conversations, with what the selected one is
-// about. Typing leaves those whose title, directory or model match, and below them
-// the messages that Found brings.
+// A SessionList lists the stored conversations, with a preview of the selected one. Typing filters
+// them by title, directory and model; below them are the messages of SetMatches.
 type SessionList struct {
 	base
 	selectList
 	rows     []SessionRow // pinned first
-	lower    []string     // title, directory and model of rows in lower case; nil: not needed yet
+	lower    []string     // title, directory and model of rows in lower case; nil before the first query
 	widths   [3]int       // cells of the widest model, cost and age
-	titles   fuzzy.Index  // made with lower
+	titles   fuzzy.Index  // set with lower
 	hits     []sessionHit
 	query    textField
-	words    string // by which hits were found
+	words    string // query that hits are for
 	matches  []FoundRow
-	searched bool // found is what there is for words
+	searched bool // matches are those for words
 
 	preview  preview
-	trashed  []trashed // the last one can be brought back first
-	note     string    // what was just done, or why not
-	renaming string    // id of the conversation that is to be called name
-	name     textField
+	trashed  []trashed // the last one is restored first
+	note     string    // result of the last key; "" for none
+	renaming string    // id of the conversation that is being renamed; "" for none
+	name     textField // its new title
 }
 
-// A sessionHit row matches, by the bytes of its title in marks; those are nil where
-// the words stand as they were typed.
+// A sessionHit is a matching row. Marks are the matching bytes of its title; nil if the row contains
+// the words as they were typed.
 type sessionHit struct {
 	item  int
 	marks []int
@@ -101,32 +100,31 @@ type sessionHit struct {
 type preview struct {
 	id    string
 	seq   int
-	lines []string // nil: did not come yet
+	lines []string // nil until SetPreview is called
 }
 
-// A trashed row was deleted, and stood at an index.
+// A trashed is a deleted row and its former index.
 type trashed struct {
 	row SessionRow
 	at  int
 }
 
-// Sessions lists conversations in the order of rows. Send what Want returns when
-// it opens.
+// Sessions returns a list of conversations in the order of rows. The caller has to run the command of
+// RequestPreview when the dialog opens.
 func Sessions(rows []SessionRow, th *theme.Theme) *SessionList {
 	l := &SessionList{base: newBase(th)}
 	l.SetRows(rows)
 	return l
 }
 
-// SetQuery writes words, as if they had been typed.
+// SetQuery sets the query, as if it had been typed.
 func (l *SessionList) SetQuery(words string) tea.Cmd {
 	l.query.text = words
 	return l.onQuery()
 }
 
-// SetRows replaces the rows. What is typed stays, and so does the selection where
-// its conversation is still there. Where there was none, it is the current
-// conversation, or what stands first.
+// SetRows replaces the rows. The query stays, and so does the selected conversation if it is still
+// there. If the list was empty, it selects the current conversation or the first one.
 func (l *SessionList) SetRows(rows []SessionRow) {
 	id, none := "", l.total() == 0
 	if r := l.row(); r != nil {
@@ -144,8 +142,8 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 	}
 }
 
-// refresh follows a change of rows: it sorts, filters and selects id anew; what
-// is selected by its place if there is no such row.
+// refresh sorts and filters the rows after a change, and selects id; if there is no such row, the
+// selection keeps its place.
 func (l *SessionList) refresh(id string) {
 	message := l.selected - len(l.hits)
 	slices.SortStableFunc(l.rows, func(a, b SessionRow) int { return pinnedFirst(a.Pinned, b.Pinned) })
@@ -170,8 +168,8 @@ func (l *SessionList) refresh(id string) {
 	l.view = ""
 }
 
-// SetPreview shows the content of the selected conversation; that of another one
-// comes too late and is dropped.
+// SetPreview shows lines as the preview of conversation id. It ignores a conversation that is not
+// selected any more.
 func (l *SessionList) SetPreview(id string, lines []string) {
 	selected, seq := l.selection()
 	if id != selected {
@@ -180,8 +178,8 @@ func (l *SessionList) SetPreview(id string, lines []string) {
 	l.preview, l.view = preview{id, seq, lines}, ""
 }
 
-// SetMatches shows messages below the conversations that match, unless other words
-// have been typed since they were searched for.
+// SetMatches shows messages that contain words below the conversations. It ignores them if the query
+// has changed since.
 func (l *SessionList) SetMatches(words string, hits []FoundRow) {
 	if words != l.words || words == "" {
 		return
@@ -190,8 +188,8 @@ func (l *SessionList) SetMatches(words string, hits []FoundRow) {
 	l.selected = max(min(l.selected, l.total()-1), 0)
 }
 
-// RequestPreview asks for the preview of the selected conversation, once; nil if it was
-// asked for. Update does so by itself; Sessions, SetRows and Found cannot.
+// RequestPreview returns a command that requests the preview of the selected conversation; nil if it
+// was requested. Update does so by itself; after Sessions, SetRows and SetMatches the caller must.
 func (l *SessionList) RequestPreview() tea.Cmd {
 	id, seq := l.selection()
 	if l.done || id == l.preview.id && seq == l.preview.seq {
@@ -207,7 +205,7 @@ func (l *SessionList) RequestPreview() tea.Cmd {
 // total returns how many rows can be selected.
 func (l *SessionList) total() int { return len(l.hits) + len(l.matches) }
 
-// row returns the selected conversation, nil if that is a message or nothing.
+// row returns the selected conversation; nil if a message or nothing is selected.
 func (l *SessionList) row() *SessionRow {
 	if l.selected >= len(l.hits) {
 		return nil
@@ -215,7 +213,8 @@ func (l *SessionList) row() *SessionRow {
 	return &l.rows[l.hits[l.selected].item]
 }
 
-// selection returns the conversation that is selected, and the message if it is one.
+// selection returns the selected conversation, and the message if one is selected; "" and 0 if nothing
+// is.
 func (l *SessionList) selection() (id string, seq int) {
 	if r := l.row(); r != nil {
 		return r.ID, 0
@@ -226,9 +225,8 @@ func (l *SessionList) selection() (id string, seq int) {
 	return "", 0
 }
 
-// filter finds the rows that match: first those that hold every word as it was
-// typed, in their order, then those whose titles have the letters, the best
-// first.
+// filter finds the matching rows: first those that contain every word, in their order, then those
+// whose titles match the letters, the best first.
 func (l *SessionList) filter() {
 	l.hits = l.hits[:0]
 	words := strings.Fields(strings.ToLower(l.words))
@@ -260,7 +258,7 @@ func (l *SessionList) filter() {
 	}
 }
 
-// Update moves, types, and does things to the selected conversation.
+// Update moves, filters, and changes the selected conversation.
 func (l *SessionList) Update(msg tea.Msg) tea.Cmd {
 	if l.done {
 		return nil
@@ -298,7 +296,7 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// onQuery filters, and says by what if that has changed.
+// onQuery filters by the query and sends it, if it has changed.
 func (l *SessionList) onQuery() tea.Cmd {
 	words := strings.TrimSpace(l.query.text)
 	if words == l.words {
@@ -326,5 +324,5 @@ func (l *SessionList) fork() tea.Cmd {
 	return l.answer(SessionFork{id})
 }
 
-// titleOf names a conversation that may not have a title yet.
+// titleOf returns the title of a conversation, or "untitled".
 func titleOf(r SessionRow) string { return cmp.Or(r.Title, "untitled") }

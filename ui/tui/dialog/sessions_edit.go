@@ -10,7 +10,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// What a user changes of a stored conversation: its title, its place, and whether it is there.
+// Changes to stored conversations: title, pin, deletion.
 
 func (l *SessionList) startRename() tea.Cmd {
 	if r := l.row(); r != nil {
@@ -19,22 +19,22 @@ func (l *SessionList) startRename() tea.Cmd {
 	return nil
 }
 
-// rename types a title. Enter keeps it, unless it is empty or the old one.
+// rename handles keys while a title is typed. Enter sends it, unless it is empty or unchanged.
 func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case ok && key.Matches(press, l.Keys.Close):
 		l.renaming = ""
 	case ok && key.Matches(press, l.Keys.Accept):
-		said := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
+		msg := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
 		l.renaming = ""
 		r := l.row()
-		if said.Title == "" || said.Title == r.Title {
+		if msg.Title == "" || msg.Title == r.Title {
 			return nil
 		}
-		r.Title = said.Title
-		l.refresh(said.ID)
-		return l.Say(said)
+		r.Title = msg.Title
+		l.refresh(msg.ID)
+		return l.Say(msg)
 	default:
 		l.name.key(msg, l.Keys.FieldKeys)
 	}
@@ -47,12 +47,12 @@ func (l *SessionList) pin() tea.Cmd {
 		return nil
 	}
 	r.Pinned = !r.Pinned
-	said := SessionPin{r.ID, r.Pinned}
+	msg := SessionPin{r.ID, r.Pinned}
 	l.refresh(r.ID)
-	return l.Say(said)
+	return l.Say(msg)
 }
 
-// trash deletes at once, which restore takes back.
+// trash deletes the selected conversation at once; restore undoes it.
 func (l *SessionList) trash() tea.Cmd {
 	r := l.row()
 	switch {
@@ -73,7 +73,7 @@ func (l *SessionList) trash() tea.Cmd {
 	return l.Say(SessionTrash{gone.row.ID})
 }
 
-// restore brings back what was deleted last.
+// restore restores the conversation that was deleted last.
 func (l *SessionList) restore() tea.Cmd {
 	if len(l.trashed) == 0 {
 		return nil

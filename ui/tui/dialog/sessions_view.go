@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	columnSeparator = 100 // width from which the preview stands beside the list
-	minTitleWidth   = 30  // cells that the columns leave to the titles
-	widestModel     = 24
-	ruleWidth       = 3  // between the list and its preview
-	previewRows     = 4  // of a preview below the list, its rule included
-	minListRows     = 14 // of content, so that a preview and messages have room below few rows
-	sessionsTitle   = "Conversations"
+	minSideWidth  = 100 // width from which the preview is beside the list
+	minTitleWidth = 30  // cells that the columns leave to the titles
+	widestModel   = 24
+	ruleWidth     = 3  // between the list and its preview
+	previewRows   = 4  // of a preview below the list, its rule included
+	minListRows   = 14 // of content, so that preview and messages have room below a short list
+	sessionsTitle = "Conversations"
 )
 
 // A sessionLayout is how the list and the preview share the content.
@@ -34,7 +34,7 @@ type sessionLayout struct {
 func (l *SessionList) layout() sessionLayout {
 	content := contentRows(l.Height())
 	switch {
-	case l.width >= columnSeparator:
+	case l.width >= minSideWidth:
 		side := l.width * 2 / 5
 		return sessionLayout{width: l.width - side - ruleWidth, visible: content, side: side}
 	case content >= 3*previewRows:
@@ -45,20 +45,20 @@ func (l *SessionList) layout() sessionLayout {
 	return sessionLayout{width: l.width, visible: content}
 }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (l *SessionList) SetSize(width, height int) { l.resize(width, height) }
 
-// Height depends on the conversations and not on what matches, so that the
-// screen does not jump while one types.
+// Height implements Dialog. It does not depend on the query, so that the screen does not jump while
+// the user types.
 func (l *SessionList) Height() int {
 	rows := len(l.rows)
-	if l.width < columnSeparator {
+	if l.width < minSideWidth {
 		rows += previewRows
 	}
 	return min(max(rows, minListRows)+2, l.height)
 }
 
-// View draws the rows around the selected one, and its preview.
+// View implements Dialog.
 func (l *SessionList) View() string {
 	if l.view != "" || l.height == 0 {
 		return l.view
@@ -106,8 +106,8 @@ func (l *SessionList) sideBySide(s sessionLayout, content []string) []string {
 	return rows
 }
 
-// place returns the row of the list on which the selection stands: a title stands
-// between conversations and messages.
+// place returns the row of the selection and the number of rows, with the heading between
+// conversations and messages.
 func (l *SessionList) place() (row, total int) {
 	row, total = l.selected, l.total()
 	if len(l.matches) > 0 {
@@ -119,14 +119,14 @@ func (l *SessionList) place() (row, total int) {
 	return row, total
 }
 
-// window draws what of the list is in sight.
+// window returns the visible rows of the list.
 func (l *SessionList) window(s sessionLayout) []string {
 	at, total := l.place()
 	if total == 0 {
 		return []string{l.theme.Dim.Render(ansi.Truncate("  "+l.emptyText(), s.width, "…"))}
 	}
 	l.scrollTo(at, total, s.visible)
-	room, _ := fitColumns(s.width-signWidth, max(s.width/2, minTitleWidth), column{min(l.widths[0], widestModel), 1}, column{l.widths[1], 2}, column{l.widths[2], 0})
+	columns := fitColumns(s.width-signWidth, max(s.width/2, minTitleWidth), column{min(l.widths[0], widestModel), 1}, column{l.widths[1], 2}, column{l.widths[2], 0})
 	words := strings.Fields(strings.ToLower(l.words))
 	var rows []string
 	for i := l.top; i < min(l.top+s.visible, total); i++ {
@@ -137,7 +137,7 @@ func (l *SessionList) window(s sessionLayout) []string {
 		case below >= 0:
 			rows = append(rows, l.message(l.matches[below], s.width, i == at))
 		default:
-			rows = append(rows, l.conversation(l.hits[i], words, s.width, room, i == at))
+			rows = append(rows, l.conversation(l.hits[i], words, s.width, columns, i == at))
 		}
 	}
 	return rows
@@ -154,15 +154,15 @@ func (l *SessionList) emptyText() string {
 	return "No title, folder or model matches"
 }
 
-// conversation draws a row: sign, title, state, and the columns there is room for.
+// conversation returns the row of a conversation: sign, title, state, and the columns that fit.
 func (l *SessionList) conversation(h sessionHit, words []string, width int, cols []column, selected bool) string {
 	r := l.rows[h.item]
 	if l.renaming == r.ID && selected {
 		return ansi.Truncate(l.sign(true)+l.theme.Text.Render(l.name.visibleText(width-signWidth)), width, "")
 	}
-	look := l.theme.Text
+	style := l.theme.Text
 	if selected {
-		look = l.theme.Strong
+		style = l.theme.Strong
 	}
 	right := alignColumns(cols, r.Model, r.Cost, r.Age)
 	pin := pinSign(r.Pinned)
@@ -181,25 +181,25 @@ func (l *SessionList) conversation(h sessionHit, words []string, width int, cols
 	if marks == nil {
 		marks = fuzzy.Occurrences(title, words)
 	}
-	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(look), l.matchSGR()), max(room-textwrap.Width(state), 0), "…")
+	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(style), l.matchSGR()), max(room-textwrap.Width(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
 	return ansi.Truncate(padRight(line, width-textwrap.Width(right))+l.theme.Faint.Render(right), width, "")
 }
 
-// message draws a message that was found: whose it is, and the words.
+// message returns the row of a message: the title of its conversation and a snippet.
 func (l *SessionList) message(f FoundRow, width int, selected bool) string {
-	look := l.theme.Dim
+	style := l.theme.Dim
 	if selected {
-		look = l.theme.Strong
+		style = l.theme.Strong
 	}
 	most := max(width/3, 1)
-	title := look.Render(ansi.Truncate(titleOf(SessionRow{Title: sanitize.Line(f.Title)}), most, "…"))
+	title := style.Render(ansi.Truncate(titleOf(SessionRow{Title: sanitize.Line(f.Title)}), most, "…"))
 	line := l.sign(selected) + padRight(title, most) + "  "
 	return ansi.Truncate(line+l.snippet(f, width-ansi.StringWidth(line)), width, "…")
 }
 
-// snippet returns the text of f with what was found bold and underlined. It begins
-// late enough for the first of that to be in sight.
+// snippet returns the text of f with matches bold and underlined. It truncates the beginning so that
+// the first match is visible.
 func (l *SessionList) snippet(f FoundRow, room int) string {
 	var out strings.Builder
 	from, lead := 0, -1
@@ -223,8 +223,8 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 	return out.String()
 }
 
-// previewLines draws the preview of what is selected in at most height rows: where it
-// is from, as a rule above it if it stands below the list, then the content.
+// previewLines returns the preview of the selection in at most height rows: its facts, in a rule if
+// ruled is set, then the content.
 func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	id, seq := l.selection()
 	if id == "" {
@@ -251,11 +251,11 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	if l.preview.lines != nil && l.preview.id == id && l.preview.seq == seq {
 		lines = l.preview.lines
 	}
-	most := width * height * utf8.UTFMax // a line of a megabyte is not worth wrapping
+	most := width * height * utf8.UTFMax // bounds the wrapping of very long lines
 	for _, text := range lines {
 		for line := range strings.Lines(sanitize.TruncateBytes(text, most)) {
 			if strings.TrimSpace(line) == "" {
-				continue // what is said counts where there is so little room
+				continue // saves room
 			}
 			for _, row := range textwrap.Lines(sanitize.Line(strings.TrimRight(line, "\r\n")), max(width, 1)) {
 				if len(rows) >= height {
@@ -268,7 +268,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	return rows
 }
 
-// foot returns what was done, else which keys work.
+// foot returns the result of the last key, or the keys.
 func (l *SessionList) foot() string {
 	k := l.Keys
 	switch {
@@ -287,7 +287,7 @@ func (l *SessionList) foot() string {
 	return l.keyHint(l.theme.Dim, keys...)
 }
 
-// Cursor stands behind what is typed: the title, or the words to filter by.
+// Cursor implements Dialog: it is after the title that is being typed, or after the query.
 func (l *SessionList) Cursor() (x, y int, ok bool) {
 	height := l.Height()
 	if l.renaming == "" {

@@ -13,37 +13,35 @@ import (
 	"parley/ui/theme"
 )
 
-// A Branch is a message at which the branches of a conversation part, or with
-// which one begins.
+// A Branch is a message with which a branch of a conversation begins, or where branches diverge.
 type Branch struct {
 	Seq     int    // of the message
-	Depth   int    // 0: follows no other branch; one more than that of the branch it leaves
-	Label   string // who wrote it: "you", or a model
-	Text    string // its first words that tell it from its siblings
-	Length  int    // messages below it
+	Depth   int    // one more than that of the branch it leaves; 0 if it leaves none
+	Label   string // author: "you" or a model
+	Text    string // first words that distinguish it from its siblings
+	Length  int    // number of messages below it
 	Model   string // provider/model that answered last
 	Age     string
 	Current bool // on the current path
-	Head    bool // the current path ends in it
+	Head    bool // the current path ends here
 }
 
-// BranchChosen makes the branch that begins with the message Seq the current one.
+// BranchChosen asks to continue in the branch that begins with the message Seq.
 type BranchChosen struct{ Seq int }
 
-// ForkChosen opens a copy of the conversation up to the message Seq.
+// ForkChosen asks to open a copy of the conversation up to the message Seq.
 type ForkChosen struct{ Seq int }
 
-// A BranchList is the branches of a conversation as a tree, each below the one it
-// leaves.
+// A BranchList shows the branches of a conversation as a tree, each below the one that it leaves.
 type BranchList struct {
 	base
 	selectList
 	branches []Branch
-	lines    []string // of the tree, in front of each branch
+	lines    []string // tree lines before each branch
 	wide     [3]int   // cells of the widest length, model and age
 }
 
-// Tree lists branches, each directly followed by those that leave it.
+// Tree returns a list of branches. Each must be directly followed by those that leave it.
 func Tree(branches []Branch, th *theme.Theme) *BranchList {
 	l := &BranchList{base: newBase(th), branches: slices.Clone(branches)}
 	deepest := 0
@@ -65,7 +63,7 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 	return l
 }
 
-// columns returns what stands at the right.
+// columns returns the texts of the columns at the right.
 func (b Branch) columns() [3]string {
 	length := ""
 	if b.Length > 0 {
@@ -74,15 +72,14 @@ func (b Branch) columns() [3]string {
 	return [...]string{length, b.Model, b.Age}
 }
 
-// maxDrawnDepth sets how many levels of a tree have lines of their own; what lies
-// deeper stands beneath them.
+// maxDrawnDepth is how many levels of a tree are indented; deeper ones look like the last of these.
 const maxDrawnDepth = 8
 
-// branchLines draws the lines in front of each branch. It goes from the last to
-// the first, since a line ends at the last branch of its level.
+// branchLines returns the tree lines before each branch. It goes from the last to the first, since a
+// line ends at the last branch of its level.
 func branchLines(branches []Branch) []string {
 	lines := make([]string, len(branches))
-	var more [maxDrawnDepth + 1]bool // levels on which a branch follows before a lower level does
+	var more [maxDrawnDepth + 1]bool // levels on which another branch follows
 	for i, b := range slices.Backward(branches) {
 		depth := min(b.Depth, maxDrawnDepth)
 		var out strings.Builder
@@ -96,8 +93,8 @@ func branchLines(branches []Branch) []string {
 	return lines
 }
 
-// treePrefix returns the line of one level in front of a branch: of its own level, or of
-// one that it lies below.
+// treePrefix returns the line of one level before a branch: of its own level if own is set, else of
+// one above. More says that another branch of that level follows.
 func treePrefix(more, own bool) string {
 	switch {
 	case own && more:
@@ -110,7 +107,7 @@ func treePrefix(more, own bool) string {
 	return "  "
 }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (l *BranchList) SetSize(width, height int) { l.resize(width, height) }
 
 // Height returns that of the branches, the title and the keys.
@@ -139,14 +136,14 @@ func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// View draws the branches around the selected one.
+// View implements Dialog.
 func (l *BranchList) View() string {
 	if l.view != "" {
 		return l.view
 	}
 	visible := contentRows(l.Height())
 	l.scrollTo(l.selected, len(l.branches), visible)
-	cols, _ := fitColumns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
+	cols := fitColumns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
 	var rows []string
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
@@ -159,18 +156,18 @@ func (l *BranchList) View() string {
 	return l.view
 }
 
-// row draws a branch: sign, lines, whether the current path goes through it, its
-// words, and the columns there is room for.
+// row returns the row of a branch: sign, tree lines, mark of the current path, text, and the columns
+// that fit.
 func (l *BranchList) row(i int, cols []column) string {
 	b := l.branches[i]
 	texts := b.columns()
 	right := alignColumns(cols, texts[:]...)
-	look, lines, path := l.theme.Text, l.theme.Faint, "  "
+	style, lines, path := l.theme.Text, l.theme.Faint, "  "
 	if b.Current || b.Head {
-		look, lines, path = l.theme.Accent, l.theme.Accent, "• "
+		style, lines, path = l.theme.Accent, l.theme.Accent, "• "
 	}
 	if i == l.selected {
-		look = look.Bold(true)
+		style = style.Bold(true)
 	}
 	state := ""
 	if b.Head {
@@ -181,6 +178,6 @@ func (l *BranchList) row(i int, cols []column) string {
 		start += l.theme.Dim.Render(ansi.Truncate(b.Label, max(l.width/4, 3), "…")) + "  "
 	}
 	room := max(l.width-ansi.StringWidth(start)-textwrap.Width(right)-textwrap.Width(state), 0)
-	line := start + look.Render(ansi.Truncate(b.Text, room, "…")) + l.theme.Dim.Render(state)
+	line := start + style.Render(ansi.Truncate(b.Text, room, "…")) + l.theme.Dim.Render(state)
 	return ansi.Truncate(padRight(line, l.width-textwrap.Width(right))+l.theme.Faint.Render(right), l.width, "…")
 }

@@ -13,21 +13,21 @@ import (
 	"parley/ui/theme"
 )
 
-// UsageReport holds what was used.
+// UsageReport holds the texts of a UsagePanel.
 type UsageReport struct {
 	Title string
 	Lines []string // such as this turn, this session, today
 	Pages []UsagePage
-	Note  string // what the figures leave out, such as "3 requests have no known price"
+	Note  string // what the figures do not include, such as "3 requests have no known price"
 }
 
-// A UsagePage is one way to look at what was used.
+// A UsagePage is one table of usage.
 type UsagePage struct {
 	Name string // such as "by day"
 	format.Chart
 }
 
-// A UsagePanel shows what was used, a page at a time.
+// A UsagePanel shows usage, one page at a time.
 type UsagePanel struct {
 	base
 	window
@@ -37,10 +37,10 @@ type UsagePanel struct {
 	pages       []UsagePage // those that have rows
 	page        int
 	tallest     int      // rows of the longest page
-	rows        []string // of the page, laid out for the width and the theme
+	rows        []string // rendered for the page, the width and the theme; nil if these have changed
 }
 
-// Usage shows what was used.
+// Usage returns a panel of s.
 func Usage(s UsageReport, th *theme.Theme) *UsagePanel {
 	u := &UsagePanel{base: newBase(th), title: s.Title, note: sanitize.Line(s.Note)}
 	for _, line := range s.Lines {
@@ -59,21 +59,21 @@ func Usage(s UsageReport, th *theme.Theme) *UsagePanel {
 			}
 		}
 		u.pages = append(u.pages, p)
-		u.tallest = max(u.tallest, pageRows(p))
+		u.tallest = max(u.tallest, chartRows(p))
 	}
 	return u
 }
 
-// pageRows returns how many rows a page has, but for its headings.
-func pageRows(p UsagePage) int {
+// chartRows returns how many rows a page has without its headings.
+func chartRows(p UsagePage) int {
 	if p.Total == nil {
 		return len(p.Rows)
 	}
 	return len(p.Rows) + 1
 }
 
-// buildPages lays the page out.
-func (u *UsagePanel) buildPages() {
+// render fills u.rows.
+func (u *UsagePanel) render() {
 	u.rows = u.rows[:0]
 	for _, line := range u.lines {
 		for _, row := range textwrap.Lines(line, max(u.width, 1)) {
@@ -87,11 +87,11 @@ func (u *UsagePanel) buildPages() {
 		if len(u.pages) > 1 {
 			u.rows = append(u.rows, u.tabs())
 		}
-		look := format.ChartStyle{
+		style := format.ChartStyle{
 			Text: func(s string) string { return u.theme.Text.Render(s) }, Bar: func(s string) string { return u.theme.Accent.Render(s) },
 			Heading: func(s string) string { return u.theme.Faint.Render(s) },
 		}
-		for _, row := range u.pages[u.page].Lines(max(u.width, 1), look) {
+		for _, row := range u.pages[u.page].Lines(max(u.width, 1), style) {
 			u.rows = append(u.rows, ansi.Truncate(row, u.width, "…"))
 		}
 	} else {
@@ -105,16 +105,16 @@ func (u *UsagePanel) buildPages() {
 	}
 }
 
-// tabs draws the names of the pages, the one that is shown among them however narrow it is.
+// tabs returns the names of the pages. The current one is visible in any width.
 func (u *UsagePanel) tabs() string {
 	draw := func(from int) string {
 		line := ""
 		for i, page := range u.pages[from:] {
-			look := u.theme.Dim
+			style := u.theme.Dim
 			if from+i == u.page {
-				look = u.theme.Strong
+				style = u.theme.Strong
 			}
-			line += u.sign(from+i == u.page) + look.Render(page.Name) + "  "
+			line += u.sign(from+i == u.page) + style.Render(page.Name) + "  "
 		}
 		return line
 	}
@@ -129,33 +129,33 @@ func (u *UsagePanel) tabs() string {
 	return ansi.Truncate(draw(from), u.width, "…")
 }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum height.
 func (u *UsagePanel) SetSize(width, height int) {
 	if u.resize(width, height) {
 		u.rows = nil
 	}
 }
 
-// SetTheme changes the looks.
+// SetTheme changes the theme.
 func (u *UsagePanel) SetTheme(th *theme.Theme) {
 	u.base.SetTheme(th)
 	u.rows = nil
 }
 
-// pageRows returns what is shown, laid out.
-func (u *UsagePanel) pageRows() []string {
+// rendered returns all rows of the page.
+func (u *UsagePanel) rendered() []string {
 	if u.rows == nil {
-		u.buildPages()
+		u.render()
 	}
 	return u.rows
 }
 
-// Height returns that of the longer page, so that the screen does not jump between
-// them.
+// Height implements Dialog. It is that of the longest page, so that the screen does not jump between
+// pages.
 func (u *UsagePanel) Height() int {
-	rows := len(u.pageRows()) + 2
+	rows := len(u.rendered()) + 2
 	if len(u.pages) > 0 {
-		rows += u.tallest - pageRows(u.pages[u.page])
+		rows += u.tallest - chartRows(u.pages[u.page])
 	}
 	return min(rows, u.height)
 }
@@ -168,7 +168,7 @@ func (u *UsagePanel) Update(msg tea.Msg) tea.Cmd {
 	u.view = ""
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case u.key(msg, u.Keys.reading(), len(u.pageRows()), contentRows(u.Height())):
+	case u.key(msg, u.Keys.reading(), len(u.rendered()), contentRows(u.Height())):
 	case !ok:
 	case key.Matches(press, u.Keys.Next):
 		u.changePage(1)
@@ -180,19 +180,19 @@ func (u *UsagePanel) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// changePage shows the page that is by away.
+// changePage moves by pages forward, or backward if by is negative.
 func (u *UsagePanel) changePage(by int) {
 	if n := len(u.pages); n > 0 {
 		u.page, u.rows = (u.page+by+n)%n, nil
 	}
 }
 
-// View returns the visible part of the page.
+// View implements Dialog.
 func (u *UsagePanel) View() string {
 	if u.view != "" {
 		return u.view
 	}
-	rows, visible := u.pageRows(), contentRows(u.Height())
+	rows, visible := u.rendered(), contentRows(u.Height())
 	u.clampTop(len(rows), visible)
 	keys := []key.Binding{hint(u.Keys.Close, "close")}
 	if n := len(u.pages); n > 1 {
