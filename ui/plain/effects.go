@@ -117,7 +117,7 @@ func (p *frontend) list(l *app.List) {
 			rows[i].detail = strings.TrimPrefix(item.Detail+", current", ", ")
 		}
 	}
-	q := p.lists.chooseOr(l.Noun, rows, func(value string) {
+	q := p.lists.chooseOr(l.Title, l.Noun, rows, func(value string) {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
 		p.apply(l.Choose(l.Items[i], ""))
 	}, l.OnDismiss)

@@ -31,18 +31,22 @@ type lists struct {
 // choose writes a numbered list and asks for a number or a part of a name. An empty line or a
 // command leaves it. Thing is the singular of what is listed.
 func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
-	l.chooseOr(thing, rows, chosen, nil)
+	l.chooseOr("", thing, rows, chosen, nil)
 }
 
-// chooseOr is choose with left, which is called when the user leaves the list and may be nil. It
-// returns the question.
-func (l *lists) chooseOr(thing string, rows []choice, chosen func(value string), left func()) *question {
+// chooseOr is choose with a title that says what for, which may be "", and with left, which is called
+// when the user leaves the list and may be nil. It returns the question.
+func (l *lists) chooseOr(title, thing string, rows []choice, chosen func(value string), left func()) *question {
 	if left == nil {
 		left = func() {}
 	}
 	q := &question{
 		describe: func() {
-			l.writeLine("%s:", format.Plural(len(rows), thing))
+			what := format.Plural(len(rows), thing) + ":"
+			if title != "" && !strings.EqualFold(title, thing+"s") {
+				what = sentence(oneLine(title)) + " " + what
+			}
+			l.writeLine("%s", what)
 			l.read(rows, func(r choice) bool { return !r.unavailable || len(rows) <= maxUnasked })
 		},
 		prompt: "Number or name, or nothing to cancel:",
