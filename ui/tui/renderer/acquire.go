@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Enter takes the terminal: at the start, and whenever somebody else had it.
+// Enter takes the terminal, at the start and after another program had it. The screen is redrawn. It
+// does nothing if the screen has the terminal or is closed.
 func (s *Screen) Enter() error {
 	if !Supported {
 		return nil
@@ -37,7 +38,7 @@ func (s *Screen) closed() bool {
 	}
 }
 
-// reenter makes the terminal ours again, if it was, whatever a shell did to it.
+// reenter restores the terminal after a shell may have changed it, if the screen had it.
 func (s *Screen) reenter() {
 	s.terminalMu.Lock()
 	defer s.terminalMu.Unlock()
@@ -46,7 +47,7 @@ func (s *Screen) reenter() {
 	}
 }
 
-// leave gives the terminal back as it was found.
+// leave restores the terminal to the state before Enter.
 func (s *Screen) leave() {
 	s.terminalMu.Lock()
 	defer s.terminalMu.Unlock()
@@ -63,11 +64,11 @@ func (s *Screen) leave() {
 		s.buf = append(s.buf, fmt.Sprintf(leave, max(s.grid.h, 1))...)
 	}
 	s.modes, s.cursor, s.entered = modes{}, false, false
-	_, _ = s.flush() // whoever has the terminal next finds out
+	_, _ = s.flush() // the next user of the terminal gets the same error
 }
 
-// Close ends Run and gives the terminal back. It reports whether the terminal
-// took that in time: one that is stuck does not.
+// Close ends Run and restores the terminal. It returns false if a blocked terminal did not accept
+// that within patience.
 func (s *Screen) Close(patience time.Duration) bool {
 	if !Supported {
 		return false

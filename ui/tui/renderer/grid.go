@@ -7,31 +7,31 @@ import (
 
 // A row is one line of the screen.
 type row struct {
-	text     string // as it was shown
-	from, to uint16 // looks that text began and ended with
+	text     string // line of the frame
+	from, to uint16 // numbers of the styles at its begin and end
 	cells    []cell
 	end      int  // cells from here on are blank
-	known    bool // the terminal shows this
+	known    bool // the terminal shows this row
 }
 
-// A grid is what the terminal shows, and writes what makes it show something
-// else. The terminal is not asked: all that is written keeps both in step.
+// A grid mirrors what the terminal shows and writes the sequences that change it. It never asks the
+// terminal: everything written keeps both in step.
 type grid struct {
 	styles          styleTable
 	clusters        bool // the terminal draws grapheme clusters as we do
 	w, h            int
 	rows            []row
-	spare           row            // that is being read
-	lines           []string       // of the frame that is drawn
-	at              map[string]int // rows by what they show, for scroll
-	votes           []int          // for moves, likewise
-	x, y            int            // where the cursor is; -1: not known
-	style           uint16
-	positionUnknown bool // how the terminal draws is not known
+	spare           row            // row that is being read
+	lines           []string       // of the frame that is being drawn
+	at              map[string]int // rows by text, for scroll
+	votes           []int          // by distance, for findMove
+	x, y            int            // position of the cursor; -1 if unknown
+	style           uint16         // number of the terminal's current style
+	positionUnknown bool           // style and scrolling region of the terminal are unknown too
 	out             []byte
 }
 
-// forget makes nothing known, of a screen of w by h.
+// forget marks everything as unknown, for a screen of w by h cells.
 func (g *grid) forget(w, h int) {
 	if g.w != w || g.h != h {
 		g.w, g.h = w, h
@@ -51,7 +51,7 @@ func (g *grid) forget(w, h int) {
 	g.style, g.positionUnknown = 0, true
 }
 
-// draw appends to out what makes the terminal show content, a line for each row.
+// draw appends to out the sequences that make the terminal show content, a line for each row.
 func (g *grid) draw(content string) {
 	if g.styles.full() {
 		g.forget(g.w, g.h)
@@ -70,13 +70,13 @@ func (g *grid) draw(content string) {
 			g.row(y)
 			*r, g.spare = g.spare, *r
 		}
-		r.text = line // lets go of the frame before
+		r.text = line // releases the memory of the frame before
 		from = r.to
 	}
 	g.setStyle(0)
 }
 
-// split makes lines hold one line for each row.
+// split sets lines to one line of content for each row.
 func (g *grid) split(content string) {
 	g.lines = g.lines[:0]
 	for range g.h {
@@ -86,7 +86,7 @@ func (g *grid) split(content string) {
 	}
 }
 
-// row turns the row at y into spare.
+// row writes the changes that turn row y into spare.
 func (g *grid) row(y int) {
 	was, is := &g.rows[y], &g.spare
 	if !was.known {
@@ -120,8 +120,8 @@ func (g *grid) row(y int) {
 	}
 }
 
-// changes writes the cells in [x, stop) that differ, and those in between where
-// that is shorter than to skip them.
+// changes writes the cells in [x, stop) that differ, and cells between them if that is shorter than a
+// cursor movement.
 func (g *grid) changes(y, x, stop int) {
 	const skip = 6 // bytes of a move
 	was, is := g.rows[y].cells, g.spare.cells
@@ -165,12 +165,12 @@ func (g *grid) span(y, x, stop int) {
 			g.x++
 		}
 		if g.x >= g.w || loose {
-			g.x = -1 // at the margin, or wherever the terminal went
+			g.x = -1 // unknown: at the margin, or after a character of uncertain width
 		}
 	}
 }
 
-// erase makes the cells in [x, stop) blank, of which those behind are.
+// erase blanks the cells in [x, stop). Those after stop must be blank already.
 func (g *grid) erase(y, x, stop int) {
 	const short = 3 // bytes of the sequence
 	if x >= stop {
@@ -186,14 +186,14 @@ func (g *grid) erase(y, x, stop int) {
 	g.out = append(g.out, "\x1b[K"...)
 }
 
-func (g *grid) setStyle(look uint16) {
-	if g.style != look {
-		g.out = append(g.out, g.styles.turn(g.style, look)...)
-		g.style = look
+func (g *grid) setStyle(n uint16) {
+	if g.style != n {
+		g.out = append(g.out, g.styles.turn(g.style, n)...)
+		g.style = n
 	}
 }
 
-// point puts the cursor where a user sees it.
+// point moves the cursor to its visible position, inside the screen.
 func (g *grid) point(x, y int) {
 	g.to(min(max(x, 0), g.w-1), min(max(y, 0), g.h-1))
 }
@@ -227,7 +227,7 @@ func (g *grid) to(x, y int) {
 	g.x, g.y = x, y
 }
 
-// csi appends a control sequence with one number, of which 1 goes unsaid.
+// csi appends a control sequence with one number, which is left out if it is 1, the default.
 func (g *grid) csi(n int, final byte) {
 	g.out = append(g.out, "\x1b["...)
 	if n > 1 {

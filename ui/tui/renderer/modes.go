@@ -8,10 +8,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// What the screen is taken and given back with, beside modes. The terminal keeps
-// the window's name. Lines do not run over: terminals disagree about the width
-// of some characters. Where there is no second screen to leave, the cursor ends
-// on the last row.
+// Sequences to take and restore the screen, beside modes. They save and restore the window's title
+// and turn off line wrapping, since terminals disagree about the width of some characters. On
+// terminals without an alternate screen, the cursor ends on the last row.
 const (
 	enter = "\x1b[22;2t\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[?u"
 	leave = "\x1b[m\x1b[%d;1H\x1b[?7h\x1b[?25h\x1b[?1049l\x1b[23;2t"
@@ -22,8 +21,7 @@ const (
 	showCursor = ansi.SetModeTextCursorEnable
 )
 
-// modes holds what the terminal is told beside text and where the cursor stands:
-// for each mode the sequence that sets it; "" if it is not.
+// modes holds the sequence that sets each mode of the terminal; "" for a mode that is not set.
 type modes [11]string
 
 const (
@@ -40,8 +38,8 @@ const (
 	cursorShape
 )
 
-// undo holds what takes each mode back. Those that add up are taken back before
-// they are set to something else.
+// undo holds the sequence that resets each mode. Modes that add up are reset before they are set to
+// another value.
 var undo = [len(modes{})]struct {
 	seq    string
 	addsUp bool
@@ -59,7 +57,7 @@ var undo = [len(modes{})]struct {
 	cursorShape:    {"\x1b[0 q", false},
 }
 
-// modesOf returns what v asks for, on a terminal of which set is known.
+// modesOf returns the modes for v on a terminal with the given settings.
 func modesOf(v *tea.View, set settings) modes {
 	m := modes{
 		progressBar: progressOf(v.ProgressBar),
@@ -87,7 +85,7 @@ func modesOf(v *tea.View, set settings) modes {
 	}
 	if c := v.Cursor; c != nil {
 		m[cursorColor] = colored("\x1b]12;", c.Color)
-		// A blinking block is what nobody asked for: the user's own stays.
+		// A blinking block is the zero value: keep the user's own shape.
 		if c.Shape != tea.CursorBlock || !c.Blink {
 			shape := 2*int(c.Shape) + 1
 			if !c.Blink {
@@ -99,7 +97,7 @@ func modesOf(v *tea.View, set settings) modes {
 	return m
 }
 
-// change appends what takes the terminal from m to want.
+// change appends the sequences that change the terminal from m to want.
 func (m *modes) change(b []byte, want *modes) []byte {
 	for i, u := range undo {
 		if m[i] == want[i] {
@@ -130,8 +128,8 @@ func progressOf(p *tea.ProgressBar) string {
 	return ""
 }
 
-// keyboardOf asks for keys that can be told apart, in the ways of xterm and of
-// kitty; terminals ignore what they do not have.
+// keyboardOf returns the sequences for unambiguous keys, in the protocols of xterm and kitty;
+// terminals ignore those they do not know.
 func keyboardOf(k tea.KeyboardEnhancements) string {
 	flags := ansi.KittyDisambiguateEscapeCodes
 	for _, f := range []struct {

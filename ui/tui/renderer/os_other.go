@@ -4,7 +4,7 @@ package renderer
 
 import tea "charm.land/bubbletea/v2"
 
-// Supported reports whether Screens paint on this system: consoles are left to Bubble Tea.
+// Supported reports whether Screens draw on this system: here Bubble Tea does.
 const Supported = false
 
 // Follow does nothing: Bubble Tea does.

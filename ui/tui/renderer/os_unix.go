@@ -11,25 +11,25 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Supported reports whether Screens paint on this system.
+// Supported reports whether Screens draw on this system.
 const Supported = true
 
-// Follow sends the size of the terminal whenever it changed, and takes the
-// terminal back when a shell let go of it, until Close.
+// Follow sends the size of the terminal when it changes, and restores the terminal when the process
+// continues after a stop. It returns after Close.
 func (s *Screen) Follow(send func(tea.Msg)) {
-	changed, goOn := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	changed, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
-	signal.Notify(goOn, syscall.SIGCONT)
+	signal.Notify(continued, syscall.SIGCONT)
 	defer signal.Stop(changed)
-	defer signal.Stop(goOn)
+	defer signal.Stop(continued)
 	last := s.sent
 	for {
 		select {
 		case <-s.done:
 			return
-		case <-goOn: // after a stop that nobody announced
+		case <-continued: // after SIGSTOP, which gives no warning
 			s.reenter()
-		case <-changed: // and maybe back, which leaves its marks
+		case <-changed: // redraw even if the size has changed back meanwhile
 			last = size{}
 		case <-s.move:
 		}
@@ -40,19 +40,18 @@ func (s *Screen) Follow(send func(tea.Msg)) {
 	}
 }
 
-// stopped stops this process, and what it runs in the foreground, until it is
-// told to go on. Where there is no job control, as in a process group that no
-// shell looks after, the system drops the signal: the process is still there.
+// stopped stops this process group and returns when it continues. Without job control, as in an
+// orphaned process group, the system ignores the signal; it then returns errSuspendUnavailable.
 func stopped() error {
-	goOn := make(chan os.Signal, 1)
-	signal.Notify(goOn, syscall.SIGCONT)
-	defer signal.Stop(goOn)
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
+	defer signal.Stop(continued)
 	if err := syscall.Kill(0, syscall.SIGTSTP); err != nil {
 		return err
 	}
-	for range 30 { // of which one at most passes while the process is stopped
+	for range 30 { // a stop takes up at most one of these waits
 		select {
-		case <-goOn:
+		case <-continued:
 			return nil
 		case <-time.After(10 * time.Millisecond):
 		}

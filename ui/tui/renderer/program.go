@@ -12,8 +12,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Program returns the Bubble Tea program of root, on s. Where there is no painter for
-// the system, Bubble Tea draws by itself.
+// Program returns a Bubble Tea program of root that draws on s. On systems that are not Supported,
+// Bubble Tea draws by itself.
 func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Program {
 	if !Supported {
 		return tea.NewProgram(root, append(options, tea.WithFPS(120))...)
@@ -21,8 +21,8 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 	s.sent = s.t.size()
 	options = append(options,
 		tea.WithoutRenderer(),
-		tea.WithOutput(io.Discard), // of sequences, which reach it a tick late: see filter
-		tea.WithFPS(1),             // of ticks, at which nothing is done
+		tea.WithOutput(io.Discard), // filter writes sequences instead, without waiting for a tick
+		tea.WithFPS(1),             // ticks do nothing here
 		tea.WithWindowSize(s.sent.w, s.sent.h),
 		tea.WithColorProfile(s.t.Profile),
 		tea.WithFilter(s.filter))
@@ -32,7 +32,7 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 	return tea.NewProgram(&shown{root, s}, options...)
 }
 
-// shown holds a root whose views go to a screen.
+// shown wraps a root model and shows its views on a screen.
 type shown struct {
 	tea.Model
 	on *Screen
@@ -50,9 +50,8 @@ func (r *shown) View() tea.View {
 	return v
 }
 
-// queriesTerminal reports whether to ask the terminal for modes. Apple's does not swallow
-// the question; over ssh the answer may come when nobody reads it any more, but
-// for terminals that are known to be quick.
+// queriesTerminal reports whether to query modes of the terminal. Apple's Terminal prints the query;
+// over ssh the answer may come after the program has ended, except from terminals known to be quick.
 func (s *Screen) queriesTerminal() bool {
 	kind, _ := s.t.getenv("TERM")
 	program, named := s.t.getenv("TERM_PROGRAM")
@@ -68,8 +67,7 @@ func (s *Screen) queriesTerminal() bool {
 	return false
 }
 
-// filter does for a message what Bubble Tea would do with a renderer, before
-// root sees it.
+// filter handles messages for the renderer, as Bubble Tea does before the model sees them.
 func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -90,13 +88,12 @@ func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	return msg
 }
 
-// A SuspendUnavailableMsg is what asking for a stop comes to where nobody could tell the
-// process to go on: no shell waits for it.
+// SuspendUnavailableMsg reports that the process cannot be suspended: no shell would continue it.
 type SuspendUnavailableMsg struct{}
 
 var errSuspendUnavailable = errors.New("the process was not stopped")
 
-// resumed tells the program that it has the terminal again.
+// resumed returns the message for the end of a suspension.
 func resumed(err error) tea.Msg {
 	if errors.Is(err, errSuspendUnavailable) {
 		return SuspendUnavailableMsg{}
@@ -104,7 +101,7 @@ func resumed(err error) tea.Msg {
 	return tea.ResumeMsg{}
 }
 
-// onReport learns of the mode that was asked for.
+// onReport handles the answer to a query of a mode.
 func (s *Screen) onReport(msg tea.ModeReportMsg) {
 	switch {
 	case msg.Mode == ansi.ModeSynchronizedOutput && msg.Value == ansi.ModeReset:
@@ -114,9 +111,9 @@ func (s *Screen) onReport(msg tea.ModeReportMsg) {
 	}
 }
 
-// queries lists messages of Bubble Tea's that have no public name, and what they
-// write. Those of ReadPrimaryClipboard, SetPrimaryClipboard, RequestCapability,
-// Println and Printf are not known here and do nothing: the root does without.
+// queries lists messages of Bubble Tea with unexported types, and the sequences they write. Those of
+// ReadPrimaryClipboard, SetPrimaryClipboard, RequestCapability, Println and Printf, which the root
+// does not use, are missing and do nothing.
 var queries = []struct {
 	msg tea.Msg
 	seq string
@@ -134,7 +131,7 @@ var (
 	copying  = reflect.TypeOf(tea.SetClipboard("")())
 )
 
-// unexported does what a message without a public name asks for.
+// unexported handles messages of unexported types.
 func (s *Screen) unexported(msg tea.Msg) {
 	switch {
 	case msg == clearing:
@@ -149,7 +146,7 @@ func (s *Screen) unexported(msg tea.Msg) {
 	}
 }
 
-// Exec runs another program on the terminal, as tea.ExecProcess does.
+// Exec runs another program on the terminal, like tea.ExecProcess.
 func Exec(cmd *exec.Cmd, done tea.ExecCallback) tea.Cmd {
 	if !Supported {
 		return tea.ExecProcess(cmd, done)
@@ -162,11 +159,11 @@ type execMsg struct {
 	done tea.ExecCallback
 }
 
-// execTerminal holds a terminal in other hands.
+// execTerminal is a tea.ExecCommand that gives up the terminal while run runs.
 type execTerminal struct {
 	s   *Screen
 	run func() error
-	cmd *exec.Cmd // nil: no program
+	cmd *exec.Cmd // nil if run is no program
 }
 
 func (l *execTerminal) Run() error {
@@ -187,8 +184,7 @@ func (l *execTerminal) SetStdin(r io.Reader) {
 	}
 }
 
-// SetStdout gives the program the terminal, rather than what Bubble Tea has for
-// it.
+// SetStdout gives the program the terminal: Bubble Tea's output is io.Discard.
 func (l *execTerminal) SetStdout(io.Writer) {
 	if l.cmd != nil {
 		l.cmd.Stdout = l.s.t.Out

@@ -1,17 +1,16 @@
-// Package renderer puts frames on the terminal's alternate screen. It stands in
-// the place of Bubble Tea's renderer, which looks for work 120 times a second
-// for ever, reads every frame whole, and writes on the program's loop.
+// Package renderer draws frames on the terminal's alternate screen. It replaces Bubble Tea's renderer,
+// which polls for work 120 times a second, parses every frame completely, and writes in the program's
+// event loop.
 //
-//	root.View ──► Screen.Show ──► painter ──► terminal
+//	root.View ──► Screen.Show ──► Screen.Run ──► terminal
 //
-// Show keeps the frame and wakes the painter, a goroutine of its own: the first
-// change is painted at once, and so may be a second right behind it, as that of a
-// key; further ones up to 120 times a second, and less often where the terminal
-// is slow to take them. What is overtaken meanwhile is never painted. A screen on
-// which nothing changes costs nothing.
+// Show stores the frame and wakes the goroutine of Run. It draws the first change at once, and also a
+// second one right after it, such as that of a key; further ones up to 120 times a second, and less
+// often if the terminal is slow to accept them. A frame that is replaced before its turn is never
+// drawn. A screen without changes costs nothing.
 //
-// Of a frame only the rows that differ are read, and of those only the cells
-// that differ are written; rows that moved are moved by the terminal.
+// Only the rows of a frame that differ are parsed, and only their cells that differ are written; the
+// terminal itself moves rows that have only changed their place.
 package renderer
 
 import (
@@ -26,60 +25,60 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// frameTime sets the least time between two paints.
+// frameTime is the shortest time between two frames.
 const frameTime = time.Second / 120
 
-// A Terminal is what a Screen needs to know of one.
+// A Terminal holds what a Screen needs of a terminal.
 type Terminal struct {
 	Out     io.Writer
-	Env     []string // as os.Environ has it
+	Env     []string // as from os.Environ
 	Profile colorprofile.Profile
 	Size    func() (width, height int, err error) // in cells
-	Raw     func() error                          // hands over every key, unread
-	Cooked  func() error                          // as it was before Raw
+	Raw     func() error                          // sets raw mode
+	Cooked  func() error                          // restores the mode before Raw
 }
 
 // A Screen is the alternate screen of a terminal. Its methods may be called from
 // any goroutine.
 type Screen struct {
 	t    Terminal
-	sent size // the first that Program tells
+	sent size // size that Program announced
 	signals
 
-	mu     sync.Mutex // never held while the terminal is written to
-	size   size       // of the frames to come; none before the program has it
+	mu     sync.Mutex // guards the fields below; never held during writes to the terminal
+	size   size       // of the next frames; zero before the program has one
 	next   frame
-	queue  []byte // sequences that go out as they are
-	fresh  bool   // next or queue has not been painted
-	shown  int    // frames so far
-	ready  int    // of which the terminal has this one, or a later one
+	queue  []byte // sequences to write unchanged
+	fresh  bool   // next or queue has not been written
+	shown  int    // number of the last frame
+	ready  int    // number of the last frame that the terminal has
 	drawn  sync.Cond
-	redraw bool // what the terminal shows is not known
+	redraw bool // the content of the terminal is unknown
 	set    settings
 
 	painted
 }
 
-// signals wake the painter.
+// signals wake Run and Follow.
 type signals struct {
-	wake chan struct{} // something is to be painted
-	move chan struct{} // the size may be another
+	wake chan struct{} // there is something to draw
+	move chan struct{} // the size may have changed
 	done chan struct{} // closed by Close
 	once sync.Once
 }
 
-// painted is the terminal as it was left.
+// painted is the state of the terminal after the last write.
 type painted struct {
-	terminalMu sync.Mutex // held while the terminal is written to
+	terminalMu sync.Mutex // guards these fields, and writes to the terminal
 	away       bool       // the terminal is not ours
-	entered    bool       // it shows the screen
-	modes      modes      // that the terminal is in
-	cursor     bool       // it shows its cursor
+	entered    bool       // the terminal shows the alternate screen
+	modes      modes
+	cursor     bool // the cursor is visible
 	grid       grid
 	buf        []byte
 }
 
-// A frame is what is to be seen.
+// A frame is a view and its size.
 type frame struct {
 	view tea.View
 	size
@@ -87,8 +86,8 @@ type frame struct {
 
 type size struct{ w, h int } // in cells
 
-// size returns that of the terminal, or a usual one where it does not say, as serial
-// lines and some terminals of containers, or says nothing that could be seen.
+// size returns the size of the terminal, or 80 by 24 if it is unknown or zero, as on serial lines and
+// in some containers.
 func (t *Terminal) size() size {
 	w, h, err := t.Size()
 	if err != nil || w <= 0 || h <= 0 {
@@ -97,22 +96,21 @@ func (t *Terminal) size() size {
 	return size{w, h}.bounded()
 }
 
-// What a screen has at most: programs that set the size of a terminal wrongly
-// ask for billions of cells.
+// The largest screen: programs that set the size of a terminal wrongly ask for billions of cells.
 const (
 	maxWidth = 4096
 	maxCells = 1 << 20
 )
 
-// bounded returns the upper left part of s that is painted.
+// bounded returns the size of the upper left part of s that is drawn.
 func (s size) bounded() size {
 	s.w = min(s.w, maxWidth)
 	s.h = min(s.h, maxCells/s.w)
 	return s
 }
 
-// oversized returns why a screen is not begun on t; nil if it can be. One that grows
-// later is painted in part.
+// oversized returns an error if the terminal is too large to begin with. One that grows later is drawn
+// in part.
 func (t *Terminal) oversized() error {
 	w, h, err := t.Size()
 	if err != nil || w <= 0 || h <= 0 || (size{w, h}) == (size{w, h}).bounded() {
@@ -121,14 +119,14 @@ func (t *Terminal) oversized() error {
 	return fmt.Errorf("the terminal says that it has %d × %d cells, too many to paint: set its size, such as with stty cols 100 rows 40", w, h)
 }
 
-// settings holds what is known of the terminal.
+// settings holds known properties of the terminal.
 type settings struct {
 	profile     colorprofile.Profile
-	syncUpdates bool // it shows a frame at once (mode 2026)
-	clusters    bool // it draws a grapheme cluster as one (mode 2027)
+	syncUpdates bool // supports synchronized output (mode 2026)
+	clusters    bool // measures grapheme clusters (mode 2027)
 }
 
-// New makes a screen of a terminal, which Enter takes.
+// New returns a screen on a terminal. Enter takes the terminal.
 func New(t Terminal) *Screen {
 	s := &Screen{
 		t: t, set: settings{profile: t.Profile}, painted: painted{away: true},
@@ -138,8 +136,8 @@ func New(t Terminal) *Screen {
 	return s
 }
 
-// Show has v painted, unless something else is shown before its turn comes. A
-// view that equals the last costs a comparison. It never waits for the terminal.
+// Show makes Run draw v, unless another view is shown before its turn. A view equal to the last one
+// costs only a comparison. It never waits for the terminal.
 func (s *Screen) Show(v tea.View) {
 	s.mu.Lock()
 	f := frame{v, s.size}
@@ -153,7 +151,7 @@ func (s *Screen) Show(v tea.View) {
 	notify(s.wake)
 }
 
-// Drawn waits until the terminal has what was shown last, or the screen is closed.
+// Drawn waits until the terminal has the last frame shown, or the screen is closed.
 func (s *Screen) Drawn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +168,8 @@ func (s *Screen) markDrawn(frame int) {
 	s.drawn.Broadcast()
 }
 
-// Write has a sequence written as it is, in front of the next frame, such as one
-// that puts something on the clipboard. It never waits for the terminal.
+// Write makes Run write a sequence, such as one for the clipboard, before the next frame. It never
+// waits for the terminal.
 func (s *Screen) Write(seq string) {
 	s.mu.Lock()
 	s.queue = append(s.queue, seq...)
@@ -180,7 +178,7 @@ func (s *Screen) Write(seq string) {
 	notify(s.wake)
 }
 
-// Redraw has everything painted anew, whatever the terminal shows.
+// Redraw makes Run draw everything again, whatever the terminal shows.
 func (s *Screen) Redraw() {
 	s.mu.Lock()
 	s.redraw, s.fresh = true, true
@@ -193,10 +191,10 @@ func (s *Screen) resize(w, h int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size = size{w, h}
-	s.redraw = true // terminals move what they show, each in its own way
+	s.redraw = true // terminals rearrange their content in different ways
 }
 
-// updateSettings changes what is known of the terminal.
+// updateSettings changes the settings, and redraws if that affects drawing.
 func (s *Screen) updateSettings(change func(*settings)) {
 	s.mu.Lock()
 	before := s.set
@@ -215,7 +213,7 @@ func notify(ch chan struct{}) {
 	}
 }
 
-// Run paints until Close.
+// Run draws until Close.
 func (s *Screen) Run() {
 	var next time.Time // not sooner
 	for {
@@ -243,9 +241,9 @@ func (s *Screen) Run() {
 	}
 }
 
-// framePace returns when to paint next, after a paint that could have begun at could, began
-// at began, and that the terminal took so long to take. The first two after a
-// pause may follow each other at once: the second may be that of a key.
+// framePace returns the earliest time of the next frame, after one that could have begun at could,
+// began at began, and took took to write. The first two frames after a pause may follow each other at
+// once: the second may be that of a key.
 func framePace(could, began time.Time, took time.Duration) time.Time {
 	if slow := backoff(took); slow > 0 {
 		return began.Add(took + slow)
@@ -256,12 +254,11 @@ func framePace(could, began time.Time, took time.Duration) time.Time {
 	return could.Add(frameTime)
 }
 
-// maxBackoff sets how long a terminal is left in peace at most.
+// maxBackoff is the longest pause of backoff.
 const maxBackoff = 400 * time.Millisecond
 
-// backoff returns how long a terminal is left in peace that took so long to take a
-// frame: it has more to read than it can, and a frame that comes later holds
-// what two would have.
+// backoff returns the pause after a frame that took so long to write: a slow terminal is behind, and
+// one later frame replaces several.
 func backoff(took time.Duration) time.Duration {
 	const quick = 4 * time.Millisecond
 	if took < quick {
@@ -270,9 +267,8 @@ func backoff(took time.Duration) time.Duration {
 	return min(2*took, maxBackoff)
 }
 
-// paint writes what is to be painted, if there is anything, and returns how long
-// the terminal took to take it. Of a frame that it did not take, everything is
-// to be painted anew.
+// paint writes the next frame and the queue, if there is anything new, and returns how long that took.
+// After an error everything will be redrawn.
 func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 	s.terminalMu.Lock()
 	defer s.terminalMu.Unlock()
@@ -312,7 +308,7 @@ func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 	return took, painted, nil
 }
 
-// frame appends what turns the screen into f.
+// frame appends to buf the sequences that turn the screen into f.
 func (s *Screen) frame(f *frame, set settings) {
 	want, cursor := modesOf(&f.view, set), f.view.Cursor
 	g := &s.grid
@@ -328,7 +324,7 @@ func (s *Screen) frame(f *frame, set settings) {
 	if together {
 		s.buf = append(s.buf, ansi.SetModeSynchronizedOutput...)
 	}
-	// The cursor is not to be seen flying about.
+	// Hide the cursor while it moves.
 	if s.cursor && (cursor == nil || !together && len(g.out) > 0) {
 		s.buf = append(s.buf, hideCursor...)
 		s.cursor = false
@@ -343,14 +339,14 @@ func (s *Screen) frame(f *frame, set settings) {
 	}
 }
 
-// flush hands buf to the terminal, and returns how much of it that took.
+// flush writes buf to the terminal, and returns the number of bytes written.
 func (s *Screen) flush() (n int, err error) {
 	n, err = s.t.Out.Write(s.buf)
 	s.buf = recycled(s.buf)
 	return n, err
 }
 
-// recycled returns b to be filled again, unless an image made it large.
+// recycled returns b emptied for reuse, or nil if an image made it large.
 func recycled(b []byte) []byte {
 	const large = 1 << 18
 	if cap(b) > large {
@@ -359,7 +355,7 @@ func recycled(b []byte) []byte {
 	return b[:0]
 }
 
-// equal reports whether nothing of f is seen to differ from g.
+// equal reports whether f and g look the same.
 func (f *frame) equal(g *frame) bool {
 	a, b := &f.view, &g.view
 	return f.size == g.size && a.Content == b.Content && a.WindowTitle == b.WindowTitle &&

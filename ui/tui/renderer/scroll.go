@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// scroll has the terminal move rows that only moved.
+// scroll makes the terminal move rows that have only changed their place.
 func (g *grid) scroll() {
-	const few = 3 // rows are written sooner
+	const few = 3 // fewer rows are cheaper to rewrite
 	first, last := 0, g.h
 	for first < last && g.rows[first].text == g.lines[first] {
 		first++
@@ -26,12 +26,11 @@ func (g *grid) scroll() {
 	}
 }
 
-// A move is of the rows in [top, bottom), up by so many, or down if by is less
-// than 0.
+// A move moves the rows in [top, bottom) up by rows, or down if by is negative.
 type move struct{ top, bottom, by int }
 
-// findMove looks for what saves most between two frames of which rows [first,
-// last) differ; by is 0 if nothing does.
+// findMove returns the move that saves most for a frame whose rows in [first, last) differ; by is 0 if
+// none saves anything.
 func (g *grid) findMove(first, last int) move {
 	const (
 		cost  = 24 // bytes of the sequences, about
@@ -68,7 +67,7 @@ func (g *grid) findMove(first, last int) move {
 			m.top, m.bottom = min(m.top, y, y+by), max(m.bottom, y+1, y+by+1)
 		}
 	}
-	for y := m.top; y < m.bottom; y++ { // what stands where it should is lost
+	for y := m.top; y < m.bottom; y++ { // the move displaces rows that are right already
 		if g.rows[y].text == g.lines[y] {
 			gain -= len(g.lines[y])
 		}
@@ -79,8 +78,8 @@ func (g *grid) findMove(first, last int) move {
 	return m
 }
 
-// move moves rows on the terminal and in the grid. Lines are deleted or inserted
-// at the top of a scrolling region: every terminal can.
+// move moves rows on the terminal and in the grid. It deletes or inserts lines at the top of a
+// scrolling region, which every terminal supports.
 func (g *grid) move(m move) {
 	part := m.bottom < g.h
 	if part {
@@ -110,7 +109,7 @@ func (g *grid) move(m move) {
 	}
 }
 
-// region bounds what moves, from row to row, counted from 1.
+// region sets the scrolling region, in rows from 1.
 func (g *grid) region(from, to int) {
 	g.out = append(g.out, "\x1b["...)
 	g.out = strconv.AppendInt(g.out, int64(from), 10)
@@ -120,7 +119,7 @@ func (g *grid) region(from, to int) {
 	g.x, g.y = -1, -1
 }
 
-// rotate brings rows[n:] to the front.
+// rotate moves rows[n:] to the front.
 func rotate(rows []row, n int) {
 	slices.Reverse(rows[:n])
 	slices.Reverse(rows[n:])

@@ -11,22 +11,22 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A cell is one column of a row. Cells that look alike are equal.
+// A cell is one column of a row. Cells that look the same are equal.
 type cell struct {
-	text  uint32 // a rune, or above unicode.MaxRune the number of a cluster
-	style uint16
+	text  uint32 // a rune; above unicode.MaxRune, the number of a cluster
+	style uint16 // number of a style
 	kind  kind
 }
 
 type kind uint8
 
 const (
-	wide      kind = 1 << iota // tail follows
-	tail                       // of a wide one
+	wide      kind = 1 << iota // a tail follows
+	tail                       // second column of a wide cell
 	uncertain                  // the terminal may draw it in another width
 )
 
-// blank holds nothing.
+// blank is an empty cell.
 var blank = cell{text: ' '}
 
 // A style is how text is drawn.
@@ -35,13 +35,12 @@ type style struct {
 	uv.Link
 }
 
-// styleTable numbers what rows are made of, for numbers are compared at no cost: 0 is
-// the terminal's own look. Reading a sequence and writing one is done once for
-// each that occurs.
+// styleTable numbers styles and clusters, since numbers are cheap to compare; style 0 is the default of
+// the terminal. It parses and builds each sequence only once.
 type styleTable struct {
 	profile  colorprofile.Profile
 	all      []style
-	bare     []uint16 // what is seen of each on a space
+	bare     []uint16 // style that looks the same on a space, by style
 	numbers  map[style]uint16
 	steps    map[step]uint16
 	turns    map[turn]string
@@ -49,24 +48,24 @@ type styleTable struct {
 	texts    map[string]uint32
 }
 
-// A step is a sequence that was read, and behind which look.
+// A step is a sequence after a style.
 type step struct {
 	from uint16
 	seq  string
 }
 
-// A turn is a change of the pen.
+// A turn is a change of the style.
 type turn struct{ from, to uint16 }
 
-// maxCached sets how many of a kind are kept before all is forgotten.
+// maxCached is how many entries of a kind are cached before all are dropped.
 const maxCached = 1 << 13
 
-// full reports whether it is time to forget.
+// full reports whether the table has to be reset by forget.
 func (l *styleTable) full() bool {
 	return l.all == nil || max(len(l.all), len(l.steps), len(l.turns), len(l.clusters)) > maxCached
 }
 
-// forget begins anew. Numbers from before mean nothing afterwards.
+// forget resets the table, which invalidates all numbers.
 func (l *styleTable) forget() {
 	*l = styleTable{
 		profile: l.profile, numbers: map[style]uint16{}, steps: map[step]uint16{}, turns: map[turn]string{}, texts: map[string]uint32{},
@@ -74,7 +73,7 @@ func (l *styleTable) forget() {
 	l.number(style{})
 }
 
-// downsample brings looks down to the colors of a terminal.
+// downsample sets the colors that the terminal supports.
 func (l *styleTable) downsample(p colorprofile.Profile) {
 	if l.profile != p {
 		l.profile = p
@@ -82,12 +81,12 @@ func (l *styleTable) downsample(p colorprofile.Profile) {
 	}
 }
 
-// maxNumbered sets how many looks there are numbers for, beside those of bare attributes
-// (8, that are on or off, and 6 underlines).
+// maxNumbered is how many styles get a number of their own. The remaining numbers are for styles
+// without colors (8 attributes that are on or off, and 6 underlines).
 const maxNumbered = 1<<16 - 1<<8*6
 
-// number numbers a look. Of a frame of so many that numbers run out, further ones
-// lose their colors and links.
+// number returns the number of a style. When numbers run out, further styles lose their colors and
+// links.
 func (l *styleTable) number(k style) uint16 {
 	if n, ok := l.numbers[k]; ok {
 		return n
@@ -106,8 +105,8 @@ func (l *styleTable) number(k style) uint16 {
 	return n
 }
 
-// after returns the look behind a sequence. Sequences that are no look change
-// nothing, and reach no terminal.
+// after returns the style after a sequence. Sequences other than SGR and hyperlinks change nothing,
+// and never reach the terminal.
 func (l *styleTable) after(from uint16, seq string) uint16 {
 	if n, ok := l.steps[step{from, seq}]; ok {
 		return n
@@ -120,7 +119,7 @@ func (l *styleTable) after(from uint16, seq string) uint16 {
 	case ansi.HasCsiPrefix(seq) && p.Command() == 'm':
 		uv.ReadStyle(p.Params(), &k.Style)
 	case ansi.HasOscPrefix(seq) && p.Command() == 8:
-		k.Link = uv.Link{} // of one that is no link, the one before it does not take over what follows
+		k.Link = uv.Link{} // an invalid link ends the one before it
 		if printable(p.Data()) {
 			uv.ReadLink(p.Data(), &k.Link)
 		}
@@ -130,13 +129,12 @@ func (l *styleTable) after(from uint16, seq string) uint16 {
 	return n
 }
 
-// printable reports whether text holds nothing that a terminal could take for a
-// control character, in UTF-8 or in bytes.
+// printable reports whether text is valid UTF-8 without control characters.
 func printable(text []byte) bool {
 	return utf8.Valid(text) && !bytes.ContainsFunc(text, unicode.IsControl)
 }
 
-// turn returns the sequence that changes the pen.
+// turn returns the sequence that changes the style of the terminal.
 func (l *styleTable) turn(from, to uint16) string {
 	key := turn{from, to}
 	if seq, ok := l.turns[key]; ok {
@@ -150,7 +148,7 @@ func (l *styleTable) turn(from, to uint16) string {
 		uv.ReadStyle(p.Params(), &got)
 	}
 	ansi.PutParser(p)
-	if got != b.Style { // colors that measure alike, but are the palette's
+	if got != b.Style { // Diff took a palette color for an equal RGB color
 		seq = ansi.ResetStyle + b.Style.String()
 	}
 	if a.Link != b.Link {
@@ -165,7 +163,7 @@ func (l *styleTable) downsampled(n uint16) style {
 	return style{uv.ConvertStyle(k.Style, l.profile), uv.ConvertLink(k.Link, l.profile)}
 }
 
-// text numbers a cluster.
+// text returns the number of a cluster.
 func (l *styleTable) text(cluster string) uint32 {
 	if r, n := utf8.DecodeRuneInString(cluster); n == len(cluster) {
 		return uint32(r)
@@ -187,9 +185,8 @@ func (l *styleTable) appendText(b []byte, n uint32) []byte {
 	return utf8.AppendRune(b, rune(n))
 }
 
-// read fills a row with the cells of text, as far as there are. Control
-// characters and what is invisible are left out. from is the look that the row
-// above ended with.
+// read fills a row with the cells of text, truncated to its width. It leaves out control and invisible
+// characters. From is the style at the end of the row above.
 func (l *styleTable) read(r *row, text string, from uint16) {
 	r.text, r.from, r.known = text, from, true
 	r.end = 0
@@ -219,7 +216,7 @@ func (l *styleTable) read(r *row, text string, from uint16) {
 func (l *styleTable) putCluster(r *row, x int, cluster string, pen uint16, width int) int {
 	first, n := utf8.DecodeRuneInString(cluster)
 	if width <= 0 {
-		if unicode.In(first, unicode.M) && x > 0 { // behind an escape sequence
+		if unicode.In(first, unicode.M) && x > 0 { // a combining mark after an escape sequence
 			l.combine(r, x-1, cluster)
 		}
 		return x
@@ -233,7 +230,7 @@ func (l *styleTable) putCluster(r *row, x int, cluster string, pen uint16, width
 
 // put sets the cell at x, if it fits, and returns the next.
 func (l *styleTable) put(r *row, x int, text uint32, pen uint16, width int) int {
-	if x+width > len(r.cells) { // nothing narrower takes its place
+	if x+width > len(r.cells) { // the rest of the row stays empty
 		r.blank(x)
 		return len(r.cells)
 	}
@@ -251,14 +248,14 @@ func (l *styleTable) put(r *row, x int, text uint32, pen uint16, width int) int 
 	return x + width
 }
 
-// blank empties the cells from x on.
+// blank clears the cells from x on.
 func (r *row) blank(x int) {
 	for i := x; i < len(r.cells); i++ {
 		r.cells[i] = blank
 	}
 }
 
-// combine adds a mark to the character before it, if that keeps its width.
+// combine adds a combining mark to the character before it, if its width stays the same.
 func (l *styleTable) combine(r *row, x int, mark string) {
 	width := 1
 	if r.cells[x].kind&tail != 0 {
@@ -274,8 +271,8 @@ func (l *styleTable) combine(r *row, x int, mark string) {
 	r.end = max(r.end, x+1)
 }
 
-// character returns the first of text, with the bytes and the columns it takes. A byte
-// that is none shows as one.
+// character returns the first grapheme cluster of text, its length in bytes and its width in columns.
+// An invalid byte becomes U+FFFD.
 func character(text string) (cluster string, n, width int) {
 	cluster, width = ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 	if utf8.ValidString(cluster) {
@@ -300,7 +297,7 @@ func escape(s string) int {
 	return max(n, 1)
 }
 
-// alike holds what every terminal draws in as many columns as we count.
+// alike holds wide characters that every terminal draws in two columns.
 var alike = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
@@ -309,9 +306,8 @@ var alike = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x20000, 0x3fffd, 1}},
 }
 
-// widthAgreed reports whether every terminal moves its cursor over the cluster as far as
-// we do. Terminals disagree about emoji, about clusters of several runes, and
-// about what is newer than they are.
+// widthAgreed reports whether every terminal draws the cluster as wide as we expect. Terminals disagree
+// about emoji, clusters of several runes, and characters newer than they are.
 func widthAgreed(cluster string, first rune, n, width int) bool {
 	const placeholder = 0x10eeee // of images, in kitty's protocol
 	switch {
