@@ -185,19 +185,9 @@ func (brief) Stream(context.Context, llm.Request) llm.Stream {
 // longSession returns a session with n messages behind it.
 func longSession(tb testing.TB, n int) *Session {
 	tb.Helper()
-	lib := MemoryStore()
-	tb.Cleanup(func() { _ = lib.Close() })
-	ids, err := storetest.Fill(lib, 1, n, tb.TempDir())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	log, err := lib.Resume(ids[0])
-	if err != nil {
-		tb.Fatal(err)
-	}
 	model := endpoint("mock/m", brief{})
 	model.Origin, model.Context = storetest.Origin, 1<<30
-	s := New(Options{Log: log, Model: model})
+	s := New(Options{Log: storetest.Long(tb, n), Model: model})
 	tb.Cleanup(func() { _ = s.Close() })
 	return s
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"testing"
 	"time"
 
 	"parley/providers/llm"
@@ -82,6 +83,25 @@ func Fill(db *store.DB, sessions, messages int, folder string) (ids []string, er
 		ids = append(ids, id)
 	}
 	return ids, nil
+}
+
+// Long returns the log of a conversation of n messages, in a store of its own in memory.
+func Long(tb testing.TB, n int) *store.Log {
+	tb.Helper()
+	lib, err := store.OpenMemory()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = lib.Close() })
+	ids, err := Fill(lib, 1, n, tb.TempDir())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	log, err := lib.Resume(ids[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return log
 }
 
 // Branched returns a conversation with an image, thinking with state, a call, a branch that was

@@ -57,17 +57,7 @@ func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
 		tb.Fatal(err)
 	}
 	model.Context = 1 << 30
-	lib := session.MemoryStore()
-	tb.Cleanup(func() { _ = lib.Close() })
-	ids, err := storetest.Fill(lib, 1, n, tb.TempDir())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	log, err := lib.Resume(ids[0])
-	if err != nil {
-		tb.Fatal(err)
-	}
-	s := session.New(session.Options{Log: log, Model: model, System: "Be brief."})
+	s := session.New(session.Options{Log: storetest.Long(tb, n), Model: model, System: "Be brief."})
 	tb.Cleanup(func() { _ = s.Close() })
 	return s, behind
 }
