@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -27,6 +28,7 @@ type imageMaker struct {
 	facts     catalog.ImageModel                                                // zero if the model is unknown
 	secrets   []string                                                          // masked in everything that is returned
 	public    bool                                                              // treat local addresses as public ones: for tests
+	limit     int64                                                             // bytes of an image; 0 is maxImageBytes: for tests
 }
 
 // imageAbilities say what a format can express, whatever the model.
@@ -271,6 +273,8 @@ const fetchAttempts = 3
 // maxImageBytes is the largest image that is downloaded, in bytes.
 const maxImageBytes = 64 << 20
 
+func (m imageMaker) maxBytes() int64 { return cmp.Or(m.limit, maxImageBytes) }
+
 // fetch downloads an image. Options.Fetch sends the key only to the provider's own host.
 func (d *imageCall) fetch(url string) (data []byte, err error) {
 	headers := map[string]string{}
@@ -280,7 +284,7 @@ func (d *imageCall) fetch(url string) (data []byte, err error) {
 	maps.Copy(headers, d.m.o.Headers)
 	for range fetchAttempts {
 		var b bytes.Buffer
-		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: maxImageBytes, Public: d.m.public}, &b)
+		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: d.m.maxBytes(), Public: d.m.public}, &b)
 		if err == nil {
 			return b.Bytes(), nil
 		}

@@ -342,8 +342,8 @@ func TestEndlessImageDownload(t *testing.T) {
 	}
 	server := newImageServer(t, saysJSON(""), file)
 	server.answers[0] = saysJSON(grokImageSuite.links(server.URL + "/file.png"))
-	o := made(t, grokImageSuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
-	if o.err == nil || len(o.images) > 0 || !strings.Contains(o.err.Error(), "64 MB") || len(server.seen()) != 2 {
+	o := made(t, smaller(t, grokImageSuite.maker(server.URL)), llm.ImageRequest{Prompt: "a fox"})
+	if o.err == nil || len(o.images) > 0 || !strings.Contains(o.err.Error(), "larger than 4 MB") || len(server.seen()) != 2 {
 		t.Errorf("%d images by %d requests, %v", len(o.images), len(server.seen()), o.err)
 	}
 }

@@ -67,7 +67,7 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *image
 		r.Partials = 0
 	}
 	var whole []byte // body of an answer in one piece where a stream was requested
-	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*maxImageBytes, r.Partials > 0, &whole))
+	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*d.m.maxBytes(), r.Partials > 0, &whole))
 	var (
 		events imageStream
 		res    *sdk.ImagesResponse

@@ -118,6 +118,16 @@ func (s imageSuite) maker(server string) imageMaker {
 	return m
 }
 
+// smaller returns m with a limit for images that is reached soon, where users have one of 64 MB.
+func smaller(t *testing.T, m imageMaker) imageMaker {
+	t.Helper()
+	if m.maxBytes() != 64<<20 {
+		t.Errorf("images of %d bytes", m.maxBytes())
+	}
+	m.limit = 4 << 20
+	return m
+}
+
 // outcome is what a sequence came to.
 type outcome struct {
 	images, partials []llm.Blob
