@@ -1791,6 +1791,14 @@ func (t *tty) shows(text string) bool {
 	return bytes.Contains(t.seen, []byte(text))
 }
 
+// showsAfter reports whether text was written after the first was.
+func (t *tty) showsAfter(first, text string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, after, _ := bytes.Cut(t.seen, []byte(first))
+	return bytes.Contains(after, []byte(text))
+}
+
 // send types text, and enter until something is so: behind a burst of keys the
 // program takes one for a line break of what was pasted.
 func (t *tty) send(text string, so func() bool) {
@@ -1933,6 +1941,9 @@ func TestConnectLeavesNoTrace(t *testing.T) {
 			write(first, "sk-wrong-"+canary[:13])
 			_, _ = first.file.WriteString("\r")
 			k.await("the refusal", func() bool { return first.shows("rejected this key") })
+			if lines { // between two questions the terminal shows what is typed
+				k.await("the second question", func() bool { return first.showsAfter("rejected this key", "API key: ") })
+			}
 			_, _ = first.file.WriteString(canary)
 			if !lines {
 				k.await("the second key", func() bool { return first.shows(fmt.Sprint(len(canary), " characters")) })
