@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A strictness is what a launcher makes of options that it does not know.
@@ -15,31 +16,31 @@ const (
 )
 
 // launchers are programs that run what their arguments name.
-var launchers = func() map[string]strictness {
+var launchers = sync.OnceValue(func() map[string]strictness {
 	all := map[string]strictness{}
-	for _, name := range strings.Fields("npx npm pnpm pnpx yarn bun bunx tsx ts-node nodemon dotnet php make pwsh powershell cmd") {
+	for _, name := range strings.Fields("npx npm pnpm pnpx yarn bun bunx tsx ts-node nodemon pwsh powershell cmd") {
 		all[name] = ignores
 	}
 	for _, name := range strings.Fields(`node nodejs deno python py pypy ruby perl java go cargo uv uvx pip pipx poetry pdm hatch rye
 		conda mamba micromamba docker podman nerdctl sh bash zsh dash ksh fish env sudo doas
-		nice nohup timeout stdbuf setsid time xargs exec command eval source busybox ssh nix gem bundle mise`) {
+		nice nohup timeout stdbuf setsid time xargs exec command eval source busybox ssh nix gem bundle mise dotnet php make`) {
 		all[name] = refuses
 	}
 	return all
-}()
+})
 
 // launchFlags are options of launchers that have no value, though a word behind them looks as if it
 // were one: of no launcher they have one.
-var launchFlags = strings.Fields("y yes q quiet silent verbose force bun prefer-offline prefer-online offline ignore-scripts legacy-peer-deps it rm init interactive tty detach")
+var launchFlags = []string{"y", "yes", "q", "quiet", "silent", "verbose", "force", "bun", "prefer-offline", "prefer-online", "offline", "ignore-scripts", "legacy-peer-deps", "it", "rm", "init", "interactive", "tty", "detach"}
 
 // launchVariables are the launchers to which NAME=VALUE is a variable, never what runs.
-var launchVariables = strings.Fields("docker podman nerdctl env sudo doas make")
+var launchVariables = []string{"docker", "podman", "nerdctl", "env", "sudo", "doas", "make"}
 
 // launchActions are what launchers do with their target, whose name follows.
-var launchActions = strings.Fields("run exec x dlx tool compose container create c /c /k")
+var launchActions = []string{"run", "exec", "x", "dlx", "tool", "compose", "container", "create", "c", "/c", "/k"}
 
 // targetOptions are options of launchers whose value runs.
-var targetOptions = strings.Fields("package p from with call c require r import loader entrypoint m e eval jar experimental-loader")
+var targetOptions = []string{"package", "p", "from", "with", "call", "c", "require", "r", "import", "loader", "entrypoint", "m", "e", "eval", "jar", "experimental-loader"}
 
 // A launch is what a launcher in a command line has been told, word by word. Nothing is hidden of
 // what it may run but passwords in addresses.
@@ -56,7 +57,7 @@ func (l *launch) names(word string, begins bool) bool {
 	word = strings.Trim(word, `"';`)
 	before, value, assigned := strings.Cut(word, "=")
 	program := programName(word)
-	switch by := launchers[program]; {
+	switch by := launchers()[program]; {
 	case word == `\` || l.by > 0 && l.option == "" && slices.Contains(launchActions, word): // \ ends a line
 		return true
 	case by > 0:
@@ -69,6 +70,9 @@ func (l *launch) names(word string, begins bool) bool {
 		return false
 	case word == "--":
 		l.last, l.option = true, ""
+		return false
+	case l.last && strings.HasPrefix(word, "-"): // what follows is for the target, as of cargo run -- --token
+		*l = launch{}
 		return false
 	case strings.HasPrefix(word, "-"):
 		l.option = ""
