@@ -25,7 +25,8 @@ type Terminal struct {
 
 	w, h        int
 	cells       [][]Cell
-	top, bottom int // margins
+	top, bottom int    // margins
+	shellAt     [2]int // the cursor of the shell's screen, while another one is shown: X, Y
 	modes       map[string]bool
 	titles      []string
 	rest        string // of a sequence that has not all come
@@ -247,7 +248,15 @@ func (v *Terminal) mode(name string, on bool) {
 	if name == "2026" && v.modes[name] == on {
 		v.wrong("an update in an update")
 	}
+	was := v.modes[name]
 	v.modes[name] = on
+	if name == "1049" && was != on {
+		if !on {
+			v.X, v.Y = v.shellAt[0], v.shellAt[1]
+			return
+		}
+		v.shellAt = [2]int{v.X, v.Y}
+	}
 	if name == "1049" && on {
 		for y := range v.cells {
 			for x := range v.cells[y] {
