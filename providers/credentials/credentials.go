@@ -54,8 +54,9 @@ type Store struct {
 	knownKeys []string    // keys that were read or stored in this run
 }
 
-// looksEvery is how often the index is looked for at most: all that a start asks is answered by one
-// look, and what another process stores is there before anyone sees that it was not.
+// looksEvery is how long the index counts as current after it was checked on disk. A start asks for it
+// about ten times, and one check answers all of them. Keys that another process stores are seen that
+// much later.
 const looksEvery = 100 * time.Millisecond
 
 // A fileVersion identifies a state of a file.
@@ -98,7 +99,8 @@ func (s *Store) indexPath() string { return filepath.Join(s.dir, indexName) }
 // Path returns the file that holds keys where there is no keyring.
 func (s *Store) Path() string { return filepath.Join(s.dir, fileName) }
 
-// load reads the index if it changed since, and nobody has just looked. The caller holds mu.
+// load reads the index if it changed since it was read, and was not checked within looksEvery. The
+// caller holds mu.
 func (s *Store) load() error {
 	if s.dir == "" {
 		return nil

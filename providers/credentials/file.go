@@ -199,8 +199,8 @@ func (s *Store) LockRefresh(ctx context.Context, entry string) (unlock func(), e
 	return s.lockFile(ctx, hex.EncodeToString(sum[:8])+".lock")
 }
 
-// lockFile locks a file until unlock, and has the index be looked at again: who had the lock may have
-// changed it. It waits for others until ctx ends.
+// lockFile locks a file until unlock. It waits for other processes until ctx ends. The next use of the
+// index checks it on disk, since whoever held the lock may have changed it.
 func (s *Store) lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	path := filepath.Join(s.dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)

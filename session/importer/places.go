@@ -38,10 +38,10 @@ func (p Place) source() store.ImportSource {
 	return store.ImportSource{Key: p.Program, Adopts: true}
 }
 
-// Source says to which conversations one of program in the file at path, which a user names, may
-// add: a file in one of places is as if all of that were imported; an export of an account, of
-// which each has another name, adds to what earlier ones brought, where it begins as that does; any other file to what it
-// brought itself.
+// Source returns the place of a conversation file of program at path, which a user names. A file in
+// one of places counts as an import of all of that place. An export of an account, which has another
+// name each time, adds to what earlier exports brought if it begins with the same message. Any other
+// file adds only to what it brought itself.
 func Source(places []Place, program, path string) store.ImportSource {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole

@@ -170,7 +170,7 @@ type Imported struct {
 // parents, messages that have grown since are replaced, and nothing is removed. The head
 // becomes that of the program, unless the conversation was continued here. If anything is
 // new and the session is open, the error is a *LockedError. A conversation that came from
-// elsewhere is not changed, whatever its ID; by an export neither one that begins otherwise.
+// elsewhere is not changed, whatever its ID. An export changes none that begins with another message.
 func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
 	nodes, err = checkedImport(s, nodes)
 	if err != nil {

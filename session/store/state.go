@@ -33,7 +33,7 @@ func (db *DB) Set(key, value string) error {
 type ImportSource struct {
 	Key     string // same for places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
 	Adopts  bool   // conversations of its program that came from no known place belong to it
-	Exports bool   // its files may be anywhere, and anybody's: one adds only to a conversation whose beginning it has
+	Exports bool   // its files may lie anywhere and come from anyone: each adds only to conversations with the same first message
 }
 
 // key returns the key of the state that holds the ID of the conversation that from calls there.
