@@ -360,7 +360,7 @@ func self(t testing.TB, server string) Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Config{Command: process.ShellLine(exe), Env: map[string]string{"PARLEY_TEST_SERVER": server}, Trusted: true}
+	return Config{Command: process.ShellLine(exe), Env: map[string]string{"PARLEY_TEST_SERVER": server, "GORACE": "atexit_sleep_ms=0"}, Trusted: true}
 }
 
 // head stands above what a server answers.

@@ -129,7 +129,7 @@ func manualHome(t *testing.T) (dir string, env []string) {
 		llmtest.Executable(t, path, content)
 	}
 	return dir, []string{
-		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm", "GOCOVERDIR=" + home,
+		"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm", "GOCOVERDIR=" + home, "GORACE=atexit_sleep_ms=0",
 		"XDG_CONFIG_HOME=" + home + "/.config", "XDG_DATA_HOME=" + home + "/.local/share", "XDG_STATE_HOME=" + home + "/.local/state", "XDG_CACHE_HOME=" + home + "/.cache",
 	}
 }
