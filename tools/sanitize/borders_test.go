@@ -2,7 +2,6 @@ package sanitize_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/importer"
 	"go/parser"
@@ -77,11 +76,15 @@ type checked struct {
 // load type-checks the packages of the front ends, and main.
 func load(t *testing.T, root string) []checked {
 	// What was built for this test is not built again in another way.
-	race := false
+	args := []string{"list"}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		race = slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+		for _, s := range info.Settings {
+			if slices.Contains([]string{"-race", "-tags", "-gcflags"}, s.Key) {
+				args = append(args, s.Key+"="+s.Value)
+			}
+		}
 	}
-	cmd := exec.Command("go", "list", fmt.Sprintf("-race=%v", race), "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", ".", "./ui/...")
+	cmd := exec.Command("go", append(args, "-export", "-deps", "-json=ImportPath,Dir,GoFiles,Export", ".", "./ui/...")...)
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
