@@ -113,28 +113,6 @@ func (w *writer) writable() error {
 	})
 }
 
-// A pager is a connection whose pages can be copied to and from another database.
-type pager interface {
-	NewBackup(uri string) (*sqlite.Backup, error)  // to it
-	NewRestore(uri string) (*sqlite.Backup, error) // from it
-}
-
-// copyPages copies all pages of one database into another, of which w is one and uri the other.
-func (w *writer) copyPages(uri string, begin func(pager, string) (*sqlite.Backup, error)) error {
-	return w.conn.Raw(func(c any) error {
-		from, ok := c.(pager)
-		if !ok {
-			return errors.ErrUnsupported
-		}
-		pages, err := begin(from, uri)
-		if err != nil {
-			return err
-		}
-		_, err = pages.Step(-1)
-		return errors.Join(err, pages.Finish())
-	})
-}
-
 // transact runs f in a transaction that holds the write lock from its start.
 func (w *writer) transact(f func(*writer) error) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {

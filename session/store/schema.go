@@ -4,16 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
-
-	"modernc.org/sqlite"
 )
 
 // applicationID marks the file as parley's (PRAGMA application_id): "prly".
@@ -133,44 +129,6 @@ func (db *database) migrate(version int) error {
 	}
 	// The identity has to be in the file itself, to be compared with that in its log.
 	return db.writer.script("PRAGMA wal_checkpoint(PASSIVE)")
-}
-
-// emptyStore names a store with nothing in it, which all connections of the process share.
-const emptyStore = "file:/parley-empty?vfs=memdb"
-
-var memoryStores struct {
-	sync.Mutex
-	opened int
-	empty  driver.Conn // keeps emptyStore; nil: it is not made yet
-}
-
-// fillMemory makes the tables of a store in memory. The program opens one; in a process that
-// opens more, as tests do, the second is kept as emptyStore, and the others are copies of it:
-// that takes a sixth of the time.
-func (db *database) fillMemory() error {
-	memoryStores.Lock()
-	defer memoryStores.Unlock()
-	if memoryStores.empty != nil {
-		if err := db.writer.copyPages(emptyStore, pager.NewRestore); err != nil {
-			return err
-		}
-		return db.writer.exec(`UPDATE meta SET identity = ?`, rand.Text())
-	}
-	if err := db.migrate(0); err != nil {
-		return err
-	}
-	if memoryStores.opened++; memoryStores.opened < 2 {
-		return nil
-	}
-	empty, err := new(sqlite.Driver).Open(emptyStore)
-	if err != nil {
-		return err
-	}
-	if err := db.writer.copyPages(emptyStore, pager.NewBackup); err != nil {
-		return errors.Join(err, empty.Close())
-	}
-	memoryStores.empty = empty
-	return nil
 }
 
 // backup copies the file to path.v<version>.bak and checks the copy. A copy that exists is

@@ -132,10 +132,7 @@ func open(path string, schema []string, now func() time.Time) (*DB, error) {
 // OpenMemory returns a store in memory, which is lost with the process.
 func OpenMemory() (*DB, error) {
 	db := newDB("memory", schema, time.Now)
-	err := db.connectWriter("file::memory:?" + settings)
-	if err == nil {
-		err = db.fillMemory()
-	}
+	err := db.openWriter("file::memory:?"+settings, 0)
 	if err != nil {
 		_ = db.Close()
 		return nil, err
@@ -236,17 +233,6 @@ func (db *database) identityWithoutWAL() (own string) {
 
 // openWriter opens the connection that writes, and upgrades the schema.
 func (db *database) openWriter(dsn string, version int) error {
-	if err := db.connectWriter(dsn); err != nil {
-		return err
-	}
-	if err := db.migrate(version); err != nil {
-		return err
-	}
-	_ = db.purgeTrash() // after an error the next start tries again
-	return nil
-}
-
-func (db *database) connectWriter(dsn string) error {
 	pool, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return err
@@ -262,6 +248,10 @@ func (db *database) connectWriter(dsn string) error {
 		db.writer, db.pool = nil, nil
 		return err
 	}
+	if err := db.migrate(version); err != nil {
+		return err
+	}
+	_ = db.purgeTrash() // after an error the next start tries again
 	return nil
 }
 

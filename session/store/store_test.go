@@ -3,17 +3,12 @@ package store
 import (
 	"bytes"
 	"crypto/rand"
-	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -53,58 +48,6 @@ func fresh(t testing.TB) *DB {
 		t.Fatal(err)
 	}
 	return reopen(t, path)
-}
-
-// Stores in memory, most of which are copies of an empty one, have the tables that the schema
-// makes, and share nothing.
-func TestMemoryStoresAreAlike(t *testing.T) {
-	identities := map[string]bool{}
-	var tables []string
-	for i := range 4 {
-		var db *DB
-		var err error
-		if i == 0 {
-			db = newDB("memory", schema, time.Now)
-			err = db.openWriter("file::memory:?"+settings, 0)
-		} else {
-			db, err = OpenMemory()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = db.Close() }()
-		if list, err := db.List(Query{}); err != nil || len(list) != 0 {
-			t.Fatalf("store %d begins with %d conversations: %v", i, len(list), err)
-		}
-		var version, id, clock int
-		var identity string
-		err = errors.Join(db.writer.queryRow("PRAGMA user_version").Scan(&version), db.writer.queryRow("PRAGMA application_id").Scan(&id),
-			db.writer.queryRow("SELECT identity, clock FROM meta").Scan(&identity, &clock))
-		if err != nil || version != len(schema) || id != applicationID || clock != 0 || identities[identity] {
-			t.Errorf("store %d: schema %d of application %x at %d, identity %q: %v", i, version, id, clock, identity, err)
-		}
-		identities[identity] = true
-		var now []string
-		err = eachRow(db.writer, func(rows *sql.Rows) error {
-			var text string
-			err := rows.Scan(&text)
-			now = append(now, text)
-			return err
-		}, "SELECT concat_ws(' ', type, name, tbl_name, rootpage, sql) FROM sqlite_schema ORDER BY rowid")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tables == nil {
-			tables = now
-		}
-		if !slices.Equal(now, tables) || len(now) == 0 {
-			t.Errorf("the tables of store %d:\n%s\nnot\n%s", i, strings.Join(now, "\n"), strings.Join(tables, "\n"))
-		}
-		if err := db.Check(); err != nil {
-			t.Error(err)
-		}
-		talk(t, db.Create(Session{}), "hello", "hi")
-	}
 }
 
 func reopen(t testing.TB, path string) *DB {
