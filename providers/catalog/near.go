@@ -56,10 +56,11 @@ func commonBytes(a, b string) int {
 }
 
 // distance returns the number of edits between two lowercase names, and the number up to which they
-// count as similar. If b contains a, they always do.
+// count as similar: a third of a, as two edits make any three letters of any others. If b contains
+// a, they always do.
 func distance(a, b string) (edits, limit int) {
 	edits = levenshtein([]rune(a), []rune(b))
-	limit = max(2, utf8.RuneCountInString(a)/3)
+	limit = max(1, utf8.RuneCountInString(a)/3)
 	if len(a) > 2 && strings.Contains(b, a) {
 		return min(edits, limit), limit
 	}

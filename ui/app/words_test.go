@@ -85,6 +85,7 @@ var exempt = []struct{ file, text, reason string }{
 	{"session/archive/opencode_places.go", "directory", "a column"},
 	{"tools/sandbox/gitstate.go", "directory", "is compared alone"},
 	{"ui/tui/transcript/args.go", "directory", "the name of an argument"},
+	{"ui/cli/usage_errors.go", "include-directories", "a flag of another program"},
 	{"providers/connect.go", "“", "quotation marks around a key"},
 	{"providers/demo/text.go", "“", "written by a model"},
 	{"providers/demo/text.go", "”", "written by a model"},

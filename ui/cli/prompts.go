@@ -86,9 +86,9 @@ func (a promptFiles) find() (found []prompts.Prompt, problems []error) {
 	return found, problems
 }
 
-// named returns the prompt of this name. The error says which there are, or what is wrong
-// with the one that is meant.
-func (a promptFiles) named(name string) (*prompts.Prompt, error) {
+// named returns the prompt of this name. The error is what is wrong with the file that is
+// meant, or missing's.
+func (a promptFiles) named(name string, missing func(name string, found []prompts.Prompt) error) (*prompts.Prompt, error) {
 	found, problems := a.find()
 	if i := slices.IndexFunc(found, func(p prompts.Prompt) bool { return p.Name == name }); i >= 0 {
 		return &found[i], nil
@@ -96,14 +96,47 @@ func (a promptFiles) named(name string) (*prompts.Prompt, error) {
 	if err := prompts.ProblemOf(name, problems); err != nil {
 		return nil, err
 	}
+	return nil, missing(name, found)
+}
+
+// noPrompt says which prompt there is in place of name.
+func noPrompt(name string, found []prompts.Prompt) error {
 	var names []string
 	for _, p := range found {
 		names = append(names, p.Name)
 	}
 	if near := catalog.Nearest(name, names, 1); len(near) > 0 {
-		return nil, fmt.Errorf("no prompt %q: did you mean %s?", name, near[0])
+		return fmt.Errorf("no prompt %q: did you mean %s?", name, near[0])
 	}
-	return nil, fmt.Errorf("no prompt %q: parley prompts list shows them", name)
+	return fmt.Errorf("no prompt %q: parley prompts list shows them", name)
+}
+
+// noPromptFile says the same of -P, which other programs take a text for.
+func noPromptFile(name string, found []prompts.Prompt) error {
+	if strings.ContainsAny(name, " \n") {
+		return fmt.Errorf("no prompt file %q: parley -p sends it as text", name)
+	}
+	return noPrompt(name, found)
+}
+
+// noPersona says which personas there are in place of name.
+func noPersona(name string, found []prompts.Prompt) error {
+	var names []string
+	for _, p := range found {
+		if p.System != "" {
+			names = append(names, p.Name)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	near := catalog.Nearest(name, names, 1)
+	switch {
+	case len(near) > 0:
+		return fmt.Errorf("no persona %q: did you mean %s?", name, near[0])
+	case len(names) > 0:
+		return fmt.Errorf("no persona %q: there are %s", name, strings.Join(names, ", "))
+	}
+	return fmt.Errorf("no persona %q: parley prompts new --persona NAME makes one", name)
 }
 
 // use reads the prompt of -P, whose settings hold where no flag says otherwise, and for this prompt
@@ -112,7 +145,7 @@ func (a promptFiles) use() (err error) {
 	if err := a.usePersona(); err != nil || a.promptName == "" {
 		return err
 	}
-	p, err := a.named(a.promptName)
+	p, err := a.named(a.promptName, noPromptFile)
 	if err != nil {
 		return usageError(fmt.Errorf("-P: %w", err))
 	}
@@ -225,7 +258,7 @@ func (a promptFiles) usePersona() error {
 	if a.personaName == "" || a.personaName == "off" {
 		return nil
 	}
-	p, err := a.named(a.personaName)
+	p, err := a.named(a.personaName, noPersona)
 	if err != nil {
 		return usageError(fmt.Errorf("--persona: %w", err))
 	}

@@ -174,7 +174,7 @@ func isCommand(name string) bool {
 
 // show shows a prompt file, and what of it is used.
 func (c *promptsCommand) show(name string) error {
-	p, err := promptFiles{c.program}.named(name)
+	p, err := promptFiles{c.program}.named(name, noPrompt)
 	if err != nil {
 		return usageError(err)
 	}
@@ -214,7 +214,7 @@ func (c *promptsCommand) noteUnknownKeys(p *prompts.Prompt) {
 
 // edit opens a prompt file in the user's editor, and says what is wrong with it then.
 func (c *promptsCommand) edit(name string) error {
-	p, err := promptFiles{c.program}.named(name)
+	p, err := promptFiles{c.program}.named(name, noPrompt)
 	path := ""
 	var bad *prompts.Error
 	switch {

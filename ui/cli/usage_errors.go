@@ -1,38 +1,86 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"parley/providers/catalog"
+	"parley/providers/llm"
 )
 
-// otherFlags says which flag is meant by a name that other programs have for it.
-var otherFlags = map[string]string{"plain": "screen-reader"}
+// otherFlags says what to write for a flag of other programs, in lower case and with - for _: the
+// flag that does the same here, where there is it, or the command. What comes near it but does
+// something else is not in the table.
+var otherFlags = map[string]string{
+	// claude
+	"allowed-tools": "--allow", "allowedtools": "--allow", "dangerously-skip-permissions": "--yolo", "fallback-model": "--fallback",
+	"fork-session": "--fork", "json-schema": "--schema", "max-budget-usd": "--max-cost", "no-session-persistence": "--ephemeral",
+	"output-format": "--output", "system-prompt": "--system",
+	// codex
+	"dangerously-bypass-approvals-and-sandbox": "--yolo", "image": "--file", "last": "--continue", "output-schema": "--schema", "search": "--web",
+	// gemini
+	"include-directories": "--add-dir", "list-sessions": "parley sessions list", "prompt-interactive": "--interactive", "y": "--yolo",
+	// llm, mods, aichat
+	"attachment": "--file", "cid": "--resume", "conversation": "--resume", "extract": "--code", "list-models": "parley models",
+	"no-log": "--ephemeral", "role": "--persona", "temp": "--option temperature=VALUE",
+	// aider, opencode, pi, ollama
+	"no-tools": "--tools none", "session": "--resume", "think": "--effort", "yes": "--yolo", "yes-always": "--yolo",
+	// many
+	"budget": "--max-cost", "json": "--output json", "jsonl": "--output jsonl", "plain": "--screen-reader",
+	"reasoning-effort": "--effort", "silent": "--quiet", "V": "--version",
+}
 
-// unknownFlag returns an error that names the flags of cmd that are like the one it does not have.
-func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
-	name := unknown.GetSpecifiedName()
-	if unknown.GetSpecifiedShortnames() != "" {
-		return fmt.Errorf("unknown flag -%s: %s --help lists them", name, cmd.CommandPath())
+// meantFlag returns what to write for a flag that cmd does not have: what other programs call so,
+// a setting, or a flag that looks like it; "" for nothing.
+func meantFlag(cmd *cobra.Command, name string) string {
+	typed := strings.ReplaceAll(name, "_", "-")
+	if len(name) > 1 { // -V is not -v
+		typed = strings.ToLower(typed)
+	}
+	if other := otherFlags[typed]; other != "" {
+		flag, isFlag := strings.CutPrefix(other, "--")
+		flag, _, _ = strings.Cut(flag, " ")
+		if isFlag && cmd.Flags().Lookup(flag) != nil || !isFlag && !cmd.HasParent() {
+			return other
+		}
+	}
+	field := strings.ReplaceAll(typed, "-", "_")
+	if setting, ok := llm.FindSetting(cmp.Or(llm.SettingFor(field), field)); ok && cmd.Flags().Lookup("option") != nil {
+		return "--option " + setting.Name + "=VALUE"
+	}
+	if len(name) == 1 {
+		return ""
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
+		// Nearest takes any part of a name, as --all is one of --allow.
+		part := strings.Contains(f.Name, typed) && !slices.Contains(strings.Split(f.Name, "-"), typed)
+		if !f.Hidden && (!part || len(typed) > 3 && strings.HasPrefix(f.Name, typed) || len(typed) == len(f.Name)-1) {
 			names = append(names, f.Name)
 		}
 	})
-	near := catalog.Nearest(name, names, 1)
-	if other := otherFlags[name]; other != "" {
-		near = []string{other}
+	if near := catalog.Nearest(typed, names, 1); len(near) > 0 {
+		return "--" + near[0]
 	}
-	if len(near) == 0 {
-		return fmt.Errorf("unknown flag --%s: %s --help lists them", name, cmd.CommandPath())
+	return ""
+}
+
+// unknownFlag returns an error that says what to write for a flag that cmd does not have.
+func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
+	name := unknown.GetSpecifiedName()
+	typed := "--" + name
+	if unknown.GetSpecifiedShortnames() != "" {
+		typed = "-" + name
 	}
-	return fmt.Errorf("unknown flag --%s: did you mean --%s?", name, near[0])
+	if meant := meantFlag(cmd, name); meant != "" {
+		return fmt.Errorf("unknown flag %s: did you mean %s?", typed, meant)
+	}
+	return fmt.Errorf("unknown flag %s: %s --help lists them", typed, cmd.CommandPath())
 }
 
 // explainArguments has errors about the arguments of cmd, and of all below it, say how it is

@@ -18,16 +18,66 @@ func TestUsageErrors(t *testing.T) {
 		"sessions diff":    "SESSION is missing: usage: parley sessions diff SESSION",
 		"sessions restore": "FILE is missing: usage: parley sessions restore FILE, such as parley sessions restore parley-2026-11-23.tar.gz",
 		"version now":      `"now" is one argument too many: usage: parley version`,
-		"completion nosh":  `unknown command "nosh": did you mean bash? parley completion takes bash, fish, powershell, zsh`,
-		"--modle x":        "unknown flag --modle: did you mean --model?",
-		"models --plain":   "unknown flag --plain: did you mean --screen-reader?",
-		"--xyzzy":          "unknown flag --xyzzy: parley --help lists them",
-		"-Z":               "unknown flag -Z: parley --help lists them",
+		"completion nosh":  `unknown command "nosh": parley completion takes bash, fish, powershell, zsh`,
+		"completion bsh":   `unknown command "bsh": did you mean bash? parley completion takes bash, fish, powershell, zsh`,
 	} {
 		root := newProgram().rootCommand()
 		root.SetArgs(strings.Fields(args))
 		if err := root.Execute(); err == nil || err.Error() != want {
 			t.Errorf("parley %s: %v, want %s", args, err, want)
+		}
+	}
+}
+
+// TestUnknownFlags: a flag is suggested if it looks like the one that was typed, or if it is what
+// other programs call so.
+func TestUnknownFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--modle x":         "--model",
+		"--contniue":        "--continue",
+		"--resum":           "--resume",
+		"--max_cost 1":      "--max-cost",
+		"--turns 3":         "--max-turns",
+		"--allowed-tools x": "--allow", "--allowedTools x": "--allow", "--dangerously-skip-permissions": "--yolo",
+		"--yes": "--yolo", "-y": "--yolo", "-V": "--version", "--json": "--output json", "--output-format json": "--output",
+		"--search": "--web", "--list-models": "parley models", "--max-tokens 9": "--option max_tokens=VALUE", "--top-p 1": "--option top_p=VALUE",
+		"usage --jsonl": "--output jsonl",
+
+		"--nope": "", "--all": "", "--list": "", "--read x": "", "--verbose": "", "--xyzzy": "", "-Z": "", "--permission-mode plan": "",
+		"models --yes": "", "models --plain": "", "models --list-models": "", "models --temperature 1": "", // which have no such thing
+	} {
+		root := newProgram().rootCommand()
+		root.SetArgs(strings.Fields(args))
+		command, flag := "parley", strings.Fields(args)[0]
+		if !strings.HasPrefix(flag, "-") {
+			command, flag = "parley "+flag, strings.Fields(args)[1]
+		}
+		says := "unknown flag " + flag + ": " + command + " --help lists them"
+		if want != "" {
+			says = "unknown flag " + flag + ": did you mean " + want + "?"
+		}
+		if err := root.Execute(); err == nil || err.Error() != says {
+			t.Errorf("parley %s: %v, want %s", args, err, says)
+		}
+	}
+}
+
+// TestOtherFlagsAreMeant: what is said in place of other programs' flags is taken.
+func TestOtherFlagsAreMeant(t *testing.T) {
+	for other, is := range otherFlags {
+		root := newProgram().rootCommand()
+		root.InitDefaultVersionFlag()
+		if root.Flags().Lookup(other) != nil || len(other) == 1 && root.Flags().ShorthandLookup(other) != nil {
+			t.Errorf("parley has --%s itself", other)
+		}
+		words := strings.Fields(is)
+		if name, isFlag := strings.CutPrefix(words[0], "--"); isFlag && root.Flags().Lookup(name) == nil {
+			t.Errorf("--%s: parley has no %s", other, is)
+		}
+		if words[0] == "parley" {
+			if found, _, err := root.Find(words[1:]); err != nil || found == root {
+				t.Errorf("--%s: there is no %s", other, is)
+			}
 		}
 	}
 }
