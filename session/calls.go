@@ -32,13 +32,13 @@ const (
 // A job is one call on its way to a result.
 type job struct {
 	call          llm.Part
-	project       string        // the file of the working directory that wants it; "": the model does, or the user
-	action        *tools.Action // what it would do
-	err           error         // why it cannot be understood, in words for the model
-	rejected      bool          // err stands, whatever the tools say
-	notice        string        // told to the model in front of the output
-	started       bool          // it runs, or ran, and may have changed something
-	outcome       tools.Outcome // of one that ran beside others, until result says it
+	origin        func(*tools.Action) *tools.Action // adds to action who wants it; nil: a model does
+	action        *tools.Action                     // what it would do
+	err           error                             // why it cannot be understood, in words for the model
+	rejected      bool                              // err stands, whatever the tools say
+	notice        string                            // told to the model in front of the output
+	started       bool                              // it runs, or ran, and may have changed something
+	outcome       tools.Outcome                     // of one that ran beside others, until result says it
 	result        *Result
 	media         []llm.Part      // that goes with it
 	fileWatch     *undo.Watch     // looks at what it changes; nil: nothing does
@@ -181,8 +181,8 @@ func (b *callBatch) plan(j *job, input string) bool {
 		input = string(args)
 	}
 	j.action, j.err = b.tools.Plan(b.ctx, j.call.Name, input)
-	if j.err == nil && j.project != "" {
-		j.action = tools.FromProject(j.action, j.project)
+	if j.err == nil && j.origin != nil {
+		j.action = j.origin(j.action)
 	}
 	return j.err == nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/tools"
 )
 
 // A Template is a prompt that is not whole yet: it waits for what commands print.
@@ -54,6 +55,16 @@ func TurnFromTemplate(ctx context.Context, s *Session, from Template) iter.Seq[E
 	})
 }
 
+// origin returns a as an action that the prompt runs.
+func (from Template) origin(a *tools.Action) *tools.Action {
+	own := *a
+	own.OfPrompt = true
+	if from.Project != "" {
+		return tools.FromProject(&own, from.Project)
+	}
+	return &own
+}
+
 // runCommands runs the commands of a prompt through the shell tool, and returns what they
 // printed. They are no calls of a model: what stays of them in the conversation is a record.
 func runCommands(t *turn, from Template) (outputs []string, err error) {
@@ -62,7 +73,7 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, project: from.Project}
+		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, origin: from.origin}
 		b := &callBatch{turn: t, jobs: []*job{j}}
 		if !b.plan(j, j.call.Input) {
 			return nil, fmt.Errorf("the prompt runs %q: %w", command, j.err)

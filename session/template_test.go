@@ -74,6 +74,9 @@ func TestTemplate(t *testing.T) {
 					if tt.project != "" && (!e.Action.AskEachTime || !strings.Contains(e.Action.Caution, tt.project)) {
 						t.Errorf("it is not said whose command it is: %+v", e.Action)
 					}
+					if !e.Action.OfPrompt {
+						t.Errorf("it is not said that no model asks: %+v", e.Action)
+					}
 					e.Reply(answer)
 				case Unsent:
 					back = append(back, e.Command+" with "+e.Message.Text())

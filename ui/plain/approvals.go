@@ -24,7 +24,11 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 		a.writeLine("%s", describe.Title(ask.Action))
 		a.out.Block(strings.Join(describe.Words(ask.Action, details), "\n"))
 		for i, c := range choices {
-			a.writeLine("%d. %s (%s)", i+1, choiceText(c, ask.Action), answers[c].listed)
+			listed := answers[c].listed
+			if c == describe.DenyCall && ask.Action.OfPrompt { // no model learns of it
+				listed = "n"
+			}
+			a.writeLine("%d. %s (%s)", i+1, choiceText(c, ask.Action), listed)
 		}
 	}
 	q := &question{call: ask.Call.ID, prompt: "Number or letter (? for details):", guarded: true, describe: func() { write(false) }}
@@ -40,7 +44,7 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 			a.writeLine("Type one of the numbers or letters and nothing else.")
 			return false
 		}
-		if word == denyWithReason && note == "" {
+		if word == denyWithReason && note == "" && !ask.Action.OfPrompt {
 			a.askReason(ask)
 			return true
 		}

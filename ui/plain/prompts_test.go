@@ -28,6 +28,14 @@ func promptFiles(t *testing.T, _ *session.Options) func() ([]prompts.Prompt, []e
 	}
 }
 
+// Who denies a command of a prompt is not asked for a reason: no model would get it.
+func TestPromptCommandDenied(t *testing.T) {
+	d := talk(t, func(o *app.Options, so *session.Options) {
+		o.FindPrompts = promptFiles(t, so)
+	})
+	d.enter("/runs").heard("Deny (n)").enter("d").heard("a command of the prompt was not allowed: echo hello").idle()
+}
+
 // A prompt that a hook blocks is told, and is the draft again.
 func TestBlockedPrompt(t *testing.T) {
 	d := talk(t, func(_ *app.Options, so *session.Options) {

@@ -70,6 +70,9 @@ func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	case describe.AlwaysAllow:
 		a.startRule()
 	case describe.DenyCall:
+		if a.action.OfPrompt {
+			return a.reply(tools.Approval{Verdict: tools.Deny})
+		}
 		a.state = noting
 	case describe.EditArguments:
 		a.startEdit()

@@ -78,6 +78,13 @@ func boxed(command string) *tools.Action {
 	return a
 }
 
+// ofPrompt returns a command that a prompt runs: no model could be told why it is denied.
+func ofPrompt(command string) *tools.Action {
+	a := shell(command)
+	a.OfPrompt = true
+	return a
+}
+
 func page() *tools.Action {
 	const url = "https://docs.example.com/a?b=c"
 	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
@@ -138,6 +145,7 @@ func TestApprovalAnswers(t *testing.T) {
 		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Approval{})},
 		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
 		"n denies":                        {shell("ls"), []string{"n", "enter"}, deny("")},
+		"n to a command of a prompt":      {ofPrompt("ls"), []string{"n"}, deny("")},
 		"n and a note":                    {shell("ls"), []string{"n", "use fd, please", "enter"}, deny("use fd, please")},
 		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
 		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
