@@ -833,6 +833,7 @@ func TestImports(t *testing.T) {
 		fuzzy   = "ui/fuzzy"
 		wrap    = "ui/textwrap"
 		servers = "providers/discover/discovertest"
+		suite   = "providers/adapter/adaptertest"
 		heap    = "providers/llmtest/heap"
 		tests   = "providers/llmtest/parallel"
 	)
@@ -852,6 +853,7 @@ func TestImports(t *testing.T) {
 		"providers/token":      {proc},
 		"providers/wire":       {llm, safe, "providers/token"},
 		"providers/llmtest":    {llm, heap},
+		suite:                  {llm, "providers/llmtest"},
 		heap:                   {},
 		tests:                  {},
 		"providers/openai":     adapter,

@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 )
 
 // TestRecordings lets the fake program print what the real ones did, and
 // compares what a neutral reader made of it.
 func TestRecordings(t *testing.T) {
-	llmtest.Recordings(t, "*-cli", func(t *testing.T, rec llmtest.Recording) {
+	adaptertest.Recordings(t, "*-cli", func(t *testing.T, rec adaptertest.Recording) {
 		for i, want := range rec.Outcomes {
 			x := rec.Exchanges[i]
 			s := script(t, []step{{Out: string(rec.Answer(t, i)), Err: x.Stderr, Exit: x.Exit}})
@@ -20,7 +20,7 @@ func TestRecordings(t *testing.T) {
 	})
 }
 
-func compare(t *testing.T, got outcome, want llmtest.Outcome) {
+func compare(t *testing.T, got outcome, want adaptertest.Outcome) {
 	t.Helper()
 	want.Check(t, got.parts)
 	var ran, tools []string

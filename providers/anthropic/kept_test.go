@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 )
 
 // What is kept of a conversation changes no byte of what is sent.
@@ -18,9 +18,9 @@ func TestKept(t *testing.T) {
 		{"https://api.anthropic.com", "claude-sonnet-4-5"}, {"https://api.anthropic.com", "claude-opus-4-7"}, {"http://127.0.0.1/anthropic", "deepseek-reasoner"},
 	} {
 		t.Run(tt.model, func(t *testing.T) {
-			llmtest.SuiteCached(t, func() llmtest.CachingAdapter {
+			adaptertest.SuiteCached(t, func() adaptertest.CachingAdapter {
 				m := New(Options{Model: tt.model, BaseURL: tt.base})
-				return llmtest.CachingAdapter{
+				return adaptertest.CachingAdapter{
 					Origin: m.Origin(),
 					Body: func(req llm.Request) ([]byte, bool) {
 						body, _ := m.compile(req, attemptState{}, false)

@@ -14,15 +14,15 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 )
 
 // TestSDKReadsTheSame holds what we make of an answer against what Anthropic's SDK
 // accumulates of it: text, thinking, calls, the reason of the end and the numbers.
 func TestSDKReadsTheSame(t *testing.T) {
 	t.Run("recordings", func(t *testing.T) {
-		llmtest.Recordings(t, "anthropic", func(t *testing.T, rec llmtest.Recording) {
+		adaptertest.Recordings(t, "anthropic", func(t *testing.T, rec adaptertest.Recording) {
 			for n, outcome := range rec.Outcomes {
 				if x := rec.Exchanges[n]; x.Status == http.StatusOK && !x.Cut && outcome.Error == nil {
 					readsTheSame(t, string(rec.Answer(t, n)))
@@ -30,7 +30,7 @@ func TestSDKReadsTheSame(t *testing.T) {
 			}
 		})
 	})
-	for name, answer := range llmtest.Answers {
+	for name, answer := range adaptertest.Answers {
 		t.Run(name, func(t *testing.T) { readsTheSame(t, strings.Join(encode(answer), "")) })
 	}
 	for _, name := range []string{

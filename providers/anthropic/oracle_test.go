@@ -11,16 +11,16 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/anthropic"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/wire"
 )
 
 // differs lists where a body of ours may differ from what Anthropic's SDK makes of
 // it. Its types keep nothing that they have no field for, so that a field missing
 // on the SDK's side is one that it does not know.
-var differs = llmtest.Exceptions{
+var differs = adaptertest.Exceptions{
 	{Path: "stream", Reason: "the SDK adds it as it sends, by the method that is called"},
 	{Path: "messages[].content[].content", Reason: "a result that is one text may be a string; the SDK writes a list of one block", Fits: func(want, got any) bool {
 		return reflect.DeepEqual(got, []any{map[string]any{"type": "text", "text": want}})
@@ -48,7 +48,7 @@ func TestSDKTakesRequests(t *testing.T) {
 			base = elsewhere
 		}
 		m := build(base, model)
-		for name, req := range llmtest.Requests(m.Origin(), sign) {
+		for name, req := range adaptertest.Requests(m.Origin(), sign) {
 			body, err := m.Body(req)
 			if err != nil {
 				t.Fatal(model, name, err)
@@ -65,17 +65,19 @@ func TestSDKTakesWhatIsSent(t *testing.T) {
 	watched := func(t *testing.T, base, model string) *anthropic.Model {
 		client := wire.Client(wire.Options{Provider: "mock", URL: base})
 		t.Cleanup(client.CloseIdleConnections)
-		llmtest.Watch(client, func(body []byte) { taken(t, t.Name(), body) })
+		adaptertest.Watch(client, func(body []byte) { taken(t, t.Name(), body) })
 		return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base, Key: "test-key", HTTP: client})
 	}
 	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-5", "glm-5.3"} {
 		w := anthropicWire(model)
 		w.Open = func(t *testing.T, base string) llm.Model { return watched(t, base, model) }
-		t.Run(model, func(t *testing.T) { llmtest.Suite(t, w) })
+		t.Run(model, func(t *testing.T) { adaptertest.Suite(t, w) })
 	}
-	t.Run("recordings", llmtest.Replay{
+	t.Run("recordings", adaptertest.Replay{
 		Kinds: "anthropic",
-		Open:  func(t *testing.T, base string, r llmtest.Recording) llmtest.Adapter { return watched(t, base, r.Model) },
+		Open: func(t *testing.T, base string, r adaptertest.Recording) adaptertest.Adapter {
+			return watched(t, base, r.Model)
+		},
 	}.Run)
 }
 
@@ -93,7 +95,7 @@ func taken(t *testing.T, name string, body []byte) {
 }
 
 // lost lists what the SDK's types do not keep of a body.
-func lost(t *testing.T, body []byte, params any) []llmtest.Difference {
+func lost(t *testing.T, body []byte, params any) []adaptertest.Difference {
 	t.Helper()
 	if err := json.Unmarshal(body, params); err != nil {
 		t.Errorf("%v in %s", err, body)
@@ -102,5 +104,5 @@ func lost(t *testing.T, body []byte, params any) []llmtest.Difference {
 	if err != nil {
 		t.Fatalf("%v of %s", err, body)
 	}
-	return slices.DeleteFunc(llmtest.Differences(body, again), differs.Allow)
+	return slices.DeleteFunc(adaptertest.Differences(body, again), differs.Allow)
 }

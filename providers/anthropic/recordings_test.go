@@ -4,13 +4,13 @@ import (
 	"regexp"
 	"testing"
 
-	"parley/providers/llmtest"
+	"parley/providers/adapter/adaptertest"
 )
 
 func TestRecordings(t *testing.T) {
-	llmtest.Replay{
+	adaptertest.Replay{
 		Kinds: "anthropic",
-		Open: func(t *testing.T, base string, r llmtest.Recording) llmtest.Adapter {
+		Open: func(t *testing.T, base string, r adaptertest.Recording) adaptertest.Adapter {
 			return connect(t, base, r.Model)
 		},
 		Signed: regexp.MustCompile(`"(?:signature|data|encrypted_content)":\s*("[^"]+")`),

@@ -8,9 +8,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/anthropic"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/wire"
 )
 
@@ -19,12 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestSuite runs a model of each way to think, and one of another vendor's.
 func TestSuite(t *testing.T) {
 	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-5", "glm-5.3"} {
-		t.Run(model, func(t *testing.T) { llmtest.Suite(t, anthropicWire(model)) })
+		t.Run(model, func(t *testing.T) { adaptertest.Suite(t, anthropicWire(model)) })
 	}
 }
 
-func anthropicWire(model string) llmtest.Wire {
-	return llmtest.Wire{
+func anthropicWire(model string) adaptertest.Wire {
+	return adaptertest.Wire{
 		Open: func(t *testing.T, base string) llm.Model {
 			client := wire.Client(wire.Options{Provider: "mock", URL: base, Secrets: []string{"test-key"}})
 			t.Cleanup(client.CloseIdleConnections)
@@ -54,7 +54,7 @@ func ending(reason string, output int) string {
 }
 
 // encode writes an answer as events. Signatures come in two pieces.
-func encode(a llmtest.Answer) []string {
+func encode(a adaptertest.Answer) []string {
 	list := []string{opening(a.Usage.Input)}
 	for i, p := range a.Parts {
 		var deltas []string

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 )
 
 // What is kept of a conversation changes no byte of what is sent.
@@ -20,9 +20,9 @@ func TestKept(t *testing.T) {
 		{"https://x-aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/google", "gemini-3-pro-preview"},
 	} {
 		t.Run(tt.model, func(t *testing.T) {
-			llmtest.SuiteCached(t, func() llmtest.CachingAdapter {
+			adaptertest.SuiteCached(t, func() adaptertest.CachingAdapter {
 				m := New(Options{Model: tt.model, BaseURL: tt.base})
-				return llmtest.CachingAdapter{
+				return adaptertest.CachingAdapter{
 					Origin: m.Origin(),
 					Body: func(req llm.Request) ([]byte, bool) {
 						body, _ := m.compile(req, false)

@@ -14,16 +14,16 @@ import (
 
 	"google.golang.org/genai"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/gemini"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 )
 
 // TestSDKReadsTheSame holds what we make of an answer against what Google's types
 // hold of it: text, thinking, calls, the reason of the end and the numbers.
 func TestSDKReadsTheSame(t *testing.T) {
 	t.Run("recordings", func(t *testing.T) {
-		llmtest.Recordings(t, "gemini", func(t *testing.T, rec llmtest.Recording) {
+		adaptertest.Recordings(t, "gemini", func(t *testing.T, rec adaptertest.Recording) {
 			for n := range rec.Outcomes {
 				if x := rec.Exchanges[n]; x.Status == http.StatusOK && !x.Cut {
 					readsTheSame(t, x.ContentType, string(rec.Answer(t, n)))
@@ -31,7 +31,7 @@ func TestSDKReadsTheSame(t *testing.T) {
 			}
 		})
 	})
-	for name, answer := range llmtest.Answers {
+	for name, answer := range adaptertest.Answers {
 		t.Run(name, func(t *testing.T) {
 			readsTheSame(t, "text/event-stream", strings.Join(encode(answer, true), ""))
 		})

@@ -15,15 +15,15 @@ import (
 
 	"google.golang.org/genai"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/gemini"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/wire"
 )
 
 // differs lists where a body of ours may differ from the one that Google's SDK
 // sends for the same request.
-var differs = llmtest.Exceptions{
+var differs = adaptertest.Exceptions{
 	{Path: "systemInstruction.role", Reason: "the SDK gives every content a role; the API reads none there", Fits: adds("user")},
 	{Path: "generationConfig", Reason: "the SDK sends an empty one where nothing is set", Fits: adds(map[string]any{})},
 	{Path: "contents[].parts[].text", Reason: "a signature came with an empty text and goes back with it; the SDK sends the signature alone", Fits: drops("")},
@@ -57,7 +57,7 @@ func TestSDKSendsTheSame(t *testing.T) {
 	}
 	for _, model := range oracleModels {
 		m := gemini.New(gemini.Options{Provider: "mock", Model: model})
-		for name, req := range llmtest.Requests(m.Origin(), sign) {
+		for name, req := range adaptertest.Requests(m.Origin(), sign) {
 			body, err := m.Body(req)
 			if err != nil {
 				t.Fatal(model, name, err)
@@ -86,18 +86,18 @@ func TestSDKTakesWhatIsSent(t *testing.T) {
 	watched := func(t *testing.T, base string, o gemini.Options) *gemini.Model {
 		client := wire.Client(wire.Options{Provider: "mock", URL: base})
 		t.Cleanup(client.CloseIdleConnections)
-		llmtest.Watch(client, func(body []byte) { sdk.check(t, t.Name(), body) })
+		adaptertest.Watch(client, func(body []byte) { sdk.check(t, t.Name(), body) })
 		o.Provider, o.BaseURL, o.Key, o.HTTP = "mock", base+"/v1beta", "test-key", client
 		return gemini.New(o)
 	}
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash"} {
 		w := geminiWire(model, llm.Call)
 		w.Open = func(t *testing.T, base string) llm.Model { return watched(t, base, gemini.Options{Model: model}) }
-		t.Run(model, func(t *testing.T) { llmtest.Suite(t, w) })
+		t.Run(model, func(t *testing.T) { adaptertest.Suite(t, w) })
 	}
-	t.Run("recordings", llmtest.Replay{
+	t.Run("recordings", adaptertest.Replay{
 		Kinds: "gemini",
-		Open: func(t *testing.T, base string, r llmtest.Recording) llmtest.Adapter {
+		Open: func(t *testing.T, base string, r adaptertest.Recording) adaptertest.Adapter {
 			return watched(t, base, gemini.Options{Model: r.Model, NoStream: r.Mode == "json"})
 		},
 		Coarse: map[llm.Fault]llm.Fault{llm.Permission: llm.Authentication},
@@ -162,7 +162,7 @@ func (s *sdk) check(t *testing.T, name string, body []byte) {
 		t.Errorf("%s: %v\n%s", name, err, body)
 		return
 	}
-	for _, d := range llmtest.Differences(body, s.sent) {
+	for _, d := range adaptertest.Differences(body, s.sent) {
 		if !differs.Allow(d) {
 			t.Errorf("%s: %s is %v, the SDK sends %v", name, d.Path, d.Want, d.Got)
 		}

@@ -4,16 +4,16 @@ import (
 	"regexp"
 	"testing"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/gemini"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/wire"
 )
 
 func TestRecordings(t *testing.T) {
-	llmtest.Replay{
+	adaptertest.Replay{
 		Kinds: "gemini",
-		Open: func(t *testing.T, base string, r llmtest.Recording) llmtest.Adapter {
+		Open: func(t *testing.T, base string, r adaptertest.Recording) adaptertest.Adapter {
 			client := wire.Client(wire.Options{Provider: "mock", URL: base})
 			t.Cleanup(client.CloseIdleConnections)
 			return gemini.New(gemini.Options{

@@ -7,9 +7,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/gemini"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/wire"
 )
 
@@ -24,21 +24,21 @@ func TestSuite(t *testing.T) {
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash"} {
 		t.Run(model, func(t *testing.T) {
 			for _, signed := range []llm.Kind{llm.Text, llm.Thinking, llm.Call} {
-				t.Run(string(signed), func(t *testing.T) { llmtest.Suite(t, geminiWire(model, signed)) })
+				t.Run(string(signed), func(t *testing.T) { adaptertest.Suite(t, geminiWire(model, signed)) })
 			}
 		})
 	}
 }
 
-func geminiWire(model string, signed llm.Kind) llmtest.Wire {
-	return llmtest.Wire{
+func geminiWire(model string, signed llm.Kind) adaptertest.Wire {
+	return adaptertest.Wire{
 		Open: func(t *testing.T, base string) llm.Model {
 			client := wire.Client(wire.Options{Provider: "mock", URL: base, Secrets: []string{"test-key"}})
 			t.Cleanup(client.CloseIdleConnections)
 			return gemini.New(gemini.Options{Provider: "mock", Model: model, BaseURL: base + "/v1beta", Key: "test-key", HTTP: client})
 		},
 		Origin:  gemini.Origin("", model),
-		Encode:  func(a llmtest.Answer) []string { return encode(a, model != "gemini-2.5-flash") },
+		Encode:  func(a adaptertest.Answer) []string { return encode(a, model != "gemini-2.5-flash") },
 		Failure: failure,
 		Broken:  event(`{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`),
 		Carries: []llm.Kind{signed},
@@ -49,7 +49,7 @@ func geminiWire(model string, signed llm.Kind) llmtest.Wire {
 
 // encode writes an answer as chunks. A signature comes behind the last piece of
 // a text, and on a call.
-func encode(a llmtest.Answer, ids bool) []string {
+func encode(a adaptertest.Answer, ids bool) []string {
 	var list []string
 	for _, p := range a.Parts {
 		signature := ""

@@ -35,15 +35,15 @@ func TestTurns(t *testing.T) {
 		{"script", Script(llm.Delta{Block: "x", Part: text("s")[0]}, llm.Finish{Reason: llm.Length}), text("s"), llm.Length, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got := collect(t, New(test.turn).Stream(t.Context(), llm.Request{}))
-			if !reflect.DeepEqual(got.parts, test.parts) || got.finish.Reason != test.reason {
-				t.Errorf("got %+v, %s, want %+v, %s", got.parts, got.finish.Reason, test.parts, test.reason)
+			got := Collect(t, New(test.turn).Stream(t.Context(), llm.Request{}))
+			if !reflect.DeepEqual(got.Parts, test.parts) || got.Finish.Reason != test.reason {
+				t.Errorf("got %+v, %s, want %+v, %s", got.Parts, got.Finish.Reason, test.parts, test.reason)
 			}
-			if (got.err != nil) != (test.fault != "") || test.fault != "" && llm.FaultOf(got.err) != test.fault {
-				t.Errorf("error %v, want %q", got.err, test.fault)
+			if (got.Err != nil) != (test.fault != "") || test.fault != "" && llm.FaultOf(got.Err) != test.fault {
+				t.Errorf("error %v, want %q", got.Err, test.fault)
 			}
-			if got.err == nil && test.name != "script" && (got.usage.Input == 0 || got.usage.Output == 0) {
-				t.Errorf("usage %+v", got.usage)
+			if got.Err == nil && test.name != "script" && (got.Usage.Input == 0 || got.Usage.Output == 0) {
+				t.Errorf("usage %+v", got.Usage)
 			}
 		})
 	}
@@ -69,11 +69,11 @@ func TestHang(t *testing.T) {
 
 func TestExhausted(t *testing.T) {
 	f := New(Say("a"))
-	collect(t, f.Stream(t.Context(), llm.Request{}))
+	Collect(t, f.Stream(t.Context(), llm.Request{}))
 	for range 2 {
-		got := collect(t, f.Stream(t.Context(), llm.Request{}))
-		if got.err == nil || !strings.Contains(got.err.Error(), "1 turns are scripted") {
-			t.Errorf("error %v", got.err)
+		got := Collect(t, f.Stream(t.Context(), llm.Request{}))
+		if got.Err == nil || !strings.Contains(got.Err.Error(), "1 turns are scripted") {
+			t.Errorf("error %v", got.Err)
 		}
 	}
 	if n := len(f.Requests()); n != 3 {
@@ -85,9 +85,9 @@ func TestExhausted(t *testing.T) {
 // happens to it later, and that a fake can be asked from several goroutines.
 func TestRequests(t *testing.T) {
 	f := New(Say("a"), Say("b"), Say("c"))
-	req := ask("first")
+	req := llm.Request{Messages: []llm.Message{llm.UserText("first")}, Tools: []llm.Tool{{Name: "read"}}}
 	req.Messages[0].Parts[0].Data = []byte("data")
-	collect(t, f.Stream(t.Context(), req))
+	Collect(t, f.Stream(t.Context(), req))
 	req.Messages[0].Parts[0].Text, req.Messages[0].Parts[0].Data[0] = "changed", 'X'
 
 	got := f.Requests()[0]

@@ -8,15 +8,9 @@
 //		llmtest.Say("It is ", "empty."),
 //	)
 //
-// Suite is the test that every adapter passes, against a server on the loopback
-// whose bytes the adapter's test describes with a Wire: an Answer, which is of no
-// wire format, is encoded, and has to be the same when the adapter has read it.
-//
-//	Answer ──► Wire.Encode ──► server ──► adapter ──► Draft ──► the same parts
-//	request of the adapter ──► Wire.Read ──► the same history
-//
-// A Replay tests an adapter with recordings of services, if they are beside the
-// repository. Start tests that packages cost little when a program starts.
+// Start tests that packages cost little when a program starts. Adapters themselves are
+// tested by providers/adapter/adaptertest, which needs HTTP: tests are linked with all that
+// they import, and most of those that import this package need none.
 package llmtest
 
 import _ "parley/providers/llmtest/heap"

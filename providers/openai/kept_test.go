@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 )
 
 // keeper returns what a model sends, with what is kept and without.
-func keeper(t *testing.T, e *endpoint, origin, list string, limits ...string) llmtest.CachingAdapter {
+func keeper(t *testing.T, e *endpoint, origin, list string, limits ...string) adaptertest.CachingAdapter {
 	detail := func(to string) func(*llm.Request) { return func(r *llm.Request) { r.Detail = to } }
-	return llmtest.CachingAdapter{
+	return adaptertest.CachingAdapter{
 		Origin: origin,
 		Body: func(req llm.Request) ([]byte, bool) {
 			body, _ := e.format.compile(req, false)
@@ -57,7 +57,7 @@ func TestKeptChat(t *testing.T) {
 		{"moonshot", "kimi-k2-thinking"}, {"minimax", "MiniMax-M2"}, {"groq", "llama-3.3-70b-versatile"}, {"odd", ""},
 	} {
 		t.Run(tt.kind, func(t *testing.T) {
-			llmtest.SuiteCached(t, func() llmtest.CachingAdapter {
+			adaptertest.SuiteCached(t, func() adaptertest.CachingAdapter {
 				d, ok := DialectFor(tt.kind, tt.model)
 				if !ok {
 					d = Dialect{Name: tt.kind, AssistantAfterTools: true, UserIntoToolResult: tt.kind == "odd", PDFs: true, CacheControl: true}
@@ -72,7 +72,7 @@ func TestKeptChat(t *testing.T) {
 func TestKeptResponses(t *testing.T) {
 	for _, model := range []string{"gpt-5.2", "grok-4"} {
 		t.Run(model, func(t *testing.T) {
-			llmtest.SuiteCached(t, func() llmtest.CachingAdapter {
+			adaptertest.SuiteCached(t, func() adaptertest.CachingAdapter {
 				r := NewResponses(Options{BaseURL: "http://127.0.0.1/v1", Model: model})
 				k := keeper(t, r.endpoint, r.Origin(), "input", "instructions")
 				learn := k.Learn

@@ -4,16 +4,16 @@ import (
 	"regexp"
 	"testing"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/openai"
 	"parley/providers/wire"
 )
 
 func TestRecordings(t *testing.T) {
-	llmtest.Replay{
+	adaptertest.Replay{
 		Kinds: "openai-[cr]*",
-		Open: func(t *testing.T, base string, r llmtest.Recording) llmtest.Adapter {
+		Open: func(t *testing.T, base string, r adaptertest.Recording) adaptertest.Adapter {
 			client := wire.Client(wire.Options{Provider: "mock", URL: base})
 			t.Cleanup(client.CloseIdleConnections)
 			return open(t, r.Kind, openai.Options{
@@ -27,7 +27,7 @@ func TestRecordings(t *testing.T) {
 }
 
 // A model speaks either format.
-type model = llmtest.Adapter
+type model = adaptertest.Adapter
 
 // open returns the model of either format that a kind names.
 func open(t *testing.T, kind string, o openai.Options) model {

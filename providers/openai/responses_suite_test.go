@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/openai"
 	"parley/providers/wire"
 )
@@ -17,7 +17,7 @@ import (
 func TestResponsesSuite(t *testing.T) {
 	for _, model := range []string{"gpt-6.1-sol", "my-deployment", "grok-4.7", "openai/gpt-oss-20b"} {
 		t.Run(model, func(t *testing.T) {
-			llmtest.Suite(t, llmtest.Wire{
+			adaptertest.Suite(t, adaptertest.Wire{
 				Open: func(t *testing.T, base string) llm.Model {
 					client := wire.Client(wire.Options{Provider: "mock", URL: base, Secrets: []string{"test-key"}})
 					t.Cleanup(client.CloseIdleConnections)
@@ -46,7 +46,7 @@ func sse(data string) string {
 
 // encodeItems writes an answer as the items of a response. Reasoning is a
 // summary of as many parts as it has paragraphs.
-func encodeItems(a llmtest.Answer) []string {
+func encodeItems(a adaptertest.Answer) []string {
 	list := []string{sse(`{"type":"response.created","response":{"id":"resp_1","model":"m","status":"in_progress","output":[]}}`)}
 	add := func(format string, args ...any) { list = append(list, sse(fmt.Sprintf(format, args...))) }
 	var output []string

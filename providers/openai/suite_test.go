@@ -8,8 +8,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
-	"parley/providers/llmtest"
 	"parley/providers/openai"
 	"parley/providers/wire"
 )
@@ -39,10 +39,10 @@ func TestSuite(t *testing.T) {
 					HTTP: client,
 				}, dialect)
 			}
-			w := llmtest.Wire{
+			w := adaptertest.Wire{
 				Open:    open,
 				Origin:  openai.New(openai.Options{Model: test.model}, dialect).Origin(),
-				Encode:  func(a llmtest.Answer) []string { return encode(a, test.details) },
+				Encode:  func(a adaptertest.Answer) []string { return encode(a, test.details) },
 				Failure: failure,
 				Broken:  `data: {"id":"x","error":{"code":502,"message":"Provider disconnected"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}` + "\n\n",
 				Thinks:  true,
@@ -51,13 +51,13 @@ func TestSuite(t *testing.T) {
 			if test.details {
 				w.Carries = []llm.Kind{llm.Thinking}
 			}
-			llmtest.Suite(t, w)
+			adaptertest.Suite(t, w)
 		})
 	}
 }
 
 // encode writes an answer as chunks.
-func encode(a llmtest.Answer, details bool) []string {
+func encode(a adaptertest.Answer, details bool) []string {
 	list := []string{": waiting\n\n", event(`{"role":"assistant","content":""}`, "")}
 	calls := 0
 	for _, p := range a.Parts {

@@ -1,4 +1,4 @@
-package llmtest
+package adaptertest
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // timeout is how long a test waits before it fails.
@@ -49,49 +50,6 @@ func Suite(t *testing.T, w Wire) {
 	t.Run("foreign history", w.foreign)
 }
 
-// answer is a response as read from a stream.
-type answer struct {
-	parts  []llm.Part
-	finish llm.Finish
-	usage  llm.Usage
-	err    error
-}
-
-// collect reads s, and checks the properties of every stream.
-func collect(t *testing.T, s llm.Stream) answer {
-	t.Helper()
-	var a answer
-	var draft llm.Draft
-	finished := false
-	for e, err := range s {
-		if a.err != nil || finished {
-			t.Fatalf("%#v after the end", e)
-		}
-		if err != nil {
-			a.err = err
-			continue
-		}
-		switch e := e.(type) {
-		case llm.Delta:
-			draft.Add(e)
-		case llm.Retry:
-			draft.Discard(e.Discards)
-		case llm.Usage:
-			a.usage = e
-		case llm.Finish:
-			a.finish, finished = e, true
-		}
-	}
-	if a.err == nil && !finished {
-		t.Fatal("the stream ended without finish or error")
-	}
-	a.parts = draft.Complete()
-	if a.err != nil {
-		a.parts = draft.Interrupted()
-	}
-	return a
-}
-
 func (w Wire) answers(t *testing.T) {
 	for name, in := range Answers {
 		t.Run(name, func(t *testing.T) {
@@ -99,17 +57,17 @@ func (w Wire) answers(t *testing.T) {
 				t.Skip("the format carries no thinking")
 			}
 			s := serve(t, w.events(w.Encode(in), 0))
-			got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
-			if got.err != nil {
-				t.Fatal(got.err)
+			got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+			if got.Err != nil {
+				t.Fatal(got.Err)
 			}
-			checkSame(t, got.parts, in.Parts)
-			if got.finish.Reason != in.Reason {
-				t.Errorf("finish %q (%q), want %q", got.finish.Reason, got.finish.Raw, in.Reason)
+			checkSame(t, got.Parts, in.Parts)
+			if got.Finish.Reason != in.Reason {
+				t.Errorf("finish %q (%q), want %q", got.Finish.Reason, got.Finish.Raw, in.Reason)
 			}
 			want := in.Usage
-			if want != (llm.Usage{}) && (got.usage.Input != want.Input || got.usage.Output != want.Output) {
-				t.Errorf("usage %+v, want %+v", got.usage, want)
+			if want != (llm.Usage{}) && (got.Usage.Input != want.Input || got.Usage.Output != want.Output) {
+				t.Errorf("usage %+v, want %+v", got.Usage, want)
 			}
 		})
 	}
@@ -156,18 +114,18 @@ func (w Wire) splits(t *testing.T) {
 	}, Reason: llm.Calls}
 	for _, size := range []int{1, 7, 1 << 20} {
 		s := serve(t, w.events(w.Encode(in), size))
-		got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Read it")))
-		if got.err != nil {
-			t.Fatalf("in pieces of %d bytes: %v", size, got.err)
+		got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Read it")))
+		if got.Err != nil {
+			t.Fatalf("in pieces of %d bytes: %v", size, got.Err)
 		}
-		checkSame(t, got.parts, in.Parts)
+		checkSame(t, got.Parts, in.Parts)
 	}
 }
 
 // request checks the content of a first request.
 func (w Wire) request(t *testing.T) {
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Hi"}}, Reason: llm.Stop}), 0))
-	collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello \xff there")))
+	llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello \xff there")))
 	got := w.read(t, s.request(t, 0))
 	if !strings.Contains(got.System, "Be brief.") {
 		t.Errorf("system prompt %q", got.System)
@@ -217,8 +175,8 @@ func (w Wire) statuses(t *testing.T) {
 			res.WriteHeader(test.status)
 			io.WriteString(res, w.Failure(test.status, test.message))
 		})
-		got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
-		e := fault(t, got.err, test.want)
+		got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+		e := fault(t, got.Err, test.want)
 		if e.Status != test.status || !strings.Contains(e.Message, test.message) {
 			t.Errorf("status %d: %+v", test.status, e)
 		}
@@ -251,8 +209,8 @@ func (w Wire) wait(t *testing.T) {
 		res.WriteHeader(http.StatusTooManyRequests)
 		io.WriteString(res, w.Failure(429, "slow down"))
 	})
-	got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
-	if e := fault(t, got.err, llm.RateLimit); e.Wait != 7*time.Second {
+	got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+	if e := fault(t, got.Err, llm.RateLimit); e.Wait != 7*time.Second {
 		t.Errorf("wait %s, want 7s", e.Wait)
 	}
 }
@@ -260,7 +218,7 @@ func (w Wire) wait(t *testing.T) {
 func (w Wire) unreachable(t *testing.T) {
 	s := serve(t, http.NotFound)
 	s.Close()
-	fault(t, collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello"))).err, llm.Network)
+	fault(t, llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello"))).Err, llm.Network)
 }
 
 // cut checks that a response without an end is a network error, also if the connection
@@ -280,9 +238,9 @@ func (w Wire) cut(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, handler)
-			got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
-			fault(t, got.err, llm.Network)
-			checkSame(t, got.parts, partial.Parts[:1]) // a call of an answer that broke off never runs
+			got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+			fault(t, got.Err, llm.Network)
+			checkSame(t, got.Parts, partial.Parts[:1]) // a call of an answer that broke off never runs
 		})
 	}
 }
@@ -294,9 +252,9 @@ func (w Wire) broken(t *testing.T) {
 	}
 	partial := Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "The answer"}}}
 	s := serve(t, w.events(append(w.Encode(partial), w.Broken), 0))
-	got := collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
-	fault(t, got.err, llm.Server)
-	checkSame(t, got.parts, partial.Parts)
+	got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
+	fault(t, got.Err, llm.Server)
+	checkSame(t, got.Parts, partial.Parts)
 }
 
 // breakLoop checks that leaving the loop closes the connection at once.

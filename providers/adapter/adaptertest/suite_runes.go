@@ -1,4 +1,4 @@
-package llmtest
+package adaptertest
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // runes checks that a rune which a server cuts in two, between deltas of one
@@ -51,16 +52,16 @@ func (w Wire) runes(t *testing.T) {
 			if i := slices.IndexFunc(pieces, func(s string) bool { return !utf8.ValidString(s) || strings.ContainsRune(s, utf8.RuneError) }); i >= 0 {
 				t.Errorf("the delta %q in %q", pieces[i], pieces)
 			}
-			got := collect(t, model.Stream(t.Context(), ask("Hello")))
-			if got.err != nil {
-				t.Fatal(got.err)
+			got := llmtest.Collect(t, model.Stream(t.Context(), ask("Hello")))
+			if got.Err != nil {
+				t.Fatal(got.Err)
 			}
-			for i, p := range got.parts { // what came as an escape may stay one
+			for i, p := range got.Parts { // what came as an escape may stay one
 				if input, ok := llm.Arguments(p.Input); ok && p.Kind == llm.Call {
-					got.parts[i].Input = strings.ReplaceAll(string(input), `\ud83c\uDF0D`, "🌍")
+					got.Parts[i].Input = strings.ReplaceAll(string(input), `\ud83c\uDF0D`, "🌍")
 				}
 			}
-			checkSame(t, got.parts, want)
+			checkSame(t, got.Parts, want)
 		})
 	}
 }
@@ -80,8 +81,8 @@ func (w Wire) halves(t *testing.T) {
 	req.Tools = append(slices.Clone(req.Tools), llm.Tool{Name: "find", Description: "Finds \xed\xa0\xbd.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"as \ud83d \ud83d\ude00","enum":["\uDE00"]}}}`)})
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
-	if got := collect(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
-		t.Fatal(got.err)
+	if got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	body := s.request(t, 0)
 	if !utf8.Valid(body) {
@@ -119,22 +120,22 @@ func (w Wire) ids(t *testing.T) {
 	s := serve(t, w.events(w.Encode(in), 0), w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
 	model := w.Open(t, s.URL)
 	req := ask("Read them")
-	got := collect(t, model.Stream(t.Context(), req))
-	if got.err != nil {
-		t.Fatal(got.err)
+	got := llmtest.Collect(t, model.Stream(t.Context(), req))
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	carried := strings.Contains(strings.Join(w.Encode(in), ""), "call_1")
-	for i, p := range got.parts {
+	for i, p := range got.Parts {
 		if p.Repeated != (carried && i > 0) {
 			t.Errorf("call %d: repeated %t", i, p.Repeated)
 		}
-		got.parts[i].Repeated, in.Parts[i].ID = false, fmt.Sprint(i)
+		got.Parts[i].Repeated, in.Parts[i].ID = false, fmt.Sprint(i)
 	}
-	checkSame(t, got.parts, in.Parts)
-	written := llm.Message{Role: llm.RoleAssistant, Origin: w.Origin, Parts: got.parts}
+	checkSame(t, got.Parts, in.Parts)
+	written := llm.Message{Role: llm.RoleAssistant, Origin: w.Origin, Parts: got.Parts}
 	req.Messages, _ = llm.Portable(append(req.Messages, written, results(written)), w.Origin)
-	if got := collect(t, model.Stream(t.Context(), req)); got.err != nil {
-		t.Fatal(got.err)
+	if got := llmtest.Collect(t, model.Stream(t.Context(), req)); got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	checkPaired(t, w.read(t, s.request(t, 1)), []string{"read", "read", "read"})
 }

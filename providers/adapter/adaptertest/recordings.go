@@ -1,4 +1,4 @@
-package llmtest
+package adaptertest
 
 import (
 	"encoding/json"
@@ -17,6 +17,7 @@ import (
 	"unicode"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // recordings is the directory of recorded exchanges, by kind, beside the repository.
@@ -165,15 +166,15 @@ func (r Replay) play(t *testing.T, rec Recording) {
 				want.Calls[i].ID = "" // calls found in text get ids of their own
 			}
 		}
-		got := collect(t, model.Stream(t.Context(), req))
+		got := llmtest.Collect(t, model.Stream(t.Context(), req))
 		r.compare(t, want, got)
 		if t.Failed() {
 			return
 		}
-		if got.err != nil {
+		if got.Err != nil {
 			continue // the same request is sent again
 		}
-		written := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin(), Parts: got.parts}
+		written := llm.Message{Role: llm.RoleAssistant, Origin: model.Origin(), Parts: got.Parts}
 		req.Messages, _ = llm.Portable(append(req.Messages, written, results(written)), model.Origin())
 		r.checkSigned(t, model, req, rec.Answer(t, n))
 	}
@@ -218,16 +219,16 @@ var finishes = map[llm.Reason]string{
 	llm.Stop: "stop", llm.Length: "length", llm.Calls: "tool_calls", llm.Refused: "content_filter",
 }
 
-func (r Replay) compare(t *testing.T, want Outcome, got answer) {
+func (r Replay) compare(t *testing.T, want Outcome, got llmtest.Response) {
 	t.Helper()
-	want.Check(t, got.parts)
-	calls := localCalls(t, got.parts)
+	want.Check(t, got.Parts)
+	calls := localCalls(t, got.Parts)
 	if want.Error != nil {
-		r.compareErrors(t, want, got.err)
+		r.compareErrors(t, want, got.Err)
 		return
 	}
-	if got.err != nil {
-		t.Fatal(got.err)
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	for i := range calls {
 		if calls[i].ID == "" {
@@ -240,18 +241,18 @@ func (r Replay) compare(t *testing.T, want Outcome, got answer) {
 	if len(want.Calls)+len(calls) > 0 && !reflect.DeepEqual(calls, want.Calls) {
 		t.Errorf("calls %v, want %v", calls, want.Calls)
 	}
-	if finish := finishes[got.finish.Reason]; want.Finish != "" && !slices.Contains(append(want.FinishAlso, want.Finish), finish) {
-		t.Errorf("finish %q (%q), want %q", finish, got.finish.Raw, want.Finish)
+	if finish := finishes[got.Finish.Reason]; want.Finish != "" && !slices.Contains(append(want.FinishAlso, want.Finish), finish) {
+		t.Errorf("finish %q (%q), want %q", finish, got.Finish.Raw, want.Finish)
 	}
 	u := want.Usage
 	if u == nil {
 		return
 	}
-	if got.usage.Input != u.Input || got.usage.CacheRead != u.Cached || got.usage.Output != u.Output || got.usage.Thinking != u.Think {
-		t.Errorf("usage %+v, want %+v", got.usage, *u)
+	if got.Usage.Input != u.Input || got.Usage.CacheRead != u.Cached || got.Usage.Output != u.Output || got.Usage.Thinking != u.Think {
+		t.Errorf("usage %+v, want %+v", got.Usage, *u)
 	}
-	if u.Cost != nil && math.Abs(got.usage.Cost-*u.Cost) > 1e-9 {
-		t.Errorf("cost %g, want %g", got.usage.Cost, *u.Cost)
+	if u.Cost != nil && math.Abs(got.Usage.Cost-*u.Cost) > 1e-9 {
+		t.Errorf("cost %g, want %g", got.Usage.Cost, *u.Cost)
 	}
 }
 

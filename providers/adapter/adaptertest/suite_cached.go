@@ -1,28 +1,16 @@
-package llmtest
+package adaptertest
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"runtime/debug"
 	"slices"
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
-
-// Long reports whether tests run at full length, which PARLEY_LONG=1 asks for.
-var Long = os.Getenv("PARLEY_LONG") == "1"
-
-// Race reports whether the race detector is on, with which everything takes ten times as long.
-// What one goroutine computes is no business of its: large tables of that are shorter with it,
-// and whole in the tests without.
-var Race = func() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-}()
 
 // A CachingAdapter is an adapter that caches the JSON of messages it sent.
 type CachingAdapter struct {
@@ -39,12 +27,12 @@ type CachingAdapter struct {
 
 // SuiteCached checks that an adapter sends the same with and without its cache: for
 // conversations that grow, are edited in place, branch, lose their beginning, or alternate, while
-// settings change as well. Open returns a new adapter. With Long it runs five seeds instead of two.
+// settings change as well. Open returns a new adapter. With llmtest.Long it runs five seeds instead of two.
 func SuiteCached(t *testing.T, open func() CachingAdapter) {
 	t.Helper()
 	requests, found := 0, 0
 	seeds := uint64(2)
-	if Long {
+	if llmtest.Long {
 		seeds = 5
 	}
 	for seed := range seeds {

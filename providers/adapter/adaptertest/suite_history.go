@@ -1,4 +1,4 @@
-package llmtest
+package adaptertest
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // roundTrip checks that State is sent back to the service byte for byte, and that calls
@@ -30,19 +31,19 @@ func (w Wire) roundTrip(t *testing.T) {
 		w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
 	model := w.Open(t, s.URL)
 	req := ask("Read and list")
-	got := collect(t, model.Stream(t.Context(), req))
-	if got.err != nil {
-		t.Fatal(got.err)
+	got := llmtest.Collect(t, model.Stream(t.Context(), req))
+	if got.Err != nil {
+		t.Fatal(got.Err)
 	}
-	written := llm.Message{Role: llm.RoleAssistant, Origin: w.Origin, Parts: got.parts}
+	written := llm.Message{Role: llm.RoleAssistant, Origin: w.Origin, Parts: got.Parts}
 	req.Messages = append(req.Messages, written, results(written))
 	var changes []llm.Change
 	req.Messages, changes = llm.Portable(req.Messages, w.Origin)
 	if len(changes) > 0 {
 		t.Errorf("its own history was changed: %v", changes)
 	}
-	if got := collect(t, model.Stream(t.Context(), req)); got.err != nil {
-		t.Fatal(got.err)
+	if got := llmtest.Collect(t, model.Stream(t.Context(), req)); got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	body := s.request(t, 1)
 	if signed >= 0 && !bytes.Contains(body, []byte(opaque[1:len(opaque)-1])) {
@@ -102,8 +103,8 @@ func (w Wire) foreign(t *testing.T) {
 	}, llm.UserText("Go on"))
 	req.Messages, _ = llm.Portable(req.Messages, w.Origin)
 	s := serve(t, w.events(w.Encode(Answer{Parts: []llm.Part{{Kind: llm.Text, Text: "Done."}}, Reason: llm.Stop}), 0))
-	if got := collect(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.err != nil {
-		t.Fatal(got.err)
+	if got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), req)); got.Err != nil {
+		t.Fatal(got.Err)
 	}
 	body := s.request(t, 0)
 	if bytes.Contains(body, []byte("oreign")) {
