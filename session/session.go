@@ -138,8 +138,10 @@ func New(o Options) *Session {
 		s.SetLimit(l)
 	}
 	if s.log != nil {
-		s.mode = s.log.Session().History
 		s.total = s.restore()
+		if s.tree.count > 0 { // a new conversation has that of the configuration
+			s.mode = s.log.Session().History
+		}
 		s.last = s.tree.lastUsage()
 		s.titles.asked = s.tree.answered()
 		restoreSettings(s)
