@@ -46,7 +46,7 @@ func (s *Session) Rewrite(seq int, text string) error {
 		s.mu.Unlock()
 		return err
 	}
-	s.tree.head = n.Parent
+	setHead(s, n.Parent)
 	own := s.tree.NewNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
 	own.At = s.now()
 	s.tree.Put(own)
@@ -73,6 +73,21 @@ func (s *Session) Regenerate(seq int) error {
 	})
 }
 
+// DropEmptyAnswer makes the conversation end in front of its last answer if that is whole and says
+// nothing, so that Turn without parts asks again, and reports whether it is. That answer stays as a
+// branch.
+func DropEmptyAnswer(s *Session) bool {
+	return s.move(func(t *Tree) (int, error) {
+		last, _ := t.Last()
+		if last.Role != llm.RoleAssistant || last.Interrupted || !last.Message.Empty() {
+			return 0, errNotEmpty
+		}
+		return last.Parent, nil
+	}) == nil
+}
+
+var errNotEmpty = errors.New("the last answer says something, or was interrupted")
+
 // SwitchBranch makes the conversation go on at the end of the branch that the message
 // seq is on.
 func (s *Session) SwitchBranch(seq int) error {
@@ -92,9 +107,7 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 	s.mu.Lock()
 	head, err := to(&s.tree)
 	if err == nil {
-		s.files.MarkBranch(s.tree.head)
-		s.tree.head = head
-		s.last = s.tree.lastUsage()
+		setHead(s, head)
 	}
 	s.mu.Unlock()
 	if err == nil {
@@ -102,6 +115,14 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 		followPersona(s)
 	}
 	return err
+}
+
+// setHead makes the conversation go on behind the message seq; 0 is its beginning. The session is
+// locked.
+func setHead(s *Session, seq int) {
+	s.files.MarkBranch(s.tree.head)
+	s.tree.head = seq
+	s.last = s.tree.lastUsage()
 }
 
 // ErrNoSummary says that there is no summary to edit or to undo.
@@ -152,7 +173,7 @@ func (s *Session) EditSummary(text string) error {
 		s.mu.Unlock()
 		return errors.New("the conversation went on after the summary: /compact undo goes back in front of it")
 	}
-	s.tree.head = path[i].Parent
+	setHead(s, path[i].Parent)
 	var own []store.Node
 	for _, n := range path[i:] {
 		message := n.Message
@@ -161,11 +182,10 @@ func (s *Session) EditSummary(text string) error {
 			message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: append([]llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}, skills...)}
 		}
 		copied := s.tree.NewNode(message)
-		copied.At, copied.Summary = s.now(), n.Summary
+		copied.At, copied.Summary, copied.Steers = s.now(), n.Summary, n.Steers
 		s.tree.Put(copied)
 		own = append(own, copied)
 	}
-	s.last = s.tree.lastUsage()
 	s.mu.Unlock()
 	for _, n := range own {
 		s.persist(n)
@@ -176,7 +196,7 @@ func (s *Session) EditSummary(text string) error {
 
 // UndoSummary makes the conversation end in front of its last summary, so that requests
 // have the messages themselves again. The summary, and what came behind it, stay as a
-// branch. A prompt that waited while it was made waits again.
+// branch. Prompts that waited while it was made wait again.
 func (s *Session) UndoSummary() error {
 	return s.move(func(t *Tree) (int, error) {
 		path := t.PathTo(t.head)
@@ -188,19 +208,31 @@ func (s *Session) UndoSummary() error {
 		if slices.ContainsFunc(rest, func(n store.Node) bool { return n.Role != llm.RoleUser }) {
 			return 0, errAfterSummary
 		}
-		if len(rest) == 0 {
-			return path[i].Parent, nil
-		}
-		to := path[i].Parent
-		t.all(func(n *store.Node) bool { // what waited stands beside the summary, with the same parts
-			same := n.Parent == path[i].Parent && n.Role == llm.RoleUser && !n.Summary && reflect.DeepEqual(n.Parts, rest[0].Parts)
-			if same {
-				to = n.Seq
+		for ; len(rest) > 0; rest = rest[:len(rest)-1] { // what waited stands beside the summary, with the same parts
+			for seq := path[i].Seq - 1; seq > path[i].Parent; seq-- {
+				if t.endsWith(seq, path[i].Parent, rest) {
+					return seq, nil
+				}
 			}
-			return !same
-		})
-		return to, nil
+		}
+		return path[i].Parent, nil
 	})
+}
+
+// endsWith reports whether the branch that ends with the message seq has, behind the message
+// parent, the same prompts and nothing else.
+func (t *Tree) endsWith(seq, parent int, prompts []store.Node) bool {
+	for _, p := range slices.Backward(prompts) {
+		if seq <= parent {
+			return false
+		}
+		n := t.at(seq)
+		if n.Role != llm.RoleUser || n.Summary || !reflect.DeepEqual(n.Parts, p.Parts) {
+			return false
+		}
+		seq = n.Parent
+	}
+	return seq == parent
 }
 
 // errAfterSummary keeps what was said since a summary in sight.

@@ -294,3 +294,46 @@ func TestCompactByItself(t *testing.T) {
 		})
 	}
 }
+
+// TestRetryEmptyAnswer: an answer that says nothing is asked for again, from the results of tools
+// in front of it on, and stays on a branch.
+func TestRetryEmptyAnswer(t *testing.T) {
+	set, _ := workspace(t)
+	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
+	fake := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), blank, llmtest.Say("alpha"))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !Unanswered(s) {
+		t.Fatalf("an answer of thinking alone ends the turn with %+v", done)
+	}
+	if !DropEmptyAnswer(s) || DropEmptyAnswer(s) {
+		t.Error("one answer says nothing, and what is in front of it does")
+	}
+	if done := doneOf(t, play(t.Context(), s, nil)); done.Err != nil || !done.AnswerComplete {
+		t.Fatalf("asked again: %+v", done)
+	}
+	requests := fake.Requests()
+	if got, want := spoken(requests[len(requests)-1].Messages), []string{"user: what is in it?", "call", "result"}; !slices.Equal(got, want) {
+		t.Errorf("the last request has %q, want %q", got, want)
+	}
+	if got := texts(s); got[len(got)-1] != "alpha" || len(s.Branches()) != 3 {
+		t.Errorf("the conversation is %q, %d branches", got, len(s.Branches()))
+	}
+}
+
+// TestRewriteUsage: what is shown to fill the window is that of the branch which an answer is
+// rewritten on.
+func TestRewriteUsage(t *testing.T) {
+	used := func(input int) llmtest.Turn {
+		return llmtest.Script(llm.Delta{Block: "a", Part: say("ok")}, llm.Usage{Input: input, Output: 1}, llm.Finish{Reason: llm.Stop})
+	}
+	s := New(Options{Model: endpoint("fake/a", llmtest.New(used(10), used(20), used(90000)))})
+	for _, text := range []string{"one", "two", "three"} {
+		play(t.Context(), s, nil, say(text))
+	}
+	if err := s.Rewrite(4, "better"); err != nil {
+		t.Fatal(err)
+	}
+	if _, last := s.Usage(); last.Input != 10 {
+		t.Errorf("the last response of the branch had %d tokens, want 10", last.Input)
+	}
+}

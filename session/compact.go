@@ -83,7 +83,7 @@ func (t *turn) compactOnOverflow(err error) bool {
 		return false
 	}
 	t.compactedOnOverflow = true
-	t.abandonPartial()
+	t.abandonInterrupted()
 	if err := t.summarize(); err != nil {
 		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 		return false
@@ -92,10 +92,13 @@ func (t *turn) compactOnOverflow(err error) bool {
 }
 
 // summarize asks the model for a summary, in as many steps as its window needs,
-// and makes it the end of the current branch. A prompt that waits for its
-// response is not summarized: it stands behind the summary again.
+// and makes it the end of the current branch. Prompts that wait for their
+// response are not summarized: they stand behind the summary again.
 func (t *turn) summarize() error {
 	path, waiting := t.summarizable()
+	if err := noticeUnread(t); err != nil {
+		return err
+	}
 	if len(path) < 2 {
 		return errors.New("nothing to summarize yet")
 	}
@@ -124,27 +127,34 @@ func (t *turn) summarize() error {
 		n.Parent = path[len(path)-1].Seq
 		n.Duration, n.Summary, n.Usage = n.At.Sub(began), true, &usage
 	})
-	if len(waiting.Parts) > 0 {
-		p := t.append(waiting)
-		set(t.Session, &t.turnSeq, p.Seq)
+	for i, w := range waiting {
+		p := t.appendAt(w.Message, func(n *store.Node) { n.Steers = i > 0 }) // the results that the first went along with are summarized
+		if i == 0 {
+			set(t.Session, &t.turnSeq, p.Seq)
+		}
 	}
 	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: after})
 	return nil
 }
 
 // summarizable returns the messages from the last summary on, which stands for what is
-// in front of it, and the parts of a prompt that waits for its response.
-func (t *turn) summarizable() (path []store.Node, waiting llm.Message) {
+// in front of it, and behind them the prompts that wait for their response.
+func (t *turn) summarizable() (path, waiting []store.Node) {
 	path = t.Path()
-	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
-		waiting, path = path[n-1].Message, path[:n-1]
-	}
-	for i := len(path) - 1; i > 0; i-- {
-		if path[i].Summary {
-			return path[i:], waiting
+	i := firstWaiting(path)
+	return sinceSummary(path[:i]), path[i:]
+}
+
+// firstWaiting returns the index in path of the prompt at its end, or of the first of those there
+// that went along with results of tools; len(path) if no prompt waits there.
+func firstWaiting(path []store.Node) int {
+	i := len(path)
+	for i > 0 && path[i-1].Role == llm.RoleUser && !path[i-1].Summary {
+		if i--; !path[i].Steers {
+			break
 		}
 	}
-	return path, waiting
+	return i
 }
 
 // writeSummary has the model of Config.SummaryModel write a summary, or the one that answers
@@ -208,7 +218,7 @@ func (c *tokenCounter) chunks(path []store.Node, room int) []string {
 		text := transcriptOf(n)
 		tokens := c.estimate(text)
 		if tokens > room {
-			text = elideMiddle(text, len(text)/tokens*room)
+			text = elideMiddle(text, len(text)*room/tokens)
 			tokens = room
 		}
 		if size > 0 && size+tokens > room {
@@ -368,7 +378,12 @@ func isSkill(p llm.Part) bool {
 func HasSkill(s *Session, mark string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, m := range messages(s.tree.Path()) {
+	var prompt []llm.Part
+	if s.turnSeq == 0 { // the next request begins a turn
+		prompt = llm.UserText(".").Parts
+	}
+	req, _ := s.compile(s.answering(), prompt)
+	for _, m := range req.Messages {
 		for _, p := range m.Parts {
 			if isSkill(p) && strings.HasPrefix(p.Text, mark) {
 				return true

@@ -119,6 +119,10 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	for n, model := range models {
 		c.list = append(c.list, &candidate{n: n, model: model})
 	}
+	t.Path() // which reads what is not in memory yet
+	if err := noticeUnread(t); err != nil {
+		return err
+	}
 	if err := t.autoCompact(); err != nil {
 		return err
 	}
@@ -197,7 +201,7 @@ func (c *comparison) wait() {
 func (c *comparison) prepare(one *candidate) {
 	c.mu.Lock()
 	c.tree.head = one.tip
-	req, _ := c.compile(one.model, nil)
+	req, omitted := c.compile(one.model, nil)
 	over, _, _ := overflowOf(c.Session, one.model)
 	c.tree.head = c.base
 	c.mu.Unlock()
@@ -205,6 +209,7 @@ func (c *comparison) prepare(one *candidate) {
 		req.ToolChoice = "none"
 	}
 	one.last = newResponseStream(one.model, req, c.now())
+	one.last.trimmed = isTrimmed(c.Session, omitted)
 	c.done.Steps++
 	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
 	if over.Tokens > 0 && !one.overflowTold {
@@ -251,22 +256,6 @@ func (c *comparison) handle(one *candidate, e modelEvent) (over bool) {
 		c.onEvent(one, e.event)
 	}
 	return false
-}
-
-// newCandidates returns the candidate of each of models. Those of the same model may
-// share a response.
-func newCandidates(models []llm.Endpoint) []*llm.Candidate {
-	byName := map[string][]int{}
-	for i, m := range models {
-		byName[m.Name] = append(byName[m.Name], i)
-	}
-	list := make([]*llm.Candidate, len(models))
-	for _, same := range byName {
-		for i, c := range llm.NewCandidates(len(same)) {
-			list[same[i]] = c
-		}
-	}
-	return list
 }
 
 // A Verdict reports what a judge model says of answers that were compared. It chooses

@@ -96,6 +96,22 @@ func (c *comparison) reserveNext(one *candidate) {
 	one.reservation, c.reservations = room, append(c.reservations, room)
 }
 
+// newCandidates returns the candidate of each of models. Those of the same model may
+// share a response.
+func newCandidates(models []llm.Endpoint) []*llm.Candidate {
+	byName := map[string][]int{}
+	for i, m := range models {
+		byName[m.Name] = append(byName[m.Name], i)
+	}
+	list := make([]*llm.Candidate, len(models))
+	for _, same := range byName {
+		for i, c := range llm.NewCandidates(len(same)) {
+			list[same[i]] = c
+		}
+	}
+	return list
+}
+
 // unbilledAnswers returns how many answers have no usage, if the one that ended has none: 0 if
 // another one that shares its response has the usage, or ends later.
 func (c *comparison) unbilledAnswers(one *candidate) (answers int) {

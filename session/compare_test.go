@@ -575,3 +575,18 @@ func TestJudgeUsage(t *testing.T) {
 		t.Errorf("%+v, %v", sums, err)
 	}
 }
+
+// TestCompareTrimmed: what providers count of requests that leave out a part of the conversation
+// is not taken for all of it.
+func TestCompareTrimmed(t *testing.T) {
+	used := llmtest.Script(llm.Delta{Block: "a", Part: say("ok")}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Say(strings.Repeat("long ", 1000)), used)), endpoint("m/1", llmtest.New(used))}
+	s := New(Options{Model: models[0], Config: Config{History: "stateless"}})
+	play(t.Context(), s, nil, say("one"))
+	for range s.Compare(t.Context(), models, nil, say("which?")) {
+	}
+	s.SetHistoryMode(HistoryFull)
+	if got := s.ContextTokens(); got < 1000 {
+		t.Errorf("the whole conversation is said to have %d tokens", got)
+	}
+}

@@ -90,8 +90,8 @@ func (c *conversation) HasPrompt() bool {
 	return locked(&c.mu, func() bool { return c.tree.lastPrompt(0) > 0 })
 }
 
-// Unanswered reports whether the conversation ends without a whole answer, so that a turn
-// without parts goes on from where it stands.
+// Unanswered reports whether the conversation ends without a whole answer that says something, so
+// that a turn without parts goes on from there, once DropEmptyAnswer was called.
 func Unanswered(s *Session) bool {
 	return locked(&s.mu, func() bool {
 		last, ok := s.tree.Last()
@@ -249,9 +249,9 @@ func (c *conversation) persistHead(seq int) {
 	}
 }
 
-// abandonPartial goes on from in front of the last message if that is a response
-// that broke off. It stays in sight, but on a branch of its own.
-func (c *conversation) abandonPartial() {
+// abandonInterrupted makes the conversation end in front of its last message if that is an
+// interrupted response. It stays in sight, on a branch of its own.
+func (c *conversation) abandonInterrupted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if last, ok := c.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Interrupted {
@@ -350,11 +350,17 @@ func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
 
 // Unqueue removes and returns every waiting message.
 func (q *promptQueue) Unqueue() []llm.Message {
+	waiting, _ := q.drain()
+	return waiting
+}
+
+// drain removes and returns the messages that wait, and how many of the first of them steer.
+func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
-	queued := q.queued
+	waiting, steer = q.queued, q.steers
 	q.queued, q.steers = nil, 0
-	return queued
+	return waiting, steer
 }
 
 // Dequeue removes and returns the first waiting message of s, to begin a turn with; false if none
@@ -363,8 +369,7 @@ func Dequeue(s *Session) (llm.Message, bool) { return s.dequeue(false) }
 
 // MoveQueued moves the waiting messages of one session to another, those that steer first.
 func MoveQueued(from, to *Session) {
-	waiting, steer := from.Queued()
-	from.Unqueue()
+	waiting, steer := from.drain()
 	for i, m := range waiting {
 		if i < steer {
 			to.Steer(m.Parts...)

@@ -178,8 +178,7 @@ func chooseModel(t *turn) {
 		t.tried = map[string]bool{} // nobody else can: it is asked all the same
 	}
 	if stoodIn != "" && stoodIn != chosen.Name {
-		_, changes := chosen.Portable(t.History())
-		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: changes})
+		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: changesFor(t.Session, chosen)})
 	}
 }
 
@@ -187,7 +186,7 @@ func chooseModel(t *turn) {
 func continueWithModel(t *turn, model llm.Endpoint, e Fallback) {
 	e.To = model.Name
 	t.emit(e)
-	if _, changes := model.Portable(t.History()); len(changes) > 0 {
+	if changes := changesFor(t.Session, model); len(changes) > 0 {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
 	t.mu.Lock()
@@ -265,23 +264,23 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 	chosen := t.Model().Name
 	choice := decide(t, failureQuestion(failed, fault))
 	if t.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // by the user, meanwhile: that one goes on
-		t.abandonPartial()
+		t.abandonInterrupted()
 		return true
 	}
 	switch choice.Action {
 	case SwitchModel:
-		t.abandonPartial()
+		t.abandonInterrupted()
 		continueWithModel(t, next, Fallback{From: model.Name, Fault: fault})
 		return true
 	case WaitAndTry:
 		delete(t.tried, model.Name)
 		if pause(t, until.Sub(t.now()), fault) {
-			t.abandonPartial()
+			t.abandonInterrupted()
 			return true
 		}
 	case TryAgain:
 		delete(t.tried, model.Name)
-		t.abandonPartial()
+		t.abandonInterrupted()
 		return true
 	case StopTurn:
 		if t.attended { // the user wants nobody else: it is asked with the next prompt

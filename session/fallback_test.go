@@ -366,3 +366,20 @@ func TestFallbackNeed(t *testing.T) {
 		}
 	}
 }
+
+// TestFallbackTellsWhatIsSent: of thinking that a summary stands for, no model is told anyway.
+func TestFallbackTellsWhatIsSent(t *testing.T) {
+	thinks := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Delta{Block: "a", Part: say("a long answer, at least longer than the summary, so that there is a gain in it")}, llm.Finish{Reason: llm.Stop})
+	down := llmtest.Fail(&llm.Error{Fault: llm.Server})
+	s := New(chain(false, map[string]*llmtest.Fake{"a/a": llmtest.New(thinks, thinks, llmtest.Say("short"), down), "b/b": llmtest.New(llmtest.Say("ok"))}))
+	play(t.Context(), s, nil, say("one"))
+	play(t.Context(), s, nil, say("two"))
+	summarize(t, s)
+	events := play(t.Context(), s, nil, say("three"))
+	if len(eventsOf[Fallback](events)) != 1 {
+		t.Fatalf("no fallback in %+v", events)
+	}
+	if got := eventsOf[ModelSwitched](events); len(got) > 0 {
+		t.Errorf("it is said what is adapted of messages that are not sent: %+v", got)
+	}
+}

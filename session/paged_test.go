@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -159,7 +160,7 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	}
 }
 
-// A request is not sent if the conversation cannot be read.
+// No request is sent if the conversation cannot be read.
 func TestUnreadConversationIsNotSent(t *testing.T) {
 	broken := errors.New("disk I/O error")
 	s := New(Options{})
@@ -171,17 +172,26 @@ func TestUnreadConversationIsNotSent(t *testing.T) {
 		return nodes[from-1 : to], nil
 	})
 	s.tree.straight = len(nodes) // which a log tells
-	var done Done
-	for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "and now"}) {
-		if d, ok := e.(Done); ok {
-			done = d
+	fake, prompt := llmtest.New(), llm.Part{Kind: llm.Text, Text: "and now"}
+	model := llm.Endpoint{Model: fake, Name: "m/m", Origin: "m", Strategy: "native"}
+	s.SetModel(model)
+	for what, events := range map[string]iter.Seq[Event]{
+		"a prompt":     s.Turn(t.Context(), prompt),
+		"a summary":    s.Compact(t.Context()),
+		"a comparison": s.Compare(t.Context(), []llm.Endpoint{model, model}, nil, prompt),
+	} {
+		s.tree.head, s.tree.unread = len(nodes), nil
+		for e := range events {
+			if d, ok := e.(Done); ok && !errors.Is(d.Err, broken) {
+				t.Errorf("%s ended with %v", what, d.Err)
+			}
 		}
 	}
-	if !errors.Is(done.Err, broken) {
-		t.Errorf("the turn ended with %v", done.Err)
+	if asked := len(fake.Requests()); asked > 0 {
+		t.Errorf("a part of the conversation was sent %d times", asked)
 	}
-	broken = nil
-	if _, req := s.Request(); len(req.Messages) != len(nodes)+1 {
+	broken, s.tree.head = nil, len(nodes)
+	if _, req := s.Request(prompt); len(req.Messages) != len(nodes)+1 {
 		t.Errorf("%d messages are sent once they can be read, want %d", len(req.Messages), len(nodes)+1)
 	}
 }

@@ -85,11 +85,16 @@ func (s *Session) Model() llm.Endpoint { return get(s, &s.model) }
 // going back restores what the first model said, byte for byte.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	from := s.model.Name
 	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
-	_, changes := model.Portable(messages(s.tree.Path()))
-	return ModelSwitched{From: from, To: model.Name, Changes: changes}
+	s.mu.Unlock()
+	return ModelSwitched{From: from, To: model.Name, Changes: changesFor(s, model)}
+}
+
+// changesFor returns what of the conversation has to be adapted for model.
+func changesFor(s *Session, model llm.Endpoint) []llm.Change {
+	_, changes := model.Portable(locked(&s.mu, func() []llm.Message { return messages(s.tree.Path()) }))
+	return changes
 }
 
 // RefreshModel replaces the model in use by known, the same model opened again, of which more is

@@ -150,7 +150,7 @@ func noticeUnread(t *turn) error {
 // streamFrom does so with a model and a request of the caller's.
 func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
-	r.trimmed = t.omitted != omission{} || t.HistoryMode() == HistoryStateless
+	r.trimmed = isTrimmed(t.Session, t.omitted)
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()

@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 
 	"parley/providers/llm"
@@ -205,5 +206,33 @@ func TestMoveQueued(t *testing.T) {
 	to.Unqueue()
 	if m, ok := Dequeue(to); ok {
 		t.Errorf("got %q of nothing", m.Text())
+	}
+}
+
+// TestMoveQueuedMeanwhile: of messages that are queued while all are moved to another conversation,
+// none is lost or doubled.
+func TestMoveQueuedMeanwhile(t *testing.T) {
+	from, to := New(Options{}), New(Options{})
+	const each = 20_000
+	var queueing sync.WaitGroup
+	for range 2 {
+		queueing.Go(func() {
+			for range each {
+				from.Queue(say("x"))
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { queueing.Wait(); close(done) }()
+	for moving := true; moving; {
+		select {
+		case <-done:
+			moving = false
+		default:
+		}
+		MoveQueued(from, to)
+	}
+	if got := to.QueueLen() + from.QueueLen(); got != 2*each {
+		t.Errorf("%d messages wait, want %d", got, 2*each)
 	}
 }

@@ -333,3 +333,47 @@ func TestSummaryFails(t *testing.T) {
 		}
 	}
 }
+
+// TestSummaryOfLongMessage: of a message that is longer than a piece as much is summarized as
+// there is room for, whatever a token is.
+func TestSummaryOfLongMessage(t *testing.T) {
+	long := strings.Repeat("word ", 4000)
+	fake := llmtest.New(llmtest.Say("ok"), llmtest.Say("short"), llmtest.Say("short"))
+	model := endpoint("m/m", fake)
+	model.Context = 10_000
+	s := New(Options{Model: model, EstimateTokens: func(text string) int { return len(text) * 5 / 9 }}) // less than two bytes
+	play(t.Context(), s, nil, say(long))
+	summarize(t, s)
+	const room = 10_000 / 2 * 9 / 5
+	if got := len(fake.Requests()[1].Messages[0].Text()); got < room*9/10 || got > room*11/10 {
+		t.Errorf("a message of %d bytes is summarized from %d, there is room for %d", len(long), got, room)
+	}
+}
+
+// TestWaitingPromptsAreNotSummarized: all that waits for its answer stands behind a summary again,
+// also what went along with results of tools, and again once the summary is undone.
+func TestWaitingPromptsAreNotSummarized(t *testing.T) {
+	set, _ := workspace(t)
+	var s *Session
+	stop := llmtest.Fail(&llm.Error{Fault: llm.Server})
+	fake := llmtest.New(llmtest.Say(strings.Repeat("a long answer ", 100)), func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		s.Steer(say("tests first"))
+		s.Steer(say("and quietly"))
+		return llmtest.Call(call("1", "list", "{}"))(ctx, req, out)
+	}, stop, llmtest.Say("They mend."))
+	s = New(Options{Model: endpoint("m/m", fake), Tools: set})
+	play(t.Context(), s, nil, say("hi"))
+	play(t.Context(), s, nil, say("mend it"))
+	summarize(t, s)
+	_, req := s.Request()
+	if got := spoken(req.Messages); len(got) != 1 || !strings.HasSuffix(got[0], "They mend.\n\ntests first\n\nand quietly") {
+		t.Errorf("the next request has %q", got)
+	}
+	if err := s.UndoSummary(); err != nil {
+		t.Fatal(err)
+	}
+	_, req = s.Request()
+	if got := spoken(req.Messages); len(got) != 6 || got[5] != "user: tests first\n\nand quietly" {
+		t.Errorf("without the summary it has %q", got)
+	}
+}

@@ -131,9 +131,7 @@ func useSettings(t *turn, o TurnSettings) error {
 		if t.system == now.system {
 			t.system = before.system
 		}
-		if t.settings.Web == now.settings.Web {
-			t.settings.Web = before.settings.Web
-		}
+		t.settings = t.own.Override(t.configured)
 		t.answerSchema, t.tools, t.turnTools = before.answerSchema, all, all
 		t.tokens.reset()
 	}

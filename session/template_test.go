@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -263,5 +264,52 @@ func TestSkillsSurviveSummaries(t *testing.T) {
 	}
 	if !strings.Contains(whole(requests[len(requests)-1]), "## Goal") || !HasSkill(s, `<skill name="pdf"`) || HasSkill(s, `<skill name="forged"`) {
 		t.Errorf("the last request is %s", whole(requests[len(requests)-1]))
+	}
+}
+
+// TestSkillsAreLoadedAgain: a skill that the next request does not hold, because the history mode
+// leaves out the turn that loaded it, is loaded again.
+func TestSkillsAreLoadedAgain(t *testing.T) {
+	set, _ := workspace(t)
+	const mark = `<skill name="pdf"`
+	load := llmtest.Call(call("1", "skill", `{"name":"pdf"}`))
+	if err := set.AddExternal(tools.SkillTool([]string{"pdf"}, func(string) (string, string, error) { return mark + ">\ndo it so\n</skill>", mark, nil })); err != nil {
+		t.Fatal(err)
+	}
+	fake := llmtest.New(load, llmtest.Say("ok"), load, load, llmtest.Say("ok"))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Config: Config{History: "stateless"}})
+	play(t.Context(), s, allow, say("one"))
+	if HasSkill(s, mark) {
+		t.Error("the next prompt is said to have the skill, and is sent alone")
+	}
+	play(t.Context(), s, allow, say("two"))
+	var results []bool // that are the skill's text
+	for _, m := range s.History() {
+		if m.Role == llm.RoleTool {
+			results = append(results, strings.Contains(m.Parts[0].Text, "do it so"))
+		}
+	}
+	if want := []bool{true, true, false}; !slices.Equal(results, want) {
+		t.Errorf("the calls returned the skill: %v, want %v", results, want)
+	}
+}
+
+// TestSearchTurnedOnMeanwhile: what a user sets while a prompt is answered that sets the same
+// holds for later prompts too.
+func TestSearchTurnedOnMeanwhile(t *testing.T) {
+	var s *Session
+	fake := llmtest.New(func(ctx context.Context, req llm.Request, out *llm.Out) error {
+		if _, err := ChangeSettings(s, searching(true)); err != nil {
+			t.Error(err)
+		}
+		return llmtest.Say("ok")(ctx, req, out)
+	})
+	s = New(Options{Model: endpoint("fake/a", fake)})
+	from := template()
+	from.Settings = TurnSettings{Web: true}
+	for range TurnFromTemplate(t.Context(), s, from) {
+	}
+	if !WebSearch(s) {
+		t.Error("the user turned the search of the web on, and it is off behind the prompt")
 	}
 }

@@ -104,7 +104,7 @@ func sideRequest(ctx context.Context, s *Session, purpose string, model llm.Endp
 		return "", err
 	}
 	said, usage, err := complete(ctx, s, model, req, func(Event) {})
-	if info := s.log.Session(); len(s.History()) > 0 {
+	if info := s.log.Session(); !s.Empty() {
 		s.spend(purpose, model.Name, usage, err)
 	} else if err == nil || usage != (llm.Usage{}) { // an empty conversation is not on the disk, and may never be
 		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: info.Dir, Model: model.Name, Purpose: purpose, Usage: usage})

@@ -233,7 +233,7 @@ func showPrompt(t *turn, n store.Node) {
 
 // prepareRetry sets aside an interrupted response and checks that something is unanswered.
 func (t *turn) prepareRetry() error {
-	t.abandonPartial()
+	t.abandonInterrupted()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if last, ok := t.tree.Last(); !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {

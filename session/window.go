@@ -150,8 +150,8 @@ func overflowOf(s *Session, model llm.Endpoint) (o Overflow, own, rest int) {
 	path := s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) // of the turn
 	rest = s.tokens.overhead(s.emptyRequest(model))
 	own = rest
-	if n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && !path[n-1].Summary {
-		rest += s.tokens.message(path[n-1])
+	for _, n := range path[firstWaiting(path):] {
+		rest += s.tokens.message(n)
 	}
 	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // it stands for what is in front of it
 	for _, n := range path[from:] {
@@ -228,6 +228,11 @@ func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
 type omission struct {
 	turns   int
 	summary bool // and the summary of what was in front of them
+}
+
+// isTrimmed reports whether a request that leaves out omitted has less than the current branch.
+func isTrimmed(s *Session, omitted omission) bool {
+	return omitted != omission{} || s.HistoryMode() == HistoryStateless
 }
 
 // String says what is left out, with the verb for it.

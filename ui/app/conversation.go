@@ -223,13 +223,15 @@ func compact(a *App, arg string) Effect {
 	return Effect{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
 }
 
-// retry asks again. What came of an answer of nothing stays as a branch.
+// retry asks again, from the last prompt or results on. What came of an answer of nothing stays as a
+// branch.
 func (a *App) retry(string) Effect {
-	last, err := a.Session.At(a.Session.Head())
-	if err == nil && last.Role == llm.RoleAssistant && !last.Interrupted && last.Message.Empty() {
-		return a.Regenerate(last.Seq)
+	dropped := session.DropEmptyAnswer(a.Session)
+	e := retryLast(a)
+	if dropped {
+		e.SessionOpened = &SessionOpened{}
 	}
-	return retryLast(a)
+	return e
 }
 
 // retryLast asks for an answer where the conversation stands: the model that the prompt was for.
