@@ -92,9 +92,9 @@ func endJobs(a *program) {
 func (a *program) printOptions(outTerminal bool) print.Options {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
-	var out io.Writer = os.Stdout
+	var out io.Writer = a.out
 	if render {
-		out = colorprofile.NewWriter(os.Stdout, os.Environ())
+		out = a.out.styled()
 	}
 	return print.Options{
 		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,

@@ -84,7 +84,7 @@ func writeBackup(a *program, lib *session.Store, name string) error {
 		return err
 	}
 	if name == "-" {
-		return backup.Write(os.Stdout, lib, undo, tmp, time.Now())
+		return backup.Write(a.out, lib, undo, tmp, time.Now())
 	}
 	size, err := backup.WriteFile(name, lib, undo, tmp, time.Now())
 	if err != nil {

@@ -157,7 +157,7 @@ func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	if err != nil {
 		return a.fail(print.Failed, err)
 	}
-	if _, err := io.WriteString(os.Stdout, sanitize.Text(text)); err != nil {
+	if _, err := io.WriteString(a.out, sanitize.Text(text)); err != nil {
 		return a.fail(print.Failed, fmt.Errorf("writing the request: %w", err))
 	}
 	return nil

@@ -68,12 +68,15 @@ func Main(args []string) int {
 	a := newProgram()
 	root := a.rootCommand()
 	root.SetArgs(withOptionalValues(args))
-	err := root.Execute()
+	err := a.result(root.Execute())
 	if err == nil {
 		return a.status
 	}
 	if a.status == print.OK {
 		a.status = print.Usage // cobra's own: flags, arguments
+	}
+	if a.status == print.Unread { // as SIGPIPE would have ended it, without a word
+		return a.status
 	}
 	print.Failure(os.Stdout, os.Stderr, a.format, err, a.status)
 	return a.status
@@ -82,6 +85,7 @@ func Main(args []string) int {
 // newProgram returns a program that nothing was asked of yet.
 func newProgram() *program {
 	a := &program{}
+	a.out = new(standardOutput)
 	a.local.program = a
 	a.learned = sync.OnceValue(a.openMemory)
 	return a
@@ -106,6 +110,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, words []string) error { return a.runRoot(cmd, words) },
 	}
+	root.SetOut(unfailing{a.out})
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
 	sessions := a.sessionCommands()

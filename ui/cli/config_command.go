@@ -28,7 +28,7 @@ func newConfigCommand(a *program) *cobra.Command {
 	show := func(*cobra.Command, []string) error {
 		file, err := configPath(a)
 		if err == nil {
-			_, err = fmt.Println(file)
+			_, err = fmt.Fprintln(a.out, file)
 		}
 		return err
 	}

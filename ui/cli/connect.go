@@ -122,7 +122,7 @@ func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Con
 	if err != nil {
 		return c.fail(print.Failed, err)
 	}
-	fmt.Println(sanitize.Text(said))
+	fmt.Fprintln(c.out, sanitize.Text(said))
 	return nil
 }
 
@@ -131,7 +131,7 @@ func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 	if err := saveLocalAnswer(about.Provider, "", false); err != nil {
 		return c.fail(print.Failed, err)
 	}
-	fmt.Println("Removed " + sanitize.Line(about.Name))
+	fmt.Fprintln(c.out, "Removed "+sanitize.Line(about.Name))
 	return nil
 }
 
@@ -144,7 +144,9 @@ func (c *connectCommand) listKeys(name string) error {
 	if err != nil {
 		return c.fail(print.Failed, err)
 	}
-	row := func(provider, text string) { fmt.Printf("%-14s %s\n", sanitize.Line(provider), sanitize.Line(text)) }
+	row := func(provider, text string) {
+		fmt.Fprintf(c.out, "%-14s %s\n", sanitize.Line(provider), sanitize.Line(text))
+	}
 	used := map[string]bool{}
 	found := len(stored) > 0
 	for _, p := range providers.Connections(c.config.Config, os.Getenv) {
@@ -179,7 +181,7 @@ func (c *connectCommand) removeKey(ctx context.Context, about providers.Connecti
 		}
 		return c.fail(print.Failed, fmt.Errorf("no key is stored for %s%s", about.Name, from))
 	}
-	fmt.Println("Removed the key of " + sanitize.Line(about.Name))
+	fmt.Fprintln(c.out, "Removed the key of "+sanitize.Line(about.Name))
 	return nil
 }
 
@@ -212,7 +214,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		if err != nil {
 			return c.fail(print.Failed, err)
 		}
-		fmt.Println(sanitize.Text(said))
+		fmt.Fprintln(c.out, sanitize.Text(said))
 		return nil
 	}
 	if config, err := c.config.WithVariables(about.Provider, variables); err == nil {
@@ -249,7 +251,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		if err != nil {
 			return c.fail(print.Failed, err)
 		}
-		fmt.Println(sanitize.Text(said))
+		fmt.Fprintln(c.out, sanitize.Text(said))
 		return nil
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 
 	"parley/providers"
@@ -221,7 +220,7 @@ the configuration. It exits with 3 if something is broken.`,
 			if app.HasBrokenCheck(checks) {
 				a.status = print.Config
 			}
-			out := colorprofile.NewWriter(os.Stdout, os.Environ()) // takes colors out where they do not belong
+			out := a.out.styled() // takes colors out where they do not belong
 			if err := report.Doctor(out, checks, theme.Terminal(), asJSON); err != nil {
 				return a.fail(print.Failed, err)
 			}

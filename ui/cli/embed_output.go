@@ -251,7 +251,7 @@ func (r *embedRun) newStdout() (sink, error) {
 	switch r.format {
 	case "text":
 		width, _, _ := term.GetSize(os.Stdout.Fd())
-		s.w = &vectorPreview{os.Stdout, width}
+		s.w = &vectorPreview{r.out, width}
 	case "npy":
 		f, err := os.CreateTemp("", "parley-*.npy")
 		if err != nil {
@@ -259,7 +259,7 @@ func (r *embedRun) newStdout() (sink, error) {
 		}
 		s.f, s.w, s.finish = f, vectors.NewNumPy(f), (*wholeSink).copyOut
 	default:
-		s.w = vectors.NewWriter(r.format, os.Stdout)
+		s.w = vectors.NewWriter(r.format, r.out)
 	}
 	return s, nil
 }
@@ -319,7 +319,7 @@ func (s *wholeSink) copyOut() error {
 	if _, err := s.f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := io.Copy(os.Stdout, s.f)
+	_, err := io.Copy(s.run.out, s.f)
 	return err
 }
 

@@ -69,7 +69,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		}
 		summary.Saved = kept.Path()
 	}
-	if err := report.Facts(os.Stdout, summary, as, c.all); err != nil {
+	if err := report.Facts(c.out, summary, as, c.all); err != nil {
 		return c.fail(print.Failed, err)
 	}
 	if as == "text" {

@@ -60,6 +60,7 @@ type conversationFlags struct {
 
 // outputFlags say which front end answers, and in which form.
 type outputFlags struct {
+	out                                  *standardOutput // where everything goes but the screen and plain lines
 	printOnly, interactive, screenReader bool
 	quiet, codeOnly, raw, render         bool
 	format, schemaFile                   string

@@ -100,7 +100,7 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 		if err != nil {
 			return c.fail(print.Failed, err)
 		}
-		_, err = io.WriteString(os.Stdout, sanitize.Text(text))
+		_, err = io.WriteString(c.out, sanitize.Text(text))
 		return err
 	}
 	m, err := c.open(ctx, c.openOptions())
@@ -147,7 +147,7 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
 	o := print.ImageOptions{
-		Format: c.format, Model: model, Wanted: r.N, Out: os.Stdout, Err: os.Stderr, Quiet: c.quiet, Unsure: media.MayBePaid,
+		Format: c.format, Model: model, Wanted: r.N, Out: c.out, Err: os.Stderr, Quiet: c.quiet, Unsure: media.MayBePaid,
 		Save: func(b llm.Blob) (print.SavedImage, error) { return c.save(r.Prompt, b) },
 	}
 	if term.IsTerminal(os.Stderr.Fd()) && c.format == "text" && !c.quiet {
@@ -278,7 +278,7 @@ func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error)
 	s := print.SavedImage{MIME: b.MIME, Bytes: len(b.Data)}
 	s.Width, s.Height = attach.Dimensions(b.Data)
 	if c.to == "-" {
-		_, err := os.Stdout.Write(b.Data)
+		_, err := c.out.Write(b.Data)
 		return s, err
 	}
 	name, path := attach.SlugFileName(prompt, "image", b.MIME), c.to

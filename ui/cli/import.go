@@ -21,6 +21,7 @@ import (
 
 // An importCommand brings in what other programs keep of conversations.
 type importCommand struct {
+	out  io.Writer
 	note func(string) // for standard error
 }
 
@@ -47,10 +48,10 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how report.I
 	}
 	switch {
 	case how.DryRun:
-		return writeResults(os.Stdout, found, scanned, how.JSON)
+		return writeResults(a.out, found, scanned, how.JSON)
 	case fresh == 0:
 		a.note("Nothing new")
-		return writeResults(os.Stdout, found, scanned, how.JSON)
+		return writeResults(a.out, found, scanned, how.JSON)
 	case !how.Yes:
 		if !term.IsTerminal(os.Stdin.Fd()) {
 			return app.UsageError{Err: fmt.Errorf("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))}
@@ -76,7 +77,7 @@ func (a importCommand) places(ctx context.Context, lib *session.Store, places []
 		if r.Failed > 0 {
 			a.note(sanitize.Line(fmt.Sprintf("%s: files that cannot be read: %d, the first: %s", r.Program, r.Failed, r.FirstError)))
 		}
-		failed = append(failed, writeResults(os.Stdout, []importer.Result{r}, imported, how.JSON))
+		failed = append(failed, writeResults(a.out, []importer.Result{r}, imported, how.JSON))
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %s: %w", r.Program, r.Path, err))
 		}

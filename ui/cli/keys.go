@@ -30,7 +30,7 @@ func (a *program) keysCommand() *cobra.Command {
 				return a.fail(print.Config, err)
 			}
 			for _, r := range rows {
-				fmt.Printf("%-18s %s\n", r[0], r[1])
+				fmt.Fprintf(a.out, "%-18s %s\n", r[0], r[1])
 			}
 			return nil
 		},

@@ -33,7 +33,7 @@ func manCommand(a *program) *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				return unknownSubcommand(cmd.Root(), strings.Join(args, " "))
 			}
-			_, err = io.WriteString(os.Stdout, manual(found))
+			_, err = io.WriteString(a.out, manual(found))
 			return err
 		},
 	}

@@ -107,7 +107,7 @@ that it ends on.`,
 			if err != nil {
 				return a.fail(print.Failed, err)
 			}
-			fmt.Println("Logged out of " + args[0])
+			fmt.Fprintln(a.out, "Logged out of "+args[0])
 			return nil
 		},
 	})
@@ -164,18 +164,18 @@ func loginServer(ctx context.Context, a *program, name string) error {
 		return a.fail(print.Failed, err)
 	}
 	defer login.Close()
-	fmt.Println(app.LoginText(name, login.Host, login.URL) + "\n")
+	fmt.Fprintln(a.out, app.LoginText(name, login.Host, login.URL)+"\n")
 	if err := openURL(ctx, login.URL); err != nil {
 		a.note(format.ErrorText(err))
 	}
 	if term.IsTerminal(os.Stdin.Fd()) {
-		fmt.Println("Waiting for your browser. If it runs on another computer, paste the address here that it ends on:")
+		fmt.Fprintln(a.out, "Waiting for your browser. If it runs on another computer, paste the address here that it ends on:")
 		go pasteLogin(login)
 	}
 	if err := login.Wait(ctx); err != nil {
 		return a.fail(print.Failed, fmt.Errorf("MCP server %s: %w", name, err))
 	}
-	fmt.Println("Logged in to " + name)
+	fmt.Fprintln(a.out, "Logged in to "+name)
 	return nil
 }
 

@@ -95,17 +95,17 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	}
 	switch {
 	case c.images:
-		err = report.Models(os.Stdout, imageModelRows(c.program), words, c.all, as, c.note)
+		err = report.Models(c.out, imageModelRows(c.program), words, c.all, as, c.note)
 	case c.embeddings:
-		err = report.Models(os.Stdout, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
+		err = report.Models(c.out, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
 	case c.video:
-		err = report.Models(os.Stdout, videoRows(c.program), words, c.all, as, c.note)
+		err = report.Models(c.out, videoRows(c.program), words, c.all, as, c.note)
 	default:
 		var rows []report.Model
 		for _, m := range c.listModels(cmd.Context(), c.refresh) {
 			rows = append(rows, modelRow(m))
 		}
-		err = report.Models(os.Stdout, rows, words, c.all, as, c.note)
+		err = report.Models(c.out, rows, words, c.all, as, c.note)
 	}
 	if err != nil {
 		return c.fail(print.Failed, err)

@@ -128,10 +128,10 @@ func (c *promptsCommand) list() error {
 	}
 	switch {
 	case c.format == "json":
-		return report.WriteJSON(os.Stdout, rows)
+		return report.WriteJSON(c.out, rows)
 	case c.format == "jsonl":
 		for _, row := range rows {
-			if err := report.WriteJSON(os.Stdout, row); err != nil {
+			if err := report.WriteJSON(c.out, row); err != nil {
 				return err
 			}
 		}
@@ -155,7 +155,7 @@ func (c *promptsCommand) list() error {
 		if line = strings.TrimRight(line, " \n"); width > 0 {
 			line = ansi.Truncate(line, width, "…")
 		}
-		if _, err := fmt.Println(line); err != nil {
+		if _, err := fmt.Fprintln(c.out, line); err != nil {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (c *promptsCommand) show(name string) error {
 		}
 		c.note(fmt.Sprintf("line %d runs: %s (%s)", command.Line, command.Text, asks))
 	}
-	_, err = fmt.Print(sanitize.Text(prompts.Format(*p)))
+	_, err = fmt.Fprint(c.out, sanitize.Text(prompts.Format(*p)))
 	return err
 }
 
@@ -233,7 +233,7 @@ func (c *promptsCommand) edit(name string) error {
 func (c *promptsCommand) open(path string) error {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" || !term.IsTerminal(os.Stdin.Fd()) {
-		_, err := fmt.Println(path)
+		_, err := fmt.Fprintln(c.out, path)
 		return err
 	}
 	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments, as in "code --wait"

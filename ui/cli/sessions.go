@@ -5,7 +5,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -26,9 +25,9 @@ func (a *program) sessionCommands() report.SessionCommands {
 			}
 			return lib, nil
 		},
-		Out: os.Stdout, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
-		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: colorprofile.NewWriter(os.Stdout, os.Environ()),
-		ImportAll: importCommand{a.note}.run, ImportSource: importSource(),
+		Out: a.out, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
+		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: a.out.styled(),
+		ImportAll: importCommand{a.out, a.note}.run, ImportSource: importSource(),
 	}
 }
 

@@ -130,13 +130,13 @@ func (a mediaCommands) listCollections(library *session.Store, form string) erro
 		a.note("No collections yet: parley embed --store NAME makes one")
 	}
 	if form == "json" {
-		return report.WriteJSON(os.Stdout, append([]session.Collection{}, all...))
+		return report.WriteJSON(a.out, append([]session.Collection{}, all...))
 	}
 	for _, c := range all {
 		if form == "jsonl" {
-			err = report.WriteJSON(os.Stdout, c)
+			err = report.WriteJSON(a.out, c)
 		} else {
-			_, err = fmt.Fprintf(os.Stdout, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions)
+			_, err = fmt.Fprintf(a.out, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions)
 		}
 		if err != nil {
 			return err
@@ -164,7 +164,7 @@ func (a mediaCommands) searchCollection(library *session.Store, name, text strin
 	if err != nil {
 		return err
 	}
-	return printMatches(c.Space, found, form)
+	return printMatches(a.out, c.Space, found, form)
 }
 
 // searchFile prints the lines of a file of vectors that are nearest to text.
@@ -217,7 +217,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 		t.Score = m.Score
 		found = append(found, t)
 	}
-	return a.failed(printMatches(set, found, f.format))
+	return a.failed(printMatches(a.out, set, found, f.format))
 }
 
 // dropOthers deletes the texts that a search has left behind.
@@ -275,7 +275,7 @@ func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding
 }
 
 // printMatches prints what was found, the nearest first.
-func printMatches(set vectors.Space, found []session.SimilarText, form string) error {
+func printMatches(out io.Writer, set vectors.Space, found []session.SimilarText, form string) error {
 	type match struct {
 		Score float32 `json:"score"`
 		File  string  `json:"file,omitempty"`
@@ -287,7 +287,7 @@ func printMatches(set vectors.Space, found []session.SimilarText, form string) e
 		all = append(all, match{t.Score, t.File, t.Line, t.Text})
 	}
 	if form == "json" {
-		return report.WriteJSON(os.Stdout, struct {
+		return report.WriteJSON(out, struct {
 			Model   string  `json:"model"`
 			Matches []match `json:"matches"`
 		}{set.Model, append([]match{}, all...)})
@@ -295,7 +295,7 @@ func printMatches(set vectors.Space, found []session.SimilarText, form string) e
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	for _, m := range all {
 		if form == "jsonl" {
-			if err := report.WriteJSON(os.Stdout, m); err != nil {
+			if err := report.WriteJSON(out, m); err != nil {
 				return err
 			}
 			continue
@@ -308,7 +308,7 @@ func printMatches(set vectors.Space, found []session.SimilarText, form string) e
 		if width > 0 {
 			line = ansi.Truncate(line, width, "…")
 		}
-		if _, err := fmt.Fprintln(os.Stdout, line); err != nil {
+		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +56,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 		return find(func(rows []app.Skill) error {
 			for _, s := range rows {
 				if s.Name == args[0] {
-					_, err := io.WriteString(os.Stdout, sanitize.Text(s.Text)+"\n")
+					_, err := io.WriteString(a.out, sanitize.Text(s.Text)+"\n")
 					return err
 				}
 			}
@@ -76,10 +75,10 @@ func listSkills(a *program, skills []app.Skill, format string) error {
 	}
 	switch format {
 	case "json":
-		return report.WriteJSON(os.Stdout, rows)
+		return report.WriteJSON(a.out, rows)
 	case "jsonl":
 		for _, row := range rows {
-			if err := report.WriteJSON(os.Stdout, row); err != nil {
+			if err := report.WriteJSON(a.out, row); err != nil {
 				return err
 			}
 		}
@@ -96,7 +95,7 @@ func listSkills(a *program, skills []app.Skill, format string) error {
 		if r.Warning != "" {
 			line += " (" + r.Warning + ")"
 		}
-		if _, err := fmt.Fprintln(os.Stdout, sanitize.Line(line)); err != nil {
+		if _, err := fmt.Fprintln(a.out, sanitize.Line(line)); err != nil {
 			return err
 		}
 	}

@@ -190,7 +190,7 @@ func printFileDiff(a *program, id string) error {
 			if s.Now.Kind != undo.File && s.To.Kind != undo.File || text == "" {
 				text = fmt.Sprintf("%q: %s mode %04o → %s mode %04o\n", string(s.Path), s.To.Describe(), s.To.Mode, s.Now.Describe(), s.Now.Mode)
 			}
-			if _, err := io.WriteString(os.Stdout, sanitize.Text(text)); err != nil {
+			if _, err := io.WriteString(a.out, sanitize.Text(text)); err != nil {
 				return err
 			}
 			if s.ConfirmReason != "" {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -54,7 +53,7 @@ func versionCommand(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, commit, Go, platform and features", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := writeVersion(os.Stdout, cmd.Root().Name(), sandbox.Probe()); err != nil {
+			if err := writeVersion(a.out, cmd.Root().Name(), sandbox.Probe()); err != nil {
 				return a.fail(print.Failed, err)
 			}
 			return nil

@@ -127,7 +127,7 @@ func (c *videoCommand) with(do func(context.Context) error) error {
 	case errors.As(err, &by):
 		c.status, err = 128+int(by.Signal), nil
 	case errors.Is(err, app.ErrPipe):
-		c.status, err = 128+13, nil
+		c.status, err = print.Unread, nil
 	case err != nil && c.status == print.OK:
 		err = c.fail(print.Failed, err)
 	}

@@ -43,7 +43,7 @@ func (c *videoCommand) list() error {
 			c.note("no videos: parley video PROMPT makes one")
 		}
 		if c.format == "json" {
-			return errors.Join(err, report.WriteJSON(os.Stdout, []videoRow{}))
+			return errors.Join(err, report.WriteJSON(c.out, []videoRow{}))
 		}
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *videoCommand) list() error {
 	for i := len(all) - 1; i >= 0; i-- {
 		v := all[i]
 		if rows = append(rows, rowOf(v)); c.format == "jsonl" {
-			err = errors.Join(err, report.WriteJSON(os.Stdout, rows[len(rows)-1]))
+			err = errors.Join(err, report.WriteJSON(c.out, rows[len(rows)-1]))
 		}
 		price := ""
 		if b := v.Job.Bill; b != nil {
@@ -64,7 +64,7 @@ func (c *videoCommand) list() error {
 	w.Flush()
 	switch c.format {
 	case "json":
-		return errors.Join(err, report.WriteJSON(os.Stdout, rows))
+		return errors.Join(err, report.WriteJSON(c.out, rows))
 	case "jsonl":
 		return err
 	}
@@ -73,7 +73,7 @@ func (c *videoCommand) list() error {
 		if width > 0 {
 			line = ansi.Truncate(strings.TrimRight(line, " \n"), width, "…") + "\n"
 		}
-		if _, wrong := io.WriteString(os.Stdout, line); wrong != nil {
+		if _, wrong := io.WriteString(c.out, line); wrong != nil {
 			return wrong
 		}
 	}

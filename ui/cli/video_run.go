@@ -185,7 +185,7 @@ func (r *videoRun) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err = io.Copy(os.Stdout, f)
+	_, err = io.Copy(r.out, f)
 	return err
 }
 
@@ -231,9 +231,9 @@ func (r *videoRun) print(kind, reason string) error {
 	if r.format == "text" {
 		switch {
 		case reason == "" && kind == "job" && r.noWait:
-			fmt.Println(r.video.Num)
+			fmt.Fprintln(r.out, r.video.Num)
 		case reason == "stop" && r.to != "-":
-			fmt.Println(sanitize.Line(r.line.file))
+			fmt.Fprintln(r.out, sanitize.Line(r.line.file))
 			if b := r.video.Job.Bill; b != nil && b.Priced {
 				r.note(format.Cost(b.USD, true))
 			}
@@ -250,7 +250,7 @@ func (r *videoRun) print(kind, reason string) error {
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)
 	}
-	return report.WriteJSON(os.Stdout, row)
+	return report.WriteJSON(r.out, row)
 }
 
 // absolute returns path from the root; "" and "-" as they are.

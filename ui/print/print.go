@@ -31,15 +31,16 @@ import (
 // Exit statuses of the program.
 const (
 	OK         = 0
-	Failed     = 1 // provider or network error
-	Usage      = 2 // usage or input
-	Config     = 3 // configuration or authentication
-	Steps      = 4 // turn limit
-	Limit      = 5 // budget or time limit
-	Denied     = 6 // a needed permission was denied
-	Schema     = 7 // the answer does not fit the schema
-	Incomplete = 8 // length, filter, or nothing of what was asked for
-	Mismatch   = 9 // the request is not in the replayed recording
+	Failed     = 1        // provider or network error
+	Usage      = 2        // usage or input
+	Config     = 3        // configuration or authentication
+	Steps      = 4        // turn limit
+	Limit      = 5        // budget or time limit
+	Denied     = 6        // a needed permission was denied
+	Schema     = 7        // the answer does not fit the schema
+	Incomplete = 8        // length, filter, or nothing of what was asked for
+	Mismatch   = 9        // the request is not in the replayed recording
+	Unread     = 128 + 13 // the reader of the pipe left: as if SIGPIPE had ended the program
 )
 
 // Status is an exit status and its meaning.
@@ -48,7 +49,7 @@ type Status struct{ Status, Means string }
 // Statuses lists every status for the manual.
 var Statuses = []Status{
 	{"0", "Done."},
-	{"1", "Provider or network error."},
+	{"1", "Provider or network error, or output that cannot be written."},
 	{"2", "Usage or input."},
 	{"3", "Configuration or authentication."},
 	{"4", "Turn limit (--max-turns)."},
@@ -231,7 +232,7 @@ func ErrorStatus(err error) int {
 	case errors.Is(err, session.ErrSchema):
 		return Schema
 	case errors.Is(err, app.ErrPipe), isBrokenPipe(err):
-		return 128 + 13
+		return Unread
 	case llm.FaultOf(err) == llm.Authentication:
 		return Config
 	case llm.FaultOf(err) == llm.ContentFilter:
@@ -246,7 +247,7 @@ func ErrorStatus(err error) int {
 // stderr, unless it means that the reader has left.
 func pipeStatus(err error, stderr io.Writer) int {
 	if isBrokenPipe(err) || errors.Is(err, os.ErrClosed) {
-		return 128 + 13 // as if SIGPIPE had ended us
+		return Unread
 	}
 	fmt.Fprintf(stderr, "parley: could not write the answer: %s\n", sanitize.Text(format.ErrorText(err)))
 	return Failed

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"parley/ui/print"
+)
+
+// A standardOutput writes to standard output, and keeps the first error of that: cobra and
+// commands that print a line look at none. The zero value is ready.
+type standardOutput struct {
+	mu     sync.Mutex
+	failed error
+}
+
+// Write implements io.Writer.
+func (o *standardOutput) Write(p []byte) (int, error) {
+	n, err := os.Stdout.Write(p)
+	if err != nil {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.failed == nil {
+			o.failed = err
+		}
+	}
+	return n, err
+}
+
+// err returns the first error of writing.
+func (o *standardOutput) err() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.failed
+}
+
+// styled returns o for text with colors, which are taken out where they do not belong.
+func (o *standardOutput) styled() io.Writer {
+	return &colorprofile.Writer{Forward: o, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
+}
+
+// unfailing hides errors from cobra, which prints them and exits with 0.
+type unfailing struct{ *standardOutput }
+
+// Write implements io.Writer.
+func (u unfailing) Write(p []byte) (int, error) {
+	_, _ = u.standardOutput.Write(p) // it keeps the error
+	return len(p), nil
+}
+
+// result returns what the run ends with: err, with the status to exit with, or that the output
+// could not be written.
+func (a *program) result(err error) error {
+	wrong := a.out.err()
+	switch {
+	case wrong == nil, err != nil && !errors.Is(err, wrong), err == nil && a.status != print.OK:
+		return err
+	}
+	a.status = print.ErrorStatus(wrong)
+	var at *fs.PathError
+	if errors.As(wrong, &at) {
+		wrong = at.Err
+	}
+	return fmt.Errorf("writing to standard output: %w", wrong)
+}
