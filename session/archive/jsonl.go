@@ -216,6 +216,9 @@ func (c *Conversation) repair(n *skippedCounts) {
 		}
 		seen[node.Seq] = true
 		last = node.Seq
+		if node.Usage != nil {
+			*node.Usage = node.Usage.Clamped()
+		}
 	}
 	if c.Session.Head != 0 && !seen[c.Session.Head] {
 		c.Session.Head = last

@@ -8,8 +8,8 @@ import (
 	"parley/providers/llm"
 )
 
-// Mask returns c with mask applied to its texts, the arguments and results of calls, and
-// annotations, and counts in c.MaskedTexts how many of those it changed. State, which
+// Mask returns c with mask applied to its texts, URLs and errors, the arguments and results of
+// calls, and annotations, and counts in c.MaskedTexts how many of those it changed. State, which
 // providers want back byte for byte, stays as it is, and so do files.
 func Mask(c Conversation, mask func(string) string) Conversation {
 	clean := func(text *string) {
@@ -21,11 +21,13 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 	c.Nodes = slices.Clone(c.Nodes)
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
+		clean(&n.InterruptedBy)
 		n.Parts = slices.Clone(n.Parts)
 		for k := range n.Parts {
 			p := &n.Parts[k]
 			clean(&p.Text)
 			clean(&p.Input)
+			clean(&p.URL)
 			if p.Kind != llm.Call && p.Kind != llm.Result { // of those, it is the tool's name
 				clean(&p.Name)
 			}

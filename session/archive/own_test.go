@@ -29,3 +29,16 @@ func TestInvalidIDsAreReplaced(t *testing.T) {
 		}
 	}
 }
+
+// Usage that cannot be does not make limits of later requests wider.
+func TestUsageIsClamped(t *testing.T) {
+	list, _, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"a","title":"t","head":1}
+{"type":"message","seq":1,"parent":0,"role":"assistant","parts":[{"kind":"text","text":"hi"}],"usage":{"input":-5,"output":7,"cost":-1000,"priced":true}}
+`), "")
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	if u := list[0].Nodes[0].Usage; u == nil || u.Input != 0 || u.Output != 7 || u.Cost != 0 || u.Priced {
+		t.Errorf("the usage is %+v", u)
+	}
+}
