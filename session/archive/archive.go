@@ -131,27 +131,27 @@ func (c Conversation) messages() []message {
 		if c.Session.LockedBy == "" { // it is not open for writing
 			n = store.CloseInterrupted(n, lastCalls(out))
 		}
-		s := message{Node: n, answers: map[string]*callResult{}}
+		m := message{Node: n, answers: map[string]*callResult{}}
 		switch n.Role {
 		case llm.RoleTool:
 			var caller *message
 			if len(out) > 0 && out[len(out)-1].Role == llm.RoleAssistant {
 				caller = &out[len(out)-1]
 			}
-			if s.Parts = caller.foldResults(n.Parts, n.Results); len(s.Parts) == 0 {
+			if m.Parts = caller.foldResults(n.Parts, n.Results); len(m.Parts) == 0 {
 				continue
 			}
 		case llm.RoleAssistant:
 			drawn := n.Origin == llm.OriginImages // an image model wrote it, not the one of the conversation
-			if model != "" && s.Model != "" && s.Model != model && !drawn {
-				s.switched = "Model changed from " + oneLine(model) + " to " + oneLine(s.Model)
+			if model != "" && m.Model != "" && m.Model != model && !drawn {
+				m.switched = "Model changed from " + oneLine(model) + " to " + oneLine(m.Model)
 			}
 			if !drawn {
-				model = cmp.Or(s.Model, model)
+				model = cmp.Or(m.Model, model)
 			}
-			s.Parts = s.foldResults(n.Parts, n.Results)
+			m.Parts = m.foldResults(n.Parts, n.Results)
 		}
-		out = append(out, s)
+		out = append(out, m)
 	}
 	for i := range out {
 		if unanswered := i+1 == len(out) || out[i+1].Role == llm.RoleUser; unanswered && out[i].Role == llm.RoleUser {
@@ -181,11 +181,11 @@ func (c Conversation) turnEndings(seq int) (all []string) {
 	return all
 }
 
-func lastCalls(steps []message) []llm.Part {
-	if len(steps) == 0 {
+func lastCalls(branch []message) []llm.Part {
+	if len(branch) == 0 {
 		return nil
 	}
-	return steps[len(steps)-1].Calls()
+	return branch[len(branch)-1].Calls()
 }
 
 // foldResults takes the results of s's own calls out of parts, with what belongs to

@@ -64,7 +64,7 @@ func (d *claudeImporter) line(data []byte) error {
 		t = &d.side
 	}
 	if t.session.Dir == "" {
-		t.session.Dir = directory(l.Folder)
+		t.session.Dir = directory(l.Dir)
 	}
 	if t.session.ID == "" {
 		t.session.ID = l.Session

@@ -15,7 +15,7 @@ type claudeLine struct {
 	Logical   string          `json:"logicalParentUuid"` // across a compaction
 	Session   string          `json:"sessionId"`
 	Time      jsonTime        `json:"timestamp"`
-	Folder    string          `json:"cwd"`
+	Dir       string          `json:"cwd"`
 	Sidechain bool            `json:"isSidechain"`
 	Meta      bool            `json:"isMeta"`
 	Compact   bool            `json:"isCompactSummary"`

@@ -87,14 +87,14 @@ func (d *codexImporter) meta(payload json.RawMessage) {
 	var m struct {
 		ID       string   `json:"id"`
 		Time     jsonTime `json:"timestamp"`
-		Folder   string   `json:"cwd"`
+		Dir      string   `json:"cwd"`
 		Provider string   `json:"model_provider"`
 	}
 	s := &d.items.session
 	if s.ID != "" || decode(payload, &m) != nil {
 		return
 	}
-	s.ID, s.Created, s.Dir = m.ID, m.Time.Time, directory(m.Folder)
+	s.ID, s.Created, s.Dir = m.ID, m.Time.Time, directory(m.Dir)
 	if m.Provider != "" {
 		d.provider = m.Provider
 	}
@@ -103,7 +103,7 @@ func (d *codexImporter) meta(payload json.RawMessage) {
 func (d *codexImporter) context(payload json.RawMessage) {
 	var c struct {
 		Model  string `json:"model"`
-		Folder string `json:"cwd"`
+		Dir    string `json:"cwd"`
 		Effort string `json:"effort"`
 	}
 	if decode(payload, &c) != nil {
@@ -115,7 +115,7 @@ func (d *codexImporter) context(payload json.RawMessage) {
 	s := &d.items.session
 	s.Effort = efforts[c.Effort]
 	if s.Dir == "" {
-		s.Dir = directory(c.Folder)
+		s.Dir = directory(c.Dir)
 	}
 }
 

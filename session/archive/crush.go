@@ -63,9 +63,9 @@ type crushSession struct {
 }
 
 func (r *sourceReader) crush(ctx context.Context, d *database, path string) error {
-	folder := ""
+	dir := ""
 	if at, err := filepath.Abs(path); err == nil && filepath.Base(filepath.Dir(at)) == ".crush" {
-		folder = filepath.Dir(filepath.Dir(at))
+		dir = filepath.Dir(filepath.Dir(at))
 	}
 	var all []crushSession
 	err := d.rows(ctx, func(row []string) error {
@@ -87,16 +87,16 @@ func (r *sourceReader) crush(ctx context.Context, d *database, path string) erro
 		if !r.isWanted("crush", s.id, stamp) {
 			continue
 		}
-		if err := r.crushSession(ctx, d, s, folder, stamp); err != nil {
+		if err := r.crushSession(ctx, d, s, dir, stamp); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *sourceReader) crushSession(ctx context.Context, d *database, s crushSession, folder, stamp string) error {
+func (r *sourceReader) crushSession(ctx context.Context, d *database, s crushSession, dir, stamp string) error {
 	t := &crushBuilder{builder: newBuilder("crush", r.skipped)}
-	t.session.ID, t.session.Title, t.session.Dir = s.id, s.title, directory(folder)
+	t.session.ID, t.session.Title, t.session.Dir = s.id, s.title, directory(dir)
 	t.session.Created, t.session.Updated = parseTime(s.created), parseTime(s.updated)
 	head := 0
 	err := d.rows(ctx, func(row []string) error {

@@ -274,8 +274,7 @@ type fact struct{ name, value string }
 func (c Conversation) facts() []fact {
 	var models []string
 	seen := map[string]bool{}
-	steps := c.branch()
-	for _, n := range steps {
+	for _, n := range c.branch() {
 		if n.Role == llm.RoleAssistant && n.Model != "" && !seen[n.Model] {
 			seen[n.Model] = true
 			models = append(models, oneLine(n.Model))

@@ -39,7 +39,7 @@ type geminiSession struct {
 	Updated  jsonTime          `json:"lastUpdated"`
 	Kind     string            `json:"kind"`
 	Summary  string            `json:"summary"`
-	Folders  []string          `json:"directories"`
+	Dirs     []string          `json:"directories"`
 	Messages []json.RawMessage `json:"messages"`
 }
 
@@ -130,8 +130,8 @@ func (d *geminiImporter) about(s *geminiSession) {
 	if !s.Updated.IsZero() {
 		d.session.Updated = s.Updated.Time
 	}
-	for _, folder := range s.Folders {
-		d.session.Dir = cmp.Or(d.session.Dir, directory(folder))
+	for _, dir := range s.Dirs {
+		d.session.Dir = cmp.Or(d.session.Dir, directory(dir))
 	}
 	if s.Messages == nil {
 		return
@@ -248,8 +248,8 @@ func workspaceDirectory(context string) string {
 		_, rest, _ = strings.Cut(context, "working in the directory:")
 	}
 	rest = strings.TrimLeft(rest, "- \n\t")
-	folder, _, _ := strings.Cut(rest, "\n")
-	return directory(strings.TrimSpace(folder))
+	dir, _, _ := strings.Cut(rest, "\n")
+	return directory(strings.TrimSpace(dir))
 }
 
 func (g *geminiBuilder) parts(content jsonList) (parts []geminiPart) {

@@ -52,7 +52,7 @@ func JSONL(w io.Writer, c Conversation) error {
 	}
 	for _, n := range c.Nodes {
 		n.At = n.At.UTC()
-		if err := e.Encode(nodeLine{Type: typeMessage, Node: n, Parts: lines(n.Parts)}); err != nil {
+		if err := e.Encode(nodeLine{Type: typeMessage, Node: n, Parts: partLines(n.Parts)}); err != nil {
 			return fmt.Errorf("write message %d of session %s: %w", n.Seq, s.ID, err)
 		}
 	}
@@ -92,7 +92,7 @@ type partLine struct {
 	Base64 []byte          `json:"state_base64,omitempty"`
 }
 
-func lines(parts []llm.Part) []partLine {
+func partLines(parts []llm.Part) []partLine {
 	if parts == nil {
 		return nil
 	}

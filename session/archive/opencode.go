@@ -19,7 +19,7 @@ type opencodeSession struct {
 	ID     string `json:"id"`
 	Parent string `json:"parentID"`
 	Title  string `json:"title"`
-	Folder string `json:"directory"`
+	Dir    string `json:"directory"`
 	Time   struct {
 		Created float64 `json:"created"` // ms
 		Updated float64 `json:"updated"`
@@ -134,7 +134,7 @@ func (r *sourceReader) opencode(ctx context.Context, from opencodeStore) error {
 			return err
 		}
 		t := &opencodeBuilder{builder: newBuilder("opencode", r.skipped)}
-		t.session.ID, t.session.Title, t.session.Dir = s.ID, s.Title, directory(s.Folder)
+		t.session.ID, t.session.Title, t.session.Dir = s.ID, s.Title, directory(s.Dir)
 		t.session.Created, t.session.Updated = millis(s.Time.Created), millis(s.Time.Updated)
 		head, revertedTo := 0, -1 // Seq of the head after a revert; -1: there was none
 		for _, id := range ids {

@@ -27,7 +27,7 @@ func (d opencodeDatabase) sessions(ctx context.Context, r *sourceReader) (all []
 		return nil, err
 	}
 	err = d.rows(ctx, func(row []string) error {
-		s := opencodeSession{ID: row[0], Parent: row[1], Title: row[2], Folder: row[3], stamp: row[5] + "/" + counts[row[0]]}
+		s := opencodeSession{ID: row[0], Parent: row[1], Title: row[2], Dir: row[3], stamp: row[5] + "/" + counts[row[0]]}
 		s.Time.Created, s.Time.Updated = parseNumber(row[4]), parseNumber(row[5])
 		if row[6] != "" {
 			r.skipped.at("session "+truncateLine(s.ID), 0)
@@ -88,14 +88,14 @@ func (d opencodeDirectory) sessions(ctx context.Context, r *sourceReader) (all [
 		if !p.IsDir() || ctx.Err() != nil {
 			continue
 		}
-		folder := filepath.Join(string(d), "session", p.Name())
-		names, err := d.names(r, folder)
+		dir := filepath.Join(string(d), "session", p.Name())
+		names, err := d.names(r, dir)
 		if err != nil {
 			return nil, err
 		}
 		for _, name := range names {
 			var s opencodeSession
-			data, state := d.read(r, filepath.Join(folder, name))
+			data, state := d.read(r, filepath.Join(dir, name))
 			if data == nil || !r.skipped.decode(data, &s, badRows) {
 				continue
 			}
@@ -115,14 +115,14 @@ func (d opencodeDirectory) sessions(ctx context.Context, r *sourceReader) (all [
 
 func (d opencodeDirectory) messages(ctx context.Context, r *sourceReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error) {
 	messages, parts = map[string][]json.RawMessage{}, map[string][]json.RawMessage{}
-	folder := filepath.Join(string(d), "message", session)
-	names, err := d.names(r, folder)
+	dir := filepath.Join(string(d), "message", session)
+	names, err := d.names(r, dir)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	for _, name := range names {
 		id := strings.TrimSuffix(name, ".json")
-		data, _ := d.read(r, filepath.Join(folder, name))
+		data, _ := d.read(r, filepath.Join(dir, name))
 		if data == nil || !validID(id) || ctx.Err() != nil {
 			continue
 		}
@@ -142,8 +142,8 @@ func (d opencodeDirectory) messages(ctx context.Context, r *sourceReader, sessio
 }
 
 // names returns the names of JSON files in a directory, sorted; none if it does not exist.
-func (d opencodeDirectory) names(r *sourceReader, folder string) (names []string, err error) {
-	f, err := os.Open(folder)
+func (d opencodeDirectory) names(r *sourceReader, dir string) (names []string, err error) {
+	f, err := os.Open(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -27,7 +27,7 @@ type piLine struct {
 	ID      string    `json:"id"`
 	Parent  string    `json:"parentId"`
 	Time    jsonTime  `json:"timestamp"`
-	Folder  string    `json:"cwd"`
+	Dir     string    `json:"cwd"`
 	Version int       `json:"version"`
 	Message piMessage `json:"message"`
 
@@ -97,7 +97,7 @@ func (d *piImporter) line(data []byte) error {
 	}
 	if l.Type == "session" {
 		if s := &d.session; s.ID == "" {
-			s.ID, s.Created, s.Dir = l.ID, l.Time.Time, directory(l.Folder)
+			s.ID, s.Created, s.Dir = l.ID, l.Time.Time, directory(l.Dir)
 		}
 		return nil
 	}

@@ -23,7 +23,7 @@ import (
 	"parley/tools/undo"
 )
 
-// A file is a compressed tar archive: what it is, the store of conversations, and the folder
+// A backup is a compressed tar archive: what it is, the store of conversations, and the directory
 // of files that tools changed, under these names.
 const (
 	manifestName = "parley-backup.json"
@@ -34,14 +34,14 @@ const (
 // version is that of the format.
 const version = 1
 
-// A manifest stands first in a file.
+// A manifest is the first file of a backup.
 type manifest struct {
 	Format  int       `json:"format"`
 	Created time.Time `json:"created"`
 }
 
-// Write writes what is in the store, and in the folder files, to w. The folder tmp holds a copy
-// of the store meanwhile, for its owner only. Other processes may go on.
+// Write writes what is in the store, and in the directory files, to w. The directory tmp
+// holds a copy of the store meanwhile, for its owner only. Other processes may go on.
 func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	dir, err := os.MkdirTemp(tmp, ".backup-")
 	if err != nil {
@@ -67,15 +67,15 @@ func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	if err := addFile(out, copied, storeName); err != nil {
 		return err
 	}
-	if err := addFolder(out, files); err != nil {
+	if err := addDirectory(out, files); err != nil {
 		return err
 	}
 	return errors.Join(out.Close(), packed.Close())
 }
 
-// addFolder adds the files of the folder undo, of which each is replaced and never changed in
+// addDirectory adds the files of the directory undo, of which each is replaced and never changed in
 // place, or grows at its end.
-func addFolder(out *tar.Writer, undo string) error {
+func addDirectory(out *tar.Writer, undo string) error {
 	return filepath.WalkDir(undo, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // pruned meanwhile, or nothing was ever kept
@@ -112,7 +112,7 @@ func addFile(out *tar.Writer, path, name string) error {
 	return err
 }
 
-// Restored says what came of a restore.
+// Restored reports what came of a restore.
 type Restored struct {
 	Conversations int      // that are new here
 	Same          int      // that are here already, with all their messages
@@ -122,25 +122,25 @@ type Restored struct {
 	Kept          []string // kinds of other things that were here already and stay as they are
 }
 
-// A Refused is a path that the history of a conversation's files named, and that /undo does not
-// touch: another workspace than the conversation's, or something in a folder beside it, until the
-// user adds that folder on this machine.
+// A Refused is a path in the history of a conversation's files that was not taken over, so that /undo
+// does not touch it: another workspace than the conversation's, or something in a directory beside it, until the
+// user adds that directory on this machine.
 type Refused struct{ Conversation, Path string }
 
-// remembered are the keys of the store's state that come back. The others say what is trusted
+// restoredKeys are the keys of the store's state that come back. The others say what is trusted
 // and allowed, which the user of this machine decides, or are about processes.
-var remembered = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
+var restoredKeys = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
 
 // Restore takes back what r has: conversations into the store lib, and the files that tools
-// changed into the folder files. Nothing that is there is changed or removed, but what is in the
-// trash comes out of it. The folder tmp holds what r has meanwhile.
+// changed into the directory files. Nothing that is there is changed or removed, but what is in the
+// trash comes out of it. The directory tmp holds what r has meanwhile.
 func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err error) {
 	dir, err := os.MkdirTemp(tmp, ".restore-")
 	if err != nil {
 		return done, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	if err := unpack(r, dir, own); err != nil {
+	if err := unpack(r, dir, standard); err != nil {
 		return done, err
 	}
 	if err := store.CheckSchema(filepath.Join(dir, storeName)); err != nil {
@@ -166,7 +166,7 @@ func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err 
 			return done, err
 		}
 	}
-	done.Kept, err = store.CopyGlobal(lib, from, remembered...)
+	done.Kept, err = store.CopyGlobal(lib, from, restoredKeys...)
 	return done, err
 }
 
@@ -241,7 +241,7 @@ func readHere(lib *store.DB, id string) (*store.Session, []store.Node, error) {
 	return &s, nodes, nil
 }
 
-// holds reports whether all messages of nodes are among have, both by rising Seq.
+// holds reports whether all messages of nodes are among have, with the same Seq.
 func holds(have, nodes []store.Node) bool {
 	said := map[int]llm.Message{}
 	for _, n := range have {
@@ -256,7 +256,7 @@ func holds(have, nodes []store.Node) bool {
 	return true
 }
 
-// copyMissing copies the files of a folder that another one does not have. Each has its name
+// copyMissing copies the files of a directory that another one does not have. Each has its name
 // only once all of it is there.
 func copyMissing(from, to string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {

@@ -22,74 +22,74 @@ type limits struct {
 	free  int64
 }
 
-// own are those for what parley writes. Stores of years, with images, have some GB. A kept content
+// standard are the limits for what parley writes. Stores of years, with images, have some GB. A kept content
 // has at most 64 MB, and a history some hundred bytes for each change. Conversations are packed
 // to a tenth or so, and kept contents are packed already; only zeros come to a thousandth.
-var own = limits{total: 256 << 30, files: 4 << 20, file: 1 << 30, ratio: 200, free: 1 << 30}
+var standard = limits{total: 256 << 30, files: 4 << 20, file: 1 << 30, ratio: 200, free: 1 << 30}
 
 // maxTrailer is how much may follow the last file: blocks of zeros to the end of a record.
 const maxTrailer = 1 << 20
 
-// A tooMuch says which of the limits a backup is over.
-type tooMuch struct{ what string }
+// A limitError reports which of the limits a backup exceeds.
+type limitError struct{ what string }
 
-func (e *tooMuch) Error() string {
+func (e *limitError) Error() string {
 	return "this backup was not restored: it has " + e.what + ", more than parley writes"
 }
 
-// allow reports why the nth file of an archive is not unpacked.
+// allow returns why the nth file of an archive, from 0, is not unpacked; nil if it is.
 func (l limits) allow(n int, h *tar.Header) error {
 	switch {
 	case n > l.files:
-		return &tooMuch{fmt.Sprintf("over %d files", l.files)}
+		return &limitError{fmt.Sprintf("over %d files", l.files)}
 	case h.Name != storeName && h.Size > l.file:
-		return &tooMuch{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
+		return &limitError{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
 	case h.Size > l.total:
-		return &tooMuch{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
+		return &limitError{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
 	}
 	return nil
 }
 
-// A counter counts what is read.
-type counter struct {
+// A countingReader counts the bytes that are read.
+type countingReader struct {
 	r io.Reader
 	n int64
 }
 
-func (c *counter) Read(p []byte) (int, error) {
+func (c *countingReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	return n, err
 }
 
-// A bounded is what is unpacked, up to the limits.
-type bounded struct {
+// A limitedReader reads unpacked bytes up to the limits, and then fails with a *limitError.
+type limitedReader struct {
 	r      io.Reader
-	packed *counter
+	packed *countingReader // that r unpacks from
 	most   limits
 	n      int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *limitedReader) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.n += int64(n)
 	switch {
 	case b.n > b.most.total:
-		return n, &tooMuch{fmt.Sprintf("over %d bytes", b.most.total)}
+		return n, &limitError{fmt.Sprintf("over %d bytes", b.most.total)}
 	case b.n > b.most.free && b.n/b.most.ratio > b.packed.n:
-		return n, &tooMuch{fmt.Sprintf("over %d times its own size", b.most.ratio)}
+		return n, &limitError{fmt.Sprintf("over %d times its own size", b.most.ratio)}
 	}
 	return n, err
 }
 
 // unpack writes what is in an archive into dir, and nothing outside of it.
 func unpack(r io.Reader, dir string, most limits) error {
-	counted := &counter{r: r}
+	counted := &countingReader{r: r}
 	packed, err := gzip.NewReader(counted)
 	if err != nil {
 		return fmt.Errorf("this is no backup of parley: %w", err)
 	}
-	in := tar.NewReader(&bounded{r: packed, packed: counted, most: most})
+	in := tar.NewReader(&limitedReader{r: packed, packed: counted, most: most})
 	for n := 0; ; n++ {
 		h, err := in.Next()
 		switch {
@@ -101,7 +101,7 @@ func unpack(r io.Reader, dir string, most limits) error {
 				return fmt.Errorf("this is no whole backup of parley: %w", err)
 			}
 			return nil
-		case errors.As(err, new(*tooMuch)):
+		case errors.As(err, new(*limitError)):
 			return err
 		case err != nil:
 			return fmt.Errorf("this is no whole backup of parley: %w", err)

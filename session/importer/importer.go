@@ -18,38 +18,38 @@ import (
 	"parley/session/store"
 )
 
-// A Result says what is in a place, or what came of its import.
+// A Result counts what is in a place, or what its import changed.
 type Result struct {
 	Program       string           `json:"program"`
 	Path          string           `json:"path"`
 	Conversations int              `json:"conversations"`      // files, where each holds one
-	New           int              `json:"new"`                // of them, that are not here or have changed since; after the import: that were not here
+	New           int              `json:"new"`                // by Scan: of them, those that are not here or have changed since; by Import: those that were not here
 	Grown         int              `json:"grown,omitempty"`    // conversations that were here, and have new messages
 	Branched      int              `json:"apart,omitempty"`    // of Grown, where those stand on a branch of their own
 	Separate      int              `json:"separate,omitempty"` // of New, whose ID another place's conversation has: they have other IDs here
 	Removed       int              `json:"removed,omitempty"`  // that were removed here, and stay so
 	Failed        int              `json:"failed,omitempty"`   // files that cannot be read, or hold no conversation
 	Busy          int              `json:"busy,omitempty"`     // conversations that are open in another parley, and wait
-	Notices       []archive.Notice `json:"notices,omitempty"`  // what could not be taken over
+	Notices       []archive.Notice `json:"notices,omitempty"`  // what could not be imported
 	FirstError    string           `json:"error,omitempty"`    // of Failed
 }
 
-// A record is what is remembered of a place.
+// A record holds what the store keeps of a place between imports.
 type record struct {
-	Files  map[string]seen   `json:"files"`            // by path below the place
-	Stamps map[string]string `json:"stamps,omitempty"` // of conversations, by ID, where one file has several
-	Claims bool              `json:"claims,omitempty"` // the store knows which conversations the place brought: records of earlier versions alone did
+	Files  map[string]readFile `json:"files"`            // by path below the place
+	Stamps map[string]string   `json:"stamps,omitempty"` // of conversations, by ID, where one file has several
+	Claims bool                `json:"claims,omitempty"` // claim is done
 }
 
-// seen is a file as it was read last.
-type seen struct {
+// A readFile is a file as it was read last.
+type readFile struct {
 	State string   `json:"state"`
 	IDs   []string `json:"ids,omitempty"` // of its conversations
 }
 
 func (p Place) key() string { return "import " + p.Program + " " + p.Path }
 
-// load returns what is remembered of p; nothing, if that cannot be read.
+// load returns the record of p: an empty one if there is none, or it is not valid JSON.
 func (p Place) load(db *store.DB) (r record, err error) {
 	text, err := db.Get(p.key())
 	if err != nil {
@@ -59,7 +59,7 @@ func (p Place) load(db *store.DB) (r record, err error) {
 		r = record{}
 	}
 	if r.Files == nil {
-		r.Files = map[string]seen{}
+		r.Files = map[string]readFile{}
 	}
 	if r.Stamps == nil {
 		r.Stamps = map[string]string{}
@@ -75,15 +75,15 @@ func (p Place) save(db *store.DB, r record) error {
 	return db.Set(p.key(), string(text))
 }
 
-// below returns how a file of p is remembered.
-func (p Place) below(path string) string {
+// relative returns path as records name it: below p, with slashes.
+func (p Place) relative(path string) string {
 	if rel, err := filepath.Rel(p.Path, path); err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return path
 }
 
-// Scan says how much there is in p, and how much of it is new.
+// Scan counts the conversations in p, and how many of them are new. It imports nothing.
 func Scan(ctx context.Context, db *store.DB, p Place) (Result, error) {
 	r := Result{Program: p.Program, Path: p.Path}
 	was, err := p.load(db)
@@ -93,12 +93,12 @@ func Scan(ctx context.Context, db *store.DB, p Place) (Result, error) {
 	for path, state := range p.files() {
 		if p.match != nil {
 			r.Conversations++
-			if was.Files[p.below(path)].State != state {
+			if was.Files[p.relative(path)].State != state {
 				r.New++
 			}
 			continue
 		}
-		if was.Files[p.below(path)].State == state {
+		if was.Files[p.relative(path)].State == state {
 			r.Conversations = len(was.Stamps)
 			continue
 		}
@@ -125,11 +125,11 @@ func (r *Result) fail(err error) {
 	}
 }
 
-// saveEvery sets how often what was read is remembered during a long import.
+// saveEvery sets how often the record is saved during a long import.
 const saveEvery = 5 * time.Second
 
-// Import brings in what is new in p. A canceled ctx ends it between two conversations;
-// what was imported until then stays.
+// Import imports what is new in p. A canceled ctx ends it between two conversations; what was
+// imported until then stays.
 func Import(ctx context.Context, db *store.DB, p Place) (Result, error) {
 	run := &run{db: db, place: p, Result: Result{Program: p.Program, Path: p.Path}}
 	var err error
@@ -167,7 +167,8 @@ type run struct {
 	changed bool
 }
 
-// claim has the store know what the place brought before the store kept that.
+// claim tells the store, once, which conversations earlier versions imported from the place: they did
+// not record that there.
 func (r *run) claim() error {
 	if r.record.Claims {
 		return nil
@@ -185,19 +186,19 @@ func (r *run) claim() error {
 	return nil
 }
 
-// errStore marks errors of our own side, which end an import.
-type errStore struct{ error }
+// A storeError is an error of parley's own store, which ends an import.
+type storeError struct{ error }
 
-func (e errStore) Unwrap() error { return e.error }
+func (e storeError) Unwrap() error { return e.error }
 
 func (r *run) file(ctx context.Context, path, state string) error {
-	name := r.place.below(path)
+	name := r.place.relative(path)
 	was := r.record.Files[name]
 	if was.State == state {
 		r.Conversations += max(1, len(r.record.Stamps))
 		return ctx.Err()
 	}
-	now := seen{State: state, IDs: was.IDs}
+	now := readFile{State: state, IDs: was.IDs}
 	busy := r.Busy
 	notices, err := archive.ReadFile(ctx, path, r.known, func(c archive.Conversation) error {
 		if err := ctx.Err(); err != nil {
@@ -205,8 +206,8 @@ func (r *run) file(ctx context.Context, path, state string) error {
 		}
 		return r.add(c, &now)
 	})
-	r.tell(path, notices)
-	if own := (errStore{}); errors.As(err, &own) {
+	r.addNotices(path, notices)
+	if own := (storeError{}); errors.As(err, &own) {
 		return own.error
 	}
 	if ctx.Err() != nil {
@@ -221,7 +222,7 @@ func (r *run) file(ctx context.Context, path, state string) error {
 	return nil
 }
 
-// known reports whether a conversation is as it was.
+// known reports whether a conversation is as it was read last, and counts it.
 func (r *run) known(id, stamp string) bool {
 	same := r.record.Stamps[id] == stamp
 	if same {
@@ -230,14 +231,14 @@ func (r *run) known(id, stamp string) bool {
 	return same
 }
 
-// add brings in a conversation, unless it was removed here after an earlier import.
-func (r *run) add(c archive.Conversation, now *seen) error {
+// add imports a conversation, unless it was removed here after an earlier import.
+func (r *run) add(c archive.Conversation, now *readFile) error {
 	r.Conversations++
 	id := c.Session.ID
 	_, before := r.record.Stamps[id]
 	before = before || slices.Contains(now.IDs, id)
 	if before {
-		if gone, err := r.gone(id); gone || err != nil {
+		if removed, err := r.isRemoved(id); removed || err != nil {
 			r.remember(c, now)
 			return err
 		}
@@ -252,13 +253,13 @@ func (r *run) add(c archive.Conversation, now *seen) error {
 		r.Busy++
 		return nil
 	case err != nil:
-		return errStore{err}
+		return storeError{err}
 	case done.Deleted:
 		r.Removed++
 	case done.New:
 		r.New++
 		if here, err := store.ImportedAs(r.db, r.place.source(), id); err != nil {
-			return errStore{err}
+			return storeError{err}
 		} else if here != id {
 			r.Separate++
 		}
@@ -272,15 +273,16 @@ func (r *run) add(c archive.Conversation, now *seen) error {
 	return nil
 }
 
-// gone reports whether a conversation that was imported is not here any more.
-func (r *run) gone(there string) (bool, error) {
+// isRemoved reports whether a conversation that was imported is not here any more, and counts it.
+// There is its ID in the place.
+func (r *run) isRemoved(there string) (bool, error) {
 	id, err := store.ImportedAs(r.db, r.place.source(), there)
 	if err != nil {
-		return false, errStore{err}
+		return false, storeError{err}
 	}
 	found, err := r.db.Find(id)
 	if err != nil {
-		return false, errStore{err}
+		return false, storeError{err}
 	}
 	if slices.ContainsFunc(found, func(s store.Session) bool { return s.ID == id && s.Deleted.IsZero() }) {
 		return false, nil
@@ -289,7 +291,7 @@ func (r *run) gone(there string) (bool, error) {
 	return true, nil
 }
 
-func (r *run) remember(c archive.Conversation, now *seen) {
+func (r *run) remember(c archive.Conversation, now *readFile) {
 	r.changed = true
 	if c.Stamp != "" {
 		r.record.Stamps[c.Session.ID] = c.Stamp
@@ -298,8 +300,8 @@ func (r *run) remember(c archive.Conversation, now *seen) {
 	}
 }
 
-// tell adds what could not be taken over of a file to what could not of others.
-func (r *run) tell(path string, notices []archive.Notice) {
+// addNotices adds the notices of the file at path to those of other files, by kind.
+func (r *run) addNotices(path string, notices []archive.Notice) {
 	for _, n := range notices {
 		n.First = strings.TrimSuffix(path+", "+n.First, ", ")
 		i := slices.IndexFunc(r.Notices, func(m archive.Notice) bool { return m.Kind == n.Kind })
@@ -311,13 +313,13 @@ func (r *run) tell(path string, notices []archive.Notice) {
 	}
 }
 
-// state returns what changes when a file does.
+// state returns the size and time of a file, as text to compare.
 func state(info fs.FileInfo) string {
 	return fmt.Sprintf("%d/%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// wholeState returns what changes when a database, its log, or a folder of many files does.
-// Of a folder nothing says that: it is looked through each time.
+// wholeState returns the state of a database and its log. For a directory it differs each time:
+// nothing tells whether files below it changed.
 func wholeState(path string) string {
 	var all []string
 	for _, p := range []string{path, path + "-wal"} {
@@ -326,7 +328,7 @@ func wholeState(path string) string {
 		case err != nil:
 			all = append(all, "-")
 		case info.IsDir():
-			return fmt.Sprint("folder ", time.Now().UnixNano())
+			return fmt.Sprint("directory ", time.Now().UnixNano())
 		default:
 			all = append(all, state(info))
 		}

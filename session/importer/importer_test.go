@@ -322,7 +322,7 @@ func TestImportUnreadable(t *testing.T) {
 	m := newMachine(t)
 	const name = ".pi/agent/sessions/p/a.jsonl"
 	m.write(t, name, pi("a", "q"))
-	r := &run{db: m.db, place: Find(m.getenv, m.home)[0], record: record{Files: map[string]seen{}}}
+	r := &run{db: m.db, place: Find(m.getenv, m.home)[0], record: record{Files: map[string]readFile{}}}
 	path := filepath.Join(m.home, name)
 	hidden := path + ".hidden"
 	for _, step := range []struct {

@@ -1,10 +1,9 @@
-// Package importer finds what other programs keep of conversations on this machine, and
-// brings in what is new of it.
+// Package importer finds the conversations that other programs keep on this machine, and imports
+// those that are new.
 //
 //	Find ──► Place ──► Scan: how many conversations, how many of them new ──► Import
 //
-// What was read is remembered by size and time, so that a look at what has not changed
-// opens no file. Files of other programs are read, never written; links in their folders
+// What was read is recorded by size and time: files that have not changed are not opened again. Files of other programs are read, never written; links in their directories
 // are not followed.
 package importer
 
@@ -23,14 +22,14 @@ import (
 // A Place is where a program keeps conversations.
 type Place struct {
 	Program string // as in Session.Origin: "claude-code", "codex", "crush", …
-	Path    string // absolute: a folder, or a database
+	Path    string // absolute: a directory, or a database
 
 	match func(name string) bool // of files below Path; nil: Path is read as a whole
 }
 
-// source says to what of p's program conversations of p may add: those of a program that has its
-// places in the home to all that it brought from there; a database in a project, which may have
-// come with a clone, to what it brought itself.
+// source returns which stored conversations an import of p may add to. Programs that keep theirs in
+// the home add to all that was imported from there; a database in a project, which may have come with
+// a clone, only to what was imported from it.
 func (p Place) source() store.ImportSource {
 	if p.Program == "crush" {
 		return store.ImportSource{Key: p.Program + " " + p.Path}
@@ -40,8 +39,8 @@ func (p Place) source() store.ImportSource {
 
 // Source returns the place of a conversation file of program at path, which a user names. A file in
 // one of places counts as an import of all of that place. An export of an account, which has another
-// name each time, adds to what earlier exports brought if it begins with the same message. Any other
-// file adds only to what it brought itself.
+// name each time, adds to what was imported from earlier exports if it begins with the same message. Any other
+// file adds only to what was imported from it.
 func Source(places []Place, program, path string) store.ImportSource {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
@@ -64,17 +63,18 @@ func Source(places []Place, program, path string) store.ImportSource {
 // jsonl accepts files of lines.
 func jsonl(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 
-// Find returns the places that exist. Of getenv, HOME counts and what moves the folders of
-// programs; folder is where parley was started: of crush, whose conversations stand in
-// projects, those of it and of the folders above it count, besides the ones crush lists.
-func Find(getenv func(string) string, folder string) []Place {
+// Find returns the places that exist, sorted by program. It asks getenv for HOME and for the variables
+// that move the directories of programs. Dir is where parley was started: the databases of crush,
+// which stand in projects, are searched in it and in the directories above it, besides those that
+// crush lists.
+func Find(getenv func(string) string, dir string) []Place {
 	home := getenv("HOME")
 	if home == "" {
 		home, _ = os.UserHomeDir()
 	}
 	in := func(variable string, standard ...string) string {
-		if dir := getenv(variable); variable != "" && filepath.IsAbs(dir) {
-			return dir
+		if moved := getenv(variable); variable != "" && filepath.IsAbs(moved) {
+			return moved
 		}
 		if home == "" {
 			return ""
@@ -101,13 +101,13 @@ func Find(getenv func(string) string, folder string) []Place {
 	for _, path := range append(databases, filepath.Join(data, "opencode", "storage")) {
 		all = append(all, Place{"opencode", path, nil})
 	}
-	for _, path := range crushDatabases(filepath.Join(data, "crush", "projects.json"), folder) {
+	for _, path := range crushDatabases(filepath.Join(data, "crush", "projects.json"), dir) {
 		all = append(all, Place{"crush", path, nil})
 	}
 	return existing(all)
 }
 
-// escapeGlob returns a path as one that a pattern means.
+// escapeGlob returns a pattern that matches path alone.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
@@ -120,8 +120,8 @@ func existing(all []Place) (found []Place) {
 			continue
 		}
 		info, err := os.Stat(path)
-		folder := p.match != nil || p.Program == "opencode" && filepath.Base(path) == "storage"
-		if err != nil || info.IsDir() != folder || !folder && !info.Mode().IsRegular() {
+		wantsDir := p.match != nil || p.Program == "opencode" && filepath.Base(path) == "storage"
+		if err != nil || info.IsDir() != wantsDir || !wantsDir && !info.Mode().IsRegular() {
 			continue
 		}
 		p.Path = path
@@ -133,8 +133,9 @@ func existing(all []Place) (found []Place) {
 	return found
 }
 
-// crushDatabases returns where crush may keep conversations: it lists its projects.
-func crushDatabases(list, folder string) (paths []string) {
+// crushDatabases returns where databases of crush may be: in the projects that the file list names,
+// and in start and the directories above it.
+func crushDatabases(list, start string) (paths []string) {
 	var known struct {
 		Projects []struct {
 			Path string `json:"path"`
@@ -157,7 +158,7 @@ func crushDatabases(list, folder string) (paths []string) {
 		}
 		paths = append(paths, filepath.Join(dir, "crush.db"))
 	}
-	for dir := folder; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+	for dir := start; filepath.IsAbs(dir); dir = filepath.Dir(dir) {
 		paths = append(paths, filepath.Join(dir, ".crush", "crush.db"))
 		if dir == filepath.Dir(dir) {
 			break
@@ -169,7 +170,7 @@ func crushDatabases(list, folder string) (paths []string) {
 // maxFiles bounds how many files of one place are looked at.
 const maxFiles = 1_000_000
 
-// files returns what is to be read of a place, with what changes when it does.
+// files returns the files to read of a place, by path, with their states.
 func (p Place) files() map[string]string {
 	found := map[string]string{}
 	if p.match == nil {
