@@ -24,9 +24,10 @@ import (
 // A commander is a model that calls a command, which tells when it began, and then is done.
 type commander struct {
 	llm.Model
-	arrives time.Duration // how long the call takes to arrive
-	ended   time.Time     // when the last one had
-	calls   int
+	arrives  time.Duration // how long the call takes to arrive
+	approved time.Duration // how long the user takes to approve it; 0: they are not asked
+	ended    time.Time     // when the last one had arrived, or was approved
+	calls    int
 }
 
 func (m *commander) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -48,8 +49,8 @@ func (m *commander) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// BenchmarkUndoAdds measures what undo adds between the end of an answer and the first instruction of
-// its command, in a repository of 5,000 files: conversations with undo and without take turns.
+// BenchmarkUndoAdds measures what undo adds between the end of an answer, or the user's approval, and the
+// first instruction of its command, in a repository of 5,000 files: conversations with undo and without take turns.
 func BenchmarkUndoAdds(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 5_000 {
@@ -68,10 +69,10 @@ func BenchmarkUndoAdds(b *testing.B) {
 	}
 	time.Sleep(200 * time.Millisecond) // files that have just changed are read again
 	for _, sandboxed := range []bool{true, false} {
-		for _, arrives := range []time.Duration{0, 100 * time.Millisecond} {
-			b.Run(fmt.Sprintf("sandbox=%v/arrives=%v", sandboxed, arrives), func(b *testing.B) {
-				without := newUndoArm(b, dir, sandboxed, arrives, nil)
-				with := newUndoArm(b, dir, sandboxed, arrives, undo.Open(filepath.Join(b.TempDir(), "undo")))
+		for _, c := range []commander{{}, {arrives: 100 * time.Millisecond}, {approved: 100 * time.Millisecond}, {approved: 400 * time.Millisecond}} {
+			b.Run(fmt.Sprintf("sandbox=%v/arrives=%v/approved=%v", sandboxed, c.arrives, c.approved), func(b *testing.B) {
+				without := newUndoArm(b, dir, sandboxed, c, nil)
+				with := newUndoArm(b, dir, sandboxed, c, undo.Open(filepath.Join(b.TempDir(), "undo")))
 				without.run(b)
 				with.run(b)
 				without.took, with.took = nil, nil
@@ -98,10 +99,10 @@ func BenchmarkUndoAdds(b *testing.B) {
 type undoArm struct {
 	*Session
 	commander *commander
-	took      []float64 // from the end of a call to the first instruction of its command, in ms
+	took      []float64 // from the end of a call, or its approval, to the first instruction of its command, in ms
 }
 
-func newUndoArm(b *testing.B, dir string, sandboxed bool, arrives time.Duration, kept *undo.Store) *undoArm {
+func newUndoArm(b *testing.B, dir string, sandboxed bool, model commander, kept *undo.Store) *undoArm {
 	b.Helper()
 	set, err := tools.Open(dir)
 	if err != nil {
@@ -120,9 +121,13 @@ func newUndoArm(b *testing.B, dir string, sandboxed bool, arrives time.Duration,
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { store.Close() })
-	model := &commander{Model: llmtest.New(), arrives: arrives}
-	a := &undoArm{commander: model}
-	a.Session = New(Options{Model: endpoint("fake/a", model), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: kept})
+	model.Model = llmtest.New()
+	a := &undoArm{commander: &model}
+	mode := tools.ModeYolo
+	if model.approved > 0 {
+		mode = tools.ModeAsk
+	}
+	a.Session = New(Options{Model: endpoint("fake/a", &model), Tools: set, Policy: tools.NewPolicy(mode), Log: store.Create(Info{Dir: dir}), Undo: kept})
 	b.Cleanup(func() { a.Close() })
 	return a
 }
@@ -131,6 +136,11 @@ func newUndoArm(b *testing.B, dir string, sandboxed bool, arrives time.Duration,
 func (a *undoArm) run(b *testing.B) {
 	b.Helper()
 	for e := range a.Turn(b.Context(), say("go")) {
+		if ask, ok := e.(ApprovalRequest); ok {
+			time.Sleep(a.commander.approved)
+			a.commander.ended = time.Now()
+			ask.Reply(tools.Approval{Verdict: tools.Allow})
+		}
 		if r, ok := e.(Result); ok {
 			seconds, _, _ := strings.Cut(r.Part.Text, "\n")
 			began, err := strconv.ParseInt(strings.Replace(seconds, ".", "", 1), 10, 64) // in µs, by bash
