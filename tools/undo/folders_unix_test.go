@@ -3,7 +3,9 @@
 package undo
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -99,5 +101,33 @@ func TestUnseen(t *testing.T) {
 	w.MarkIncomplete("two")
 	if r, err := w.End(); err != nil || r.Partial != "one; two" {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestManyFolders: a folder is covered whole even if it has more folders than the process may open.
+func TestManyFolders(t *testing.T) {
+	const inChild = "PARLEY_TEST_FEW_FILES"
+	if os.Getenv(inChild) == "" {
+		cmd := exec.Command("sh", "-c", `ulimit -n 40 && exec "$0" -test.run '^TestManyFolders$'`, os.Args[0])
+		cmd.Env = append(os.Environ(), inChild+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
+	dir := t.TempDir()
+	for i := range 100 {
+		if err := os.MkdirAll(filepath.Join(dir, fmt.Sprintf("d%d/sub", i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := Open(filepath.Join(t.TempDir(), "undo")).History("one", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	l, err := h.snapshot(t.Context(), nil)
+	if err != nil || len(l.entries) != 200 || len(l.listedDirs) != 201 || len(l.uncovered) > 0 {
+		t.Errorf("%d entries, %d folders listed, %v left out, %v", len(l.entries), len(l.listedDirs), l.uncovered, err)
 	}
 }

@@ -2,9 +2,12 @@ package undo
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"path"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,8 +48,10 @@ type walk struct {
 	byDir      [][]entry       // entries, one slice per directory
 	listedDirs map[string]bool // directories that were listed completely
 	uncovered  []Uncovered     // directories that were left out
-	pending    sync.WaitGroup
-	slots      chan struct{} // one for each additional goroutine
+	todo       []subdir        // directories to visit, the next one last
+	visiting   int             // number of goroutines that visit one, and may add to todo
+
+	todoChanged *sync.Cond // on mu: todo has grown, or visiting is 0
 }
 
 // maxEntries bounds the entries of a walk.
@@ -59,9 +64,18 @@ func (k *walk) run(root dirHandle, rules gitignore.Rules) error {
 		return err
 	}
 	k.device, k.entries, k.listedDirs = top.device, make(map[string]*entry, k.expected), map[string]bool{}
-	k.slots = make(chan struct{}, min(runtime.GOMAXPROCS(0), 4)-1)
-	k.visit(root, ".", rules)
-	k.pending.Wait()
+	k.todoChanged = sync.NewCond(&k.mu)
+	d := &openDir{dirHandle: root, rel: ".", rules: rules}
+	d.users.Store(1) // the caller closes root
+	k.visit(d)
+	if len(k.todo) > 0 {
+		var others sync.WaitGroup
+		for range min(runtime.GOMAXPROCS(0), 4) - 1 {
+			others.Go(k.visitTodo)
+		}
+		k.visitTodo()
+		others.Wait()
+	}
 	if k.truncated.Load() {
 		return context.DeadlineExceeded
 	}
@@ -94,28 +108,85 @@ type entry struct {
 // clockInterval is the number of entries between two checks of the clock.
 const clockInterval = 128
 
-// A subdir is an open directory that a walk will visit.
-type subdir struct {
+// An openDir is a directory that a walk lists. It stays open until the directories in it are open.
+type openDir struct {
 	dirHandle
-	path string // relative to the workspace
+	rel   string          // its path relative to the workspace
+	rules gitignore.Rules // for what is in it
+	users atomic.Int32    // its visit, and its directories in walk.todo
 }
 
-// visit lists the directory f, whose path is dir, and those below it.
-func (k *walk) visit(f dirHandle, dir string, rules gitignore.Rules) {
+// release closes d once nothing uses it any more.
+func (d *openDir) release() {
+	if d.users.Add(-1) == 0 {
+		d.close()
+	}
+}
+
+// A subdir is a directory that a walk will visit.
+type subdir struct {
+	parent *openDir
+	name   string // in parent
+	rel    string // its path relative to the workspace
+}
+
+// visitTodo visits directories until none is left and no other goroutine can find one.
+func (k *walk) visitTodo() {
+	for sub, ok := k.next(); ok; sub, ok = k.next() {
+		if h, err := sub.parent.open(sub.name); err == nil {
+			d := &openDir{dirHandle: h, rel: sub.rel, rules: sub.parent.rules}
+			d.users.Store(1)
+			k.visit(d)
+			d.release()
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			k.addUncovered(Uncovered{Path: Name(sub.rel), Why: "it cannot be read"})
+		}
+		sub.parent.release()
+		k.visited()
+	}
+}
+
+// next takes a directory to visit, and waits while others may find one. Ok is false once none is
+// left; if it is true, visited must follow.
+func (k *walk) next() (sub subdir, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for len(k.todo) == 0 && k.visiting > 0 {
+		k.todoChanged.Wait()
+	}
+	if len(k.todo) == 0 {
+		return subdir{}, false
+	}
+	sub, k.todo = k.todo[len(k.todo)-1], k.todo[:len(k.todo)-1]
+	k.visiting++
+	return sub, true
+}
+
+// visited notes that the visit of a directory has ended.
+func (k *walk) visited() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.visiting--; k.visiting == 0 {
+		k.todoChanged.Broadcast()
+	}
+}
+
+// visit lists the directory d, and notes those in it as to be visited.
+func (k *walk) visit(d *openDir) {
 	if k.deadlinePassed() {
 		return
 	}
-	names, err := f.names()
+	names, err := d.names()
 	if err != nil {
-		k.addUncovered(Uncovered{Path: Name(dir), Why: "it cannot be read"})
+		k.addUncovered(Uncovered{Path: Name(d.rel), Why: "it cannot be read"})
 		return
 	}
-	rules = k.addRules(f, dir, names, rules)
+	k.addRules(d, names)
 	all := make([]entry, 0, len(names))
 	var below []subdir
 	whole, prefix := true, ""
-	if dir != "." {
-		prefix = dir + "/"
+	if d.rel != "." {
+		prefix = d.rel + "/"
 	}
 	for i, name := range names {
 		if name == ".git" {
@@ -126,51 +197,48 @@ func (k *walk) visit(f dirHandle, dir string, rules gitignore.Rules) {
 			break
 		}
 		s := pathInfo{}
-		if s.fileStat, err = f.stat(name); err != nil {
+		if s.fileStat, err = d.stat(name); err != nil {
 			continue // deleted meanwhile
 		}
 		file := prefix + name
 		switch s.kind {
 		case Folder:
-			if !k.shouldEnter(file, s.fileStat, rules) {
+			if !k.shouldEnter(file, s.fileStat, d.rules) {
 				continue
 			}
-			if sub, err := f.open(name); err == nil {
-				below = append(below, subdir{sub, file})
-			} else {
-				k.addUncovered(Uncovered{Path: Name(file), Why: "it cannot be read"})
-			}
+			below = append(below, subdir{d, name, file})
 		case Link:
-			s.target, _ = f.link(name)
+			s.target, _ = d.link(name)
 		case File:
-			s.ignored = k.inGit && rules.Match(file, false)
+			s.ignored = k.inGit && d.rules.Match(file, false)
 		}
 		all = append(all, entry{path: file, pathInfo: s})
 	}
-	full := k.add(dir, all, whole)
-	for _, sub := range below {
-		switch {
-		case full:
-			k.addUncovered(Uncovered{Path: Name(sub.path), Why: "there are too many files"})
-			sub.close()
-		default:
-			k.visitSubdir(sub, rules)
-		}
-	}
+	k.add(d, all, below, whole)
 }
 
-// add adds the entries of a directory, and reports whether maxEntries is reached.
-func (k *walk) add(dir string, all []entry, whole bool) (full bool) {
+// add adds the entries of a directory, and those of them that are to be visited. Once there are more
+// than maxEntries, no further directory is.
+func (k *walk) add(d *openDir, all []entry, below []subdir, whole bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if whole {
-		k.listedDirs[dir] = true
+		k.listedDirs[d.rel] = true
 	}
 	k.byDir = append(k.byDir, all)
 	for i := range all {
 		k.entries[all[i].path] = &all[i]
 	}
-	return len(k.entries) > maxEntries
+	d.users.Add(int32(len(below)))
+	k.todo = append(k.todo, below...)
+	if len(k.entries) > maxEntries {
+		for _, sub := range k.todo {
+			k.uncovered = append(k.uncovered, Uncovered{Path: Name(sub.rel), Why: "there are too many files"})
+			sub.parent.release()
+		}
+		k.todo = nil
+	}
+	k.todoChanged.Broadcast()
 }
 
 // shouldEnter reports whether to list a directory; if not, it notes why.
@@ -196,38 +264,19 @@ func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
 // ignoredByGit is the reason of an ignored directory.
 const ignoredByGit = "git ignores it"
 
-// visitSubdir visits a directory, in a goroutine of its own if one is free.
-func (k *walk) visitSubdir(sub subdir, rules gitignore.Rules) {
-	select {
-	case k.slots <- struct{}{}:
-		k.pending.Go(func() {
-			defer func() { <-k.slots }()
-			defer sub.close()
-			k.visit(sub.dirHandle, sub.path, rules)
-		})
-	default:
-		defer sub.close()
-		k.visit(sub.dirHandle, sub.path, rules)
-	}
-}
-
 func (k *walk) addUncovered(u Uncovered) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.uncovered = append(k.uncovered, u)
 }
 
-// addRules returns the ignore rules of a directory: those from above and its own.
-func (k *walk) addRules(f dirHandle, dir string, names []string, rules gitignore.Rules) gitignore.Rules {
+// addRules adds the ignore rules in a directory to those from above it.
+func (k *walk) addRules(d *openDir, names []string) {
 	if !k.inGit {
-		return nil
+		d.rules = nil
+	} else if slices.Contains(names, ".gitignore") {
+		d.rules = d.rules.Append(gitignore.Parse(d.rel, readSmall(path.Join(d.path, ".gitignore"))))
 	}
-	for _, name := range names {
-		if name == ".gitignore" {
-			rules = rules.Append(gitignore.Parse(dir, readSmall(path.Join(f.path, name))))
-		}
-	}
-	return rules
 }
 
 // readSmall returns the text of an ignore file; "" if it cannot be read.
