@@ -96,9 +96,9 @@ func (s *Set) Snapshot() *Set {
 func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	var added []*toolEntry
 	var unfit []string
+	own := Names()
 	for _, ext := range tools {
-		own := slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == ext.Name })
-		if own || !externalName().MatchString(ext.Name) {
+		if slices.Contains(own, ext.Name) || !externalName().MatchString(ext.Name) {
 			unfit = append(unfit, quoteName(ext.Name))
 			continue
 		}

@@ -72,12 +72,8 @@ func ParseRule(text string, own ...string) (permission.Rule, error) {
 		return permission.Rule{}, fmt.Errorf("rule %q: a tool of your own is named alone", text)
 	}
 	class := slices.Contains(places.Classes, places.Class(text))
-	if !class && !strings.HasPrefix(name, "mcp__") && name != SkillName && !slices.Contains(own, name) && !slices.ContainsFunc(builtinTools, func(t toolDefinition) bool { return t.name == name }) {
-		var names []string
-		for _, t := range builtinTools {
-			names = append(names, t.name)
-		}
-		return permission.Rule{}, unknownTool(name, append(names, own...))
+	if !class && !strings.HasPrefix(name, "mcp__") && name != SkillName && !slices.Contains(own, name) && !slices.Contains(Names(), name) {
+		return permission.Rule{}, unknownTool(name, append(Names(), own...))
 	}
 	return permission.ParseRule(text)
 }

@@ -30,18 +30,22 @@ import (
 	"parley/tools/places"
 )
 
-// builtinTools is every tool there is, in the order in which the model is told of them.
-var builtinTools = []toolDefinition{
-	define("read", planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines}),
-	define("list", planList, argumentLimit{"depth", 1, 10}),
-	define("glob", planGlob),
-	define("grep", planGrep, argumentLimit{"context", 0, 10}),
-	define("write", planWrite),
-	define("edit", planEdit),
-	define(shellTool, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
-	define(jobsTool, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()}),
-	define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
-	define(PlanTool, planPlan),
+// builtinTools returns every tool there is, in the order in which the model is told of them. It is
+// no variable: that would be filled at each start, and link all tools with what they need into
+// programs that only know of actions and policies, as tests do.
+func builtinTools() []toolDefinition {
+	return []toolDefinition{
+		define("read", planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines}),
+		define("list", planList, argumentLimit{"depth", 1, 10}),
+		define("glob", planGlob),
+		define("grep", planGrep, argumentLimit{"context", 0, 10}),
+		define("write", planWrite),
+		define("edit", planEdit),
+		define(shellTool, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
+		define(jobsTool, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()}),
+		define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
+		define(PlanTool, planPlan),
+	}
 }
 
 //go:embed *.md
@@ -114,7 +118,7 @@ func refuse(format string, args ...any) *Refusal {
 
 // Names lists the tools of this package, in the order in which a model is told of them.
 func Names() (names []string) {
-	for _, t := range builtinTools {
+	for _, t := range builtinTools() {
 		names = append(names, t.name)
 	}
 	return names
@@ -127,7 +131,7 @@ func Open(root string) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{workspace: w}
-	for _, t := range builtinTools {
+	for _, t := range builtinTools() {
 		s.tools = append(s.tools, &toolEntry{toolDefinition: t})
 	}
 	return s, nil

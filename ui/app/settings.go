@@ -18,16 +18,30 @@ import (
 // wordDefault takes a setting back, as off does.
 const wordDefault = "default"
 
-// Settings that have commands of their own.
-var settingCommands = map[string]func(a *App, value string) Effect{
-	"effort": (*App).effort,
-	"web": func(a *App, value string) Effect {
+// settingCommands lists the settings that have commands of their own. Unlike a map, a list is not
+// made at each start, which would link the commands into programs that run none, as tests do.
+var settingCommands = []struct {
+	name string
+	run  func(a *App, value string) Effect
+}{
+	{"effort", (*App).effort},
+	{"web", func(a *App, value string) Effect {
 		if value == wordDefault {
 			value = wordOff
 		}
 		return setWeb(a, value)
-	},
-	"system": setSystem,
+	}},
+	{"system", setSystem},
+}
+
+// settingCommand returns the command of a setting, nil if it has none of its own.
+func settingCommand(name string) func(a *App, value string) Effect {
+	for _, c := range settingCommands {
+		if c.name == name {
+			return c.run
+		}
+	}
+	return nil
 }
 
 // SettingName returns the name under which a conversation keeps the setting that a user calls
@@ -43,7 +57,10 @@ func SettingName(name string) (string, error) {
 	}
 	meant := llm.SettingFor(field)
 	if outer, _, dotted := strings.Cut(field, "."); meant == "" && !dotted && !slices.Contains(llm.CommonOptions, outer) {
-		known := slices.Collect(maps.Keys(settingCommands))
+		var known []string
+		for _, c := range settingCommands {
+			known = append(known, c.name)
+		}
 		for _, s := range llm.Adjustable {
 			known = append(known, s.Name)
 		}
@@ -77,7 +94,7 @@ func ParseSetting(text string) (name, value string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("%s: give a value, as in %s=VALUE", name, name)
 	}
-	if settingCommands[name] != nil {
+	if settingCommand(name) != nil {
 		return "", "", fmt.Errorf("%s: use --%s", name, name)
 	}
 	if name, err = SettingName(name); err != nil {
@@ -102,7 +119,7 @@ func changeSetting(a *App, arg string) Effect {
 	if name == "" {
 		return Effect{List: &List{Title: "Settings of this conversation", Noun: "setting", Items: settingRows(a), Choose: func(i Item, _ string) Effect { return changeSetting(a, i.Value) }}}
 	}
-	if run := settingCommands[name]; run != nil {
+	if run := settingCommand(name); run != nil {
 		return run(a, value)
 	}
 	if isCommand(name) {
