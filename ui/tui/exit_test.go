@@ -325,31 +325,65 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestSuspend: ctrl+z gives the terminal to the shell as it was, and fg draws
-// the screen anew.
+// TestSuspend: ctrl+z, and SIGTSTP from elsewhere, give the terminal to the shell as it was, and fg
+// draws the screen anew. An editor that has the terminal stops together with the screen behind it.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
-	const shell = `set -m; "$0"; printf 'stop%s\n' ped; stty -a; read line; fg >/dev/null; exit $?`
-	s := launch(t, "-", "streaming", "/bin/sh", "-c", shell)
-	io.WriteString(s.tty, "\x1a")
-	s.out.waitFor(t, "stopped")
-	s.out.waitFor(t, "echoctl")
-	s.restored()
-	at := len(s.out.String())
-	io.WriteString(s.tty, "\n")
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.out.String()[at:], "streaming"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it did not come back: %q", s.out.String()[at:])
+	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
+	outside := func(s *stand) {
+		if err := syscall.Kill(s.child(), syscall.SIGTSTP); err != nil {
+			s.t.Error(err)
 		}
 	}
-	if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
-		t.Error("the screen did not take the terminal back")
+	for name, tt := range map[string]struct {
+		where string
+		stop  func(*stand)
+	}{
+		"ctrl+z":                       {"-", keys("\x1a")},
+		"a signal in an answer":        {"-", outside},
+		"a signal while a tool runs":   {"shell", outside},
+		"a signal when all is quiet":   {"answered", outside},
+		"an editor that stops the lot": {"answered", keys("\x07")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const shell = `set -m; export VISUAL='sh -c "kill -TSTP 0"'; "$0"; printf 'stop%s\n' ped; stty -a; read line; fg >/dev/null; exit $?`
+			s := launch(t, tt.where, "streaming", "/bin/sh", "-c", shell)
+			tt.stop(s)
+			s.out.waitFor(t, "stopped")
+			s.out.waitFor(t, "echoctl")
+			s.restored()
+			at := len(s.out.String())
+			io.WriteString(s.tty, "\n")
+			for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.out.String()[at:], "streaming"); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("it did not come back: %q", s.out.String()[at:])
+				}
+			}
+			if raw := termios(t, s.tty); raw.Lflag&unix.ICANON != 0 {
+				t.Error("the screen did not take the terminal back")
+			}
+			syscall.Kill(s.child(), syscall.SIGTERM)
+			if status := wait(t, s.Cmd); status != 128+int(syscall.SIGTERM) {
+				t.Errorf("exit status %d", status)
+			}
+			s.restored()
+		})
 	}
-	io.WriteString(s.tty, "\x03\x04")
-	if status := wait(t, s.Cmd); status != 0 {
-		t.Errorf("exit status %d", status)
+}
+
+// child returns the process with the screen, which the process of s started.
+func (s *stand) child() int {
+	s.t.Helper()
+	pid := s.Process.Pid
+	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
+	if err == nil {
+		_, err = fmt.Sscan(string(list), &pid)
 	}
-	s.restored()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pid
 }
 
 // Where no shell waits, ctrl+z says so, and the screen goes on.

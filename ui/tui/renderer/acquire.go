@@ -24,6 +24,7 @@ func (s *Screen) Enter() error {
 		return fmt.Errorf("the terminal: %w", err)
 	}
 	s.away = false
+	catchStops(s.stop)
 	s.Redraw()
 	notify(s.move)
 	return nil
@@ -55,6 +56,7 @@ func (s *Screen) leave() {
 		return
 	}
 	s.away = true
+	releaseStops(s.stop)
 	s.mu.Lock()
 	s.buf = append(s.buf[:0], s.queue...)
 	s.queue = recycled(s.queue)

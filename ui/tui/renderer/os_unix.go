@@ -14,8 +14,8 @@ import (
 // Supported reports whether Screens draw on this system.
 const Supported = true
 
-// Follow sends the size of the terminal when it changes, and restores the terminal when the process
-// continues after a stop. It returns after Close.
+// Follow sends the size of the terminal when it changes, and tea.SuspendMsg when the process is to
+// stop. It restores the terminal when the process continues after a stop. It returns after Close.
 func (s *Screen) Follow(send func(tea.Msg)) {
 	changed, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(changed, syscall.SIGWINCH)
@@ -27,6 +27,8 @@ func (s *Screen) Follow(send func(tea.Msg)) {
 		select {
 		case <-s.done:
 			return
+		case <-s.stop:
+			send(tea.SuspendMsg{})
 		case <-continued: // after SIGSTOP, which gives no warning
 			s.reenter()
 		case <-changed: // redraw even if the size has changed back meanwhile

@@ -16,6 +16,7 @@ package renderer
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -61,9 +62,10 @@ type Screen struct {
 
 // signals wake Run and Follow.
 type signals struct {
-	wake chan struct{} // there is something to draw
-	move chan struct{} // the size may have changed
-	done chan struct{} // closed by Close
+	wake chan struct{}  // there is something to draw
+	move chan struct{}  // the size may have changed
+	stop chan os.Signal // SIGTSTP, while the terminal is ours: who sends that does what ctrl+z does
+	done chan struct{}  // closed by Close
 	once sync.Once
 }
 
@@ -130,7 +132,7 @@ type settings struct {
 func New(t Terminal) *Screen {
 	s := &Screen{
 		t: t, set: settings{profile: t.Profile}, painted: painted{away: true},
-		signals: signals{wake: make(chan struct{}, 1), move: make(chan struct{}, 1), done: make(chan struct{})},
+		signals: signals{wake: make(chan struct{}, 1), move: make(chan struct{}, 1), stop: make(chan os.Signal, 1), done: make(chan struct{})},
 	}
 	s.drawn.L = &s.mu
 	return s
