@@ -19,7 +19,9 @@ const maxAnnotationText = 64 << 10
 // they are read back.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
-	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[Directories], store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned], "done": decodeEvent[Done],
+	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
+	"done": decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[Directories],
+	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
 }
 
 func decodeEvent[T Event](data []byte) (Event, error) {
@@ -222,7 +224,7 @@ func (d *Done) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// An restoredError is an error that ended a turn, read back.
+// A restoredError is an error that ended a turn, read back.
 type restoredError struct {
 	text string
 	is   []error

@@ -38,7 +38,7 @@ type job struct {
 	rejected      bool                              // err stands, whatever the tools say
 	notice        string                            // told to the model in front of the output
 	started       bool                              // it runs, or ran, and may have changed something
-	outcome       tools.Outcome                     // of one that ran beside others, until result says it
+	outcome       tools.Outcome                     // of a call of a compared model, until result has it
 	result        *Result
 	media         []llm.Part      // that goes with it
 	fileWatch     *undo.Watch     // looks at what it changes; nil: nothing does
@@ -70,9 +70,9 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 	return b
 }
 
-// run deals with every call and adds one result for each, in
-// their order, whatever happens. Neighbours that only read run in parallel; all
-// others run alone, so that a read behind a write sees what was written.
+// run gives every call one result, in their order, whatever happens. Neighbours that only
+// read run in parallel; all others run alone, so that a read behind a write sees what was
+// written.
 func (b *callBatch) run() error {
 	b.warmFiles(false)
 	for rest := b.jobs; len(rest) > 0 && b.ctx.Err() == nil; {
@@ -81,7 +81,7 @@ func (b *callBatch) run() error {
 			n++
 		}
 		n = max(n, 1)
-		b.settle(rest[:n])
+		b.process(rest[:n])
 		rest = rest[n:]
 		if len(rest) > 0 {
 			b.persistResults() // what ran, ran, even if parley ends now
@@ -187,10 +187,10 @@ func (b *callBatch) plan(j *job, input string) bool {
 	return j.err == nil
 }
 
-// settle announces jobs, decides about them one by one, and runs together what
-// may run.
-func (b *callBatch) settle(jobs []*job) {
-	var cleared []*job
+// process emits the calls of jobs, decides about them one by one, and runs those that may run side by
+// side.
+func (b *callBatch) process(jobs []*job) {
+	var allowed []*job
 	for _, j := range jobs {
 		b.emit(Call{j.call})
 		if j.err != nil {
@@ -198,10 +198,10 @@ func (b *callBatch) settle(jobs []*job) {
 			continue
 		}
 		if b.decide(j) {
-			cleared = append(cleared, j)
+			allowed = append(allowed, j)
 		}
 	}
-	b.execute(cleared)
+	b.execute(allowed)
 }
 
 // decide asks the policy, and the user where the policy wants that. A job
@@ -299,14 +299,14 @@ func (b *callBatch) ask(j *job) (tools.Approval, bool) {
 // execute runs jobs side by side and yields their progress and results from
 // this goroutine.
 func (b *callBatch) execute(jobs []*job) {
-	type news struct {
+	type update struct {
 		job          *job
 		text, notice string
 		end          *tools.Outcome
 	}
 	b.recordStart(jobs)
 	stoppable := b.runningCalls.start(b.ctx, jobs)
-	events := make(chan news)
+	events := make(chan update)
 	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
 	var running sync.WaitGroup
 	for i, j := range jobs {
@@ -315,19 +315,19 @@ func (b *callBatch) execute(jobs []*job) {
 			defer func() { <-slots }()
 			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(b.Session, text) }))
 			defer turn.End()
-			ctx = tools.WithReady(ctx, j.keepFiles(func(notice string) { events <- news{job: j, notice: notice} }))
-			out := j.action.Run(ctx, func(text string) { events <- news{job: j, text: text} })
+			ctx = tools.WithReady(ctx, j.keepFiles(func(notice string) { events <- update{job: j, notice: notice} }))
+			out := j.action.Run(ctx, func(text string) { events <- update{job: j, text: text} })
 			if told := j.compareFiles(b.tools, &out); told != "" {
-				events <- news{job: j, notice: told}
+				events <- update{job: j, notice: told}
 			}
 			b.prepare(j, &out, turn)
 			for _, told := range b.afterCall(ctx, j, &out) {
-				events <- news{job: j, notice: told}
+				events <- update{job: j, notice: told}
 			}
 			if stopped := b.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
 				j.stopped, out.Text = true, stoppedCallText+out.Text
 			}
-			events <- news{job: j, end: &out}
+			events <- update{job: j, end: &out}
 		})
 	}
 	go func() {
@@ -372,8 +372,8 @@ func (b *callBatch) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
 	}
 }
 
-// recordStart writes that jobs are about to run, before they do, unless they only
-// read: whatever ends parley from here on, nobody is told that they did not run.
+// recordStart stores that jobs are about to run, unless they only read: if parley ends from here on,
+// their results do not say that they did not run.
 func (b *callBatch) recordStart(jobs []*job) {
 	changes := false
 	for _, j := range jobs {

@@ -62,8 +62,7 @@ func summarizeOrTell(t *turn) error {
 	case errors.Is(err, ErrBudget):
 		return err
 	default:
-		t.asked.failedSummaryAt = t.ContextTokens()
-		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
+		noticeNoSummary(t, err)
 	}
 	return nil
 }
@@ -85,10 +84,16 @@ func (t *turn) compactOnOverflow(err error) bool {
 	t.compactedOnOverflow = true
 	t.abandonInterrupted()
 	if err := t.summarize(); err != nil {
-		t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
+		noticeNoSummary(t, err)
 		return false
 	}
 	return true
+}
+
+// noticeNoSummary tells why the conversation could not be summarized.
+func noticeNoSummary(t *turn, err error) {
+	t.asked.failedSummaryAt = t.ContextTokens()
+	t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 }
 
 // summarize asks the model for a summary, in as many steps as its window needs,
@@ -113,7 +118,7 @@ func (t *turn) summarize() error {
 	if err != nil {
 		return err
 	}
-	summary = keepPaths(summary, paths)
+	summary = appendPaths(summary, paths)
 	skills := skillsOf(path)
 	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
 	for _, p := range skills {
@@ -161,8 +166,8 @@ func firstWaiting(path []store.Node) int {
 // where there is none or it does not.
 func writeSummary(t *turn, path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
 	model = t.current()
-	if name := t.titles.summary; name != "" && t.titles.open != nil {
-		other, err := t.titles.open(name)
+	if name := t.helpers.summary; name != "" && t.helpers.open != nil {
+		other, err := t.helpers.open(name)
 		if err == nil {
 			if summary, usage, err = t.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || t.attended && errors.Is(err, ErrBudget) {
 				return other, summary, usage, err
@@ -232,7 +237,7 @@ func (c *tokenCounter) chunks(path []store.Node, room int) []string {
 	return append(out, piece.String())
 }
 
-// transcriptOf returns a message as a summary is made of.
+// transcriptOf returns a message as text for the model that summarizes. Thinking is left out.
 func transcriptOf(n store.Node) string {
 	var b strings.Builder
 	who := map[llm.Role]string{llm.RoleUser: "Person", llm.RoleAssistant: "Assistant", llm.RoleTool: "Tools"}[n.Role]
@@ -277,7 +282,7 @@ const (
 	maxPathSize = 400 // bytes of one
 )
 
-// pathFields are the arguments in which the tools of parley and of others take files.
+// pathFields are the arguments in which tools, of parley and of MCP servers, get paths.
 var pathFields = []string{"path", "file", "file_path", "filename", "paths", "files", "from", "to", "source", "destination", "notebook_path"}
 
 // pathsOfCalls returns the files that tools were called with on a path, each once, the
@@ -320,18 +325,18 @@ func filesIn(argument json.RawMessage) (files []string) {
 	return files
 }
 
-// keepPaths adds to a summary the paths that it does not have.
-func keepPaths(summary string, paths []string) string {
-	var lost []string
+// appendPaths returns a summary with those of paths at its end that it does not have.
+func appendPaths(summary string, paths []string) string {
+	var missing []string
 	for _, path := range paths {
 		if !strings.Contains(summary, path) {
-			lost = append(lost, path)
+			missing = append(missing, path)
 		}
 	}
-	if len(lost) == 0 {
+	if len(missing) == 0 {
 		return summary
 	}
-	return fmt.Sprintf("%s\n\n## Also touched\n%s", summary, strings.Join(lost, "\n"))
+	return fmt.Sprintf("%s\n\n## Also touched\n%s", summary, strings.Join(missing, "\n"))
 }
 
 // A skill in a conversation: its text is the result of the tool that loads it, or a part of this

@@ -73,8 +73,8 @@ type comparison struct {
 	base               int // Seq of the message that all of them answer
 	list               []*candidate
 	toolsForCandidates *tools.Set // that they may call; nil: none
-	all                chan modelEvent
-	asked              sync.WaitGroup
+	events             chan modelEvent
+	running            sync.WaitGroup // streams and calls
 }
 
 // A candidate is one of the models, and its branch.
@@ -83,7 +83,7 @@ type candidate struct {
 	model        llm.Endpoint
 	tip          int // Seq where its branch ends
 	steps        int
-	answered     bool            // it answered
+	answered     bool            // its last response is whole
 	done         bool            // it is not asked any more
 	ended        bool            // its first response did
 	billed       bool            // it has the usage of those that share its response
@@ -94,13 +94,13 @@ type candidate struct {
 	overflowTold bool            // that a request of it does not fit was told, or asked about
 }
 
-// modelEvent holds what the nth model sent, or that it is done.
+// A modelEvent is something that the nth model sent, or the end of its stream, or of its calls.
 type modelEvent struct {
 	n     int
 	event llm.Event
 	err   error
-	over  bool
-	read  []*job // calls, with what came of them
+	over  bool   // the stream ended
+	ran   []*job // calls that ran, with their outcomes
 	crash string // a panic, and where it was
 }
 
@@ -115,7 +115,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	c := &comparison{turn: t, all: make(chan modelEvent)}
+	c := &comparison{turn: t, events: make(chan modelEvent)}
 	for n, model := range models {
 		c.list = append(c.list, &candidate{n: n, model: model})
 	}
@@ -165,7 +165,7 @@ func (c *comparison) run() error {
 		c.ask(asked[i], shared)
 	}
 	for running := len(asked); running > 0; {
-		e := <-c.all
+		e := <-c.events
 		if e.crash != "" {
 			panic(e.crash) // as it would be if this model answered alone
 		}
@@ -186,14 +186,14 @@ func (c *comparison) run() error {
 	return context.Cause(c.ctx)
 }
 
-// wait ends what still runs.
+// wait stops what still runs, and waits for its end.
 func (c *comparison) wait() {
 	c.stop(nil)
 	go func() {
-		c.asked.Wait()
-		close(c.all)
+		c.running.Wait()
+		close(c.events)
 	}()
-	for range c.all {
+	for range c.events {
 	}
 }
 
@@ -221,32 +221,32 @@ func (c *comparison) prepare(one *candidate) {
 // ask sends the request of a candidate, which may share its response with others.
 func (c *comparison) ask(one *candidate, shared *llm.Candidate) {
 	r := one.last
-	c.asked.Go(func() {
+	c.running.Go(func() {
 		last := modelEvent{n: one.n, over: true}
 		defer func() {
 			shared.Leave()
 			if p := recover(); p != nil {
 				last.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			}
-			c.all <- last
+			c.events <- last
 		}()
 		ctx := c.ctx
 		if shared != nil {
 			ctx = llm.WithCandidate(ctx, shared)
 		}
 		for e, err := range r.model.Stream(ctx, r.req) {
-			c.all <- modelEvent{n: one.n, event: e, err: err}
+			c.events <- modelEvent{n: one.n, event: e, err: err}
 		}
 	})
 }
 
-// handle does what follows from what happened to a candidate, and reports whether it is over.
+// handle handles an event of a candidate, and reports whether the candidate is done.
 func (c *comparison) handle(one *candidate, e modelEvent) (over bool) {
 	switch {
 	case e.err != nil:
 		one.last.err = e.err
-	case e.read != nil:
-		c.addResults(one, e.read)
+	case e.ran != nil:
+		c.addResults(one, e.ran)
 		c.prepare(one)
 		c.reserveNext(one)
 		c.ask(one, nil)

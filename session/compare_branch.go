@@ -19,7 +19,7 @@ func (c *comparison) onEvent(one *candidate, e llm.Event) {
 		r.event.TTFT = c.now().Sub(r.began)
 		r.partial = c.beginBranch(one, r.event.Message)
 	}
-	if shown := r.take(e); shown != nil {
+	if shown := r.add(e); shown != nil {
 		c.emit(CandidateEvent{N: one.n, Event: shown})
 	}
 }
@@ -138,13 +138,13 @@ func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.R
 		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
 		c.emit(CandidateEvent{N: one.n, Event: Call{call}})
 	}
-	c.asked.Go(func() {
-		done := modelEvent{n: one.n, read: jobs}
+	c.running.Go(func() {
+		done := modelEvent{n: one.n, ran: jobs}
 		defer func() {
 			if p := recover(); p != nil {
 				done.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			}
-			c.all <- done
+			c.events <- done
 		}()
 		for _, j := range jobs {
 			j.outcome = c.runReadCall(j)

@@ -125,7 +125,7 @@ func (c *conversation) Nodes() []Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var nodes []Node
-	c.tree.all(func(n *store.Node) bool {
+	c.tree.each(func(n *store.Node) bool {
 		if !isLost(*n) {
 			nodes = append(nodes, *n)
 		}

@@ -12,7 +12,7 @@ import (
 // An Event is one thing that happened in a turn: llm.Delta (each with its Kind),
 // llm.Notice, llm.Retry and llm.Usage as the model sent them, and the types of
 // this file.
-// Both front ends consume the same sequence. A turn is
+// All front ends consume the same sequence. A turn is
 //
 //	Prompt, then steps, then Done
 //

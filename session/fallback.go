@@ -21,7 +21,7 @@ type Failure struct {
 	Visible bool   // a part of the answer was shown: it would be written anew
 }
 
-// A FallbackNeed is what models are to take the place of another one for.
+// A FallbackNeed says which model another one is to replace, and why.
 type FallbackNeed struct {
 	Model  string    // provider/model that they stand in for
 	Fault  llm.Fault // why
@@ -39,15 +39,15 @@ func FitsWindow(tokens, window int) bool { return window <= 0 || tokens <= windo
 
 // A fallbackChain says which models go on when one fails.
 type fallbackChain struct {
-	of        func(FallbackNeed) []string // the models to go on with, in order; nil: none
-	larger    func(FallbackNeed) []string // models to offer where a conversation does not fit; nil: none
-	open      func(string) (llm.Endpoint, error)
-	onFilter  bool // a content filter is a reason as well
-	cooldowns *Cooldowns
+	models       func(FallbackNeed) []string // to go on with, in order; nil: none
+	alternatives func(FallbackNeed) []string // to offer where a conversation does not fit; nil: none
+	open         func(string) (llm.Endpoint, error)
+	onFilter     bool // a content filter is a reason as well
+	cooldowns    *Cooldowns
 
-	standIn    llm.Endpoint   // answers in this turn in the place of the chosen model; guarded by the session's mutex
-	stoodIn    string         // answered in a turn before in its place; ""
-	overflowed map[string]int // tokens of the conversation at which a model refused it, by name
+	standIn    llm.Endpoint   // answers in this turn in the place of the chosen model; without a Name: none does; guarded by the session's mutex
+	stoodIn    string         // model that answered in an earlier turn in its place; "": none did
+	overflowed map[string]int // tokens of the conversation when a model refused it as too large, by name
 }
 
 // current returns the model that answers in this turn: the chosen one, or one that stands
@@ -163,7 +163,7 @@ func chooseModel(t *turn) {
 	f.standIn, f.stoodIn = llm.Endpoint{}, "" // the chosen one has its place again
 	t.mu.Unlock()
 	t.tried = map[string]bool{}
-	if f.of == nil || f.open == nil {
+	if f.models == nil || f.open == nil {
 		return
 	}
 	until, fault := f.cooldowns.Of(chosen.Name, t.now())
@@ -204,7 +204,7 @@ func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.End
 	}
 	t.tried[failed.Name] = true
 	var rest []llm.Endpoint
-	for _, name := range t.fallback.of(need) {
+	for _, name := range t.fallback.models(need) {
 		if t.tried[name] {
 			continue
 		}
@@ -236,13 +236,13 @@ func sameProvider(a, b string) bool {
 	return a == b
 }
 
-// fallBack deals with a model that failed: another one goes on, or the same one is asked
-// again. It reports whether to ask. What the failed model left behind becomes a branch, and
+// fallBack handles the failure of a model: another one goes on, or the same one is asked again. It
+// reports whether the request is to be sent again. What the failed model left behind becomes a branch, and
 // none of its calls ever runs.
 func fallBack(t *turn, response llm.Message, err error) bool {
 	f := &t.fallback
 	model, fault := t.current(), llm.FaultOf(err)
-	if t.ctx.Err() != nil || f.of == nil || f.open == nil || !f.isReason(fault) {
+	if t.ctx.Err() != nil || f.models == nil || f.open == nil || !f.isReason(fault) {
 		return false
 	}
 	if response.Model != model.Name { // the user chose another one meanwhile
@@ -305,7 +305,7 @@ func failureQuestion(f Failure, fault llm.Fault) Question {
 	return q
 }
 
-// hasText reports whether a user saw a part of an answer.
+// hasText reports whether an answer has text or media, which the user saw.
 func hasText(m llm.Message) bool {
 	for _, p := range m.Parts {
 		if p.Kind == llm.Text && p.Text != "" || p.Kind == llm.Media {

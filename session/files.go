@@ -127,16 +127,15 @@ func (t *turn) warmFiles(soon bool) {
 	go t.files.Warm(t.ctx, soon)
 }
 
-// maxAwaited is up to how many bytes the arguments of a call are looked at for their end.
-const maxAwaited = 8 << 10
+// maxPrefetchInput is the longest input of a call, in bytes, that is checked for its end while it arrives.
+const maxPrefetchInput = 8 << 10
 
-// prefetchFiles reads the files that the call of a delta may change while the rest of the answer
-// arrives.
+// prefetchFiles reads files that the call of delta d may change, while the rest of the answer arrives.
 func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
 	soon := false
 	if t.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
 		call := p.call(d.Block)
-		soon = len(call.Input) <= maxAwaited && json.Valid([]byte(call.Input)) && tools.MayChangeAnything(call.Name)
+		soon = len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && tools.MayChangeAnything(call.Name)
 	}
 	t.warmFiles(soon)
 }

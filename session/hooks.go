@@ -144,13 +144,13 @@ func (b *callBatch) stoppedByHook() error {
 	return nil
 }
 
-// submitted returns a message of the user's with what hooks add to it. The error says why it is
-// not sent; the user has it back then.
-func submitted(t *turn, m llm.Message) (llm.Message, error) {
+// submitToHooks returns a message of the user's with the texts that hooks add to it. The error says
+// why it is not sent; Unsent gives it back then.
+func submitToHooks(t *turn, m llm.Message) (llm.Message, error) {
 	if t.hooks.Runner == nil {
 		return m, nil
 	}
-	added, err := askedAbout(t, m)
+	added, err := promptContexts(t, m)
 	if err != nil {
 		t.emit(Unsent{Message: m})
 		return m, err
@@ -161,8 +161,8 @@ func submitted(t *turn, m llm.Message) (llm.Message, error) {
 	return m, nil
 }
 
-// askedAbout asks the hooks about a message of the user's, and returns what they add to it.
-func askedAbout(t *turn, m llm.Message) (added []string, err error) {
+// promptContexts tells the hooks of a message of the user's, and returns the texts that they add to it.
+func promptContexts(t *turn, m llm.Message) (added []string, err error) {
 	if !t.hooks.started {
 		t.hooks.started = true
 		source := "startup"
@@ -195,7 +195,7 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 		if !ok {
 			return m, false, nil
 		}
-		m, err := submitted(t, m)
+		m, err := submitToHooks(t, m)
 		switch {
 		case err == nil:
 			return m, true, nil

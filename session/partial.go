@@ -66,7 +66,7 @@ func (c *conversation) newPartial(m llm.Message, placed bool) *partialResponse {
 	return p
 }
 
-// Add takes a delta of the response, and returns what its block is.
+// Add adds a delta of the response, and returns the kind of its block.
 func (p *partialResponse) Add(d llm.Delta) llm.Kind {
 	p.mu.Lock()
 	defer p.mu.Unlock()

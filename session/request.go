@@ -232,7 +232,7 @@ type historyKey struct {
 // answer behind which nothing is owed, so that Portable makes the same of what follows
 // whatever is in front of it.
 type cachedHistory struct {
-	to       int // Seq; 0: nothing is kept
+	to       int // Seq; 0: nothing is cached
 	messages []llm.Message
 }
 
@@ -241,18 +241,18 @@ const maxCachedHistories = 3
 
 // portable returns what a request to model holds of the current branch, with parts behind it:
 // what model.Portable makes of messages. The slice is the caller's.
-func (k *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
-	for kind, kept := range *k {
-		if t.replaced > 0 && kept.to >= t.replaced {
-			delete(*k, kind)
+func (h *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
+	for key, cached := range *h {
+		if t.replaced > 0 && cached.to >= t.replaced {
+			delete(*h, key)
 		}
 	}
 	t.replaced = 0
-	kind := historyKey{model.Origin, model.Accepts("image/")}
-	kept := (*k)[kind]
-	var fresh []int // what came behind kept.to
+	key := historyKey{model.Origin, model.Accepts("image/")}
+	cached := (*h)[key]
+	var fresh []int // what came behind cached.to
 	at := t.head
-	for at > 0 && at != kept.to {
+	for at > 0 && at != cached.to {
 		fresh = append(fresh, at)
 		if t.at(at).Summary { // which stands for what is in front of it
 			at = 0
@@ -261,8 +261,8 @@ func (k *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 		at = t.at(at).Parent
 	}
 	slices.Reverse(fresh)
-	if at != kept.to { // another branch, or a summary
-		kept = cachedHistory{}
+	if at != cached.to { // another branch, or a summary
+		cached = cachedHistory{}
 	}
 	settled := len(fresh)
 	for settled > 0 && !canCacheUpTo(t.at(fresh[settled-1])) {
@@ -271,9 +271,9 @@ func (k *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 	if settled > 0 {
 		more, _ := model.Portable(t.messagesOf(fresh[:settled]))
 		if n := len(more); n > 0 && more[n-1].Role == llm.RoleAssistant && t.unread == nil {
-			kept = cachedHistory{fresh[settled-1], append(kept.messages, more...)}
+			cached = cachedHistory{fresh[settled-1], append(cached.messages, more...)}
 			fresh = fresh[settled:]
-			k.put(kind, kept)
+			h.put(key, cached)
 		}
 	}
 	tail := t.messagesOf(fresh)
@@ -281,18 +281,18 @@ func (k *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 		tail = append(tail, llm.Message{Role: llm.RoleUser, Parts: parts})
 	}
 	rest, _ := model.Portable(tail)
-	return slices.Concat(kept.messages, rest)
+	return slices.Concat(cached.messages, rest)
 }
 
-func (k *historyCache) put(kind historyKey, kept cachedHistory) {
-	if _, known := (*k)[kind]; *k == nil || !known && len(*k) == maxCachedHistories {
-		*k = historyCache{}
+func (h *historyCache) put(key historyKey, cached cachedHistory) {
+	if _, known := (*h)[key]; *h == nil || !known && len(*h) == maxCachedHistories {
+		*h = historyCache{}
 	}
-	(*k)[kind] = kept
+	(*h)[key] = cached
 }
 
-// canCacheUpTo reports whether a history can be kept up to n: an answer without calls, whose results
-// would follow, and without media, which is handed over behind it.
+// canCacheUpTo reports whether a cached history can end with n: an answer without calls, whose results
+// would follow, and without media, which Portable puts into a message behind it.
 func canCacheUpTo(n *store.Node) bool {
 	return n.Role == llm.RoleAssistant && !n.Partial &&
 		!slices.ContainsFunc(n.Parts, func(p llm.Part) bool { return p.Kind == llm.Call || p.Kind == llm.Media })

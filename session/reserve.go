@@ -10,8 +10,8 @@ import (
 	"parley/providers/llm"
 )
 
-// recordSideUsage counts a request of the turn that is no message. One that failed before anything was
-// used was not paid for.
+// recordSideUsage enters a request of the turn that is no message in the ledger and the totals, unless
+// it failed before anything was used.
 func recordSideUsage(t *turn, purpose, model string, u llm.Usage, err error) {
 	t.spend(purpose, model, u, err)
 	endReservationsOf(t)
@@ -129,7 +129,7 @@ func overspent(t *turn, e *BudgetError) error {
 }
 
 // reserve keeps room in the limits that other processes share for a request to each of models,
-// in their order, until settle.
+// in their order, until endReservationsOf.
 func reserve(t *turn, models []llm.Endpoint) error {
 	endReservationsOf(t)
 	if t.log == nil {
@@ -241,8 +241,8 @@ func (e Expense) String() string {
 	return fmt.Sprintf("about %s for the next request: %d tokens to %s", dollars(e.Cost), e.Tokens, e.Model)
 }
 
-// confirmExpense asks before requests to models which are estimated to cost much, once in a turn. Where nobody can be asked it is told. Models without
-// a known price are not counted.
+// confirmExpense asks the user, once in a turn, before requests to models that are estimated to cost
+// much; where nobody can be asked it emits a notice. Models without a known price do not count.
 func confirmExpense(t *turn, models []llm.Endpoint) error {
 	if t.confirmCost <= 0 || t.asked.costConfirmed {
 		return nil

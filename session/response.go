@@ -34,9 +34,9 @@ func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *re
 	return &responseStream{model: model, req: req, event: Response{Message: message}, began: began, answers: 1}
 }
 
-// take adds an event of the model's, and returns it as front ends are told it; nil
-// for the finish, which Response tells.
-func (r *responseStream) take(event llm.Event) Event {
+// add adds an event of the model, and returns it as front ends get it; nil for a Finish, which
+// Response has.
+func (r *responseStream) add(event llm.Event) Event {
 	switch e := event.(type) {
 	case llm.Delta:
 		if r.event.TTFT == 0 {
@@ -129,8 +129,8 @@ func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 	return streamFrom(t, step, model, req)
 }
 
-// noticeUnread returns why a part of the conversation could not be read for a request, which is
-// not sent then. That the file is damaged is told, and what could be read is sent.
+// noticeUnread returns why a part of the conversation could not be read, so that no request is made
+// of it. Of a damaged file it emits a notice instead: what could be read is sent.
 func noticeUnread(t *turn) error {
 	t.mu.Lock()
 	err := t.tree.unread
@@ -147,7 +147,7 @@ func noticeUnread(t *turn) error {
 	return nil
 }
 
-// streamFrom does so with a model and a request of the caller's.
+// streamFrom sends req to model and stores the response.
 func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
 	r.trimmed = isTrimmed(t.Session, t.omitted)
@@ -161,7 +161,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		if r.err = err; err != nil {
 			break
 		}
-		shown := r.take(e)
+		shown := r.add(e)
 		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
 			t.prefetchFiles(r.partial, d)
 		}
@@ -218,7 +218,7 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 // its model, "" if it cannot have one there, can be given a price: as soon as the response is
 // there, for there may be no other.
 func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
-	if !t.hasUnpriced || t.warnedUnpriced || len(limitsOf(t.Session, orCurrent(t, asked)...)) == 0 {
+	if !get(t.Session, &t.hasUnpriced) || t.warnedUnpriced || len(limitsOf(t.Session, orCurrent(t, asked)...)) == 0 {
 		return
 	}
 	t.warnedUnpriced = true
@@ -378,7 +378,7 @@ func repairToSchema(want json.RawMessage, text string) (json.RawMessage, error) 
 	return compact.Bytes(), nil
 }
 
-// correctionPrompt returns the model what is wrong with its answer. It repeats the
+// correctionPrompt tells a model what is wrong with its answer. It repeats the
 // schema: servers that know no structured answers may have dropped it silently.
 func correctionPrompt(want *llm.Schema, problem error) string {
 	return fmt.Sprintf("Your answer does not fit the JSON Schema that it has to fit: %v.\n\n"+

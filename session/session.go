@@ -5,7 +5,7 @@
 //	              ▲                                                                      │
 //	              └──────────────────────────────────────────────────────────────────────┘
 //
-// Everything that happens is an Event of one sequence that both front ends
+// Everything that happens is an Event of one sequence that all front ends
 // consume. Whatever interrupts a turn (a cancel, a cut stream, a consumer that
 // leaves, a panicking tool), the conversation stays one that every provider
 // accepts: each call has its result, and a response that broke off holds no
@@ -19,7 +19,7 @@
 //	spending         usage so far, and the limit on its cost
 //	tokenCounter     estimates of what messages and tools take of the model's window
 //	fallbackChain    models to go on with after a fault, and which are not asked for a while
-//	titleGenerator   the model that gives the conversation its title
+//	helperModels     the models that give the conversation its title and write its summaries
 //	runningCalls     the tool calls of the moment, to be stopped
 //
 // A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
@@ -91,7 +91,7 @@ type Session struct {
 
 	tokens    tokenCounter
 	fallback  fallbackChain
-	titles    titleGenerator
+	helpers   helperModels
 	tools     *tools.Set
 	policy    *tools.Policy
 	maxSteps  int
@@ -130,8 +130,8 @@ func New(o Options) *Session {
 		},
 		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Runner: o.Hooks}},
 		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
-		fallback: fallbackChain{of: o.Fallback, larger: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
-		titles:   titleGenerator{model: o.TitleModel, open: o.OpenModel, summary: o.SummaryModel},
+		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
+		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy, maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 	}
 	for _, l := range o.Limits {
@@ -143,7 +143,7 @@ func New(o Options) *Session {
 			s.mode = s.log.Session().History
 		}
 		s.last = s.tree.lastUsage()
-		s.titles.asked = s.tree.answered()
+		s.helpers.titled = s.tree.answered()
 		restoreSettings(s)
 	}
 	s.files = openFiles(s, o.Undo)
@@ -298,7 +298,7 @@ func (r *runningCalls) start(ctx context.Context, jobs []*job) []context.Context
 	return contexts
 }
 
-// end forgets a job that does not run any more, and reports whether it was stopped.
+// end removes a job that no longer runs, whose context is ctx, and reports whether it was stopped.
 func (r *runningCalls) end(j *job, ctx context.Context) (stopped bool) {
 	r.callsLock.Lock()
 	defer r.callsLock.Unlock()

@@ -17,7 +17,7 @@ import (
 	"parley/tools"
 )
 
-// What a conversation keeps beside its messages: a persona, settings, added folders. Each is an
+// What a conversation keeps beside its messages: a persona, settings, added directories. Each is an
 // event that it stores, and what the next request is made with.
 
 // MaxPersona is how many bytes the system prompt of a persona may have.

@@ -68,8 +68,8 @@ const (
 	HistoryStateless = store.HistoryStateless
 )
 
-// OpenStore opens what is kept on this machine. The error says why nothing
-// can be; the library with it is then one in memory.
+// OpenStore opens the store of this machine. With an error, which says why it cannot be opened, comes
+// a store in memory.
 func OpenStore(getenv func(string) string) (*Store, error) {
 	path, err := store.Path(getenv)
 	if err == nil {
@@ -81,20 +81,20 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 	return MemoryStore(), fmt.Errorf("conversations are not saved: %w", err)
 }
 
-// StorePath returns where OpenStore keeps conversations.
+// StorePath returns the file that OpenStore opens.
 func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
 
 // An ImportSource says where a conversation of another program comes from.
 type ImportSource = store.ImportSource
 
-// ImportFrom imports a conversation. What from brought earlier gets the messages that are new;
-// added counts them.
+// ImportFrom imports a conversation. One that was imported from there before gets the messages that
+// are new; added counts them.
 func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown ...store.Annotation) (id string, added int, err error) {
 	done, err := store.ImportFrom(lib, from, s, nodes, shown...)
 	return done.ID, done.Added, err
 }
 
-// MemoryStore returns a store of which nothing stays.
+// MemoryStore returns a store in memory.
 func MemoryStore() *Store {
 	lib, err := store.OpenMemory()
 	if err != nil {

@@ -11,14 +11,12 @@ import (
 	"parley/session/store"
 )
 
-// A titleGenerator asks a model, once, for the title of a conversation, and knows the model for
-// its summaries.
-type titleGenerator struct {
-	model string // "": the first words of the conversation are its title
-	open  func(string) (llm.Endpoint, error)
-	asked bool // or had an answer before this session
-
-	summary string // model that writes summaries; "": the one that answers
+// helperModels names the models that serve a conversation beside the one that answers.
+type helperModels struct {
+	title   string // gives the conversation its title, once; "": its first words do
+	summary string // writes summaries; "": the model that answers does
+	open    func(string) (llm.Endpoint, error)
+	titled  bool // the title was asked for, or the conversation had an answer before this session
 }
 
 // titlePrompt asks for a title.
@@ -28,14 +26,14 @@ const titlePrompt = "Give the conversation that follows a title of three to seve
 // answer, however many prompts came until then. It does nothing for a conversation that the
 // user named, that was asked about already, or that had an answer before this session.
 func (s *Session) GenerateTitle(ctx context.Context) error {
-	if s.log == nil || s.titles.model == "" || s.titles.open == nil || s.log.Session().Named {
+	if s.log == nil || s.helpers.title == "" || s.helpers.open == nil || s.log.Session().Named {
 		return nil
 	}
 	prompt, answer := firstExchange(s)
 	if prompt == "" && answer == "" {
 		return nil
 	}
-	model, err := s.titles.open(s.titles.model)
+	model, err := s.helpers.open(s.helpers.title)
 	if err != nil {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
@@ -67,7 +65,7 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 func firstExchange(s *Session) (prompt, answer string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.titles.asked {
+	if s.helpers.titled {
 		return "", ""
 	}
 	for _, m := range s.tree.messages() {
@@ -75,11 +73,11 @@ func firstExchange(s *Session) (prompt, answer string) {
 		case m.Role == llm.RoleUser && prompt == "":
 			prompt = m.Text()
 		case m.Role == llm.RoleAssistant:
-			s.titles.asked = true
+			s.helpers.titled = true
 			answer = cmp.Or(answer, m.Text())
 		}
 	}
-	if !s.titles.asked {
+	if !s.helpers.titled {
 		return "", ""
 	}
 	return prompt, answer
@@ -96,8 +94,8 @@ func (t *Tree) answered() bool {
 	return false
 }
 
-// sideRequest asks model once beside the conversation of s, within its limits, and enters what that
-// costs.
+// sideRequest asks model once beside the conversation of s, within its limits, and enters the cost
+// in the ledger.
 func sideRequest(ctx context.Context, s *Session, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
 	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, sideUsage(s, model, req, llm.Usage{}, nil, nil))
 	if errors.Is(err, ErrBudget) {
@@ -117,8 +115,8 @@ func sideRequest(ctx context.Context, s *Session, purpose string, model llm.Endp
 	return said, err
 }
 
-// Sample asks the model of a conversation for a server of tools: without the conversation, its
-// system prompt and tools, within its limits. It returns the name of the model as well.
+// Sample sends a request of an MCP server to the model of the conversation: without the conversation,
+// its system prompt and its tools, within its limits. It returns the answer and the model's name.
 func Sample(ctx context.Context, s *Session, req llm.Request) (said, name string, err error) {
 	model := s.Model()
 	if s.log == nil {
@@ -131,7 +129,7 @@ func Sample(ctx context.Context, s *Session, req llm.Request) (said, name string
 	return said, model.Name, err
 }
 
-// errRefused comes with what a model said that refused to answer.
+// errRefused is returned beside the text of a model that refused to answer.
 var errRefused = errors.New("the model refused")
 
 // complete asks model once, outside the conversation of s, and returns the text it said.
@@ -197,7 +195,7 @@ func (c *conversation) Title() string {
 // title returns the first words of the first prompt.
 func (t *Tree) title() (title string) {
 	const most = 60
-	t.all(func(n *store.Node) bool {
+	t.each(func(n *store.Node) bool {
 		if n.Role != llm.RoleUser || n.Summary {
 			return true
 		}

@@ -33,9 +33,8 @@ type tokenCounter struct {
 // reset forgets what requests take beside messages.
 func (c *tokenCounter) reset() { c.fixed = [2]int{} }
 
-// message returns about how many tokens n takes in a request. What will be
-// thought of as private by the next model is counted all the same: too much is
-// left out rather than too little.
+// message returns about how many tokens n takes in a request. Thinking that the next model is not
+// sent counts as well: the estimate is rather too high than too low.
 func (c *tokenCounter) message(n store.Node) int {
 	if size, ok := c.messages[n.Seq]; ok {
 		return size

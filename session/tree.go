@@ -24,7 +24,7 @@ type Tree struct {
 	straight int // so many of the first messages are known to follow the one before
 
 	annotations []store.Annotation // what was shown between them, by rising N
-	replaced    int                // the lowest Seq that Put replaced, since keptHistories looked; 0: none
+	replaced    int                // the lowest Seq that Put replaced, since historyCache looked; 0: none
 }
 
 // pageSize is how many messages of a long conversation are read at once.
@@ -52,7 +52,7 @@ func newTree(nodes []store.Node, head int) Tree {
 		t.head = len(nodes)
 	}
 	for page := range t.pages {
-		t.settlePage(page)
+		t.closePartials(page)
 	}
 	return t
 }
@@ -84,12 +84,13 @@ func (t *Tree) readPage(page int) bool {
 		return false
 	}
 	t.pages[page] = nodes
-	t.settlePage(page)
+	t.closePartials(page)
 	return true
 }
 
-// settlePage ends what was still arriving when the program ended that wrote it.
-func (t *Tree) settlePage(page int) {
+// closePartials closes the messages of a page that were still arriving when the program that wrote
+// them ended.
+func (t *Tree) closePartials(page int) {
 	for i, n := range t.pages[page] {
 		if n.Partial {
 			before, _ := t.At(n.Parent) // the zero node has no calls
@@ -98,8 +99,8 @@ func (t *Tree) settlePage(page int) {
 	}
 }
 
-// all calls f with each message, by rising Seq, until f returns false.
-func (t *Tree) all(f func(*store.Node) bool) {
+// each calls f with each message, by rising Seq, until f returns false.
+func (t *Tree) each(f func(*store.Node) bool) {
 	for seq := 1; seq <= t.count && f(t.at(seq)); seq++ {
 	}
 }
@@ -245,7 +246,7 @@ type Branch struct {
 // in which they began.
 func (t *Tree) Branches() []Branch {
 	children := make([][]int, t.count+1)
-	t.all(func(n *store.Node) bool {
+	t.each(func(n *store.Node) bool {
 		if !isLost(*n) {
 			children[n.Parent] = append(children[n.Parent], n.Seq)
 		}

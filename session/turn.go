@@ -149,7 +149,7 @@ func (t *turn) begin(parts []llm.Part) error {
 	if len(parts) == 0 {
 		return t.prepareRetry()
 	}
-	m, err := submitted(t, llm.Message{Role: llm.RoleUser, Parts: parts})
+	m, err := submitToHooks(t, llm.Message{Role: llm.RoleUser, Parts: parts})
 	if err != nil {
 		return err
 	}
@@ -212,6 +212,7 @@ func steer(t *turn) error {
 	}
 }
 
+// prompt appends a message of the user's, with notes for the model, and begins a turn with it.
 func (t *turn) prompt(m llm.Message) {
 	m.Parts = withRestoredDirectories(t, withEndedJobs(t, m.Parts))
 	n := t.append(m)
@@ -265,7 +266,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		if !anew && (!model.Known || model.Vision) {
 			parts = append(lastImages(t.Path(), parts), parts...)
 		}
-		m, err := submitted(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
+		m, err := submitToHooks(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func fitWindow(t *turn) (changed bool, err error) {
 	if t.asked.sendsAnyway {
 		return false, nil
 	}
-	over, own, rest := overflow(t, t.current())
+	over, turnTokens, afterSummary := overflow(t, t.current())
 	if over.Tokens == 0 {
 		return false, nil
 	}
@@ -46,7 +46,7 @@ func fitWindow(t *turn) (changed bool, err error) {
 		t.emit(llm.Notice{Text: sentAnyway(over)})
 		return false, nil
 	}
-	q := overflowQuestion(t, over, own, rest)
+	q := overflowQuestion(t, over, turnTokens, afterSummary)
 	if i := slices.IndexFunc(q.Choices, func(c Choice) bool { return c.Action == Summarize }); i >= 0 && t.log != nil {
 		q.Choices = slices.Insert(q.Choices, i+1, Choice{Action: Fork})
 		q.Default++
@@ -93,11 +93,11 @@ func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 // nobody can be asked nothing changes.
 func fitCandidates(t *turn, list []*candidate) error {
 	for i := 0; t.attended && i < len(list); i++ {
-		over, own, rest := overflow(t, list[i].model)
+		over, turnTokens, afterSummary := overflow(t, list[i].model)
 		if over.Tokens == 0 || list[i].skipped != nil || list[i].overflowTold {
 			continue
 		}
-		q := overflowQuestion(t, over, own, rest, modelsOf(list)...)
+		q := overflowQuestion(t, over, turnTokens, afterSummary, modelsOf(list)...)
 		if slices.ContainsFunc(list, func(one *candidate) bool { return one.skipped == nil && one.model.Name != over.Model }) {
 			q.Choices = slices.Insert(q.Choices, q.Default, Choice{Action: LeaveOut, Model: over.Model})
 			q.Default++
@@ -133,41 +133,41 @@ func modelsOf(list []*candidate) (models []llm.Endpoint) {
 	return models
 }
 
-// overflow returns by how much the next request to a model is too large, how many tokens the
-// turn itself takes of it, and what would be left beside a summary; the zero value if the
-// request fits, or nobody knows.
-func overflow(t *turn, model llm.Endpoint) (o Overflow, own, rest int) {
+// overflow returns by how much the next request to a model is too large, how many tokens the turn
+// itself takes of it, and how many would be left beside a summary. The Overflow is zero if the
+// request fits, or the model's window is not known.
+func overflow(t *turn, model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return overflowOf(t.Session, model)
 }
 
-// overflowOf does so where the session is locked.
-func overflowOf(s *Session, model llm.Endpoint) (o Overflow, own, rest int) {
+// overflowOf does what overflow does. The session is locked.
+func overflowOf(s *Session, model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	if model.Context <= 0 {
 		return o, 0, 0
 	}
 	path := s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) // of the turn
-	rest = s.tokens.overhead(s.emptyRequest(model))
-	own = rest
+	afterSummary = s.tokens.overhead(s.emptyRequest(model))
+	turnTokens = afterSummary
 	for _, n := range path[firstWaiting(path):] {
-		rest += s.tokens.message(n)
+		afterSummary += s.tokens.message(n)
 	}
 	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // it stands for what is in front of it
 	for _, n := range path[from:] {
-		own += s.tokens.message(n)
+		turnTokens += s.tokens.message(n)
 	}
 	size := s.contextTokens()
 	if c := countBranch(s); c.lastOrigin != model.Origin { // which is not told it
 		size -= c.lastThinking
 	}
 	if s.historyMode() != HistoryFull { // the rest fits: see compile
-		size = own
+		size = turnTokens
 	}
 	if !FitsWindow(size, model.Context) {
 		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context}
 	}
-	return o, own, rest
+	return o, turnTokens, afterSummary
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
@@ -181,14 +181,14 @@ func (s *Session) historyMode() HistoryMode {
 // overflowQuestion returns what to ask about a request that is too large. What would not help
 // is not offered: a summary where a prompt by itself is too large, and to leave out what stands
 // in front of the turn where that by itself is. Models that are asked already are not offered.
-func overflowQuestion(t *turn, o Overflow, own, rest int, asked ...llm.Endpoint) Question {
+func overflowQuestion(t *turn, o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
 	q := Question{About: o}
 	path, _ := t.summarizable()
 	room := o.Window * fullWindow / 100
-	if rest <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
+	if afterSummary <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
 		q.Choices = append(q.Choices, Choice{Action: Summarize})
 	}
-	if own <= room && t.HistoryMode() == HistoryFull && hasTurns(path) {
+	if turnTokens <= room && t.HistoryMode() == HistoryFull && hasTurns(path) {
 		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
 	if name := fittingModel(t, o, asked); name != "" {
@@ -212,10 +212,10 @@ func hasTurns(path []store.Node) bool {
 // fittingModel returns the first model to go on with whose window takes o; "" if there is
 // none but those that are asked.
 func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
-	if t.fallback.open == nil || t.fallback.larger == nil {
+	if t.fallback.open == nil || t.fallback.alternatives == nil {
 		return ""
 	}
-	for _, name := range t.fallback.larger(FallbackNeed{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
+	for _, name := range t.fallback.alternatives(FallbackNeed{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
 		m, err := t.fallback.open(name)
 		if err == nil && m.Context > 0 && FitsWindow(o.Tokens, m.Context) && m.Name != o.Model && !slices.ContainsFunc(asked, func(a llm.Endpoint) bool { return a.Name == m.Name }) {
 			return m.Name
