@@ -328,7 +328,7 @@ func wholeState(path string) string {
 		case err != nil:
 			all = append(all, "-")
 		case info.IsDir():
-			return fmt.Sprint("directory ", time.Now().UnixNano())
+			return fmt.Sprint(time.Now().UnixNano())
 		default:
 			all = append(all, state(info))
 		}
