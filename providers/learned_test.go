@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -150,20 +151,34 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 	m := OpenMemory(path, atomicfile.ReplaceUnsynced)
 	now := time.Now()
 	m.now = func() time.Time { now = now.Add(time.Second); return now }
-	for i := range maxLearnedModels + 20 {
-		m.limits(servedModel{"u", fmt.Sprint(i)}, "").Learn("seed", "", true)
+	const there = 10 // fewer than fit
+	before := learnedJSON{learnedVersion, map[string]map[string]limitJSON{}}
+	for i := range maxLearnedModels - there {
+		before.Models[learnedKey("", servedModel{"u", fmt.Sprint(i)})] = map[string]limitJSON{"seed": {At: now.Unix()}}
+	}
+	many := map[string]limitJSON{}
+	for i := range maxLearnedLimits - there {
+		many[fmt.Sprint("field", i)] = limitJSON{At: now.Unix()}
+	}
+	before.Models[learnedKey("", servedModel{"u", "many"})] = many
+	text, err := json.Marshal(before)
+	if err := cmp.Or(err, os.WriteFile(path, text, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * there {
+		m.limits(servedModel{"u", fmt.Sprint("new", i)}, "").Learn("seed", "", true)
 	}
 	l := m.limits(servedModel{"u", "many"}, "")
-	for i := range maxLearnedLimits + 20 {
-		l.Learn(fmt.Sprint("field", i), "", true)
+	for i := range 2 * there {
+		l.Learn(fmt.Sprint("field", maxLearnedLimits-there+i), "", true)
 	}
-	text, _ := os.ReadFile(path)
+	text, _ = os.ReadFile(path)
 	var stored learnedJSON
 	if err := json.Unmarshal(text, &stored); err != nil || len(stored.Models) != maxLearnedModels {
 		t.Errorf("%d models, %v", len(stored.Models), err)
 	}
 	limits := stored.Models[learnedKey("", servedModel{"u", "many"})]
-	if _, ok := limits[fmt.Sprint("field", maxLearnedLimits+19)]; len(limits) != maxLearnedLimits || !ok {
+	if _, ok := limits[fmt.Sprint("field", maxLearnedLimits+there-1)]; len(limits) != maxLearnedLimits || !ok {
 		t.Errorf("%d limits: %v", len(limits), maps.Keys(limits))
 	}
 }

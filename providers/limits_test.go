@@ -123,7 +123,12 @@ func TestFloods(t *testing.T) {
 			continue
 		}
 		t.Run(f.kind+" "+f.what, func(t *testing.T) {
-			body := &endless{next: func(n int) string { return f.piece(n, filler) }}
+			body := &endless{next: func(n int) string {
+				if n < 20 && !llmtest.Long { // so that adapter.Shape knows those behind them
+					return f.piece(n, "short")
+				}
+				return f.piece(n, filler)
+			}}
 			base := roundTrip(func(r *http.Request) (*http.Response, error) {
 				io.Copy(io.Discard, r.Body)
 				return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
@@ -133,7 +138,7 @@ func TestFloods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var draft llm.Draft
+			text, input, calls := 0, 0, map[string]bool{} // no llm.Draft, which would hold all of it
 			var finish llm.Finish
 			var notices []string
 			for event, err := range e.Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("hi")}}) {
@@ -142,7 +147,10 @@ func TestFloods(t *testing.T) {
 				}
 				switch event := event.(type) {
 				case llm.Delta:
-					draft.Add(event)
+					text, input = text+len(event.Text), input+len(event.Input)
+					if event.Kind == llm.Call {
+						calls[event.Block] = true
+					}
 				case llm.Notice:
 					notices = append(notices, event.Text)
 				case llm.Finish:
@@ -155,21 +163,14 @@ func TestFloods(t *testing.T) {
 			if n := len(notices); n == 0 || !strings.Contains(notices[n-1], f.limit) {
 				t.Errorf("the user was told %q", notices)
 			}
-			text, input, calls := 0, 0, 0
-			for _, p := range draft.Parts() {
-				text, input = text+len(p.Text), input+len(p.Input)
-				if p.Kind == llm.Call {
-					calls++
-				}
-			}
 			want, _ := strconv.Atoi(strings.Fields(f.limit)[0])
 			switch {
 			case strings.HasSuffix(f.limit, "of text") && text > want<<20-(1<<10) && text <= want<<20,
 				strings.Contains(f.limit, "arguments") && input == want<<20,
-				strings.HasSuffix(f.limit, "calls") && calls == want,
+				strings.HasSuffix(f.limit, "calls") && len(calls) == want,
 				strings.Contains(f.limit, "without"), strings.Contains(f.limit, "blocks"):
 			default:
-				t.Errorf("kept %d bytes of text, %d of arguments, %d calls", text, input, calls)
+				t.Errorf("kept %d bytes of text, %d of arguments, %d calls", text, input, len(calls))
 			}
 		})
 	}

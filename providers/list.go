@@ -25,11 +25,13 @@ import (
 // This much of a listing and of each page of it is read:
 // gateways list hundreds of models with long descriptions.
 const (
-	maxListPage  = 16 << 20
 	maxListPages = 20
 	maxListed    = 10_000  // models
 	maxListField = 1 << 16 // bytes of what stands in a page beside its models
 )
+
+// maxListPage bounds a page, in bytes. Tests lower it.
+var maxListPage int64 = 16 << 20
 
 // listTimeout bounds how long a list of models is waited for.
 var listTimeout = 10 * time.Second

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"strings"
@@ -96,5 +97,33 @@ func TestFollowFlood(t *testing.T) {
 		if len(text) != 32<<20 || finish.Reason != llm.Length || finish.Limit == "" || err != nil {
 			t.Errorf("%s: %d bytes, then %+v, %v", kind, len(text), finish, err)
 		}
+	}
+}
+
+// A line that is too long is skipped, however it comes, and those behind it are read.
+func TestLinesTooLong(t *testing.T) {
+	t.Parallel()
+	const limit = 100
+	for _, size := range []int{0, 15, 16, 17, limit - 2, limit - 1, limit, limit + 1, 10 * limit} { // and a line end
+		want := strings.Repeat("x", size)
+		r := bufio.NewReaderSize(strings.NewReader(want+"\nnext\r\n"+want), 16)
+		if size >= limit {
+			want = ""
+		}
+		for i, want := range []string{want, "next", strings.Repeat("x", size)} {
+			if i == 2 && size > limit {
+				want = ""
+			}
+			if line, err := readLine(r, limit); string(line) != want || cap(line) > 2*limit || err != nil && i < 2 {
+				t.Errorf("%d bytes, line %d: %q in %d bytes, %v, want %q", size, i, line, cap(line), err, want)
+			}
+		}
+	}
+	if !llmtest.Long {
+		return
+	}
+	s := script(t, []step{{Long: maxLine + 1<<20}, {Out: "\n" + hello["codex-cli"]}})
+	if got := take(t, s.model("codex-cli").Stream(t.Context(), asking("Hi"))); got.text() != "Hello" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -1,7 +1,6 @@
 package agentcli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,7 +121,7 @@ func note(dir string) {
 func play(dir string, s step, asked <-chan os.Signal) {
 	os.Stderr.WriteString(s.Err)
 	os.Stdout.WriteString(s.Out)
-	os.Stdout.Write(bytes.Repeat([]byte("x"), s.Long))
+	io.Copy(os.Stdout, io.LimitReader(endless{}, int64(s.Long)))
 	if s.Raise {
 		signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	}
@@ -157,6 +156,16 @@ func play(dir string, s step, asked <-chan os.Signal) {
 	if s.Exit != 0 {
 		os.Exit(s.Exit)
 	}
+}
+
+// endless reads as one letter without end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+	}
+	return len(b), nil
 }
 
 // startDaemon returns once the daemon has a session of its own.

@@ -75,9 +75,12 @@ func TestTornCredential(t *testing.T) {
 			b := &stderrBuffer{onWrite: func([]byte) {}, mask: m.mask()}
 			io.WriteString(b, strings.Repeat("a", maxStderrTail)+" "+form)
 			io.WriteString(b, " "+strings.Repeat("e", maxStderrTail-1-left))
-			e := m.exitError(&answer{run: &run{}, flavor: m.flavor, mask: m.mask()}, exitInfo{code: 1, stderr: b.text(), byItself: true})
-			timeout := m.timeoutError(&process{stderr: b}, "nothing", 0)
-			for name, said := range map[string]string{"kept": b.text(), "error": e.Error(), "silent": timeout.Error()} {
+			said := map[string]string{"kept": b.text(), "silent": m.timeoutError(&process{stderr: b}, "nothing", 0).Error()}
+			if llmtest.Long || left%6 == 5 { // it repeats what is kept, and weighs each word of it
+				e := m.exitError(&answer{run: &run{}, flavor: m.flavor, mask: m.mask()}, exitInfo{code: 1, stderr: said["kept"], byItself: true})
+				said["error"] = e.Error()
+			}
+			for name, said := range said {
 				if found := part.FindString(said); found != "" {
 					t.Fatalf("%s: the last %d of %q: %q", name, left, form, found)
 				}

@@ -175,9 +175,12 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	for {
 		piece, err := r.ReadSlice('\n')
 		long = long || len(line)+len(piece) > limit
-		if long {
+		switch {
+		case long:
 			line = nil
-		} else {
+		case len(piece) > cap(line)-len(line): // doubled: append adds a quarter, which copies a long line four times
+			line = append(slices.Grow(line, max(len(piece), min(len(line), limit-len(line)))), piece...)
+		default:
 			line = append(line, piece...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {

@@ -118,7 +118,6 @@ func TestVideoPollFaults(t *testing.T) {
 			{status(404, `{"error":{"message":"no such thing"}}`), llm.InvalidRequest, "expired, or it was started with another key"},
 			{status(401, `{"error":{"message":"bad key k-secret"}}`), llm.Authentication, "bad key"},
 			{say(`[1,2]`), llm.Server, "not a job"},
-			{say(`"` + strings.Repeat("x", videoAnswerLimit) + `"`), llm.Server, "more than 8 MB"},
 			{func(w http.ResponseWriter) {
 				w.Header().Set("Content-Type", "text/html")
 				_, _ = io.WriteString(w, "<html>hi")
@@ -140,6 +139,16 @@ func TestVideoPollFaults(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestVideoPollIsBounded: no answer about a job is read whatever its length. All wires read it in one place.
+func TestVideoPollIsBounded(t *testing.T) {
+	s := newVideoServer(t, videoWires[0])
+	j := s.running(t)
+	s.polls, s.answers = 0, []func(http.ResponseWriter){say(`"` + strings.Repeat("x", videoAnswerLimit) + `"`)}
+	if got, err := s.jobs().Poll(t.Context(), j); llm.FaultOf(err) != llm.Server || !strings.Contains(err.Error(), "more than 8 MB") || got.ID != j.ID || got.State != j.State {
+		t.Errorf("%+v, %v", got, err)
+	}
 }
 
 // TestVideoIDsAreNoPaths keeps what a server calls its job inside of one part of an address.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -142,9 +143,13 @@ func (e *Events) readLine() error {
 				line = line[:at]
 			}
 		}
-		if e.data = append(e.data, line...); len(e.data) > MaxEvent {
+		if len(e.data)+len(line) > MaxEvent {
 			return ErrTooLong
 		}
+		if len(line) > cap(e.data)-len(e.data) { // doubled: append adds a quarter, which copies a long line four times
+			e.data = slices.Grow(e.data, max(len(line), min(len(e.data), MaxEvent-len(e.data))))
+		}
+		e.data = append(e.data, line...)
 		if len(line) == len(chunk) {
 			e.r.Discard(len(line))
 			continue
