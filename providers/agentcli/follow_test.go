@@ -81,21 +81,30 @@ func TestFollowSilence(t *testing.T) {
 	}
 }
 
-// A program without an end is ended at the limit of an answer, which is the same for all.
+// A program without an end is ended at the limits of an answer, which are the same for all: at that of blocks, and
+// with PARLEY_LONG=1 at that of text.
 func TestFollowFlood(t *testing.T) {
 	t.Parallel()
-	for kind, line := range pieces {
-		if kind != "gemini-cli" && !llmtest.Long {
+	for _, tt := range []struct {
+		kind, piece string
+		limit       string
+		size        int
+	}{
+		{"claude-cli", "x", "4096 blocks", 4096},
+		{"claude-cli", strings.Repeat("x", 1<<20), "32 MB of text", 32 << 20},
+		{"gemini-cli", strings.Repeat("x", 1<<20), "32 MB of text", 32 << 20},
+	} {
+		if len(tt.piece) > 1 && !llmtest.Long {
 			continue
 		}
-		piece := fmt.Sprintf(line, strings.Repeat("x", 1<<20))
-		text, finish, err := followed(t, kind, 0, func(ctx context.Context, say func(string)) {
-			for ctx.Err() == nil {
-				say(piece)
+		line := fmt.Sprintf(pieces[tt.kind], tt.piece)
+		text, finish, err := followed(t, tt.kind, 0, func(ctx context.Context, say func(string)) {
+			for n := 0; ctx.Err() == nil; n++ {
+				say(strings.Replace(line, `"index":0`, fmt.Sprintf(`"index":%d`, n), 1))
 			}
 		})
-		if len(text) != 32<<20 || finish.Reason != llm.Length || finish.Limit == "" || err != nil {
-			t.Errorf("%s: %d bytes, then %+v, %v", kind, len(text), finish, err)
+		if len(text) != tt.size || finish.Reason != llm.Length || finish.Limit != tt.limit || err != nil {
+			t.Errorf("%s, %s: %d bytes, then %+v, %v", tt.kind, tt.limit, len(text), finish, err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestFailingDisk(t *testing.T) {
 	for n := 1; n <= either(40, 80); n += either(12, 1) {
 		for _, calls := range []string{"pwrite64,write", "fsync,fdatasync"} {
 			for _, when := range []string{fmt.Sprint(n), fmt.Sprintf("%d+", n)} {
-				bad, good := failingDisk(t, strace, calls+":error=EIO:when="+when)
+				bad, good := failingDisk(t, strace, calls, ":error=EIO:when="+when)
 				failed, acknowledged = failed+bad, acknowledged+good
 			}
 		}
@@ -41,10 +41,11 @@ func TestFailingDisk(t *testing.T) {
 
 // failingDisk runs childFailing on a disk whose calls fail, and returns how many turns and
 // drafts failed, and how many turns were acknowledged.
-func failingDisk(t *testing.T, strace, inject string) (failed, acknowledged int) {
+func failingDisk(t *testing.T, strace, calls, how string) (failed, acknowledged int) {
 	t.Helper()
 	path := filepath.Join(llmtest.Folder(t), "parley.db")
-	cmd := exec.Command(strace, "-f", "-o", os.DevNull, "-P", path, "-P", path+"-wal", "-e", "inject="+inject, os.Args[0])
+	inject := calls + how
+	cmd := exec.Command(strace, "-f", "--seccomp-bpf", "-o", os.DevNull, "-P", path, "-P", path+"-wal", "-e", "trace="+calls, "-e", "inject="+inject, os.Args[0])
 	cmd.Env = append(os.Environ(), "PARLEY_STORE_CHILD=failing", "PARLEY_STORE_PATH="+path)
 	out, _ := cmd.CombinedOutput() // a store that cannot even be made is an error of its own
 	said := string(out)

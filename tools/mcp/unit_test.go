@@ -442,20 +442,22 @@ func TestMaskBeforeCut(t *testing.T) {
 			return s.state().Stderr
 		}},
 	}
-	part := regexp.MustCompile(`[JKQUVWXYZ]`)
+	const parts = "JKQUVWXYZ" // letters of nothing else
 	for _, place := range places {
 		text := strings.Repeat("a", place.limit)
 		for _, at := range []int{place.limit / 2, place.limit} { // where text is cut: the middle goes, or the end
 			for i := max(0, at-2*len(secret)-40); i <= at; i++ {
-				if shown := place.shown(text[:i] + secret + text); part.MatchString(shown) {
-					t.Fatalf("%s: at %d: got %q", place.name, i, part.FindAllString(shown, -1))
+				shown := place.shown(text[:i] + secret + text)
+				if found := strings.IndexAny(shown, parts); found >= 0 {
+					t.Fatalf("%s: at %d: got %.20q", place.name, i, shown[found:])
 				}
 			}
 		}
 		if place.name == "the end of stderr" { // whose beginning goes
 			for i := range len(secret) + 1 {
-				if shown := place.shown(text + secret + text[i:]); part.MatchString(shown) {
-					t.Fatalf("%s: its last %d: got %q", place.name, i, part.FindAllString(shown, -1))
+				shown := place.shown(text + secret + text[i:])
+				if found := strings.IndexAny(shown, parts); found >= 0 {
+					t.Fatalf("%s: its last %d: got %.20q", place.name, i, shown[found:])
 				}
 			}
 		}

@@ -45,7 +45,7 @@ func TestLongAnswersAreHeldOnce(t *testing.T) {
 		"line":   "%d some words and more words of them ",
 	} {
 		t.Run(name, func(t *testing.T) {
-			size := 6 << 20
+			size := 5 << 20
 			if name == "blocks" { // which take longest, and most where they are kept
 				size /= 4
 				if long {

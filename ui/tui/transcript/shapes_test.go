@@ -110,7 +110,7 @@ func TestTokensCostTheSame(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")
 	}
-	few, many := 1_000, 4_000
+	few, many := 1_000, 3_000
 	if long {
 		many = 500_000
 	}
@@ -121,7 +121,7 @@ func TestTokensCostTheSame(t *testing.T) {
 				m.SetSize(120, 40)
 				return streams(m, &feed{shape: shapes[name]}, tokens, 16)
 			}
-			of(few) // fills what is kept for all
+			of(few / 4) // fills what is kept for all
 			small, large := of(few), of(many)
 			if large.allocs > 1.5*small.allocs || large.bytes > 1.5*small.bytes {
 				t.Errorf("of %d tokens each costs %.1f allocations and %.0f bytes, of %d %.1f and %.0f",
