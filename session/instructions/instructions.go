@@ -42,7 +42,8 @@ var ErrOutside = errors.New("it is outside the project")
 
 // Expand returns the text of a file with those that it imports behind it: lines and words that
 // are @ and the path of a file, relative to the one that has it. Imports in code are text, and
-// so are those that read cannot find. Notes say what was not imported. Each file is read once.
+// so are those that read cannot find. Notes say what was not imported: files that are too deep, and
+// those behind MaxTotal bytes, of which a model is told none. Each file is read once.
 func Expand(path, text string, read func(path string) (string, error)) (whole string, notes []string) {
 	e := &expander{read: read, seen: []string{filepath.Clean(path)}}
 	e.imports(path, text, 1)
@@ -54,6 +55,7 @@ type expander struct {
 	seen  []string
 	out   strings.Builder
 	notes []string
+	full  bool // out has what a model can be told
 }
 
 func (e *expander) imports(path, text string, depth int) {
@@ -70,6 +72,13 @@ func (e *expander) imports(path, text string, depth int) {
 		file = filepath.Clean(file)
 		if slices.Contains(e.seen, file) {
 			continue
+		}
+		if e.out.Len() >= MaxTotal {
+			if !e.full {
+				e.full = true
+				e.notes = append(e.notes, fmt.Sprintf("[@%s and what follows it are not imported: instructions are at most %d KB]", name, MaxTotal>>10))
+			}
+			return
 		}
 		if depth > maxImports {
 			e.notes = append(e.notes, fmt.Sprintf("[@%s is not imported: files may import one another %d deep]", name, maxImports))

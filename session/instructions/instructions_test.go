@@ -63,3 +63,20 @@ func TestExpand(t *testing.T) {
 		})
 	}
 }
+
+// TestExpandIsBounded: a directory that nobody trusts yet cannot have much read, however many files
+// its instructions import.
+func TestExpandIsBounded(t *testing.T) {
+	var text strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&text, "@%d.md ", i)
+	}
+	reads := 0
+	whole, notes := instructions.Expand("/p/AGENTS.md", text.String(), func(string) (string, error) {
+		reads++
+		return strings.Repeat("x", 1<<10), nil
+	})
+	if most := text.Len() + 2*instructions.MaxTotal; reads > 40 || len(whole) > most || len(notes) != 1 {
+		t.Errorf("%d files are read, the text has %d bytes of at most %d, %d notes", reads, len(whole), most, len(notes))
+	}
+}
