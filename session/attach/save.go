@@ -42,7 +42,10 @@ func Slug(text string) string {
 }
 
 // reservedNames holds what is a device on Windows, whatever stands behind its dot.
-var reservedNames = []string{"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "lpt1", "lpt2", "lpt3"}
+var reservedNames = []string{
+	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
+	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+}
 
 // SlugFileName returns a name for a new file made of text, with what it is called if the text has
 // no letters, such as "image", and with the extension of its type.

@@ -19,6 +19,7 @@ func TestFileNamesOfTexts(t *testing.T) {
 		"лиса":                  "image.png",
 		"":                      "image.png",
 		"con":                   "image-con.png",
+		"LPT9":                  "image-lpt9.png",
 		strings.Repeat("a", 90): strings.Repeat("a", 40) + ".png",
 		"one two three four five six seven eight nine ten": "one-two-three-four-five-six-seven-eight.png",
 		"-rf": "rf.png",
