@@ -1,9 +1,9 @@
-// Package cachewatch keeps the books on providers' prompt caches: what each request of a
-// conversation read from one, and, where something was there and was not read, why, and
-// what that costs. It holds digests, never texts:
+// Package cachewatch tracks providers' prompt caches: what each request of a conversation read
+// from one and, where something was cached and not read, why, and what that costs. It holds
+// digests, never texts:
 //
 //	llm.Request ──► Prefix ─┐
-//	llm.Usage ──────────────┴─► Ledger.Observe ──► Entry, stored with the response; words for the user
+//	llm.Usage ──────────────┴─► Tracker.Observe ──► Entry, stored with the response; a notice for the user
 //
 // A message never changes once it was sent, so that the number of a request's last
 // message stands for all of them: a request costs the same however long the

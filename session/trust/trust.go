@@ -150,8 +150,8 @@ func Load(directory string, heldBack func(path string) bool) (Project, error) {
 // limits are how many bytes a file may have; more of it does not count.
 var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Hooks: maxFile, Servers: maxFile, Prompts: prompts.MaxFile, Skills: skills.MaxFile}
 
-// extend takes the settings of the innermost directory, and the prompts and skills of all, the innermost of which comes last, and
-// returns why it left some out.
+// extend adds the settings of the innermost directory, and the prompts and skills of all from the
+// innermost to the outermost. It returns why some were left out.
 func (o *Project) extend(dirs []string, take func(kind Kind, path string, place any)) (wrong error) {
 	add := func(kind Kind, place any, files []string, err error) {
 		wrong = errors.Join(wrong, err)
@@ -237,16 +237,16 @@ func (o Project) Names() string {
 }
 
 // ancestors returns the directories from the root of the repository down to directory.
-func ancestors(folder string) []string {
-	dirs := []string{folder}
-	for dir := folder; ; {
+func ancestors(directory string) []string {
+	dirs := []string{directory}
+	for dir := directory; ; {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 			slices.Reverse(dirs)
 			return dirs
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return []string{folder}
+			return []string{directory}
 		}
 		dir = parent
 		dirs = append(dirs, dir)
@@ -330,8 +330,8 @@ func (o Project) FilesOfKind(kind Kind) []File {
 // time stand for the rest.
 const maxNamed = 4 << 20
 
-// sumNamed adds the files of the directory that its hooks name, between blanks, quotes and the signs of a
-// shell, to what a decision is for: a hook whose script has changed is another hook.
+// sumNamed adds to the digest the files of the directory that its hooks name, between blanks, quotes
+// and the signs of a shell: a hook whose script has changed is another hook.
 func sumNamed(sum io.Writer, o Project) {
 	dir, text := o.Dir, ""
 	for _, f := range o.FilesOfKind(Hooks) {
