@@ -167,6 +167,23 @@ func ParseCommand(text string) (name, arg string, ok bool) {
 	return name, strings.TrimSpace(arg), true
 }
 
+// CommandLike splits text that begins as a command does, "/name argument", whatever its name. Paths
+// such as /etc/hosts are none.
+func CommandLike(text string) (name, arg string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "/")
+	name, arg, _ = strings.Cut(rest, " ")
+	return name, strings.TrimSpace(arg), ok && name != "" && !strings.ContainsAny(name, "/.\n\t")
+}
+
+// UnknownCommandText says that there is no command of this name, and which ones are like it.
+func UnknownCommandText(name string, near []string) string {
+	text := "Unknown command /" + name + "."
+	if len(near) > 0 {
+		text += " Did you mean /" + strings.Join(near, " or /") + "?"
+	}
+	return text
+}
+
 // AllowsMultiline reports whether text is a command that takes what stands behind it as text,
 // whatever number of lines that has.
 func AllowsMultiline(text string) bool {

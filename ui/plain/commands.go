@@ -81,10 +81,8 @@ func (p *frontend) sendDraft(string) {
 // isCommand reports whether text is a command, "!command" or "/name argument". Text that only looks
 // like one, such as a path, is a message.
 func isCommand(text string) bool {
-	rest, ok := strings.CutPrefix(text, "/")
-	name, _, _ := strings.Cut(rest, " ")
-	command := strings.HasPrefix(text, "!") || ok && name != "" && !strings.ContainsAny(name, "/.")
-	return command && !strings.Contains(text, "\n")
+	_, _, ok := app.CommandLike(text)
+	return (ok || strings.HasPrefix(text, "!")) && !strings.Contains(text, "\n")
 }
 
 // command runs a line such as "/name argument".
@@ -123,11 +121,7 @@ func (p *frontend) command(line string) {
 	if len(near) == 0 {
 		near = app.NearestNames(name, slices.Concat(names...), 2)
 	}
-	maybe := ""
-	if len(near) > 0 {
-		maybe = " Did you mean /" + strings.Join(near, " or /") + "?"
-	}
-	p.writeLine("Unknown command /%s.%s /help lists them; a space in front sends it as a message.", name, maybe)
+	p.writeLine("%s /help lists them; a space in front sends it as text.", app.UnknownCommandText(name, near))
 }
 
 func (p *frontend) help() {

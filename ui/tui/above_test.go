@@ -104,36 +104,69 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 	}
 }
 
-// A command that does not exist is not sent to the model; paths are, and whatever
-// has a space before it. One that cannot run now leaves what was typed, too.
+// A command that does not exist is not sent to the model before enter was pressed again; paths are at
+// once, and whatever has a space before it. One that cannot run now leaves what was typed, too.
 func TestMistypedCommands(t *testing.T) {
 	t.Parallel()
+	const again = " · enter again sends it as text"
 	for typed, want := range map[string]string{
-		"/nosuch":              "Unknown command /nosuch. ctrl+p lists them",
-		"/modle":               "Did you mean /mode or /model?",
-		"/modle gpt":           "Did you mean /mode or /model?",
+		"/nosuch":              "Unknown command /nosuch. ctrl+p lists them" + again,
+		"/modle":               "Unknown command /modle. Did you mean /mode or /model?" + again,
+		"/modle gpt":           "Unknown command /modle. Did you mean /mode or /model?" + again,
+		"/modle gpt\nnow":      "Unknown command /modle. Did you mean /mode or /model?" + again,
 		"/mod":                 "Did you mean /mode or /model?",
 		"/qiut":                "Did you mean /quit?",
-		"/sav3":                "Unknown command /sav3",
+		"/sav3":                "Unknown command /sav3. Did you mean /save?" + again,
+		"/wrod more words":     "Unknown command /wrod. ctrl+p lists them" + again,
+		"/etc is a folder":     "Unknown command /etc. ctrl+p lists them" + again,
 		"/stop it":             "Nothing is running",
-		"/the file is what":    "",
+		"/wrod\nmore lines":    "",
+		"/wrod more\nlines":    "",
 		"/usr/bin/env":         "",
 		"/usr/bin/env is what": "",
-		"/etc is a folder":     "",
+		"/etc/hosts is broken": "",
+		"/notes.txt is empty":  "",
 		" /nosuch":             "",
 	} {
-		t.Run(typed, func(t *testing.T) {
-			s := setUp(t, 100, 24, llmtest.Say("understood"))
-			s.Do(func() { s.m.input.Composer.SetValue(typed) }).Press("enter")
-			if want == "" {
-				s.WaitForText("understood")
-				return
+		for name, enter := range map[string]func(*stage){
+			"pasted": func(s *stage) { s.Do(func() { s.m.input.Composer.SetValue(typed) }).Press("enter") },
+			"typed":  func(s *stage) { s.Type(typed).Press("enter") },
+		} {
+			if name == "typed" && (typed == "/mod" || typed == "/stop it" || typed == "/etc is a folder" || strings.Contains(typed, "\n")) {
+				continue // the palette, which has one line, finds commands or the word in what they do
 			}
-			s.WaitForText(want)
-			if got := s.m.input.Composer.Value(); got != typed || s.m.chat.Turn != nil || len(s.m.App.Session.History()) > 0 {
-				t.Errorf("the composer holds %q, and the model got %v", got, s.m.App.Session.History())
-			}
-		})
+			t.Run(name+" "+typed, func(t *testing.T) {
+				s := setUp(t, 130, 24, llmtest.Say("understood"))
+				enter(s)
+				if want == "" {
+					s.WaitForText("understood")
+					return
+				}
+				s.WaitForText(want)
+				if typed == "/stop it" {
+					return
+				}
+				if got := s.m.input.Composer.Value(); got != typed || s.m.chat.Turn != nil || len(s.m.App.Session.History()) > 0 {
+					t.Errorf("the composer holds %q, and the model got %v", got, s.m.App.Session.History())
+				}
+				s.Press("enter").WaitForText("understood")
+				if got := s.fake.Requests()[0].Messages[0].Text(); got != typed {
+					t.Errorf("the model got %q, want %q", got, typed)
+				}
+			})
+		}
+	}
+}
+
+// A draft that was refused once is refused again after it was another one.
+func TestMistypedCommandAgain(t *testing.T) {
+	s := setUp(t, 100, 24)
+	for range 2 {
+		s.Type("/nosuch").Press("enter").WaitForText("Unknown command /nosuch")
+		s.Press("ctrl+c").WaitForText("Input cleared")
+	}
+	if s.m.chat.Turn != nil || len(s.m.App.Session.History()) > 0 {
+		t.Errorf("the model got %v", s.m.App.Session.History())
 	}
 }
 

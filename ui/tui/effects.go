@@ -159,6 +159,7 @@ type preparedMsg func() app.Effect
 type heldInput struct {
 	preparing int
 	submitted []composer.Submission
+	refused   string     // the draft, if it was no command and is sent as text when it is submitted again
 	first     []llm.Part // of the command line
 }
 

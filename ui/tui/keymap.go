@@ -76,26 +76,25 @@ func (k *keymap) names() [][]string {
 	return names
 }
 
-// mistyped says that there is no command like text, if it can hardly be anything
-// else: one word, or the name of a command with a slip in it. Any other text that
-// begins with a slash is a message.
+// mistyped says that there is no command like text, which begins like one; "" for any other text.
+// Several lines are a message, unless their first word is the name of a command with a slip in it.
 func (k *keymap) mistyped(text string) string {
-	name, arg, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	if !strings.HasPrefix(text, "/") || name == "" || strings.ContainsAny(name, "/\n\t") {
+	name, arg, ok := app.CommandLike(text)
+	if !ok {
 		return ""
 	}
-	if where := app.OtherProgramHint(name); where != "" && strings.TrimSpace(arg) == "" {
+	if where := app.OtherProgramHint(name); where != "" && arg == "" {
 		return where
 	}
-	const shortest = 4 // letters of a name in front of more words that is taken for a slip: "/etc is" is none
-	near, alone := k.near(name), strings.TrimSpace(arg) == ""
-	switch {
-	case len(near) > 0 && (alone || len(name) >= shortest):
-		return "Unknown command /" + name + ". Did you mean /" + strings.Join(near, " or /") + "? (Start with a space to send it as text)"
-	case alone:
-		return "Unknown command /" + name + ". " + k.keyOf("palette") + " lists them. (Start with a space to send it as text)"
+	near := k.near(name)
+	if len(near) == 0 && strings.Contains(text, "\n") {
+		return ""
 	}
-	return ""
+	why := app.UnknownCommandText(name, near)
+	if len(near) == 0 {
+		why += " " + k.keyOf("palette") + " lists them"
+	}
+	return why + " · enter again sends it as text"
 }
 
 // leaderDelay is how long a leader stands before what may follow it is shown.

@@ -81,17 +81,13 @@ func (m *Model) slash() tea.Cmd {
 		case msg.Typed == "":
 			return nil
 		case msg.Accepted:
-			if cmd, ok := m.command(typed); ok {
-				m.input.Composer.CommitHistory(typed)
-				return cmd
-			}
+			m.input.Composer.SetValue(typed)
+			m.input.Composer.Send()
+			return nil
 		case slices.ContainsFunc(m.keymap.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }):
 			return nil
 		}
 		m.input.Composer.SetValue(typed)
-		if why := m.keymap.mistyped(typed); msg.Accepted && why != "" {
-			return m.ShowToast(why)
-		}
 		return nil
 	})
 	return cmd

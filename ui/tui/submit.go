@@ -18,6 +18,9 @@ func takeSubmitted(m *Model) tea.Cmd {
 	for {
 		sent := m.input.Composer.TakeSubmitted()
 		if len(sent) == 0 {
+			if m.held.refused != "" && m.held.refused != m.input.Composer.Value() {
+				m.held.refused = ""
+			}
 			return tea.Batch(cmds...)
 		}
 		for _, s := range sent {
@@ -52,7 +55,8 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		if cmd, ok := m.command(text); ok {
 			return cmd
 		}
-		if why := m.keymap.mistyped(text); why != "" {
+		if why := m.keymap.mistyped(text); why != "" && text != m.held.refused {
+			m.held.refused = text
 			m.input.Composer.SetValue(text)
 			return m.ShowToastWhile(why, func() bool { return m.input.Composer.Value() == text })
 		}

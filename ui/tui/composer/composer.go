@@ -93,7 +93,7 @@ func New(th *theme.Theme) *Model {
 	e := &editor{width: 80, height: 1}
 	m := &Model{Now: time.Now, editor: e, keys: keyActions(), focused: true, goalColumn: -1}
 	m.recall = &recall{editor: e, swapped: m.resetTransient}
-	m.completion = &completion{editor: e, submit: m.send}
+	m.completion = &completion{editor: e, submit: m.Send}
 	m.promptQueue = &promptQueue{editor: e, pickedPrompt: -1}
 	m.SetTheme(th)
 	return m
@@ -296,9 +296,9 @@ func (m *Model) TakeSubmitted() []Submission {
 	return sent
 }
 
-// send sends the prompt; a backslash before the cursor makes it a new line
+// Send sends the prompt; a backslash before the cursor makes it a new line
 // instead. There is nothing to send in a prompt of white space.
-func (m *Model) send() { m.sendWith(false) }
+func (m *Model) Send() { m.sendWith(false) }
 
 // SendLater sends the prompt for after the answer.
 func (m *Model) SendLater() { m.sendWith(true) }

@@ -123,7 +123,7 @@ func (m *Model) actionOf(key string) action {
 func (m *Model) runAction(do action) tea.Cmd {
 	switch do {
 	case submit:
-		m.send()
+		m.Send()
 	case newLine:
 		m.insert("\n")
 	case up:
