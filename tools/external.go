@@ -96,9 +96,8 @@ func (s *Set) Snapshot() *Set {
 func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	var added []*toolEntry
 	var unfit []string
-	own := Names()
 	for _, ext := range tools {
-		if slices.Contains(own, ext.Name) || !externalName().MatchString(ext.Name) {
+		if slices.Contains(builtinNames, ext.Name) || !externalName().MatchString(ext.Name) {
 			unfit = append(unfit, quoteName(ext.Name))
 			continue
 		}

@@ -9,7 +9,7 @@
 // it will do; Policy alone decides whether it may. Files are reached through
 // os.Root only, so that no path, link or race leads out of the workspace.
 // Everything a tool answers is capped, and says where it was cut. A tool is one
-// .go, one .md (the text the model reads) and one line in the list below.
+// .go, one .md (the text the model reads), a name in the list below and its case.
 package tools
 
 import (
@@ -30,22 +30,36 @@ import (
 	"parley/tools/places"
 )
 
-// builtinTools returns every tool there is, in the order in which the model is told of them. It is
-// no variable: that would be filled at each start, and link all tools with what they need into
-// programs that only know of actions and policies, as tests do.
-func builtinTools() []toolDefinition {
-	return []toolDefinition{
-		define("read", planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines}),
-		define("list", planList, argumentLimit{"depth", 1, 10}),
-		define("glob", planGlob),
-		define("grep", planGrep, argumentLimit{"context", 0, 10}),
-		define("write", planWrite),
-		define("edit", planEdit),
-		define(shellTool, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()}),
-		define(jobsTool, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()}),
-		define("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0}),
-		define(PlanTool, planPlan),
+// builtinNames lists every tool there is, in the order in which the model is told of them.
+var builtinNames = []string{"read", "list", "glob", "grep", "write", "edit", shellTool, jobsTool, "fetch", PlanTool}
+
+// builtin returns the tool of a name in builtinNames. A variable of all tools would be filled at each
+// start, and link them with what they need into programs that only know of actions and policies, as
+// tests do.
+func builtin(name string) toolDefinition {
+	switch name {
+	case "read":
+		return define(name, planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines})
+	case "list":
+		return define(name, planList, argumentLimit{"depth", 1, 10})
+	case "glob":
+		return define(name, planGlob)
+	case "grep":
+		return define(name, planGrep, argumentLimit{"context", 0, 10})
+	case "write":
+		return define(name, planWrite)
+	case "edit":
+		return define(name, planEdit)
+	case shellTool:
+		return define(name, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()})
+	case jobsTool:
+		return define(name, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()})
+	case "fetch":
+		return define(name, fetcher{}.plan, argumentLimit{"offset", 0, 0})
+	case PlanTool:
+		return define(name, planPlan)
 	}
+	panic("tools: no tool " + name)
 }
 
 //go:embed *.md
@@ -117,12 +131,7 @@ func refuse(format string, args ...any) *Refusal {
 }
 
 // Names lists the tools of this package, in the order in which a model is told of them.
-func Names() (names []string) {
-	for _, t := range builtinTools() {
-		names = append(names, t.name)
-	}
-	return names
-}
+func Names() []string { return slices.Clone(builtinNames) }
 
 // Open returns all tools, at work in the directory root. Close releases it.
 func Open(root string) (*Set, error) {
@@ -131,8 +140,8 @@ func Open(root string) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{workspace: w}
-	for _, t := range builtinTools() {
-		s.tools = append(s.tools, &toolEntry{toolDefinition: t})
+	for _, name := range builtinNames {
+		s.tools = append(s.tools, &toolEntry{toolDefinition: builtin(name)})
 	}
 	return s, nil
 }
@@ -199,7 +208,7 @@ var readOnlyTools = []string{readTool, "list", "glob", "grep"}
 // MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
 // program, or is a server's. The other tools that write name the file.
 func MayChangeAnything(name string) bool {
-	return name == shellTool || !slices.Contains(Names(), name)
+	return name == shellTool || !slices.Contains(builtinNames, name)
 }
 
 func (s *Set) toolNames() []string {
