@@ -105,7 +105,7 @@ func TestWheelOverTheComposer(t *testing.T) {
 }
 
 // What is typed behind a slash is a command only if it is chosen: leaving the
-// palette runs nothing, and loses nothing. A path is a message.
+// palette runs nothing, and loses nothing.
 func TestSlashRunsNothingUnchosen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -114,7 +114,7 @@ func TestSlashRunsNothingUnchosen(t *testing.T) {
 	}{
 		"left":              {[]string{"/", "mode yolo", "esc"}, "/mode yolo"},
 		"a path, left":      {[]string{"/", "usr/bin/env", "esc"}, "/usr/bin/env"},
-		"a path, by enter":  {[]string{"/", "usr/bin/env is where?", "enter"}, "/usr/bin/env is where?"},
+		"a slip, by enter":  {[]string{"/", "mdoe yolo", "enter"}, "/mdoe yolo"},
 		"closed by ctrl+c":  {[]string{"/", "mode yolo", "ctrl+c"}, ""},
 		"and a dialog then": {[]string{"/", "mode yolo", "ctrl+c", "ctrl+p", "mode yolo", "esc"}, ""},
 	} {
