@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	_ "parley/providers/llmtest/heap"
+	"parley/providers/llmtest/parallel"
 	"parley/tools/sandbox"
 )
 
@@ -29,10 +29,7 @@ func TestMain(m *testing.M) {
 		play()
 		return
 	}
-	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // they mostly wait
-		panic(err)
-	}
+	parallel.Tests(16)
 	goleak.VerifyTestMain(m)
 }
 

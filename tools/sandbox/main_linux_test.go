@@ -1,12 +1,12 @@
 package sandbox_test
 
 import (
-	"flag"
 	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 
+	"parley/providers/llmtest/parallel"
 	"parley/tools/sandbox"
 )
 
@@ -20,10 +20,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == probe {
 		os.Exit(tryEscapes())
 	}
-	flag.Parse()
-	if err := flag.Set("test.parallel", "16"); err != nil { // they mostly wait
-		panic(err)
-	}
+	parallel.Tests(16)
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		if all, _ := fixtures(); all != "" {
 			os.RemoveAll(all)
