@@ -836,6 +836,7 @@ func TestImports(t *testing.T) {
 		suite   = "providers/adapter/adaptertest"
 		heap    = "providers/llmtest/heap"
 		tests   = "providers/llmtest/parallel"
+		copies  = "session/storetest/copies"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
@@ -882,6 +883,7 @@ func TestImports(t *testing.T) {
 		"session/cachewatch":   {llm},
 		"session/store":        {"session/vectors", "session/cachewatch", llm},
 		"session/storetest":    {"session/store", llm},
+		copies:                 {"session/store"},
 		"session/vectors":      {},
 		"session/backup":       {"session/store", "tools/undo", llm, atomic},
 		"session/archive":      {"session/store", diff, llm, atomic},

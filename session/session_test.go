@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/sandbox"
 )

@@ -27,6 +27,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	_ "parley/session/storetest/copies"
 	"parley/tools"
 	. "parley/ui/acp"
 	"parley/ui/app"

@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	_ "parley/session/storetest/copies"
 	"parley/tools"
 )
 

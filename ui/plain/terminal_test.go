@@ -24,6 +24,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/providers/llmtest/parallel"
 	"parley/session"
+	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/ui/app"
 	"parley/ui/uitest"

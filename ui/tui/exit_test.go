@@ -27,6 +27,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/providers/llmtest/parallel"
 	"parley/session"
+	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/sandbox"
 	"parley/ui/app"

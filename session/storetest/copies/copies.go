@@ -1,0 +1,75 @@
+// Package copies has stores in memory, in tests that import it, begin as copies of an empty one:
+// to make the tables takes longer than most that such a test does with them, and the tests of
+// session/store show that they are made. With PARLEY_LONG=1 each store makes its own.
+package copies
+
+import (
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"modernc.org/sqlite"
+
+	"parley/session/store"
+)
+
+const (
+	memory = "file::memory:?"               // how the name of a store in memory begins
+	empty  = "file:/parley-empty?vfs=memdb" // what is copied, which all connections share
+)
+
+// A pager is a connection whose pages can be copied to and from another database.
+type pager interface {
+	NewBackup(uri string) (*sqlite.Backup, error)  // to it
+	NewRestore(uri string) (*sqlite.Backup, error) // from it
+}
+
+// keeper keeps what is copied from going away; nil: it is not made yet.
+var keeper driver.Conn
+
+func init() {
+	if os.Getenv("PARLEY_LONG") == "1" {
+		return
+	}
+	if err := makeEmpty(); err != nil {
+		panic(fmt.Errorf("copies of a store in memory: %w", err))
+	}
+}
+
+// makeEmpty makes the store that is copied.
+func makeEmpty() error {
+	var first pager
+	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, name string) error {
+		if !strings.HasPrefix(name, memory) {
+			return nil
+		}
+		if keeper == nil {
+			first = conn.(pager)
+			return nil
+		}
+		return copyPages(conn.(pager).NewRestore)
+	})
+	made, err := store.OpenMemory()
+	if err != nil {
+		return err
+	}
+	conn, err := new(sqlite.Driver).Open(empty)
+	if err == nil {
+		err = copyPages(first.NewBackup)
+	}
+	err = errors.Join(err, made.Close())
+	keeper = conn
+	return err
+}
+
+// copyPages copies all pages of one database into another.
+func copyPages(begin func(uri string) (*sqlite.Backup, error)) error {
+	pages, err := begin(empty)
+	if err != nil {
+		return err
+	}
+	_, err = pages.Step(-1)
+	return errors.Join(err, pages.Finish())
+}
