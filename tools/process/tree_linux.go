@@ -113,7 +113,11 @@ var released struct {
 func reapReleased() {
 	released.Lock()
 	defer released.Unlock()
-	released.trees = slices.DeleteFunc(released.trees, func(t *tree) bool { return len(t.living()) == 0 })
+	if len(released.trees) == 0 {
+		return
+	}
+	all, err := listForChildren()
+	released.trees = slices.DeleteFunc(released.trees, func(t *tree) bool { return len(t.livingAmong(all, err)) == 0 })
 }
 
 // killUntilGone kills processes until alive returns none, for a second at most.
@@ -146,8 +150,10 @@ func (t *tree) group() []int {
 // living returns the living processes of the tree, and takes away the dead ones
 // that have become parley's own children. Where processes cannot be listed, as without
 // /proc or a file descriptor to read it, it returns the process group.
-func (t *tree) living() []int {
-	all, err := List()
+func (t *tree) living() []int { return t.livingAmong(listForChildren()) }
+
+// livingAmong does as living with what listForChildren returned.
+func (t *tree) livingAmong(all map[int]Info, err error) []int {
 	if err != nil {
 		return t.group()
 	}
@@ -182,6 +188,17 @@ func (t *tree) living() []int {
 	}
 	slices.Sort(living)
 	return living
+}
+
+// listForChildren does as List, and lists none if this process has no child: all that trees
+// consist of is below it, as it is the subreaper, and to list everything takes three system
+// calls for each process of the machine.
+func listForChildren() (map[int]Info, error) {
+	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
+	if err == unix.ECHILD {
+		return nil, nil
+	}
+	return List()
 }
 
 // isMember reports whether p can be told for one of ours by itself.
