@@ -196,6 +196,8 @@ func fits(row string, width int) bool {
 			}
 		case c == '\x1b':
 			return false
+		case c == 0xe2 && i+1 < len(row) && (row[i+1] == 0x94 || row[i+1] == 0x95): // lines of boxes
+			width--
 		case c >= 0xc0: // of one or two cells
 			width -= 2
 		case c < 0x80:

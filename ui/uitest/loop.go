@@ -56,23 +56,27 @@ func (d *Driver) publish(v tea.View) {
 	defer d.mu.Unlock()
 	d.view.now = v
 	if d.sized && d.unfit == "" {
-		d.unfit = unsuitable(v.Content, d.w, d.h)
+		d.unfit = d.unsuitable(v.Content)
 	}
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
 
-// unsuitable returns how content leaves a window of w by h; "" if it does not.
-func unsuitable(content string, w, h int) string {
+// unsuitable returns how content leaves the window; "" if it does not.
+func (d *Driver) unsuitable(content string) string {
 	lines := strings.Split(content, "\n")
-	if len(lines) > h && content != "" {
-		return fmt.Sprintf("%d lines in a window of %d by %d:\n%s", len(lines), w, h, framed(ansi.Strip(content)))
+	if len(lines) > d.h && content != "" {
+		return fmt.Sprintf("%d lines in a window of %d by %d:\n%s", len(lines), d.w, d.h, framed(ansi.Strip(content)))
 	}
-	for _, line := range lines {
-		if ansi.StringWidth(line) > w {
-			return fmt.Sprintf("line of %d cells in a window of %d by %d: %q", ansi.StringWidth(line), w, h, line)
+	for i, line := range lines {
+		if i < len(d.fitting.lines) && line == d.fitting.lines[i] && d.w >= d.fitting.w { // most lines stay
+			continue
+		}
+		if ansi.StringWidth(line) > d.w {
+			return fmt.Sprintf("line of %d cells in a window of %d by %d: %q", ansi.StringWidth(line), d.w, d.h, line)
 		}
 	}
+	d.fitting.lines, d.fitting.w = lines, d.w
 	return ""
 }
 

@@ -54,6 +54,10 @@ type Driver struct {
 	quit    bool
 	over    bool   // Close waits for what runs
 	unfit   string // the first view that did not fit, and why
+	fitting struct {
+		lines []string // of the last view
+		w     int      // of the window that they fitted
+	}
 }
 
 // views are what is shown now, and what was before the last thing that the test did.
