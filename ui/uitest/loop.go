@@ -55,8 +55,8 @@ func (d *Driver) publish(v tea.View) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.view.now = v
-	if d.sized && d.unfit == "" {
-		d.unfit = d.unsuitable(v.Content)
+	if d.sized && d.fit.problem == "" {
+		d.fit.problem = d.unsuitable(v.Content)
 	}
 	close(d.changed)
 	d.changed = make(chan struct{})
@@ -69,14 +69,14 @@ func (d *Driver) unsuitable(content string) string {
 		return fmt.Sprintf("%d lines in a window of %d by %d:\n%s", len(lines), d.w, d.h, framed(ansi.Strip(content)))
 	}
 	for i, line := range lines {
-		if i < len(d.fitting.lines) && line == d.fitting.lines[i] && d.w >= d.fitting.w { // most lines stay
+		if i < len(d.fit.lines) && line == d.fit.lines[i] && d.w >= d.fit.width { // most lines stay
 			continue
 		}
 		if ansi.StringWidth(line) > d.w {
 			return fmt.Sprintf("line of %d cells in a window of %d by %d: %q", ansi.StringWidth(line), d.w, d.h, line)
 		}
 	}
-	d.fitting.lines, d.fitting.w = lines, d.w
+	d.fit.lines, d.fit.width = lines, d.w
 	return ""
 }
 

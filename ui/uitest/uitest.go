@@ -52,12 +52,15 @@ type Driver struct {
 	msgs    []tea.Msg
 	clip    []string
 	quit    bool
-	over    bool   // Close waits for what runs
-	unfit   string // the first view that did not fit, and why
-	fitting struct {
-		lines []string // of the last view
-		w     int      // of the window that they fitted
-	}
+	over    bool // Close waits for what runs
+	fit     fit
+}
+
+// A fit is whether views fit into the window.
+type fit struct {
+	problem string   // of the first view that did not, and why
+	lines   []string // of the last view
+	width   int      // of the window that they fitted
 }
 
 // views are what is shown now, and what was before the last thing that the test did.
@@ -315,8 +318,8 @@ func (d *Driver) Close() {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.unfit != "" {
-		d.t.Errorf("the view did not fit: %s", d.unfit)
+	if d.fit.problem != "" {
+		d.t.Errorf("the view did not fit: %s", d.fit.problem)
 	}
 }
 
