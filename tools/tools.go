@@ -73,11 +73,11 @@ type toolDefinition struct {
 }
 
 // define makes a tool whose arguments are A: its fields are the schema, by
-// their json and jsonschema tags. Nothing is computed before it is needed.
+// their json and jsonschema tags. Nothing is computed before it is needed, and the schema once.
 func define[A any](name string, plan func(context.Context, *workspace, A) (*Action, error), limits ...argumentLimit) toolDefinition {
 	return toolDefinition{
 		name:   name,
-		schema: func() (*argumentSchema, error) { return schemaOf(reflect.TypeFor[A](), limits) },
+		schema: sync.OnceValues(func() (*argumentSchema, error) { return schemaOf(reflect.TypeFor[A](), limits) }),
 		plan: func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error) {
 			var args A
 			if err := json.Unmarshal(input, &args); err != nil {
