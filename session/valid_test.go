@@ -1,0 +1,129 @@
+package session_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/tools"
+)
+
+// A talker does at random what a user can do with a conversation.
+type talker struct {
+	t     *testing.T
+	r     *rand.Rand
+	s     *Session
+	fake  *llmtest.Fake
+	acted []int // what was done
+}
+
+// check holds a request to what every provider insists on.
+func (k *talker) check(req llm.Request) {
+	k.t.Helper()
+	n := len(req.Messages)
+	if err := valid(req.Messages); err != nil || n == 0 || req.Messages[0].Role != llm.RoleUser || req.Messages[n-1].Role == llm.RoleAssistant {
+		k.t.Fatalf("after %v: %v: %q", k.acted, err, spoken(req.Messages))
+	}
+}
+
+// model returns one of a few models, whose requests are checked.
+func (k *talker) model() llm.Endpoint {
+	i := k.r.IntN(4)
+	e := llm.Endpoint{Name: fmt.Sprint("m/", i), Origin: fmt.Sprint("origin ", i%2), Strategy: "native", Known: i == 2, Context: []int{0, 400, 5000}[k.r.IntN(3)]}
+	e.Model = watched{k.fake, k.check}
+	return e
+}
+
+// turn sends parts, and cancels, steers, queues, allows and denies meanwhile.
+func (k *talker) turn(parts ...llm.Part) {
+	ctx, cancel := context.WithCancel(k.t.Context())
+	defer cancel()
+	stop, n := k.r.IntN(40), 0
+	for e := range k.s.Turn(ctx, parts...) {
+		if n++; n == stop {
+			cancel()
+		}
+		if k.s.QueueLen() < 3 && k.r.IntN(15) == 0 {
+			k.s.Steer(say("no, so"))
+		}
+		if k.s.QueueLen() < 3 && k.r.IntN(30) == 0 {
+			k.s.Queue(say("and then"))
+		}
+		if ask, ok := e.(ApprovalRequest); ok {
+			ask.Reply(tools.Approval{Verdict: []tools.Verdict{tools.Allow, tools.Deny}[k.r.IntN(2)]})
+		}
+	}
+	if k.r.IntN(2) == 0 {
+		k.s.Unqueue()
+	}
+}
+
+func (k *talker) act() {
+	s, r, seq := k.s, k.r, 0
+	if all := s.Nodes(); len(all) > 0 {
+		seq = all[r.IntN(len(all))].Seq
+	}
+	what := r.IntN(16)
+	k.acted = append(k.acted, what)
+	switch what { // an error says that it cannot be done now
+	case 0:
+		s.SetModel(k.model())
+	case 1:
+		k.turn()
+	case 2:
+		_, _ = s.Edit(seq)
+	case 3:
+		_ = s.SwitchBranch(seq)
+	case 4:
+		_ = s.Regenerate(seq)
+	case 5:
+		_ = s.Rewrite(seq, []string{"", " ", "better"}[r.IntN(3)])
+	case 6:
+		for range s.Compact(k.t.Context()) {
+		}
+	case 7:
+		_ = s.EditSummary("in short")
+	case 8:
+		_ = s.UndoSummary()
+	case 9:
+		s.SetHistoryMode([]HistoryMode{HistoryFull, HistoryDynamic, HistoryStateless}[r.IntN(3)])
+	case 10:
+		DropEmptyAnswer(s)
+	case 11:
+		k.turn(say("look"), llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte{1}})
+	default:
+		k.turn(say("hi"))
+	}
+}
+
+// Whatever a user did, and in every history mode, requests are valid, and the next one ends with
+// the prompt: in 60 conversations, or 8,000 with PARLEY_LONG=1.
+func TestRequestsAreValid(t *testing.T) {
+	seeds := uint64(60)
+	if llmtest.Long {
+		seeds = 8000
+	}
+	set, _ := workspace(t)
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 99))
+		var turns []llmtest.Turn
+		for range 400 {
+			turns = append(turns, []llmtest.Turn{randomTurn(r), randomTurn(r), oddTurn(r), llmtest.Say(strings.Repeat("a long answer ", r.IntN(100)))}[r.IntN(4)])
+		}
+		k := &talker{t: t, r: r, fake: llmtest.New(turns...)}
+		k.s = New(Options{Model: k.model(), Tools: set, MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}})
+		for range 30 {
+			k.act()
+			_, req := k.s.Request(say("and now"))
+			k.check(req)
+			if last := req.Messages[len(req.Messages)-1].Text(); !strings.HasSuffix(last, "and now") {
+				t.Fatalf("seed %d, after %v: the next request ends with %q", seed, k.acted, last)
+			}
+		}
+	}
+}
