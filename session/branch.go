@@ -88,6 +88,21 @@ func DropEmptyAnswer(s *Session) bool {
 
 var errNotEmpty = errors.New("the last answer says something, or was interrupted")
 
+// abandonInterrupted makes the conversation end in front of its last message if that is an
+// interrupted response. It stays in sight, on a branch of its own.
+func (c *conversation) abandonInterrupted() {
+	c.mu.Lock()
+	last, ok := c.tree.Last()
+	if ok = ok && last.Role == llm.RoleAssistant && last.Interrupted; ok {
+		c.tree.head = last.Parent
+		c.putAnnotation(c.tree.newAnnotation(c.now()), Abandoned{Seq: last.Seq})
+	}
+	c.mu.Unlock()
+	if ok {
+		c.persistHead(last.Parent) // nothing may come behind it
+	}
+}
+
 // SwitchBranch makes the conversation go on at the end of the branch that the message
 // seq is on.
 func (s *Session) SwitchBranch(seq int) error {

@@ -249,17 +249,6 @@ func (c *conversation) persistHead(seq int) {
 	}
 }
 
-// abandonInterrupted makes the conversation end in front of its last message if that is an
-// interrupted response. It stays in sight, on a branch of its own.
-func (c *conversation) abandonInterrupted() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if last, ok := c.tree.Last(); ok && last.Role == llm.RoleAssistant && last.Interrupted {
-		c.tree.head = last.Parent
-		c.putAnnotation(c.tree.newAnnotation(c.now()), Abandoned{Seq: last.Seq})
-	}
-}
-
 // restoreCache adds a stored response to c.caches.
 func (c *conversation) restoreCache(n store.Node) {
 	if r, ok := cacheRequest(n, *n.Usage); ok && !n.Partial && !n.Interrupted {

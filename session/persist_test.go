@@ -377,3 +377,25 @@ func TestConfiguredHistory(t *testing.T) {
 		t.Errorf("the user chose the whole history, and opened again it is %q", got)
 	}
 }
+
+// TestCanceledRetryIsStored: an interrupted answer that is asked for again is not part of the
+// conversation any more, even if nothing came of that before parley ended.
+func TestCanceledRetryIsStored(t *testing.T) {
+	lib, _ := newTestStore(t)
+	o := Options{Model: endpoint("a/a", llmtest.New(llmtest.Cut("half"), llmtest.Hang())), Log: lib.Create(Info{})}
+	s := New(o)
+	play(t.Context(), s, nil, say("one"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for e := range s.Turn(ctx) {
+		if _, ok := e.(Step); ok {
+			cancel()
+		}
+	}
+	want := texts(s)
+	s = reopen(t, lib, s, o)
+	defer s.Close()
+	if got := texts(s); !slices.Equal(got, want) || !slices.Equal(got, []string{"one"}) {
+		t.Errorf("opened again the conversation is %q, it was %q", got, want)
+	}
+}

@@ -2,6 +2,8 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -96,9 +98,29 @@ func (k *talker) act() {
 		DropEmptyAnswer(s)
 	case 11:
 		k.turn(say("look"), llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte{1}})
+	case 12:
+		ctx, cancel := context.WithCancel(k.t.Context())
+		defer cancel()
+		stop, n := r.IntN(60), 0
+		for range s.Compare(ctx, []llm.Endpoint{k.model(), k.model()}, nil, say("which?")) {
+			if n++; n == stop {
+				cancel()
+			}
+		}
 	default:
 		k.turn(say("hi"))
 	}
+}
+
+// newTalker returns a talker, and the options of its session.
+func newTalker(t *testing.T, seed uint64, set *tools.Set) (*talker, Options) {
+	r := rand.New(rand.NewPCG(seed, 99))
+	var turns []llmtest.Turn
+	for range 400 {
+		turns = append(turns, []llmtest.Turn{randomTurn(r), randomTurn(r), oddTurn(r), llmtest.Say(strings.Repeat("a long answer ", r.IntN(100)))}[r.IntN(4)])
+	}
+	k := &talker{t: t, r: r, fake: llmtest.New(turns...)}
+	return k, Options{Model: k.model(), Tools: set, MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}}
 }
 
 // Whatever a user did, and in every history mode, requests are valid, and the next one ends with
@@ -110,13 +132,8 @@ func TestRequestsAreValid(t *testing.T) {
 	}
 	set, _ := workspace(t)
 	for seed := range seeds {
-		r := rand.New(rand.NewPCG(seed, 99))
-		var turns []llmtest.Turn
-		for range 400 {
-			turns = append(turns, []llmtest.Turn{randomTurn(r), randomTurn(r), oddTurn(r), llmtest.Say(strings.Repeat("a long answer ", r.IntN(100)))}[r.IntN(4)])
-		}
-		k := &talker{t: t, r: r, fake: llmtest.New(turns...)}
-		k.s = New(Options{Model: k.model(), Tools: set, MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}})
+		k, o := newTalker(t, seed, set)
+		k.s = New(o)
 		for range 30 {
 			k.act()
 			_, req := k.s.Request(say("and now"))
@@ -124,6 +141,46 @@ func TestRequestsAreValid(t *testing.T) {
 			if last := req.Messages[len(req.Messages)-1].Text(); !strings.HasSuffix(last, "and now") {
 				t.Fatalf("seed %d, after %v: the next request ends with %q", seed, k.acted, last)
 			}
+		}
+	}
+}
+
+// What is opened again is what was left, whatever a user did: in 20 conversations, or 2,000 with
+// PARLEY_LONG=1.
+func TestReopenedAsItWas(t *testing.T) {
+	seeds := uint64(20)
+	if llmtest.Long {
+		seeds = 2000
+	}
+	set, _ := workspace(t)
+	for seed := range seeds {
+		k, o := newTalker(t, seed, set)
+		lib := MemoryStore()
+		o.Log = lib.Create(Info{})
+		k.s = New(o)
+		state := func() string {
+			_, req := k.s.Request()
+			data, err := json.Marshal([]any{texts(k.s), branches(k.s), req.Messages, Unanswered(k.s), k.s.HistoryMode(), k.s.ContextTokens(), k.s.Annotations(k.s.Path())})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(data)
+		}
+		for range 12 {
+			k.act()
+			k.s.Unqueue()
+			if k.s.Empty() { // then nothing may be stored
+				continue
+			}
+			before := state()
+			o.Model = k.s.Model()
+			k.s = reopen(t, lib, k.s, o)
+			if after := state(); after != before {
+				t.Fatalf("seed %d, after %v: opened again as\n%s\nit was\n%s", seed, k.acted, after, before)
+			}
+		}
+		if err := errors.Join(k.s.Close(), lib.Close()); err != nil {
+			t.Error(err)
 		}
 	}
 }
