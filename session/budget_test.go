@@ -16,7 +16,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
-	"parley/session/store"
+	"parley/session/storetest/copies"
 )
 
 // spends answers with text that costs a dollar and takes 100 tokens.
@@ -33,11 +33,7 @@ func asksDear() llmtest.Turn {
 // budgeted returns a session on the store in dir whose model spends a dollar each time.
 func budgeted(t *testing.T, path string, attended bool, turns int, limits ...Limit) *Session {
 	t.Helper()
-	lib, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { lib.Close() })
+	lib := copies.Open(t, path)
 	var script []llmtest.Turn
 	for range turns {
 		script = append(script, spends())

@@ -16,6 +16,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/store"
+	"parley/session/storetest/copies"
 	"parley/tools"
 )
 
@@ -23,12 +24,7 @@ import (
 func newTestStore(t *testing.T) (*Store, string) {
 	t.Helper()
 	path := filepath.Join(llmtest.Folder(t), "parley", "parley.db")
-	lib, err := store.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { lib.Close() })
-	return lib, path
+	return copies.Open(t, path), path
 }
 
 // reopen closes a session and goes on with what was kept of it.

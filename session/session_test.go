@@ -17,7 +17,6 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
-	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/sandbox"
 )

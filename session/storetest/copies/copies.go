@@ -1,6 +1,7 @@
-// Package copies has stores in memory, in tests that import it, begin as copies of an empty one:
-// to make the tables takes longer than most that such a test does with them, and the tests of
-// session/store show that they are made. With PARLEY_LONG=1 each store makes its own.
+// Package copies has stores in memory, in tests that import it, begin as copies of an empty one,
+// and Open does so with new files: to make the tables takes longer than most that such a test does with
+// them, and the tests of session/store show that they are made. With PARLEY_LONG=1 each store makes
+// its own.
 package copies
 
 import (
@@ -8,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
+	"testing"
 
 	"modernc.org/sqlite"
 
@@ -29,8 +33,10 @@ type pager interface {
 // keeper keeps what is copied from going away; nil: it is not made yet.
 var keeper driver.Conn
 
+var long = os.Getenv("PARLEY_LONG") == "1"
+
 func init() {
-	if os.Getenv("PARLEY_LONG") == "1" {
+	if long {
 		return
 	}
 	if err := makeEmpty(); err != nil {
@@ -72,4 +78,46 @@ func copyPages(begin func(uri string) (*sqlite.Backup, error)) error {
 	}
 	_, err = pages.Step(-1)
 	return errors.Join(err, pages.Finish())
+}
+
+// emptyFile returns the file of a store that was made and closed.
+var emptyFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "parley-empty")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	path := filepath.Join(dir, "parley.db")
+	made, err := store.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := made.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// Open opens the store at path, where its file and folder may be missing. It is closed at the end
+// of the test.
+func Open(tb testing.TB, path string) *store.DB {
+	tb.Helper()
+	if _, err := os.Stat(path); err != nil && !long {
+		content, err := emptyFile()
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(path, content, 0o600)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	db, err := store.Open(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	return db
 }

@@ -9,7 +9,7 @@ import (
 
 	"parley/session/store"
 	"parley/session/storetest"
-	_ "parley/session/storetest/copies"
+	"parley/session/storetest/copies"
 )
 
 // Copies of one store have its identity, so that their files are the same. What is written to one
@@ -41,5 +41,30 @@ func TestCopies(t *testing.T) {
 	}
 	if !bytes.Equal(files[0], files[1]) || !bytes.Equal(files[0], files[2]) {
 		t.Error("new stores differ: they are no copies, or written to by others")
+	}
+}
+
+// A file that is a copy is opened again with what was written to it, and has no part in others.
+func TestFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "parley.db")
+	for i := range 2 {
+		db := copies.Open(t, path)
+		if _, err := storetest.Fill(db, 1, 5, storetest.Folder); err != nil {
+			t.Fatal(err)
+		}
+		all, err := db.List(store.Query{})
+		if err != nil || len(all) != i+1 {
+			t.Errorf("opened %d times it has %d conversations, %v", i+1, len(all), err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.CheckSchema(path); err != nil {
+			t.Error(err)
+		}
+	}
+	all, err := copies.Open(t, filepath.Join(t.TempDir(), "parley.db")).List(store.Query{})
+	if err != nil || len(all) > 0 {
+		t.Errorf("a new one has %d conversations, %v", len(all), err)
 	}
 }
