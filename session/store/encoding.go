@@ -283,8 +283,8 @@ func nanos(t time.Time) any {
 }
 
 // pieceSize is the size of the pieces of a long text, in bytes; a text is long from two
-// pieces on. Only the first piece is indexed for search, see maxIndexed.
-const pieceSize = 1 << 20
+// pieces on. Only the first piece is indexed for search, see maxIndexed. Tests lower it.
+var pieceSize = 1 << 20
 
 // A textRest is the rest of a long text behind its first piece: pieces in blobs, and what
 // follows those. As a text grows, its pieces stay the same: writing it costs only its end.

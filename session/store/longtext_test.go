@@ -9,9 +9,21 @@ import (
 	"parley/providers/llm"
 )
 
+// smallPieces has a test keep long texts in smaller pieces, which are handled as large ones are.
+func smallPieces(t *testing.T, size int) {
+	t.Helper()
+	if long {
+		return
+	}
+	usual := pieceSize
+	pieceSize = size
+	t.Cleanup(func() { pieceSize = usual })
+}
+
 // A long text is kept in pieces: what it grows by is all that is written anew,
 // and it comes back as it was, in whole characters, wherever it was cut.
 func TestLongTexts(t *testing.T) {
+	smallPieces(t, 64<<10)
 	db := fresh(t)
 	l := db.Create(Session{})
 	stored := func() (pieces, bytes int) {
@@ -62,6 +74,7 @@ func TestLongTexts(t *testing.T) {
 
 // A piece that is missing is told, and the rest of the text is there.
 func TestLongTextDamaged(t *testing.T) {
+	smallPieces(t, 64<<10)
 	db := fresh(t)
 	l := db.Create(Session{})
 	node := says(1, llm.RoleAssistant, strings.Repeat("a", pieceSize)+strings.Repeat("b", pieceSize)+strings.Repeat("c", pieceSize)+"end")
@@ -93,7 +106,8 @@ func TestLongTextDamaged(t *testing.T) {
 // Reading a long text takes memory for the text itself and, piece by piece, for what
 // the driver returns of it: nothing is held twice.
 func TestLongTextMemory(t *testing.T) {
-	const size = 12 << 20
+	smallPieces(t, 512<<10)
+	size := 12 * pieceSize
 	db := fresh(t)
 	l := db.Create(Session{})
 	var text strings.Builder
@@ -113,7 +127,7 @@ func TestLongTextMemory(t *testing.T) {
 	if err != nil || nodes[0].Parts[0].Text != text.String() {
 		t.Fatalf("%d messages, %v", len(nodes), err)
 	}
-	got := float64(after.TotalAlloc-before.TotalAlloc) / size
+	got := float64(after.TotalAlloc-before.TotalAlloc) / float64(size)
 	t.Logf("reading takes %.2f bytes for each", got)
 	if got > 2.5 { // the row itself holds the first and the last piece
 		t.Errorf("reading takes %.2f bytes for each of the text", got)
