@@ -111,22 +111,26 @@ func (w *etcWalk) walkSecretDir(dir string) {
 		case name == "ssl" && e.IsDir():
 			w.walkSecretDir(path)
 		default:
-			w.addReadable(path)
+			w.addReadable(path, e)
 		}
 	}
 }
 
-// addReadable adds what everyone may read of path: one entry if that is the whole of it, and
-// then it returns true. Modes alone do not restrict root.
-func (w *etcWalk) addReadable(path string) (whole bool) {
-	info, err := os.Lstat(path)
-	if w.entriesLeft--; err != nil || w.entriesLeft < 0 {
+// addReadable adds what everyone may read of path, the entry e: one entry if that is the whole of
+// it, and then it returns true. Modes alone do not restrict root.
+func (w *etcWalk) addReadable(path string, e fs.DirEntry) (whole bool) {
+	if w.entriesLeft--; w.entriesLeft < 0 {
+		return false
+	}
+	if e.Type()&fs.ModeSymlink != 0 { // mostly more than half of all, whose modes say nothing
+		return true
+	}
+	info, err := e.Info()
+	if err != nil {
 		return false
 	}
 	perm := info.Mode().Perm()
 	switch {
-	case info.Mode()&fs.ModeSymlink != 0:
-		return true
 	case !info.IsDir() && perm&0o004 == 0, info.IsDir() && perm&0o005 != 0o005:
 		return false
 	case !info.IsDir(), os.Geteuid() != 0:
@@ -141,7 +145,7 @@ func (w *etcWalk) addReadable(path string) (whole bool) {
 	whole = true
 	w.listable = append(w.listable, path)
 	for _, e := range entries {
-		whole = w.addReadable(filepath.Join(path, e.Name())) && whole
+		whole = w.addReadable(filepath.Join(path, e.Name()), e) && whole
 	}
 	if whole {
 		w.listable, w.readable = w.listable[:listed], append(w.readable[:public], path)
