@@ -151,14 +151,14 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 	m := OpenMemory(path, atomicfile.ReplaceUnsynced)
 	now := time.Now()
 	m.now = func() time.Time { now = now.Add(time.Second); return now }
-	const there = 10 // fewer than fit
+	const there = 10 // fewer than fit, and older than what is learned
 	before := learnedJSON{learnedVersion, map[string]map[string]limitJSON{}}
 	for i := range maxLearnedModels - there {
-		before.Models[learnedKey("", servedModel{"u", fmt.Sprint(i)})] = map[string]limitJSON{"seed": {At: now.Unix()}}
+		before.Models[learnedKey("", servedModel{"u", fmt.Sprint(i)})] = map[string]limitJSON{"seed": {At: now.Unix() - 60}}
 	}
 	many := map[string]limitJSON{}
 	for i := range maxLearnedLimits - there {
-		many[fmt.Sprint("field", i)] = limitJSON{At: now.Unix()}
+		many[fmt.Sprint("field", i)] = limitJSON{At: now.Unix() - 30}
 	}
 	before.Models[learnedKey("", servedModel{"u", "many"})] = many
 	text, err := json.Marshal(before)

@@ -81,8 +81,8 @@ func TestFollowSilence(t *testing.T) {
 	}
 }
 
-// A program without an end is ended at the limits of an answer, which are the same for all: at that of blocks, and
-// with PARLEY_LONG=1 at that of text.
+// A program without an end is ended at the limits of an answer, which are the same for all: at that
+// of blocks, and with PARLEY_LONG=1 at that of text.
 func TestFollowFlood(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

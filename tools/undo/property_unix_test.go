@@ -264,7 +264,8 @@ func end(t *testing.T, w *Watch) Record {
 	return r
 }
 
-// goTo restores the files as they were before a record, checks that they are, and returns all that is there.
+// goTo restores the files as they were before a record, checks that they are, and returns all
+// that is there then.
 func goTo(t *testing.T, h *History, dir string, n int, want map[string]node, done []string) (now map[string]node) {
 	t.Helper()
 	p, err := h.Plan(n)
