@@ -12,6 +12,7 @@ type answer struct {
 	answerState
 	outcome
 	sources
+	received
 	dialect Dialect
 	names   adapter.Names
 
@@ -22,8 +23,6 @@ type answer struct {
 	cumulative cumulative // of thinking that comes in no details
 	details    details
 	calls      []*call
-	hasText    bool // text was sent that is no refusal
-	hasRefusal bool // a refusal was sent
 
 	shape       adapter.Shape[chunk]
 	labelChecks int // chunks that were searched for the label
@@ -34,6 +33,13 @@ type outcome struct {
 	finish       string
 	nativeFinish string // the upstream's own word for finish
 	filterFound  string // what a filter found
+}
+
+// received is what an answer has had so far.
+type received struct {
+	hasText    bool // text was sent that is no refusal
+	hasRefusal bool // a refusal was sent
+	hasDelta   bool // a delta said something
 }
 
 // sources are the pages that an answer names.
@@ -63,11 +69,7 @@ func (a *answer) addChunk(c *chunk) {
 			continue
 		}
 		a.setChunkUsage(choice.Usage)
-		d := &choice.Delta
-		if choice.Message != nil {
-			d = choice.Message
-		}
-		a.delta(d)
+		a.addContent(choice)
 		if choice.Finish != "" {
 			a.finish, a.nativeFinish = choice.Finish, choice.Native
 		}
@@ -78,6 +80,21 @@ func (a *answer) addChunk(c *chunk) {
 	a.setChunkUsage(c.Usage)
 	if found := c.found.list(); len(found) > 0 { // which comes whole each time
 		a.found = found
+	}
+}
+
+// addContent takes what a choice says. A message is all of the answer: some services send one
+// beside each delta, or behind them all, where it says nothing new.
+func (a *answer) addContent(c *choice) {
+	a.hasDelta = a.hasDelta || c.Delta.hasContent()
+	switch {
+	case c.Message == nil:
+		a.delta(&c.Delta)
+	case !a.hasDelta:
+		a.delta(c.Message)
+	default:
+		a.delta(&c.Delta)
+		a.addCitations(c.Message)
 	}
 }
 
@@ -115,11 +132,15 @@ func (a *answer) delta(d *delta) {
 	a.sendText(d.Content.text)
 	a.hasRefusal = a.hasRefusal || d.Refusal != ""
 	a.send(llm.Text, string(d.Refusal))
-	for _, c := range d.Cites {
-		a.annotated = append(a.annotated, c.URL)
-	}
+	a.addCitations(d)
 	for i := range d.Calls {
 		a.addFragment(&d.Calls[i], i)
+	}
+}
+
+func (a *answer) addCitations(d *delta) {
+	for _, c := range d.Cites {
+		a.annotated = append(a.annotated, c.URL)
 	}
 }
 

@@ -79,6 +79,12 @@ type delta struct {
 	Cites     []annotation      `json:"annotations"`
 }
 
+// hasContent reports whether d adds anything to an answer but citations.
+func (d *delta) hasContent() bool {
+	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.Thinking != "" || d.Reasoning != "" ||
+		len(d.Details) > 0 || len(d.Calls) > 0
+}
+
 // A fragment is a piece of a tool call.
 type fragment struct {
 	Index    *int   `json:"index"`

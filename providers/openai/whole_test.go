@@ -110,3 +110,28 @@ func TestNotAboutStreams(t *testing.T) {
 		}
 	}
 }
+
+// TestMessageBesideDeltas reads streams that tell beside what is new, or at their end, the whole
+// answer so far: Perplexity's in its mode "full" (docs.perplexity.ai/docs/sonar/pro-search/stream-mode),
+// MiniMax-M3's (github.com/ENTERPILOT/GoModel pull 1068).
+func TestMessageBesideDeltas(t *testing.T) {
+	chunk := func(choice string) string { return `data: {"choices":[{"index":0,` + choice + "}]}\n\n" }
+	for _, test := range []struct{ name, want, stream string }{
+		{"in each chunk", "Go is out.", chunk(`"message":{"role":"assistant","content":""},"delta":{"role":"assistant","content":""}`) +
+			chunk(`"message":{"role":"assistant","content":"Go "},"delta":{"role":"assistant","content":"Go "}`) +
+			chunk(`"message":{"role":"assistant","content":"Go is"},"delta":{"role":"assistant","content":"is"}`) +
+			chunk(`"finish_reason":"stop","message":{"role":"assistant","content":"Go is out."},"delta":{"content":" out."}`)},
+		{"at the end, with thinking and a call", `(Hm.) | Let me see. | a:f{"x":1}`, chunk(`"delta":{"reasoning_content":"Hm."}`) + chunk(`"delta":{"content":"Let me see."}`) +
+			chunk(`"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`) +
+			chunk(`"finish_reason":"stop","message":{"content":"Let me see.","reasoning_content":"Hm.","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`)},
+		{"alone", "Go is out.", chunk(`"finish_reason":"stop","message":{"role":"assistant","content":"Go is out."}`)},
+		{"alone, with an empty delta", "Go is out.", chunk(`"finish_reason":"stop","message":{"role":"assistant","content":"Go is out."},"delta":{}`)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			parts, _, _, err := collect(t, chat(t, "openai", "m", test.stream+"data: [DONE]\n\n").Stream(t.Context(), llm.Request{}))
+			if got := show(parts); err != nil || got != test.want {
+				t.Errorf("got  %q, %v\nwant %q", got, err, test.want)
+			}
+		})
+	}
+}
