@@ -14,8 +14,8 @@ import (
 )
 
 // otherFlags says what to write for a flag of other programs, in lower case and with - for _: the
-// flag that does the same here, where there is it, or the command. What comes near it but does
-// something else is not in the table.
+// flag that does the same here, where a command has it, or the command that does. A flag that only
+// does something similar is not in the table.
 var otherFlags = map[string]string{
 	// claude
 	"allowed-tools": "--allow", "allowedtools": "--allow", "dangerously-skip-permissions": "--yolo", "fallback-model": "--fallback",
@@ -58,7 +58,8 @@ func meantFlag(cmd *cobra.Command, name string) string {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		// Nearest takes any part of a name, as --all is one of --allow.
+		// Nearest takes any part of a name, as --all is one of --allow: here it is a word of the
+		// name, or most of its beginning.
 		part := strings.Contains(f.Name, typed) && !slices.Contains(strings.Split(f.Name, "-"), typed)
 		if !f.Hidden && (!part || len(typed) > 3 && strings.HasPrefix(f.Name, typed) || len(typed) == len(f.Name)-1) {
 			names = append(names, f.Name)
