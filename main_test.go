@@ -903,7 +903,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/features":      {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", "ui/tui/transcript", "ui/app", format, llm},
 		"ui/tui/compare":       {"ui/tui/dialog", "ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
-		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/app", "ui/clip", safe},
+		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
 		"docs":                 {},
 		"docs/pictures":        {},
 		"ui/print":             {"ui/app", theme, md, format, safe, "session", "tools", llm},

@@ -192,8 +192,8 @@ func changesText(e session.ModelSwitched) string {
 	return strings.Join(words, ", ")
 }
 
-// StatusPanic is the exit status after a crash, that of an uncaught Go panic.
-const StatusPanic = 2
+// statusPanic is the exit status after a crash, that of an uncaught Go panic.
+const statusPanic = 2
 
 // StateDir returns where parley keeps what is neither configuration nor cache.
 func StateDir(getenv func(string) string) (string, error) {
@@ -227,15 +227,17 @@ func Within(patience time.Duration, f func()) bool {
 	}
 }
 
-// Crash keeps a panic in a file only its owner may read, says on standard error
-// where, and returns the exit status. The terminal must be in order by then.
-func Crash(p any, stack []byte) int {
-	path, err := WriteCrash(p, stack)
+// Crash keeps a panic in a file only its owner may read, and returns the exit status. It
+// says where on standard error if tell is set: the terminal must be in order by then.
+func Crash(p any, stack []byte, tell bool) (status int) {
+	path, err := writeCrash(p, stack)
 	if err != nil {
 		path = format.ErrorText(err)
 	}
-	fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", sanitize.Line(masked(fmt.Sprint(p))), sanitize.Line(path))
-	return StatusPanic
+	if tell {
+		fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", sanitize.Line(masked(fmt.Sprint(p))), sanitize.Line(path))
+	}
+	return statusPanic
 }
 
 // CrashPath returns a file for a crash report, with a name that nobody can guess.
@@ -247,8 +249,8 @@ func CrashPath() (string, error) {
 	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
 }
 
-// WriteCrash keeps a panic in a file only its owner may read.
-func WriteCrash(p any, stack []byte) (string, error) {
+// writeCrash writes the report of a panic, and returns its path.
+func writeCrash(p any, stack []byte) (string, error) {
 	path, err := CrashPath()
 	if err != nil {
 		return "", err

@@ -66,7 +66,7 @@ func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	}
 	p.out.End()
 	if p.mail.panic != nil {
-		return app.Crash(p.mail.panic, p.mail.stack)
+		return app.Crash(p.mail.panic, p.mail.stack, true)
 	}
 	return p.status
 }

@@ -53,7 +53,7 @@ func Run(o Options) int {
 
 // present runs root, which is m or holds it, on the terminal.
 func present(m *Model, root tea.Model) int {
-	status, back := terminal.Run(root, func(l terminal.Loop) {
+	status, back := terminal.Run(root, terminal.Reports{Path: app.CrashPath, Crash: app.Crash}, func(l terminal.Loop) {
 		m.Send, m.Crash, m.Tick = l.Send, l.Crash, afterSeen(m.Tick, l.Drawn)
 	}, m.shutdown)
 	switch {

@@ -79,13 +79,19 @@ func (s *Screen) Close(patience time.Duration) bool {
 		close(s.done)
 		s.markDrawn(math.MaxInt)
 	})
-	left := make(chan struct{})
+	return Within(patience, s.leave)
+}
+
+// Within waits for f, which does not panic, and reports whether it ended in time: a terminal may
+// take nothing.
+func Within(patience time.Duration, f func()) bool {
+	done := make(chan struct{})
 	go func() {
-		defer close(left)
-		s.leave()
+		defer close(done)
+		f()
 	}()
 	select {
-	case <-left:
+	case <-done:
 		return true
 	case <-time.After(patience):
 		return false

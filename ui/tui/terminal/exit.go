@@ -13,7 +13,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/tui/renderer"
 )
 
@@ -21,6 +20,7 @@ import (
 // way that is.
 type exit struct {
 	terminal *Terminal
+	reports  Reports
 	leave    func(time.Duration) bool // ends painting, and undoes its modes if there is time
 	guard    *guard                   // for the ways out that cannot be caught
 	kill     func()                   // ends the program's loop without its consent
@@ -46,7 +46,7 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 		forScreen = 100 * time.Millisecond
 		forAll    = 2500 * time.Millisecond
 	)
-	e.guard = watch(e.terminal)
+	e.guard = watch(e.terminal, e.reports)
 	ch, over := make(chan os.Signal, 4), make(chan struct{})
 	for _, s := range endings {
 		if !signal.Ignored(s) { // as nohup does
@@ -87,7 +87,7 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 
 // restored brings the terminal back, and reports whether it took that in time.
 func (e *exit) restored(patience time.Duration) bool {
-	return app.Within(2*patience, func() {
+	return renderer.Within(2*patience, func() {
 		e.safely(func() { e.terminal.Restore(!e.left(patience)) })
 	})
 }
@@ -156,11 +156,8 @@ func (e *exit) finish(back bool) int {
 		e.guard = nil
 	}
 	switch {
-	case e.panic != nil && back:
-		return app.Crash(e.panic, e.stack)
 	case e.panic != nil:
-		_, _ = app.WriteCrash(e.panic, e.stack)
-		return app.StatusPanic
+		return e.reports.Crash(e.panic, e.stack, back)
 	case e.status != 0:
 		return e.status
 	case e.err != nil:

@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"parley/tools/sanitize"
-	"parley/ui/app"
 )
 
 // A guard is a process of its own that brings the terminal back if ours ends
@@ -47,9 +46,12 @@ printf 'parley: crashed\n  the report is in %s\n' "$2"
 
 // watch starts the guard of a terminal; nil if there is nothing to guard, or
 // nothing to guard it with.
-func watch(t *Terminal) *guard {
-	report, err := app.CrashPath()
-	if t.state == nil || t.modes() == "" || err != nil {
+func watch(t *Terminal, reports Reports) *guard {
+	if t.state == nil || t.modes() == "" {
+		return nil
+	}
+	report, err := reports.Path()
+	if err != nil {
 		return nil
 	}
 	r, w, err := os.Pipe()

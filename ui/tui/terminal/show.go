@@ -9,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/app"
 	"parley/ui/tui/renderer"
 )
 
@@ -20,14 +19,24 @@ type Loop struct {
 	Drawn func()                           // waits until the terminal has the last frame
 }
 
+// Reports says how crashes are reported.
+type Reports struct {
+	// Path returns the file of a new report, for what only the guard can write.
+	Path func() (string, error)
+
+	// Crash keeps a panic in such a file, says so on standard error if tell is set, and
+	// returns the exit status.
+	Crash func(panicked any, stack []byte, tell bool) (status int)
+}
+
 // Run runs root on the terminal until it ends, and returns the exit status and whether
 // the terminal is back. Started is called before the first frame; over is called once
 // the screen is gone, before its errors are told.
-func Run(root tea.Model, started func(Loop), over func()) (status int, back bool) {
+func Run(root tea.Model, reports Reports, started func(Loop), over func()) (status int, back bool) {
 	const forFrame = 2 * time.Second // a slow terminal may have one before it comes back
 	terminal := Save(os.Stdin, os.Stdout)
 	screen := renderer.New(terminal.Screen(os.Environ()))
-	out := &exit{terminal: terminal, leave: screen.Close}
+	out := &exit{terminal: terminal, reports: reports, leave: screen.Close}
 	program := screen.Program(root, tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	out.kill = program.Kill
 	started(Loop{Send: program.Send, Crash: out.crashed, Drawn: screen.Drawn})
@@ -45,7 +54,7 @@ func Run(root tea.Model, started func(Loop), over func()) (status int, back bool
 		_, err := program.Run()
 		out.ended(err)
 	}()
-	back = out.restored(forFrame) && app.Within(forFrame, painting.Wait)
+	back = out.restored(forFrame) && renderer.Within(forFrame, painting.Wait)
 	over()
 	return out.finish(back), back
 }
