@@ -124,9 +124,9 @@ func newTalker(t *testing.T, seed uint64, set *tools.Set) (*talker, Options) {
 }
 
 // Whatever a user did, and in every history mode, requests are valid, and the next one ends with
-// the prompt: in 60 conversations, or 8,000 with PARLEY_LONG=1.
+// the prompt: in 40 conversations, or 8,000 with PARLEY_LONG=1.
 func TestRequestsAreValid(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(40)
 	if llmtest.Long {
 		seeds = 8000
 	}
@@ -145,10 +145,10 @@ func TestRequestsAreValid(t *testing.T) {
 	}
 }
 
-// What is opened again is what was left, whatever a user did: in 20 conversations, or 2,000 with
+// What is opened again is what was left, whatever a user did: in 12 conversations, or 2,000 with
 // PARLEY_LONG=1.
 func TestReopenedAsItWas(t *testing.T) {
-	seeds := uint64(20)
+	seeds := uint64(12)
 	if llmtest.Long {
 		seeds = 2000
 	}
