@@ -1,22 +1,45 @@
 package cli_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"parley/providers/anthropic"
 	"parley/providers/openai"
 	"parley/session/archive"
 )
 
-// What a conversation of Codex kept for its provider carries the name that the adapter looks for.
-func TestOriginOfCodex(t *testing.T) {
-	list, _, err := archive.Read(strings.NewReader(`{"type":"turn_context","payload":{"model":"gpt-5.2-codex"}}
-{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}`), "")
+// importedOrigin returns the Origin of the last message of an imported conversation.
+func importedOrigin(t *testing.T, text string) string {
+	t.Helper()
+	list, _, err := archive.Read(strings.NewReader(text), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := openai.NewResponses(openai.Options{Model: "gpt-5.2-codex"}).Origin()
-	if got := list[0].Nodes[0].Origin; got != want {
+	nodes := list[0].Nodes
+	return nodes[len(nodes)-1].Origin
+}
+
+// TestOriginOfCodex: State is imported with the Origin that the provider's adapter expects.
+func TestOriginOfCodex(t *testing.T) {
+	got := importedOrigin(t, `{"type":"turn_context","payload":{"model":"gpt-5.2-codex"}}
+{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}`)
+	if want := openai.NewResponses(openai.Options{Model: "gpt-5.2-codex"}).Origin(); got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestOriginOfClaude: so is that of Claude Code, however a model's id is written.
+func TestOriginOfClaude(t *testing.T) {
+	for _, id := range []string{
+		"claude-opus-4-5-20251101", "claude-sonnet-4-5", "claude-3-5-sonnet-20241022", "claude-3-opus-20240229",
+		"claude-haiku-4-5-20251001", "claude-sonnet-4-20250514", "claude-opus-4-1-20250805", "Claude-Opus-5",
+	} {
+		got := importedOrigin(t, fmt.Sprintf(`{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"hi"}}
+{"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","role":"assistant","model":%q,"content":[{"type":"text","text":"hello"}]}}`, id))
+		if want := anthropic.Origin(id); got != want {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
 	}
 }
