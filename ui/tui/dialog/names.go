@@ -96,16 +96,21 @@ func (p *Picker) argument(arg string) int {
 	return at
 }
 
+// namedAlike returns the commands that begin like the one that is typed.
+func namedAlike(p *Picker) (titles []string) {
+	wanted, _ := p.split()
+	for _, h := range p.hits {
+		if h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byPrefix {
+			titles = append(titles, p.item(h).Title)
+		}
+	}
+	return titles
+}
+
 // noMatchReason returns why enter did nothing.
 func (p *Picker) noMatchReason() string {
 	wanted, _ := p.split()
-	var like []string
-	for _, h := range p.hits {
-		if h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byPrefix {
-			like = append(like, p.item(h).Title)
-		}
-	}
-	down := p.Keys.Down.Help().Key
+	like, down := namedAlike(p), p.Keys.Down.Help().Key
 	switch {
 	case wanted == "":
 		return down + " select a command"

@@ -356,18 +356,18 @@ func (p *Picker) showAll() {
 	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }), 0)
 }
 
-// accept answers with the selected item. If no command matches, it closes and returns the query to
-// the root; a picker of other items stays open.
+// accept answers with the selected item. If no command matches, or several words match descriptions
+// alone, it closes and returns the query to the root; a picker of other items stays open.
 func (p *Picker) accept() tea.Cmd {
-	if p.commands && p.selected < 0 && (len(p.hits) > 0 || p.query.text == "") {
+	switch _, arg := p.split(); {
+	case p.hasSelection():
+	case !p.commands:
+		return nil
+	case len(p.hits) == 0 && p.query.text != "", arg != "" && len(namedAlike(p)) == 0:
+		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
+	default:
 		p.message = p.noMatchReason()
 		return nil
-	}
-	if !p.hasSelection() && !p.commands {
-		return nil
-	}
-	if !p.hasSelection() {
-		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
 	}
 	h := p.hits[p.selected]
 	if h.Item >= len(p.items) && p.commands {
