@@ -161,6 +161,15 @@ type heldInput struct {
 	submitted []composer.Submission
 	refused   string     // the draft, if it was no command and is sent as text when it is submitted again
 	first     []llm.Part // of the command line
+	draft     []llm.Part // of the command line, for the conversation that is chosen in the list
+}
+
+// giveBackDraft makes a draft of what is for a conversation that was to be chosen.
+func (h *heldInput) giveBackDraft(in *input.Input) {
+	if len(h.draft) > 0 {
+		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: h.draft})
+		h.draft = nil
+	}
 }
 
 // giveBack makes a draft of what was submitted.

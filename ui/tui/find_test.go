@@ -36,6 +36,34 @@ func TestFindAtStart(t *testing.T) {
 	}
 }
 
+// The prompt of the command line is kept, with its files, where the conversation that is chosen or the
+// folder has a draft already.
+func TestFindWithDrafts(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(s *stage){
+		"of the conversation": func(s *stage) { s.Type("of cats").Press("ctrl+x", "n").Lacks("of cats") },
+		"of the folder":       func(s *stage) { s.Press("ctrl+x", "n").Lacks("about cats").Type("of the folder") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, 80, 30, llmtest.Say("about cats"))
+			s.ask("cats", "about cats")
+			s.idle()
+			write(s)
+			s.stored(t)
+			o := s.m.options()
+			o.Session, _ = o.New()
+			o.Start.Find, o.Start.Prompt = new(string), []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}, {Kind: llm.Text, Text: "the prompt"}}
+			again := newModel(o)
+			again.Tick = s.m.Tick
+			d := uitest.New(t, again, 80, 30)
+			d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("› the prompt").Shows("about cats", "[a.txt").Lacks("of the folder")
+			if name == "of the conversation" {
+				d.Shows("of cats")
+			}
+		})
+	}
+}
+
 // With --fork the conversation that is chosen is copied, and stays as it is.
 func TestFindToFork(t *testing.T) {
 	s := setUp(t, 80, 30, llmtest.Say("about cats"))

@@ -91,7 +91,7 @@ func newModel(o Options) *Model {
 	a.KeyOf = m.keymap.keyOf
 	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = m.features.doctor.Terminal
-	a.BeforeSwitch = func() { s.Defer(m.input.SaveDraft()) }
+	a.BeforeSwitch = func() { s.Defer(m.input.Leave()) }
 	a.OnServerChange(func(name string) { s.Send(serverMsg(name)) })
 	app.OnJobEnd(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
 	if a.Wire.OnRecordError != nil {
@@ -140,7 +140,7 @@ func (m *Model) first() tea.Cmd {
 	switch {
 	case m.App.Start.Find != nil:
 		if len(prompt) > 0 { // it is for the conversation that is chosen
-			m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
+			m.held.draft = prompt
 		}
 		return m.features.sessions.List(*m.App.Start.Find)
 	case len(prompt) == 0:
@@ -171,9 +171,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
+	if m.overlay.Dialog == nil && m.held.preparing == 0 {
+		m.held.giveBackDraft(m.input)
+	}
 	m.input.ShowQueue()
 	m.layout()
-	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, statusChanged(m))...))
+	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), statusChanged(m))...))
 }
 
 // route gives one message to the first part that knows it; what none does is input.
@@ -250,6 +253,7 @@ func (m *Model) layout() {
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
 	m.held.giveBack(m.input)
+	m.held.giveBackDraft(m.input)
 	m.input.QueueToDraft()
 	m.chat.Cancel()
 	return m.Sequence(m.chat.DeleteImages(), tea.Quit)
@@ -259,6 +263,8 @@ func (m *Model) quit() tea.Cmd {
 // nothing is left behind.
 func (m *Model) shutdown() {
 	m.held.giveBack(m.input)
+	m.held.giveBackDraft(m.input)
+	m.input.Watch()
 	m.input.QueueToDraft()
 	m.features.status.Close()
 	m.chat.Cancel()

@@ -19,6 +19,7 @@ type buffer struct {
 	yanked        int // index of the last yanked kill, from the end of kills
 	firstChanged  int // index of the first unit that changed since the last layout
 	unchangedTail int // number of units at the end that did not change
+	changes       int // number of changes so far
 }
 
 // An edit is a change and its way back.
@@ -73,6 +74,7 @@ func (b *buffer) replace(i, j int, units []unit) {
 func (b *buffer) splice(i, j int, units []unit) {
 	b.firstChanged, b.unchangedTail = min(b.firstChanged, i), min(b.unchangedTail, len(b.units)-j)
 	b.units = slices.Replace(b.units, i, j, units...)
+	b.changes++
 }
 
 // joinSeams widens a replacement until nothing joins at its seams any more.
@@ -183,6 +185,7 @@ func (b *buffer) set(units []unit) {
 // load replaces everything and leaves no trace in the undos.
 func (b *buffer) load(units []unit, cur int) {
 	b.units, b.cur, b.firstChanged, b.unchangedTail = slices.Clone(units), cur, 0, 0
+	b.changes++
 }
 
 // kill removes the units from i to j and keeps them for yank. Cuts in a row

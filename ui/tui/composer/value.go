@@ -10,6 +10,30 @@ import (
 // front.
 func (m *editor) Value() string { return value(m.units) }
 
+// Written is Value, but during a search what was written before.
+func (m *recall) Written() string { return value(m.written()) }
+
+// Draft returns what is to be stored as the draft: Written, but while the history is looked at and
+// nothing there was changed, what was written before.
+func (m *recall) Draft() string {
+	units, h := m.written(), &m.history
+	if own := h.drafts[0].units; h.steps > 0 && len(own) > 0 && text(units) == h.prompts[len(h.prompts)-h.steps] {
+		units = own
+	}
+	return value(units)
+}
+
+// written returns the units of the prompt, without what a search shows in their place.
+func (m *recall) written() []unit {
+	if m.search != nil {
+		return m.search.savedText.units
+	}
+	return m.units
+}
+
+// Changes counts how often the text has become another one.
+func (m *editor) Changes() int { return m.changes }
+
 func value(units []unit) string {
 	if startsWithChip(units) {
 		return EscapeCommand(promptText(units))

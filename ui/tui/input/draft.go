@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 )
@@ -30,10 +31,18 @@ type (
 
 // draft is what is known of the draft beside its text.
 type draft struct {
-	changed bool   // since it was stored
-	key     string // under which it was; "" if it was not
-	tokens  int    // about how many it has
-	version int    // counts those whose tokens were to be counted, or that were sent
+	changed bool       // since it was stored
+	key     string     // under which it was; "" if it was not
+	tokens  int        // about how many it has
+	version int        // counts those whose tokens were to be counted, or that were sent
+	seen    int        // changes of the composer that changed tells of, or that need no store
+	left    *leftDraft // nil: no conversation is about to be left
+}
+
+// A leftDraft is that of a conversation that is about to be left.
+type leftDraft struct {
+	key, text string
+	attached  []llm.Part
 }
 
 // draftOrder keeps writes of drafts in the order in which they were decided: goroutines write
@@ -67,13 +76,23 @@ func (in *Input) Changed() tea.Cmd {
 	return in.Tick(keepAfter*(1+long), SaveDraftMsg{})
 }
 
+// Watch has to be called behind everything that may write into the composer: it does what Changed
+// does if something has.
+func (in *Input) Watch() tea.Cmd {
+	if in.Composer.Changes() == in.draft.seen {
+		return nil
+	}
+	in.draft.seen = in.Composer.Changes()
+	return in.Changed()
+}
+
 // SaveDraft stores the draft and counts its tokens on another goroutine, if it changed.
 func (in *Input) SaveDraft() tea.Cmd {
 	if !in.draft.changed {
 		return nil
 	}
 	text, estimate := in.Composer.Value(), in.App.Estimate
-	save := in.saver(text)
+	save := in.saver()
 	of := in.draft.version
 	return tea.Batch(func() tea.Msg { return draftTokensMsg{of, estimate(text)} }, func() tea.Msg {
 		if err := save(); err != nil {
@@ -93,15 +112,15 @@ func (in *Input) setTokens(msg draftTokensMsg) {
 // program.
 func (in *Input) SaveDraftNow() {
 	if in.draft.changed {
-		_ = in.saver(in.Composer.Value())() // the screen has gone: there is nobody to tell
+		_ = in.saver()() // the screen has gone: there is nobody to tell
 	}
 }
 
 // saver takes the draft as it is now, to be stored by the call.
-func (in *Input) saver(text string) func() error {
+func (in *Input) saver() func() error {
 	in.draft.changed = false
 	in.draft.version++
-	d, key := in.App.NewDraft(text, in.App.Attached), in.App.DraftKey()
+	d, key := in.App.NewDraft(in.Composer.Draft(), in.App.Attached), in.App.DraftKey()
 	in.draft.key = key
 	keep, ended, version := in.App.Options.SaveDraft, in.Ended(), in.draft.version
 	return func() error {
@@ -131,7 +150,7 @@ func (in *Input) Sent(text string) tea.Cmd {
 // Forget forgets the draft that was just submitted. The stored one goes when the function is called
 // that it returns, on any goroutine, and does not come back.
 func (in *Input) Forget() func() {
-	in.draft.changed, in.draft.tokens = false, 0
+	in.draft.changed, in.draft.tokens, in.draft.seen = false, 0, in.Composer.Changes()
 	in.draft.version++
 	key, version := in.draft.key, in.draft.version
 	if key == "" {
@@ -142,23 +161,30 @@ func (in *Input) Forget() func() {
 	return func() { _ = in.order.write(key, version, func() error { remove(key); return nil }) }
 }
 
-// RestoreDraft loads the stored draft of the open conversation.
+// Leave stores the draft of a conversation that is left.
+func (in *Input) Leave() tea.Cmd {
+	in.Watch()
+	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Draft(), in.App.Attached}
+	return in.SaveDraft()
+}
+
+// RestoreDraft loads the stored draft of the open conversation, in the place of what is written.
 func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
 	d, ok := in.App.Draft(key)
-	in.draft.changed = false
-	if !ok {
-		if in.draft.key != "" {
-			in.Composer.Reset()
-		}
-		in.draft.key = ""
-		return
+	if left := in.draft.left; left != nil && left.key == key { // it may not be stored yet
+		d.Text, d.Parts, ok = left.text, left.attached, true
 	}
-	in.draft.key = key
+	in.draft.left = nil
+	if in.draft.key = ""; ok {
+		in.draft.key = key
+	}
+	in.Composer.Reset()
 	in.App.Attached = append(in.App.Attached, d.Parts...)
 	if strings.TrimSpace(d.Text) != "" {
 		in.Composer.SetValue(d.Text)
 	}
+	in.draft.changed, in.draft.seen = false, in.Composer.Changes()
 }
 
 // LoadHistory loads the prompt history.

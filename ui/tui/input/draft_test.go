@@ -149,3 +149,33 @@ func TestLateSave(t *testing.T) {
 		})
 	}
 }
+
+// What the editor of the user leaves takes the place of what it was given; what came back from the
+// queue meanwhile stays. It is stored like what is typed.
+func TestEdited(t *testing.T) {
+	for name, tt := range map[string]struct{ given, back, left, want string }{
+		"alone":                              {"a draft", "", "a better draft", "a better draft"},
+		"emptied":                            {"a draft", "", "", ""},
+		"behind a message that came back":    {"a draft", "queued", "a better draft", "queued\n\na better draft"},
+		"anew":                               {"", "queued", "a draft", "queued\n\na draft"},
+		"behind a command that came back":    {"a draft", "/etc is full", "a better draft", " /etc is full\n\na better draft"},
+		"emptied, and a message came back":   {"a draft", "queued", "", "queued\n\n"},
+		"nothing done, and one message came": {"", "queued", "", "queued\n\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lib := openStore(t)
+			in := start(t, lib, t.TempDir())
+			in.Composer.SetValue(tt.given)
+			given := in.Composer.Value()
+			if tt.back != "" {
+				in.InsertPrompt(tt.back)
+			}
+			in.Update(editedMsg{given: given, text: tt.left})
+			in.Watch()
+			in.SaveDraftNow()
+			if d, _, err := lib.Draft(in.App.DraftKey()); err != nil || in.Composer.Value() != tt.want || d.Text != tt.want {
+				t.Errorf("the draft is %q, stored %q, %v; want %q", in.Composer.Value(), d.Text, err, tt.want)
+			}
+		})
+	}
+}

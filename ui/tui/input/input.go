@@ -64,7 +64,7 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if msg.err != nil {
 			return in.ShowToast(format.ErrorText(msg.err)), true
 		}
-		in.Composer.SetValue(msg.text)
+		in.edited(msg)
 	case SaveDraftMsg:
 		return in.SaveDraft(), true
 	case draftTokensMsg:
@@ -79,28 +79,43 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// editedMsg brings what the user's editor left.
+// editedMsg brings what the user's editor left of the draft that it was given.
 type editedMsg struct {
-	text string
-	err  error
+	given, text string
+	err         error
+}
+
+// edited puts what the user's editor left in the place of what it was given. What came in front of
+// that meanwhile stays.
+func (in *Input) edited(msg editedMsg) {
+	now := in.Composer.Written()
+	switch came, only := strings.CutSuffix(now, msg.given); {
+	case now == msg.given:
+		in.Composer.SetValue(msg.text)
+	case only && msg.given != "":
+		in.Composer.SetValue(came + msg.text)
+	default:
+		in.Composer.SetValue(strings.TrimRight(now, "\n") + "\n\n" + msg.text)
+	}
 }
 
 // Editor opens the draft in $VISUAL or $EDITOR.
 func (in *Input) Editor() tea.Cmd {
-	cmd, written, err := app.Editor(in.App.Getenv, in.Composer.Value())
+	given := in.Composer.Written()
+	cmd, written, err := app.Editor(in.App.Getenv, given)
 	if err != nil {
 		return in.ShowToast(format.ErrorText(err))
 	}
 	return renderer.Exec(cmd, func(err error) tea.Msg {
 		text, err := written(err)
-		return editedMsg{text: text, err: err}
+		return editedMsg{given: given, text: text, err: err}
 	})
 }
 
 // InsertPrompt writes a prompt into the composer, in front of what is there. It may be a
 // server's: nothing of it runs when it is sent unread.
 func (in *Input) InsertPrompt(text string) {
-	if rest := in.Composer.Value(); strings.TrimSpace(rest) != "" {
+	if rest := in.Composer.Written(); strings.TrimSpace(rest) != "" {
 		text += "\n\n" + rest
 	}
 	in.Composer.SetPromptText(text)
@@ -117,7 +132,7 @@ func (in *Input) RestoreMessage(msg llm.Message) {
 // mix with what was typed meanwhile: then the history has it.
 func (in *Input) RestoreCommand(line string, attached []llm.Part) {
 	in.App.Attached = append(in.App.Attached, attached...)
-	if in.Composer.Empty() {
+	if in.Composer.Written() == "" {
 		in.Composer.SetValue(line)
 	}
 }

@@ -1,0 +1,120 @@
+package tui
+
+import (
+	"context"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/tui/input"
+)
+
+// until returns a turn that sends text, and fails once release is closed.
+func until(release chan struct{}, text string) llmtest.Turn {
+	return func(_ context.Context, _ llm.Request, out *llm.Out) error {
+		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}})
+		<-release
+		return &llm.Error{Fault: llm.Server, Message: "boom"}
+	}
+}
+
+// stored returns the text of the stored draft, as a program would find it that starts when this one was
+// killed right behind the next save.
+func (s *stage) stored(t *testing.T) string {
+	t.Helper()
+	s.Send(input.SaveDraftMsg{})
+	s.Do(func() { s.m.input.SaveDraftNow() })
+	d, _, err := s.m.App.Library.Draft(s.m.App.DraftKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d.Text
+}
+
+// What becomes the draft without a key is stored as what is typed is.
+func TestReturnedTextIsStored(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do   func(s *stage, release chan struct{})
+		want string
+	}{
+		"a queued message behind a failure": {func(s *stage, release chan struct{}) {
+			s.ask("one", "half")
+			s.Type("two").Press("enter").WaitForText("queued")
+			s.Send(input.SaveDraftMsg{})
+			close(release)
+			s.WaitForText("boom").WaitForText("› two")
+		}, "two"},
+		"a message to edit": {func(s *stage, release chan struct{}) {
+			s.ask("one", "half")
+			close(release)
+			s.WaitForText("boom")
+			s.Send(input.SaveDraftMsg{})
+			s.Press("esc", "esc").WaitForText("Edit which message?").Press("enter").WaitForText("Editing an earlier message")
+		}, "one"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := make(chan struct{})
+			s := setUp(t, 80, 24, until(release, "half"))
+			tt.do(s, release)
+			if got := s.stored(t); got != tt.want {
+				t.Errorf("stored %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// While the history is looked at, the draft is still what was written: it is stored, and what
+// comes back in between goes in front of it.
+func TestDraftBehindTheHistory(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]string{"history: one": {"ctrl+r", "o", "n", "e"}, "› one": {"up"}} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, 80, 24, llmtest.Say("first"))
+			s.ask("one", "first")
+			s.idle()
+			s.Type("a draft").Press(keys...).WaitForText(name)
+			if got := s.stored(t); got != "a draft" {
+				t.Errorf("stored %q", got)
+			}
+		})
+	}
+	t.Run("a search when messages come back", func(t *testing.T) {
+		release := make(chan struct{})
+		s := setUp(t, 80, 24, until(release, "half"))
+		s.ask("one", "half")
+		s.Type("two").Press("enter").WaitForText("queued")
+		s.Type("a draft").Press("ctrl+r", "o", "n", "e")
+		close(release)
+		s.WaitForText("boom").WaitForText("› two").Shows("a draft")
+	})
+}
+
+// Each conversation has its own draft: what is written in one is there again behind another one, and
+// nowhere else.
+func TestDraftsOfConversations(t *testing.T) {
+	t.Parallel()
+	t.Run("a new one in the place of an empty one", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.m.App.Attached = []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}}
+		s.Type("hello").Press("ctrl+x", "n").Shows("› hello", "[a.txt")
+	})
+	t.Run("one with attachments alone", func(t *testing.T) {
+		s := setUp(t, 80, 24, llmtest.Say("about whales"), llmtest.Say("about ships"))
+		s.ask("whales", "about whales")
+		s.idle()
+		s.Do(func() {
+			part := llm.Part{Kind: llm.Text, Name: "a.txt", Text: "alpha"}
+			s.m.App.Attached = []llm.Part{part}
+			s.m.perform(app.Effect{Attached: s.m.App.Attached})
+		})
+		s.Press("ctrl+x", "n").Lacks("[a.txt")
+		s.ask("ships", "about ships")
+		s.idle()
+		s.Type("of ships").Press("ctrl+x", "l").WaitForText("whales").Type("whales").Press("enter")
+		s.WaitForText("[a.txt").Shows("about whales").Lacks("of ships")
+		s.Press("ctrl+x", "l").WaitForText("ships").Type("ships").Press("enter")
+		s.WaitForText("› of ships").Lacks("[a.txt")
+	})
+}
