@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/prompts"
 	_ "parley/session/storetest/copies"
 	"parley/tools"
 )
@@ -363,5 +364,35 @@ func TestExportFormat(t *testing.T) {
 	}
 	if _, err := ExportFormat("docx"); err == nil || !strings.Contains(err.Error(), "use md, html, jsonl") {
 		t.Errorf("docx: %v", err)
+	}
+}
+
+// Prompts and personas that are typed before it is known which there are, or while that becomes
+// known, are found.
+func TestPromptsBeforeTheyAreKnown(t *testing.T) {
+	found := []prompts.Prompt{{Name: "greet", Body: "Hello"}, {Name: "critic", Settings: prompts.Settings{System: "Find faults."}}}
+	early := func() *App {
+		a := newApp(t)
+		a.FindPrompts = func() ([]prompts.Prompt, []error) { return found, nil }
+		return a
+	}
+	a := early()
+	if e := run(t, a, "/persona critic"); e.Err != nil || session.PersonaOf(a.Session).Name != "critic" {
+		t.Errorf("%+v: the persona is %q", e, session.PersonaOf(a.Session).Name)
+	}
+	if e := run(t, early(), "/persona"); e.List == nil || len(e.List.Items) != 2 {
+		t.Errorf("/persona: %+v", e)
+	}
+	a = early()
+	a.Skills = func() ([]Skill, []error) { // which are asked for in mid-search
+		ReadPrompts(a)()
+		return nil, nil
+	}
+	e, ok := RunPromptCommand(a, "/greet")
+	for ok && e.Prepare != nil {
+		e = e.Prepare(t.Context())()
+	}
+	if !ok || e.Err != nil || e.Turn == nil {
+		t.Errorf("/greet: %v, %+v", ok, e)
 	}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"path"
@@ -306,6 +307,9 @@ func (a *App) SetModelPref(key, name string, on bool) Effect {
 
 // usePersona has the conversation continue with the persona of this name, or without one.
 func usePersona(a *App, name string) Effect {
+	if name != noPersona && a.prompts.Load() == nil && a.FindPrompts != nil { // it is too early to say that there is none
+		return readPrompts(a, func() Effect { return usePersona(a, name) })
+	}
 	now := session.PersonaOf(a.Session)
 	switch name {
 	case "":
@@ -348,6 +352,15 @@ func usePersona(a *App, name string) Effect {
 		return e
 	}
 	return Effect{Event: is}
+}
+
+// readPrompts reads which prompts there are, and then does what depends on that.
+func readPrompts(a *App, then func() Effect) Effect {
+	read := ReadPrompts(a)
+	return Effect{Prepare: func(context.Context) func() Effect {
+		read()
+		return then
+	}}
 }
 
 // noPersona ends a persona.

@@ -135,7 +135,8 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if name == "" {
 		return Effect{}, false
 	}
-	if p := a.prompts.Load().named(name); p != nil {
+	known := a.prompts.Load() // once: they may become known meanwhile
+	if p := known.named(name); p != nil {
 		return sendPrompt(a, p, args, nil), true
 	}
 	if _, ok := skillNamed(a, name); ok {
@@ -144,27 +145,23 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if isServerPrompt(a, name) {
 		return a.prompt(strings.TrimSpace(name + " " + args)), true
 	}
-	if err := a.prompts.Load().problem(name); err != nil {
+	if err := known.problem(name); err != nil {
 		return Effect{Text: text, Err: err}, true
 	}
-	if !awaitsPrompts(a, name) {
+	if !awaitsPrompts(a, known, name) {
 		return Effect{}, false
 	}
-	read := ReadPrompts(a)
-	return Effect{Prepare: func(context.Context) func() Effect {
-		read()
-		return func() Effect {
-			if e, ok := RunPromptCommand(a, text); ok {
-				return e
-			}
-			return Effect{Text: text, Err: fmt.Errorf("no command or prompt /%s", name)}
+	return readPrompts(a, func() Effect {
+		if e, ok := RunPromptCommand(a, text); ok {
+			return e
 		}
-	}}, true
+		return Effect{Text: text, Err: fmt.Errorf("no command or prompt /%s", name)}
+	}), true
 }
 
-// awaitsPrompts reports whether name may be that of a prompt, which is not known yet.
-func awaitsPrompts(a *App, name string) bool {
-	return a.prompts.Load() == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(Commands(), func(c Command) bool {
+// awaitsPrompts reports whether name may be that of a prompt, none of which is known yet.
+func awaitsPrompts(a *App, known *knownPrompts, name string) bool {
+	return known == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(Commands(), func(c Command) bool {
 		return slices.ContainsFunc(c.Names(), func(n string) bool { return strings.HasPrefix(n, name) })
 	})
 }
@@ -173,7 +170,8 @@ func awaitsPrompts(a *App, name string) bool {
 func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
 	_, skill := skillNamed(a, name)
-	return name != "" && (a.prompts.Load().named(name) != nil || skill || isServerPrompt(a, name) || a.prompts.Load().problem(name) != nil || awaitsPrompts(a, name))
+	known := a.prompts.Load()
+	return name != "" && (known.named(name) != nil || skill || isServerPrompt(a, name) || known.problem(name) != nil || awaitsPrompts(a, known, name))
 }
 
 // splitNamed splits "/name arguments"; name is "" for text that is none.
