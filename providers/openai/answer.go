@@ -227,7 +227,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 	if f.Index != nil {
 		key = *f.Index
 	}
-	part := llm.Part{Kind: llm.Call, Input: string(f.Function.Arguments)}
+	part := llm.Part{Kind: llm.Call, Input: string(f.Function.Arguments), State: f.state()}
 	c := a.findCall(f, key)
 	opens := c == nil
 	if opens {
@@ -245,7 +245,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 		c.name, part.Name = name, name
 	}
 	c.args.write(part.Input)
-	if opens || part.ID != "" || part.Name != "" || part.Input != "" {
+	if opens || part.ID != "" || part.Name != "" || part.Input != "" || part.State != nil {
 		a.out.Send(llm.Delta{Block: c.block, Part: part})
 	}
 }

@@ -93,6 +93,27 @@ type fragment struct {
 		Name      string    `json:"name"`
 		Arguments arguments `json:"arguments"`
 	} `json:"function"`
+	callState
+}
+
+// A callState is what goes back with a call as it came: Google's signature of it, for which
+// github.com/earendil-works/pi issue 6733 has both forms. Without that Gemini 3 refuses the result.
+//
+//	{"google":{"thought_signature":"…"}}  {"vertex":{"thought_signature":"…"}}
+type callState struct {
+	Extra json.RawMessage `json:"extra_content,omitempty"`
+}
+
+// state returns c for Part.State; nil if it is empty.
+func (c callState) state() json.RawMessage {
+	if !adapter.IsPresent(c.Extra) {
+		return nil
+	}
+	state, err := adapter.Marshal(c)
+	if err != nil {
+		return nil
+	}
+	return state
 }
 
 // groq is where Groq counts tokens and reports errors.

@@ -30,6 +30,7 @@ var limitFields = map[string]string{
 // Names of downgrades beside those of a field.
 const (
 	downgradeEcho   = "messages: thinking"      // thinking that goes back
+	downgradeSign   = "messages: signatures"    // calls without Google's signature
 	downgradeRole   = "messages: developer"     // the developer role
 	downgradeCache  = "messages: cache_control" // marks for the cache
 	downgradeStream = "stream: always"          // streaming
@@ -49,6 +50,7 @@ var (
 		`|function tools with reasoning_effort are not supported`)
 	noThinking        = adapter.Pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
 	echoRequired      = adapter.Pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	signatureRequired = adapter.Pattern(`(?i)missing an? .?thought[_ ]?signature`)
 	thinkingMustBeOff = adapter.Pattern(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
 	mentionsStreaming = adapter.Pattern(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
 	negation          = adapter.Pattern(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
@@ -106,6 +108,8 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 	switch {
 	case echoRequired().MatchString(text):
 		return downgrade{downgradeEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
+	case signatureRequired().MatchString(text):
+		return downgrade{downgradeSign, "", "wants signatures of earlier calls, which others made; sent again with the stand-in for them"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
 		return downgrade{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
 	case strings.Contains(text, "cache_control") && c.usesCacheControl(c.o.Learned.All()):

@@ -15,15 +15,16 @@ import (
 // wrote keep their ids and get their thinking back. Left are the files that had
 // to be left out.
 func (c *Chat) messages(d Dialect, req llm.Request, whole bool) (list any, left []string) {
+	sign := c.o.Learned.Has(downgradeSign)
 	fresh := func() *history {
-		return &history{Dialect: d, partEncoder: chatEncoder(d), origin: c.Origin()}
+		return &history{Dialect: d, partEncoder: chatEncoder(d), origin: c.Origin(), signs: sign}
 	}
 	var kept []byte
 	var h *history
 	if whole {
 		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		kept, h = c.kept.Write(fmt.Sprintf("%+v", d), req.Messages, len(req.Messages), fresh)
+		kept, h = c.kept.Write(fmt.Sprintf("%+v %t", d, sign), req.Messages, len(req.Messages), fresh)
 	}
 	var system []any
 	if req.System != "" {
@@ -40,6 +41,7 @@ type history struct {
 	Dialect
 	partEncoder
 	origin      string
+	signs       bool        // calls need a signature
 	list        []any       // that are not settled
 	sameOrigin  bool        // the last assistant message is of this origin
 	sentDetails adapter.Set // what replayDetails returned
@@ -132,24 +134,36 @@ func (h *history) addAssistant(m llm.Message) {
 	h.addThinking(msg, m.Parts, len(calls) > 0)
 	if len(calls) > 0 {
 		list := make([]any, 0, len(calls))
-		for _, call := range calls {
-			list = append(list, h.encodeCall(call))
+		for i, call := range calls {
+			list = append(list, h.encodeCall(call, i == 0))
 		}
 		msg["tool_calls"] = list
 	}
 	h.add(msg)
 }
 
-func (h *history) encodeCall(p llm.Part) map[string]any {
+// skipValidator is Google's stand-in for the signature of a call that its model did not make:
+// ai.google.dev/gemini-api/docs/thought-signatures
+const skipValidator = "skip_thought_signature_validator"
+
+// encodeCall writes a call, of which the first of a message may need a signature.
+func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	input, ok := llm.Arguments(p.Input)
 	if !ok { // what the model wrote cannot be parsed, and servers parse it
 		input = []byte("{}")
 	}
-	return map[string]any{
+	call := map[string]any{
 		"id":       h.wireID(p.ID, h.sameOrigin),
 		"type":     "function",
 		"function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(input)},
 	}
+	var own callState
+	if h.sameOrigin && len(p.State) > 0 && adapter.DecodeLenient(p.State, &own) == nil && adapter.IsPresent(own.Extra) {
+		call["extra_content"] = own.Extra
+	} else if h.signs && first {
+		call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": skipValidator}}
+	}
+	return call
 }
 
 // assistantContent returns the content of an assistant message, and whether it holds text: a
