@@ -101,7 +101,7 @@ func (a *answer) onChunk(data []byte) error {
 		adapter.DecodeLenient(data, &a.label)
 	}
 	a.addChunk(c, data)
-	if adapter.IsPresent(c.Error) {
+	if wire.HasError(c.Error) {
 		return wire.BodyError(data)
 	}
 	if len(c.Candidates) == 0 {

@@ -63,6 +63,8 @@ type choice struct {
 	Finish  string `json:"finish_reason"`
 	Usage   *usage `json:"usage"` // Kimi
 
+	Error json.RawMessage `json:"error"` // OpenRouter: the upstream broke off
+
 	// Why the answer was refused: Azure's filter, and the upstream's own word for
 	// finish_reason behind OpenRouter.
 	Filtered json.RawMessage `json:"content_filter_results"`

@@ -45,12 +45,17 @@ func (a *answer) onChunk(c *chunk, data []byte) error {
 	}
 	a.addChunk(c)
 	switch {
-	case adapter.IsPresent(c.Error), c.Base != nil && c.Base.Status != 0:
+	case wire.HasError(c.Error), c.Base != nil && c.Base.Status != 0:
 		return a.bodyError(data)
 	case len(c.Choices) == 0 && wire.EventError(data) != nil: // a flat error
 		return a.bodyError(data)
-	case c.Groq != nil && adapter.IsPresent(c.Groq.Error):
+	case c.Groq != nil && wire.HasError(c.Groq.Error):
 		return a.bodyError([]byte(`{"error":` + string(c.Groq.Error) + `}`))
+	}
+	for i := range c.Choices {
+		if told := c.Choices[i].Error; wire.HasError(told) && a.isOwn(&c.Choices[i]) {
+			return a.bodyError([]byte(`{"error":` + string(told) + `}`))
+		}
 	}
 	return nil
 }
@@ -61,7 +66,7 @@ func (a *answer) OnEnd(done bool) error {
 		return errFewer
 	}
 	a.release()
-	reason := finishReasons[a.finish]
+	reason := finishReasons[strings.ToLower(a.finish)] // gateways to Google keep its capitals
 	if reason == "" {
 		reason = llm.Other
 	}

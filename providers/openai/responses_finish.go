@@ -66,7 +66,7 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 	}
 	r.Status = cmp.Or(r.Status, status)
 	switch {
-	case adapter.IsPresent(r.Error), r.Status == "" && r.Output == nil:
+	case wire.HasError(r.Error), r.Status == "" && r.Output == nil:
 		return o.eventError(data)
 	case r.Status != "completed" && r.Status != "incomplete" && r.Status != "":
 		o.sendUsage()

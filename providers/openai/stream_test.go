@@ -270,6 +270,8 @@ func TestFraming(t *testing.T) {
 		"other choices":            strings.ReplaceAll(plain, `"choices":[`, `"choices":[{"index":1,"delta":{"content":"other"}},`),
 		"fields of the wrong type": strings.ReplaceAll(plain, `"id":"chatcmpl-1"`, `"id":17,"created":"now"`),
 		"an empty error":           strings.ReplaceAll(plain, `"error":null`, `"error":""`),
+		"an error without words":   strings.ReplaceAll(plain, `"error":null`, `"error":{"message":"","type":null,"code":0,"details":[]}`),
+		"no error":                 strings.ReplaceAll(plain, `"error":null`, `"error":false`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			parts, finish, _, err := collect(t, chat(t, "openai", "m", stream).Stream(t.Context(), llm.Request{}))
@@ -292,6 +294,7 @@ func TestEndings(t *testing.T) {
 	}{
 		{"length", text + event(`{}`, "length"), llm.Length, ""},
 		{"Mistral's length", text + event(`{}`, "model_length"), llm.Length, ""},
+		{"length in capitals", text + event(`{}`, "MAX_TOKENS"), llm.Length, ""},
 		{"filter", text + event(`{}`, "content_filter"), llm.Refused, ""},
 		{"GLM's filter", text + event(`{}`, "sensitive"), llm.Refused, ""},
 		{"new word", text + event(`{}`, "bored"), llm.Other, ""},
@@ -304,6 +307,7 @@ func TestEndings(t *testing.T) {
 		{"GLM's network_error", text + event(`{}`, "network_error"), "", llm.Server},
 		{"DeepSeek's overload", text + event(`{}`, "insufficient_system_resource"), "", llm.Server},
 		{"error", text + event(`{}`, "error"), "", llm.Server},
+		{"error in the choice", text + `data: {"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","error":{"code":429,"message":"slow down"}}]}` + "\n\n", "", llm.RateLimit},
 		{"window full, nothing said", event(`{}`, "model_context_window_exceeded"), "", llm.ContextOverflow},
 		{"window full", text + event(`{}`, "model_context_window_exceeded"), llm.Length, ""},
 		{"error object", text + `data: {"error":{"message":"overloaded","code":503}}` + "\n\n", "", llm.Server},

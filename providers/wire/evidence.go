@@ -70,7 +70,7 @@ func (w *evidence) readObject(m map[string]any, event bool) {
 	}
 	switch e := m["error"].(type) {
 	case map[string]any:
-		if len(e) > 0 {
+		if isErrorValue(e) {
 			w.found = true
 			w.readInner(e)
 			w.addCode(scalarText(m["code"]))
@@ -278,15 +278,35 @@ func scalarText(v any) string {
 	return ""
 }
 
-// isErrorValue reports whether an error member says that there is one.
+// isErrorValue reports whether an error member says that there is one: some gateways send it with
+// every event, empty, or as an object of empty members.
 func isErrorValue(v any) bool {
 	switch v := v.(type) {
 	case string:
 		return v != ""
+	case bool:
+		return v
+	case float64:
+		return v != 0
+	case []any:
+		return slices.ContainsFunc(v, isErrorValue)
 	case map[string]any:
-		return len(v) > 0
+		for _, member := range v {
+			if isErrorValue(member) {
+				return true
+			}
+		}
 	}
 	return false
+}
+
+// HasError reports whether the error member of an answer says that there is an error.
+func HasError(member json.RawMessage) bool {
+	if len(member) == 0 || string(member) == "null" { // as in nearly every event
+		return false
+	}
+	var v any
+	return json.Unmarshal(member, &v) == nil && isErrorValue(v)
 }
 
 func firstText(m map[string]any, keys ...string) string {
