@@ -10,6 +10,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // An answer turns blocks into events. One that pauses comes in several rounds.
@@ -296,8 +297,8 @@ func (a *answer) closeBlock(b *block) {
 		}
 	case llm.Call:
 		p := llm.Part{Kind: kind}
-		if input, ok := llm.Arguments(string(b.Input)); ok && len(b.input) == 0 && len(input) > len("{}") {
-			p.Input = string(input)
+		if len(b.input) == 0 {
+			p.Input = b.wholeInput()
 		}
 		if b.Type != "tool_use" {
 			p.State = raw
@@ -313,6 +314,23 @@ func (a *answer) closeBlock(b *block) {
 			a.sendPart(b, llm.Part{Kind: kind, State: raw})
 		}
 	}
+}
+
+// wholeInput returns the arguments that a call was opened with; "" for none. Some services send
+// the text of the object.
+func (b *block) wholeInput() string {
+	input := string(b.Input)
+	if text, err := wire.Unquote(b.Input); err == nil {
+		input = text
+	}
+	whole, ok := llm.Arguments(input)
+	switch {
+	case !ok:
+		return input
+	case string(whole) == "{}":
+		return ""
+	}
+	return string(whole)
 }
 
 // rawBlock returns the block as it would have come in one piece: as it came, if it did.

@@ -88,3 +88,17 @@ func TestSearchesWeb(t *testing.T) {
 		t.Error("a copy of the format searches")
 	}
 }
+
+// TestWholeInput: some services send the arguments of a call at once as the text of an object, or
+// as no object. Nothing of them is lost: the tool says what is wrong.
+func TestWholeInput(t *testing.T) {
+	for input, want := range map[string]string{
+		`"{\"path\":\"\\u00e4\"}"`: `{"path":"\u00e4"}`, `["x"]`: `["x"]`, `"x"`: `x`, `""`: `{}`, `null`: `{}`, `{}`: `{}`, `{"id":9007199254740993}`: `{"id":9007199254740993}`,
+	} {
+		base, _ := server(t, reply{body: stream(opening(1), block(0, `{"type":"tool_use","id":"a","name":"read","input":`+input+`}`), ending("tool_use", 1))})
+		got := collect(connect(t, base, "claude-sonnet-4-5").Stream(t.Context(), llm.Request{}))
+		if got.err != nil || len(got.parts) != 1 || got.parts[0].Input != want {
+			t.Errorf("%s: %s, %v, want %s", input, show(got.parts), got.err, want)
+		}
+	}
+}
