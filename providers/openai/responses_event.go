@@ -221,7 +221,7 @@ func (o *responsesAnswer) finishItem(place int, raw json.RawMessage) {
 		return
 	}
 	it := o.itemAt(place, whole.Type)
-	if it.done && it.ID != whole.ID {
+	if it.done && (it.ID != whole.ID || it.CallID != whole.CallID) {
 		delete(o.items, place)
 		it = o.itemAt(place, whole.Type)
 	}
@@ -250,7 +250,7 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 		}
 	case whole.Type == "function_call":
 		o.openCall(it)
-		if p.Kind = llm.Call; !it.gotDelta {
+		if p.Kind = llm.Call; !it.gotDelta && first {
 			p.Input = string(whole.Arguments)
 		}
 	case whole.image() != nil:

@@ -86,6 +86,10 @@ func TestResponsesStream(t *testing.T) {
 		{"no numbers at all", `hello | call_1:f{"x":1}`, llm.Calls, effortSteps(
 			`{"type":"response.output_item.added","item":{"type":"message"}}`, `{"type":"response.output_text.delta","delta":"hello"}`,
 			`{"type":"response.output_item.added","item":{"type":"function_call","call_id":"call_1","name":"f"}}`, `{"type":"response.function_call_arguments.delta","delta":"{\"x\":1}"}`, completed())},
+		{"an item that ends twice", `call_1:f{"x":1}`, llm.Calls, effortSteps(done("0", itemCall), done("0", itemCall), completed(itemCall))},
+		{"no numbers and no ids", `call_1:f{} | call_2:g{"x":2}`, llm.Calls, effortSteps(
+			`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"call_1","name":"f","arguments":"{}"}}`,
+			`{"type":"response.output_item.done","item":{"type":"function_call","call_id":"call_2","name":"g","arguments":"{\"x\":2}"}}`, completed())},
 		{"no types but of the events", "hello", llm.Stop, "event: response.output_text.delta\ndata: {\"delta\":\"hello\"}\n\n" + effortSteps(completed())},
 		{"ids missing and taken", "made:f{} | call_1:g{} | again:h{}", llm.Calls, effortSteps(
 			done("0", `{"type":"function_call","name":"f","arguments":""}`), done("1", `{"type":"function_call","call_id":"call_1","name":"g","arguments":{}}`),
