@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/big"
@@ -8,6 +9,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -188,14 +190,36 @@ func appendCanonical(b []byte, v any, limit int) ([]byte, bool) {
 		}
 		b = strconv.AppendQuote(b, v)
 	case json.Number:
-		f, _ := numberOf(v)
-		b = strconv.AppendFloat(b, f+0, 'g', -1, 64) // +0: minus zero is zero
+		b = appendCanonicalNumber(b, v.String())
 	case bool:
 		b = strconv.AppendBool(b, v)
 	default:
 		b = append(b, "null"...)
 	}
 	return b, len(b) <= limit
+}
+
+// appendCanonicalNumber adds a number as its digits, without zeros at either end, and the exponent
+// of the last one: floats would make neighbours of long ids equal.
+func appendCanonicalNumber(b []byte, n string) []byte {
+	digits, negative := strings.CutPrefix(n, "-")
+	digits, power, _ := strings.Cut(strings.ToLower(digits), "e")
+	exponent, err := strconv.ParseInt(cmp.Or(power, "0"), 10, 32)
+	if err != nil {
+		return append(b, n...)
+	}
+	whole, fraction, _ := strings.Cut(digits, ".")
+	digits = strings.TrimLeft(whole+fraction, "0")
+	exponent -= int64(len(fraction))
+	short := strings.TrimRight(digits, "0")
+	exponent += int64(len(digits) - len(short))
+	if short == "" {
+		return append(b, '0')
+	}
+	if negative {
+		b = append(b, '-')
+	}
+	return strconv.AppendInt(append(append(b, short...), 'e'), exponent, 10)
 }
 
 func (c *checker) inPattern(s *object, key string, v any) bool {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -62,18 +63,34 @@ func (d *document) resolve(ref string) *object {
 	return s
 }
 
-// lookUp returns the target of a $ref as decoded: a JSON pointer or an anchor.
+// lookUp returns the target of a $ref as decoded: behind the $id of this document, or of a schema
+// in it, stands a JSON pointer or an anchor.
 func (d *document) lookUp(ref string) (any, bool) {
-	path, local := strings.CutPrefix(ref, "#")
-	if !local {
+	id, path, _ := strings.Cut(ref, "#")
+	at, ok := d.raw, true
+	if id != "" {
+		at, ok = findSchema(d.raw, 0, func(s *object) bool { return s.text("$id") == id })
+	}
+	switch {
+	case !ok:
+		return nil, false
+	case path != "" && path[0] != '/':
+		return findSchema(at, 0, func(s *object) bool { return s.text("$anchor") == path || s.text("$id") == "#"+path })
+	}
+	if found, ok := follow(at, path); ok {
+		return found, true
+	}
+	plain, err := url.PathUnescape(path) // RFC 6901, section 6
+	if err != nil || plain == path {
 		return nil, false
 	}
-	if path != "" && path[0] != '/' {
-		return findAnchor(d.raw, path, 0)
-	}
-	at := d.raw
+	return follow(at, plain)
+}
+
+// follow returns what a JSON pointer leads to from at.
+func follow(at any, path string) (any, bool) {
 	for _, token := range strings.Split(path, "/")[1:] {
-		token = strings.NewReplacer("~1", "/", "~0", "~", "%25", "%", "%24", "$").Replace(token)
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 		switch v := at.(type) {
 		case *object:
 			if !v.has(token) {
@@ -93,15 +110,15 @@ func (d *document) lookUp(ref string) (any, bool) {
 	return at, true
 }
 
-// findAnchor finds the schema with this $anchor, or the "#name" id of old drafts.
-func findAnchor(v any, name string, depth int) (any, bool) {
+// findSchema finds the first schema for which fits is true.
+func findSchema(v any, depth int, fits func(*object) bool) (any, bool) {
 	if depth > maxDepth {
 		return nil, false
 	}
 	var inside []any
 	switch v := v.(type) {
 	case *object:
-		if v.text("$anchor") == name || v.text("$id") == "#"+name {
+		if fits(v) {
 			return v, true
 		}
 		for _, key := range v.keys {
@@ -111,7 +128,7 @@ func findAnchor(v any, name string, depth int) (any, bool) {
 		inside = v
 	}
 	for _, v := range inside {
-		if found, ok := findAnchor(v, name, depth+1); ok {
+		if found, ok := findSchema(v, depth+1, fits); ok {
 			return found, true
 		}
 	}

@@ -25,3 +25,40 @@ func TestUnevaluated(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualNumbers: numbers are equal if they are the same number, not if the next float is.
+func TestEqualNumbers(t *testing.T) {
+	for _, test := range []struct {
+		schema, value string
+		valid         bool
+	}{
+		{`{"uniqueItems":true}`, `[1339212345678901248,1339212345678901249]`, true},
+		{`{"uniqueItems":true}`, `[1339212345678901248,1339212345678901248]`, false},
+		{`{"uniqueItems":true}`, `[100,1e2]`, false},
+		{`{"uniqueItems":true}`, `[0.10,1E-1]`, false},
+		{`{"uniqueItems":true}`, `[0,-0.0]`, false},
+		{`{"uniqueItems":true}`, `[1,-1,10,0.1,1e400,1e401,1e99999999999999999999]`, true},
+		{`{"enum":[9007199254740993]}`, `9007199254740992`, false},
+		{`{"enum":[9007199254740993]}`, `9007199254740993.0`, true},
+		{`{"const":1.5}`, `15e-1`, true},
+	} {
+		if err := Validate(json.RawMessage(test.schema), []byte(test.value)); (err == nil) != test.valid {
+			t.Errorf("%s by %s: %v", test.value, test.schema, err)
+		}
+	}
+}
+
+// TestReferences: a model is told what a reference leads to, by whatever name.
+func TestReferences(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/My%20List%3Cint%3E"},"b":{"$ref":"#/$defs/50%25~1day"},"c":{"$ref":"#/$defs/50%"}},
+			"$defs":{"My List<int>":{"type":"integer"},"50%/day":{"type":"string"},"50%":{"type":"boolean"}}}`: `{"a":{"type":"integer"},"b":{"type":"string"},"c":{"type":"boolean"}}`,
+		`{"$id":"https://x.example/s.json","type":"object","properties":{"a":{"$ref":"https://x.example/s.json#/$defs/n"},"b":{"$ref":"T"},"c":{"$ref":"https://elsewhere.example/"}},
+			"$defs":{"n":{"type":"integer"},"t":{"$id":"T","type":"string"}}}`: `{"a":{"type":"integer"},"b":{"type":"string"},"c":{}}`,
+		`{"$id":"T0","type":"object","properties":{"next":{"$ref":"T0"}}}`: `{"next":{"type":"object","properties":{"next":{"type":"object"}}}}`, // TypeBox
+	} {
+		if got := string(For(json.RawMessage(raw), Gemini)); got != `{"type":"object","properties":`+want+`}` {
+			t.Errorf("%s: %s", raw, got)
+		}
+	}
+}
