@@ -194,22 +194,29 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 		if offers = append(offers, parseListing(page)...); len(offers) > maxListed {
 			return nil, l.tooMany()
 		}
-		query := nextPage(page)
-		if query == nil {
+		query := nextPage(page, l.service.kind).Encode()
+		if query == "" {
 			break
 		}
-		next = path + "&" + query.Encode()
+		sign := "?"
+		if strings.Contains(path, "?") {
+			sign = "&"
+		}
+		next = path + sign + query
 	}
 	return offers, nil
 }
 
-// nextPage returns what to ask the next page with, nil if there is none.
-func nextPage(page map[string]any) url.Values {
+// nextPage returns what to ask a server of this kind for the next page with, nil if there is none.
+func nextPage(page map[string]any, kind string) url.Values {
 	if token := firstText(page, "nextPageToken"); token != "" {
 		return url.Values{"pageToken": {token}}
 	}
 	if last := firstText(page, "last_id"); last != "" && page["has_more"] == true {
-		return url.Values{"after_id": {last}}
+		if kind == anthropic.Kind {
+			return url.Values{"after_id": {last}}
+		}
+		return url.Values{"after": {last}} // as all lists of OpenAI's
 	}
 	return nil
 }

@@ -72,6 +72,11 @@ func TestOffers(t *testing.T) {
 			{Name: "box/claude-opus-5-5", Context: 1_000_000},
 			{Name: "box/claude-x-9", Title: "Claude X 9", Context: 500_000, Vision: true, Thinks: true},
 		}, "native"},
+		{"OpenAI's way, in pages, of which the last comes again", Provider{}, "/v1", map[string]string{
+			"/v1/models":              `{"object":"list","data":[{"id":"gpt-4o"}],"has_more":true,"last_id":"gpt-4o"}`,
+			"/v1/models?after=gpt-4o": `{"object":"list","data":[{"id":"m"}],"has_more":true,"last_id":"m"}`,
+			"/v1/models?after=m":      `{"object":"list","data":[{"id":"m"}],"has_more":true,"last_id":"m"}`,
+		}, nil, []Choice{{Name: "box/gpt-4o", Context: 128_000, Tools: true, Vision: true}, {Name: "box/m"}}, "native"},
 		{"Gemini, in pages", Provider{Kind: "gemini"}, "", map[string]string{
 			"/v1beta/models?pageSize=1000":               `{"models":[{"name":"models/gemini-9-neon","displayName":"Gemini 9 Neon","inputTokenLimit":2000000,"outputTokenLimit":65536,"supportedGenerationMethods":["generateContent"]},{"name":"models/gemini-embedding-001","supportedGenerationMethods":["embedContent"]}],"nextPageToken":"p 2"}`,
 			"/v1beta/models?pageSize=1000&pageToken=p+2": `{"models":[{"name":"models/gemini-2.5-pro","inputTokenLimit":"1048576"}]}`,
