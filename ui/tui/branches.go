@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -21,6 +22,16 @@ type branches struct {
 	chat    *chat.Chat
 	input   *input.Input
 	editing int // message that is being edited; 0: none
+
+	text     string     // that the message came into the composer with
+	attached []llm.Part // that came with it
+	aside    *aside     // nil: nothing was set aside for the edit
+}
+
+// aside is what was written and attached when a message was taken to be edited.
+type aside struct {
+	attached []llm.Part
+	stashed  bool // what was written is the composer's last stash
 }
 
 // Update takes what the user wants of a message, and reports whether msg is that.
@@ -83,30 +94,55 @@ func (b *branches) edit(seq int) tea.Cmd {
 	}
 	b.chat.Transcript.Browse(false)
 	written := b.input.Composer
-	if !written.Empty() {
-		written.Stash()
+	if b.editing > 0 { // another message was to be edited
+		b.rememberEdit()
+	} else {
+		b.aside = &aside{attached: b.App.Attached, stashed: b.input.SetAside()}
 	}
 	text, attached := app.DraftFrom(n.Message)
-	b.editing, b.App.Attached = seq, attached
+	b.editing, b.attached, b.App.Attached = seq, attached, slices.Clone(attached)
 	if app.IsImagePrompt(n.Message) {
 		written.SetValue(text)
 	} else {
 		written.SetPromptText(text) // a model's words, perhaps
 	}
+	b.text = written.Value()
 	b.chat.Transcript.ShowMessage(seq)
 	return nil
 }
 
 // leaveEdit goes back to how things were before edit.
-func (b *branches) leaveEdit() tea.Cmd {
-	b.editing, b.App.Attached = 0, nil
-	written := b.input.Composer
-	written.Reset()
-	if written.Stashed() > 0 {
-		written.Unstash()
+func (b *branches) leaveEdit() {
+	if b.editing == 0 {
+		return
 	}
-	b.chat.Transcript.Bottom()
-	return b.input.Changed()
+	b.rememberEdit()
+	b.editing = 0
+	b.App.Attached = app.Unmentioned(b.App.Attached, b.attached) // what came meanwhile
+	b.input.Composer.Reset()
+	b.restoreAside()
+}
+
+// rememberEdit adds what was made of the message to the history.
+func (b *branches) rememberEdit() {
+	if text := b.input.Composer.Written(); text != b.text && strings.TrimSpace(text) != "" {
+		b.App.RememberPrompt(text)
+		b.input.Composer.CommitHistory(text)
+	}
+}
+
+// restoreAside brings back what was set aside for an edit that was sent or left.
+func (b *branches) restoreAside() {
+	if b.aside == nil || b.editing > 0 {
+		return
+	}
+	left := *b.aside
+	b.aside = nil
+	b.App.Attached = slices.Concat(left.attached, b.App.Attached)
+	if left.stashed && b.input.Composer.Empty() {
+		b.input.Composer.Unstash()
+	}
+	b.Defer(b.input.Changed())
 }
 
 // rewrites reports whether what is written stands in the place of an answer.
@@ -139,11 +175,10 @@ func (b *branches) begin() error {
 	if b.editing == 0 {
 		return nil
 	}
-	seq := b.editing
-	b.editing = 0
-	if _, err := b.App.Session.Edit(seq); err != nil {
-		return err
+	if _, err := b.App.Session.Edit(b.editing); err != nil {
+		return err // it is still to be edited
 	}
+	b.editing = 0
 	b.chat.Replay()
 	return nil
 }

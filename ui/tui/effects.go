@@ -260,7 +260,6 @@ func (m *Model) enter(e app.SessionOpened) {
 		return
 	}
 	m.Go(e.Close)
-	m.branches.editing = 0
 	m.chat.ShowSession()
 	m.input.RestoreDraft()
 	m.Defer(m.features.welcome.Load())

@@ -91,7 +91,7 @@ func newModel(o Options) *Model {
 	a.KeyOf = m.keymap.keyOf
 	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = m.features.doctor.Terminal
-	a.BeforeSwitch = func() { s.Defer(m.input.Leave()) }
+	a.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
 	a.OnServerChange(func(name string) { s.Send(serverMsg(name)) })
 	app.OnJobEnd(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
 	if a.Wire.OnRecordError != nil {
@@ -173,6 +173,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
 	if m.overlay.Dialog == nil && m.held.preparing == 0 {
 		m.held.giveBackDraft(m.input)
+		m.branches.restoreAside()
 	}
 	m.input.ShowQueue()
 	m.layout()

@@ -154,7 +154,9 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 		return m.keymap.lead(m.Screen, key), true
 	}
 	if key == "esc" && m.branches.editing > 0 && !m.chat.Transcript.Browsing() {
-		return m.branches.leaveEdit(), true
+		m.branches.leaveEdit()
+		m.chat.Transcript.Bottom()
+		return nil, true
 	}
 	if key == "esc" && m.chat.Turn == nil {
 		if m.chat.StopShells() {
@@ -194,7 +196,9 @@ func (m *Model) interrupt() tea.Cmd {
 	case m.chat.Turn != nil && !m.chat.Turn.Stopped:
 		return m.chat.Stop()
 	case m.branches.editing > 0:
-		return m.branches.leaveEdit()
+		m.branches.leaveEdit()
+		m.chat.Transcript.Bottom()
+		return nil
 	case !written.Empty():
 		return m.input.Clear()
 	case m.Now().Sub(m.keymap.quitAsked) < quitWithin:

@@ -118,3 +118,91 @@ func TestDraftsOfConversations(t *testing.T) {
 		s.WaitForText("› of ships").Lacks("[a.txt")
 	})
 }
+
+// Editing an earlier message leaves what was written and attached before: it is there again once the
+// edit is sent or left, and what was changed of the message is in the history.
+func TestEditKeepsTheDraft(t *testing.T) {
+	t.Parallel()
+	edit := func(s *stage) {
+		s.Press("ctrl+p").WaitForText("Commands").Type("rewind").Press("enter").WaitForText("Edit which message?")
+		s.Press("enter").WaitForText("Editing an earlier message").Shows("› one")
+	}
+	begin := func(t *testing.T) *stage {
+		s := setUp(t, 80, 24, llmtest.Say("first"), llmtest.Say("second"))
+		s.ask("one", "first")
+		s.idle()
+		return s
+	}
+	attach := func(s *stage) {
+		s.Do(func() {
+			s.m.App.Attached = []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}}
+		})
+		s.Type("a draft").Shows("[a.txt")
+		edit(s)
+		s.Lacks("[a.txt").Lacks("a draft")
+	}
+	t.Run("left", func(t *testing.T) {
+		s := begin(t)
+		attach(s)
+		s.Press("esc").Shows("[a.txt", "› a draft")
+	})
+	t.Run("sent", func(t *testing.T) {
+		s := begin(t)
+		attach(s)
+		s.Type(" more").Press("enter").WaitForText("second").Shows("[a.txt", "› a draft")
+		if got := s.fake.Requests()[1].Messages; len(got) != 1 || got[0].Text() != "one more" || len(got[0].Parts) != 1 {
+			t.Errorf("sent %+v", got)
+		}
+	})
+	t.Run("another conversation", func(t *testing.T) {
+		s := begin(t)
+		attach(s)
+		s.Press("ctrl+x", "n").Lacks("Editing").Lacks("[a.txt").Press("ctrl+x", "l").WaitForText("› one").Press("enter")
+		s.WaitForText("› a draft").Shows("[a.txt")
+	})
+	t.Run("what comes meanwhile", func(t *testing.T) {
+		s := begin(t)
+		attach(s)
+		s.Do(func() {
+			part := llm.Part{Kind: llm.Text, Name: "output of ls", Text: "x"}
+			s.m.App.Attached = append(s.m.App.Attached, part)
+		})
+		s.Press("esc").Shows("[a.txt", "[output of ls")
+	})
+	t.Run("a stash of before", func(t *testing.T) {
+		s := begin(t)
+		s.Type("for later").Press("ctrl+x", "s")
+		edit(s)
+		s.Press("esc").Lacks("for later").Press("ctrl+x", "s").Shows("› for later")
+	})
+	t.Run("changes that are left", func(t *testing.T) {
+		s := begin(t)
+		edit(s)
+		s.Type(" of many words").Press("esc").Lacks("of many words").Press("up").Shows("› one of many words")
+	})
+	t.Run("a draft is remembered", func(t *testing.T) {
+		s := begin(t)
+		s.Type("a draft")
+		edit(s)
+		s.WaitFor(func() bool {
+			past, err := s.m.App.Library.Prompts(10)
+			return err == nil && len(past) == 2 && past[1].Text == "a draft"
+		})
+	})
+}
+
+// An edit that cannot be sent yet, because a turn was begun meanwhile, stays an edit.
+func TestEditWhileATurnRuns(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}), llmtest.Hang("half"), llmtest.Say("second"))
+	s.ask("one", "boom")
+	s.Press("esc", "esc").WaitForText("Edit which message?").Press("enter").WaitForText("Editing an earlier message")
+	s.Press("ctrl+x", "r").WaitForText("half")
+	s.Type(" more").Shows("› one more").Press("enter").Shows("› one more", "Editing an earlier message")
+	s.Press("ctrl+c")
+	s.idle()
+	s.Press("enter").WaitForText("second")
+	s.idle()
+	if path := s.m.App.Session.Path(); len(path) != 2 || path[0].Text() != "one more" {
+		t.Errorf("the conversation is %+v", path)
+	}
+}

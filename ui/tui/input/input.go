@@ -152,9 +152,19 @@ func (in *Input) Stash() tea.Cmd {
 		}
 		return in.Changed()
 	}
-	in.App.RememberPrompt(in.Composer.Value())
-	in.Composer.Stash()
+	in.SetAside()
 	return tea.Batch(in.Changed(), in.ShowToast("Draft stashed · "+in.KeyOf("stash")+" restores it"))
+}
+
+// SetAside stashes what is written, and remembers it as a prompt: stashes end with the program. It
+// reports whether anything is.
+func (in *Input) SetAside() bool {
+	text := in.Composer.Written()
+	if !in.Composer.Stash() {
+		return false
+	}
+	in.App.RememberPrompt(text)
+	return true
 }
 
 // Clear empties the composer; the draft goes to the history.
