@@ -21,7 +21,7 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 	left := a.Session
 	s.Policy().SetMode(left.Policy().Mode())
 	a.Session, a.Attached, a.previousClosed = s, nil, make(chan struct{})
-	return Effect{SessionOpened: &SessionOpened{Previous: left, Seq: seq, closed: a.previousClosed}}
+	return Effect{SessionOpened: &SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}}
 }
 
 // newSession starts a conversation with the model and settings of the open one.

@@ -60,13 +60,18 @@ func ShowToast(text string) Effect { return Effect{Toast: text} }
 type SessionOpened struct {
 	Previous *session.Session // the session that was open before; nil: only the branch changed
 	Seq      int              // of the message to scroll to; 0: the end
+	close    func() error     // closes Previous
 	closed   chan struct{}    // closed when Previous is closed
 }
 
-// Close closes Previous, which may wait for its turn and the disk. Previous must not be nil.
-func (e SessionOpened) Close() {
-	e.Previous.Close()
-	close(e.closed)
+// Close closes Previous, which may wait for its turn and the disk. Previous must not be nil. It
+// returns what to tell if something of it could not be saved; "" if all is.
+func (e SessionOpened) Close() (lost string) {
+	defer close(e.closed)
+	if err := e.close(); err != nil {
+		return "The end of the previous conversation could not be saved: " + format.ErrorText(err)
+	}
+	return ""
 }
 
 // A PanelQuery is a panel to open, and the text to search it for.

@@ -241,7 +241,7 @@ func (a *App) toggleThinking(string) Effect {
 		a.previousEffort = now
 		return a.effort(string(llm.EffortOff))
 	}
-	if a.previousEffort == "" {
+	if !slices.Contains(a.Session.Model().Efforts, a.previousEffort) { // nor is "", the default
 		return a.effort(defaultEffort)
 	}
 	return a.effort(string(a.previousEffort))

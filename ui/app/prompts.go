@@ -214,7 +214,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	case a.Busy() && (len(e.Commands) > 0 || changesTurn(p)):
 		return Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: strings.TrimSpace("/" + p.Name + " " + args)}
 	}
-	o, attached, line := a.Options, a.Attached, strings.TrimSpace("/"+p.Name+" "+args)
+	o, line := a.Options, strings.TrimSpace("/"+p.Name+" "+args)
 	a.RememberPrompt(line)
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		from, notes, err := o.Template(ctx, p, e)
@@ -222,6 +222,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 			if err != nil {
 				return Effect{Err: err, Text: line}
 			}
+			attached := a.Attached // also what came meanwhile
 			from.Draft = session.Unsent{Message: llm.Message{Role: llm.RoleUser, Parts: attached}, Command: line}
 			own := from.Parts
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }

@@ -55,7 +55,11 @@ func (c *conversation) onOpened(e app.SessionOpened) {
 	if e.Previous == nil { // another branch of the same one
 		return
 	}
-	c.concurrent(e.Close)
+	c.concurrent(func() {
+		if lost := e.Close(); lost != "" {
+			c.mail.post(func() { c.writeLine("%s.", oneLine(lost)) })
+		}
+	})
 	c.saveErr, c.drafts.text = nil, ""
 	c.onSave()
 	if c.app.Session.Head() == 0 {

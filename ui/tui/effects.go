@@ -259,7 +259,11 @@ func (m *Model) enter(e app.SessionOpened) {
 		m.chat.Replay()
 		return
 	}
-	m.Go(e.Close)
+	m.Go(func() {
+		if lost := e.Close(); lost != "" {
+			m.Send(app.Effect{Event: llm.Notice{Text: lost}})
+		}
+	})
 	m.chat.ShowSession()
 	m.input.RestoreDraft()
 	m.Defer(m.features.welcome.Load())

@@ -154,12 +154,24 @@ func TestDrafts(t *testing.T) {
 
 func TestNotSaved(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("an answer"))
-	s.Send(chat.SavedMsg{Err: errors.New("database or disk is full")})
+	s.Send(chat.SavedMsg{Of: s.m.App.Session, Err: errors.New("database or disk is full")})
 	s.WaitForScreen(contains("Not saved (database or disk is full)", "Messages are kept in memory"))
 	s.ask("hi", "an answer")
 	s.Shows("not saved")
-	s.Send(chat.SavedMsg{})
+	s.Send(chat.SavedMsg{Of: s.m.App.Session})
 	s.WaitForText("everything is on disk again")
+}
+
+// What cannot be saved of a conversation that was left says nothing of the one that is open.
+func TestNotSavedBefore(t *testing.T) {
+	s := setUp(t, 100, 24, llmtest.Say("an answer"), llmtest.Say("another one"))
+	s.ask("hi", "an answer")
+	s.idle()
+	left := s.m.App.Session
+	s.Press("ctrl+x", "n")
+	s.Send(chat.SavedMsg{Of: left, Err: errors.New("database or disk is full")})
+	s.ask("hello", "another one")
+	s.Lacks("not saved")
 }
 
 func TestCompactOnTheScreen(t *testing.T) {

@@ -65,6 +65,9 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case imageReadyMsg:
 		return c.imageReady(msg), true
 	case SavedMsg:
+		if msg.Of != c.App.Session {
+			return nil, true // it was left: what of it is lost is told when it is closed
+		}
 		return c.saved(msg.Err), true
 	case transcript.EdgeMsg:
 		return c.Transcript.Update(msg), true
@@ -120,7 +123,8 @@ func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 // ShowSession shows App.Session from now on, and watches whether it can be stored.
 func (c *Chat) ShowSession() {
 	c.SaveErr = nil
-	c.App.Session.OnSave(func(err error) { c.Send(SavedMsg{err}) })
+	s := c.App.Session
+	s.OnSave(func(err error) { c.Send(SavedMsg{s, err}) })
 	c.Replay()
 }
 

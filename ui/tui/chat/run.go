@@ -161,8 +161,11 @@ func (c *Chat) Note(text string) {
 	c.Show(e)
 }
 
-// SavedMsg reports that messages cannot be stored, or, with a nil Err, that all are.
-type SavedMsg struct{ Err error }
+// SavedMsg reports that messages of a session cannot be stored, or, with a nil Err, that all are.
+type SavedMsg struct {
+	Of  *session.Session
+	Err error
+}
 
 // saved says that what is said cannot be kept, for as long as that is so.
 func (c *Chat) saved(err error) tea.Cmd {

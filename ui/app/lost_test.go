@@ -1,0 +1,70 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/session/prompts"
+)
+
+// What could not be saved of a conversation that is left is told when it is closed: it is lost then.
+func TestCloseTellsWhatIsLost(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		told string
+	}{
+		"saved":     {nil, ""},
+		"not saved": {errors.New("the disk is full"), "The end of the previous conversation could not be saved: the disk is full"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened := *newApp(t).newSession("").SessionOpened
+			opened.close = func() error { return tt.err }
+			if got := opened.Close(); got != tt.told {
+				t.Errorf("told %q, want %q", got, tt.told)
+			}
+			<-opened.closed
+		})
+	}
+}
+
+// Thinking can be turned on again with a model that has other efforts than the one with which it was
+// turned off.
+func TestThinkingOnAnotherModel(t *testing.T) {
+	a := newApp(t)
+	for _, step := range []struct {
+		do   func() Effect
+		want llm.Effort
+	}{
+		{func() Effect { return a.effort("high") }, llm.EffortHigh},
+		{func() Effect { return a.toggleThinking("") }, llm.EffortOff},
+		{func() Effect {
+			a.Session.SetModel(llm.Endpoint{Name: "fake/other", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow}})
+			return Effect{}
+		}, llm.EffortOff},
+		{func() Effect { return a.toggleThinking("") }, ""},
+	} {
+		if e := step.do(); a.Session.Effort() != step.want {
+			t.Errorf("effort %q, want %q: %+v", a.Session.Effort(), step.want, e)
+		}
+	}
+}
+
+// What is attached while a prompt is read goes along with it, as what was attached before does.
+func TestAttachedWhileAPromptIsRead(t *testing.T) {
+	a := newApp(t)
+	a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{{Name: "review", Body: "Review it."}}, nil }
+	ReadPrompts(a)()
+	part := func(name string) llm.Part { return llm.Part{Kind: llm.Text, Name: name, Text: name} }
+	a.Attached = []llm.Part{part("before")}
+	e, _ := RunPromptCommand(a, "/review")
+	read := e.Prepare(context.Background())
+	a.Attached = append(a.Attached, part("meanwhile"))
+	a.Busy = func() bool { return true } // so that what is sent waits, and can be looked at
+	read()
+	queued, _ := a.Session.Queued()
+	if len(queued) != 1 || len(queued[0].Parts) != 3 || queued[0].Parts[1].Name != "meanwhile" || len(a.Attached) > 0 {
+		t.Errorf("queued %+v, attached %+v", queued, a.Attached)
+	}
+}
