@@ -133,6 +133,13 @@ func (a *answer) delta(d *delta) {
 	a.hasRefusal = a.hasRefusal || d.Refusal != ""
 	a.send(llm.Text, string(d.Refusal))
 	a.addCitations(d)
+	for _, image := range d.Images {
+		if p, ok := image.part(); ok {
+			a.release()
+			a.openKind = "" // text behind it is a block of its own
+			a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
+		}
+	}
 	for i := range d.Calls {
 		a.addFragment(&d.Calls[i], i)
 	}

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -78,13 +79,49 @@ type delta struct {
 	Reasoning wire.Text         `json:"reasoning"`
 	Details   []json.RawMessage `json:"reasoning_details"`
 	Calls     []fragment        `json:"tool_calls"`
+	Images    []drawing         `json:"images"` // OpenRouter, Vercel
 	Cites     []annotation      `json:"annotations"`
 }
 
 // hasContent reports whether d adds anything to an answer but citations.
 func (d *delta) hasContent() bool {
 	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.Thinking != "" || d.Reasoning != "" ||
-		len(d.Details) > 0 || len(d.Calls) > 0
+		len(d.Details) > 0 || len(d.Calls) > 0 || len(d.Images) > 0
+}
+
+// A drawing is an image that the model made.
+type drawing struct {
+	Image imageURL `json:"image_url"`
+}
+
+// An imageURL is an address, or an object that holds it.
+type imageURL string
+
+func (u *imageURL) UnmarshalJSON(b []byte) error {
+	var object struct {
+		URL string `json:"url"`
+	}
+	if b[0] == '{' && adapter.DecodeLenient(b, &object) == nil {
+		*u = imageURL(object.URL)
+		return nil
+	}
+	return unquote(b, (*string)(u))
+}
+
+// part returns the image, which mostly stands in its address; false if there is none.
+func (d drawing) part() (p llm.Part, ok bool) {
+	address := string(d.Image)
+	head, text, _ := strings.Cut(address, ",")
+	kind, inline := strings.CutPrefix(head, "data:")
+	switch {
+	case inline:
+		kind, coded := strings.CutSuffix(kind, ";base64")
+		data, err := base64.StdEncoding.DecodeString(text)
+		return llm.Part{Kind: llm.Media, MIME: kind, Data: data}, coded && err == nil && len(data) > 0
+	case strings.HasPrefix(address, "https://"), strings.HasPrefix(address, "http://"):
+		return llm.Part{Kind: llm.Media, MIME: "image/*", URL: address}, true
+	}
+	return llm.Part{}, false
 }
 
 // A fragment is a piece of a tool call.

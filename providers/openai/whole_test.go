@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -131,6 +132,31 @@ func TestMessageBesideDeltas(t *testing.T) {
 			parts, _, _, err := collect(t, chat(t, "openai", "m", test.stream+"data: [DONE]\n\n").Stream(t.Context(), llm.Request{}))
 			if got := show(parts); err != nil || got != test.want {
 				t.Errorf("got  %q, %v\nwant %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+// TestImages: what a model draws is part of its answer (openrouter.ai/docs/features/multimodal/image-generation).
+func TestImages(t *testing.T) {
+	const image = `"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]`
+	png := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("png")}
+	text := func(s string) llm.Part { return llm.Part{Kind: llm.Text, Text: s} }
+	for _, test := range []struct {
+		name, stream string
+		want         []llm.Part
+	}{
+		{"between words", lines("stop", `{"content":"Here:"}`, `{"content":"",`+image+`}`, `{"content":"Fine?"}`), []llm.Part{text("Here:"), png, text("Fine?")}},
+		{"alone", lines("stop", `{`+image+`}`), []llm.Part{png}},
+		{"by its address", lines("stop", `{"images":[{"image_url":{"url":"https://x.example/a.png"}},{"image_url":"https://x.example/b.png"}]}`),
+			[]llm.Part{{Kind: llm.Media, MIME: "image/*", URL: "https://x.example/a.png"}, {Kind: llm.Media, MIME: "image/*", URL: "https://x.example/b.png"}}},
+		{"whole", `{"choices":[{"message":{"content":"Here:",` + image + `},"finish_reason":"stop"}]}`, []llm.Part{text("Here:"), png}},
+		{"no image", lines("stop", `{"content":"a","images":[{"image_url":{"url":"data:image/png;base64,#"}},{},7]}`), []llm.Part{text("a")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			parts, finish, _, err := collect(t, chat(t, "openrouter", "google/gemini-3-pro-image", test.stream).Stream(t.Context(), llm.Request{}))
+			if err != nil || finish.Reason != llm.Stop || !reflect.DeepEqual(parts, test.want) {
+				t.Errorf("%+v, %v, %v\nwant %+v", parts, finish, err, test.want)
 			}
 		})
 	}
