@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -121,6 +122,9 @@ var itemsRefused = adapter.Pattern(`(?i)encrypted.content.*(could not|cannot|can
 var noEncryptedReasoning = adapter.Pattern(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
+	if field := refusedItemField(fault, body); field != "" {
+		return downgrade{downgradeItemField + field, "", "does not take the " + field + " of its items back; sent again without it"}, true
+	}
 	if r.refusesItems(fault) {
 		return downgrade{downgradeItems, "", "did not take its earlier reasoning back; sent again without it"}, r.refuseItems(body)
 	}
@@ -145,6 +149,32 @@ func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgr
 	}
 	name, ok := thinkingField(fault, body, "reasoning")
 	return downgrade{field: name}, ok
+}
+
+// downgradeItemField begins the names of downgrades for fields of items that do not go back.
+const downgradeItemField = "input: the items' "
+
+// itemFieldBlamed finds the field of an item that an error is about: "Unknown parameter:
+// 'input[3].status'" (github.com/BerriAI/litellm issue 13420), "Invalid 'input[2].id': string too
+// long" (github.com/can1357/oh-my-pi issue 284).
+var itemFieldBlamed = adapter.Pattern(`\binput\[\d+\]\.([a-z_]+)(?:[^a-z_.\[]|$)`)
+
+// itemEssentials lists the fields without which an item says nothing.
+var itemEssentials = []string{"type", "role", "content", "summary", "encrypted_content", "call_id", "name", "arguments"}
+
+// refusedItemField returns the field of its items that the server does not take back; "" for none.
+func refusedItemField(fault *llm.Error, body map[string]any) string {
+	found := itemFieldBlamed().FindStringSubmatch(fault.Param + " " + fault.Message)
+	if found == nil || !adapter.MayBlameField(fault) || slices.Contains(itemEssentials, found[1]) {
+		return ""
+	}
+	list, _ := body["input"].([]any)
+	for _, item := range list {
+		if own, ok := item.(rawItem); ok && len(own.without([]string{found[1]})) < len(own) {
+			return found[1]
+		}
+	}
+	return ""
 }
 
 func (r *Responses) refusesItems(fault *llm.Error) bool {

@@ -188,3 +188,35 @@ func TestUsersFieldsStay(t *testing.T) {
 		t.Errorf("asked %d times, %v", len(asked.raw), err)
 	}
 }
+
+// TestResponsesItemFields: what the server says of its items, and does not take back, is left out
+// of all of them; their reasoning goes on.
+func TestResponsesItemFields(t *testing.T) {
+	long := "rs_" + strings.Repeat("x", 400)
+	for _, test := range []struct{ name, refused, answer, notice string }{
+		{"status", `"gA","status"`, refusal("input[1].status", "Unknown parameter: 'input[1].status'."), "gpt-6-sol does not take the status of its items back; sent again without it"},
+		{"long ids, by words", long, `{"error":{"message":"Invalid 'input[1].id': string too long. Expected a string with maximum length 64, but got a string with length 403 instead.","code":"string_above_max_length"}}`,
+			"gpt-6-sol does not take the id of its items back; sent again without it"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, asked := refusing("gpt-6-sol", func(body string) (int, string) {
+				if strings.Contains(body, test.refused) {
+					return 400, test.answer
+				}
+				return 0, ""
+			})
+			thought := strings.Replace(strings.ReplaceAll(itemThink, "rs_1", long), `"gA"`, `"gA","status":"completed"`, 1)
+			req := llm.Request{Messages: []llm.Message{llm.UserText("Hi"), {Role: llm.RoleAssistant, Origin: r.Origin(), Parts: []llm.Part{
+				{Kind: llm.Thinking, Text: "a", State: json.RawMessage(thought)}, {Kind: llm.Text, Text: "hello", State: json.RawMessage(itemText)}}}, llm.UserText("Go on")}}
+			for round := range 2 {
+				_, notices, err := listen(r.Stream(t.Context(), req))
+				if want := []string{test.notice}[min(round, 1):]; err != nil || !slices.Equal(notices, want) {
+					t.Fatalf("round %d: %q, %v", round, notices, err)
+				}
+				if body := asked.last(t); len(asked.raw) != 2+round || !strings.Contains(body, `"encrypted_content":"gA"`) || !strings.Contains(body, `"output_text"`) {
+					t.Errorf("asked %d times, then %s", len(asked.raw), body)
+				}
+			}
+		})
+	}
+}

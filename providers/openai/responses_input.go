@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"parley/providers/adapter"
@@ -15,6 +16,24 @@ type rawItem json.RawMessage
 // MarshalJSON writes the item as it is.
 func (r rawItem) MarshalJSON() ([]byte, error) { return r, nil }
 
+// without returns the item without some of its fields; the same bytes if it has none of them.
+func (r rawItem) without(fields []string) rawItem {
+	var members map[string]json.RawMessage
+	if len(fields) == 0 || json.Unmarshal(r, &members) != nil {
+		return r
+	}
+	n := len(members)
+	maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return slices.Contains(fields, name) })
+	if len(members) == n {
+		return r
+	}
+	rest, err := adapter.Marshal(members)
+	if err != nil {
+		return r
+	}
+	return rest
+}
+
 // inputWriter is a history being written as items. What this model wrote goes back as
 // the items it came in, whole and in order: with their ids, phases and
 // encrypted reasoning. The server insists on company: reasoning wants the item
@@ -25,6 +44,7 @@ type inputWriter struct {
 	partEncoder
 	origin       string
 	refusedItems map[string]bool // items not to be returned, by hash; never changed
+	omitsFields  []string        // of items; never changed
 	list         []any           // that are not settled
 	sameOrigin   bool            // the last assistant message is of this origin
 }
@@ -89,7 +109,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 		}
 		switch {
 		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State):
-			in.add(rawItem(p.State))
+			in.add(rawItem(p.State).without(in.omitsFields))
 		case p.Kind == llm.Text && p.Text != "":
 			in.addText(p.Text, it.Phase)
 		case p.Kind == llm.Call && !p.Remote:
@@ -104,7 +124,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 }
 
 func (in *inputWriter) isRefused(state json.RawMessage) bool {
-	return len(in.refusedItems) > 0 && in.refusedItems[adapter.Hash(string(state))]
+	return len(in.refusedItems) > 0 && in.refusedItems[adapter.Hash(string(rawItem(state).without(in.omitsFields)))]
 }
 
 // isReasoning reports whether an item is that.

@@ -173,15 +173,21 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 	} else if req.System != "" {
 		body["instructions"] = req.System
 	}
+	var omits []string
+	for _, name := range slices.Sorted(maps.Keys(learned)) {
+		if field, ok := strings.CutPrefix(name, downgradeItemField); ok {
+			omits = append(omits, field)
+		}
+	}
 	fresh := func() *inputWriter {
-		return &inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin(), refusedItems: refused}
+		return &inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin(), refusedItems: refused, omitsFields: omits}
 	}
 	var kept []byte
 	var in *inputWriter
 	if whole {
 		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		key := fmt.Sprint(req.Detail, len(refused)) // of which there are only ever more
+		key := fmt.Sprint(req.Detail, len(refused), omits) // of which there are only ever more
 		kept, in = r.kept.Write(key, req.Messages, len(req.Messages), fresh)
 	}
 	body["input"] = adapter.ListOf(first, kept, in.list)
