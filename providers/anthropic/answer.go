@@ -281,7 +281,7 @@ func (a *answer) closeBlock(b *block) {
 		}
 	}
 	raw := b.rawBlock()
-	if b.kind() != llm.Text || len(b.Text) > 0 {
+	if b.kind() != llm.Text || !isBlank(b.Text.Text()) {
 		a.content = append(a.content, raw)
 	}
 	switch kind := b.kind(); kind {

@@ -102,3 +102,13 @@ func TestWholeInput(t *testing.T) {
 		}
 	}
 }
+
+// TestBlankPause: white space in front of a search is refused where it would be all that was said.
+func TestBlankPause(t *testing.T) {
+	paused := stream(opening(1), block(0, `{"type":"text","text":"\n\n"}`), block(1, searchBlock), ending("pause_turn", 1))
+	base, asked := server(t, reply{body: paused}, reply{body: stream(opening(1), block(0, foundBlock), block(1, `{"type":"text","text":"Yes."}`), ending("end_turn", 1))})
+	got := collect(connect(t, base, "claude-sonnet-4-5").Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("Hi")}}))
+	if body := asked()[1]; got.err != nil || !strings.Contains(body, `{"content":[`+searchBlock+`],"role":"assistant"}]`) {
+		t.Errorf("%v, behind the pause goes %s", got.err, body)
+	}
+}

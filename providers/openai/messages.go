@@ -166,9 +166,9 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	return call
 }
 
-// assistantContent returns the content of an assistant message, and whether it holds text: a
+// assistantContent returns the content of an assistant message, and whether it says anything: a
 // string, but for dialects whose thinking goes back in the content. Models
-// mirror lists of parts.
+// mirror lists of parts. White space alone is refused by some, and says nothing.
 func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	echo := EchoNever
 	if h.sameOrigin && len(replayDetails(parts, &adapter.Set{})) == 0 {
@@ -176,17 +176,19 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	}
 	var list []any
 	var text strings.Builder
-	thinks := false
+	thinks, written := false, false
 	for _, p := range parts {
 		switch {
 		case p.Text == "":
 		case p.Kind == llm.Text:
-			if said && echo != EchoTags {
+			if written && echo != EchoTags {
 				text.WriteString("\n\n")
 			}
 			text.WriteString(p.Text)
-			list = append(list, textPart(p.Text))
-			said = true
+			if strings.TrimSpace(p.Text) != "" {
+				list = append(list, textPart(p.Text))
+			}
+			written = true
 		case p.Kind == llm.Thinking && echo == EchoParts:
 			list = append(list, map[string]any{"type": "thinking", "thinking": []any{textPart(p.Text)}})
 			thinks = true
@@ -194,8 +196,12 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 			text.WriteString("<think>" + p.Text + "</think>\n\n")
 		}
 	}
-	if thinks {
+	said = slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.Text && strings.TrimSpace(p.Text) != "" })
+	switch {
+	case thinks:
 		return list, said
+	case strings.TrimSpace(text.String()) == "":
+		return "", false
 	}
 	return text.String(), said
 }

@@ -161,3 +161,20 @@ func TestImages(t *testing.T) {
 		})
 	}
 }
+
+// TestBlankAnswers: servers of Claude refuse a message of white space (github.com/anomalyco/opencode
+// issue 31259), and with it every further prompt.
+func TestBlankAnswers(t *testing.T) {
+	call := llm.Part{Kind: llm.Call, ID: "a", Name: "f", Input: "{}"}
+	for _, kind := range []string{"openai", "mistral"} {
+		c := chat(t, kind, "m", "")
+		own := func(parts ...llm.Part) llm.Message {
+			return llm.Message{Role: llm.RoleAssistant, Origin: c.Origin(), Parts: parts}
+		}
+		blank := llm.Part{Kind: llm.Text, Text: "\n\n"}
+		body := send(t, c, llm.Request{Messages: llm.Repair([]llm.Message{llm.UserText("Hi"), own(blank), llm.UserText("Go on"), own(blank, call), llm.UserText("Well?")})})
+		if len(body.Messages) < 3 || body.Messages[0]["content"] != "Hi\n\nGo on" || body.Messages[1]["content"] != nil || body.Messages[1]["tool_calls"] == nil {
+			t.Errorf("%s: %v", kind, body.Messages)
+		}
+	}
+}
