@@ -123,9 +123,9 @@ func (a *answer) delta(d *delta) {
 	a.sendThinking(a.thinking(d))
 	for _, piece := range d.Content.list {
 		switch piece.Type {
-		case "thinking":
-			a.sendThinking(piece.thinking())
-		case "text":
+		case "thinking", "reasoning":
+			a.sendThinking(string(piece.Text) + piece.thinking())
+		default: // "text", "output_text" or nothing at all; a reference has none
 			a.sendText(string(piece.Text))
 		}
 	}

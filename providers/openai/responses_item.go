@@ -120,8 +120,8 @@ func (it *item) matches(p llm.Part) bool {
 	case "message":
 		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in it
 	case "function_call":
-		_, ok := llm.Arguments(string(it.Arguments))
-		return ok && it.CallID == p.ID
+		_, ok := llm.Arguments(string(it.Arguments)) // and servers check names, those of their models as well
+		return ok && it.CallID == p.ID && adapter.WireName(it.Name) == it.Name
 	}
 	return true
 }

@@ -126,6 +126,8 @@ func TestThinking(t *testing.T) {
 			lines("stop", `{"content":[{"type":"thinking","thinking":[{"type":"text","text":"a"}]}]}`,
 				`{"content":[{"type":"thinking","thinking":[{"type":"text","text":"b"}],"closed":true},{"type":"text","text":"c"}]}`,
 				`{"content":[{"type":"reference","reference_ids":[1]}]}`, `{"content":"d"}`)},
+		{"lists with words of others for text and thinking", "openai", "m", "(a) | bc",
+			lines("stop", `{"content":[{"type":"reasoning","text":"a"},{"type":"output_text","text":"b"}]}`, `{"content":[{"text":"c"}]}`)},
 		{"what comes again is meant", "grok", "grok-4.7", "(J.R.R.) | 100",
 			lines("stop", `{"reasoning_content":"J"}`, `{"reasoning_content":".R"}`, `{"reasoning_content":".R"}`, `{"reasoning_content":"."}`,
 				`{"content":"1"}`, `{"content":"0"}`, `{"content":"0"}`)},
