@@ -32,8 +32,18 @@ type detailHead struct {
 	Index     int             `json:"index"`
 	Text      wire.Quoted     `json:"text"`
 	Summary   wire.Quoted     `json:"summary"`
+	Encrypted wire.Quoted     `json:"encrypted"`
 	Signature json.RawMessage `json:"signature"`
 }
+
+// detailFields holds the types of entries that come in pieces, with the field that does.
+var detailFields = map[string]string{
+	"reasoning.text": "text", "reasoning.summary": "summary",
+	"summary": "summary", "encrypted": "encrypted", // Kimi
+}
+
+// isKimi reports whether an entry is Kimi's, which refuses it with the index it came with.
+func (h *detailHead) isKimi() bool { return h.Type == "summary" || h.Type == "encrypted" }
 
 // add collects one piece and returns its text; with grows what is known to be
 // new, which may be text that was held back.
@@ -64,8 +74,7 @@ func (d details) hasHeld() bool { return len(d) > 0 && d[len(d)-1].cumulative.he
 
 // continues reports whether h is the next piece of e.
 func (e *detail) continues(h detailHead) bool {
-	return (h.Type == "reasoning.text" || h.Type == "reasoning.summary") &&
-		h.Type == e.head.Type && h.Index == e.head.Index &&
+	return detailFields[h.Type] != "" && h.Type == e.head.Type && h.Index == e.head.Index &&
 		(h.ID == "" || h.ID == e.head.ID) &&
 		!adapter.IsPresent(e.signature) && !adapter.IsPresent(e.head.Signature)
 }
@@ -82,6 +91,7 @@ func (e *detail) join(h detailHead, grows bool) string {
 func (e *detail) add(h detailHead, grows bool) string {
 	piece := append(h.Text, h.Summary...)
 	text := piece.Text()
+	piece = append(piece, h.Encrypted...)
 	if grows {
 		text = e.cumulative.add(text)
 	}
@@ -111,18 +121,19 @@ func (d details) state() json.RawMessage {
 
 // rawEntry returns an entry with all its pieces.
 func (e *detail) rawEntry() json.RawMessage {
-	if !e.joined {
+	if !e.joined && !e.head.isKimi() {
 		return e.raw
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(e.raw, &fields) != nil {
 		return e.raw
 	}
-	key := "text"
-	if e.head.Type == "reasoning.summary" {
-		key = "summary"
+	if e.joined {
+		fields[detailFields[e.head.Type]] = e.text.JSON()
 	}
-	fields[key] = e.text.JSON()
+	if e.head.isKimi() {
+		delete(fields, "index")
+	}
 	if e.signature != nil {
 		fields["signature"] = e.signature
 	}

@@ -178,3 +178,22 @@ func TestBlankAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestKimiDetails: Kimi K3 tells its thinking in pieces that are counted, and takes it back whole and
+// without the counts (github.com/anomalyco/models.dev pull 7607).
+func TestKimiDetails(t *testing.T) {
+	c := chat(t, "moonshot", "kimi-k3", lines("tool_calls",
+		`{"reasoning_content":"Let ","reasoning_details":[{"index":0,"type":"summary","summary":"Let "}]}`,
+		`{"reasoning_content":"me.","reasoning_details":[{"index":0,"type":"summary","summary":"me."}]}`,
+		`{"reasoning_details":[{"index":1,"type":"encrypted","encrypted":"gA+"}]}`, `{"reasoning_details":[{"index":1,"type":"encrypted","encrypted":"/=="}]}`,
+		`{"tool_calls":[{"index":0,"id":"f:0","function":{"name":"f","arguments":"{}"}}]}`))
+	parts, _, _, err := collect(t, c.Stream(t.Context(), llm.Request{}))
+	if got := show(parts); err != nil || got != "(Let me.) | f:0:f{}" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	const want = `[{"summary":"Let me.","type":"summary"},{"encrypted":"gA+/==","type":"encrypted"}]`
+	body := send(t, c, llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Origin: c.Origin(), Parts: parts}}})
+	if got := text(body.Messages[0]["reasoning_details"]); got != want {
+		t.Errorf("goes back as %s, want %s", got, want)
+	}
+}
