@@ -38,7 +38,7 @@ const (
 var downgrades = []downgrade{
 	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
 	{"display", "thinking", `thinking.*\bdisplay\b`, drop("thinking.display")},
-	{downgradeFill, "messages", `(thinking|reasoning)\S* .{0,60}must be passed back`, fillThinking},
+	{downgradeFill, "messages", `(thinking|reasoning)\S* .{0,60}must be passed back|reasoning_content is missing`, fillThinking},
 	{downgradeUnknown, "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, replaceUnknown},
 	{downgradeAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, drop("output_config.format")},
 	{"thinking between tools", "thinking", typeBetween, nextThinking(typeBetween)},

@@ -108,6 +108,8 @@ func TestDowngrade(t *testing.T) {
 			"does not take blocks it does not know", `srv1`, `[left out: server_tool_use]`},
 		{"calls without thinking", "", "m", llm.Request{Messages: called}, "The `content[].thinking` in the thinking mode must be passed back to the API.",
 			"does not take calls without thinking", `"content":[{"id"`, `"thinking":""`},
+		{"calls without thinking, as Kimi says it", "", "kimi-for-coding", llm.Request{Messages: called}, "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+			"does not take calls without thinking", `"content":[{"id"`, `"thinking":""`},
 		{"output limit", "", "claude-sonnet-6", llm.Request{}, "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-6",
 			"takes no more than 64000 output tokens", `128000`, `64000`},
 		{"output limit of DeepSeek", "", "deepseek-v4-pro", llm.Request{}, "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]", "no more than 8192", `32000`, `8192`},
