@@ -3,6 +3,7 @@ package prompts
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"parley/session/frontmatter"
 )
@@ -24,7 +25,11 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 	defaults := map[string]string{}
 	if v, ok := values.Get("defaults"); ok {
 		for _, f := range v.Fields {
-			defaults[f.Key] = f.Value.Text
+			if text := f.Value.Text; canPreset(text) {
+				defaults[f.Key] = text
+			} else {
+				notes = append(notes, fmt.Sprintf("%s:%d: defaults: %s has none here: {{%s=…}} cannot say %q", path, f.Value.Line, f.Key, f.Key, text))
+			}
 		}
 	}
 	var files []string
@@ -66,6 +71,12 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 		return p, notes, &Error{Path: path, Text: "there is no prompt in it"}
 	}
 	return p, notes, nil
+}
+
+// canPreset reports whether a placeholder can hold text as its default: it ends at the first }},
+// is on one line, and loses space at its end.
+func canPreset(text string) bool {
+	return !strings.Contains(text+"}", "}}") && !strings.Contains(text, "\n") && strings.TrimRightFunc(text, unicode.IsSpace) == text
 }
 
 // llmBody turns placeholders of llm into parley's.

@@ -56,6 +56,9 @@ func TestFromLLM(t *testing.T) {
 		{"a text", "Summarize $input", "Summarize $ARGUMENTS\n"},
 		{"a prompt", "prompt: 'Price: $$5 for $who, $input. !`ls`'\n", "Price: \\$5 for {{who}}, $ARGUMENTS. \\!`ls`\n"},
 		{"defaults", "prompt: |\n  In ${lang} for $who\ndefaults:\n  lang: plain Czech\n", "In {{lang=plain Czech}} for {{who}}\n"},
+		{"defaults that a placeholder cannot hold", "prompt: $a $b $c $d\ndefaults:\n  a: x }} y\n  b: '{x}'\n  c: \"x \"\n  d: \"x\\ny\"\n", "{{a}} {{b}} {{c}} {{d}}\n" +
+			" · t.yaml:3: defaults: a has none here: {{a=…}} cannot say \"x }} y\" · t.yaml:4: defaults: b has none here: {{b=…}} cannot say \"{x}\"" +
+			" · t.yaml:5: defaults: c has none here: {{c=…}} cannot say \"x \" · t.yaml:6: defaults: d has none here: {{d=…}} cannot say \"x\\ny\""},
 		{"a name that means all arguments here", "prompt: $args and $input\n", "{{llm_args}} and $ARGUMENTS\n · t.yaml:1: prompt: its $args is {{llm_args}} here, for {{args}} stands for all arguments"},
 		{"such a name with a default", "prompt: $args\ndefaults:\n  args: x\n", "{{args=x}}\n"},
 		{"a system prompt", "system: You are terse\nmodel: gpt-x\n", "---\nmodel: gpt-x\nsystem: You are terse\n---\n\n"},
