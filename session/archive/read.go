@@ -40,8 +40,8 @@ var ErrNoConversation = errors.New("contains no conversation: expected parley's 
 // The ids of the sessions are unique among them; an imported session keeps the id its
 // program gave it, so that a second import can be recognized.
 //
-// If there is no conversation, the error is ErrNoConversation. If r fails midway, what
-// was read until then comes with the error.
+// If there is no conversation, the error is ErrNoConversation, or says what was too long. If r
+// fails midway, what was read until then comes with the error.
 func Read(r io.Reader, name string) ([]Conversation, []Notice, error) {
 	return standard.read(r, name)
 }
@@ -63,6 +63,9 @@ func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Con
 	unique(found)
 	if err == nil && len(found) == 0 {
 		err = ErrNoConversation
+		if n.kinds[longLines] != nil {
+			err = fmt.Errorf("a line or conversation in it is too long, above %d MB: export it in parts", l.line>>20)
+		}
 	}
 	return found, err
 }
@@ -148,9 +151,13 @@ func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Convers
 // object reads one conversation over many lines, of which the first, "{", is read.
 func (l limits) object(b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
 	n.at("", 0)
-	data, err := io.ReadAll(io.LimitReader(b, int64(l.line)))
+	data, err := io.ReadAll(io.LimitReader(b, int64(l.line)+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(data) > l.line {
+		n.add(longLines, 1)
+		return nil, nil
 	}
 	data = append([]byte{'{'}, data...)
 	d := formatOf(data, l, "", n)
