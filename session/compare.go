@@ -186,7 +186,7 @@ func (c *comparison) run() error {
 	return context.Cause(c.ctx)
 }
 
-// wait stops what still runs, and waits for its end.
+// wait stops what still runs, and waits for its end, also after a panic.
 func (c *comparison) wait() {
 	c.stop(nil)
 	go func() {
@@ -194,6 +194,11 @@ func (c *comparison) wait() {
 		close(c.events)
 	}()
 	for range c.events {
+	}
+	for _, one := range c.list {
+		if one.last != nil && one.last.partial != nil {
+			one.last.partial.stop()
+		}
 	}
 }
 

@@ -24,8 +24,9 @@ type partialResponse struct {
 	changed bool
 	onDisk  bool // a part of it, or its place
 
-	quit chan struct{}
-	done sync.WaitGroup
+	quit     chan struct{}
+	quitOnce sync.Once
+	done     sync.WaitGroup
 }
 
 // blockTimes holds when a block began, and when the next one did.
@@ -175,8 +176,9 @@ func (p *partialResponse) save() {
 	}
 }
 
-// stop ends the writing. The caller puts the response itself in place.
+// stop ends the writing, also where it has ended already. The caller puts the response itself in
+// place.
 func (p *partialResponse) stop() {
-	close(p.quit)
+	p.quitOnce.Do(func() { close(p.quit) })
 	p.done.Wait()
 }

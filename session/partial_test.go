@@ -1,8 +1,11 @@
 package session_test
 
 import (
+	"bytes"
 	"context"
+	"iter"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,4 +49,45 @@ func TestPartialIsSaved(t *testing.T) {
 		})))
 		play(t.Context(), s, nil, say("count"))
 	})
+}
+
+// TestPartialEndsWithConsumer: a consumer that panics leaves no goroutine behind that would write
+// what had arrived over a later message.
+func TestPartialEndsWithConsumer(t *testing.T) {
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Hang("half"))), endpoint("m/1", llmtest.New(llmtest.Hang("less")))}
+	tests := []struct {
+		name string
+		run  func(*Session) iter.Seq[Event]
+	}{
+		{"a turn", func(s *Session) iter.Seq[Event] { return s.Turn(t.Context(), say("count")) }},
+		{"a comparison", func(s *Session) iter.Seq[Event] { return s.Compare(t.Context(), models, nil, say("count")) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			lib, _ := newTestStore(t)
+			s := New(Options{Model: models[0], Log: lib.Create(Info{})})
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the panic was caught")
+					}
+				}()
+				for e := range tt.run(s) {
+					if c, ok := e.(CandidateEvent); ok {
+						e = c.Event
+					}
+					if _, ok := e.(llm.Delta); ok {
+						panic("a bug of the consumer")
+					}
+				}
+			}()
+			stacks := make([]byte, 1<<20)
+			if stacks = stacks[:runtime.Stack(stacks, true)]; bytes.Contains(stacks, []byte("saveLoop")) {
+				t.Error("what arrived is still written")
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -154,6 +154,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
+	defer r.partial.stop() // also after a panic
 	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, IsImage: model.Origin == llm.OriginImages})
 	t.partial = r.partial
 	r.began = t.now()
