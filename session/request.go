@@ -31,8 +31,18 @@ type requestSettings struct {
 	onlyTools    []string     // that are offered; nil: all
 	persona      Persona      // that system and onlyTools come from
 	systemOf     systemMaker  // nil: a persona does not follow when the branch changes
-	revert       func()       // takes back what holds for the running prompt alone; nil: nothing does
+	replaced     *replaced    // by settings that hold for the running prompt alone; nil: nothing is
 	forRun       runModel
+}
+
+// A replaced is what holds again after a prompt with settings of its own. Of what is nil, the user
+// chose another meanwhile.
+type replaced struct {
+	model        *llm.Endpoint
+	effort       *llm.Effort
+	system       *string
+	answerSchema *llm.Schema
+	tools        *tools.Set
 }
 
 // A runModel is a model and an effort that hold for this run only, and those that the
@@ -87,6 +97,9 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
 	from := s.model.Name
 	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
+	if s.replaced != nil {
+		s.replaced.model = nil
+	}
 	s.mu.Unlock()
 	return ModelSwitched{From: from, To: model.Name, Changes: changesFor(s, model)}
 }
@@ -105,13 +118,22 @@ func RefreshModel(s *Session, known llm.Endpoint) {
 	if s.model.Name == known.Name {
 		s.model = known
 	}
+	if r := s.replaced; r != nil && r.model != nil && r.model.Name == known.Name {
+		r.model = &known
+	}
 }
 
 // Effort returns the reasoning effort of the next request; "" is the provider's default.
 func (s *Session) Effort() llm.Effort { return get(s, &s.effort) }
 
 // SetEffort changes the reasoning effort of later requests.
-func (s *Session) SetEffort(e llm.Effort) { set(s, &s.effort, e) }
+func (s *Session) SetEffort(e llm.Effort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.effort = e; s.replaced != nil {
+		s.replaced.effort = nil
+	}
+}
 
 // System returns the system prompt of the next request.
 func (s *Session) System() string { return get(s, &s.system) }
@@ -121,7 +143,9 @@ func (s *Session) System() string { return get(s, &s.system) }
 func (s *Session) SetSystem(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.system = text
+	if s.system = text; s.replaced != nil {
+		s.replaced.system = nil
+	}
 	s.tokens.reset()
 }
 

@@ -109,7 +109,8 @@ func useSettings(t *turn, o TurnSettings) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before, all := t.requestSettings, t.tools
+	model, effort, system := t.model, t.effort, t.system
+	t.replaced = &replaced{&model, &effort, &system, t.answerSchema, t.tools}
 	if o.Model.Name != "" {
 		t.model, t.fallback.standIn, t.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
 	}
@@ -120,30 +121,27 @@ func useSettings(t *turn, o TurnSettings) error {
 	t.settings.Web = t.settings.Web || o.Web
 	t.tools, t.turnTools = offered, offered
 	t.tokens.reset()
-	now := t.requestSettings
-	t.revert = func() { // but for what the user changed meanwhile
-		if t.model.Name == now.model.Name {
-			t.model = before.model
-		}
-		if t.effort == now.effort {
-			t.effort = before.effort
-		}
-		if t.system == now.system {
-			t.system = before.system
-		}
-		t.settings = t.own.Override(t.configured)
-		t.answerSchema, t.tools, t.turnTools = before.answerSchema, all, all
-		t.tokens.reset()
-	}
 	return nil
 }
 
-// restoreSettings ends what useSettings began.
+// restoreSettings ends what useSettings began, but for what the user chose meanwhile.
 func (t *turn) restoreSettings() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.revert != nil {
-		t.revert()
-		t.revert = nil
+	r := t.replaced
+	if r == nil {
+		return
 	}
+	if t.replaced = nil; r.model != nil {
+		t.model = *r.model
+	}
+	if r.effort != nil {
+		t.effort = *r.effort
+	}
+	if r.system != nil {
+		t.system = *r.system
+	}
+	t.settings = t.own.Override(t.configured)
+	t.answerSchema, t.tools, t.turnTools = r.answerSchema, r.tools, r.tools
+	t.tokens.reset()
 }

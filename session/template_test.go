@@ -141,6 +141,49 @@ func TestTemplateSettings(t *testing.T) {
 	}
 }
 
+// TestTemplateSettingsChosen: what the user chooses while a prompt with settings of its own is
+// answered stays, even where it is what the prompt uses.
+func TestTemplateSettingsChosen(t *testing.T) {
+	other := llmtest.New(llmtest.Say("other"))
+	tests := []struct {
+		name   string
+		choose func(*Session)
+		want   string
+	}{
+		{"nothing", func(*Session) {}, "fake/own low own"},
+		{"its model", func(s *Session) { s.SetModel(endpoint("fake/other", other)) }, "fake/other low own"},
+		{"its effort", func(s *Session) { s.SetEffort(llm.EffortHigh) }, "fake/own high own"},
+		{"its system prompt", func(s *Session) { s.SetSystem("other") }, "fake/own low other"},
+		{"another model, and back", func(s *Session) {
+			s.SetModel(endpoint("fake/third", other))
+			s.SetModel(endpoint("fake/other", other))
+		}, "fake/other low own"},
+		{"what is known of its model", func(s *Session) { RefreshModel(s, endpoint("fake/other", other)) }, "fake/own low own"},
+		{"what is known of the session's", func(s *Session) {
+			known := endpoint("fake/own", other)
+			known.Context = 7
+			RefreshModel(s, known)
+		}, "fake/own low own of 7"},
+	}
+	for _, tt := range tests {
+		s := New(Options{Model: endpoint("fake/own", other), Effort: llm.EffortLow, System: "own"})
+		from := template()
+		from.Settings = TurnSettings{Model: endpoint("fake/other", llmtest.New(llmtest.Say("other"))), Effort: llm.EffortHigh, System: "other"}
+		for e := range TurnFromTemplate(t.Context(), s, from) {
+			if _, ok := e.(Step); ok {
+				tt.choose(s)
+			}
+		}
+		got := fmt.Sprintf("%s %s %s", s.Model().Name, s.Effort(), s.System())
+		if n := s.Model().Context; n > 0 {
+			got += fmt.Sprintf(" of %d", n)
+		}
+		if got != tt.want {
+			t.Errorf("%s: %s is left, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
 // TestPersona: it stays with the branch it was chosen on, in copies and in the next run, and
 // offers its tools alone.
 func TestPersona(t *testing.T) {
