@@ -92,6 +92,7 @@ type candidate struct {
 	reservation  Reservation     // of what its request may cost
 	skipped      error           // why it is not asked at all; nil: it is
 	overflowTold bool            // that a request of it does not fit was told, or asked about
+	omitted      omission        // what its last request left out
 }
 
 // A modelEvent is something that the nth model sent, or the end of its stream, or of its calls.
@@ -217,6 +218,10 @@ func (c *comparison) prepare(one *candidate) {
 	one.last.trimmed = isTrimmed(c.Session, omitted)
 	c.done.Steps++
 	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
+	if told := omitted.notice(one.omitted, one.model); told != "" {
+		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: told}})
+	}
+	one.omitted = omitted
 	if over.Tokens > 0 && !one.overflowTold {
 		one.overflowTold = true
 		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: sentAnyway(over)}})

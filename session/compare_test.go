@@ -590,3 +590,25 @@ func TestCompareTrimmed(t *testing.T) {
 		t.Errorf("the whole conversation is said to have %d tokens", got)
 	}
 }
+
+// TestCompareTellsOmitted: what the history mode leaves out of the request to each model is told, as
+// in an ordinary turn.
+func TestCompareTellsOmitted(t *testing.T) {
+	small, large := endpoint("m/small", llmtest.New(llmtest.Say("a"))), endpoint("m/large", llmtest.New(llmtest.Say("b")))
+	small.Context, large.Context = 1000, 100_000
+	own := llmtest.New(llmtest.Say("one"), llmtest.Say("two"))
+	s := New(Options{Model: endpoint("own/model", own), Config: Config{History: "dynamic"}})
+	play(t.Context(), s, nil, say(strings.Repeat("long ", 2000)))
+	play(t.Context(), s, nil, say("short"))
+	told := make([][]string, 2)
+	for e := range s.Compare(t.Context(), []llm.Endpoint{small, large}, nil, say("which?")) {
+		c, _ := e.(CandidateEvent)
+		if notice, ok := c.Event.(llm.Notice); ok {
+			told[c.N] = append(told[c.N], notice.Text)
+		}
+	}
+	want := []string{"the oldest turn is not sent: the context window of m/small is 1000 tokens"}
+	if !slices.Equal(told[0], want) || told[1] != nil {
+		t.Errorf("told %q, want %q and nothing", told, want)
+	}
+}

@@ -2,7 +2,6 @@ package session
 
 import (
 	_ "embed"
-	"fmt"
 	"slices"
 
 	"parley/providers/llm"
@@ -213,8 +212,8 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	model := t.answering()
 	req, omitted := t.compile(model, nil)
 	t.mu.Unlock()
-	if omitted.turns > t.omitted.turns || omitted.summary && !t.omitted.summary {
-		t.emit(llm.Notice{Text: fmt.Sprintf("%s not sent: the context window of %s is %d tokens", omitted, model.Name, model.Context)})
+	if told := omitted.notice(t.omitted, model); told != "" {
+		t.emit(llm.Notice{Text: told})
 	}
 	t.omitted = omitted
 	return model, req

@@ -250,6 +250,14 @@ func (o omission) String() string {
 	return "the summary and " + strings.TrimSuffix(strings.TrimSuffix(turns, " is"), " are") + " are"
 }
 
+// notice says what is left out of a request to model, if that is more than before; "": it is not.
+func (o omission) notice(before omission, model llm.Endpoint) string {
+	if o.turns <= before.turns && (!o.summary || before.summary) {
+		return ""
+	}
+	return fmt.Sprintf("%s not sent: the context window of %s is %d tokens", o, model.Name, model.Context)
+}
+
 // newestTurns leaves out the oldest whole turns of path until the rest takes no more
 // than room; the last one always stays.
 func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, omitted omission) {

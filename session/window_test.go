@@ -228,11 +228,11 @@ func TestComparedWindows(t *testing.T) {
 		offered  []string
 		answered string // by whom, in the order of the models
 		left     int    // candidates that were left out
-		told     string // models about which it was told that their request goes out as it is
+		told     string // models about which it was told that their request goes out as it is, or without what
 	}{
 		{name: "all fit", attended: true, prompt: 100, answered: "small/s mid/m big/b"},
 		{name: "summarize", attended: true, prompt: 700, choose: []Action{Summarize}, offered: []string{all}, answered: "small/s mid/m big/b"},
-		{name: "omit", attended: true, prompt: 700, choose: []Action{OmitOldest}, offered: []string{all}, answered: "small/s mid/m big/b"},
+		{name: "omit", attended: true, prompt: 700, choose: []Action{OmitOldest}, offered: []string{all}, answered: "small/s mid/m big/b", told: "small/s mid/m"},
 		{name: "switch", attended: true, prompt: 700, choose: []Action{SwitchModel}, offered: []string{all}, answered: "huge/h mid/m big/b"},
 		{name: "leave out", attended: true, prompt: 700, choose: []Action{LeaveOut}, offered: []string{all}, answered: "mid/m big/b", left: 1},
 		{name: "send", attended: true, prompt: 700, choose: []Action{SendAnyway}, offered: []string{all}, answered: "small/s mid/m big/b"},
