@@ -75,6 +75,7 @@ type comparison struct {
 	toolsForCandidates *tools.Set // that they may call; nil: none
 	events             chan modelEvent
 	running            sync.WaitGroup // streams and calls
+	media              tools.MediaGate
 }
 
 // A candidate is one of the models, and its branch.
@@ -116,7 +117,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	c := &comparison{turn: t, events: make(chan modelEvent)}
+	c := &comparison{turn: t, events: make(chan modelEvent), media: tools.NewMediaGate()}
 	for n, model := range models {
 		c.list = append(c.list, &candidate{n: n, model: model})
 	}

@@ -147,13 +147,13 @@ func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.R
 			c.events <- done
 		}()
 		for _, j := range jobs {
-			j.outcome = c.runReadCall(j)
+			j.outcome = c.runReadCall(one, j)
 		}
 	})
 }
 
 // runReadCall runs a call if it only reads, and nobody has to be asked about it.
-func (c *comparison) runReadCall(j *job) tools.Outcome {
+func (c *comparison) runReadCall(one *candidate, j *job) tools.Outcome {
 	fail := func(text string) tools.Outcome { return tools.Outcome{Text: text, Failed: true} }
 	reads := slices.ContainsFunc(c.toolsForCandidates.Tools(), func(t llm.Tool) bool { return t.Name == j.call.Name })
 	input := j.call.Input
@@ -181,14 +181,49 @@ func (c *comparison) runReadCall(j *job) tools.Outcome {
 	case verdict != tools.Allow:
 		return fail(comparedAskText)
 	}
-	said := c.hooks.Fire(c.ctx, hooks.Input{Session: c.id, Event: hooks.PreToolUse, Tool: j.call.Name, Input: action.Input})
-	switch {
-	case said.Verdict == hooks.Deny:
-		return fail(notRun + "a hook forbids it: " + said.Reason)
-	case said.Verdict == hooks.Ask || said.Stop || said.Input != nil:
-		return fail(comparedAskText)
+	j.action = action
+	if denied := c.askHooks(one, j); denied != "" {
+		return fail(withContext(denied, j.hook.context))
 	}
-	return action.Run(c.ctx, func(string) {})
+	ctx, turn := c.media.Turn(c.ctx)
+	defer turn.End()
+	out := action.Run(ctx, func(string) {})
+	b := callBatch{turn: c.turn}
+	b.prepare(j, &out, turn)
+	c.tell(one, b.afterCall(c.ctx, j, &out))
+	c.stopByHook(j)
+	return out
+}
+
+// askHooks asks the hooks about a call, and returns why it does not run; "": it may.
+func (c *comparison) askHooks(one *candidate, j *job) (denied string) {
+	a := c.hooks.Fire(c.ctx, hooks.Input{Session: c.id, Event: hooks.PreToolUse, Tool: j.call.Name, Input: j.action.Input})
+	c.tell(one, a.Notices)
+	j.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
+	c.stopByHook(j)
+	switch {
+	case a.Verdict == hooks.Deny:
+		return notRun + "a hook forbids it: " + a.Reason
+	case a.Stop:
+		return notRun + "a hook forbids it: " + a.StopWhy
+	case a.Verdict == hooks.Ask || a.Input != nil:
+		return comparedAskText
+	}
+	return ""
+}
+
+// tell emits notices about a candidate, from any goroutine that wait waits for.
+func (c *comparison) tell(one *candidate, notices []string) {
+	for _, told := range notices {
+		c.events <- modelEvent{n: one.n, event: llm.Notice{Text: told}}
+	}
+}
+
+// stopByHook ends the comparison if a hook wants that because of a call.
+func (c *comparison) stopByHook(j *job) {
+	if j.hook.stop != "" {
+		c.stop(fmt.Errorf("%w: %s", ErrHookStopped, j.hook.stop))
+	}
 }
 
 // addResults puts what calls returned behind the response that has them.

@@ -612,3 +612,36 @@ func TestCompareTellsOmitted(t *testing.T) {
 		t.Errorf("told %q, want %q and nothing", told, want)
 	}
 }
+
+// TestCompareReadsMedia: what a compared model reads of images is made fit to be sent, as in an
+// ordinary turn, and belongs to its call.
+func TestCompareReadsMedia(t *testing.T) {
+	set, dir := workspace(t)
+	if err := os.WriteFile(filepath.Join(dir, "a.png"), []byte("\x89PNG\r\n\x1a\nxxxxxxxx"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reads := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.png"}`)), llmtest.Say("a"))
+	models := []llm.Endpoint{endpoint("m/a", reads), endpoint("m/b", llmtest.New(llmtest.Say("b")))}
+	s := New(Options{Model: models[0], Tools: set, PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+		p.Data = []byte("small")
+		return p, "made smaller", nil
+	}})
+	var events []Event
+	for e := range s.Compare(t.Context(), models, nil, say("which?")) {
+		events = append(events, e)
+	}
+	if got := candidateResults(events, 0); len(got) != 1 || !strings.HasSuffix(got[0], "[made smaller]") {
+		t.Errorf("the model was told %q", got)
+	}
+	var media []string
+	for _, m := range s.History() {
+		for _, p := range m.Parts {
+			if p.Data != nil {
+				media = append(media, fmt.Sprintf("%s %s %s", p.Kind, p.ID, p.Data))
+			}
+		}
+	}
+	if !slices.Equal(media, []string{"media 1 small"}) {
+		t.Errorf("the conversation holds %q", media)
+	}
+}

@@ -5,6 +5,7 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -226,5 +227,57 @@ func TestHooksCanceledPrompt(t *testing.T) {
 	}
 	if back != "go" || !s.Empty() {
 		t.Errorf("given back %q", back)
+	}
+}
+
+// What hooks say about calls of compared models, before and after them, reaches the user and the
+// model that called.
+func TestHooksOfComparedCalls(t *testing.T) {
+	const says = `echo '{"systemMessage":"%s","hookSpecificOutput":{"additionalContext":"more %[1]s"}}'`
+	tests := []struct {
+		name    string
+		hooks   []string
+		result  string // how it ends
+		notices []string
+		err     error
+	}{
+		{"both", []string{"PreToolUse: " + fmt.Sprintf(says, "before"), "PostToolUse: " + fmt.Sprintf(says, "after")},
+			"\n\nA hook adds: more before\n\nA hook adds: more after", []string{"hook: before", "hook: after"}, nil},
+		{"denied", []string{"PreToolUse: " + fmt.Sprintf(says, "before"), "PreToolUse: " + hookDeny, "PostToolUse: " + fmt.Sprintf(says, "after")},
+			"a hook forbids it: never\n\nA hook adds: more before", []string{"hook: before"}, nil},
+		{"blocked after", []string{"PostToolUse: echo bad >&2; exit 2"}, "\n\nA hook adds: bad", nil, nil},
+		{"stopped before", []string{`PreToolUse: echo '{"continue":false,"stopReason":"enough"}'`}, "a hook forbids it: enough", nil, ErrHookStopped},
+		{"stopped after", []string{`PostToolUse: echo '{"continue":false,"stopReason":"enough"}'`}, "the content\n", nil, ErrHookStopped},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s, _, dir := hooked(t, tools.ModeAsk, nil, false, nil, tt.hooks...)
+			if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("the content"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			reads, says := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("a")), llmtest.New(llmtest.Say("b"))
+			var events []Event
+			var notices []string
+			for e := range s.Compare(t.Context(), []llm.Endpoint{endpoint("m/a", reads), endpoint("m/b", says)}, nil, say("which?")) {
+				events = append(events, e)
+				if c, ok := e.(CandidateEvent); ok && c.N == 0 {
+					if n, ok := c.Event.(llm.Notice); ok {
+						notices = append(notices, n.Text)
+					}
+				}
+			}
+			if err := doneOf(t, events).Err; !errors.Is(err, tt.err) {
+				t.Errorf("ended with %v", err)
+			}
+			if got := candidateResults(events, 0); len(got) != 1 || !strings.HasSuffix(got[0], tt.result) {
+				t.Errorf("the model was told %q", got)
+			}
+			if !slices.Equal(notices, tt.notices) {
+				t.Errorf("the user was told %q", notices)
+			}
+			if err := valid(s.History()); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
