@@ -32,11 +32,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		m.chat.Transcript.AddError(app.ErrorText(e.Failed), app.Hint(e.Failed))
 	}
 	if e.Text != "" {
-		if e.TextIsCommand() {
-			m.input.Composer.SetValue(e.Text)
-		} else {
-			m.input.InsertPrompt(e.Text)
-		}
+		cmds = append(cmds, takeText(m, e))
 	}
 	if e.Text != "" || len(e.Attached) > 0 {
 		cmds = append(cmds, m.input.Changed())
@@ -73,6 +69,24 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		cmds = append(cmds, m.quit())
 	}
 	return tea.Batch(cmds...)
+}
+
+// takeText writes the text of an effect into the composer, and takes no draft away for it.
+func takeText(m *Model, e app.Effect) tea.Cmd {
+	switch {
+	case !e.TextIsCommand():
+		m.input.InsertPrompt(e.Text)
+	case e.Err != nil || e.Failed != nil:
+		m.input.RestoreCommand(e.Text, nil)
+	default:
+		var stashed tea.Cmd
+		if m.input.Composer.Written() != "" {
+			stashed = m.input.Stash()
+		}
+		m.input.Composer.SetValue(e.Text)
+		return stashed
+	}
+	return nil
 }
 
 // ask asks a question with a yes and a no.
@@ -158,10 +172,21 @@ type preparedMsg func() app.Effect
 // heldInput is what was submitted while it was not clear what it goes to, or with.
 type heldInput struct {
 	preparing int
+	expanding []*expansion // each counts in preparing
 	submitted []composer.Submission
 	refused   string     // the draft, if it was no command and is sent as text when it is submitted again
 	first     []llm.Part // of the command line
 	draft     []llm.Part // of the command line, for the conversation that is chosen in the list
+}
+
+// giveBackAll makes a draft of all that is held, as the program ends.
+func (h *heldInput) giveBackAll(in *input.Input) {
+	h.giveBack(in)
+	for _, of := range slices.Backward(h.expanding) {
+		in.InsertPrompt(of.Text)
+	}
+	h.expanding = nil
+	h.giveBackDraft(in)
 }
 
 // giveBackDraft makes a draft of what is for a conversation that was to be chosen.
@@ -190,20 +215,33 @@ func (h *heldInput) giveBack(in *input.Input) tea.Cmd {
 // prepared shows what came of preparing, and goes on with what was submitted meanwhile.
 func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	e := msg()
-	cmds := []tea.Cmd{m.perform(e)}
+	if e.TypedBecomesDraft() { // which a command that failed does not mix with
+		return tea.Batch(proceed(m, true), m.perform(e))
+	}
+	return tea.Batch(m.perform(e), proceed(m, false))
+}
+
+// proceed goes on with what was submitted while something was prepared that is ready now, or makes a
+// draft of it.
+func proceed(m *Model, asDraft bool) tea.Cmd {
 	m.held.preparing--
 	switch {
-	case e.TypedBecomesDraft():
-		return tea.Batch(append(cmds, m.held.giveBack(m.input))...)
+	case asDraft:
+		return m.held.giveBack(m.input)
 	case m.held.preparing > 0:
-		return tea.Batch(cmds...)
+		return nil
 	}
 	first, submitted := m.held.first, m.held.submitted
 	m.held.first, m.held.submitted = nil, nil
+	var cmds []tea.Cmd
 	if len(first) > 0 {
 		cmds = append(cmds, m.chat.SendPrompt(first...))
 	}
-	for _, s := range submitted {
+	for i, s := range submitted {
+		if m.held.preparing > 0 { // for one of them
+			m.held.submitted = append(m.held.submitted, submitted[i:]...)
+			break
+		}
 		cmds = append(cmds, m.submit(s))
 	}
 	return tea.Batch(cmds...)

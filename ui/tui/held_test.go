@@ -127,7 +127,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "y summarize")
-	s.Send(expandedMsg{text: "third"}).WaitForText("needs approval")
+	s.Send(doMsg(func() tea.Cmd { return s.m.dispatch("third", nil, false) })).WaitForText("needs approval")
 	s.Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
 	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)

@@ -76,6 +76,9 @@ func (k *keymap) names() [][]string {
 	return names
 }
 
+// sendsAsText ends what mistyped says of a line that is the draft again.
+const sendsAsText = " · enter again sends it as text"
+
 // mistyped says that there is no command like text, which begins like one; "" for any other text.
 // Several lines are a message, unless their first word is the name of a command with a slip in it.
 func (k *keymap) mistyped(text string) string {
@@ -94,7 +97,7 @@ func (k *keymap) mistyped(text string) string {
 	if len(near) == 0 {
 		why += " " + k.keyOf("palette") + " lists them"
 	}
-	return why + " · enter again sends it as text"
+	return why + sendsAsText
 }
 
 // leaderDelay is how long a leader stands before what may follow it is shown.

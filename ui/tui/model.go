@@ -253,8 +253,7 @@ func (m *Model) layout() {
 
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
-	m.held.giveBack(m.input)
-	m.held.giveBackDraft(m.input)
+	m.held.giveBackAll(m.input)
 	m.input.QueueToDraft()
 	m.chat.Cancel()
 	return m.Sequence(m.chat.DeleteImages(), tea.Quit)
@@ -263,8 +262,7 @@ func (m *Model) quit() tea.Cmd {
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
 // nothing is left behind.
 func (m *Model) shutdown() {
-	m.held.giveBack(m.input)
-	m.held.giveBackDraft(m.input)
+	m.held.giveBackAll(m.input)
 	m.input.Watch()
 	m.input.QueueToDraft()
 	m.features.status.Close()

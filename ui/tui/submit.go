@@ -2,12 +2,14 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 )
@@ -56,8 +58,10 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 			return cmd
 		}
 		if why := m.keymap.mistyped(text); why != "" && text != m.held.refused {
+			if m.input.RestoreCommand(text, nil); m.input.Composer.Value() != text { // it was held, and something else is written
+				return m.ShowToast(strings.TrimSuffix(why, sendsAsText))
+			}
 			m.held.refused = text
-			m.input.Composer.SetValue(text)
 			return m.ShowToastWhile(why, func() bool { return m.input.Composer.Value() == text })
 		}
 	}
@@ -74,20 +78,27 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	return cmd
 }
 
-// expandedMsg is a prompt with the files it mentions.
+// An expansion is a prompt whose files are being read, in the conversation that it is for.
+type expansion struct {
+	composer.Submission
+	session *session.Session
+}
+
+// expandedMsg brings the files that a prompt mentions.
 type expandedMsg struct {
-	text  string
-	later bool
+	of    *expansion
 	parts []llm.Part
 	notes []string
 	err   error
 }
 
-// expand reads the files that a prompt mentions.
+// expand reads the files that a prompt mentions. What is submitted meanwhile waits.
 func (m *Model) expand(typed composer.Submission) tea.Cmd {
-	o := m.App.Options
+	o, of := m.App.Options, &expansion{typed, m.App.Session}
+	m.held.preparing++
+	m.held.expanding = append(m.held.expanding, of)
 	return func() tea.Msg {
-		msg := expandedMsg{text: typed.Text, later: typed.Later}
+		msg := expandedMsg{of: of}
 		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)
 		return msg
 	}
@@ -95,14 +106,24 @@ func (m *Model) expand(typed composer.Submission) tea.Cmd {
 
 // expanded sends a prompt with the files it mentions.
 func (m *Model) expanded(msg expandedMsg) tea.Cmd {
+	i := slices.Index(m.held.expanding, msg.of)
+	if i < 0 {
+		return nil // it is a draft by now
+	}
+	m.held.expanding = slices.Delete(m.held.expanding, i, i+1)
+	if msg.err == nil && msg.of.session != m.App.Session {
+		msg.err = errors.New("another conversation was opened: not sent")
+	}
 	if msg.err != nil {
-		m.input.InsertPrompt(msg.text)
-		return m.ShowToast(app.ShellErrorText(msg.err))
+		again := proceed(m, true)
+		m.input.InsertPrompt(msg.of.Text)
+		return tea.Batch(again, m.ShowToast(app.ShellErrorText(msg.err)))
 	}
 	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
 		m.chat.Note(n)
 	}
-	return m.dispatch(msg.text, msg.parts, msg.later)
+	sent := m.dispatch(msg.of.Text, msg.parts, msg.of.Later)
+	return tea.Batch(sent, proceed(m, false))
 }
 
 // dispatch sends a prompt. While the model is busy it goes along with the next results of

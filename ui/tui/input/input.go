@@ -134,6 +134,8 @@ func (in *Input) RestoreCommand(line string, attached []llm.Part) {
 	in.App.Attached = append(in.App.Attached, attached...)
 	if in.Composer.Written() == "" {
 		in.Composer.SetValue(line)
+	} else {
+		in.Composer.Remember(line)
 	}
 }
 

@@ -1,0 +1,81 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"parley/providers/llmtest"
+	"parley/ui/app"
+	"parley/ui/tui/terminal"
+)
+
+// A command that comes into the composer takes no draft away: one that asks to be edited has it stashed,
+// one that failed stays in the history.
+func TestCommandBesideADraft(t *testing.T) {
+	t.Parallel()
+	t.Run("to be edited", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("a draft").Press("ctrl+p").WaitForText("Commands").Type("system edit").Press("enter").WaitForText("› /system")
+		s.Press("ctrl+c").Lacks("/system").Press("ctrl+x", "s").Shows("› a draft")
+	})
+	t.Run("that failed", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("the next")
+		s.Send(app.Effect{Text: "/review it", Err: errors.New("no such file")}).Shows("No such file", "› the next")
+		s.Press("ctrl+c").Press("up", "up").Shows("› /review it")
+	})
+	t.Run("that failed, alone", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Send(app.Effect{Text: "/review it", Err: errors.New("no such file")}).Shows("› /review it")
+	})
+}
+
+// While what a prompt mentions is fetched, it stays in front of what is sent behind it, belongs to the
+// conversation in which it was sent, and is a draft for those who leave.
+func TestSentWhileFetching(t *testing.T) {
+	t.Parallel()
+	begin := func(t *testing.T) (s *stage, gate chan struct{}) {
+		gate = make(chan struct{})
+		s = setUpWith(t, 80, 24, func(o *Options) {
+			o.FetchFile = func(context.Context, string) (string, []byte, error) {
+				<-gate
+				return "a.txt", []byte("alpha"), nil
+			}
+		}, llmtest.Say("the first"), llmtest.Say("the second"))
+		s.Type("see @https://example.com/a.txt").Press("enter").WaitForText("› Ask anything")
+		return s, gate
+	}
+	t.Run("another prompt", func(t *testing.T) {
+		s, gate := begin(t)
+		s.Type("and then").Press("enter").WaitForText("Sent as soon as that is done")
+		close(gate)
+		s.WaitForText("the second")
+		if got := s.fake.Requests()[0].Messages; len(got) != 1 || !strings.HasSuffix(got[0].Text(), "see @https://example.com/a.txt") {
+			t.Errorf("sent first: %+v", got)
+		}
+	})
+	t.Run("a mistyped command, and a draft", func(t *testing.T) {
+		s, gate := begin(t)
+		s.Type("/modle").Press("enter").WaitForText("Sent as soon as that is done").Type("the next")
+		close(gate)
+		s.WaitForText("Unknown command /modle").Shows("› the next")
+	})
+	t.Run("another conversation", func(t *testing.T) {
+		s, gate := begin(t)
+		s.Press("ctrl+x", "n")
+		close(gate)
+		s.WaitForText("› see @https://example.com/a.txt").Shows("Another conversation was opened")
+		if n := len(s.fake.Requests()); n != 0 {
+			t.Errorf("%d requests", n)
+		}
+	})
+	t.Run("the end", func(t *testing.T) {
+		s, gate := begin(t)
+		s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool {
+			return s.Quit() && strings.Contains(screen, "› see @https://example.com/a.txt")
+		})
+		close(gate)
+	})
+}
