@@ -3,6 +3,8 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
+	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -57,6 +59,9 @@ type Events struct {
 	r    *bufio.Reader
 	data []byte // of the current event, reused
 	skip bool   // the last line ended in \r; a \n that follows belongs to it
+
+	next     []byte // data of the next event, which no empty line stands before; nil for none
+	nextName string
 }
 
 // NewEvents returns the events in r.
@@ -88,8 +93,12 @@ var (
 
 // readEvent reads up to the end of an event that has data, empty or not.
 func (e *Events) readEvent() ([]byte, error) {
-	e.data, e.Name = e.data[:0], ""
-	got := false
+	e.data, e.Name = e.data[:0], e.nextName
+	got := e.next != nil
+	if got {
+		e.data = append(append(e.data, '\n'), e.next...)
+	}
+	e.next, e.nextName = nil, ""
 	for {
 		start := len(e.data)
 		err := e.readLine()
@@ -99,6 +108,7 @@ func (e *Events) readEvent() ([]byte, error) {
 		case err != nil && err != io.EOF:
 			return nil, err
 		case len(line) == 0 && got:
+			e.Name, e.nextName = cmp.Or(e.nextName, e.Name), ""
 			return e.data[1:], nil
 		case len(line) == 0 && err != nil:
 			return nil, err
@@ -112,12 +122,25 @@ func (e *Events) readEvent() ([]byte, error) {
 		}
 		switch string(field) {
 		case "data":
+			if got && beginsEvent(e.data[1:], value) {
+				e.next = bytes.Clone(value)
+				return e.data[1:], nil
+			}
 			got = true
 			e.data = append(append(e.data, '\n'), value...)
 		case "event":
-			e.Name = string(value)
+			if e.nextName = string(value); !got {
+				e.Name, e.nextName = e.nextName, ""
+			}
 		}
 	}
+}
+
+// beginsEvent reports whether a line of data belongs to another event than the data in front of it,
+// although no empty line stands between them (github.com/anomalyco/opencode issue 27365): both are JSON.
+func beginsEvent(data, line []byte) bool {
+	data = bytes.TrimRight(data, " \t")
+	return len(data) > 0 && len(line) > 0 && strings.IndexByte("}]", data[len(data)-1]) >= 0 && strings.IndexByte("{[", line[0]) >= 0 && json.Valid(data)
 }
 
 // readLine appends the next line to e.data, without its end: \n, \r\n or \r.
