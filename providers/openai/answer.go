@@ -252,6 +252,9 @@ func (a *answer) addFragment(f *fragment, at int) {
 		c.name, part.Name = name, name
 	}
 	c.args.write(part.Input)
+	if opens && part.Input == "{}" { // as nothing, which gateways to Claude put before the arguments (github.com/BerriAI/litellm issue 4537)
+		part.Input = ""
+	}
 	if opens || part.ID != "" || part.Name != "" || part.Input != "" || part.State != nil {
 		a.out.Send(llm.Delta{Block: c.block, Part: part})
 	}
