@@ -25,11 +25,33 @@ func draftWriterKey(key string) string { return "draft of " + key }
 
 // DraftKey returns the store key of the open conversation's draft. Before the first message it
 // is that of the directory.
-func (a *App) DraftKey() string {
-	if a.Session.Head() > 0 {
-		return "session:" + a.Session.ID()
+func (a *App) DraftKey() string { return draftKey(a.Options, a.Session) }
+
+func draftKey(o Options, s *session.Session) string {
+	if s.Head() > 0 {
+		return "session:" + s.ID()
 	}
-	return "folder:" + a.Directory
+	return "folder:" + o.Directory
+}
+
+// SharesDraft reports whether s has the same draft as the open conversation: it is that, or both are empty.
+func SharesDraft(a *App, s *session.Session) bool { return draftKey(a.Options, s) == a.DraftKey() }
+
+// AttachToStored adds what a shell command of the user's wrote to the stored draft of s, which was
+// left while the command ran, and then takes back the record of the command. It waits for the disk,
+// on any goroutine.
+func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Effect {
+	key := draftKey(o, s)
+	d, _, err := o.Library.Draft(key)
+	if err == nil {
+		d.Parts, d.At = append(d.Parts, part), o.Now()
+		err = o.SaveDraft(key, d)
+	}
+	if err != nil {
+		return Effect{Err: fmt.Errorf("the %s is not attached: %w", part.Name, err)}
+	}
+	end()
+	return ShowToast("The " + part.Name + " is attached to the conversation in which it ran")
 }
 
 // NewDraft returns a draft of text with what is attached, the cursor at its end.

@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/tools"
 	"parley/ui/app"
 	"parley/ui/tui/input"
 )
@@ -205,4 +206,56 @@ func TestEditWhileATurnRuns(t *testing.T) {
 	if path := s.m.App.Session.Path(); len(path) != 2 || path[0].Text() != "one more" {
 		t.Errorf("the conversation is %+v", path)
 	}
+}
+
+// The output of a command of the user's goes along with the next prompt of the conversation in which it
+// ran, also if another one is open by then.
+func TestOutputBelongsToItsConversation(t *testing.T) {
+	gate := make(chan struct{})
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Shell = func(context.Context, string, string, func(string)) tools.Outcome {
+			<-gate
+			return tools.Outcome{Text: "alpha"}
+		}
+	}, llmtest.Say("about whales"))
+	s.ask("whales", "about whales")
+	s.idle()
+	left := "session:" + s.m.App.Session.ID()
+	s.Type("!ls").Press("enter").WaitForText("! ls")
+	s.Press("ctrl+x", "n").Lacks("about whales")
+	close(gate)
+	s.WaitForText("The output of ls is attached to the conversation in which it ran").Lacks("[output of ls")
+	if d, _, err := s.m.App.Library.Draft(left); err != nil || len(d.Parts) != 1 {
+		t.Errorf("stored %+v, %v", d, err)
+	}
+	if n := len(s.m.App.Attached); n != 0 {
+		t.Errorf("%d attached", n)
+	}
+	if rest := s.m.App.Shells(left); len(rest) != 0 {
+		t.Errorf("on record as running: %+v", rest)
+	}
+	s.Press("ctrl+x", "l").WaitForText("› whales").Press("enter").WaitForText("[output of ls")
+}
+
+// Conversations that hold nothing yet have one draft, and so the output goes along with it.
+func TestOutputOfAnEmptyConversation(t *testing.T) {
+	gate := make(chan struct{})
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Shell = func(context.Context, string, string, func(string)) tools.Outcome {
+			<-gate
+			return tools.Outcome{Text: "alpha"}
+		}
+	})
+	s.Type("!ls").Press("enter").WaitForText("! ls")
+	s.Press("ctrl+x", "n").Lacks("! ls")
+	close(gate)
+	s.WaitForText("[output of ls")
+}
+
+// ctrl+c leaves a search in the history, as in a shell.
+func TestInterruptedSearch(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("about whales"))
+	s.ask("whales", "about whales")
+	s.idle()
+	s.Type("a draft").Press("ctrl+r", "w").Shows("history: w").Press("ctrl+c").Lacks("history: w").Shows("› a draft")
 }

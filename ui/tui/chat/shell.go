@@ -122,7 +122,6 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 		return nil
 	}
 	c.shells = slices.DeleteFunc(c.shells, func(r *shellRun) bool { return r == run })
-	c.ended = append(c.ended, msg.ended)
 	run.session.Annotate(run.n, *msg.end)
 	if shown {
 		c.Transcript.SetTool(run.id, shellTool(*msg.end))
@@ -131,6 +130,10 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),
 		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Output),
 	}
+	if !app.SharesDraft(c.App, run.session) {
+		return func() tea.Msg { return app.AttachToStored(c.App.Options, run.session, part, msg.ended) }
+	}
+	c.ended = append(c.ended, msg.ended)
 	c.App.Attached = append(c.App.Attached, part)
 	return c.Perform(app.Effect{Attached: []llm.Part{part}})
 }

@@ -136,7 +136,7 @@ func (m *recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 		m.find(len(m.history.prompts) - 1)
 	case do == searchBack:
 		m.find(s.index - 1)
-	case do == cancel:
+	case do == cancel, msg.String() == "ctrl+c":
 		m.stopSearch(false)
 	case do != none:
 		m.stopSearch(true)
