@@ -3,6 +3,7 @@ package openai
 import (
 	"encoding/base64"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"parley/providers/adapter"
@@ -181,7 +182,7 @@ type piece struct {
 
 func (c *content) UnmarshalJSON(b []byte) error {
 	if b[0] == '[' {
-		return json.Unmarshal(b, &c.list)
+		return adapter.DecodeLenient(b, &c.list)
 	}
 	return unquote(b, &c.text)
 }
@@ -274,16 +275,23 @@ type usage struct {
 // A reportedCost is in US dollars; negative: unknown. Perplexity reports it in parts.
 type reportedCost float64
 
+// UnmarshalJSON fails on nothing: what comes behind it would not be read.
 func (c *reportedCost) UnmarshalJSON(b []byte) error {
-	if b[0] != '{' {
-		return json.Unmarshal(b, (*float64)(c))
-	}
+	*c = -1
 	parts := struct {
-		Total float64 `json:"total_cost"`
-	}{-1}
-	err := json.Unmarshal(b, &parts)
-	*c = reportedCost(parts.Total)
-	return err
+		Total json.RawMessage `json:"total_cost"`
+	}{}
+	if b[0] == '{' && adapter.DecodeLenient(b, &parts) == nil {
+		b = parts.Total
+	}
+	text, err := wire.Unquote(b)
+	if err != nil {
+		text = string(b)
+	}
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		*c = reportedCost(n)
+	}
+	return nil
 }
 
 // toLLM returns u as parley counts. Of an impossible number nothing is taken over.

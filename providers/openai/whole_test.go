@@ -197,3 +197,21 @@ func TestKimiDetails(t *testing.T) {
 		t.Errorf("goes back as %s, want %s", got, want)
 	}
 }
+
+// TestOddFields: a cost that is written as text counts, one that is none is unknown, and nothing odd
+// takes away what stands behind it.
+func TestOddFields(t *testing.T) {
+	for cost, want := range map[string]llm.Usage{
+		`"0.25"`: {Input: 3, Output: 1, Cost: 0.25, Priced: true}, `"free"`: {Input: 3, Output: 1}, `null`: {Input: 3, Output: 1}, `[1]`: {Input: 3, Output: 1}, `{"total_cost":"much"}`: {Input: 3, Output: 1},
+	} {
+		stream := `data: {"usage":{"cost":` + cost + `,"prompt_tokens":3,"completion_tokens":1},"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
+		parts, _, usage, err := collect(t, chat(t, "openai", "m", stream).Stream(t.Context(), llm.Request{}))
+		if err != nil || show(parts) != "Hi" || usage != want {
+			t.Errorf("%s: %q, %+v, %v", cost, show(parts), usage, err)
+		}
+	}
+	parts, finish, _, err := collect(t, chat(t, "openai", "m", `data: {"choices":[{"delta":{"content":[7,{"type":7,"text":"Hi"}]},"finish_reason":"stop"}]}`+"\n\n").Stream(t.Context(), llm.Request{}))
+	if err != nil || show(parts) != "Hi" || finish.Reason != llm.Stop {
+		t.Errorf("odd content: %q, %v, %v", show(parts), finish, err)
+	}
+}
