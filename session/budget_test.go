@@ -357,6 +357,43 @@ func TestSummaryStopsAtALimit(t *testing.T) {
 	}
 }
 
+// TestSideUsageIsKept: what titles, judges and summaries that failed cost belongs to the conversation
+// after it was opened again too, and a summary that stands in it counts once.
+func TestSideUsageIsKept(t *testing.T) {
+	paid := func(text string) llmtest.Turn {
+		return llmtest.Script(llm.Delta{Block: "a", Part: say(text)}, llm.Usage{Input: 10, Output: 1, Cost: 0.5, Priced: true}, llm.Finish{Reason: llm.Stop})
+	}
+	lib, _ := newTestStore(t)
+	model := endpoint("m/x", llmtest.New(paid("one"), paid(""), paid("the summary"), paid("two")))
+	judge := endpoint("j/judge", llmtest.New(paid(`{"winner":"A","reason":"ok"}`)))
+	models := []llm.Endpoint{endpoint("m/0", llmtest.New(paid("a"))), endpoint("m/1", llmtest.New(paid("b")))}
+	o := Options{Model: model, Log: lib.Create(Info{})}
+	s := New(o)
+	play(t.Context(), s, nil, long(2000))
+	if d := doneOf(t, slices.Collect(s.Compact(t.Context()))); d.Err == nil {
+		t.Fatal("the empty summary was taken")
+	}
+	if d := doneOf(t, slices.Collect(s.Compact(t.Context()))); d.Err != nil {
+		t.Fatal(d.Err)
+	}
+	for range s.Compare(t.Context(), models, &judge, say("which?")) {
+	}
+	for run := range 3 {
+		if u, _ := s.Usage(); u.Cost != 3 || u.Input != 60 || !u.Priced {
+			t.Errorf("run %d: used %+v, want $3 of 6 requests", run, u)
+		}
+		s = reopen(t, lib, s, o)
+		s.SetLimit(Limit{Period: PerSession, Cost: 3})
+	}
+	if d := doneOf(t, play(t.Context(), s, nil, say("more"))); !errors.Is(d.Err, ErrBudget) {
+		t.Errorf("the limit is forgotten: %v", d.Err)
+	}
+	sum, err := lib.Ledger().Sums(time.Time{}, time.Time{})
+	if err != nil || len(sum) != 1 || sum[0].Usage.Cost != 3 {
+		t.Errorf("the ledger has %+v, %v", sum, err)
+	}
+}
+
 // That nothing can be reserved is told once in a session, and keeps nobody from asking.
 func TestReservationsThatFailAreTold(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "p.db")

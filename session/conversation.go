@@ -35,9 +35,8 @@ func locked[T any](mu *sync.Mutex, f func() T) T {
 // providers may still have in their caches of it.
 const recentMessages = 64
 
-// restore fills the tree with what the log holds, and returns what its responses
-// used.
-func (c *conversation) restore() (total llm.Usage) {
+// restore fills the tree with what the log holds, and returns what the conversation used.
+func (c *conversation) restore() llm.Usage {
 	info := c.log.Session()
 	c.id = info.ID
 	from := 1
@@ -49,15 +48,11 @@ func (c *conversation) restore() (total llm.Usage) {
 	}
 	for seq := from; seq <= c.tree.count; seq++ {
 		if n := c.tree.at(seq); n.Usage != nil {
-			total = total.Add(*n.Usage)
 			c.restoreCache(*n)
 		}
 	}
-	if from > 1 {
-		total = info.Usage
-	}
 	c.tree.annotations = c.log.Annotations()
-	return total
+	return info.Usage
 }
 
 // ID returns the name of the conversation. It changes if another process took the

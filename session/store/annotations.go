@@ -109,10 +109,11 @@ type logContent struct {
 	nodes       []nodeEntry       // in the order of Seq
 	annotations []annotationEntry // in the order of N
 	spent       []LedgerEntry     // requests that belong to no message; not on disk yet
+	side        llm.Usage         // of all such requests that is of no message either
 	written     int               // at least so many of the first nodes are on disk as they are
 
 	older      int       // messages 1 to older are on disk and not in nodes
-	olderUsage llm.Usage // of those
+	olderUsage llm.Usage // of those, and what side was when the conversation was opened
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }

@@ -112,8 +112,54 @@ func (l *Log) Spend(purpose, model string, u llm.Usage) error {
 		return errClosed
 	}
 	l.spent = append(l.spent, LedgerEntry{At: l.db.now(), Folder: l.session.Dir, Model: model, Purpose: purpose, Usage: u})
+	l.side, l.session.Usage = l.side.Add(u), l.session.Usage.Add(u)
 	l.mu.Unlock()
 	return l.flush()
+}
+
+// usageOf returns the sum of what nodes used.
+func usageOf(nodes []nodeEntry) (sum llm.Usage) {
+	for i := range nodes {
+		if u := nodes[i].Usage; u != nil {
+			sum = sum.Add(*u)
+		}
+	}
+	return sum
+}
+
+// plus returns the sum of two sums, of which nothing is no unpriced request.
+func plus(u, v llm.Usage) llm.Usage {
+	if v == (llm.Usage{}) {
+		return u
+	}
+	return u.Add(v)
+}
+
+// besides returns what all has more than part; zero if that is nothing.
+func besides(all, part llm.Usage) llm.Usage {
+	rest := llm.Usage{
+		Input: max(all.Input-part.Input, 0), CacheRead: max(all.CacheRead-part.CacheRead, 0), CacheWrite: max(all.CacheWrite-part.CacheWrite, 0),
+		Output: max(all.Output-part.Output, 0), Thinking: max(all.Thinking-part.Thinking, 0), Discarded: max(all.Discarded-part.Discarded, 0),
+		Searches: max(all.Searches-part.Searches, 0), Cost: max(all.Cost-part.Cost, 0),
+	}
+	if rest.Cost < 1e-9 { // sums differ by their order
+		rest.Cost = 0
+	}
+	if rest == (llm.Usage{}) {
+		return rest
+	}
+	rest.Priced, rest.Estimated = all.Priced, all.Estimated && !part.Estimated
+	return rest
+}
+
+// findSideUsage computes side: what the session used and its messages did not. All of them are in
+// memory.
+func (l *Log) findSideUsage() {
+	sum := usageOf(l.nodes)
+	l.side = besides(l.session.Usage, sum)
+	if besides(sum, l.session.Usage) != (llm.Usage{}) { // it was damaged
+		l.recount()
+	}
 }
 
 // ledgerEntryOf returns the entry of a response.

@@ -114,6 +114,9 @@ func (db *DB) Resume(id string) (*Log, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lease, l.listPosition, l.hasContent, l.onDisk, l.written = owner, touched, true, true, len(all.nodes)
+	if l.older == 0 {
+		l.findSideUsage()
+	}
 	return l, err
 }
 
@@ -231,7 +234,12 @@ func (l *Log) add(n Node) {
 		l.nodes = slices.Insert(l.nodes, i, nodeEntry{Node: n, gen: 1})
 		l.written = min(l.written, i)
 		l.session.Messages++
-		if n.Usage != nil {
+		switch {
+		case n.Usage == nil:
+		case n.Summary: // Spend counted its requests
+			l.side = besides(l.side, *n.Usage)
+			l.recount()
+		default:
 			l.session.Usage = l.session.Usage.Add(*n.Usage)
 		}
 		l.session.Head = n.Seq
@@ -257,12 +265,7 @@ func TypedText(m llm.Message) string {
 
 // recount computes the session's messages and usage.
 func (l *Log) recount() {
-	l.session.Messages, l.session.Usage = l.older+len(l.nodes), l.olderUsage
-	for i := range l.nodes {
-		if u := l.nodes[i].Usage; u != nil {
-			l.session.Usage = l.session.Usage.Add(*u)
-		}
-	}
+	l.session.Messages, l.session.Usage = l.older+len(l.nodes), plus(plus(l.olderUsage, usageOf(l.nodes)), l.side)
 }
 
 // oneLine returns the beginning of text on one line, at most 200 bytes of it and "…".

@@ -278,6 +278,12 @@ func startMerge(w *writer, old sessionRow, nodes []Node) (*importMerge, error) {
 		return nil, errors.Join(fmt.Errorf("import of %q: the conversation is damaged here, and left as it is", old.ID), err)
 	}
 	m := newMerge(have)
+	l := Log{session: old.Session}
+	for _, n := range have {
+		l.nodes = append(l.nodes, nodeEntry{Node: n})
+	}
+	l.findSideUsage()
+	m.side = l.side
 	for _, n := range nodes {
 		m.add(n)
 	}
@@ -310,7 +316,7 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 	for _, n := range m.nodes {
 		l.add(n)
 	}
-	usage, err := encode(l.session.Usage)
+	usage, err := encode(plus(l.session.Usage, m.side))
 	if err != nil {
 		return err
 	}

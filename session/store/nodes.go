@@ -162,7 +162,9 @@ func (l *Log) readOlder() error {
 	}
 	l.written += len(all)
 	l.nodes = append(all, l.nodes...)
-	l.older, l.olderUsage = 0, llm.Usage{}
+	if l.older, l.olderUsage = 0, (llm.Usage{}); err == nil {
+		l.findSideUsage()
+	}
 	l.recount()
 	return nil
 }

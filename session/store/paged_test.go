@@ -162,3 +162,40 @@ func TestDamagedPages(t *testing.T) {
 		t.Errorf("%d in pages, %d messages, %v", l.Older(), len(l.Nodes()), err)
 	}
 }
+
+// What requests beside the messages used stays part of what a session used: in pages, with all
+// messages in memory, and once it is opened again.
+func TestSideUsageOfPages(t *testing.T) {
+	const n = minPaged + 4
+	db, l := paged(t, n)
+	want := l.Session().Usage.Input + 100
+	check := func(when string) {
+		t.Helper()
+		stored, _, err := db.Read(l.Session().ID)
+		if in, on := l.Session().Usage, stored.Usage; err != nil || in.Input != want || on.Input != want {
+			t.Errorf("%s: %d in memory and %d on disk, want %d, %v", when, in.Input, on.Input, want, err)
+		}
+	}
+	if err := l.Spend(PurposeTitle, "a/b", llm.Usage{Input: 100, Priced: true}); err != nil {
+		t.Fatal(err)
+	}
+	check("spent")
+	answer := says(2, llm.RoleAssistant, "again")
+	answer.Usage = &llm.Usage{Input: 1, Output: 2}
+	if err := l.Put(answer); err != nil { // which reads all
+		t.Fatal(err)
+	}
+	check("with all in memory")
+	var err error
+	if err = l.Close(); err == nil {
+		l, err = db.Resume(l.Session().ID)
+	}
+	if err != nil || l.Older() == 0 {
+		t.Fatal("not read in pages", err)
+	}
+	answer.Usage.Input, want = 2, want+1
+	if err := l.Put(answer); err != nil {
+		t.Fatal(err)
+	}
+	check("opened again")
+}

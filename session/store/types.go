@@ -24,7 +24,7 @@ type Session struct {
 	Head    int         `json:"head"`    // Seq of the last message of the current branch; 0: none
 
 	Messages int       `json:"messages"`       // number on all branches
-	Usage    llm.Usage `json:"usage"`          // of all responses on all branches
+	Usage    llm.Usage `json:"usage"`          // of all responses on all branches, and of requests beside them
 	Preview  string    `json:"preview"`        // one line: the beginning of the last prompt
 	LockedBy string    `json:"held,omitempty"` // description of the other process that has it open; "": none
 	Deleted  time.Time `json:"deleted,omitzero"`
@@ -211,6 +211,7 @@ type importMerge struct {
 	matched  map[int]bool  // by Seq: the imported tree has it
 	changed  []nodeEntry
 	added    int
+	side     llm.Usage // of the stored session, that is of no message
 }
 
 func newMerge(have []Node) *importMerge {
