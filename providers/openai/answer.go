@@ -84,7 +84,7 @@ func (a *answer) addChunk(c *chunk) {
 }
 
 // addContent takes what a choice says. A message is all of the answer: some services send one
-// beside each delta, or behind them all, where it says nothing new.
+// beside each delta, or behind them all.
 func (a *answer) addContent(c *choice) {
 	a.hasDelta = a.hasDelta || c.Delta.hasContent()
 	switch {
@@ -94,8 +94,21 @@ func (a *answer) addContent(c *choice) {
 		a.delta(c.Message)
 	default:
 		a.delta(&c.Delta)
-		a.addCitations(c.Message)
+		a.delta(a.unsaid(c.Message, c.Finish != ""))
 	}
+}
+
+// unsaid returns what no delta has said of a message. Only the last one is sure to have what none
+// will say.
+func (a *answer) unsaid(message *delta, last bool) *delta {
+	rest := delta{Cites: message.Cites}
+	if last && !a.hasText && !a.hasRefusal {
+		rest.Content, rest.Refusal = message.Content, message.Refusal
+	}
+	if last && len(a.calls) == 0 {
+		rest.Calls = message.Calls
+	}
+	return &rest
 }
 
 // isOwn reports whether a choice is of this answer: the first, unless several were
@@ -132,7 +145,9 @@ func (a *answer) delta(d *delta) {
 	a.sendText(d.Content.text)
 	a.hasRefusal = a.hasRefusal || d.Refusal != ""
 	a.send(llm.Text, string(d.Refusal))
-	a.addCitations(d)
+	for _, c := range d.Cites {
+		a.annotated = append(a.annotated, c.URL)
+	}
 	for _, image := range d.Images {
 		if p, ok := image.part(); ok {
 			a.release()
@@ -142,12 +157,6 @@ func (a *answer) delta(d *delta) {
 	}
 	for i := range d.Calls {
 		a.addFragment(&d.Calls[i], i)
-	}
-}
-
-func (a *answer) addCitations(d *delta) {
-	for _, c := range d.Cites {
-		a.annotated = append(a.annotated, c.URL)
 	}
 }
 

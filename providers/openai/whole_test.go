@@ -125,6 +125,9 @@ func TestMessageBesideDeltas(t *testing.T) {
 		{"at the end, with thinking and a call", `(Hm.) | Let me see. | a:f{"x":1}`, chunk(`"delta":{"reasoning_content":"Hm."}`) + chunk(`"delta":{"content":"Let me see."}`) +
 			chunk(`"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`) +
 			chunk(`"finish_reason":"stop","message":{"content":"Let me see.","reasoning_content":"Hm.","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`)},
+		{"at the end, with a call that no delta had", `Let me see. | a:f{"x":1}`, chunk(`"delta":{"content":"Let me see."}`) +
+			chunk(`"finish_reason":"tool_calls","message":{"content":"Let me see.","tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}]}`)},
+		{"at the end, with text that no delta had", `(Hm.) | Go is out.`, chunk(`"delta":{"reasoning_content":"Hm."}`) + chunk(`"finish_reason":"stop","message":{"content":"Go is out.","reasoning_content":"Hm."}`)},
 		{"alone", "Go is out.", chunk(`"finish_reason":"stop","message":{"role":"assistant","content":"Go is out."}`)},
 		{"alone, with an empty delta", "Go is out.", chunk(`"finish_reason":"stop","message":{"role":"assistant","content":"Go is out."},"delta":{}`)},
 	} {
