@@ -32,6 +32,18 @@ func eachRow(q querier, f func(*sql.Rows) error, query string, args ...any) erro
 	return rows.Err()
 }
 
+// queryNums returns the first column of what a query finds, without what is no number.
+func queryNums(q querier, query string, args ...any) (found []int64, err error) {
+	err = eachRow(q, func(rows *sql.Rows) error {
+		var num int64
+		if rows.Scan(&num) == nil {
+			found = append(found, num)
+		}
+		return nil
+	}, query, args...)
+	return found, err
+}
+
 // A writer is the one connection that writes, with its prepared statements by query.
 type writer struct {
 	conn  *sql.Conn
@@ -210,6 +222,27 @@ func (db *database) reopenForWriting() error {
 	}
 	db.pool, db.writer, db.readOnlyErr, db.shortWait = fresh.pool, fresh.writer, nil, false
 	return nil
+}
+
+// eraseWith has w overwrite what it deletes, also in pages that become free, until the function it
+// returns is called. Close erases what is left then.
+func (db *database) eraseWith(w *writer) (end func()) {
+	_ = w.script("PRAGMA secure_delete = on")
+	db.removed = true
+	return func() { _ = w.script("PRAGMA secure_delete = fast") }
+}
+
+// eraseRemoved erases what removed sessions leave: words, which the index keeps until its parts are
+// merged, and pages in the log. After an error they stay until something is removed again.
+func (db *database) eraseRemoved() {
+	if !db.removed || db.writer == nil {
+		return
+	}
+	_ = db.writer.transact(func(w *writer) error {
+		defer db.eraseWith(w)()
+		return w.exec(`INSERT INTO words (words) VALUES ('optimize')`)
+	})
+	_ = db.writer.script("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
 // How long to wait for the lock of another process, in ms. After one wait was in vain, the

@@ -70,7 +70,7 @@ func (db *DB) Remove(id string) error {
 		if err := db.checkRemovable(w, num); err != nil {
 			return err
 		}
-		return removeSession(w, num)
+		return db.removeSession(w, num)
 	})
 }
 
@@ -90,7 +90,8 @@ func (db *database) checkRemovable(w *writer, num int64) error {
 	return err
 }
 
-func removeSession(w *writer, num int64) error {
+func (db *database) removeSession(w *writer, num int64) error {
+	defer db.eraseWith(w)()
 	for _, query := range []string{
 		`DELETE FROM words WHERE rowid = -?1`,
 		`DELETE FROM words WHERE rowid IN (SELECT num FROM nodes WHERE session = ?1)`,
@@ -104,6 +105,7 @@ func removeSession(w *writer, num int64) error {
 		`DELETE FROM nodes WHERE session = ?1`,
 		`DELETE FROM annotations WHERE session = ?1`,
 		`DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE num = ?1)`,
+		`DELETE FROM drafts WHERE key = 'session:' || (SELECT id FROM sessions WHERE num = ?1)`,
 		`DELETE FROM sessions WHERE num = ?1`,
 	} {
 		if err := w.exec(query, num); err != nil {
@@ -111,17 +113,6 @@ func removeSession(w *writer, num int64) error {
 		}
 	}
 	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
-}
-
-func queryNums(q querier, query string, args ...any) (found []int64, err error) {
-	err = eachRow(q, func(rows *sql.Rows) error {
-		var num int64
-		if rows.Scan(&num) == nil {
-			found = append(found, num)
-		}
-		return nil
-	}, query, args...)
-	return found, err
 }
 
 // purgeTrash removes sessions that were deleted more than trashRetention ago.
@@ -137,7 +128,7 @@ func (db *database) purgeTrash() error {
 				continue
 			}
 			if err == nil {
-				err = removeSession(w, num)
+				err = db.removeSession(w, num)
 			}
 			if err != nil {
 				return err

@@ -161,7 +161,8 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	return found, err
 }
 
-// SaveDraft stores a draft under key, or deletes it if d has no text and no parts.
+// SaveDraft stores a draft under key, or deletes it if d has no text and no parts. With a session is
+// removed what is under "session:" and its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
 	if err != nil {

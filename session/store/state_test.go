@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -385,5 +386,54 @@ func TestImport(t *testing.T) {
 	}
 	if hits, err := db.Search(Query{Words: "hi"}); err != nil || len(hits) != 1 {
 		t.Errorf("got %+v, %v", hits, err)
+	}
+}
+
+// TestRemoveErases: once the store is closed, nothing of a removed session, or of one whose time in
+// the trash is over, is in its files, not even in free pages or as a word of the index.
+func TestRemoveErases(t *testing.T) {
+	const secret = "xyzzysecret"
+	long := strings.Repeat(secret+" and more of that ", 2000)
+	tests := []struct {
+		name   string
+		remove func(db *DB, id string) error
+	}{
+		{"removed", (*DB).Remove},
+		{"purged", func(db *DB, id string) error {
+			if err := db.Trash(id); err != nil {
+				return err
+			}
+			db.now = func() time.Time { return time.Now().Add(2 * trashRetention) }
+			return db.purgeTrash()
+		}},
+	}
+	for _, tt := range tests {
+		db := fresh(t)
+		l, other := db.Create(Session{}), db.Create(Session{})
+		talk(t, other, "something else", "that stays")
+		talk(t, l, secret, long, long)
+		talk(t, other, "and more", "of it")
+		n := says(4, llm.RoleUser, secret+" of an image")
+		n.Parts = append(n.Parts, llm.Part{Kind: llm.Media, Name: secret, Data: []byte(long)})
+		id := l.Session().ID
+		l.Annotate(Annotation{N: 1, Kind: "x", Data: []byte(`"` + secret + `"`)})
+		draft := Draft{Text: long}
+		if err := errors.Join(l.Put(n), l.Close(), db.Rename(id, secret), db.SaveDraft("session:"+id, draft), tt.remove(db, id), db.Close()); err != nil {
+			t.Fatal(tt.name, err)
+		}
+		files, _ := filepath.Glob(db.path + "*")
+		for _, name := range files {
+			file, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(file, []byte(secret)); n > 0 {
+				t.Errorf("%s: %s has it %d times", tt.name, filepath.Base(name), n)
+			}
+		}
+		db = reopen(t, db.path)
+		if hits, err := db.Search(Query{Words: "stays"}); err != nil || len(hits) != 1 || db.Check() != nil {
+			t.Errorf("%s: found %d of what stays, %v", tt.name, len(hits), err)
+		}
 	}
 }

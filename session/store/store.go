@@ -41,6 +41,7 @@ type database struct {
 	writer      *writer
 	readOnlyErr error // why nothing can be written; nil: it can
 	closed      bool
+	removed     bool // sessions were, and not everything of them is erased
 	shortWait   bool // another process kept the file locked: do not wait for it again
 }
 
@@ -281,6 +282,7 @@ func (db *DB) Close() error {
 		return nil
 	}
 	db.closed = true
+	db.eraseRemoved()
 	return errors.Join(append(errs, db.disconnect())...)
 }
 
