@@ -334,6 +334,7 @@ func (l *Log) Close() error {
 	l.mu.Unlock()
 	close(l.stop)
 	<-l.done
+	l.db.waitForLock()
 	err := l.flush()
 	l.db.logsMu.Lock()
 	delete(l.db.logs, l)

@@ -357,3 +357,34 @@ func TestImpossible(t *testing.T) {
 		t.Error("wrote after Close", err)
 	}
 }
+
+// TestCloseWaitsForTheLock: what could not be written because another process kept the file locked
+// has its last chance when the session is closed, which waits for the lock as the first write did.
+func TestCloseWaitsForTheLock(t *testing.T) {
+	t.Parallel()
+	db := fresh(t)
+	l := db.Create(Session{})
+	talk(t, l, "hello")
+	other := reopen(t, db.path)
+	if err := other.writer.exec("BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.writer.script(fmt.Sprintf("PRAGMA busy_timeout = %d", shortBusyTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	db.shortWait = true // as after a wait in vain
+	if l.Put(says(2, llm.RoleAssistant, "hi")) == nil {
+		t.Fatal("it was not locked")
+	}
+	released := make(chan error, 1)
+	time.AfterFunc(10*shortBusyTimeout*time.Millisecond, func() { released <- other.writer.exec("COMMIT") })
+	if err := l.Close(); err != nil {
+		t.Errorf("closed with %v", err)
+	}
+	if err := <-released; err != nil {
+		t.Error(err)
+	}
+	if _, nodes, err := db.Read(l.Session().ID); err != nil || len(nodes) != 2 {
+		t.Errorf("%d messages on disk, %v", len(nodes), err)
+	}
+}
