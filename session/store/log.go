@@ -288,6 +288,10 @@ func oneLine(text string) string {
 // SetHead switches to the branch that ends in seq; 0 is an empty branch.
 func (l *Log) SetHead(seq int) error {
 	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return errClosed
+	}
 	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
 	if !found && (seq < 0 || seq > l.older) {
 		l.mu.Unlock()

@@ -388,3 +388,26 @@ func TestCloseWaitsForTheLock(t *testing.T) {
 		t.Errorf("%d messages on disk, %v", len(nodes), err)
 	}
 }
+
+// TestClosedLogHasNoLease: what is done to a session that was closed changes nothing, and takes no
+// lease that nobody gives up.
+func TestClosedLogHasNoLease(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	talk(t, l, "hello", "hi")
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l.Annotate(Annotation{N: 1, Kind: "x", Data: []byte("1")})
+	if l.SetHead(1) == nil || l.Put(says(3, llm.RoleUser, "x")) == nil || l.Spend(PurposeTitle, "a/b", llm.Usage{}) == nil ||
+		l.Update(func(s *Session) { s.Title = "x" }) == nil || l.Flush() != nil {
+		t.Error("something was done")
+	}
+	again, err := db.Resume(l.Session().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := again.Session(); s.Head != 2 || s.Title != "hello" {
+		t.Errorf("it is %+v", s)
+	}
+}
