@@ -125,18 +125,23 @@ func (w *writer) writable() error {
 	})
 }
 
-// transact runs f in a transaction that holds the write lock from its start.
+// transact runs f in a transaction that holds the write lock from its start. An error or a panic of
+// f undoes it.
 func (w *writer) transact(f func(*writer) error) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
+	committed := false
+	defer func() {
+		if !committed {
+			_ = w.exec("ROLLBACK") // SQLite may have rolled back already
+		}
+	}()
 	err := f(w)
 	if err == nil {
 		err = w.exec("COMMIT")
 	}
-	if err != nil {
-		_ = w.exec("ROLLBACK") // SQLite may have rolled back already
-	}
+	committed = err == nil
 	return err
 }
 

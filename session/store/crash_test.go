@@ -140,3 +140,27 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("got %+v, %v", spent, err)
 	}
 }
+
+// TestPanicInTransaction: a bug within a transaction undoes it, and the next one can be written.
+func TestPanicInTransaction(t *testing.T) {
+	db := fresh(t)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic was caught")
+			}
+		}()
+		_ = db.write(func(w *writer) error {
+			if err := w.exec(`INSERT INTO state (key, value) VALUES ('half', 'x')`); err != nil {
+				t.Error(err)
+			}
+			panic("a bug")
+		})
+	}()
+	if err := db.Set("key", "value"); err != nil {
+		t.Errorf("nothing can be written any more: %v", err)
+	}
+	if half, err := db.Get("half"); half != "" || err != nil {
+		t.Errorf("half of it is there: %q, %v", half, err)
+	}
+}
