@@ -228,3 +228,25 @@ func TestImportSources(t *testing.T) {
 		})
 	}
 }
+
+// TestImportKeepsSideUsage: what requests beside the messages used stays part of a conversation that a
+// backup brings back.
+func TestImportKeepsSideUsage(t *testing.T) {
+	db, other := fresh(t), fresh(t)
+	l := db.Create(Session{})
+	n := says(1, llm.RoleAssistant, "hi")
+	n.Usage = &llm.Usage{Input: 5, Cost: 1, Priced: true}
+	if err := errors.Join(l.Put(n), l.Spend(PurposeTitle, "a/b", llm.Usage{Input: 2, Cost: 0.5, Priced: true}), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s, nodes, err := db.Read(l.Session().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Import(s, nodes); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := other.Read(s.ID); err != nil || got.Usage != s.Usage || got.Usage.Cost != 1.5 {
+		t.Errorf("used %+v, want %+v, %v", got.Usage, s.Usage, err)
+	}
+}

@@ -342,7 +342,8 @@ func (db *DB) completeImport(s *Session, nodes []Node) {
 	for _, n := range nodes {
 		l.add(n)
 	}
-	s.Messages, s.Usage, s.Preview = l.session.Messages, l.session.Usage, l.session.Preview
+	side := besides(s.Usage.Clamped(), l.session.Usage)
+	s.Messages, s.Usage, s.Preview = l.session.Messages, plus(l.session.Usage, side), l.session.Preview
 	s.LockedBy, s.Deleted = "", time.Time{}
 	if s.Title == "" {
 		s.Title = l.session.Title
