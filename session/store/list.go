@@ -186,7 +186,7 @@ func (q Query) filter() (where string, args []any) {
 	}
 	if folder := strings.TrimRight(q.Dir, `/\`); q.Dir != "" {
 		where += ` AND (s.folder IN (?, ?) OR substr(s.folder, 1, length(?) + 1) IN (? || '/', ? || '\'))`
-		args = append(args, q.Dir, folder, folder, folder, folder)
+		args = append(args, q.Dir, cmp.Or(folder, q.Dir), folder, folder, folder)
 	}
 	if !q.Since.IsZero() {
 		where, args = where+` AND s.updated >= ?`, append(args, nanos(q.Since))

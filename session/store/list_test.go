@@ -275,3 +275,21 @@ func TestFindingIsFlat(t *testing.T) {
 		t.Errorf("the first of a list are found by\n%s%v", plan, err)
 	}
 }
+
+// TestListOfARoot: the sessions below a root are not those of which no directory is known.
+func TestListOfARoot(t *testing.T) {
+	db := fresh(t)
+	for _, dir := range []string{"", "/", "/a", `C:\`, `C:\x`} {
+		talk(t, db.Create(Session{Dir: dir}), "hello")
+	}
+	for root, want := range map[string]string{"/": "/a /", `C:\`: `C:\x C:\`} {
+		list, err := db.List(Query{Dir: root})
+		var got []string
+		for _, s := range list {
+			got = append(got, s.Dir)
+		}
+		if strings.Join(got, " ") != want || err != nil {
+			t.Errorf("%s: got %q, want %s, %v", root, got, want, err)
+		}
+	}
+}
