@@ -183,19 +183,26 @@ func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
 	return offers, nil
 }
 
-// fetchPages reads a list up to its end.
+// fetchPages reads a list up to its end: the page that names no other, or that has nothing new, as
+// servers send the first one again that do not know how to go on.
 func (l lister) fetchPages(ctx context.Context, path string) (offers []listedModel, err error) {
 	next := path
+	seen := map[string]bool{}
 	for range maxListPages {
 		page, err := l.fetchPage(ctx, next)
 		if err != nil {
 			return nil, err
 		}
-		if offers = append(offers, parseListing(page)...); len(offers) > maxListed {
+		listed := parseListing(page)
+		if offers = append(offers, listed...); len(offers) > maxListed {
 			return nil, l.tooMany()
 		}
+		old := len(seen)
+		for _, o := range listed {
+			seen[o.id] = true
+		}
 		query := nextPage(page, l.service.kind).Encode()
-		if query == "" {
+		if query == "" || len(listed) > 0 && len(seen) == old {
 			break
 		}
 		sign := "?"

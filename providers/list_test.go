@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -153,18 +154,29 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A list without an end is left.
+// A list without an end is left, and where a server does not go on, at the page that it repeats.
 func TestListEnds(t *testing.T) {
-	asked := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
-		w.Header().Set("Content-Type", "application/json")
-		w.Write([]byte(`{"models":[{"name":"models/m"}],"nextPageToken":"again"}`))
-	}))
-	defer server.Close()
-	c := Config{Providers: map[string]Provider{"box": {Kind: "gemini", BaseURL: server.URL}}}
-	if ids, err := List(t.Context(), c, "box"); err != nil || !slices.Equal(ids, []string{"m"}) || asked != maxListPages {
-		t.Errorf("%q, %v, after %d pages", ids, err, asked)
+	for _, tt := range []struct {
+		name, kind, page string // %d is the number of the page
+		asked            int
+	}{
+		{"always more", "gemini", `{"models":[{"name":"models/m%d"}],"nextPageToken":"again"}`, maxListPages},
+		{"pages of what is no chat model", "gemini", `{"models":[{"name":"models/e","supportedGenerationMethods":["embedContent"]}],"nextPageToken":"%d"}`, maxListPages},
+		{"a token that is not read", "gemini", `{"models":[{"name":"models/m"}],"nextPageToken":"%d"}`, 2},
+		{"after is not read", "", `{"data":[{"id":"m"}],"has_more":true,"last_id":"%d"}`, 2},
+		{"after_id is not read", "anthropic", `{"data":[{"id":"m"}],"has_more":true,"last_id":"%d"}`, 2},
+	} {
+		asked := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			w.Header().Set("Content-Type", "application/json")
+			w.Write([]byte(strings.ReplaceAll(tt.page, "%d", strconv.Itoa(asked))))
+		}))
+		c := Config{Providers: map[string]Provider{"box": {Kind: tt.kind, BaseURL: server.URL}}}
+		if ids, err := List(t.Context(), c, "box"); err != nil || asked != tt.asked {
+			t.Errorf("%s: %q, %v, after %d pages, want %d", tt.name, ids, err, asked, tt.asked)
+		}
+		server.Close()
 	}
 }
 
