@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 
@@ -111,9 +112,9 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 		switch {
 		case err != nil && finished:
 			return nil
-		case err != nil && ctx.Err() == nil:
+		case err == io.EOF:
 			return wire.ErrInterrupted
-		case err != nil:
+		case err != nil: // of the transport, which says why
 			return err
 		}
 		var e imageEvent

@@ -2,7 +2,9 @@ package media
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -315,6 +317,20 @@ func TestPartialImagesOfOpenRouter(t *testing.T) {
 		if body := server.seen()[0].json; body["stream"] != true || body["partial_images"] != 2.0 {
 			t.Errorf("sent %v", body)
 		}
+	}
+}
+
+// Words in the place of a stream are told, and not taken for a stream that was cut.
+func TestProseForImages(t *testing.T) {
+	server := newImageServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, "no healthy upstream")
+	})
+	m := openRouterImageSuite.maker(server.URL)
+	m.facts = catalog.ImageModel{ID: "m", Partials: true}
+	o := made(t, m, llm.ImageRequest{Prompt: "a fox", Partials: 2})
+	if fault := (*llm.Error)(nil); !errors.As(o.err, &fault) || fault.Fault != llm.Server || fault.Message != "no healthy upstream" {
+		t.Errorf("%v", o.err)
 	}
 }
 

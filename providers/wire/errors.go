@@ -32,6 +32,23 @@ func BodyError(data []byte) *llm.Error {
 	return &llm.Error{Fault: llm.Server, Message: Excerpt(string(data))}
 }
 
+// proseError returns the error of a 200 answer in words.
+func proseError(text []byte) *llm.Error {
+	if page := htmlMessage(nil, text); page != "" {
+		return pageError(page)
+	}
+	if fault := EventError(text); fault != nil {
+		return fault
+	}
+	return &llm.Error{Fault: llm.Server, Message: oneLine(string(text), rawLimit)}
+}
+
+// pageError returns the error of a web page in the place of an answer: asking again would bring the
+// same page. Words are those of htmlMessage.
+func pageError(words string) *llm.Error {
+	return &llm.Error{Fault: llm.InvalidRequest, Message: words + " instead of data: the base URL may be wrong, or a login page of the network stands in between"}
+}
+
 // DecodeError returns the error of data that is not JSON, by err: ErrInterrupted if only the end is
 // missing.
 func DecodeError(data []byte, err error) error {

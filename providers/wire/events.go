@@ -62,6 +62,9 @@ type Events struct {
 
 	next     []byte // data of the next event, which no empty line stands before; nil for none
 	nextName string
+
+	began bool   // an event came
+	prose []byte // the beginning of what came in lines that are no fields
 }
 
 // NewEvents returns the events in r.
@@ -70,13 +73,18 @@ func NewEvents(r *bufio.Reader) *Events { return &Events{r: r} }
 // Next returns the data of the next event that holds any, without white space
 // around it, valid until the following call. At the end of the stream it returns
 // what is left, and then io.EOF. "[DONE]", with which OpenAI ends a stream and
-// gateways end those of others, is such an end.
+// gateways end those of others, is such an end. A body of words instead of events, such as a
+// gateway's error or a web page, is an *llm.Error that says them.
 func (e *Events) Next() ([]byte, error) {
 	for !e.Done {
 		data, err := e.readEvent()
+		if err == io.EOF && !e.began && len(e.prose) > 0 {
+			return nil, proseError(e.prose)
+		}
 		if err != nil {
 			return nil, err
 		}
+		e.began = true
 		data = bytes.TrimSpace(data)
 		e.Done = bytes.HasPrefix(data, doneMarker)
 		if len(data) > 0 && !e.Done {
@@ -132,8 +140,23 @@ func (e *Events) readEvent() ([]byte, error) {
 			if e.nextName = string(value); !got {
 				e.Name, e.nextName = e.nextName, ""
 			}
+		case "", "id", "retry":
+		default:
+			e.addProse(line, err == io.EOF)
 		}
 	}
+}
+
+// maxProse bounds Events.prose, in bytes.
+const maxProse = 16 << 10
+
+// addProse keeps a line that is no field. The last one may be the beginning of a field.
+func (e *Events) addProse(line []byte, last bool) {
+	room := maxProse - len(e.prose)
+	if e.began || room <= 0 || last && (bytes.HasPrefix([]byte("event"), line) || bytes.HasPrefix([]byte("data"), line)) {
+		return
+	}
+	e.prose = append(append(e.prose, line[:min(len(line), room)]...), '\n')
 }
 
 // beginsEvent reports whether a line of data belongs to another event than the data in front of it,

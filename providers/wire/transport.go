@@ -131,10 +131,9 @@ func (t *transport) answerError(res *http.Response, b *timedBody) error {
 	switch media := mediaType(res.Header); {
 	case media == "text/html" || media == "application/xhtml+xml":
 		head, _ := t.readErrorBody(b)
-		return t.complete(&llm.Error{ // asking again would bring the same page
-			Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""),
-			Message: htmlMessage(res.Header, head) + " instead of data: the base URL may be wrong, or a login page of the network stands in between",
-		})
+		fault := pageError(htmlMessage(res.Header, head))
+		fault.Status, fault.ID = res.StatusCode, requestID(res.Header, "")
+		return t.complete(fault)
 	case media == "application/json" || strings.HasSuffix(media, "+json"):
 		return t.jsonError(res, b)
 	}
