@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"slices"
+
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
@@ -55,6 +57,7 @@ type source int
 const (
 	fromContent source = iota + 1 // reasoning_content
 	fromReasoning
+	fromCopilot
 	fromDetails
 )
 
@@ -163,7 +166,7 @@ func (a *answer) delta(d *delta) {
 // thinking picks from d the thinking that is new.
 func (a *answer) thinking(d *delta) string {
 	var details string
-	for _, raw := range d.Details {
+	for _, raw := range slices.Concat(d.Details, d.Blocks, opaqueEntry(d.Opaque)) {
 		entries := len(a.details)
 		text := a.details.add(raw, a.dialect.CumulativeReasoning)
 		kept := len(text)
@@ -174,7 +177,7 @@ func (a *answer) thinking(d *delta) string {
 		details += text
 		a.out.Hold(kept)
 	}
-	texts := [...]string{fromContent: string(d.Thinking), fromReasoning: string(d.Reasoning), fromDetails: details}
+	texts := [...]string{fromContent: string(d.Thinking), fromReasoning: string(d.Reasoning), fromCopilot: string(d.Copilot), fromDetails: details}
 	if a.source == 0 {
 		for s := fromContent; s <= fromDetails && a.source == 0; s++ {
 			if texts[s] != "" {

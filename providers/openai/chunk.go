@@ -79,6 +79,9 @@ type delta struct {
 	Thinking  wire.Text         `json:"reasoning_content"`
 	Reasoning wire.Text         `json:"reasoning"`
 	Details   []json.RawMessage `json:"reasoning_details"`
+	Blocks    []json.RawMessage `json:"thinking_blocks"`  // LiteLLM
+	Copilot   wire.Text         `json:"reasoning_text"`   // Copilot
+	Opaque    wire.Text         `json:"reasoning_opaque"` // Copilot
 	Calls     []fragment        `json:"tool_calls"`
 	Images    []drawing         `json:"images"` // OpenRouter, Vercel
 	Cites     []annotation      `json:"annotations"`
@@ -87,7 +90,7 @@ type delta struct {
 // hasContent reports whether d adds anything to an answer but citations.
 func (d *delta) hasContent() bool {
 	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.Thinking != "" || d.Reasoning != "" ||
-		len(d.Details) > 0 || len(d.Calls) > 0 || len(d.Images) > 0
+		len(d.Details) > 0 || len(d.Blocks) > 0 || d.Copilot != "" || d.Opaque != "" || len(d.Calls) > 0 || len(d.Images) > 0
 }
 
 // A drawing is an image that the model made.

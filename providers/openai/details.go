@@ -13,7 +13,10 @@ import (
 // details collects reasoning_details (OpenRouter, MiniMax): entries of text,
 // summaries and encrypted data, some of them signed, which the service wants
 // back as they were. Consecutive pieces of one entry are joined; the rest is
-// never touched.
+// never touched. Two services have other fields for them, in which they go back:
+//
+//	thinking_blocks, LiteLLM's for Claude's: {"type":"thinking","thinking":"…","signature":"…"} {"type":"redacted_thinking","data":"…"}
+//	reasoning_opaque, Copilot's, a string: {"type":"reasoning_opaque","data":"…"} here
 type details []*detail
 
 type detail struct {
@@ -33,6 +36,7 @@ type detailHead struct {
 	Text      wire.Quoted     `json:"text"`
 	Summary   wire.Quoted     `json:"summary"`
 	Encrypted wire.Quoted     `json:"encrypted"`
+	Thinking  wire.Quoted     `json:"thinking"`
 	Signature json.RawMessage `json:"signature"`
 }
 
@@ -40,6 +44,26 @@ type detailHead struct {
 var detailFields = map[string]string{
 	"reasoning.text": "text", "reasoning.summary": "summary",
 	"summary": "summary", "encrypted": "encrypted", // Kimi
+	thinkingBlock: "thinking",
+}
+
+// The types of entries that are not of reasoning_details.
+const (
+	thinkingBlock  = "thinking"
+	redactedBlock  = "redacted_thinking"
+	opaqueThinking = "reasoning_opaque"
+)
+
+// opaqueEntry returns Copilot's string as an entry; nil if there is none.
+func opaqueEntry(data wire.Text) []json.RawMessage {
+	if data == "" {
+		return nil
+	}
+	entry, err := adapter.Marshal(map[string]any{"type": opaqueThinking, "data": data})
+	if err != nil {
+		return nil
+	}
+	return []json.RawMessage{entry}
 }
 
 // isKimi reports whether an entry is Kimi's, which refuses it with the index it came with.
@@ -83,13 +107,16 @@ func (e *detail) join(h detailHead, grows bool) string {
 	e.joined = true
 	if adapter.IsPresent(h.Signature) {
 		e.signature = bytes.Clone(h.Signature)
+		if len(h.Thinking) > 0 && bytes.Equal(h.Thinking, e.text) { // with it all of a block comes once more
+			return ""
+		}
 	}
 	return e.add(h, grows)
 }
 
 // add adds a piece to the text of e, and returns what is to be shown of it.
 func (e *detail) add(h detailHead, grows bool) string {
-	piece := append(h.Text, h.Summary...)
+	piece := append(append(h.Text, h.Summary...), h.Thinking...)
 	text := piece.Text()
 	piece = append(piece, h.Encrypted...)
 	if grows {
@@ -144,11 +171,15 @@ func (e *detail) rawEntry() json.RawMessage {
 	return whole
 }
 
-// replayDetails collects from the parts of a message the entries that may go back.
-// Entries whose id went back before, as sent tells, are left out, and text that
+// replayDetails collects from the parts of a message the entries that may go back, by the field
+// of the message. Entries whose id went back before, as sent tells, are left out, and text that
 // Anthropic did not sign.
-func replayDetails(parts []llm.Part, sent *adapter.Set) []json.RawMessage {
-	var list []json.RawMessage
+func replayDetails(parts []llm.Part, sent *adapter.Set) map[string]any {
+	fields := map[string]any{}
+	add := func(field string, raw json.RawMessage) {
+		list, _ := fields[field].([]json.RawMessage)
+		fields[field] = append(list, raw)
+	}
 	for _, p := range parts {
 		var entries []json.RawMessage
 		if p.Kind == llm.Call || len(p.State) == 0 || json.Unmarshal(p.State, &entries) != nil {
@@ -157,22 +188,27 @@ func replayDetails(parts []llm.Part, sent *adapter.Set) []json.RawMessage {
 		for _, raw := range entries {
 			var e struct {
 				detailHead
-				Format string `json:"format"`
+				Format string    `json:"format"`
+				Data   wire.Text `json:"data"`
 			}
 			if adapter.DecodeLenient(raw, &e) != nil || e.Type == "" {
 				continue
 			}
-			if e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic") && !adapter.IsPresent(e.Signature) {
-				continue
-			}
-			if key := e.Type + " " + e.ID; e.ID != "" && e.Type == "reasoning.encrypted" {
-				if sent.Has(key) {
-					continue
+			claude := e.Type == thinkingBlock || e.Type == "reasoning.text" && strings.HasPrefix(e.Format, "anthropic")
+			switch key := e.Type + " " + e.ID; {
+			case claude && !adapter.IsPresent(e.Signature):
+			case e.Type == thinkingBlock, e.Type == redactedBlock:
+				add("thinking_blocks", raw)
+			case e.Type == opaqueThinking:
+				fields[opaqueThinking] = string(e.Data)
+			case e.ID != "" && e.Type == "reasoning.encrypted" && sent.Has(key):
+			default:
+				if e.ID != "" && e.Type == "reasoning.encrypted" {
+					sent.Add(key)
 				}
-				sent.Add(key)
+				add("reasoning_details", raw)
 			}
-			list = append(list, raw)
 		}
 	}
-	return list
+	return fields
 }

@@ -39,7 +39,7 @@ const (
 )
 
 // reasoningFields lists the fields in which thinking goes back.
-var reasoningFields = []string{"reasoning_content", "reasoning_details", "reasoning"}
+var reasoningFields = []string{"reasoning_content", "reasoning_details", "thinking_blocks", opaqueThinking, "reasoning_text", "reasoning"}
 
 var (
 	noTools = adapter.Pattern(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +

@@ -54,6 +54,9 @@ func TestDowngrade(t *testing.T) {
 	}
 	called := llm.Message{Role: llm.RoleAssistant, Origin: "own", Parts: []llm.Part{
 		{Kind: llm.Thinking, Text: "hm"}, {Kind: llm.Call, ID: "a", Name: "f", Input: "{}"}}}
+	kept := func(state string) llm.Message {
+		return llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Opaque, State: json.RawMessage(state)}, {Kind: llm.Text, Text: "ok"}}}
+	}
 	messages := func(want string) func(map[string]any) bool {
 		return func(body map[string]any) bool { return strings.Contains(text(body["messages"]), want) }
 	}
@@ -87,6 +90,10 @@ func TestDowngrade(t *testing.T) {
 			"developer role", messages(`"role":"developer"`), messages(`"role":"system"`)},
 		{"echo refused", "groq", "openai/gpt-oss-20b", llm.Request{Messages: []llm.Message{called}},
 			refusal("", "'messages.0' : property 'reasoning' is unsupported"), "does not take its thinking back", messages(`"reasoning"`), not(messages(`"reasoning"`))},
+		{"details refused", "openrouter", "m", llm.Request{Messages: []llm.Message{kept(`[{"type":"reasoning.encrypted","data":"d"}]`)}},
+			refusal("", "messages.0: reasoning_details is not supported"), "does not take its thinking back", messages(`"reasoning_details"`), not(messages(`"reasoning_details"`))},
+		{"thinking blocks refused", "openai", "m", llm.Request{Messages: []llm.Message{kept(`[{"type":"redacted_thinking","data":"d"}]`)}},
+			refusal("", "messages.0.thinking_blocks: Extra inputs are not permitted"), "does not take its thinking back", messages(`"thinking_blocks"`), not(messages(`"thinking_blocks"`))},
 		{"echo wanted", "openai", "m", llm.Request{Messages: []llm.Message{called}},
 			refusal("", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 0"),
 			"wants its thinking back", not(messages(`"reasoning_content":"hm"`)), messages(`"reasoning_content":"hm"`)},

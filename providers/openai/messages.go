@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,15 +17,17 @@ import (
 // to be left out.
 func (c *Chat) messages(d Dialect, req llm.Request, whole bool) (list any, left []string) {
 	sign := c.o.Learned.Has(downgradeSign)
+	echo, learned := c.o.Learned.All()[downgradeEcho]
+	bare := learned && Echo(echo) == EchoNever
 	fresh := func() *history {
-		return &history{Dialect: d, partEncoder: chatEncoder(d), origin: c.Origin(), signs: sign}
+		return &history{Dialect: d, partEncoder: chatEncoder(d), origin: c.Origin(), signs: sign, bare: bare}
 	}
 	var kept []byte
 	var h *history
 	if whole {
 		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		kept, h = c.kept.Write(fmt.Sprintf("%+v %t", d, sign), req.Messages, len(req.Messages), fresh)
+		kept, h = c.kept.Write(fmt.Sprintf("%+v %t %t", d, sign, bare), req.Messages, len(req.Messages), fresh)
 	}
 	var system []any
 	if req.System != "" {
@@ -42,6 +45,7 @@ type history struct {
 	partEncoder
 	origin      string
 	signs       bool        // calls need a signature
+	bare        bool        // no thinking goes back, whatever its form
 	list        []any       // that are not settled
 	sameOrigin  bool        // the last assistant message is of this origin
 	sentDetails adapter.Set // what replayDetails returned
@@ -208,29 +212,41 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 
 // addThinking gives the service its own thinking back, as far as it wants it.
 func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) {
-	if h.sameOrigin {
-		if list := replayDetails(parts, &h.sentDetails); len(list) > 0 {
-			msg["reasoning_details"] = list
+	if h.sameOrigin && !h.bare {
+		if fields := replayDetails(parts, &h.sentDetails); len(fields) > 0 {
+			if text := thinkingText(parts); fields[opaqueThinking] != nil && text != "" {
+				fields["reasoning_text"] = text
+			}
+			maps.Copy(msg, fields)
 			return
 		}
 	}
 	if h.Echo != EchoAlways && !(h.Echo == EchoCalls && calls) {
 		return
 	}
-	var text strings.Builder
-	for _, p := range parts {
-		if p.Kind == llm.Thinking && h.sameOrigin {
-			text.WriteString(p.Text)
-		}
+	text := ""
+	if h.sameOrigin {
+		text = thinkingText(parts)
 	}
-	if text.Len() == 0 && !(h.EmptyReasoning && calls) {
+	if text == "" && !(h.EmptyReasoning && calls) {
 		return
 	}
 	field := h.ReasoningField
 	if field == "" {
 		field = "reasoning_content"
 	}
-	msg[field] = text.String()
+	msg[field] = text
+}
+
+// thinkingText returns all thinking of a message that can be read.
+func thinkingText(parts []llm.Part) string {
+	var text strings.Builder
+	for _, p := range parts {
+		if p.Kind == llm.Thinking {
+			text.WriteString(p.Text)
+		}
+	}
+	return text.String()
 }
 
 // markCache tells the cache how much of the prompt to keep: the system prompt, for
