@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"cmp"
+	"encoding/base64"
 	"fmt"
 	"mime"
 	"strings"
@@ -44,4 +45,15 @@ func DescribeFile(p llm.Part, kind string) string {
 // OmittedFile returns what stands for a file of the type kind that cannot be sent.
 func OmittedFile(p llm.Part, kind string) string {
 	return fmt.Sprintf("[file left out: %s, %s, %d bytes]", FileName(p), kind, len(p.Data))
+}
+
+// FromBase64 decodes base64 of either alphabet, with or without padding and line breaks.
+func FromBase64(text string) ([]byte, error) {
+	text = strings.NewReplacer("\n", "", "\r", "", "-", "+", "_", "/").Replace(text)
+	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
+}
+
+// UnreadableFile returns what tells the user of a file of an answer that could not be decoded.
+func UnreadableFile(kind string) string {
+	return "the model sent a file that cannot be read (" + cmp.Or(kind, "of no type") + "); left out"
 }

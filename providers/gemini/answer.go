@@ -92,13 +92,23 @@ func (a *answer) addPart(p *piece) bool {
 	case p.Call != nil:
 		a.addCall(p.Call, p.state())
 	case p.Blob != nil:
-		a.sendWhole(llm.Part{Kind: llm.Media, MIME: p.Blob.MIME, Data: p.Blob.Data, State: p.state()})
+		a.addBlob(p.Blob, p.state())
 	case p.Text != "":
 		a.addText(p.kind(), string(p.Text), p.state())
 	default:
 		return false
 	}
 	return true
+}
+
+// addBlob reads a file.
+func (a *answer) addBlob(b *blob, state json.RawMessage) {
+	data, err := adapter.FromBase64(string(b.Data))
+	if err != nil || len(data) == 0 {
+		a.out.Send(llm.Notice{Text: adapter.UnreadableFile(b.MIME)})
+		return
+	}
+	a.sendWhole(llm.Part{Kind: llm.Media, MIME: b.MIME, Data: data, State: state})
 }
 
 // addOpaque reads a part with nothing to show: a signature, or what has no field in a

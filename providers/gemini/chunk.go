@@ -94,8 +94,8 @@ type fragment struct {
 }
 
 type blob struct {
-	MIME string `json:"mimeType"`
-	Data []byte `json:"data"`
+	MIME string    `json:"mimeType"`
+	Data wire.Text `json:"data"` // base64
 }
 
 // decode reads a chunk, using the memory of c again. Numbers add to those of u.

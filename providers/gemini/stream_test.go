@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,8 @@ func TestStream(t *testing.T) {
 			[]llm.Part{call("", `{"n":[1.50,{"a b":true}],"none":null,"to":{"city":"Boston"}}`, `"c2ln"`), call("", "{}", "")}, llm.Calls, "STOP"},
 		{"a picture", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"iVBORw=="},"thoughtSignature":"c2ln"}`), finish("STOP")),
 			[]llm.Part{{Kind: llm.Media, MIME: "image/png", Data: png, State: json.RawMessage(`"c2ln"`)}}, llm.Stop, "STOP"},
-		{"a picture that is none", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"!"}}`), text("a"), finish("STOP")), []llm.Part{said("a", "")}, llm.Stop, "STOP"},
+		{"a picture in another alphabet, in lines, without padding", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"-_8\r\n-"}}`), finish("STOP")),
+			[]llm.Part{{Kind: llm.Media, MIME: "image/png", Data: []byte{0xfb, 0xff, 0x3e}}}, llm.Stop, "STOP"},
 		{"a part of a kind we do not know", stream(chunk(`{"executableCode":{"code":"1+1"}}`, `{}`), text("2"), finish("STOP")),
 			[]llm.Part{{Kind: llm.Opaque, State: json.RawMessage(`{"executableCode":{"code":"1+1"}}`)}, said("2", "")}, llm.Stop, "STOP"},
 		{"only the first candidate", stream(text("a"), `{"candidates":[{"index":1,"content":{"parts":[{"text":"b"}]},"finishReason":"SAFETY"}]}`, finish("STOP")),
@@ -105,6 +107,20 @@ func TestStream(t *testing.T) {
 				t.Errorf("asked %d times, notices %q", len(s.bodies), got.notices)
 			}
 		})
+	}
+}
+
+// A file that cannot be read is told, and an answer that is nothing else is none.
+func TestUnreadableFiles(t *testing.T) {
+	const notice = "the model sent a file that cannot be read (image/png); left out"
+	broken := chunk(`{"inlineData":{"mimeType":"image/png","data":"!"}}`)
+	got := take(t, newServer(t, stream(broken, text("a"), finish("STOP"))).model(gemini.Options{}).Stream(t.Context(), hello))
+	if want := []llm.Part{said("a", "")}; got.err != nil || !reflect.DeepEqual(got.parts, want) || !slices.Equal(got.notices, []string{notice}) {
+		t.Errorf("%+v, %q, %v", got.parts, got.notices, got.err)
+	}
+	got = take(t, newServer(t, stream(broken, finish("STOP"))).model(gemini.Options{}).Stream(t.Context(), hello))
+	if llm.FaultOf(got.err) != llm.Server || !slices.Equal(got.notices, []string{notice}) {
+		t.Errorf("%q, %v", got.notices, got.err)
 	}
 }
 

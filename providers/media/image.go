@@ -251,7 +251,7 @@ func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 		fallthrough
 	case i.base64 != "":
 		var err error
-		if data, err = imageBytes(i.base64); err != nil {
+		if data, err = adapter.FromBase64(i.base64); err != nil {
 			return nil, &llm.Error{Fault: llm.Server, Message: "sent an image that is not base64"}
 		}
 	default:
@@ -297,12 +297,6 @@ func (d *imageCall) fetch(url string) (data []byte, err error) {
 }
 
 func toBase64(data []byte) string { return base64.StdEncoding.EncodeToString(data) }
-
-// imageBytes decodes base64 of either alphabet, with or without padding and line breaks.
-func imageBytes(text string) ([]byte, error) {
-	text = strings.NewReplacer("\n", "", "\r", "", "-", "+", "_", "/").Replace(text)
-	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
-}
 
 // refusalOf returns the refusal that an error reports; nil if it reports none. OpenAI adds the stage
 // and the reasons.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
 )
@@ -102,7 +103,7 @@ func TestImageSizesInTheWordsOfTheModel(t *testing.T) {
 
 func TestBase64OfServers(t *testing.T) {
 	for text, ok := range map[string]bool{"AAAA": true, "AAA=": true, "AAA": true, "AA\nAA": true, "-_-_": true, "A": false, "A%AA": false, "A===": false} {
-		if _, err := imageBytes(text); (err == nil) != ok {
+		if _, err := adapter.FromBase64(text); (err == nil) != ok {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

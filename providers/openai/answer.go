@@ -152,10 +152,14 @@ func (a *answer) delta(d *delta) {
 		a.annotated = append(a.annotated, c.URL)
 	}
 	for _, image := range d.Images {
-		if p, ok := image.part(); ok {
+		p, ok := image.part()
+		switch {
+		case ok:
 			a.release()
 			a.openKind = "" // text behind it is a block of its own
 			a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
+		case image.Image != "":
+			a.out.Send(llm.Notice{Text: adapter.UnreadableFile(p.MIME)})
 		}
 	}
 	for i := range d.Calls {

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -112,7 +111,7 @@ func (u *imageURL) UnmarshalJSON(b []byte) error {
 	return unquote(b, (*string)(u))
 }
 
-// part returns the image, which mostly stands in its address; false if there is none.
+// part returns the image, which mostly stands in its address; false if it cannot be read.
 func (d drawing) part() (p llm.Part, ok bool) {
 	address := string(d.Image)
 	head, text, _ := strings.Cut(address, ",")
@@ -120,7 +119,7 @@ func (d drawing) part() (p llm.Part, ok bool) {
 	switch {
 	case inline:
 		kind, coded := strings.CutSuffix(kind, ";base64")
-		data, err := base64.StdEncoding.DecodeString(text)
+		data, err := adapter.FromBase64(text)
 		return llm.Part{Kind: llm.Media, MIME: kind, Data: data}, coded && err == nil && len(data) > 0
 	case strings.HasPrefix(address, "https://"), strings.HasPrefix(address, "http://"):
 		return llm.Part{Kind: llm.Media, MIME: "image/*", URL: address}, true

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -182,7 +181,7 @@ func (it *item) isSearch() bool {
 
 // image returns the image an item holds, nil if there is none.
 func (it *item) image() []byte {
-	data, err := base64.StdEncoding.DecodeString(it.Image)
+	data, err := adapter.FromBase64(it.Image)
 	if it.Type != "image_generation_call" || err != nil || len(data) == 0 {
 		return nil
 	}

@@ -154,6 +154,7 @@ func TestImages(t *testing.T) {
 		{"by its address", lines("stop", `{"images":[{"image_url":{"url":"https://x.example/a.png"}},{"image_url":"https://x.example/b.png"}]}`),
 			[]llm.Part{{Kind: llm.Media, MIME: "image/*", URL: "https://x.example/a.png"}, {Kind: llm.Media, MIME: "image/*", URL: "https://x.example/b.png"}}},
 		{"whole", `{"choices":[{"message":{"content":"Here:",` + image + `},"finish_reason":"stop"}]}`, []llm.Part{text("Here:"), png}},
+		{"in another alphabet", lines("stop", `{"images":[{"image_url":{"url":"data:image/png;base64,-_8-"}}]}`), []llm.Part{{Kind: llm.Media, MIME: "image/png", Data: []byte{0xfb, 0xff, 0x3e}}}},
 		{"no image", lines("stop", `{"content":"a","images":[{"image_url":{"url":"data:image/png;base64,#"}},{},7]}`), []llm.Part{text("a")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -162,6 +163,14 @@ func TestImages(t *testing.T) {
 				t.Errorf("%+v, %v, %v\nwant %+v", parts, finish, err, test.want)
 			}
 		})
+	}
+}
+
+// An image that cannot be read is told.
+func TestUnreadableImages(t *testing.T) {
+	c := chat(t, "openrouter", "m", lines("stop", `{"content":"a","images":[{"image_url":{"url":"data:image/png;base64,#"}}]}`))
+	if got := hear(t, c.Stream(t.Context(), llm.Request{})); got.err != nil || !slices.Equal(got.notices, []string{"the model sent a file that cannot be read (image/png); left out"}) {
+		t.Errorf("%q, %v", got.notices, got.err)
 	}
 }
 
