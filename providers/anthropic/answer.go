@@ -40,6 +40,7 @@ type round struct {
 	roundBlocks int               // blocks so far
 	content     []json.RawMessage // blocks that are complete
 	stopReason  string            // stop_reason
+	ended       bool              // it was told behind the content
 	usage       usage
 }
 
@@ -86,6 +87,7 @@ func (a *answer) onEvent(e *event) {
 		}
 	case "message_delta":
 		a.setStopReason(e.Delta.Reason)
+		a.ended = a.ended || e.Delta.Reason != ""
 		a.addUsage(e.Usage)
 	}
 }

@@ -56,6 +56,9 @@ func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	}
 	switch e.Type {
 	case "ping":
+		if a.ended && len(a.order) == 0 { // there is nothing left to wait for
+			return true, a.OnEnd(true)
+		}
 	case "error":
 		return true, a.bodyError(data)
 	case "message_stop":

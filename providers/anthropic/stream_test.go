@@ -98,6 +98,30 @@ const (
 	foundBlock    = `{"type":"web_search_tool_result","tool_use_id":"srv1","content":[{"type":"web_search_result","title":"Go","url":"https://go.dev","encrypted_content":"RW5j"}]}`
 )
 
+// TestPingsBehindTheEnd: some proxies lose message_stop, and go on with pings for good
+// (github.com/tombii/better-ccflare pull 307). A stop reason in front of the content ends nothing.
+func TestPingsBehindTheEnd(t *testing.T) {
+	const ping, fault = "event: ping\ndata: {\"type\":\"ping\"}\n\n", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"too late\"}}\n\n"
+	said := "data: " + `{"type":"message_start","message":{"id":"m","stop_reason":"end_turn"}}` + "\n\n" + ping +
+		"data: " + `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}` + "\n\n" + ping
+	end := "data: " + `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"input_tokens":1,"output_tokens":2}}` + "\n\n"
+	for _, test := range []struct {
+		name, body string
+		usage      llm.Usage
+		ok         bool
+	}{
+		{"behind the end", said + `data: {"type":"content_block_stop","index":0}` + "\n\n" + end + ping + fault, llm.Usage{Input: 1, Output: 2}, true},
+		{"in a block that is open", said + end + ping + fault, llm.Usage{Input: 1, Output: 2}, false},
+		{"before the end", said + `data: {"type":"content_block_stop","index":0}` + "\n\n" + ping + fault, llm.Usage{}, false},
+	} {
+		base, _ := server(t, reply{body: test.body})
+		got := collect(connect(t, base, "claude-sonnet-4-5").Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("Hi")}}))
+		if (got.err == nil) != test.ok || got.usage != test.usage || len(got.parts) != 1 || got.parts[0].Text != "a" {
+			t.Errorf("%s: %+v", test.name, got)
+		}
+	}
+}
+
 // TestBlocks holds what each block becomes, streamed.
 func TestBlocks(t *testing.T) {
 	for _, test := range []struct {
