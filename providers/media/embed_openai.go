@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -60,8 +61,17 @@ func newOpenAIEmbedder(o adapter.Options, kind string) llm.Embedder {
 	return &openAIEmbedder{o: o, service: rowOf(embeddingServices, kind), client: sdk.EmbeddingService{Options: openai.ClientOptions(o)}}
 }
 
+// copiedBatch is how many texts servers take that copy OpenAI: Google's, which is strict about it.
+const copiedBatch = 100
+
 // Batch implements llm.Embedder.
-func (e *openAIEmbedder) Batch() (inputs, tokens int) { return e.service.batch, e.service.tokens }
+func (e *openAIEmbedder) Batch() (inputs, tokens int) {
+	inputs = e.service.batch
+	if u, err := url.Parse(e.o.BaseURL); err == nil && u.Host != "" && u.Hostname() != "api.openai.com" {
+		inputs = min(inputs, copiedBatch)
+	}
+	return inputs, e.service.tokens
+}
 
 // Embed implements llm.Embedder. It places vectors by their index, since servers need not sort them.
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {

@@ -69,3 +69,22 @@ func TestEmbedPlacesVectors(t *testing.T) {
 		}
 	}
 }
+
+// TestEmbedBatch: who copies OpenAI's format takes fewer texts at once than OpenAI. Google says of 101
+// that "at most 100 requests can be in one batch" (github.com/StarTrail-org/LEANN pull 214).
+func TestEmbedBatch(t *testing.T) {
+	for _, test := range []struct {
+		kind, base string
+		want       int
+	}{
+		{"openai", "", 2048},
+		{"openai", "https://api.openai.com/v1", 2048},
+		{"openai", "https://generativelanguage.googleapis.com/v1beta/openai", 100},
+		{"openai", "http://localhost:4000/v1", 100},
+		{"qwen", "https://generativelanguage.googleapis.com/v1beta/openai", 10},
+	} {
+		if n, _ := newOpenAIEmbedder(adapter.Options{Model: "m", BaseURL: test.base}, test.kind).Batch(); n != test.want {
+			t.Errorf("%s at %q: %d texts, want %d", test.kind, test.base, n, test.want)
+		}
+	}
+}
