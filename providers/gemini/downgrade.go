@@ -49,6 +49,7 @@ var downgrades = sync.OnceValue(func() []downgrade {
 		{"stopSequences", regexp.MustCompile(`(?i)\bstop_?sequences?\b`), ""},
 		{"frequencyPenalty", regexp.MustCompile(`(?i)penalty`), ""},
 		{"presencePenalty", regexp.MustCompile(`(?i)penalty`), ""},
+		{"mediaResolution", regexp.MustCompile(`(?i)media[_ ]?resolution`), ""},
 		{"maxOutputTokens", regexp.MustCompile(`(?i)\bmax_?output_?tokens\b`), ""},
 		{downgradeSchema, regexp.MustCompile(`(?i)response_?(mime_?type|json_?schema|schema)|response mime type|json mode`), "responseMimeType"},
 		{downgradeSystem, regexp.MustCompile(`(?i)(developer|system)[_ ]?instruction`), "systemInstruction"},

@@ -39,6 +39,7 @@ func TestDowngrade(t *testing.T) {
 		{"gemini-3.5-flash", llm.Request{Settings: warm}, "seed is not supported", "seed", `"seed"`, ""},
 		{"gemini-3.5-flash", llm.Request{Settings: warm}, "stop_sequences is not supported", "stopSequences", `"stopSequences"`, ""},
 		{"gemini-3.5-flash", llm.Request{Settings: warm}, "max_output_tokens is out of range", "maxOutputTokens", `"maxOutputTokens"`, ""},
+		{"gemini-3.5-flash", llm.Request{Settings: llm.Settings{Detail: "low"}}, "Media resolution is not enabled for models/x", "mediaResolution", `"mediaResolution"`, ""},
 		{"gemini-2.0-flash", llm.Request{Settings: warm}, "Penalty is not enabled for models/gemini-2.0-flash", "frequencyPenalty", `"frequencyPenalty"`, ""},
 		{"gemini-3.5-flash", llm.Request{AnswerSchema: object}, "JSON mode is not enabled for models/x", "an answer schema", `"responseJsonSchema"`, "Answer with nothing but JSON"},
 		{"learnlm-2", llm.Request{System: "Be brief."}, "Developer instruction is not enabled for models/learnlm-2", "a system prompt", `"systemInstruction"`, `{"role":"user","parts":[{"text":"Be brief."},{"text":"Hi"}]}`},
