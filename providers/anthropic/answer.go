@@ -229,14 +229,15 @@ func (a *answer) sendPart(b *block, p llm.Part) {
 	a.out.Send(llm.Delta{Block: b.name, Part: p})
 }
 
-// onDelta adds to a block. Some servers do not open theirs.
+// onDelta adds to a block. Some servers do not open theirs, or one of another kind.
 func (a *answer) onDelta(index int, d *delta) {
 	b := a.open[index]
-	if b == nil {
-		kind, ok := strings.CutSuffix(d.Type, "_delta")
-		if !ok || kind != "text" && kind != "thinking" {
-			return
-		}
+	kind, _ := strings.CutSuffix(d.Type, "_delta")
+	legible := kind == "text" || kind == "thinking"
+	switch {
+	case b == nil && !legible:
+		return
+	case b == nil, legible && b.Type != kind && (b.kind() == llm.Text || b.kind() == llm.Thinking):
 		b = a.openBlock(index, json.RawMessage(`{"type":"`+kind+`"}`))
 	}
 	b.gotDelta = true

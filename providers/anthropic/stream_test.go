@@ -122,6 +122,26 @@ func TestPingsBehindTheEnd(t *testing.T) {
 	}
 }
 
+// TestDeltasOfAnotherKind: some servers send the deltas of a block under the index of the one before
+// (github.com/sgl-project/sglang pull 25876).
+func TestDeltasOfAnotherKind(t *testing.T) {
+	const think, say = `{"type":"thinking_delta","thinking":"Hm."}`, `{"type":"text_delta","text":"A."}`
+	for _, test := range []struct{ block, want string }{
+		{block(0, `{"type":"thinking","thinking":""}`, think, say, say), "thinking Hm. | text A.A."},
+		{block(0, `{"type":"text","text":""}`, think, say), "thinking Hm. | text A."},
+		{block(0, `{"type":"text","text":""}`, say, think), "text A. | thinking Hm."},
+	} {
+		base, _ := server(t, reply{body: stream(opening(1), test.block, ending("end_turn", 1))})
+		var got []string
+		for _, p := range collect(connect(t, base, "glm-5.3").Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("Hi")}})).parts {
+			got = append(got, string(p.Kind)+" "+p.Text)
+		}
+		if said := strings.Join(got, " | "); said != test.want {
+			t.Errorf("%s: %s, want %s", test.block, said, test.want)
+		}
+	}
+}
+
 // TestBlocks holds what each block becomes, streamed.
 func TestBlocks(t *testing.T) {
 	for _, test := range []struct {
