@@ -205,10 +205,6 @@ func must[T any](v T, err error) T {
 var silent = log.New(io.Discard, "", 0)
 
 func TestUnreachable(t *testing.T) {
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
-	closed := listener.Addr().String()
-	listener.Close()
-
 	secure := httptest.NewUnstartedServer(nil)
 	secure.Config.ErrorLog = silent
 	secure.StartTLS()
@@ -231,6 +227,9 @@ func TestUnreachable(t *testing.T) {
 		}
 	}()
 	defer rude.Close()
+	taken := must(net.Dial("tcp", rude.Addr().String()))
+	defer taken.Close()
+	closed := taken.LocalAddr().String() // nobody listens there, and no other test can until it is closed
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(407) }))
 	defer proxy.Close()
 	through := func(proxy string) http.RoundTripper {
