@@ -167,11 +167,15 @@ func (c *conversation) Annotations(path []Node) [][]Annotation {
 // lastAnnotation returns the last annotation of a kind along the current branch. It looks at
 // the branch no further back than that.
 func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
+	isOfKind := func(a Annotation) bool { return a.Kind == kind }
+	if !locked(&c.mu, func() bool { return slices.ContainsFunc(c.tree.annotations, isOfKind) }) {
+		return last, false // whether there are branches may take a look at every message
+	}
 	linear := !c.HasBranches()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range slices.Backward(c.tree.annotations) {
-		if a.Kind != kind || ok && a.After <= last.After {
+		if !isOfKind(a) || ok && a.After <= last.After {
 			continue
 		}
 		if linear && c.tree.isAlong(a) || !linear && c.tree.isOnBranch(a) {

@@ -20,6 +20,7 @@ type Tree struct {
 	stored int // so many of the first messages read gives
 	read   func(from, to int) ([]store.Node, error)
 	unread error // why some could not be read; nil: all could
+	ahead  readAhead
 
 	straight int // so many of the first messages are known to follow the one before
 
@@ -27,8 +28,16 @@ type Tree struct {
 	replaced    int                // the lowest Seq that Put replaced, since historyCache looked; 0: none
 }
 
-// pageSize is how many messages of a long conversation are read at once.
+// pageSize is how many messages of a long conversation are read at once, at least.
 const pageSize = 256
+
+// maxAhead is how many pages are read at once where one is wanted after the other.
+const maxAhead = 16
+
+// A readAhead holds which pages were read one beside the other, and last. Where the next beside
+// them is wanted, as many again are read: each reading costs a transaction, and messages are decoded
+// while further ones are read.
+type readAhead struct{ from, to int } // to is behind the last page; the zero value: none was read
 
 // newTree returns a tree of nodes that were kept, by rising Seq and each behind its
 // parent, as the store gives them. In the place of one that is lost stands a node
@@ -74,18 +83,58 @@ func (t *Tree) at(seq int) *store.Node {
 
 // readPage reads a page of stored messages, and reports whether it could.
 func (t *Tree) readPage(page int) bool {
-	from := page*pageSize + 1
-	to := min(from+pageSize-1, t.stored)
-	nodes, err := t.read(from, to)
+	from, to := t.wanted(page)
+	err := t.readPages(from, to)
+	if t.pages[page] == nil && to-from > 1 { // it may be that another one cannot be read
+		err = t.readPages(page, page+1)
+	}
 	if err != nil {
 		t.unread = err
 	}
-	if len(nodes) != to-from+1 {
-		return false
+	return t.pages[page] != nil
+}
+
+// wanted returns which pages to read where page is wanted.
+func (t *Tree) wanted(page int) (from, to int) {
+	isThere := func(p int) bool { return p < 0 || p*pageSize >= t.stored || t.pages[p] != nil }
+	from, to = page, page+1
+	n := min(t.ahead.to-t.ahead.from, maxAhead)
+	switch {
+	case to == t.ahead.from:
+		for to-from < n && !isThere(from-1) {
+			from--
+		}
+	case from == t.ahead.to:
+		for to-from < n && !isThere(to) {
+			to++
+		}
 	}
-	t.pages[page] = nodes
-	t.closePartials(page)
-	return true
+	return from, to
+}
+
+// readPages reads the pages from..to-1, all of them or none.
+func (t *Tree) readPages(from, to int) error {
+	first, last := from*pageSize+1, min(to*pageSize, t.stored)
+	nodes, err := t.read(first, last)
+	if len(nodes) != last-first+1 {
+		return err
+	}
+	switch ahead := &t.ahead; {
+	case to == ahead.from:
+		ahead.from = from
+	case from == ahead.to:
+		ahead.to = to
+	default:
+		*ahead = readAhead{from, to}
+	}
+	for page := from; page < to; page++ {
+		n := min(pageSize, len(nodes))
+		t.pages[page], nodes = nodes[:n:n], nodes[n:]
+	}
+	for page := from; page < to; page++ {
+		t.closePartials(page)
+	}
+	return err
 }
 
 // closePartials closes the messages of a page that were still arriving when the program that wrote

@@ -51,7 +51,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		}
 		out = append(out, m)
 	}
-	out, closed := repair(mediaAsUser(out, origin))
+	out, closed := repair(mediaAsUser(out, origin)) // both may change out
 	counts[changeOrphan] = closed
 
 	var changes []Change
@@ -131,6 +131,9 @@ func oneLineName(name string) string {
 
 // stripForeign strips parts of everything that only their own provider understands.
 func stripForeign(parts []Part, counts map[string]int) []Part {
+	if isPlain(parts) {
+		return parts
+	}
 	var out []Part
 	for _, p := range parts {
 		switch {
@@ -152,6 +155,17 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 		}
 	}
 	return sourcesAsText(out, counts)
+}
+
+// isPlain reports whether parts are texts, with nothing that only their own provider understands: so
+// are most answers.
+func isPlain(parts []Part) bool {
+	for i := range parts {
+		if p := &parts[i]; p.Kind != Text || p.Remote || p.State != nil || p.Text == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // sourcesAsText names what an answer cites, numbered, in a text behind it, in front of its calls: wires
@@ -186,12 +200,12 @@ const NoResult = "There is no result: the turn was interrupted. Whether this ran
 // messages without anything to send are left out. Text and input are valid UTF-8
 // without halves of surrogate pairs. Valid histories come back as they are.
 func Repair(history []Message) []Message {
-	out, _ := repair(history)
+	out, _ := repair(slices.Clone(history))
 	return out
 }
 
+// repair is Repair, and changes history; closed counts the calls without a result.
 func repair(history []Message) (out []Message, closed int) {
-	history = slices.Clone(history)
 	for i := range history {
 		history[i].Parts = cleanParts(history[i].Parts)
 	}
@@ -204,6 +218,9 @@ func repair(history []Message) (out []Message, closed int) {
 			// many chat templates refuse that.
 			out[n-1].Parts = append(slices.Clip(out[n-1].Parts), m.Parts...)
 			continue
+		}
+		if out == nil { // which it stays where nothing is left
+			out = make([]Message, 0, len(history)-i)
 		}
 		out = append(out, m)
 		calls := m.Calls()

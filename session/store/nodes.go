@@ -43,10 +43,10 @@ func (r *nodeRow) decode() {
 // readNodes reads the messages of a session from a table, by rising Seq. Damaged numbers and
 // parents are replaced, so that each message follows one before it, or none.
 func readNodes(q querier, session int64, damage *damageReport, table string) ([]Node, error) {
-	rows, err := readRows(q, damage, table+` WHERE session = ?`, session)
-	nodes := make([]Node, len(rows))
-	for i, r := range rows {
-		nodes[i] = r.Node
+	rows, err := readRows(q, damage, 0, table+` WHERE session = ?`, session)
+	nodes := make([]Node, 0, rows.count())
+	for r := range rows.all {
+		nodes = append(nodes, r.Node)
 		if r.err != nil {
 			damage.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
 		}
@@ -58,9 +58,9 @@ func readNodes(q querier, session int64, damage *damageReport, table string) ([]
 
 // readBlobs completes the parts of rows, which nodes share, and returns err or its first own
 // error.
-func readBlobs(q querier, rows []nodeRow, damage *damageReport, err error) error {
+func readBlobs(q querier, rows nodeRows, damage *damageReport, err error) error {
 	blobs := blobReader{q: q, data: map[string][]byte{}, damage: damage, err: err}
-	for _, r := range rows {
+	for r := range rows.all {
 		for _, ref := range r.refs {
 			blobs.fill(&r.Parts[ref.part], ref)
 		}
@@ -82,12 +82,12 @@ func isDense(q querier, row sessionRow) bool {
 // readPage reads the messages from..to of a session that isDense. One that is missing is a node
 // without a role.
 func readPage(q querier, session int64, from, to int, damage *damageReport) ([]Node, error) {
-	rows, err := readRows(q, damage, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
+	rows, err := readRows(q, damage, to-from+1, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
 	nodes := make([]Node, to-from+1)
 	for i := range nodes {
 		nodes[i].Seq = from + i
 	}
-	for _, r := range rows {
+	for r := range rows.all {
 		if r.err != nil {
 			damage.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
 		}
@@ -97,7 +97,7 @@ func readPage(q querier, session int64, from, to int, damage *damageReport) ([]N
 		}
 		nodes[r.Seq-from] = r.Node
 	}
-	if lack := len(nodes) - len(rows); lack > 0 {
+	if lack := len(nodes) - rows.count(); lack > 0 {
 		damage.add(fmt.Errorf("missing messages: %d", lack))
 	}
 	return nodes, readBlobs(q, rows, damage, err)
@@ -173,14 +173,38 @@ func (l *Log) readOlder() error {
 // conversation both take the same time.
 const batchSize = 256
 
-// readRows reads and decodes messages by rising seq; from is the rest of the query from FROM on.
-func readRows(q querier, damage *damageReport, from string, args ...any) ([]nodeRow, error) {
-	var batches [][]nodeRow
-	var batch []nodeRow
+// A nodeRows holds rows in the batches in which they were decoded.
+type nodeRows [][]nodeRow
+
+// all calls f with each row, until f returns false.
+func (rows nodeRows) all(f func(*nodeRow) bool) {
+	for _, batch := range rows {
+		for i := range batch {
+			if !f(&batch[i]) {
+				return
+			}
+		}
+	}
+}
+
+func (rows nodeRows) count() (n int) {
+	for _, batch := range rows {
+		n += len(batch)
+	}
+	return n
+}
+
+// readRows reads and decodes messages by rising seq, about expected ones; 0: nobody knows. From is
+// the rest of the query from FROM on.
+func readRows(q querier, damage *damageReport, expected int, from string, args ...any) (nodeRows, error) {
+	var done nodeRows
+	batch := make([]nodeRow, 0, min(expected, batchSize))
 	var decoding sync.WaitGroup
 	decode := func() {
 		rows := batch
-		batches, batch = append(batches, rows), nil
+		if done, batch = append(done, rows), nil; len(rows) == batchSize {
+			batch = make([]nodeRow, 0, batchSize)
+		}
 		decoding.Go(func() {
 			for i := range rows {
 				rows[i].decode()
@@ -204,7 +228,7 @@ func readRows(q querier, damage *damageReport, from string, args ...any) ([]node
 	}, `SELECT seq, parent, at, role, origin, model, rest, parts FROM `+from+` ORDER BY seq, num`, args...)
 	decode()
 	decoding.Wait()
-	return slices.Concat(batches...), err
+	return done, err
 }
 
 // roleOf returns the role of n, or if that does not suit its parts, the role of messages
