@@ -175,15 +175,13 @@ func urgent(e session.Event) string {
 	return ""
 }
 
-// rule returns the argument of --allow that lets a run.
+// rule returns the argument of --allow that lets a run, and nothing else.
 func rule(a *tools.Action) string {
-	switch {
-	case a.Command != "" && a.Tool == "shell": // the user's own tools have commands too, but rules name only the tool
-		return a.Tool + ":" + a.Command
-	case a.Path != "":
-		return a.Tool + ":" + a.Path
+	r, err := tools.RuleFor(a, 0)
+	if err != nil {
+		return a.Tool
 	}
-	return a.Tool
+	return r.String()
 }
 
 // reason tells the model why a was denied.

@@ -46,6 +46,7 @@ func (t *textWriter) event(e session.Event, _ int) error {
 		}
 		t.gap, t.blocks = t.last != 0, nil
 		if n := answerNotice(e); n.Text != "" {
+			t.out.flush() // as below
 			t.stderr.event(n)
 		}
 	case llm.Retry:

@@ -1,0 +1,71 @@
+package print
+
+import (
+	"bytes"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools"
+	"parley/ui/theme"
+)
+
+// slow writes to a terminal that takes its time.
+type slow struct{ to *bytes.Buffer }
+
+func (s slow) Write(p []byte) (int, error) {
+	time.Sleep(time.Second)
+	return s.to.Write(p)
+}
+
+// TestOrderOnATerminal: standard output and standard error may be the same terminal, so why an
+// answer is incomplete stands behind all of the answer.
+func TestOrderOnATerminal(t *testing.T) {
+	for _, render := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var screen bytes.Buffer
+			out := newAsyncWriter(slow{&screen}, func(error) {})
+			w := newTextWriter(Options{Out: out, Err: &colorprofile.Writer{Forward: &screen, Profile: colorprofile.NoTTY}, Theme: theme.Plain(), Render: render, Width: 40}, out)
+			for _, e := range []session.Event{
+				llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "cut"}},
+				session.Response{Message: llm.Message{Parts: []llm.Part{{Kind: llm.Text, Text: "cut"}}}, Finish: llm.Finish{Reason: llm.Length}},
+				session.Done{Reason: llm.Length},
+			} {
+				if err := w.event(e, Incomplete); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out.Close()
+			if want := "cut\nNote: Answer cut off at the output limit\n"; screen.String() != want {
+				t.Errorf("render %t: got %q, want %q", render, screen.String(), want)
+			}
+		})
+	}
+}
+
+// TestRuleOfDenied: what is said to let a denied call run does, and lets nothing else run.
+func TestRuleOfDenied(t *testing.T) {
+	for _, a := range []*tools.Action{
+		{Tool: "write", Path: "app/[id]/page.tsx"},
+		{Tool: "edit", Path: "a*.go"},
+		{Tool: "edit", Path: "a.go"},
+		{Tool: "shell", Command: "rm *"},
+		{Tool: "shell", Command: "go test ./..."},
+		{Tool: "fetch", Host: "example.com"},
+		{Tool: "mine", Command: "make x"},
+		{Tool: "mcp__a__b"},
+	} {
+		want, err := tools.RuleFor(a, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := tools.ParseRule(rule(a), "mine")
+		if got.Effect = want.Effect; err != nil || got != want {
+			t.Errorf("%+v: --allow %q is %+v, %v; want %+v", *a, rule(a), got, err, want)
+		}
+	}
+}
