@@ -28,6 +28,7 @@ type answer struct {
 	done   bool
 	finish llm.Finish
 	fault  *llm.Error // why there is no answer; may also come from earlier lines
+	silent bool       // the reason may stand on stderr alone
 	next   state      // session to resume; zero if there is none
 
 	unknown     string // first event that the decoder did not know
@@ -186,6 +187,11 @@ func (m *Model) resultOf(a *answer, e exitInfo) error {
 		return m.exitError(a, e)
 	}
 	if a.fault != nil {
+		if said := a.masked(e.stderr); a.silent && said != "" {
+			found := m.flavor.toError("", 0, said)
+			found.Message = a.fault.Message + ": " + oneLine(said, maxErrorBytes)
+			return found
+		}
 		return a.fault
 	}
 	m.releaseSession(a.next)

@@ -13,9 +13,10 @@ import (
 
 // antigravityArgs returns the arguments of Antigravity CLI (1.1.15 and later) for one answer. The
 // prompt comes on stdin, as an event. There is nobody to approve what its tools ask for, so it is
-// denied. The model name "antigravity-auto" lets it choose.
+// denied. Without --print-timeout it ends each answer after five minutes, and may call what it has by
+// then a success. The model name "antigravity-auto" lets it choose.
 func antigravityArgs(r *run) []string {
-	args := []string{"--input-format=stream-json", "--output-format=stream-json", "--sandbox"}
+	args := []string{"--input-format=stream-json", "--output-format=stream-json", "--sandbox", "--print-timeout=24h"}
 	if r.model != "" && r.model != "antigravity-auto" {
 		args = append(args, "--model="+r.model)
 	}
@@ -35,6 +36,7 @@ type antigravityLine struct {
 // antigravityStep is a piece of an answer.
 type antigravityStep struct {
 	Type  string          `json:"step_type"` // agent_response, tool, user_input
+	State string          `json:"state"`     // ACTIVE, DONE, ERROR
 	Index json.RawMessage `json:"step_index"`
 	Delta wire.Text       `json:"text_delta"`
 	Think wire.Text       `json:"thinking_delta"`
@@ -49,7 +51,14 @@ type antigravityResult struct {
 	Denied   []json.RawMessage `json:"denied_actions"`
 	Message  wire.Text         `json:"message"`
 	Error    claudeError       `json:"error"` // a word, or an object with a message
-	Usage    tokenCounts       `json:"usage"`
+	Usage    antigravityUsage  `json:"usage"`
+}
+
+// antigravityUsage counts the tokens of an answer.
+type antigravityUsage struct {
+	tokenCounts            // the input without cached tokens, the output with thinking
+	Thinking    tokenCount `json:"thinking_tokens"`
+	Read        tokenCount `json:"cache_read_tokens"`
 }
 
 // antigravity decodes the output of Antigravity CLI.
@@ -58,11 +67,14 @@ type antigravity struct {
 	conversation string
 	n            int               // number of the current block
 	calls        map[string]string // ids of the calls that were sent, by step
+	answered     map[string]bool   // calls whose result was sent, by id
 	text         bool              // text was sent
 	last         string            // last error message
 }
 
-func newAntigravity(a *answer) decoder { return &antigravity{answer: a, calls: map[string]string{}} }
+func newAntigravity(a *answer) decoder {
+	return &antigravity{answer: a, calls: map[string]string{}, answered: map[string]bool{}}
+}
 
 func (g *antigravity) line(data []byte) {
 	var l antigravityLine
@@ -108,31 +120,58 @@ func (g *antigravity) step(s *antigravityStep, data []byte) {
 	case s.Delta != "":
 		g.text = true
 		g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(s.Delta)})
-	case s.Think == "" && s.Type != "agent_response" && s.Type != "tool":
+	case s.Think == "" && !antigravitySteps[s.Type]:
 		g.skip(data)
 	}
 }
 
-// tool sends a call once, however often its step is updated. The program does not report results.
+// antigravitySteps holds the types of steps that may have nothing to show.
+var antigravitySteps = set("agent_response", "tool", "checkpoint", "finish", "system_message", "unknown")
+
+// antigravityTool is what a step tells of its tool. In older versions it is the arguments alone.
+type antigravityTool struct {
+	Parameters json.RawMessage `json:"parameters"`
+	Output     wire.Text       `json:"output"` // of some tools, once they are done
+	Error      claudeError     `json:"error"`  // also of a denied call
+}
+
+// tool sends a call once, however often its step is updated, and its result once it has ended.
 func (g *antigravity) tool(s *antigravityStep) {
-	step := cmp.Or(string(s.Index), s.Tool+string(s.Info))
-	if g.calls[step] != "" {
+	var info antigravityTool
+	decodeLenient(s.Info, &info)
+	step := cmp.Or(string(s.Index), s.Tool+string(info.Parameters))
+	id := g.calls[step]
+	if id == "" {
+		g.n++
+		id = strings.TrimPrefix(g.conversation+"-tool-", "-") + strconv.Itoa(g.n)
+		g.calls[step] = id
+		input := "{}"
+		switch {
+		case bytes.HasPrefix(info.Parameters, []byte("{")):
+			input = string(info.Parameters)
+		case bytes.HasPrefix(s.Info, []byte("{")):
+			input = string(s.Info)
+		}
+		g.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: s.Tool, Input: input, Remote: true})
+	}
+	failed := s.State == "ERROR" || info.Error.code+info.Error.words != ""
+	if s.State == "ACTIVE" && !failed || g.answered[id] {
 		return
 	}
-	g.n++
-	id := strings.TrimPrefix(g.conversation+"-tool-", "-") + strconv.Itoa(g.n)
-	g.calls[step] = id
-	input := "{}"
-	if bytes.HasPrefix(s.Info, []byte("{")) {
-		input = string(s.Info)
+	g.answered[id] = true
+	output := cmp.Or(info.Error.words, info.Error.code, string(info.Output), "Run by agy, which does not tell its output.")
+	if failed && info.Error.code+info.Error.words == "" {
+		output = cmp.Or(string(info.Output), "It failed; agy does not tell why.")
 	}
-	g.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: s.Tool, Input: input, Remote: true})
-	g.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: s.Tool, Text: "Run by agy, which does not tell its output.", Remote: true})
+	g.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: s.Tool, Text: output, Failed: failed, Remote: true})
 }
 
 // result handles the last line. Its status can be SUCCESS although actions of the model were denied.
 func (g *antigravity) result(r *antigravityResult) {
-	g.report(r.Usage)
+	if u := r.Usage.usage(); u.Input+u.Output+int(r.Usage.Read) > 0 {
+		u.Input, u.CacheRead, u.Thinking = u.Input+int(r.Usage.Read), int(r.Usage.Read), int(r.Usage.Thinking)
+		g.out.Send(u)
+	}
 	if !g.text && r.Response != "" {
 		g.text = true
 		g.n++
@@ -145,6 +184,9 @@ func (g *antigravity) result(r *antigravityResult) {
 		g.done, g.fault = true, g.toError("", 0, words)
 	case denied != "" && !g.text:
 		g.done, g.fault = true, &llm.Error{Fault: llm.Permission, Message: "no answer, for agy denied its model: " + denied}
+	case !g.text && g.unknown == "": // also if it denied a tool, which older versions tell on stderr alone
+		g.done, g.silent = true, true
+		g.fault = &llm.Error{Fault: llm.Unknown, Message: "agy ended without an answer"}
 	default:
 		if denied != "" {
 			g.notice("denied its model: %s", denied)

@@ -23,7 +23,7 @@ var phrases = []struct {
 	{llm.Authentication, adapter.Pattern(`(?i)please run /login|not logged in|(invalid|incorrect) api key|no auth(entication)? (type is selected|information found)|authentication required|401 unauthorized|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
 	{llm.Quota, adapter.Pattern(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
 	{llm.ModelNotFound, adapter.Pattern(`(?i)requested entity was not found|issue with the selected model`)},
-	{llm.Permission, adapter.Pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace`)},
+	{llm.Permission, adapter.Pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace|it was auto-denied`)},
 	{llm.Network, adapter.Pattern(`failed to lookup address|error sending request|stream disconnected before|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 

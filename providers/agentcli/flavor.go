@@ -197,6 +197,7 @@ var flavors = map[string]flavor{
 		},
 		endSignal: syscall.SIGTERM,
 		args:      antigravityArgs,
+		optional:  set("--print-timeout"),
 		decoder:   newAntigravity,
 		sparse:    true,
 		prompt:    asEvent,

@@ -1,7 +1,10 @@
 package agentcli
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,17 +30,36 @@ func grokArgs(r *run) []string {
 	return args
 }
 
-// A grokLine is a line of grok --output-format streaming-json. The format is not documented; the
-// fields are those that users have reported.
+// A grokLine is a line of grok --output-format streaming-json, as the manual of version 1.0.41
+// describes it and users have reported it of earlier ones.
 type grokLine struct {
 	Type    string    `json:"type"`
 	Data    wire.Text `json:"data"` // text, thought
 	Stop    string    `json:"stopReason"`
 	Session string    `json:"sessionId"`
 	Message wire.Text `json:"message"` // error
-	Usage   struct {
-		tokenCounts
-	} `json:"usage"`
+	Usage   grokUsage `json:"usage"`   // end, error
+	Cost    *float64  `json:"total_cost_usd"`
+
+	Call   string          `json:"toolCallId"` // tool_call, tool_call_update
+	Tool   string          `json:"toolName"`
+	Title  wire.Text       `json:"title"`
+	Status string          `json:"status"`
+	Input  json.RawMessage `json:"rawInput"`
+	Output json.RawMessage `json:"rawOutput"`
+	Pieces []struct {
+		Content struct {
+			Text wire.Text `json:"text"`
+		} `json:"content"`
+	} `json:"content"`
+}
+
+// grokUsage counts the tokens of a run.
+type grokUsage struct {
+	tokenCounts            // the input without cached tokens
+	Read        tokenCount `json:"cache_read_input_tokens"`
+	Write       tokenCount `json:"cache_creation_input_tokens"`
+	Thinking    tokenCount `json:"reasoning_tokens"`
 }
 
 // tokenCounts accepts token counts under the names that undocumented programs use.
@@ -59,21 +81,20 @@ func (n *tokenCount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// report sends the usage, if there is any.
-func (a *answer) report(t tokenCounts) {
-	if u := (llm.Usage{Input: int(cmp.Or(t.Input, t.InputCamel)), Output: int(cmp.Or(t.Output, t.OutputCamel))}); u.Input+u.Output > 0 {
-		a.out.Send(u)
-	}
+// usage returns the counts as a usage.
+func (t tokenCounts) usage() llm.Usage {
+	return llm.Usage{Input: int(cmp.Or(t.Input, t.InputCamel)), Output: int(cmp.Or(t.Output, t.OutputCamel))}
 }
 
 // grok decodes the output of Grok Build.
 type grok struct {
 	*answer
-	n    int // number of the current block
-	kind llm.Kind
+	n     int // number of the current block
+	kind  llm.Kind
+	calls map[string]string // names of the tools that were called, by id
 }
 
-func newGrok(a *answer) decoder { return &grok{answer: a} }
+func newGrok(a *answer) decoder { return &grok{answer: a, calls: map[string]string{}} }
 
 func (g *grok) line(data []byte) {
 	var l grokLine
@@ -89,14 +110,64 @@ func (g *grok) line(data []byte) {
 		if l.Data != "" {
 			g.sendText(llm.Thinking, string(l.Data))
 		}
+	case "tool_call", "tool_call_update":
+		g.tool(&l)
+	case "usage", "plan", "available_commands", "max_turns_reached": // nothing to show
 	case "error":
+		g.report(&l)
 		g.done, g.fault = true, g.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
 	case "end":
-		g.report(l.Usage.tokenCounts)
+		g.report(&l)
 		g.complete(llm.Finish{Reason: grokReason(l.Stop), Raw: l.Stop, ID: l.Session, Model: g.run.model})
 	default:
-		g.skip(data)
+		if !strings.HasPrefix(l.Type, "auto_compact_") {
+			g.skip(data)
+		}
 	}
+}
+
+// report sends the usage, if there is any. The cost is left out unless it is complete.
+func (g *grok) report(l *grokLine) {
+	u := l.Usage.usage()
+	u.CacheRead, u.CacheWrite, u.Thinking = int(l.Usage.Read), int(l.Usage.Write), int(l.Usage.Thinking)
+	u.Input += u.CacheRead + u.CacheWrite
+	if l.Cost != nil {
+		u.Cost, u.Priced = *l.Cost, true
+	}
+	if u = u.Clamped(); u.Input+u.Output > 0 {
+		g.out.Send(u)
+	}
+}
+
+// tool sends a call once, and its result once it has ended. What follows it is a block of its own.
+func (g *grok) tool(l *grokLine) {
+	g.kind = ""
+	name, called := g.calls[l.Call]
+	if l.Call == "" {
+		return
+	}
+	if !called {
+		name = cmp.Or(l.Tool, string(l.Title), "tool")
+		g.calls[l.Call] = name
+		input := "{}"
+		if bytes.HasPrefix(l.Input, []byte("{")) {
+			input = string(l.Input)
+		}
+		g.delta(l.Call, llm.Part{Kind: llm.Call, ID: l.Call, Name: name, Input: input, Remote: true})
+	}
+	if l.Status != "completed" && l.Status != "failed" || slices.Contains(g.pending, "result of "+l.Call) {
+		return
+	}
+	var texts []string
+	for _, piece := range l.Pieces {
+		texts = append(texts, string(piece.Content.Text))
+	}
+	var words wire.Text
+	decodeLenient(l.Output, &words)
+	g.delta("result of "+l.Call, llm.Part{
+		Kind: llm.Result, ID: l.Call, Name: name, Text: cmp.Or(join(texts), string(words), strings.TrimPrefix(string(l.Output), "null")),
+		Failed: l.Status == "failed", Remote: true,
+	})
 }
 
 // sendText sends text, in a new block if its kind has changed.
