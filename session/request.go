@@ -97,7 +97,7 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	from := s.model.Name
 	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
 	if s.replaced != nil {
-		s.replaced.model = nil
+		from = s.replaced.chooseModel(from, model.Name)
 	}
 	s.mu.Unlock()
 	return ModelSwitched{From: from, To: model.Name, Changes: changesFor(s, model)}

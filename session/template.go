@@ -145,3 +145,47 @@ func (t *turn) restoreSettings() {
 	t.answerSchema, t.tools, t.turnTools = r.answerSchema, r.tools, r.tools
 	t.tokens.reset()
 }
+
+// HasPromptModel reports whether the running prompt is answered by a model of its own, which the user
+// did not choose for what follows.
+func HasPromptModel(s *Session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replaced != nil && s.replaced.model != nil && s.replaced.model.Name != s.model.Name
+}
+
+// chooseModel notes that the user chose a model, and returns which it is in the place of: that in
+// use, or the conversation's where the prompt's own is chosen.
+func (r *replaced) chooseModel(from, to string) string {
+	if r.model != nil && from == to {
+		from = r.model.Name
+	}
+	r.model = nil
+	return from
+}
+
+// RenewModels opens the models of a provider again that s uses, such as after another key was given:
+// that of the next request, and that which holds again after a prompt with one of its own. It
+// chooses none of them. Where open fails, the model stays as it is.
+func RenewModels(s *Session, provider string, open func(name string) (llm.Endpoint, error)) {
+	s.mu.Lock()
+	names := []string{s.model.Name}
+	if r := s.replaced; r != nil && r.model != nil && r.model.Name != s.model.Name {
+		names = append(names, r.model.Name)
+	}
+	s.mu.Unlock()
+	for _, name := range names {
+		if own, _, _ := strings.Cut(name, "/"); own != provider {
+			continue
+		}
+		model, err := open(name)
+		if err != nil {
+			continue
+		}
+		RefreshModel(s, model)
+		if s.Model().Name == name {
+			set(s, &s.fallback.standIn, llm.Endpoint{})
+			set(s, &s.fallback.stoodIn, "")
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/tools/mcp"
 )
 
@@ -236,21 +237,13 @@ func connected(a *App, c Connection, said, model string) Effect {
 	if now, err := a.Connection(c.Provider); err == nil { // its models may be known only now
 		c = now
 	}
+	session.RenewModels(a.Session, c.Provider, a.Open)
 	now := a.Session.Model().Name
-	switch own, _, _ := strings.Cut(now, "/"); {
-	case model != "":
-	case own == c.Provider:
-		model = now // with the new key
-	case own == "demo":
+	if own, _, _ := strings.Cut(now, "/"); model == "" && own == "demo" {
 		model = c.Default
 	}
 	note := strings.ReplaceAll(said, "\n", " · ")
-	if model == now {
-		if again, err := a.Open(now); err == nil {
-			a.Session.SetModel(again)
-		}
-	}
-	if model == "" || model == now {
+	if model == "" || model == now && !session.HasPromptModel(a.Session) {
 		return Effect{Notes: []string{note}}
 	}
 	e, switched := a.use(model)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
 )
 
 // canary is a key that must not come back from anything.
@@ -217,6 +219,71 @@ func TestConnectCloud(t *testing.T) {
 		}
 		if again, _ := take(t, first, "r-3"); again.Secret == nil || (*given)[0].Variables["region"] != "r-2" {
 			t.Errorf("a second time changes the first: %+v", (*given)[0])
+		}
+	}
+}
+
+// While a prompt with a model of its own is answered, a key for its provider chooses neither that
+// model nor another, but holds for both; a model that was asked for is chosen.
+func TestConnectDuringPrompt(t *testing.T) {
+	far := llm.Endpoint{Name: "far/own", Context: 7}
+	tests := []struct {
+		line   string
+		locked bool // the model lacks its key when it is opened first
+		want   llm.Endpoint
+		to     session.Event // that is shown
+	}{
+		{line: "/connect far", want: far},
+		{line: "/connect env", want: llm.Endpoint{Name: "far/own"}},
+		{line: "/model far/turn", want: llm.Endpoint{Name: "far/turn", Context: 7}, to: session.ModelSwitched{From: "far/own", To: "far/turn"}},
+		{line: "/model far/turn", locked: true, want: llm.Endpoint{Name: "far/turn", Context: 7}, to: session.ModelSwitched{From: "far/own", To: "far/turn"}},
+		{line: "/model far/own", want: far, to: session.ModelSwitched{From: "far/turn", To: "far/own"}},
+	}
+	for _, tt := range tests {
+		a, _ := connectable(t)
+		if _, err := take(t, run(t, a, "/connect far"), canary); err != nil {
+			t.Fatal(err)
+		}
+		first := a.Open
+		open := func(name string) (llm.Endpoint, error) {
+			m, err := first(name)
+			m.Model = llmtest.New(llmtest.Say("answer"))
+			return m, err
+		}
+		a.Open = open
+		a.UseModel("far/own")
+		from := session.Template{Parts: func([]string) []llm.Part { return []llm.Part{{Kind: llm.Text, Text: "hi"}} }}
+		from.Settings.Model, _ = open("far/turn")
+		locked := tt.locked
+		a.Open = func(name string) (llm.Endpoint, error) {
+			if locked {
+				locked = false
+				return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "far", Message: "no key", Err: llm.ErrNoKey}
+			}
+			m, err := open(name)
+			m.Context = 7
+			return m, err
+		}
+		for ev := range session.TurnFromTemplate(t.Context(), a.Session, from) {
+			if _, ok := ev.(session.Step); !ok {
+				continue
+			}
+			e := connect(a, strings.TrimPrefix(tt.line, "/connect "))
+			if name, ok := strings.CutPrefix(tt.line, "/model "); ok {
+				e = a.model(name)
+			}
+			if e.Secret != nil {
+				var err error
+				if e, err = take(t, e, "another"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if e.Err != nil || e.Failed != nil || !reflect.DeepEqual(e.Event, tt.to) {
+				t.Errorf("%s: %+v, want the event %+v", tt.line, e, tt.to)
+			}
+		}
+		if m := a.Session.Model(); m.Name != tt.want.Name || m.Context != tt.want.Context {
+			t.Errorf("%s: %s with a context of %d is left, want %s with %d", tt.line, m.Name, m.Context, tt.want.Name, tt.want.Context)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (a *App) model(arg string) Effect {
 
 // UseModel switches to another model in mid-conversation.
 func (a *App) UseModel(name string) Effect {
-	if name = a.Resolve(name); name == a.Session.Model().Name {
+	if name = a.Resolve(name); name == a.Session.Model().Name && !session.HasPromptModel(a.Session) {
 		if session.EndCooldown(a.Session) {
 			return ShowToast(name + " is asked again with the next prompt")
 		}
