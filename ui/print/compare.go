@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/theme"
 )
 
 // Compare writes the answers of several models to the writers of o, one after the other in the order
@@ -23,8 +25,11 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		queues[i] = newQueue()
 	}
 	var demuxing sync.WaitGroup
-	var verdict *session.Verdict
-	demuxing.Go(func() { verdict = demux(turn, queues) })
+	if o.Theme == nil {
+		o.Theme = theme.Plain()
+	}
+	var ending judging
+	demuxing.Go(func() { ending = demux(turn, queues) })
 	defer demuxing.Wait()
 	status, begun := OK, false
 	put := func(text string) error {
@@ -53,10 +58,13 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		}
 	}
 	demuxing.Wait()
-	if text := o.verdict(verdict); text != "" {
-		if err := put(text); err != nil {
-			return pipeStatus(err, o.Err)
-		}
+	if status != OK {
+		ending.done.Err = nil // told of an answer
+	} else if ending.done.Err != nil {
+		status = ErrorStatus(ending.done.Err)
+	}
+	if err := put(o.ending(ending)); err != nil {
+		return pipeStatus(err, o.Err)
 	}
 	if o.Format == "json" {
 		if err := put("]\n"); err != nil {
@@ -105,6 +113,33 @@ func (o Options) between(begun, asked bool) string {
 	return heading + "\n\n"
 }
 
+// A judging is what comes behind all answers.
+type judging struct {
+	verdict *session.Verdict // nil: there is none
+	notices []llm.Notice     // why there is none, for example
+	done    session.Done
+}
+
+// ending returns what comes behind all answers in the format of o, and writes the rest of it to Err.
+func (o Options) ending(j judging) (text string) {
+	before := map[string]string{"json": ","}[o.Format]
+	stderr := stderrWriter{o: o}
+	for _, n := range j.notices {
+		if o.Format == "text" {
+			stderr.event(n)
+			continue
+		}
+		text += before + string(encode(noticeObject(n))) + "\n"
+	}
+	text += o.verdict(j.verdict)
+	if o.Format == "text" {
+		stderr.done(j.done)
+	} else if j.done.Err != nil {
+		text += before + string(encode(errorObject(j.done.Err))) + "\n"
+	}
+	return text
+}
+
 // verdict returns the judge's verdict in the format of o; "" if there is none.
 func (o Options) verdict(v *session.Verdict) string {
 	if v == nil {
@@ -125,9 +160,9 @@ func (o Options) verdict(v *session.Verdict) string {
 	return "\n" + sanitize.Text(app.VerdictText(*v, false)) + "\n"
 }
 
-// demux splits the events of a comparison into a turn for each model. It returns the verdict on
-// them; nil if there is none.
-func demux(turn iter.Seq[session.Event], queues []*eventQueue) (verdict *session.Verdict) {
+// demux splits the events of a comparison into a turn for each model. It returns what comes behind
+// them all.
+func demux(turn iter.Seq[session.Event], queues []*eventQueue) (ending judging) {
 	ended, done := make([]bool, len(queues)), make([]session.Done, len(queues))
 	for e := range turn {
 		switch e := e.(type) {
@@ -148,8 +183,11 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (verdict *session
 				queues[e.N].close()
 			}
 		case session.Verdict:
-			verdict = &e
+			ending.verdict = &e
 		default:
+			if !slices.Contains(ended, false) {
+				ending.add(e)
+			}
 			for i, q := range queues {
 				if !ended[i] {
 					q.put(e)
@@ -160,7 +198,16 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (verdict *session
 	for _, q := range queues {
 		q.close()
 	}
-	return verdict
+	return ending
+}
+
+func (j *judging) add(e session.Event) {
+	switch e := e.(type) {
+	case llm.Notice:
+		j.notices = append(j.notices, e)
+	case session.Done:
+		j.done = e
+	}
 }
 
 // An eventQueue holds the events of one model until they are printed. It has no bound: an answer

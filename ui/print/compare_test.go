@@ -189,3 +189,47 @@ func TestCompareJudged(t *testing.T) {
 		}
 	}
 }
+
+// Why there is no verdict is told, and what ends the judging is the status of the run.
+func TestCompareNotJudged(t *testing.T) {
+	down := llmtest.Fail(&llm.Error{Fault: llm.Authentication, Message: "bad key", Provider: "j"})
+	for _, test := range []struct {
+		format    string
+		stop      error // of the judging; nil: the judge fails by itself
+		out, told string
+		status    int
+	}{
+		{"text", nil, "", "Note: The judge j/judge gave no verdict: ", OK},
+		{"jsonl", nil, `{"type":"notice","text":"the judge j/judge gave no verdict: `, "", OK},
+		{"json", nil, `,{"type":"notice","text":"the judge j/judge gave no verdict: `, "", OK},
+		{"text", app.ErrTimeout, "", "parley: the time limit was reached", Limit},
+		{"jsonl", app.ErrTimeout, `{"type":"error","category":"timeout","message":`, "", Limit},
+		{"json", app.ErrTimeout, `,{"type":"error","category":"timeout","message":`, "", Limit},
+		{"text", Interrupted{Signal: syscall.SIGINT}, "", "", 128 + int(syscall.SIGINT)},
+	} {
+		models := []llm.Endpoint{
+			{Model: llmtest.New(llmtest.Say("one")), Name: "m/0", Origin: "m/0", Strategy: "native"},
+			{Model: llmtest.New(llmtest.Say("two")), Name: "m/1", Origin: "m/1", Strategy: "native"},
+		}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		judging := down
+		if test.stop != nil {
+			judging = func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
+				cancel(test.stop)
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+		}
+		judge := llm.Endpoint{Model: llmtest.New(judging), Name: "j/judge", Origin: "j"}
+		s := session.New(session.Options{Model: models[0]})
+		var out, told strings.Builder
+		status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, &judge, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, Options{Format: test.format, Out: &out, Err: &told})
+		cancel(nil)
+		if status != test.status || !strings.Contains(out.String(), test.out) || !strings.Contains(told.String(), test.told) {
+			t.Errorf("%s, %v: status %d, want %d\n%s\n%s", test.format, test.stop, status, test.status, out.String(), told.String())
+		}
+		if test.format == "json" && !json.Valid([]byte(out.String())) {
+			t.Errorf("not JSON: %s", out.String())
+		}
+	}
+}
