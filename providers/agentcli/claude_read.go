@@ -185,7 +185,7 @@ func (c *claude) sendText(block, text string) {
 	}
 	c.textAfterCall = true
 	if c.qwen != nil {
-		if text = c.qwen.hold(text); text == "" {
+		if text = c.qwen.hold(block, text); text == "" {
 			return
 		}
 	}

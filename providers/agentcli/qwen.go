@@ -7,14 +7,15 @@ import (
 	"parley/providers/llm"
 )
 
-// qwenArgs returns the arguments of Qwen Code 0.15 for one plain answer. Without a terminal it denies
+// qwenArgs returns the arguments of Qwen Code 0.15 to 0.24 for one plain answer. Without a terminal it denies
 // what needs approval, and all tools are switched off. The prompt comes on stdin. Its --bare would
 // ignore the login as well.
 func qwenArgs(r *run) []string {
 	args := []string{
 		"--output-format=stream-json", "--include-partial-messages", "--approval-mode=default", "--chat-recording=false",
 		"--extensions=none", "--allowed-mcp-server-names=none", "--core-tools=none",
-		"--exclude-tools=agent,skill,tool_search,task_stop,send_message,ask_user_question,exit_plan_mode",
+		"--exclude-tools=agent,skill,tool_search,task_stop,send_message,ask_user_question,exit_plan_mode," + // of 0.15
+			"get_goal,update_goal,list_agents,tool_call,report_findings,enter_worktree,exit_worktree,record_artifact", // and of 0.24
 	}
 	if r.model != "" {
 		args = append(args, "--model="+r.model)
@@ -54,6 +55,7 @@ type qwen struct {
 	streaming bool   // a message has begun in the stream and not ended
 	decided   bool   // the text is an answer, not an error
 	held      string // text that may be an error
+	block     string // block of held
 }
 
 func newQwen(a *answer) decoder {
@@ -80,7 +82,7 @@ func (q *qwen) line(data []byte) {
 		}
 		text := q.held
 		q.decided, q.held = true, ""
-		q.delta("held", llm.Part{Kind: llm.Text, Text: text})
+		q.delta(q.block, llm.Part{Kind: llm.Text, Text: text})
 	}
 	q.claude.line(data)
 	q.next = state{}
@@ -89,11 +91,12 @@ func (q *qwen) line(data []byte) {
 // qwenErrorPrefix begins the text of an error.
 const qwenErrorPrefix = "[API Error: "
 
-// hold adds a piece of text and returns what can be sent: nothing while all of it may be an error.
-func (q *qwen) hold(text string) string {
-	if q.decided {
+// hold adds a piece of text and returns what can be sent: nothing while what is left may be an error.
+func (q *qwen) hold(block, text string) string {
+	if q.decided && !strings.HasPrefix(text, qwenErrorPrefix) { // an error after text is a piece of its own
 		return text
 	}
+	q.decided, q.block = false, block
 	q.held += text
 	if strings.HasPrefix(q.held, qwenErrorPrefix) || strings.HasPrefix(qwenErrorPrefix, q.held) {
 		q.out.Beat()

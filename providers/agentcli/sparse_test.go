@@ -102,3 +102,29 @@ func TestAntigravityVersions(t *testing.T) {
 		t.Errorf("%d runs, notices %q", len(runs), got.notices)
 	}
 }
+
+// TestQwenErrorAfterText: an error that Qwen Code appends to what has arrived is no part of the
+// answer, and its newer tools are off.
+func TestQwenErrorAfterText(t *testing.T) {
+	t.Parallel()
+	const broke = "[API Error: Model stream ended without a finish reason.]"
+	start := `{"type":"stream_event","event":{"type":"message_start","message":{"id":"a1","model":"q"}}}`
+	whole := `{"type":"assistant","message":{"id":"a1","content":[{"type":"text","text":"Hello` + broke + `"}]}}`
+	stop := `{"type":"stream_event","event":{"type":"message_stop"}}`
+	failed := `{"type":"result","subtype":"error_during_execution","is_error":true,"usage":{"input_tokens":0,"output_tokens":0},"error":{"message":"` + broke + `"}}`
+	got := take(t, decode("qwen-cli", &run{}, lines(start, qwenText("Hel", "lo", broke), whole, stop, failed)))
+	check(t, got, []llm.Part{text("Hello")}, "", llm.Unknown)
+
+	success := `{"type":"result","subtype":"success","is_error":false,"result":"x","usage":{"input_tokens":9,"output_tokens":2}}`
+	got = take(t, decode("qwen-cli", &run{}, lines(start, qwenText("It prints ", "[API Error: ", "x], then ends."), stop, success)))
+	if check(t, got, got.parts, llm.Stop, ""); got.text() != "It prints [API Error: x], then ends." {
+		t.Errorf("%q", got.text())
+	}
+
+	args := strings.Join(compiled(t, "qwen-cli", llm.Request{}).args, " ")
+	for _, tool := range []string{"agent", "tool_call", "enter_worktree", "record_artifact"} {
+		if !strings.Contains(args, ","+tool) && !strings.Contains(args, "="+tool) {
+			t.Errorf("%s is on: %s", tool, args)
+		}
+	}
+}
