@@ -68,3 +68,24 @@ func TestAttachedWhileAPromptIsRead(t *testing.T) {
 		t.Errorf("queued %+v, attached %+v", queued, a.Attached)
 	}
 }
+
+// A prompt with commands or settings does not wait for the answer without them where a turn begins
+// while the prompt is read: its line comes back.
+func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
+	for _, p := range []prompts.Prompt{
+		{Name: "review", Body: "What is wrong here?\n!`git diff`"},
+		{Name: "review", Body: "Review it.", Settings: prompts.Settings{Tools: []string{"read"}}},
+	} {
+		a := newApp(t)
+		a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{p}, nil }
+		ReadPrompts(a)()
+		a.Attached = []llm.Part{{Kind: llm.Text, Name: "before", Text: "before"}}
+		e, _ := RunPromptCommand(a, "/review now")
+		read := e.Prepare(context.Background())
+		a.Busy = func() bool { return true }
+		e = read()
+		if n := a.Session.QueueLen(); n > 0 || e.Err == nil || e.Text != "/review now" || len(a.Attached) != 1 {
+			t.Errorf("%q: %d queued, %d attached, %+v", p.Body, n, len(a.Attached), e)
+		}
+	}
+}

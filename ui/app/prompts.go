@@ -211,10 +211,12 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 		return askField(a, p, args, values, e.Missing[0])
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
 		return ShowToast("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
-	case a.Busy() && (len(e.Commands) > 0 || changesTurn(p)):
-		return Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: strings.TrimSpace("/" + p.Name + " " + args)}
 	}
-	o, line := a.Options, strings.TrimSpace("/"+p.Name+" "+args)
+	o, line, alone := a.Options, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || changesTurn(p)
+	refused := Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: line}
+	if alone && a.Busy() {
+		return refused
+	}
 	a.RememberPrompt(line)
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		from, notes, err := o.Template(ctx, p, e)
@@ -222,12 +224,15 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 			if err != nil {
 				return Effect{Err: err, Text: line}
 			}
+			if alone && a.Busy() { // a turn began meanwhile
+				return refused
+			}
 			attached := a.Attached // also what came meanwhile
 			from.Draft = session.Unsent{Message: llm.Message{Role: llm.RoleUser, Parts: attached}, Command: line}
 			own := from.Parts
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
 			a.Attached = nil
-			if a.Busy() { // it began meanwhile
+			if a.Busy() {
 				a.Session.Queue(from.Parts(nil)...)
 				return Effect{Notes: notes, Toast: "Queued – sent when the answer is done"}
 			}
