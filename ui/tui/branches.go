@@ -98,6 +98,7 @@ func (b *branches) edit(seq int) tea.Cmd {
 		b.rememberEdit()
 	} else {
 		b.aside = &aside{attached: b.App.Attached, stashed: b.input.SetAside()}
+		b.input.Aside = b.aside.attached
 	}
 	text, attached := app.DraftFrom(n.Message)
 	b.editing, b.attached, b.App.Attached = seq, attached, slices.Clone(attached)
@@ -137,7 +138,7 @@ func (b *branches) restoreAside() {
 		return
 	}
 	left := *b.aside
-	b.aside = nil
+	b.aside, b.input.Aside = nil, nil
 	b.App.Attached = slices.Concat(left.attached, b.App.Attached)
 	if left.stashed && b.input.Composer.Empty() {
 		b.input.Composer.Unstash()

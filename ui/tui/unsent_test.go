@@ -161,6 +161,26 @@ func TestEditKeepsTheDraft(t *testing.T) {
 		s.Press("ctrl+x", "n").Lacks("Editing").Lacks("[a.txt").Press("ctrl+x", "l").WaitForText("› one").Press("enter")
 		s.WaitForText("› a draft").Shows("[a.txt")
 	})
+	stored := func(t *testing.T, s *stage, want string) {
+		t.Helper()
+		got := s.stored(t)
+		if d, _, err := s.m.App.Library.Draft(s.m.App.DraftKey()); err != nil || got != want || len(d.Parts) != 1 || d.Parts[0].Name != "a.txt" {
+			t.Errorf("stored %q with %+v, %v; want %q with a.txt", got, d.Parts, err, want)
+		}
+	}
+	t.Run("the program ends", func(t *testing.T) {
+		s := begin(t)
+		attach(s)
+		s.Type(" more").Shows("› one more")
+		s.Do(func() { s.m.quit() })
+		stored(t, s, "a draft")
+	})
+	t.Run("the program is killed", func(t *testing.T) {
+		s := begin(t)
+		attach(s)
+		s.Type(" more").Shows("› one more")
+		stored(t, s, "one more")
+	})
 	t.Run("what comes meanwhile", func(t *testing.T) {
 		s := begin(t)
 		attach(s)

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -120,7 +121,7 @@ func (in *Input) SaveDraftNow() {
 func (in *Input) saver() func() error {
 	in.draft.changed = false
 	in.draft.version++
-	d, key := in.App.NewDraft(in.Composer.Draft(), in.App.Attached), in.App.DraftKey()
+	d, key := in.App.NewDraft(in.Composer.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
 	in.draft.key = key
 	keep, ended, version := in.App.Options.SaveDraft, in.Ended(), in.draft.version
 	return func() error {

@@ -29,6 +29,7 @@ type Input struct {
 	App      *app.App
 	Composer *composer.Model
 	Ended    func() func() // takes back, when called and called again, the records of what is attached
+	Aside    []llm.Part    // attachments that are stored with the draft, and are none of the next prompt
 
 	files *files.Index // of the workspace
 	draft draft
