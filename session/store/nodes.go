@@ -87,7 +87,12 @@ func readPage(q querier, session int64, from, to int, damage *damageReport) ([]N
 	for i := range nodes {
 		nodes[i].Seq = from + i
 	}
+	before := from - 1
 	for r := range rows.all {
+		if r.Seq < from || r.Seq > to {
+			damage.add(fmt.Errorf("message %d is out of sequence: read as message %d", r.Seq, before+1))
+			r.Seq = before + 1
+		}
 		if r.err != nil {
 			damage.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
 		}
@@ -95,6 +100,7 @@ func readPage(q querier, session int64, from, to int, damage *damageReport) ([]N
 			damage.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", r.Seq, r.Parent, r.Seq-1))
 			r.Parent = r.Seq - 1
 		}
+		before = min(r.Seq, to-1)
 		nodes[r.Seq-from] = r.Node
 	}
 	if lack := len(nodes) - rows.count(); lack > 0 {

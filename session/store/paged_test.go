@@ -199,3 +199,21 @@ func TestSideUsageOfPages(t *testing.T) {
 	}
 	check("opened again")
 }
+
+// A message whose number is none stands where it was.
+func TestPageWithDamagedNumber(t *testing.T) {
+	db, l := paged(t, minPaged)
+	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET seq = seq + 0.5 WHERE seq = 300`) }); err != nil {
+		t.Fatal(err)
+	}
+	nodes, err := l.Read(257, minPaged)
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) || len(nodes) != minPaged-256 {
+		t.Fatalf("%d messages, %v", len(nodes), err)
+	}
+	for i, n := range nodes {
+		if want := fmt.Sprint("message ", 257+i); n.Seq != 257+i || n.Parent != 256+i || n.Text() != want {
+			t.Errorf("%s is read as message %d behind %d: %q", want, n.Seq, n.Parent, n.Text())
+		}
+	}
+}
