@@ -89,6 +89,11 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) e
 		}
 		err := m.draw(ctx, r, d)
 		if refusal := refusalOf(err); refusal != nil {
+			if ticks, ok := firstNumber(errorBody(err), "usage.cost_in_usd_ticks"); ok && ticks > 0 { // xAI bills what it withholds
+				usd := ticks / ticksPerDollar
+				d.addCost(&usd)
+				refusal.Billed = true
+			}
 			err = d.sendRefusal(*refusal)
 		}
 		if err != nil || d.declined {

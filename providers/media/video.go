@@ -178,8 +178,7 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 	answer, err := v.call(ctx, create, http.MethodPost, v.address(path), body)
 	if err != nil {
 		if fault := v.o.WithProvider(err); fault.Fault == llm.ContentFilter && ctx.Err() == nil {
-			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Stage: "input", Code: fault.Code, Text: fault.Message}
-			return j, nil
+			return v.refusedJob(j, "input", fault), nil
 		}
 		return llm.Job{}, v.failed(ctx, err)
 	}
@@ -226,7 +225,11 @@ func unsupportedOption(model string, w videoOption) error {
 // Poll implements llm.VideoJobs.
 func (v *videoJobs) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	answer, err := v.ask(ctx, j)
-	if err != nil {
+	var e *llm.Error
+	switch {
+	case errors.As(err, &e) && e.Fault == llm.ContentFilter && ctx.Err() == nil: // of xAI, with status 400
+		return v.refusedJob(j, "output", e), nil
+	case err != nil:
 		return j, err
 	}
 	return v.updated(j, answer), nil

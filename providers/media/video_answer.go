@@ -1,7 +1,9 @@
 package media
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
 	"strings"
 
@@ -52,6 +54,24 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 		j.Outputs, j.Progress = max(len(urls), 1), 100
 	}
 	return j
+}
+
+// refusedJob returns j as refused by an error, with the cost in its body.
+func (v *videoJobs) refusedJob(j llm.Job, stage string, e *llm.Error) llm.Job {
+	usd, priced := firstNumber(errorBody(e), v.service.bill.cost)
+	j.Bill = v.service.bill.update(j.Bill, errorBody(e))
+	j.State, j.Refused = llm.JobRefused, &llm.Refusal{Stage: stage, Code: e.Code, Text: e.Message, Billed: priced && usd > 0 || stage == "output" && v.service.bill.refused}
+	return j
+}
+
+// errorBody returns the body of the answer that err reports; nil if there is none, or it is no object.
+func errorBody(err error) (body map[string]any) {
+	if a := (*wire.Answer)(nil); errors.As(err, &a) {
+		decoder := json.NewDecoder(bytes.NewReader(a.Body))
+		decoder.UseNumber()
+		_ = decoder.Decode(&body)
+	}
+	return body
 }
 
 // stateOf returns the state in an answer, of which word is the service's name.

@@ -32,7 +32,7 @@ var faultsByCode = invert(map[llm.Fault]string{
 		model_context_window_exceeded 1261`,
 	llm.ContentFilter: `content_filter content_policy_violation data_inspection_failed responsible_ai_policy_violation
 		invalid_prompt bio_policy misalignment_policy_violation image_content_policy_violation moderation moderation_blocked prohibited_content
-		1301 minimax1026 minimax1027`,
+		imagine:content-moderated 1301 minimax1026 minimax1027`,
 	llm.Server: `overloaded_error overloaded engine_overloaded engine_overloaded_error model_capacity_exhausted
 		service_unavailable unavailable deadline_exceeded insufficient_system_resource
 		1120 1230 1234 1305 1312 minimax1000 minimax1001 minimax1013 minimax1024`,
@@ -99,7 +99,7 @@ var phrases = []struct {
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
 		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded`),
 		pattern(`rate limit|too many requests|tokens per min|\btpm\b`)},
-	{llm.ContentFilter, "", pattern(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content`), nil},
+	{llm.ContentFilter, "", pattern(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content|rejected by content moderation`), nil},
 	{llm.Quota, "", pattern(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
 	{llm.Authentication, "", pattern(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
 	{llm.Permission, "", pattern(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
