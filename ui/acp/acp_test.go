@@ -464,7 +464,7 @@ func TestPromptParts(t *testing.T) {
 		got = r.Messages[len(r.Messages)-1].Parts
 		return llmtest.Say("ok")(ctx, r, out)
 	}
-	e := newEditor(t, session.Options{}, slices.Repeat([]llmtest.Turn{answer}, 9)...)
+	e := newEditor(t, session.Options{}, slices.Repeat([]llmtest.Turn{answer}, 14)...)
 	if err := os.WriteFile(filepath.Join(e.dir, "a.txt"), []byte("in the file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,14 @@ func TestPromptParts(t *testing.T) {
 		{"a file that is linked", []sdk.ContentBlock{text("Explain "), sdk.ResourceLinkBlock("a", "file://"+e.dir+"/a.txt")}, []string{"in the file", "Explain @a.txt"}},
 		{"one that is not there", []sdk.ContentBlock{sdk.ResourceLinkBlock("b", "file://"+e.dir+"/b.txt")}, []string{"@b.txt"}},
 		{"a page", []sdk.ContentBlock{sdk.ResourceLinkBlock("docs", "https://example.com/x")}, []string{"[docs](https://example.com/x)"}},
-		{"a file with its text", []sdk.ContentBlock{res("as edited", "file:///w/b.go"), text("?")}, []string{"as edited", "?"}},
+		{"a file with its text", []sdk.ContentBlock{res("as edited", "file:///w/b.go"), text("?")}, []string{"as edited", "@/w/b.go?"}},
+		{"files named between words", []sdk.ContentBlock{text("Is "), res("one", "file://"+e.dir+"/a.go"), text(" or ("), res("two", "file://"+e.dir+"/b.go"), text(") better?")},
+			[]string{"one", "two", "Is @a.go or (@b.go) better?"}},
+		{"files named first and last", []sdk.ContentBlock{res("one", "file://"+e.dir+"/a.go"), text("as in"), res("two", "https://example.com/x")},
+			[]string{"one", "two", "@a.go as in [x](https://example.com/x)"}},
+		{"lines of a file", []sdk.ContentBlock{text("Explain "), res("one", "file://"+e.dir+"/a.go#L5:10")}, []string{"one", "Explain @a.go#L5:10"}},
+		{"a file that is empty", []sdk.ContentBlock{text("Fill "), res("", "file://"+e.dir+"/a.go")}, []string{"Fill @a.go"}},
+		{"a command behind a file", []sdk.ContentBlock{res("one", "file://"+e.dir+"/a.go"), text("/nosuch")}, []string{"one", "/nosuch"}},
 		{"an image", []sdk.ContentBlock{sdk.ImageBlock(png, "image/png"), text("?")}, []string{"image/png", "?"}},
 		{"an image that is none", []sdk.ContentBlock{sdk.ImageBlock("%%%", "image/png")}, nil},
 		{"sound", []sdk.ContentBlock{sdk.AudioBlock(base64.StdEncoding.EncodeToString([]byte("x")), "audio/wav")}, nil},
@@ -497,7 +504,7 @@ func TestPromptParts(t *testing.T) {
 				t.Fatalf("%d parts, want %q", len(got), tt.want)
 			}
 			for i, want := range tt.want {
-				if !strings.Contains(got[i].Text+got[i].MIME, want) {
+				if said := got[i].Text + got[i].MIME; !strings.Contains(said, want) || i == len(tt.want)-1 && said != want {
 					t.Errorf("part %d is %q, want %q", i, got[i].Text+got[i].MIME, want)
 				}
 			}

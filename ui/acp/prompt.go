@@ -2,12 +2,8 @@ package acp
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"iter"
-	"net/url"
-	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,7 +11,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 )
@@ -179,107 +174,6 @@ func (c *conversation) tellNotice() {
 	if notice != "" {
 		c.update(sdk.UpdateAgentThoughtText(sanitize.Text(notice) + "\n\n"))
 	}
-}
-
-// promptParts returns what a prompt says, as parts of a message. A directory that links are
-// told from is dir.
-func promptParts(blocks []sdk.ContentBlock, dir string) (parts []llm.Part, err error) {
-	var text []string
-	attached := func(a attach.Attachment, err error) error {
-		if err != nil {
-			return invalid("%v", err)
-		}
-		parts = append(parts, a.Part)
-		return nil
-	}
-	for _, b := range blocks {
-		switch {
-		case b.Text != nil:
-			text = append(text, b.Text.Text)
-		case b.ResourceLink != nil:
-			words, file := linked(b.ResourceLink, dir)
-			if text = append(text, words); file == "" {
-				continue
-			}
-			if a, err := attach.FromFile(file, attach.Limits{}); err == nil { // else the model is told where it is
-				parts = append(parts, a.Part)
-			}
-		case b.Image != nil:
-			err = attached(decoded(uriName(b.Image.Uri, "image"), b.Image.Data))
-		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
-			r := b.Resource.Resource.TextResourceContents
-			if strings.TrimSpace(r.Text) != "" {
-				err = attached(attach.FromBytes(uriName(&r.Uri, "resource"), []byte(r.Text), attach.Limits{}))
-			}
-		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
-			r := b.Resource.Resource.BlobResourceContents
-			err = attached(decoded(uriName(&r.Uri, "resource"), r.Blob))
-		default:
-			err = invalid("this kind of content is not taken: use text, images or resources")
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if whole := strings.Join(text, ""); strings.TrimSpace(whole) != "" {
-		parts = append(parts, llm.Part{Kind: llm.Text, Text: whole})
-	}
-	if len(parts) == 0 {
-		return nil, invalid("the prompt is empty")
-	}
-	return parts, nil
-}
-
-// decoded attaches what came in base64.
-func decoded(name, data string) (attach.Attachment, error) {
-	raw, err := base64.StdEncoding.DecodeString(data)
-	if err != nil {
-		return attach.Attachment{}, err
-	}
-	return attach.FromBytes(name, raw, attach.Limits{})
-}
-
-// filePath returns the path of a file: address; "" for another one.
-func filePath(uri string) string {
-	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
-		return ""
-	}
-	file := u.Path
-	if drive := strings.TrimPrefix(file, "/"); filepath.VolumeName(drive) != "" {
-		file = drive // of Windows
-	}
-	if !filepath.IsAbs(file) {
-		return ""
-	}
-	return filepath.Clean(file)
-}
-
-// linked returns the words that stand for a link in a prompt, and the file behind it; "" if
-// there is none. A file in dir is called as the tools call it.
-func linked(l *sdk.ContentBlockResourceLink, dir string) (words, file string) {
-	file = filePath(l.Uri)
-	if file == "" {
-		return "[" + l.Name + "](" + l.Uri + ")", ""
-	}
-	if short, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(short) {
-		return "@" + filepath.ToSlash(short), file
-	}
-	return "@" + file, file
-}
-
-// uriName returns what an attachment is called.
-func uriName(uri *string, otherwise string) string {
-	if uri == nil || *uri == "" {
-		return otherwise
-	}
-	if file := filePath(*uri); file != "" {
-		return file
-	}
-	if u, err := url.Parse(*uri); err == nil && path.Base(u.Path) != "." && path.Base(u.Path) != "/" {
-		return path.Base(u.Path)
-	}
-	return *uri
 }
 
 // turnOf returns the turn that a prompt begins; nil if it was a command that asks no model.

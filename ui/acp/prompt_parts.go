@@ -1,0 +1,181 @@
+package acp
+
+import (
+	"encoding/base64"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"parley/providers/llm"
+	"parley/session/attach"
+)
+
+// promptParts returns what a prompt says, as parts of a message. A directory that links are
+// told from is dir.
+func promptParts(blocks []sdk.ContentBlock, dir string) (parts []llm.Part, err error) {
+	var text promptText
+	attached := func(a attach.Attachment, err error) error {
+		if err != nil {
+			return invalid("%v", err)
+		}
+		parts = append(parts, a.Part)
+		return nil
+	}
+	for _, b := range blocks {
+		switch {
+		case b.Text != nil:
+			text.add(b.Text.Text)
+		case b.ResourceLink != nil:
+			words, file := reference(b.ResourceLink.Uri, b.ResourceLink.Name, dir)
+			text.refer(words)
+			if file == "" {
+				continue
+			}
+			if a, err := attach.FromFile(file, attach.Limits{}); err == nil { // else the model is told where it is
+				parts = append(parts, a.Part)
+			}
+		case b.Image != nil:
+			if uri := b.Image.Uri; uri != nil && filePath(*uri) != "" {
+				text.mention(reference(*uri, "", dir))
+			}
+			err = attached(decoded(uriName(b.Image.Uri, "image"), b.Image.Data))
+		case b.Resource != nil && b.Resource.Resource.TextResourceContents != nil:
+			r := b.Resource.Resource.TextResourceContents
+			name := uriName(&r.Uri, "resource")
+			text.mention(reference(r.Uri, name, dir))
+			if strings.TrimSpace(r.Text) != "" {
+				err = attached(attach.FromBytes(name+lines(r.Uri), []byte(r.Text), attach.Limits{}))
+			}
+		case b.Resource != nil && b.Resource.Resource.BlobResourceContents != nil:
+			r := b.Resource.Resource.BlobResourceContents
+			name := uriName(&r.Uri, "resource")
+			text.mention(reference(r.Uri, name, dir))
+			err = attached(decoded(name, r.Blob))
+		default:
+			err = invalid("this kind of content is not taken: use text, images or resources")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if whole := text.whole(); strings.TrimSpace(whole) != "" {
+		parts = append(parts, llm.Part{Kind: llm.Text, Text: whole})
+	}
+	if len(parts) == 0 {
+		return nil, invalid("the prompt is empty")
+	}
+	return parts, nil
+}
+
+// decoded attaches what came in base64.
+func decoded(name, data string) (attach.Attachment, error) {
+	raw, err := base64.StdEncoding.DecodeString(data)
+	if err != nil {
+		return attach.Attachment{}, err
+	}
+	return attach.FromBytes(name, raw, attach.Limits{})
+}
+
+// filePath returns the path of a file: address; "" for another one.
+func filePath(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		return ""
+	}
+	file := u.Path
+	if drive := strings.TrimPrefix(file, "/"); filepath.VolumeName(drive) != "" {
+		file = drive // of Windows
+	}
+	if !filepath.IsAbs(file) {
+		return ""
+	}
+	return filepath.Clean(file)
+}
+
+// reference returns the words that stand for an address in a prompt, and the file behind it; "" if
+// there is none. A file in dir is called as the tools call it.
+func reference(uri, name, dir string) (words, file string) {
+	file = filePath(uri)
+	if file == "" {
+		return "[" + name + "](" + uri + ")", ""
+	}
+	if short, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(short) {
+		return "@" + filepath.ToSlash(short) + lines(uri), file
+	}
+	return "@" + file + lines(uri), file
+}
+
+// lines returns the lines that an address names, as #L5:10; "" for a whole file.
+func lines(uri string) string {
+	_, part, _ := strings.Cut(uri, "#")
+	if rest, ok := strings.CutPrefix(part, "L"); !ok || rest == "" || strings.Trim(rest, "0123456789:-L") != "" {
+		return ""
+	}
+	return "#" + part
+}
+
+// A promptText is the text of a prompt, with words where its user named a file.
+type promptText struct {
+	text    string
+	leading string // of what stands before anything typed
+	named   bool   // text ends in the name of something
+}
+
+// add adds what was typed.
+func (t *promptText) add(typed string) {
+	if typed == "" {
+		return
+	}
+	if t.text == "" && !strings.HasPrefix(strings.TrimSpace(typed), "/") { // a command begins its line
+		t.text = t.leading
+	}
+	t.leading = ""
+	if first, _ := utf8.DecodeRuneInString(typed); t.named && (unicode.IsLetter(first) || unicode.IsDigit(first)) {
+		typed = " " + typed
+	}
+	t.text, t.named = t.text+typed, false
+}
+
+// refer adds the name of something.
+func (t *promptText) refer(words string) {
+	t.text, t.leading, t.named = spaced(t.leading+t.text, words), "", true
+}
+
+// mention adds the name of a file that is attached.
+func (t *promptText) mention(words, _ string) {
+	if t.text != "" {
+		t.refer(words)
+		return
+	}
+	t.leading, t.named = spaced(t.leading, words), true
+}
+
+// spaced returns text with words behind it, apart from what is written there.
+func spaced(text, words string) string {
+	last, _ := utf8.DecodeLastRuneInString(text)
+	if text == "" || unicode.IsSpace(last) || strings.ContainsRune("([{<\"'`", last) {
+		return text + words
+	}
+	return text + " " + words
+}
+
+func (t *promptText) whole() string { return t.leading + t.text }
+
+// uriName returns what an attachment is called.
+func uriName(uri *string, otherwise string) string {
+	if uri == nil || *uri == "" {
+		return otherwise
+	}
+	if file := filePath(*uri); file != "" {
+		return file
+	}
+	if u, err := url.Parse(*uri); err == nil && path.Base(u.Path) != "." && path.Base(u.Path) != "/" {
+		return path.Base(u.Path)
+	}
+	return *uri
+}
