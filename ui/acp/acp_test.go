@@ -640,3 +640,17 @@ func TestPromptBehindCancel(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyAnswer: an answer without anything in it is told, or the editor shows a turn of nothing.
+func TestEmptyAnswer(t *testing.T) {
+	e := newEditor(t, session.Options{}, llmtest.Say("one"), llmtest.Say())
+	id := e.begin()
+	e.prompt(id, text("hi"))
+	e.take()
+	if r := e.prompt(id, text("hi")); r != sdk.StopReasonEndTurn {
+		t.Errorf("stop reason %q", r)
+	}
+	if got := e.take(); !strings.Contains(got, "message: "+app.EmptyAnswer) {
+		t.Errorf("%q", got)
+	}
+}

@@ -120,6 +120,9 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 		case session.Decision:
 			c.tellMode()
 		case session.Response:
+			if e.Message.Empty() && !e.Message.Interrupted {
+				c.update(sdk.UpdateAgentMessageText(app.EmptyAnswer + "\n\n"))
+			}
 			c.tellUsage()
 		case session.Done:
 			r, err = ending(ctx, e)
