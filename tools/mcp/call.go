@@ -116,10 +116,8 @@ func (a *resultBuilder) addResult(r *sdk.CallToolResult) {
 	for _, c := range r.Content {
 		a.addContent(c)
 	}
-	if len(r.Content) == 0 && r.StructuredContent != nil {
-		if b, err := json.Marshal(r.StructuredContent); err == nil {
-			a.texts = append(a.texts, string(b))
-		}
+	if missing := missingFrom(a.texts, r.StructuredContent); missing != "" {
+		a.texts = append(a.texts, missing)
 	}
 	if r.NeedsInput() {
 		a.note("it asks for input that it cannot get here")
