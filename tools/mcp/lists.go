@@ -2,9 +2,13 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools/mcp/oauth"
 )
 
 // A Prompt is a text that a server has ready, for an entry of the command menu.
@@ -39,6 +43,7 @@ type serverLists struct {
 	tools     toolList
 	prompts   []Prompt
 	resources []Resource
+	unread    []error // why prompts or resources are missing
 }
 
 // readLists asks the server for what it says it has.
@@ -73,7 +78,7 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession, m
 			}
 			out.prompts = append(out.prompts, parsePrompts(server, r.Prompts, mask)...)
 			return len(r.Prompts), r.NextCursor, nil
-		}); err != nil {
+		}); err != nil && !out.doWithout(ctx, session, fmt.Errorf("its prompts: %w", err)) {
 			return out, fmt.Errorf("its prompts: %w", err)
 		}
 	}
@@ -85,11 +90,27 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession, m
 			}
 			out.resources = append(out.resources, parseResources(server, r.Resources, mask)...)
 			return len(r.Resources), r.NextCursor, nil
-		}); err != nil {
+		}); err != nil && !out.doWithout(ctx, session, fmt.Errorf("its resources: %w", err)) {
 			return out, fmt.Errorf("its resources: %w", err)
 		}
 	}
 	return out, nil
+}
+
+// doWithout notes why a list is missing, and reports whether the server can be used all the same: it
+// answers. Some say that they have prompts or resources, and list none; their tools are what counts.
+func (l *serverLists) doWithout(ctx context.Context, session *sdk.ClientSession, err error) bool {
+	if ctx.Err() != nil || errors.Is(err, oauth.ErrLogin) {
+		return false
+	}
+	var answer *jsonrpc.Error
+	if !errors.As(err, &answer) { // it may be a list that is malformed, or the end
+		if alive := session.Ping(ctx, nil); alive != nil && !errors.As(alive, &answer) {
+			return false
+		}
+	}
+	l.unread = append(l.unread, err)
+	return true
 }
 
 // readPages goes through a list, page by page, as far as is reasonable. It returns

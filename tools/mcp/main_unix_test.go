@@ -167,7 +167,9 @@ func realServer() *sdk.Server {
 // A fake is a server without the SDK, which can do what no SDK does.
 type fake struct {
 	out     *bufio.Writer
-	tools   string // the list, as JSON
+	tools   string            // the list, as JSON
+	offers  string            // more capabilities, as JSON
+	more    map[string]string // results by method, as JSON
 	call    func(f *fake, id json.RawMessage)
 	replies int // to its own requests
 }
@@ -195,7 +197,7 @@ func (f *fake) serve() {
 		}
 		switch m.Method {
 		case "initialize":
-			f.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fa\u001b[2Jke","version":"0"}}`)
+			f.answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}`+f.offers+`},"serverInfo":{"name":"fa\u001b[2Jke","version":"0"}}`)
 		case "tools/list":
 			f.answer(m.ID, `{"tools":[`+f.tools+`]}`)
 		case "tools/call":
@@ -203,7 +205,9 @@ func (f *fake) serve() {
 		case "":
 			f.replies++
 		default:
-			if m.ID != nil {
+			if result := f.more[m.Method]; result != "" {
+				f.answer(m.ID, result)
+			} else if m.ID != nil {
 				f.write(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"error":{"code":-32601,"message":"no such method"}}`)
 			}
 		}
@@ -270,6 +274,17 @@ var fakes = map[string]func(*fake){
 			`{"name":"read_file","description":"again","inputSchema":{"type":"object"}},{"name":"","inputSchema":{}},null,` +
 			`{"name":"` + strings.Repeat("long", 40) + `","inputSchema":{"type":"object"}}`
 		f.call = saying("fine")
+		f.serve()
+	},
+	"lists nothing": func(f *fake) {
+		f.offers = `,"prompts":{},"resources":{}`
+		f.tools, f.call = oneTool, saying("fine")
+		f.serve()
+	},
+	"lists nonsense": func(f *fake) {
+		f.offers = `,"prompts":{},"resources":{}`
+		f.more = map[string]string{"prompts/list": `{"prompts":[{"name":"p"}]}`, "resources/list": `{"resources":[{"uri":"a:b","name":"x","size":"large"}]}`, "ping": `{}`}
+		f.tools, f.call = oneTool, saying("fine")
 		f.serve()
 	},
 	"changes": func(f *fake) {

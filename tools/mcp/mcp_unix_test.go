@@ -198,6 +198,31 @@ func TestServerSendsNoParams(t *testing.T) {
 	}
 }
 
+// The tools of a server can be used whose other lists cannot be read, and it is said which.
+func TestListsThatCannotBeRead(t *testing.T) {
+	for name, want := range map[string]struct {
+		prompts int
+		missing []string
+	}{
+		"lists nothing":  {0, []string{"its prompts: ", "its resources: ", "no such method"}},
+		"lists nonsense": {1, []string{"its resources: "}},
+	} {
+		b := start(t, self(t, name), Options{})
+		if out := b.call("one", ""); out.Text != head+"fine" {
+			t.Errorf("%s: got %+v; %+v", name, out, b.state())
+		}
+		s := b.state()
+		for _, text := range want.missing {
+			if !strings.Contains(s.Stderr, text) {
+				t.Errorf("%s: %q is not said in %q", name, text, s.Stderr)
+			}
+		}
+		if s.Prompts != want.prompts || s.Resources != 0 {
+			t.Errorf("%s: got %+v", name, s)
+		}
+	}
+}
+
 // A program that does not read cannot keep a call waiting.
 func TestServerThatStopsReading(t *testing.T) {
 	t.Parallel() // it waits

@@ -304,6 +304,9 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 	if err := lists.tools.fingerprint.addStart(s.stored.Access.applyTo(s.config), s.salt); err != nil {
 		return err
 	}
+	for _, missing := range lists.unread {
+		s.stderr.Write([]byte("parley: not read: " + missing.Error() + "\n"))
+	}
 	s.serverLists = lists
 	s.updateStatus()
 	s.finishStart()
