@@ -124,6 +124,17 @@ func (b *branches) leaveEdit() {
 	b.restoreAside()
 }
 
+// endEdit leaves an edit where the program ends. What was made of the message is the draft, unless
+// another one was set aside for it.
+func (b *branches) endEdit() {
+	if a := b.aside; a != nil && !a.stashed && len(a.attached) == 0 && b.input.Composer.Written() != b.text {
+		b.rememberEdit()
+		b.editing, b.aside = 0, nil
+		return
+	}
+	b.leaveEdit()
+}
+
 // rememberEdit adds what was made of the message to the history.
 func (b *branches) rememberEdit() {
 	if text := b.input.Composer.Written(); text != b.text && strings.TrimSpace(text) != "" {

@@ -253,7 +253,7 @@ func (m *Model) layout() {
 
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
-	m.branches.leaveEdit()
+	m.branches.endEdit()
 	m.held.giveBackAll(m.input)
 	m.input.QueueToDraft()
 	m.chat.Cancel()
@@ -263,7 +263,7 @@ func (m *Model) quit() tea.Cmd {
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
 // nothing is left behind.
 func (m *Model) shutdown() {
-	m.branches.leaveEdit()
+	m.branches.endEdit()
 	m.held.giveBackAll(m.input)
 	m.input.Watch()
 	m.input.QueueToDraft()

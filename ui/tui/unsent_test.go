@@ -175,6 +175,15 @@ func TestEditKeepsTheDraft(t *testing.T) {
 		s.Do(func() { s.m.quit() })
 		stored(t, s, "a draft")
 	})
+	t.Run("the program ends, nothing was written before", func(t *testing.T) {
+		s := begin(t)
+		edit(s)
+		s.Type(" more").Shows("› one more")
+		s.Do(func() { s.m.quit() })
+		if got := s.stored(t); got != "one more" {
+			t.Errorf("stored %q", got)
+		}
+	})
 	t.Run("the program is killed", func(t *testing.T) {
 		s := begin(t)
 		attach(s)
