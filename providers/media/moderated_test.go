@@ -42,3 +42,13 @@ func TestImageModerated(t *testing.T) {
 		}
 	}
 }
+
+// TestVideoSensitivePrompt takes MiniMax's error about a prompt, which has its code in the words
+// alone, for a refusal.
+func TestVideoSensitivePrompt(t *testing.T) {
+	s := newVideoServer(t, videoWires[3])
+	s.create = status(422, `{"type":"error","error":{"type":"unprocessable_entity_error","message":"video description contains sensitive content (1026)","http_code":"422"},"request_id":"r"}`)
+	if j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox"}); err != nil || j.State != llm.JobRefused || j.Refused.Stage != "input" {
+		t.Errorf("%+v, %v", j, err)
+	}
+}

@@ -99,7 +99,7 @@ var phrases = []struct {
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
 		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded`),
 		pattern(`rate limit|too many requests|tokens per min|\btpm\b`)},
-	{llm.ContentFilter, "", pattern(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content|rejected by content moderation`), nil},
+	{llm.ContentFilter, "", pattern(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content|rejected by content moderation|(contains|has|or) sensitive content`), nil},
 	{llm.Quota, "", pattern(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
 	{llm.Authentication, "", pattern(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
 	{llm.Permission, "", pattern(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
