@@ -89,3 +89,17 @@ func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
 		}
 	}
 }
+
+// A prompt is sent in the conversation in which it was typed, or not at all: its line comes back where
+// another one was opened while it was read.
+func TestConversationChangesWhileAPromptIsRead(t *testing.T) {
+	a := newApp(t)
+	a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{{Name: "review", Body: "Review it."}}, nil }
+	ReadPrompts(a)()
+	e, _ := RunPromptCommand(a, "/review now")
+	read := e.Prepare(context.Background())
+	a.newSession("")
+	if e = read(); e.Turn != nil || e.Err == nil || e.Text != "/review now" {
+		t.Errorf("%+v", e)
+	}
+}

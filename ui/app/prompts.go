@@ -212,7 +212,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
 		return ShowToast("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
 	}
-	o, line, alone := a.Options, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || changesTurn(p)
+	o, s, line, alone := a.Options, a.Session, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || changesTurn(p)
 	refused := Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: line}
 	if alone && a.Busy() {
 		return refused
@@ -221,22 +221,22 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
 		from, notes, err := o.Template(ctx, p, e)
 		return func() Effect {
-			if err != nil {
+			switch {
+			case err != nil:
 				return Effect{Err: err, Text: line}
-			}
-			if alone && a.Busy() { // a turn began meanwhile
+			case a.Session != s:
+				return Effect{Err: errors.New("another conversation was opened: not sent"), Text: line}
+			case alone && a.Busy(): // a turn began meanwhile
 				return refused
 			}
-			attached := a.Attached // also what came meanwhile
+			attached, own := a.Attached, from.Parts // also what came meanwhile
 			from.Draft = session.Unsent{Message: llm.Message{Role: llm.RoleUser, Parts: attached}, Command: line}
-			own := from.Parts
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
 			a.Attached = nil
 			if a.Busy() {
-				a.Session.Queue(from.Parts(nil)...)
+				s.Queue(from.Parts(nil)...)
 				return Effect{Notes: notes, Toast: "Queued – sent when the answer is done"}
 			}
-			s := a.Session
 			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFromTemplate(ctx, s, from) }}
 		}
 	}}
