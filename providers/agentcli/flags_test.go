@@ -75,6 +75,7 @@ func TestProtectiveFlags(t *testing.T) {
 		{"copilot-cli", "--no-remote-export", fmt.Sprintf(commander, "--no-remote-export")},
 		{"grok-cli", "--sandbox", fmt.Sprintf(clap, "--sandbox")},
 		{"grok-cli", "--permission-mode", fmt.Sprintf(clap, "--permission-mode")},
+		{"grok-cli", "--disallowed-tools", fmt.Sprintf(clap, "--disallowed-tools")},
 		{"grok-cli", "--no-subagents", fmt.Sprintf(clap, "--no-subagents")},
 		{"qwen-cli", "--approval-mode", yargs("approval-mode, approvalMode")},
 		{"qwen-cli", "--extensions", yargs("extensions")},

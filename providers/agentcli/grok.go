@@ -13,13 +13,19 @@ import (
 	"parley/providers/wire"
 )
 
-// grokArgs returns the arguments of Grok Build 1.0 for one plain answer: nothing is allowed up front,
-// so everything is denied, and its sandbox restricts it to the empty directory. It does not read
-// stdin: the prompt comes in a file.
+// grokTools lists the tools of Grok Build 1.0 to switch off. Its --tools would leave most of them on.
+const grokTools = "run_terminal_command,run_terminal_cmd,read_file,search_replace,write,list_dir,grep,todo_write,monitor,workflow," +
+	"kill_command_or_subagent,get_command_or_subagent_output,spawn_subagent,Agent,scheduler_create,scheduler_delete,scheduler_list," +
+	"search_tool,use_tool,enter_plan_mode,exit_plan_mode,ask_user_question,send_feedback,web_search,web_fetch," +
+	"image_gen,image_edit,image_to_video,reference_to_video"
+
+// grokArgs returns the arguments of Grok Build 1.0 for one plain answer: its tools are switched off,
+// nothing is allowed up front, so that whatever else it has is denied, and its sandbox restricts it to
+// the empty directory. It does not read stdin: the prompt comes in a file.
 func grokArgs(r *run) []string {
 	args := []string{
 		"--prompt-file=" + r.promptFile, "--output-format=streaming-json", "--permission-mode=dontAsk", "--sandbox=read-only",
-		"--no-subagents", "--no-auto-update",
+		"--disallowed-tools=" + grokTools, "--no-subagents", "--no-auto-update",
 	}
 	if r.model != "" {
 		args = append(args, "--model="+r.model)

@@ -128,3 +128,15 @@ func TestQwenErrorAfterText(t *testing.T) {
 		}
 	}
 }
+
+// TestGrokTools: the tools that Grok Build offers its model by itself are off, also those that cost
+// money.
+func TestGrokTools(t *testing.T) {
+	t.Parallel()
+	args := strings.Join(compiled(t, "grok-cli", llm.Request{}).args, " ")
+	for _, tool := range []string{"run_terminal_command", "read_file", "web_search", "image_gen", "reference_to_video", "send_feedback", "use_tool"} {
+		if !strings.Contains(args, tool) {
+			t.Errorf("%s is on: %s", tool, args)
+		}
+	}
+}
