@@ -15,6 +15,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/llmtest/closed"
 	"parley/tools/process"
 )
 
@@ -171,13 +172,12 @@ func TestLive(t *testing.T) {
 		io.WriteString(w, `{"data":[{"id":"`+strings.Split(r.URL.Path, "/")[1]+`-new","max_model_len":4096},{"id":"own","max_model_len":2048}]}`)
 	}))
 	defer local.Close()
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	gone := "http://" + closed.Address(t)
 	hosted := pages(t, map[string]string{"/v1/models": `{"data":[{"id":"deepseek-v9"},{"id":"deepseek-v4-pro"}]}`})
 	c := Config{Providers: map[string]Provider{
 		"a":        {Kind: "vllm", BaseURL: local.URL + "/a", Models: []string{"own"}},
 		"b":        {Kind: "vllm", BaseURL: local.URL + "/b"},
-		"gone":     {Kind: "vllm", BaseURL: gone.URL, Models: []string{"kept"}},
+		"gone":     {Kind: "vllm", BaseURL: gone, Models: []string{"kept"}},
 		"deepseek": {BaseURL: hosted.URL + "/v1", APIKey: "k"},
 	}}
 	o := OpenOptions{Getenv: env(), Memory: &Memory{}}
@@ -227,14 +227,13 @@ func TestLearnModel(t *testing.T) {
 		io.WriteString(w, `{"data":[{"id":"m","context_length":32000}]}`)
 	}))
 	defer server.Close()
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	gone := "http://" + closed.Address(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	c := Config{Providers: map[string]Provider{
 		"box":      {BaseURL: server.URL, APIKey: canary},
 		"locked":   {BaseURL: server.URL, APIKeyCommand: process.ShellText("echo key | tee '" + ran + "'")},
 		"deepseek": {BaseURL: server.URL, APIKey: canary},
-		"gone":     {BaseURL: gone.URL, APIKey: canary},
+		"gone":     {BaseURL: gone, APIKey: canary},
 	}}
 	for _, tt := range []struct {
 		model   string

@@ -12,6 +12,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/providers/llmtest/closed"
 )
 
 // pages returns a server that has these pages, by path and query.
@@ -37,8 +38,7 @@ func TestCheck(t *testing.T) {
 	good := pages(t, map[string]string{"/v1/models": `{"data":[{"id":"m"},{"id":"n"}]}`})
 	locked := pages(t, map[string]string{"/v1/models": `!{"error":{"message":"bad key $KEY"}}`})
 	bare := pages(t, nil)
-	gone := httptest.NewServer(nil)
-	gone.Close()
+	gone := "http://" + closed.Address(t)
 	dir := t.TempDir()
 	for name, text := range map[string]string{"claude": "#!/bin/sh\necho 2.1.328 '(Claude Code)'\n", "gemini": "#!/bin/sh\nexit 3\n"} {
 		llmtest.Executable(t, filepath.Join(dir, name), text)
@@ -49,7 +49,7 @@ func TestCheck(t *testing.T) {
 		"any":     {Kind: "vllm", BaseURL: good.URL + "/v1"},
 		"locked":  {BaseURL: locked.URL + "/v1", APIKey: canary, Models: []string{"gpt-4o"}},
 		"bare":    {BaseURL: bare.URL + "/v1", Models: []string{"gpt-4o"}},
-		"gone":    {BaseURL: gone.URL + "/v1"},
+		"gone":    {BaseURL: gone + "/v1"},
 		"keyless": {BaseURL: good.URL + "/v1", APIKeyEnv: "NO_SUCH_KEY"},
 		"broken":  {BaseURL: good.URL + "/v1", APIKeyCommand: "exit 1"},
 	}}
@@ -104,8 +104,7 @@ func TestCheck(t *testing.T) {
 // one that lists its models to anybody: nothing that was not reached, or that refused the key,
 // is well.
 func TestCheckReachesWhatHasNoList(t *testing.T) {
-	refused := httptest.NewServer(nil)
-	refused.Close()
+	refused := "http://" + closed.Address(t)
 	serve := func(status int, body string) string { return httptestServer(t, answer(status, body)).URL }
 	open := httptestServer(t, func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/models") {
@@ -121,7 +120,7 @@ func TestCheckReachesWhatHasNoList(t *testing.T) {
 		reachable           bool
 		hint                string
 	}{
-		{"a port that is closed", "vertex-express", refused.URL, Provider{}, llm.Network, false, "Check the connection"},
+		{"a port that is closed", "vertex-express", refused, Provider{}, llm.Network, false, "Check the connection"},
 		{"a key that is refused", "vertex-express", serve(401, `{"error":{"message":"API keys are not supported"}}`), Provider{}, llm.Authentication, true, "rejected"},
 		{"no list", "vertex-express", serve(404, `{}`), Provider{}, "", true, "parley -m vertex-express/gemini-3.5-flash -p hi"},
 		{"no list for this key", "foundry-claude", serve(403, `{"error":{"message":"Public access is disabled"}}`), Provider{}, "", true, "Public access is disabled"},
@@ -200,12 +199,11 @@ func TestCheckIsParallelAndEnds(t *testing.T) {
 // An address from the environment may hold a password or a key, which nobody
 // sees.
 func TestAddressesHoldNoSecrets(t *testing.T) {
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	getenv := env("OPENAI_API_KEY", canary, "OPENAI_BASE_URL", strings.Replace(gone.URL, "://", "://me:"+canary+"@", 1)+"/v1?key="+canary)
+	gone := "http://" + closed.Address(t)
+	getenv := env("OPENAI_API_KEY", canary, "OPENAI_BASE_URL", strings.Replace(gone, "://", "://me:"+canary+"@", 1)+"/v1?key="+canary)
 	list := Check(t.Context(), Default(), OpenOptions{Getenv: getenv})
 	text, err := json.Marshal(list)
-	if err != nil || len(list) != 1 || list[0].URL != gone.URL+"/v1" || list[0].Fault != llm.Network || leaks(string(text)+list[0].Err.Error()) != "" {
+	if err != nil || len(list) != 1 || list[0].URL != gone+"/v1" || list[0].Fault != llm.Network || leaks(string(text)+list[0].Err.Error()) != "" {
 		t.Errorf("%v: %s", err, text)
 	}
 	_, err = Open(Default(), "anthropic", OpenOptions{Getenv: env("ANTHROPIC_BASE_URL", "http://me:"+canary+"@box/?key="+canary)})

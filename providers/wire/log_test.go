@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llmtest/closed"
 	"parley/providers/wire"
 )
 
@@ -35,8 +36,6 @@ func TestLog(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	gone := httptest.NewServer(nil)
-	gone.Close()
 	for _, tt := range []struct {
 		name, url string
 		cancel    bool
@@ -47,7 +46,7 @@ func TestLog(t *testing.T) {
 		{"answered", server.URL + "/answer/" + key, false, 200, 17, ""},
 		{"refused", server.URL + "/refused", false, 401, 77, "authentication"},
 		{"broken off", server.URL + "/cut", false, 200, 10, "network"},
-		{"not there", gone.URL, false, 0, 0, "network"},
+		{"not there", "http://" + closed.Address(t), false, 0, 0, "network"},
 		{"canceled", server.URL, true, 0, 0, "canceled"},
 	} {
 		var out bytes.Buffer

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest/closed"
 	"parley/providers/wire"
 )
 
@@ -106,9 +106,7 @@ func TestRecordThenReplay(t *testing.T) {
 // TestReplayOfNoAnswer: what did not answer then does not answer now.
 func TestReplayOfNoAnswer(t *testing.T) {
 	path := record(t, func(tap *wire.Tap) {
-		gone := httptest.NewServer(nil)
-		gone.Close()
-		if _, err := send(t, tap, gone.URL, "{}"); err == nil {
+		if _, err := send(t, tap, "http://"+closed.Address(t), "{}"); err == nil {
 			t.Fatal("a server that is gone answered")
 		}
 	})

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest/closed"
 	"parley/providers/wire"
 )
 
@@ -87,11 +88,9 @@ func (s nameServer) answer(m *dnsmessage.Message) {
 func TestNames(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "reached") }))
 	defer server.Close()
-	gone := must(net.Listen("tcp", "127.0.0.1:0"))
-	gone.Close()
 	const host = "api.acme.example"
-	port := func(a net.Addr) string { return must(netip.ParseAddrPort(a.String())).String()[len("127.0.0.1"):] }
-	open, closed := port(server.Listener.Addr()), port(gone.Addr())
+	port := func(address string) string { return address[len("127.0.0.1"):] }
+	open, shut := port(server.Listener.Addr().String()), port(closed.Address(t))
 	nameServer{code: dnsmessage.RCodeNameError}.use(t)
 	_, _ = net.DefaultResolver.LookupHost(t.Context(), host) // what package net makes once must not be made in a bubble of synctest
 	for name, c := range map[string]struct {
@@ -102,7 +101,7 @@ func TestNames(t *testing.T) {
 		"IPv4 only":                     {nameServer{addresses: []string{"127.0.0.1"}}, open, ""},
 		"IPv6 refuses":                  {nameServer{addresses: []string{"::1", "127.0.0.1"}}, open, ""},
 		"IPv6 leads nowhere":            {nameServer{addresses: []string{"2001:db8::1", "127.0.0.1"}}, open, ""},
-		"both refuse":                   {nameServer{addresses: []string{"::1", "127.0.0.1"}}, closed, "connection to " + host + closed + " refused"},
+		"both refuse":                   {nameServer{addresses: []string{"::1", "127.0.0.1"}}, shut, "connection to " + host + shut + " refused"},
 		"no such name":                  {nameServer{code: dnsmessage.RCodeNameError}, open, "no such host: " + host},
 		"a name without addresses":      {nameServer{}, open, "no such host: " + host},
 		"the name server fails":         {nameServer{code: dnsmessage.RCodeServerFailure}, open, "looking up " + host + ": server misbehaving"},

@@ -23,6 +23,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/providers/llmtest/closed"
 	"parley/providers/wire"
 )
 
@@ -227,9 +228,7 @@ func TestUnreachable(t *testing.T) {
 		}
 	}()
 	defer rude.Close()
-	taken := must(net.Dial("tcp", rude.Addr().String()))
-	defer taken.Close()
-	closed := taken.LocalAddr().String() // nobody listens there, and no other test can until it is closed
+	gone := closed.Address(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(407) }))
 	defer proxy.Close()
 	through := func(proxy string) http.RoundTripper {
@@ -247,7 +246,7 @@ func TestUnreachable(t *testing.T) {
 		base      http.RoundTripper
 		want      string
 	}{
-		{"refused", "http://" + closed, nil, "connection to " + closed + " refused"},
+		{"refused", "http://" + gone, nil, "connection to " + gone + " refused"},
 		{"closed at once", "http://" + rude.Addr().String(), nil, "connection to " + rude.Addr().String() + ": *"},
 		{"unknown authority", secure.URL, nil, "the certificate of " + host(secure.URL) + " is not valid: signed by an unknown authority"},
 		{"old TLS", old.URL, nil, "no TLS connection to " + host(old.URL) + ": *"},
@@ -257,7 +256,7 @@ func TestUnreachable(t *testing.T) {
 		{"slow name server", "https://api.acme.example", failing(&net.DNSError{Name: "api.acme.example", IsTimeout: true}), "looking up api.acme.example timed out"},
 		{"black hole", "https://api.acme.example", failing(&net.OpError{Op: "dial", Err: timeout{}}), "the connection to api.acme.example:443 timed out"},
 		{"proxy refuses", "https://api.acme.example", through(proxy.URL), "the proxy " + host(proxy.URL) + " refused the connection: 407 Proxy Authentication Required"},
-		{"proxy is gone", "https://api.acme.example", through("http://" + closed), "connection to the proxy " + closed + " refused"},
+		{"proxy is gone", "https://api.acme.example", through("http://" + gone), "connection to the proxy " + gone + " refused"},
 		{"no address", "ftp://x", nil, "the base URL is not an http or https address"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
