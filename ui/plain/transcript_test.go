@@ -85,3 +85,14 @@ func TestDrawing(t *testing.T) {
 		t.Errorf("said\n%s", d.said())
 	}
 }
+
+// TestEmptyAnswer: an answer without anything in it is told, and not only that it finished.
+func TestEmptyAnswer(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("one"), llmtest.Say())
+	d.enter("hi")
+	from := len(d.said())
+	d.enter("hi")
+	if got := d.said()[from:]; !strings.Contains(got, app.EmptyAnswer+". /retry asks again.\n") {
+		t.Errorf("%q", got)
+	}
+}

@@ -146,15 +146,19 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
+	why := endReasons[d.Reason]
 	reported := t.compared != nil && t.compared.AllAsked() // each candidate has written its own error
 	for _, c := range t.Apply(d, t.now()) {
 		if c.Kind != app.EventBlock || !reported {
 			t.change(c)
 		}
+		if c.Totals != nil && c.Totals.Empty {
+			why = app.EmptyAnswer + ". /retry asks again."
+		}
 	}
 	if d.Err == nil && t.compared == nil {
 		t.footer(d)
-		if why := endReasons[d.Reason]; why != "" {
+		if why != "" {
 			t.writeLine("%s", why)
 		}
 	}
