@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers/catalog"
+	"parley/ui/print"
 )
 
 // withOptionalValues gives -r without a value one that is empty: nothing, a flag or -- stands
@@ -51,4 +53,28 @@ func misspelled(root *cobra.Command, words []string) error {
 		return fmt.Errorf("unknown command %q: did you mean %s %s? To send it as a prompt, write %s -- %s", name, root.CommandPath(), near[0], root.CommandPath(), strings.Join(words, " "))
 	}
 	return nil
+}
+
+// formatOf returns the format of the output that args ask for; they may not have been read to their
+// end, where a flag in front of -o is none.
+func (f *outputFlags) formatOf(args []string) string {
+	format := cmp.Or(f.format, "text")
+	for i, arg := range args {
+		value, isOutput := strings.CutPrefix(arg, "--output")
+		if !isOutput {
+			value, isOutput = strings.CutPrefix(arg, "-o")
+		}
+		switch {
+		case arg == "--":
+			return format
+		case !isOutput:
+			continue
+		case value == "" && i+1 < len(args):
+			value = args[i+1]
+		}
+		if value = strings.TrimPrefix(value, "="); slices.Contains(print.Formats, value) {
+			format = value
+		}
+	}
+	return format
 }

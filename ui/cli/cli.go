@@ -74,6 +74,7 @@ func Main(args []string) int {
 	}
 	if a.status == print.OK {
 		a.status = print.Usage // cobra's own: flags, arguments
+		a.format = a.formatOf(args)
 	}
 	if a.status == print.Unread { // as SIGPIPE would have ended it, without a word
 		return a.status

@@ -60,7 +60,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 					return err
 				}
 			}
-			return fmt.Errorf("no skill %q: parley skills lists them", args[0])
+			return usageError(fmt.Errorf("no skill %q: parley skills lists them", args[0]))
 		})
 	}}
 	root.AddCommand(below, show)

@@ -3,6 +3,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"parley/ui/print"
 )
 
 // Arguments that are missing or mistyped are answered with what to write.
@@ -109,5 +111,47 @@ func TestHelpNamesValuesOnce(t *testing.T) {
 	}
 	if f := root.Flags().Lookup("web"); f.NoOptDefVal != on {
 		t.Errorf("--web alone is %q", f.NoOptDefVal)
+	}
+}
+
+// TestFormatOfUsageErrors: a program that reads JSON gets JSON wherever the flag for it stands, and
+// what was mistyped has the status of that.
+func TestFormatOfUsageErrors(t *testing.T) {
+	for args, want := range map[string]string{
+		"--nosuch -o json hi":              "json",
+		"--max-turns x -p -o jsonl hi":     "jsonl",
+		"-p --max-turns x -ojson":          "json",
+		"--nosuch --output=jsonl":          "jsonl",
+		"--nosuch --output json":           "json",
+		"--nosuch -- -o json":              "text",
+		"--nosuch hi":                      "text",
+		"-o json --nosuch -o jsonl":        "jsonl",
+		"usage --nosuch -o json":           "json",
+		"--nosuch -m -o":                   "text",
+		"sessions export --nosuch -o a.md": "text",
+	} {
+		a := newProgram()
+		root := a.rootCommand()
+		root.SetArgs(strings.Fields(args))
+		if err := root.Execute(); err == nil {
+			t.Errorf("parley %s: no error", args)
+		}
+		if got := a.formatOf(strings.Fields(args)); got != want {
+			t.Errorf("parley %s: %s, want %s", args, got, want)
+		}
+	}
+}
+
+// TestStatusOfUnknownSkill: a name that is none is an error of what was typed.
+func TestStatusOfUnknownSkill(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	t.Setenv("XDG_DATA_HOME", t.TempDir())
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	a := newProgram()
+	root := a.rootCommand()
+	root.SetArgs([]string{"skills", "show", "xyzzy"})
+	if err := root.Execute(); err == nil || a.status != print.Usage {
+		t.Errorf("%v, status %d, want %d", err, a.status, print.Usage)
 	}
 }
