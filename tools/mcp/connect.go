@@ -218,6 +218,25 @@ func (l *link) loggedOut() <-chan struct{} {
 	return l.service.loggedOut
 }
 
+// sessionLost returns what is closed when a service has ended the session; nil for a program.
+func (l *link) sessionLost() <-chan struct{} {
+	if l.service == nil {
+		return nil
+	}
+	return l.service.sessionLost
+}
+
+// lostSession reports whether err, with which a connection ended, means that the service ended the
+// session.
+func (l *link) lostSession(err error) bool {
+	select {
+	case <-l.sessionLost():
+		return true
+	default:
+		return errors.Is(err, sdk.ErrSessionMissing)
+	}
+}
+
 // closeTime is how long a service may take to be told that we leave.
 const closeTime = 500 * time.Millisecond
 

@@ -48,6 +48,8 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
 	case errors.Is(err, oauth.ErrLogin):
 		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
+	case errors.Is(err, errSessionLost), errors.Is(err, sdk.ErrSessionMissing):
+		err = fmt.Errorf("%w; try again once it is connected again", errSessionLost)
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}

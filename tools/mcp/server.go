@@ -40,6 +40,8 @@ type server struct {
 type requested struct {
 	restart chan struct{} // it is to be started again
 	changed chan struct{} // its lists are to be read again
+
+	renewals rateLimiter // of sessions; for the server's goroutine alone
 }
 
 // inbound is what handles the requests that a server makes.
@@ -68,7 +70,11 @@ type lifecycle struct {
 func newServer(name string, c Config, o Options, asked inbound) *server {
 	s := &server{
 		name: name, config: c, opts: o,
-		requested: requested{restart: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, inbound: asked,
+		requested: requested{
+			restart: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+			renewals: rateLimiter{burst: newSessions, rate: newSessionRate},
+		},
+		inbound:   asked,
 		lifecycle: lifecycle{status: StatusStarting, startDone: make(chan struct{}), since: time.Now()}, progressFuncs: map[string]func(string){},
 	}
 	s.login.configured = configSecrets(c)
@@ -193,7 +199,12 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			return false, l.explainEnd(errClosed)
 		case <-l.loggedOut():
 			return false, oauth.ErrLogin
+		case <-l.sessionLost():
+			return s.renewSession()
 		case err := <-ended:
+			if l.lostSession(err) {
+				return s.renewSession()
+			}
 			if err == nil {
 				err = errors.New("it closed the connection")
 			}
@@ -205,7 +216,11 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 				err = context.Cause(looking)
 			}
 			stop()
-			if err != nil {
+			switch {
+			case err == nil:
+			case l.lostSession(err):
+				return s.renewSession()
+			default:
 				return false, l.explainEnd(err)
 			}
 			select { // one that changes without end is looked at now and then
@@ -214,6 +229,17 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			}
 		}
 	}
+}
+
+// How many sessions are started anew for a service that ends them.
+const (
+	newSessions    = 3         // at once
+	newSessionRate = 1.0 / 300 // a second, then
+)
+
+// renewSession has a new session started with a service that ended one, unless it does so all the time.
+func (r *requested) renewSession() (again bool, err error) {
+	return r.renewals.take(time.Now()), errSessionLost
 }
 
 // requestListRead has the lists read again.

@@ -29,7 +29,14 @@ type httpService struct {
 	login     *oauth.Client // nil: requests are sent without one
 	refused   sync.Once
 	loggedOut chan struct{} // closed when the user has to log in
+
+	forgotten   sync.Once
+	sessionLost chan struct{} // closed when the session is over
 }
+
+// errSessionLost ends a session that the service ended. MCP, "Session Management": a new one is to be
+// started.
+var errSessionLost = errors.New("it no longer knows the session")
 
 func newService(address string, headers map[string]string, login *oauth.Client) (*httpService, error) {
 	u, err := url.Parse(address)
@@ -38,7 +45,7 @@ func newService(address string, headers map[string]string, login *oauth.Client) 
 	}
 	life, end := context.WithCancel(context.Background())
 	dialer := &net.Dialer{Timeout: startTimeout}
-	return &httpService{url: u, headers: headers, ctx: life, cancel: end, login: login, loggedOut: make(chan struct{}), base: &http.Transport{
+	return &httpService{url: u, headers: headers, ctx: life, cancel: end, login: login, loggedOut: make(chan struct{}), sessionLost: make(chan struct{}), base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    startTimeout,
@@ -135,6 +142,12 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	if err != nil {
 		done()
 		return nil, err
+	}
+	if res.StatusCode == http.StatusNotFound && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" {
+		res.Body.Close()
+		done()
+		s.forgotten.Do(func() { close(s.sessionLost) })
+		return nil, errSessionLost
 	}
 	b := &boundedBody{ReadCloser: res.Body, done: done, left: -1}
 	if kind := res.Header.Get("Content-Type"); !strings.HasPrefix(strings.ToLower(kind), "text/event-stream") {
