@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -139,7 +140,7 @@ func EditMessage(a *App, seq int) Effect {
 // A fileRestore is files on their way back to how they were.
 type fileRestore struct {
 	app    *App
-	files  *session.FileHistory
+	of     *session.Session // whose files they are
 	plan   *session.FilePlan
 	to     string        // where they go, such as "before the last undo"
 	seq    int           // message that the restore belongs to
@@ -150,7 +151,7 @@ type fileRestore struct {
 // restoreFiles shows what brings the files back, and does it if the user wants that. Edit is
 // called with the message behind it; nil: the conversation stays.
 func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) Effect {
-	r := &fileRestore{app: a, files: session.Files(a.Session), to: to, seq: a.Session.Head(), behind: func() Effect { return Effect{} }}
+	r := &fileRestore{app: a, of: a.Session, to: to, seq: a.Session.Head(), behind: func() Effect { return Effect{} }}
 	if edit != nil {
 		r.behind = func() Effect { return edit(p.seq) }
 		if n, err := a.Session.At(p.seq); err == nil {
@@ -168,23 +169,25 @@ func BranchFiles(a *App) Effect {
 	if !ok {
 		return Effect{}
 	}
-	r := &fileRestore{app: a, files: files, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return Effect{} }}
+	r := &fileRestore{app: a, of: a.Session, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return Effect{} }}
 	return r.show(n + 1)
 }
 
 // show makes the plan, and asks about it.
 func (r *fileRestore) show(from int) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		plan, err := r.files.Plan(from)
+		plan, err := session.Files(r.of).Plan(from)
 		text := ""
 		if err == nil {
-			text = planText(r.files, plan, r.to)
+			text = planText(session.Files(r.of), plan, r.to)
 		}
 		return func() Effect {
 			r.plan = plan
 			switch {
 			case err != nil:
 				return Effect{Err: err}
+			case r.app.Session != r.of:
+				return Effect{Err: errors.New("another conversation was opened: nothing restored")}
 			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
 				return Effect{}
 			case plan.Empty():
@@ -248,16 +251,14 @@ func (r *fileRestore) askChanged(intro string) Effect {
 // restore carries the plan out, and tells the model with the next prompt.
 func (r *fileRestore) restore(asked bool) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		done, skipped, err := r.files.Restore(r.plan, asked, r.seq, "undo: "+r.to)
+		done, skipped, err := session.Files(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
 		return func() Effect {
 			e := Effect{}
-			if err == nil {
+			if err == nil && r.app.Session == r.of {
 				e = r.behind()
 			}
 			if len(done.Changes) > 0 {
-				note := restoredNote(done)
-				r.app.Attached = append(r.app.Attached, note)
-				e.Attached = append(e.Attached, note)
+				r.tell(&e, restoredNote(done))
 				e.Toast = "Restored " + countChanges(done.Changes) + " · /undo takes it back"
 			}
 			for _, s := range skipped {
@@ -269,6 +270,15 @@ func (r *fileRestore) restore(asked bool) Effect {
 			return e
 		}
 	}}
+}
+
+// tell has note go along with the next prompt of the conversation whose files were restored.
+func (r *fileRestore) tell(e *Effect, note llm.Part) {
+	if o, of := r.app.Options, r.of; r.app.Session != of {
+		e.Async = func(context.Context) Effect { return Effect{Err: AttachToStored(o, of, note, func() {}).Err} }
+		return
+	}
+	r.app.Attached, e.Attached = append(r.app.Attached, note), append(e.Attached, note)
 }
 
 // countChanges says how many files were restored.
