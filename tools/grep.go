@@ -173,7 +173,7 @@ func (g *grepRun) searchFile(ctx context.Context, file string, f *os.File, info 
 		g.skipped++
 		return nil
 	}
-	content := g.buf.Bytes()
+	content := bytes.TrimPrefix(g.buf.Bytes(), bom)
 	if binaryKind(content[:min(8<<10, len(content))]) != "" {
 		g.skipped++
 		return nil
