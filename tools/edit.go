@@ -55,6 +55,9 @@ func replaceText(text, old, new string, all bool) (string, int, error) {
 	if old == new {
 		return "", 0, fmt.Errorf("old and new are the same; nothing would change")
 	}
+	if strings.Contains(old, "\r\n") && !strings.Contains(text, old) {
+		old, new = toLF(old), toLF(new) // the file has other line ends, and keeps them
+	}
 	t := editTarget{text: text}
 	places := t.findSpans(old, all)
 	if len(places) == 0 {
