@@ -374,6 +374,9 @@ func spoken(kind, text string) []string {
 	case "copilot-cli":
 		return []string{`{"type":"assistant.message","data":{"messageId":"m","content":` + said + `}}`, `{"type":"result","exitCode":0}`}
 	case "antigravity-cli":
+		if text == "" { // its silence is a fault, of which TestAntigravitySilence is
+			said = `"…"`
+		}
 		return []string{`{"event":"init","conversation_id":"c"}`, `{"event":"result","result":{"status":"SUCCESS","response":` + said + `}}`}
 	case "grok-cli":
 		return []string{`{"type":"thought","data":"Hm."}`, `{"type":"text","data":` + said + `}`, `{"type":"end","stopReason":"end_turn"}`}
