@@ -79,6 +79,7 @@ func (p *pipeTransport) Read(ctx context.Context) (jsonrpc.Message, error) {
 
 // parseMessage reads one line; false if it is no message.
 func parseMessage(line []byte) (jsonrpc.Message, bool) {
+	line = bytes.TrimPrefix(line, []byte("\uFEFF")) // .NET begins its output with one
 	if len(line) == 0 || line[0] != '{' {
 		return nil, false
 	}

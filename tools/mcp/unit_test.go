@@ -485,3 +485,10 @@ func TestPlainWordsInNames(t *testing.T) {
 		t.Errorf("got %+v", tools)
 	}
 }
+
+// A byte order mark, with which some programs begin their output, does not hide the first message.
+func TestMessageBehindByteOrderMark(t *testing.T) {
+	if m, ok := parseMessage([]byte("\uFEFF" + `{"jsonrpc":"2.0","id":1,"result":{}}`)); !ok {
+		t.Errorf("got %v", m)
+	}
+}
