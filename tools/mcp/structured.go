@@ -3,12 +3,17 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
 // maxLeaves is how many values of a structured result are looked for in the text beside it.
 const maxLeaves = 2000
+
+// maxExact is the least number that the SDK may have rounded.
+const maxExact = 1 << 53
 
 // missingFrom returns structured as JSON, unless texts say it already: "" then. MCP wants a server to
 // repeat it as text, but many only sum it up there.
@@ -17,12 +22,13 @@ func missingFrom(texts []string, structured any) string {
 	if structured == nil || err != nil {
 		return ""
 	}
-	value, ok := decodeNumbers(string(encoded))
-	if !ok || value == nil {
+	var value any
+	if json.Unmarshal(encoded, &value) != nil || value == nil {
 		return ""
 	}
 	for _, text := range texts {
-		if same, ok := decodeNumbers(text); ok && reflect.DeepEqual(same, value) {
+		var same any
+		if json.Unmarshal([]byte(text), &same) == nil && reflect.DeepEqual(same, value) {
 			return ""
 		}
 	}
@@ -37,22 +43,15 @@ func missingFrom(texts []string, structured any) string {
 	return string(encoded)
 }
 
-// decodeNumbers decodes text that is one JSON value, with numbers as they are written.
-func decodeNumbers(text string) (value any, ok bool) {
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	return value, d.Decode(&value) == nil && !d.More()
-}
-
 // saysLeaves reports whether every string and number within value is in text. Left bounds the search.
 func saysLeaves(text string, value any, left *int) bool {
 	switch v := value.(type) {
 	case string:
 		*left--
 		return *left >= 0 && (strings.Contains(text, v) || strings.Contains(text, escaped(v)))
-	case json.Number:
+	case float64:
 		*left--
-		return *left >= 0 && strings.Contains(text, v.String())
+		return *left >= 0 && (math.Abs(v) >= maxExact || strings.Contains(text, strconv.FormatFloat(v, 'f', -1, 64)))
 	case []any:
 		for _, inner := range v {
 			if !saysLeaves(text, inner, left) {

@@ -8,6 +8,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
+// A long number, which the SDK rounds in the structured part, is not told a second time, and wrong.
+func TestStructuredLongNumber(t *testing.T) {
+	for _, text := range []string{`{"id":1234567890123456789}`, "id: 1234567890123456789"} {
+		var result sdk.CallToolResult
+		in, _ := json.Marshal(text)
+		if err := json.Unmarshal([]byte(`{"content":[{"type":"text","text":`+string(in)+`}],"structuredContent":{"id":1234567890123456789}}`), &result); err != nil {
+			t.Fatal(err)
+		}
+		a := resultBuilder{server: "s"}
+		a.addResult(&result)
+		if got := a.outcome(false).Text; got != head+text {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 // What a server says only in the structured part of a result reaches the model, and what it says in
 // both parts reaches it once.
 func TestStructuredContent(t *testing.T) {
