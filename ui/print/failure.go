@@ -23,15 +23,31 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	hint := app.ShellHint(err)
 	switch format {
 	case "jsonl":
-		write(out, errorObject(err))
+		write(out, failureObject(err, status))
 		write(out, object{{"type", "done"}, {"finish_reason", "error"}, {"exit", status}})
 	case "json":
-		write(out, object{{"error", json.RawMessage(encode(errorObject(err)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
+		write(out, object{{"error", json.RawMessage(encode(failureObject(err, status)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
 	}
 	fmt.Fprintf(stderr, "parley: %s\n", sanitize.Text(app.ShellErrorText(err)))
 	if hint != "" {
 		fmt.Fprintf(stderr, "  %s\n", sanitize.Text(hint))
 	}
+}
+
+// failureObject returns an error from before the turn: the status says what an error that is no
+// provider's is about.
+func failureObject(err error, status int) object {
+	o := errorObject(err)
+	if category(err) != string(llm.Unknown) {
+		return o
+	}
+	switch status {
+	case Usage:
+		o[1].value = "input"
+	case Config:
+		o[1].value = "config"
+	}
+	return o
 }
 
 // category returns the name of err for scripts; these names are stable.

@@ -3,8 +3,11 @@ package print
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+
+	"parley/providers/llm"
 )
 
 // A long text is the same JSON as it would be in one piece.
@@ -21,5 +24,27 @@ func TestLongJSON(t *testing.T) {
 	var back struct{ Text string }
 	if err := json.Unmarshal(b.Bytes(), &back); err != nil || back.Text != text {
 		t.Errorf("the text did not come back: %v", err)
+	}
+}
+
+// TestFailureCategory: what was typed or configured wrong is of the category that is documented for it.
+func TestFailureCategory(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		want   string
+	}{
+		{errors.New("unknown flag"), Usage, "input"},
+		{errors.New("no such key"), Config, "config"},
+		{&llm.Error{Fault: llm.ModelNotFound}, Config, "model_not_found"},
+		{errors.New("odd"), Failed, "unknown"},
+	} {
+		for _, format := range []string{"json", "jsonl"} {
+			var out, told strings.Builder
+			Failure(&out, &told, format, c.err, c.status)
+			if want := `"category":"` + c.want + `"`; !strings.Contains(out.String(), want) {
+				t.Errorf("%s: got %s, want %s", format, out.String(), want)
+			}
+		}
 	}
 }
