@@ -186,10 +186,10 @@ func (r *fileRestore) show(from int) Effect {
 			switch {
 			case err != nil:
 				return Effect{Err: err}
-			case r.app.Session != r.of:
-				return Effect{Err: errors.New("another conversation was opened: nothing restored")}
 			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
 				return Effect{}
+			case r.app.Session != r.of:
+				return Effect{Err: errors.New("another conversation was opened: nothing restored")}
 			case plan.Empty():
 				e := r.behind()
 				if e.Toast == "" {
