@@ -121,6 +121,10 @@ func (g *grok) line(data []byte) {
 	case "usage", "plan", "available_commands", "max_turns_reached": // nothing to show
 	case "error":
 		g.report(&l)
+		if g.shown && strings.Contains(string(l.Message), "max_tokens_truncation") { // a truncated answer, not an error
+			g.complete(llm.Finish{Reason: llm.Length, Raw: "max_tokens", Model: g.run.model})
+			return
+		}
 		g.done, g.fault = true, g.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
 	case "end":
 		g.report(&l)

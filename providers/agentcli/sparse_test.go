@@ -140,3 +140,12 @@ func TestGrokTools(t *testing.T) {
 		}
 	}
 }
+
+// TestGrokTruncated: an answer that reached the limit of tokens is one, although Grok Build calls it an
+// error.
+func TestGrokTruncated(t *testing.T) {
+	t.Parallel()
+	s := script(t, []step{{Out: lines(`{"type":"text","data":"Hello"}`,
+		`{"type":"error","message":"Internal error: {\n  \"message\": \"response truncated by max_tokens\",\n  \"error_kind\": \"max_tokens_truncation\"\n}"}`), Exit: 1}})
+	check(t, take(t, s.model("grok-cli").Stream(t.Context(), asking("Hi"))), []llm.Part{text("Hello")}, llm.Length, "")
+}
