@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,11 +122,12 @@ type jsonReader struct {
 	rest  string
 	size  int // of the whole text, in bytes
 	ok    bool
-	begin byte // what precedes the next field: { or ,
+	begin byte             // what precedes the next field: { or ,
+	texts *strings.Builder // holds all strings that are read; nil: each has its own memory
 }
 
-func newJSONReader(text string) *jsonReader {
-	return &jsonReader{rest: text, size: len(text), ok: true}
+func newJSONReader(text string, texts *strings.Builder) *jsonReader {
+	return &jsonReader{rest: text, size: len(text), ok: true, texts: texts}
 }
 
 // atEnd reports whether the whole text was read, without an error.
@@ -177,15 +179,15 @@ func (r *jsonReader) field(name string) bool {
 func (r *jsonReader) text() string {
 	r.expect(`"`)
 	s, escaped := r.rest, false
-	for i := 0; r.ok && i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
+	for i := plainPrefix(s, 0); r.ok && i < len(s); i = plainPrefix(s, i) {
+		switch s[i] {
+		case '"':
 			r.rest = s[i+1:]
 			return r.unescape(s[:i], escaped)
-		case c == '\\':
+		case '\\':
 			escaped = true
-			i++
-		case c < ' ':
+			i += 2
+		default:
 			r.ok = false
 		}
 	}
@@ -193,36 +195,63 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
+// plainPrefix returns the index, from i on, of the first byte of s that is a quote, a backslash or a
+// control character; its length if there is none. It looks at eight bytes at once.
+func plainPrefix(s string, i int) int {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	for i+8 <= len(s) {
+		b := s[i : i+8]
+		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		quote, backslash := x^ones*'"', x^ones*'\\'
+		found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (x-ones*' ')&^x) & high
+		if found != 0 { // the lowest one is never a false one
+			return i + bits.TrailingZeros64(found)/8
+		}
+		i += 8
+	}
+	for i < len(s) && s[i] != '"' && s[i] != '\\' && s[i] >= ' ' {
+		i++
+	}
+	return i
+}
+
 // unescape returns the value of a string, without its quotes. A short string is copied, so that
 // it does not keep the whole text in memory.
 func (r *jsonReader) unescape(s string, escaped bool) string {
 	r.ok = utf8.ValidString(s)
+	into := r.texts
 	switch {
+	case into != nil:
 	case !escaped && len(s) < r.size/2:
 		return strings.Clone(s)
 	case !escaped:
 		return s
+	default:
+		into = &strings.Builder{}
+		into.Grow(len(s))
 	}
-	plain := make([]byte, 0, len(s))
-	for {
+	from := into.Len()
+	for escaped {
 		at := strings.IndexByte(s, '\\')
 		if at < 0 {
-			return string(append(plain, s...))
+			break
 		}
-		plain = append(plain, s[:at]...)
-		switch s[at+1] {
+		into.WriteString(s[:at])
+		switch c := s[at+1]; c {
 		case '"', '\\', '/':
-			plain = append(plain, s[at+1])
+			into.WriteByte(c)
 		case 'n':
-			plain = append(plain, '\n')
+			into.WriteByte('\n')
 		case 't':
-			plain = append(plain, '\t')
+			into.WriteByte('\t')
 		default:
 			r.ok = false
 			return ""
 		}
 		s = s[at+2:]
 	}
+	into.WriteString(s)
+	return into.String()[from:]
 }
 
 // number reads a number as encode writes it.

@@ -88,17 +88,17 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 }
 
 // decodeParts returns the parts that encodeParts encoded, without what is in blobs, and
-// references to that.
-func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
-	if parts, refs, ok := readParts(text); ok {
+// references to that. The strings are pieces of what is added to texts, see jsonReader.
+func decodeParts(text string, texts *strings.Builder) (parts []llm.Part, refs []blobRef, err error) {
+	if parts, refs, ok := readParts(text, texts); ok {
 		return parts, refs, nil
 	}
 	return unmarshalParts(text)
 }
 
 // readParts is the fast form of decodeParts for most messages, false for others.
-func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
-	r := newJSONReader(text)
+func readParts(text string, texts *strings.Builder) (parts []llm.Part, refs []blobRef, ok bool) {
+	r := newJSONReader(text, texts)
 	if n := strings.Count(text, `{"kind":`); n > 0 {
 		parts = make([]llm.Part, 0, n)
 	}
@@ -200,8 +200,8 @@ func (r nodeExtra) applyTo(n *Node) {
 }
 
 // readExtra reads the JSON of most messages' nodeExtra, false for others.
-func readExtra(text string) (e nodeExtra, ok bool) {
-	r := newJSONReader(text)
+func readExtra(text string, texts *strings.Builder) (e nodeExtra, ok bool) {
+	r := newJSONReader(text, texts)
 	r.object(func() {
 		readBool(r, "open", &e.Open)
 		readBool(r, "summary", &e.Summary)

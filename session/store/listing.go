@@ -166,7 +166,7 @@ func readUsage(r *jsonReader, u *llm.Usage) {
 // decodeUsage reads a usage; after an error u is zero.
 func decodeUsage(text string, u *llm.Usage) error {
 	*u = llm.Usage{}
-	r := newJSONReader(text)
+	r := newJSONReader(text, nil)
 	if readUsage(r, u); r.atEnd() {
 		return nil
 	}

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"parley/providers/llm"
@@ -22,22 +22,30 @@ type nodeRow struct {
 
 // decode decodes the JSON of a row. Damage is left out, and in r.err.
 func (r *nodeRow) decode() {
-	var err, errParts error
-	if r.extra != "{}" {
-		e, ok := readExtra(r.extra)
+	refs, err := decodeNode(&r.Node, r.extra, r.parts, nil)
+	r.refs, r.err, r.extra, r.parts = refs, cmp.Or(err, r.err), "", ""
+}
+
+// decodeNode decodes the JSON of n, whose other columns are set, and returns references to what is in
+// blobs, and the first damage, which it leaves out. Strings are pieces of what is added to texts; with
+// nil each is a copy of its own.
+func decodeNode(n *Node, extra, parts string, texts *strings.Builder) (refs []blobRef, err error) {
+	if extra != "{}" {
+		e, ok := readExtra(extra, texts)
 		if !ok {
 			e = nodeExtra{}
-			err = json.Unmarshal([]byte(r.extra), &e)
+			err = json.Unmarshal([]byte(extra), &e)
 		}
-		e.applyTo(&r.Node)
+		e.applyTo(n)
 	}
-	r.Parts, r.refs, errParts = decodeParts(r.parts)
-	r.err = cmp.Or(errParts, err, r.err)
-	if role := roleOf(r.Node); role != r.Role {
-		r.err = cmp.Or(r.err, fmt.Errorf("role = %.40q: taken for %s", string(r.Role), role))
-		r.Role = role
+	var errParts error
+	n.Parts, refs, errParts = decodeParts(parts, texts)
+	err = cmp.Or(errParts, err)
+	if role := roleOf(n); role != n.Role {
+		err = cmp.Or(err, fmt.Errorf("role = %.40q: taken for %s", string(n.Role), role))
+		n.Role = role
 	}
-	r.extra, r.parts = "", ""
+	return refs, err
 }
 
 // readNodes reads the messages of a session from a table, by rising Seq. Damaged numbers and
@@ -53,126 +61,22 @@ func readNodes(q querier, session int64, damage *damageReport, table string) ([]
 	}
 	renumberDamaged(nodes, damage)
 	reparentOrphans(nodes, damage)
-	return nodes, readBlobs(q, rows, damage, err)
+	return nodes, readBlobs(q, rows.refs(), damage, err)
 }
 
-// readBlobs completes the parts of rows, which nodes share, and returns err or its first own
-// error.
-func readBlobs(q querier, rows nodeRows, damage *damageReport, err error) error {
+// A nodeRef is what a message has in blobs, which its parts lack until readBlobs.
+type nodeRef struct {
+	parts []llm.Part
+	blobRef
+}
+
+// readBlobs completes parts, and returns err or its first own error.
+func readBlobs(q querier, refs []nodeRef, damage *damageReport, err error) error {
 	blobs := blobReader{q: q, data: map[string][]byte{}, damage: damage, err: err}
-	for r := range rows.all {
-		for _, ref := range r.refs {
-			blobs.fill(&r.Parts[ref.part], ref)
-		}
+	for _, ref := range refs {
+		blobs.fill(&ref.parts[ref.part], ref.blobRef)
 	}
 	return blobs.err
-}
-
-// minPaged is the number of messages from which on a conversation is read in pages.
-const minPaged = 512
-
-// isDense reports whether the messages of a session are numbered from 1 without gaps, so that
-// they can be read in pages.
-func isDense(q querier, row sessionRow) bool {
-	var n, first, last int
-	err := q.queryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
-	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
-}
-
-// readPage reads the messages from..to of a session that isDense. One that is missing is a node
-// without a role.
-func readPage(q querier, session int64, from, to int, damage *damageReport) ([]Node, error) {
-	rows, err := readRows(q, damage, to-from+1, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
-	nodes := make([]Node, to-from+1)
-	for i := range nodes {
-		nodes[i].Seq = from + i
-	}
-	before := from - 1
-	for r := range rows.all {
-		if r.Seq < from || r.Seq > to {
-			damage.add(fmt.Errorf("message %d is out of sequence: read as message %d", r.Seq, before+1))
-			r.Seq = before + 1
-		}
-		if r.err != nil {
-			damage.add(fmt.Errorf("message %d: %w", r.Seq, r.err))
-		}
-		if r.Parent < 0 || r.Parent >= r.Seq {
-			damage.add(fmt.Errorf("message %d follows message %d: taken to follow message %d", r.Seq, r.Parent, r.Seq-1))
-			r.Parent = r.Seq - 1
-		}
-		before = min(r.Seq, to-1)
-		nodes[r.Seq-from] = r.Node
-	}
-	if lack := len(nodes) - rows.count(); lack > 0 {
-		damage.add(fmt.Errorf("missing messages: %d", lack))
-	}
-	return nodes, readBlobs(q, rows, damage, err)
-}
-
-// Older returns how many of the first messages are only on disk, to be read with Read; 0: none.
-// Nodes reads them all.
-func (l *Log) Older() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.older
-}
-
-// Read returns the messages from..to (from 1) of those that Older counts. With a *DamagedError
-// comes what could be read: a message that is missing is a node without a role.
-func (l *Log) Read(from, to int) ([]Node, error) { return pageOf(l.db, l.Session().ID, from, to) }
-
-func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
-	err = db.read(func(q querier) error {
-		row, err := db.row(q, id)
-		if err != nil && !isPartial(err) {
-			return err
-		}
-		var damage damageReport
-		nodes, err = readPage(q, row.num, from, to, &damage)
-		return damage.err(db, err)
-	})
-	return nodes, err
-}
-
-// LinearCount returns how many of the messages that Older counts follow the one before, up to
-// the first that does not.
-func (l *Log) LinearCount() (n int) {
-	id, n := l.Session().ID, l.Older()
-	_ = l.db.read(func(q querier) error { // an error means 0
-		var first int
-		err := q.queryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
-		if err != nil || first > 0 {
-			n = min(n, max(first-1, 0))
-		}
-		return err
-	})
-	return n
-}
-
-// readOlder reads the messages that are only on disk into l.nodes. If the session was removed,
-// only those since it was opened are left.
-func (l *Log) readOlder() error {
-	if l.older == 0 {
-		return nil
-	}
-	nodes, err := pageOf(l.db, l.session.ID, 1, l.older)
-	var damaged *DamagedError
-	if err != nil && !errors.As(err, &damaged) && !errors.Is(err, ErrNotFound) {
-		return err
-	}
-	var all []nodeEntry
-	for _, n := range nodes {
-		if n.Role != "" {
-			all = append(all, nodeEntry{Node: n, gen: 1, saved: 1})
-		}
-	}
-	l.written += len(all)
-	l.nodes = append(all, l.nodes...)
-	if l.older, l.olderUsage = 0, (llm.Usage{}); err == nil {
-		l.findSideUsage()
-	}
-	l.recount()
-	return nil
 }
 
 // batchSize is how many messages are decoded while the next ones are read: in a long
@@ -198,6 +102,16 @@ func (rows nodeRows) count() (n int) {
 		n += len(batch)
 	}
 	return n
+}
+
+// refs returns what the rows have in blobs.
+func (rows nodeRows) refs() (refs []nodeRef) {
+	for r := range rows.all {
+		for _, ref := range r.refs {
+			refs = append(refs, nodeRef{r.Parts, ref})
+		}
+	}
+	return refs
 }
 
 // readRows reads and decodes messages by rising seq, about expected ones; 0: nobody knows. From is
@@ -239,9 +153,10 @@ func readRows(q querier, damage *damageReport, expected int, from string, args .
 
 // roleOf returns the role of n, or if that does not suit its parts, the role of messages
 // with such parts.
-func roleOf(n Node) llm.Role {
+func roleOf(n *Node) llm.Role {
 	var calls, results, other bool
-	for _, p := range n.Parts {
+	for i := range n.Parts {
+		p := &n.Parts[i]
 		calls = calls || p.Kind == llm.Call || p.Kind == llm.Thinking || p.Kind == llm.Opaque || p.Remote
 		results = results || p.Kind == llm.Result && !p.Remote
 		other = other || p.Kind == llm.Text

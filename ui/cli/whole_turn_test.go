@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"runtime/debug"
@@ -15,6 +16,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/wire"
 	"parley/session"
+	"parley/session/store"
 	"parley/session/storetest"
 )
 
@@ -46,8 +48,8 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// longTalk returns a conversation of n messages with a model of a family, behind a service.
-func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
+// openFamily returns a model of a family, and the service behind it.
+func openFamily(tb testing.TB, family int) (llm.Endpoint, *service) {
 	tb.Helper()
 	f := families[family]
 	behind := &service{answer: f.answer}
@@ -57,6 +59,13 @@ func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
 		tb.Fatal(err)
 	}
 	model.Context = 1 << 30
+	return model, behind
+}
+
+// longTalk returns a conversation of n messages with a model of a family, behind a service.
+func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
+	tb.Helper()
+	model, behind := openFamily(tb, family)
 	s := session.New(session.Options{Log: storetest.Long(tb, n), Model: model, System: "Be brief."})
 	tb.Cleanup(func() { _ = s.Close() })
 	return s, behind
@@ -84,6 +93,36 @@ func BenchmarkWholeTurn(b *testing.B) {
 					askAgain(b, s)
 				}
 				b.ReportMetric(float64(behind.read)/1e6, "MB-sent")
+			})
+		}
+	}
+}
+
+// BenchmarkFirstTurn measures the first turn of a program that continues a stored conversation.
+func BenchmarkFirstTurn(b *testing.B) {
+	for i, f := range families {
+		for _, n := range []int{1000, 5000, 20_000} {
+			b.Run(fmt.Sprintf("%s/%d", f.kind, n), func(b *testing.B) {
+				lib, err := store.Open(filepath.Join(b.TempDir(), "parley.db"))
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer func() { _ = lib.Close() }()
+				ids, err := storetest.Fill(lib, 1, n, b.TempDir())
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					log, err := lib.Resume(ids[0])
+					if err != nil {
+						b.Fatal(err)
+					}
+					model, _ := openFamily(b, i)
+					s := session.New(session.Options{Log: log, Model: model, System: "Be brief."})
+					askAgain(b, s)
+					_ = s.Close()
+				}
 			})
 		}
 	}
