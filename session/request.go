@@ -294,7 +294,10 @@ func (h *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 	if settled > 0 {
 		more, _ := model.Portable(t.messagesOf(fresh[:settled]))
 		if n := len(more); n > 0 && more[n-1].Role == llm.RoleAssistant && t.unread == nil {
-			cached = cachedHistory{fresh[settled-1], append(cached.messages, more...)}
+			if len(cached.messages) > 0 {
+				more = append(cached.messages, more...)
+			}
+			cached = cachedHistory{fresh[settled-1], more}
 			fresh = fresh[settled:]
 			h.put(key, cached)
 		}

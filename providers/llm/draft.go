@@ -134,7 +134,7 @@ func (d *Draft) Complete() []Part {
 		if p.Kind == Call && noArguments(p.Input) {
 			p.Input = "{}"
 		}
-		if !isEmpty(p) {
+		if !isEmpty(&p) {
 			parts = append(parts, p)
 		}
 	}
@@ -149,7 +149,7 @@ func (d *Draft) Visible() []Part {
 // Visible reports whether a user would see something of p.
 func (p Part) Visible() bool {
 	p.State = nil
-	return !isEmpty(p)
+	return !isEmpty(&p)
 }
 
 // Interrupted returns the parts of an answer that was canceled or cut. Text, thinking
@@ -162,7 +162,7 @@ func (d *Draft) Interrupted() []Part {
 	for _, p := range d.Parts() {
 		p = dropEmpty(p)
 		p.State = nil
-		if p.Kind == Call && !p.Remote || isEmpty(p) {
+		if p.Kind == Call && !p.Remote || isEmpty(&p) {
 			continue
 		}
 		parts = append(parts, p)
@@ -179,7 +179,7 @@ func (d *Draft) Limited() []Part {
 		p = dropEmpty(p)
 		p.State = nil
 		switch {
-		case p.Kind == Result, p.Kind == Call && p.Remote, isEmpty(p):
+		case p.Kind == Result, p.Kind == Call && p.Remote, isEmpty(&p):
 			continue
 		case p.Kind == Call:
 			if !strings.HasSuffix(strings.TrimSpace(p.Input), "}") || !json.Valid([]byte(p.Input)) {
@@ -204,7 +204,7 @@ func noArguments(input string) bool {
 }
 
 // isEmpty reports whether a part carries nothing to show, send or replay.
-func isEmpty(p Part) bool {
+func isEmpty(p *Part) bool {
 	switch p.Kind {
 	case Call, Result:
 		return false

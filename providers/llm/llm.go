@@ -122,12 +122,19 @@ func (m Message) Text() string {
 }
 
 // Calls returns the tool calls in m that parley has to answer, in order. Tools
-// that the provider ran itself are not among them.
+// that the provider ran itself are not among them. The calls may be those in m.Parts
+// and must not be changed.
 func (m Message) Calls() []Part {
 	var calls []Part
-	for _, p := range m.Parts {
-		if p.Kind == Call && !p.Remote {
-			calls = append(calls, p)
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; {
+		case p.Kind != Call || p.Remote:
+		case calls == nil:
+			calls = m.Parts[i : i+1 : i+1]
+		case &m.Parts[i-1] == &calls[len(calls)-1]: // the one before it, and none was copied
+			calls = m.Parts[i-len(calls) : i+1 : i+1]
+		default:
+			calls = append(calls, *p)
 		}
 	}
 	return calls

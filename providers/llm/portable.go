@@ -51,7 +51,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		}
 		out = append(out, m)
 	}
-	out, closed := repair(mediaAsUser(out, origin)) // both may change out
+	out, closed := repair(mediaAsUser(out, origin)) // both may change out, and return it
 	counts[changeOrphan] = closed
 
 	var changes []Change
@@ -67,6 +67,9 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 // user message behind the answer and the results of its calls: in most wire formats answers hold
 // text and calls only.
 func mediaAsUser(history []Message, origin string) []Message {
+	if !slices.ContainsFunc(history, func(m Message) bool { return m.Role == RoleAssistant && hasGenerated(&m, origin) }) {
+		return history
+	}
 	out := make([]Message, 0, len(history))
 	var made []Part // in the answer before
 	for i, m := range history {
@@ -103,20 +106,32 @@ func notAmong(made, parts []Part) (rest []Part) {
 // splitGenerated returns the parts of an answer that can go back in it, and the media that it
 // generated, with words around it.
 func splitGenerated(m Message, origin string) (parts, made []Part) {
-	isMade := func(p Part) bool {
-		return p.Kind == Media && (p.State == nil || m.Origin != origin) && (len(p.Data) > 0 || p.URL != "")
-	}
-	if !slices.ContainsFunc(m.Parts, isMade) {
+	if !hasGenerated(&m, origin) {
 		return m.Parts, nil
 	}
 	for _, p := range m.Parts {
-		if !isMade(p) {
+		if !isGenerated(&m, &p, origin) {
 			parts = append(parts, p)
 			continue
 		}
 		made = append(made, Part{Kind: Text, Text: strings.TrimSpace("Made by the assistant: " + oneLineName(p.Name))}, p)
 	}
 	return parts, made
+}
+
+// isGenerated reports whether a part of an answer is media that cannot go back in it.
+func isGenerated(m *Message, p *Part, origin string) bool {
+	return p.Kind == Media && (p.State == nil || m.Origin != origin) && (len(p.Data) > 0 || p.URL != "")
+}
+
+// hasGenerated reports whether an answer has media that cannot go back in it.
+func hasGenerated(m *Message, origin string) bool {
+	for i := range m.Parts {
+		if isGenerated(m, &m.Parts[i], origin) {
+			return true
+		}
+	}
+	return false
 }
 
 // oneLineName returns a name that cannot be taken for more than that.
@@ -134,7 +149,7 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 	if isPlain(parts) {
 		return parts
 	}
-	var out []Part
+	out := make([]Part, 0, len(parts))
 	for _, p := range parts {
 		switch {
 		case p.Kind == Thinking:
@@ -150,7 +165,7 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 			p = Part{Kind: Text, Text: fmt.Sprintf("[the tool %s answered: %s]", p.Name, p.Text)}
 		}
 		p.State = nil
-		if !isEmpty(p) {
+		if !isEmpty(&p) {
 			out = append(out, p)
 		}
 	}
@@ -171,6 +186,9 @@ func isPlain(parts []Part) bool {
 // sourcesAsText names what an answer cites, numbered, in a text behind it, in front of its calls: wires
 // have a place for sources in what their own provider said at most.
 func sourcesAsText(parts []Part, counts map[string]int) []Part {
+	if !slices.ContainsFunc(parts, func(p Part) bool { return p.Kind == Source }) {
+		return parts
+	}
 	var named []string
 	rest := slices.DeleteFunc(slices.Clone(parts), func(p Part) bool {
 		if p.Kind == Source {
@@ -178,9 +196,6 @@ func sourcesAsText(parts []Part, counts map[string]int) []Part {
 		}
 		return p.Kind == Source
 	})
-	if named == nil {
-		return parts
-	}
 	counts[changeSource] += len(named)
 	at := slices.IndexFunc(rest, func(p Part) bool { return p.Kind == Call })
 	if at < 0 {
@@ -204,13 +219,16 @@ func Repair(history []Message) []Message {
 	return out
 }
 
-// repair is Repair, and changes history; closed counts the calls without a result.
-func repair(history []Message) (out []Message, closed int) {
+// repair is Repair, and changes history, whose memory it returns where there is room; closed counts
+// the calls without a result.
+func repair(history []Message) ([]Message, int) {
 	for i := range history {
 		history[i].Parts = cleanParts(history[i].Parts)
 	}
+	closed := 0
+	out, inPlace := history[:0], true // where nothing that follows is overwritten
 	for i, m := range history {
-		if m.Role == RoleTool || !slices.ContainsFunc(m.Parts, func(p Part) bool { return !isEmpty(p) }) {
+		if m.Role == RoleTool || isHollow(m.Parts) {
 			continue
 		}
 		if n := len(out); m.Role == RoleUser && n > 0 && out[n-1].Role == RoleUser {
@@ -219,28 +237,70 @@ func repair(history []Message) (out []Message, closed int) {
 			out[n-1].Parts = append(slices.Clip(out[n-1].Parts), m.Parts...)
 			continue
 		}
-		if out == nil { // which it stays where nothing is left
-			out = make([]Message, 0, len(history)-i)
-		}
 		out = append(out, m)
 		calls := m.Calls()
 		if len(calls) == 0 {
 			continue
 		}
-		results := resultsByCall(history[i+1:])
-		var parts []Part
-		for _, call := range calls {
-			found := results[call.ID]
-			delete(results, call.ID) // an id is answered once
-			if len(found) == 0 {
-				found = []Part{{Kind: Result, ID: call.ID, Name: call.Name, Text: NoResult, Failed: true}}
-				closed++
-			}
-			parts = append(parts, found...)
+		results, lack := resultsOf(calls, history[i+1:])
+		closed += lack
+		if inPlace && len(out) == i+1 && i+1 < len(history) && history[i+1].Role != RoleTool {
+			out, inPlace = append(make([]Message, 0, len(history)+1), out...), false
 		}
-		out = append(out, Message{Role: RoleTool, Parts: parts})
+		out = append(out, Message{Role: RoleTool, Parts: results})
+	}
+	if len(out) == 0 {
+		return nil, closed
 	}
 	return out, closed
+}
+
+// isHollow reports whether parts carry nothing to send.
+func isHollow(parts []Part) bool {
+	for i := range parts {
+		if !isEmpty(&parts[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// resultsOf returns one result for each of calls, from the messages behind them, and how many had none.
+func resultsOf(calls []Part, rest []Message) (results []Part, lack int) {
+	if answersInOrder(calls, rest) {
+		return rest[0].Parts, 0
+	}
+	byCall := resultsByCall(rest)
+	for _, call := range calls {
+		found := byCall[call.ID]
+		delete(byCall, call.ID) // an id is answered once
+		if len(found) == 0 {
+			found = []Part{{Kind: Result, ID: call.ID, Name: call.Name, Text: NoResult, Failed: true}}
+			lack++
+		}
+		results = append(results, found...)
+	}
+	return results, lack
+}
+
+// answersInOrder reports whether rest begins with the results of calls in their order, and has no others
+// for them: most histories do.
+func answersInOrder(calls []Part, rest []Message) bool {
+	if len(rest) == 0 || rest[0].Role != RoleTool || len(rest[0].Parts) != len(calls) {
+		return false
+	}
+	for i := range calls {
+		p := &rest[0].Parts[i]
+		if p.Kind != Result || p.ID != calls[i].ID || slices.ContainsFunc(calls[:i], func(c Part) bool { return c.ID == p.ID }) {
+			return false
+		}
+	}
+	for i := 1; i < len(rest) && rest[i].Role != RoleAssistant; i++ {
+		if rest[i].Role == RoleTool {
+			return false
+		}
+	}
+	return true
 }
 
 // resultsByCall gathers by call id the results, each with the media that belongs to

@@ -153,8 +153,12 @@ func escapedSurrogate(s string) rune {
 // cleanParts returns parts with text and input fit to be sent to any server; the same
 // slice if they are so already. State is left alone.
 func cleanParts(parts []Part) []Part {
-	fit := func(p Part) bool { return utf8.ValidString(p.Text) && cleanJSON(p.Input) == p.Input }
-	if !slices.ContainsFunc(parts, func(p Part) bool { return !fit(p) }) {
+	fit := true
+	for i := range parts {
+		p := &parts[i]
+		fit = fit && utf8.ValidString(p.Text) && cleanJSON(p.Input) == p.Input
+	}
+	if fit {
 		return parts
 	}
 	parts = slices.Clone(parts)

@@ -98,12 +98,12 @@ func roleOf(message any) string {
 // addUser adds a message of the user's: a string, or a list if there are images. It
 // joins the one before, for many chat templates refuse two in a row.
 func (h *history) addUser(parts []llm.Part) {
-	list := h.content(parts)
-	if len(list) == 0 {
+	content := h.flatContent(parts)
+	if content == "" {
 		return
 	}
 	if last, ok := h.lastIs("tool"); ok && h.UserIntoToolResult {
-		if text, all := flattenText(list).(string); all {
+		if text, all := content.(string); all {
 			last["content"] = last["content"].(string) + "\n\n" + text
 			return
 		}
@@ -116,10 +116,10 @@ func (h *history) addUser(parts []llm.Part) {
 		if !isList {
 			before = []any{textPart(last["content"].(string))}
 		}
-		last["content"] = flattenText(append(before, list...))
+		last["content"] = flattenText(append(before, h.content(parts)...))
 		return
 	}
-	h.add(map[string]any{"role": "user", "content": flattenText(list)})
+	h.add(map[string]any{"role": "user", "content": content})
 }
 
 // addAssistant adds a message of the model's, with its calls. Nothing is added if
@@ -179,35 +179,37 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 		echo = h.Echo
 	}
 	var list []any
-	var text strings.Builder
-	thinks, written := false, false
-	for _, p := range parts {
-		switch {
+	var texts []string
+	thinks := false
+	for i := range parts {
+		switch p := &parts[i]; {
 		case p.Text == "":
 		case p.Kind == llm.Text:
-			if written && echo != EchoTags {
-				text.WriteString("\n\n")
-			}
-			text.WriteString(p.Text)
-			if strings.TrimSpace(p.Text) != "" {
+			texts = append(texts, p.Text)
+			blank := strings.TrimSpace(p.Text) == ""
+			said = said || !blank
+			if echo == EchoParts && !blank {
 				list = append(list, textPart(p.Text))
 			}
-			written = true
 		case p.Kind == llm.Thinking && echo == EchoParts:
 			list = append(list, map[string]any{"type": "thinking", "thinking": []any{textPart(p.Text)}})
 			thinks = true
 		case p.Kind == llm.Thinking && echo == EchoTags:
-			text.WriteString("<think>" + p.Text + "</think>\n\n")
+			texts = append(texts, "<think>"+p.Text+"</think>\n\n")
 		}
 	}
-	said = slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Kind == llm.Text && strings.TrimSpace(p.Text) != "" })
-	switch {
-	case thinks:
+	if thinks {
 		return list, said
-	case strings.TrimSpace(text.String()) == "":
+	}
+	between := "\n\n"
+	if echo == EchoTags {
+		between = ""
+	}
+	text := strings.Join(texts, between)
+	if strings.TrimSpace(text) == "" {
 		return "", false
 	}
-	return text.String(), said
+	return text, said
 }
 
 // addThinking gives the service its own thinking back, as far as it wants it.

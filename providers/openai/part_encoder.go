@@ -36,6 +36,21 @@ func (s *partEncoder) content(parts []llm.Part) []any {
 	return list
 }
 
+// flatContent returns the content of parts as a string, which every server takes, if they hold
+// nothing but text: "" if they say nothing. Otherwise it is a list.
+func (s *partEncoder) flatContent(parts []llm.Part) any {
+	var texts []string
+	for i := range parts {
+		switch p := &parts[i]; {
+		case p.Kind == llm.Media:
+			return flattenText(s.content(parts))
+		case p.Kind == llm.Text && p.Text != "":
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
 func (s *partEncoder) textPart(text string) map[string]any {
 	return map[string]any{"type": s.text, "text": text}
 }

@@ -73,8 +73,8 @@ func message(role string, content any) map[string]any {
 func (in *inputWriter) Write(messages []llm.Message, i int, _ bool) (varies bool) {
 	switch m := messages[i]; m.Role {
 	case llm.RoleUser:
-		if content := in.content(m.Parts); len(content) > 0 {
-			in.add(message("user", flattenText(content)))
+		if content := in.flatContent(m.Parts); content != "" {
+			in.add(message("user", content))
 		}
 	case llm.RoleAssistant:
 		in.addAssistant(m)
@@ -105,7 +105,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 	for _, p := range m.Parts {
 		it := item{}
 		if in.sameOrigin && p.State != nil {
-			adapter.DecodeLenient(p.State, &it)
+			it = decodeItem(p.State)
 		}
 		switch {
 		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State):
@@ -121,6 +121,12 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 	for len(in.list) > first && isReasoning(in.list[len(in.list)-1]) {
 		in.list = in.list[:len(in.list)-1]
 	}
+}
+
+// decodeItem returns what can be read of an item.
+func decodeItem(state json.RawMessage) (it item) {
+	adapter.DecodeLenient(state, &it)
+	return it
 }
 
 func (in *inputWriter) isRefused(state json.RawMessage) bool {
@@ -171,7 +177,10 @@ func (in *inputWriter) addResults(parts []llm.Part) {
 		if text == "" && len(shown) == 0 {
 			text = "(no output)"
 		}
-		content := in.content(append([]llm.Part{{Kind: llm.Text, Text: text}}, shown...))
-		in.add(map[string]any{"type": "function_call_output", "call_id": in.callID(p.ID), "output": flattenText(content)})
+		output := any(text)
+		if len(shown) > 0 {
+			output = flattenText(in.content(append([]llm.Part{{Kind: llm.Text, Text: text}}, shown...)))
+		}
+		in.add(map[string]any{"type": "function_call_output", "call_id": in.callID(p.ID), "output": output})
 	}
 }
