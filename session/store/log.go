@@ -37,6 +37,7 @@ type Log struct {
 	err          error // of the last attempt to write
 	onSave       func(error)
 	closed       bool
+	prefetched   *prefetch // nil: nothing is read before it is wanted
 
 	wake chan struct{} // a write failed: try again soon
 	stop chan struct{}
@@ -335,7 +336,12 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
+	ahead := l.prefetched
 	l.mu.Unlock()
+	if ahead != nil {
+		ahead.stop()
+		<-ahead.done
+	}
 	close(l.stop)
 	<-l.done
 	l.db.waitForLock()

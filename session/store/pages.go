@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -60,19 +61,31 @@ func (l *Log) Older() int {
 // Read returns the messages from..to (from 1) of those that Older counts. With a *DamagedError
 // comes what could be read: a message that is missing is a node without a role.
 func (l *Log) Read(from, to int) ([]Node, error) {
-	id, nodes := l.Session().ID, make([]Node, to-from+1)
-	if half := len(nodes) / 2; half >= minHalf {
-		var other error
-		var reading sync.WaitGroup
-		reading.Go(func() { other = readJoinedPage(l.db, id, nodes[:half], from) })
-		err := readJoinedPage(l.db, id, nodes[half:], from+half)
-		if reading.Wait(); err == nil && other == nil {
-			return nodes, nil
-		}
-	} else if readJoinedPage(l.db, id, nodes, from) == nil {
+	l.mu.Lock()
+	id, ahead := l.session.ID, l.prefetched
+	l.mu.Unlock()
+	if nodes := ahead.take(from, to); nodes != nil {
+		return nodes, nil
+	}
+	nodes := make([]Node, to-from+1)
+	if readJoinedHalves(l.db, id, nodes, from) == nil {
 		return nodes, nil
 	}
 	return pageOf(l.db, id, from, to)
+}
+
+// readJoinedHalves is readJoinedPage, by two transactions at once where there are many messages.
+func readJoinedHalves(db *DB, id string, nodes []Node, from int) error {
+	half := len(nodes) / 2
+	if half < minHalf {
+		return readJoinedPage(db, id, nodes, from)
+	}
+	var other error
+	var reading sync.WaitGroup
+	reading.Go(func() { other = readJoinedPage(db, id, nodes[:half], from) })
+	err := readJoinedPage(db, id, nodes[half:], from+half)
+	reading.Wait()
+	return cmp.Or(err, other)
 }
 
 // minHalf is the number of messages from which on two transactions read one half each.

@@ -43,6 +43,9 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 			return nil, "", err
 		}
 		trouble = err // what of it could not be read
+		if !screen && log.Session().History == session.HistoryFull {
+			log.Prefetch() // the request follows at once
+		}
 	}
 	s, notice, err = a.newSession(screen, log, a.settingFlags)
 	go pruneUndo(openUndo(a))
