@@ -1,0 +1,97 @@
+package store
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// reads compares what Read gives of a conversation that is prefetched with what it gives otherwise.
+func reads(t *testing.T, db *DB, l *Log, ranges ...[2]int) {
+	t.Helper()
+	for _, r := range ranges {
+		got, err := l.Read(r[0], r[1])
+		want, wantErr := pageOf(db, l.Session().ID, r[0], r[1])
+		if !reflect.DeepEqual(got, want) || (err == nil) != (wantErr == nil) {
+			t.Errorf("%v: got %d messages, %v; want %d, %v", r, len(got), err, len(want), wantErr)
+		}
+	}
+}
+
+// What is read before it is wanted is the same, in any pages and in any order.
+func TestPrefetch(t *testing.T) {
+	const n = firstPrefetched + thenPrefetched + 7
+	db, l := paged(t, n)
+	l.Prefetch()
+	l.Prefetch() // does nothing
+	reads(t, db, l, [2]int{n, n}, [2]int{n - firstPrefetched - 3, n - firstPrefetched + 3}, [2]int{n - 999, n}, [2]int{1, 1}, [2]int{1, n}, [2]int{5, 9})
+	if l.prefetched.low != 1 {
+		t.Errorf("read back to %d", l.prefetched.low)
+	}
+	// What is said now stands behind it, and what is changed is read from memory.
+	if err := l.Put(says(n+1, llm.RoleUser, "more")); err != nil {
+		t.Fatal(err)
+	}
+	reads(t, db, l, [2]int{n - 2, n})
+}
+
+// A request begins with the last summary: what is in front of it is read when it is wanted.
+func TestPrefetchEndsAtSummary(t *testing.T) {
+	const n = firstPrefetched + thenPrefetched + 7
+	db, l := paged(t, n)
+	id := l.Session().ID
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET rest = '{"summary":true}' WHERE seq = ?`, n-10) }); err != nil {
+		t.Fatal(err)
+	}
+	l, err := db.Resume(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Prefetch()
+	<-l.prefetched.done
+	if low := l.prefetched.low; low != n-firstPrefetched+1 {
+		t.Errorf("read back to %d", low)
+	}
+	reads(t, db, l, [2]int{1, 300}, [2]int{n - 20, n})
+}
+
+// Damage is reported by Read, as without.
+func TestPrefetchOfDamage(t *testing.T) {
+	const n = firstPrefetched + 100
+	db, l := paged(t, n)
+	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET parts = '[' WHERE seq = 50`) }); err != nil {
+		t.Fatal(err)
+	}
+	l.Prefetch()
+	reads(t, db, l, [2]int{1, 256}, [2]int{101, n})
+	var damaged *DamagedError
+	if _, err := l.Read(50, 50); !errors.As(err, &damaged) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A conversation can be closed while it is read, and none is read once it is closed or where all of
+// it is in memory.
+func TestPrefetchAndClose(t *testing.T) {
+	_, l := paged(t, firstPrefetched+thenPrefetched+7)
+	l.Prefetch()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-l.prefetched.done
+	_, closed := paged(t, minPaged)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	short := fresh(t).Create(Session{})
+	for _, l := range []*Log{closed, short} {
+		if l.Prefetch(); l.prefetched != nil {
+			t.Error("it is read")
+		}
+	}
+}
