@@ -273,8 +273,7 @@ func (h *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 	t.replaced = 0
 	key := historyKey{model.Origin, model.Accepts("image/")}
 	cached := (*h)[key]
-	var fresh []int // what came behind cached.to
-	at := t.head
+	fresh, at := []int(nil), t.head // what came behind cached.to
 	for at > 0 && at != cached.to {
 		fresh = append(fresh, at)
 		if t.at(at).Summary { // which stands for what is in front of it

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store/holder"
 )
 
 // A lease says which process may write a session. It is stale when that process has
@@ -19,16 +19,8 @@ import (
 // lease is stale heartbeatTimeout after its last heartbeat.
 type lease struct {
 	owner string // of one Log
-	process
+	holder.Process
 	heartbeat time.Time
-}
-
-// A process identifies the holder of a lease, so that other processes can check whether it runs.
-type process struct {
-	pid   int
-	start string // when it started, as another process may have the same id later; "" if unknown
-	boot  string // ID of the machine's boot; "" if unknown
-	host  string // name of the machine and PID namespace
 }
 
 const (
@@ -36,54 +28,30 @@ const (
 	heartbeatTimeout  = 60 * time.Second
 )
 
-func currentProcess() process {
-	host, _ := os.Hostname()
-	start, _ := processStart(os.Getpid())
-	return process{pid: os.Getpid(), start: start, boot: bootID(), host: host + " " + pidNamespace()}
-}
-
 // isStale reports whether the holder of l has ended, or is taken to have.
-func (l lease) isStale(me process, now time.Time) bool {
-	return l.isGone(me, now.Sub(l.heartbeat), heartbeatTimeout)
-}
-
-// isGone reports whether p has ended. Where that is not known, it is whether the last sign of
-// it is longer ago than timeout.
-func (p process) isGone(me process, ago, timeout time.Duration) bool {
-	if p.host == me.host && p.boot == me.boot {
-		start, gone := processStart(p.pid)
-		switch {
-		case gone:
-			return true
-		case start != "" && p.start != "":
-			return start != p.start
-		}
-	} else if p.host == me.host && p.boot != "" && me.boot != "" {
-		return true
-	}
-	// A time in the future counts as well: the clock was set back since.
-	return ago.Abs() > timeout
+func (l lease) isStale(me holder.Process, now time.Time) bool {
+	return l.IsGone(me, now.Sub(l.heartbeat), heartbeatTimeout)
 }
 
 // describe returns a description of l's holder for a user.
-func (l lease) describe(me process) string {
+func (l lease) describe(me holder.Process) string {
 	switch {
-	case l.process == me:
+	case l.Process == me:
 		return "this parley"
-	case l.host == me.host:
-		return fmt.Sprintf("another parley (process %d)", l.pid)
+	case l.Host == me.Host:
+		return fmt.Sprintf("another parley (process %d)", l.PID)
 	}
 	var host string
-	_, _ = fmt.Sscan(l.host, &host)
-	return fmt.Sprintf("a parley on %s (process %d)", host, l.pid)
+	_, _ = fmt.Sscan(l.Host, &host)
+	return fmt.Sprintf("a parley on %s (process %d)", host, l.PID)
 }
 
 func leaseOf(q querier, id string) (lease, bool, error) {
 	var l lease
 	var c columns // a damaged lease has no holder, and is stale
 	err := q.queryRow(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
-		Scan(textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.pid), textOf(&c, "start", &l.start),
-			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.heartbeat))
+		Scan(textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.PID), textOf(&c, "start", &l.Start),
+			textOf(&c, "boot", &l.Boot), textOf(&c, "host", &l.Host), timeOf(&c, "beat", &l.heartbeat))
 	if errors.Is(err, sql.ErrNoRows) {
 		return l, false, nil
 	}
@@ -93,7 +61,7 @@ func leaseOf(q querier, id string) (lease, bool, error) {
 // saveLease writes the lease of a session, in place of any other.
 func (w *writer) saveLease(id string, l lease) error {
 	return w.exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		id, l.owner, l.pid, l.start, l.boot, l.host, nanos(l.heartbeat))
+		id, l.owner, l.PID, l.Start, l.Boot, l.Host, nanos(l.heartbeat))
 }
 
 // newSessionID returns an ID: seven characters for the time in seconds, six random ones. IDs
@@ -170,7 +138,7 @@ func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservat
 			cost = 0
 		}
 		return w.queryRow(`INSERT INTO reservations (at, provider, cost, tokens, pid, start, boot, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
-			nanos(l.db.now()), provider, cost, tokens64(estimate.Input+estimate.Output), me.pid, me.start, me.boot, me.host).Scan(&r.num)
+			nanos(l.db.now()), provider, cost, tokens64(estimate.Input+estimate.Output), me.PID, me.Start, me.Boot, me.Host).Scan(&r.num)
 	})
 	if err != nil {
 		return Reservation{}, err
@@ -216,11 +184,11 @@ func (db *database) expireReservations(w *writer) error {
 	err := eachRow(w, func(rows *sql.Rows) error {
 		var num int64
 		var c columns // a damaged one has no process and is old
-		var p process
+		var p holder.Process
 		var at time.Time
-		err := rows.Scan(&num, numberOf(&c, "pid", &p.pid), textOf(&c, "start", &p.start), textOf(&c, "boot", &p.boot),
-			textOf(&c, "host", &p.host), timeOf(&c, "at", &at))
-		if err == nil && p.isGone(db.process, db.now().Sub(at), reservationTimeout) {
+		err := rows.Scan(&num, numberOf(&c, "pid", &p.PID), textOf(&c, "start", &p.Start), textOf(&c, "boot", &p.Boot),
+			textOf(&c, "host", &p.Host), timeOf(&c, "at", &at))
+		if err == nil && p.IsGone(db.process, db.now().Sub(at), reservationTimeout) {
 			gone = append(gone, num)
 		}
 		return err

@@ -43,8 +43,8 @@ func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error
 		boolOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
 		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), textOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
 		timeOf(&c, "deleted", &r.Deleted), numberOf(&c, "touched", &r.touched), textOf(&leased, "owner", &held.owner),
-		numberOf(&leased, "pid", &held.pid), textOf(&leased, "start", &held.start), textOf(&leased, "boot", &held.boot),
-		textOf(&leased, "host", &held.host), timeOf(&leased, "beat", &held.heartbeat))
+		numberOf(&leased, "pid", &held.PID), textOf(&leased, "start", &held.Start), textOf(&leased, "boot", &held.Boot),
+		textOf(&leased, "host", &held.Host), timeOf(&leased, "beat", &held.heartbeat))
 	if err != nil {
 		return r, err
 	}

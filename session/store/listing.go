@@ -95,8 +95,8 @@ func leases(q querier) (map[string]lease, error) {
 		var id string
 		var l lease
 		var c columns // a damaged lease is stale
-		err := rows.Scan(textOf(&c, "session", &id), textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.pid), textOf(&c, "start", &l.start),
-			textOf(&c, "boot", &l.boot), textOf(&c, "host", &l.host), timeOf(&c, "beat", &l.heartbeat))
+		err := rows.Scan(textOf(&c, "session", &id), textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.PID), textOf(&c, "start", &l.Start),
+			textOf(&c, "boot", &l.Boot), textOf(&c, "host", &l.Host), timeOf(&c, "beat", &l.heartbeat))
 		held[id] = l
 		return err
 	}, `SELECT session, owner, pid, start, boot, host, beat FROM leases`)
@@ -105,7 +105,7 @@ func leases(q querier) (map[string]lease, error) {
 
 // lockedBy returns a description of the other process that holds l, "" if none does.
 func lockedBy(db *DB, l lease) string {
-	if l.owner == "" || l.process == db.process || l.isStale(db.process, db.now()) {
+	if l.owner == "" || l.Process == db.process || l.isStale(db.process, db.now()) {
 		return ""
 	}
 	return l.describe(db.process)

@@ -37,7 +37,6 @@ type Log struct {
 	err          error // of the last attempt to write
 	onSave       func(error)
 	closed       bool
-	prefetched   *prefetch // nil: nothing is read before it is wanted
 
 	wake chan struct{} // a write failed: try again soon
 	stop chan struct{}
@@ -57,7 +56,7 @@ const retryEvery = 2 * time.Second
 // newLog returns a Log whose heartbeats and retries run until it is closed.
 func (db *DB) newLog(s Session, c logContent) *Log {
 	l := &Log{
-		db: db, lease: lease{owner: rand.Text(), process: db.process}, session: s, lastSaved: s, logContent: c,
+		db: db, lease: lease{owner: rand.Text(), Process: db.process}, session: s, lastSaved: s, logContent: c,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	db.logsMu.Lock()
@@ -83,7 +82,7 @@ func (db *DB) Create(s Session) *Log {
 // Resume opens a session for writing. The error is a *LockedError if another process has it
 // open, ErrNotFound if it does not exist. With a *DamagedError comes a Log of what could be read.
 func (db *DB) Resume(id string) (*Log, error) {
-	owner := lease{owner: rand.Text(), process: db.process, heartbeat: db.now()}
+	owner := lease{owner: rand.Text(), Process: db.process, heartbeat: db.now()}
 	err := db.write(func(w *writer) error {
 		if err := db.checkUnlocked(w, id); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store/holder"
 )
 
 // full keeps the file from growing, or no longer.
@@ -118,12 +119,12 @@ func TestHeld(t *testing.T) {
 
 func TestStale(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
-	me := currentProcess()
-	if me.start == "" {
+	me := holder.Current()
+	if me.Start == "" {
 		t.Skip("processes cannot be told apart on this system")
 	}
 	with := func(change func(*lease)) lease {
-		l := lease{process: me, heartbeat: now}
+		l := lease{Process: me, heartbeat: now}
 		change(&l)
 		return l
 	}
@@ -133,13 +134,13 @@ func TestStale(t *testing.T) {
 	}{
 		"alive":                       {with(func(l *lease) {}), false},
 		"alive, clock moved":          {with(func(l *lease) { l.heartbeat = now.Add(-time.Hour) }), false},
-		"another process, same id":    {with(func(l *lease) { l.start = "1" }), true},
-		"no such process":             {with(func(l *lease) { l.pid = 1 << 30 }), true},
-		"before the machine started":  {with(func(l *lease) { l.boot = "b" }), true},
-		"another machine":             {with(func(l *lease) { l.host, l.boot = "h", "b" }), false},
-		"another machine, long ago":   {with(func(l *lease) { l.host, l.heartbeat = "h", now.Add(-time.Minute-1) }), true},
-		"another machine, clock back": {with(func(l *lease) { l.host, l.heartbeat = "h", now.Add(time.Hour) }), true},
-		"another container":           {with(func(l *lease) { l.host, l.pid = "h pid:[1]", 1<<30 }), false},
+		"another process, same id":    {with(func(l *lease) { l.Start = "1" }), true},
+		"no such process":             {with(func(l *lease) { l.PID = 1 << 30 }), true},
+		"before the machine started":  {with(func(l *lease) { l.Boot = "b" }), true},
+		"another machine":             {with(func(l *lease) { l.Host, l.Boot = "h", "b" }), false},
+		"another machine, long ago":   {with(func(l *lease) { l.Host, l.heartbeat = "h", now.Add(-time.Minute-1) }), true},
+		"another machine, clock back": {with(func(l *lease) { l.Host, l.heartbeat = "h", now.Add(time.Hour) }), true},
+		"another container":           {with(func(l *lease) { l.Host, l.PID = "h pid:[1]", 1<<30 }), false},
 	} {
 		if got := tt.lease.isStale(me, now); got != tt.want {
 			t.Errorf("%s: got %v, want %v", name, got, tt.want)

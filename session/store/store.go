@@ -24,6 +24,7 @@ import (
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+	"parley/session/store/holder"
 )
 
 // A database is the SQLite file with its connections: some that read, and one that
@@ -32,7 +33,7 @@ type database struct {
 	path    string // "memory" if there is no file
 	schema  []string
 	now     func() time.Time
-	process process
+	process holder.Process
 
 	readers atomic.Pointer[sql.DB] // nil: the writer reads as well
 
@@ -142,7 +143,7 @@ func OpenMemory() (*DB, error) {
 }
 
 func newDB(path string, schema []string, now func() time.Time) *DB {
-	return &DB{database: database{path: path, schema: schema, now: now, process: currentProcess()}, logs: map[*Log]bool{}}
+	return &DB{database: database{path: path, schema: schema, now: now, process: holder.Current()}, logs: map[*Log]bool{}}
 }
 
 // connect opens the file for reading, checks its version and log, and opens it for

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package store
+package holder
 
 func bootID() string { return "" }
 
@@ -8,6 +8,3 @@ func pidNamespace() string { return "" }
 
 // processStart knows nothing about other processes on this system.
 func processStart(int) (start string, gone bool) { return "", false }
-
-// inheritOwner does nothing on this system.
-func inheritOwner(string) {}

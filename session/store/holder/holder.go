@@ -1,0 +1,43 @@
+// Package holder identifies the processes that hold leases of stored conversations, so that another
+// process can tell whether a holder has ended:
+//
+//	Current() ──► stored with the lease ──► Process.IsGone, asked by another process
+package holder
+
+import (
+	"os"
+	"time"
+)
+
+// A Process identifies the holder of a lease. It is comparable.
+type Process struct {
+	PID   int
+	Start string // when it started, as another process may have the same id later; "" if unknown
+	Boot  string // ID of the machine's boot; "" if unknown
+	Host  string // name of the machine and PID namespace
+}
+
+// Current returns this process.
+func Current() Process {
+	host, _ := os.Hostname()
+	start, _ := processStart(os.Getpid())
+	return Process{PID: os.Getpid(), Start: start, Boot: bootID(), Host: host + " " + pidNamespace()}
+}
+
+// IsGone reports whether p has ended. Where that is not known, it is whether the last sign of
+// it is longer ago than timeout.
+func (p Process) IsGone(me Process, ago, timeout time.Duration) bool {
+	if p.Host == me.Host && p.Boot == me.Boot {
+		start, gone := processStart(p.PID)
+		switch {
+		case gone:
+			return true
+		case start != "" && p.Start != "":
+			return start != p.Start
+		}
+	} else if p.Host == me.Host && p.Boot != "" && me.Boot != "" {
+		return true
+	}
+	// A time in the future counts as well: the clock was set back since.
+	return ago.Abs() > timeout
+}
