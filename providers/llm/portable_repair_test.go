@@ -101,3 +101,21 @@ func TestCallsInAnyPlace(t *testing.T) {
 		}
 	}
 }
+
+// A history in which nothing has to be adapted is copied once, however long it is: its parts are shared.
+func TestPortableCopiesMessagesOnce(t *testing.T) {
+	cost := func(turns int) float64 {
+		var history []Message
+		for i := range turns {
+			id := fmt.Sprint("c", i)
+			history = append(history, Message{Role: RoleUser, Parts: []Part{{Kind: Text, Text: "read it"}}},
+				Message{Role: RoleAssistant, Origin: "chat:a", Parts: []Part{{Kind: Thinking, Text: "hm"}, {Kind: Text, Text: "I read."}, {Kind: Call, ID: id, Name: "read", Input: "{}"}}},
+				Message{Role: RoleTool, Parts: []Part{{Kind: Result, ID: id, Name: "read", Text: "text"}}},
+				Message{Role: RoleAssistant, Origin: "chat:b", Parts: []Part{{Kind: Text, Text: "Done."}}})
+		}
+		return testing.AllocsPerRun(5, func() { Portable(history, "chat:a") })
+	}
+	if few, many := cost(10), cost(1000); many > few {
+		t.Errorf("%.0f allocations for 10 turns, %.0f for 1,000", few, many)
+	}
+}

@@ -121,3 +121,21 @@ func TestJoinedTextIsFreed(t *testing.T) {
 		}
 	}
 }
+
+// Reading messages costs some allocations for each batch and, for each message, its list of parts and its
+// usage: their strings share memory.
+func TestPagesShareMemory(t *testing.T) {
+	const n = 8 * batchSize
+	_, l := paged(t, n) // every second message has usage
+	cost := func(n int) float64 {
+		return testing.AllocsPerRun(3, func() {
+			if nodes, err := l.Read(1, n); err != nil || len(nodes) != n {
+				t.Fatal(len(nodes), err)
+			}
+		})
+	}
+	few, many := cost(n/4), cost(n)
+	if each := (many - few) / (n - n/4); each > 3 {
+		t.Errorf("%.2f allocations for each message more", each)
+	}
+}
