@@ -227,15 +227,15 @@ func (s *Session) saveInfo() {
 	if s.log == nil {
 		return
 	}
+	info, title := s.log.Session(), ""
 	s.mu.Lock()
 	model, effort := s.storedModel()
-	mode, title := s.mode, s.tree.title()
-	s.mu.Unlock()
-	info := s.log.Session()
-	if info.Named {
-		title = info.Title
+	mode := s.mode
+	if info.Title == "" && !info.Named { // it may have to be read from the beginning of the conversation
+		title = s.tree.title()
 	}
-	if info.Title == "" && title != "" || info.Model != model || info.Effort != effort || info.History != mode {
+	s.mu.Unlock()
+	if title != "" || info.Model != model || info.Effort != effort || info.History != mode {
 		_ = s.log.Update(func(i *store.Session) {
 			i.Model, i.Effort, i.History = model, effort, mode
 			if i.Title == "" {

@@ -158,20 +158,32 @@ func (t *turn) begin(parts []llm.Part) error {
 	return nil
 }
 
-// warm connects to the model's server while the first prompt is stored, where nothing can come
-// between that and the request: no limit, no question, no other model. Nothing of the request
-// is sent.
+// warm connects to the model's server, if it was not asked yet, while the prompt is stored and the conversation is read,
+// where nothing can come between that and the request: no limit, no question, no other model. Nothing
+// of the request is sent.
 func warm(t *turn) {
 	model := t.Model()
 	m, ok := model.Model.(interface{ Warm(context.Context) })
 	until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
-	if !ok || !t.Empty() || t.attended && t.confirmCost > 0 || len(limitsOf(t.Session, model)) > 0 || !until.IsZero() {
+	if !ok || !fitsWell(t.Session, model) || t.attended && t.confirmCost > 0 || len(limitsOf(t.Session, model)) > 0 || !until.IsZero() {
 		return
 	}
 	go func() {
 		defer func() { _ = recover() }() // the request meets the same
 		m.Warm(t.ctx)
 	}()
+}
+
+// fitsWell reports whether the conversation is so far below model's window that no request with another
+// prompt is asked about, summarized or sent to another model for its size.
+func fitsWell(s *Session, model llm.Endpoint) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share := 0.5
+	if s.compactAt > 0 {
+		share = min(share, s.compactAt/2)
+	}
+	return s.tree.head == 0 || model.Context <= 0 || float64(s.contextTokens()) < share*float64(model.Context)
 }
 
 // prepareStep makes room in the context window for the next request, and checks its cost.

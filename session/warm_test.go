@@ -18,8 +18,8 @@ type warmed struct {
 
 func (w warmed) Warm(context.Context) { w.warm() }
 
-// The model's server is connected to beside the storing of the first prompt, and only where
-// nothing can keep the request back.
+// The model's server is connected to beside the storing of a prompt, and only where nothing can keep
+// the request back. A model that is connected does nothing.
 func TestWarm(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -28,7 +28,10 @@ func TestWarm(t *testing.T) {
 		want    int
 	}{
 		{"the first prompt", Options{}, 1, 1},
-		{"those behind it", Options{}, 3, 1},
+		{"those behind it", Options{}, 3, 3},
+		{"those far below the window", Options{Model: llm.Endpoint{Context: 200}}, 3, 3},
+		{"one near the window", Options{Model: llm.Endpoint{Context: 45}}, 3, 2},
+		{"one near a summary", Options{Model: llm.Endpoint{Context: 200}, Config: Config{CompactAt: 0.2}}, 3, 2},
 		{"a limit", Options{Limits: []Limit{{Period: PerSession, Cost: 1}}}, 1, 0},
 		{"a limit of another provider", Options{Limits: []Limit{{Period: PerSession, Cost: 1, Provider: "b"}}}, 1, 1},
 		{"a question about its cost", Options{ConfirmCost: 1, Attended: true}, 1, 0},
@@ -39,7 +42,9 @@ func TestWarm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			begun := make(chan struct{}, tt.prompts)
 			fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
+			window := tt.options.Model.Context
 			tt.options.Model = endpoint("a/a", warmed{fake, func() { begun <- struct{}{} }})
+			tt.options.Model.Context = window
 			s := New(tt.options)
 			for range tt.prompts {
 				play(t.Context(), s, nil, say("hi"))
