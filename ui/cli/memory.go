@@ -7,20 +7,19 @@ import (
 	"time"
 )
 
-// When memory is given back: once no collection of garbage ran for restTime, if at least
-// restBytes of what the heap has are free or garbage. A collection then takes some
-// milliseconds of a processor that has nothing to do.
+// When memory is given back: once no collection of garbage ran for restTime. The heap's is if at
+// least restBytes are free or garbage: a collection then takes some milliseconds of a processor
+// that has nothing to do.
 const (
 	restTime  = 5 * time.Second
 	restBytes = 4 << 20
 )
 
-// returnMemoryAtRest has release called whenever garbage was collected and then not again for
-// rest. A program that stays open for a day has seen times in which it needed more than it
-// does now, and the runtime keeps for long what it may need again.
+// returnMemoryAtRest has release called after rest, and whenever garbage was collected and then
+// not again for rest. A program that stays open for a day has seen times in which it needed more
+// than it does now, and the runtime keeps for long what it may need again.
 func returnMemoryAtRest(rest time.Duration, release func()) {
 	t := time.AfterFunc(rest, release)
-	t.Stop()
 	var watch func()
 	watch = func() {
 		sentinel := new(*int) // garbage; with a pointer: small objects without share a block
@@ -32,11 +31,13 @@ func returnMemoryAtRest(rest time.Duration, release func()) {
 	watch()
 }
 
-// releaseMemory gives the system what the heap does not need, if that is worth a collection.
+// releaseMemory gives the system what the heap does not need, if that is worth a collection, and
+// the pages of the program's file.
 func releaseMemory() {
 	if spareMemory() >= restBytes {
 		debug.FreeOSMemory()
 	}
+	unmapFile()
 }
 
 // spareMemory returns how many bytes of the heap are free, or came since the last collection

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each time garbage was collected, memory is given back once nothing is collected any more.
+// Memory is given back after the start, and each time garbage was collected, once nothing is
+// collected any more.
 func TestMemoryIsReturnedAtRest(t *testing.T) {
 	released := make(chan bool)
 	done := make(chan bool)
@@ -17,6 +18,7 @@ func TestMemoryIsReturnedAtRest(t *testing.T) {
 		case <-done:
 		}
 	})
+	<-released
 	for range 3 {
 		runtime.GC()
 		<-released
