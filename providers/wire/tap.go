@@ -127,30 +127,6 @@ func (t *Tap) begin(told Exchange, m mask) *exchange {
 	return x
 }
 
-// pack begins to compress what is over, the oldest first, until little enough is not: bodies
-// are JSON, of which a day of work would otherwise fill the memory. The tap is locked.
-func (t *Tap) pack() {
-	loose := 0
-	var old []*exchange
-	for _, x := range slices.Backward(t.all) {
-		if loose += x.looseSize(); loose > tapLoose && x.isDone() {
-			old = append(old, x)
-		}
-	}
-	if t.packing || len(old) == 0 {
-		return
-	}
-	t.packing = true
-	go func() {
-		for _, x := range slices.Backward(old) {
-			t.before = x.pack(t.before)
-		}
-		t.mu.Lock()
-		t.packing = false
-		t.mu.Unlock()
-	}()
-}
-
 // evict drops the oldest ended exchanges until the rest is within the bounds. The tap is locked.
 func (t *Tap) evict() {
 	sum, packed, sizes := 0, 0, make([][2]int, len(t.all))

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -47,6 +48,64 @@ func (k *boundedBody) looseSize() int {
 		return 0
 	}
 	return cap(k.head) + cap(k.tail)
+}
+
+// pack begins to compress what is over, the oldest first, until little enough is not: bodies
+// are JSON, of which a day of work would otherwise fill the memory. The tap is locked.
+func (t *Tap) pack() {
+	if old := t.loose(tapLoose); len(old) > 0 {
+		go t.compress(old)
+	}
+}
+
+// Compress compresses the bodies of all that is over, for a time in which nobody asks for them,
+// and returns how many bytes of memory that saved.
+func (t *Tap) Compress() (saved int) {
+	if t == nil {
+		return 0
+	}
+	t.mu.Lock()
+	old := t.loose(0)
+	t.mu.Unlock()
+	for _, x := range old {
+		saved += x.size()[0]
+	}
+	if len(old) > 0 {
+		t.compress(old)
+	}
+	for _, x := range old {
+		saved -= x.size()[0]
+	}
+	return saved
+}
+
+// loose returns the exchanges that are over and to be compressed, so that at most most bytes of
+// bodies are not, the newest first. They are compress's, which the caller calls: until then it
+// returns none. The tap is locked.
+func (t *Tap) loose(most int) []*exchange {
+	if t.packing {
+		return nil
+	}
+	sum := 0
+	var old []*exchange
+	for _, x := range slices.Backward(t.all) {
+		size := x.looseSize()
+		if sum += size; size > 0 && sum > most && x.isDone() {
+			old = append(old, x)
+		}
+	}
+	t.packing = len(old) > 0
+	return old
+}
+
+// compress compresses the bodies of what loose returned, the oldest first.
+func (t *Tap) compress(old []*exchange) {
+	for _, x := range slices.Backward(old) {
+		t.before = x.pack(t.before)
+	}
+	t.mu.Lock()
+	t.packing = false
+	t.mu.Unlock()
 }
 
 // pack compresses the bodies of an exchange that is over, in which nothing changes any more,

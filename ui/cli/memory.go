@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
+
+	"parley/providers"
 )
 
 // When memory is given back: once no collection of garbage ran for restTime. The heap's is if at
@@ -32,9 +34,9 @@ func returnMemoryAtRest(rest time.Duration, release func()) {
 }
 
 // releaseMemory gives the system what the heap does not need, if that is worth a collection, and
-// the pages of the program's file.
-func releaseMemory() {
-	if spareMemory() >= restBytes {
+// the pages of the program's file. What tap keeps takes less room from then on; nil: nothing is kept.
+func releaseMemory(tap *providers.Tap) {
+	if tap.Compress()+spareMemory() >= restBytes {
 		debug.FreeOSMemory()
 	}
 	unmapFile()
@@ -42,9 +44,9 @@ func releaseMemory() {
 
 // spareMemory returns how many bytes of the heap are free, or came since the last collection
 // and may be garbage.
-func spareMemory() uint64 {
+func spareMemory() int {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/free:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
 	metrics.Read(s)
 	fresh := s[1].Value.Uint64() - min(s[1].Value.Uint64(), s[2].Value.Uint64())
-	return s[0].Value.Uint64() + fresh
+	return int(s[0].Value.Uint64() + fresh)
 }

@@ -30,7 +30,7 @@ func TestReleaseMemory(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	debug.FreeOSMemory()
 	var collected [2]runtime.MemStats
-	releaseMemory() // nothing to be had
+	releaseMemory(nil) // nothing to be had
 	runtime.ReadMemStats(&collected[0])
 	garbage := make([]byte, 64<<20)
 	for i := range garbage {
@@ -40,7 +40,7 @@ func TestReleaseMemory(t *testing.T) {
 		t.Errorf("%d bytes may be garbage, want the 64 MiB by and large", got)
 	}
 	runtime.KeepAlive(garbage)
-	releaseMemory()
+	releaseMemory(nil)
 	runtime.ReadMemStats(&collected[1])
 	if got := spareMemory(); got >= restBytes {
 		t.Errorf("%d bytes are still to be had", got)

@@ -35,7 +35,10 @@ func (a *program) plainMode() bool {
 // and with the first prompt otherwise.
 func (a *program) runScreen(parts []llm.Part, asked bool) error {
 	collectForScreen()
-	returnMemoryAtRest(restTime, releaseMemory)
+	if a.recording.tap == nil {
+		a.recording.tap = &providers.Tap{}
+	}
+	returnMemoryAtRest(restTime, func() { releaseMemory(a.recording.tap) })
 	for {
 		if err := a.runScreenHere(parts, asked); err != nil || a.nextDir == "" {
 			return err
@@ -67,9 +70,6 @@ func (a *program) resetForDir() error {
 // runScreenHere does as runScreen for one working directory.
 func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer a.closeLibrary()
-	if a.recording.tap == nil {
-		a.recording.tap = &providers.Tap{}
-	}
 	s, notice, err := a.openSession(true)
 	if err != nil {
 		return a.fail(print.Config, err)
