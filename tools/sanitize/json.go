@@ -10,7 +10,11 @@ import (
 // control characters DEL to U+009F, which JSON itself leaves as they are, and
 // bidirectional and invisible characters. Nothing is lost: the value is the same.
 func JSON(b []byte) []byte {
-	if bytes.IndexFunc(b, unseenInJSON) < 0 {
+	ascii := 0
+	for ascii < len(b) && b[ascii] < 0x7f {
+		ascii++
+	}
+	if bytes.IndexFunc(b[ascii:], unseenInJSON) < 0 {
 		return b
 	}
 	var out bytes.Buffer

@@ -69,7 +69,7 @@ func Source(s string) (text string, dropped int) {
 // Line makes s printable on one line, for titles, names and errors: a newline
 // becomes ␊ and a tab a space.
 func Line(s string) string {
-	if plainPrefix(s) == len(s) && !strings.ContainsAny(s, "\n\t") {
+	if isPlainLine(s) {
 		return s
 	}
 	c := cleaner{line: true}
@@ -126,6 +126,16 @@ func plainPrefix[T string | []byte](s T) int {
 		}
 	}
 	return len(s)
+}
+
+// isPlainLine reports whether s is printable ASCII without newlines and tabs.
+func isPlainLine(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 const (

@@ -93,17 +93,19 @@ func Capital(text string) string {
 // Cost returns dollars with as many digits as say something: cents, or more where
 // there are none; "" for nothing. A cost of which a part is unknown is "≥$0.12".
 func Cost(dollars float64, known bool) string {
-	least := ""
+	if dollars == 0 {
+		return ""
+	}
+	least, digits := "", 2
 	if !known {
 		least = "≥"
 	}
-	switch {
-	case dollars == 0:
-		return ""
-	case dollars < 0.01:
-		return fmt.Sprintf("%s$%.4f", least, dollars)
+	if dollars < 0.01 {
+		digits = 4
 	}
-	return fmt.Sprintf("%s$%.2f", least, dollars)
+	var buffer [32]byte
+	text := append(append(buffer[:0], least...), '$')
+	return string(strconv.AppendFloat(text, dollars, 'f', digits, 64))
 }
 
 // Price returns dollars in cents, so that prices below each other compare, and
@@ -184,7 +186,7 @@ func Age(d time.Duration) string {
 		name        string
 	}{{365 * day, 365 * day, "y"}, {60 * day, 30 * day, "mo"}, {day, day, "d"}, {time.Hour, time.Hour, "h"}, {time.Minute, time.Minute, "min"}} {
 		if d >= u.least {
-			return fmt.Sprintf("%d %s", d/u.unit, u.name)
+			return strconv.FormatInt(int64(d/u.unit), 10) + " " + u.name
 		}
 	}
 	return "now"
