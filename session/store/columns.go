@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/providers/llm"
 )
 
 // columns scans a row whatever its columns hold: SQLite lets a damaged file, or
@@ -257,7 +259,7 @@ func (r *jsonReader) unescape(s string, escaped bool) string {
 // number reads a number as encode writes it.
 func (r *jsonReader) number() string {
 	n := 0
-	for n < len(r.rest) && strings.IndexByte("+-.0123456789eE", r.rest[n]) >= 0 {
+	for n < len(r.rest) && isNumeric(r.rest[n]) {
 		n++
 	}
 	text := r.rest[:n]
@@ -268,17 +270,42 @@ func (r *jsonReader) number() string {
 	return text
 }
 
+// isNumeric reports whether c occurs in numbers.
+func isNumeric(c byte) bool {
+	return c-'0' <= 9 || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
+}
+
 func (r *jsonReader) int() int64 {
-	n, err := strconv.ParseInt(r.number(), 10, 64)
-	r.ok = r.ok && err == nil
+	text := r.number()
+	n, ok := parseDigits(text)
+	if !ok {
+		var err error
+		n, err = strconv.ParseInt(text, 10, 64)
+		r.ok = r.ok && err == nil
+	}
 	return n
 }
 
 func (r *jsonReader) float() float64 {
 	text := r.number()
 	n, err := strconv.ParseFloat(text, 64)
-	r.ok = r.ok && err == nil && (text == "0" || json.Valid([]byte(text)))
+	r.ok = r.ok && err == nil && (isDecimal(text) || json.Valid([]byte(text)))
 	return n
+}
+
+// isDecimal reports whether a number consists of digits alone, with or without a fraction.
+func isDecimal(number string) bool {
+	whole, fraction, found := strings.Cut(number, ".")
+	return isDigits(whole) && (!found || isDigits(fraction))
+}
+
+func isDigits(text string) bool {
+	for i := range len(text) {
+		if text[i]-'0' > 9 {
+			return false
+		}
+	}
+	return text != ""
 }
 
 func (r *jsonReader) bool() (is bool) {
@@ -308,4 +335,37 @@ func readBool(r *jsonReader, name string, to *bool) {
 	if r.field(name) {
 		*to = r.bool()
 	}
+}
+
+func readUsage(r *jsonReader, u *llm.Usage) {
+	r.object(func() {
+		readInt(r, "input", &u.Input)
+		readInt(r, "cache_read", &u.CacheRead)
+		readInt(r, "cache_write", &u.CacheWrite)
+		readInt(r, "output", &u.Output)
+		readInt(r, "thinking", &u.Thinking)
+		if r.field("cost") {
+			u.Cost = r.float()
+		}
+		readBool(r, "priced", &u.Priced)
+		readBool(r, "shared", &u.Shared)
+		readInt(r, "discarded", &u.Discarded)
+		readInt(r, "searches", &u.Searches)
+		readBool(r, "estimated", &u.Estimated)
+	})
+}
+
+// decodeUsage reads a usage; after an error u is zero.
+func decodeUsage(text string, u *llm.Usage) error {
+	*u = llm.Usage{}
+	r := newJSONReader(text, nil)
+	if readUsage(r, u); r.atEnd() {
+		return nil
+	}
+	*u = llm.Usage{}
+	err := json.Unmarshal([]byte(text), u)
+	if err != nil {
+		*u = llm.Usage{}
+	}
+	return err
 }

@@ -15,6 +15,8 @@ import (
 type querier interface {
 	query(query string, args ...any) (*sql.Rows, error)
 	queryRow(query string, args ...any) *sql.Row
+	prepare(query string) (*sql.Stmt, error) // of a query that runs several times
+	script(text string) error                // runs statements that return nothing
 }
 
 // eachRow calls f for each row that a query finds, until f returns an error.
@@ -152,6 +154,14 @@ func (r reader) query(query string, args ...any) (*sql.Rows, error) {
 	return r.tx.Query(query, args...)
 }
 func (r reader) queryRow(query string, args ...any) *sql.Row { return r.tx.QueryRow(query, args...) }
+
+func (r reader) script(text string) error {
+	_, err := r.tx.Exec(text)
+	return err
+}
+
+// prepare prepares a query until the transaction ends.
+func (r reader) prepare(query string) (*sql.Stmt, error) { return r.tx.Prepare(query) }
 
 // write runs f in a transaction on the one connection that writes. Errors are explained
 // for a user.

@@ -198,3 +198,26 @@ func (db *database) expireReservations(w *writer) error {
 	}
 	return err
 }
+
+// leases reads all leases, by the ID of the session.
+func leases(q querier) (map[string]lease, error) {
+	held := map[string]lease{}
+	err := eachRow(q, func(rows *sql.Rows) error {
+		var id string
+		var l lease
+		var c columns // a damaged lease is stale
+		err := rows.Scan(textOf(&c, "session", &id), textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.PID), textOf(&c, "start", &l.Start),
+			textOf(&c, "boot", &l.Boot), textOf(&c, "host", &l.Host), timeOf(&c, "beat", &l.heartbeat))
+		held[id] = l
+		return err
+	}, `SELECT session, owner, pid, start, boot, host, beat FROM leases`)
+	return held, err
+}
+
+// lockedBy returns a description of the other process that holds l, "" if none does.
+func lockedBy(db *DB, l lease) string {
+	if l.owner == "" || l.Process == db.process || l.isStale(db.process, db.now()) {
+		return ""
+	}
+	return l.describe(db.process)
+}

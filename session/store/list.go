@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -117,15 +118,16 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads the sessions that where selects, in the order of lists. Rows that cannot be
-// decoded are left out; if the file is damaged in the middle, the rest is read from the end.
-func (db *DB) sessions(q querier, where string, args ...any) ([]*sessionRow, error) {
-	found, err := joinedSessions(db, q, where, args...)
-	if err != nil {
-		found, err = checkedSessions(db, q, where, args...)
+// sessions reads the sessions that where selects, in the order of lists; text is that of
+// joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
+// the rest is read from the end.
+func (db *DB) sessions(q querier, text, where string, args ...any) ([]Session, error) {
+	if found, err := joinedSessions(db, q, text, place.compare, where, args...); err == nil {
+		return found, nil
 	}
-	sortRows(found)
-	return found, err
+	rows, err := checkedSessions(db, q, where, args...)
+	sortRows(rows, place.compare)
+	return sessionsOf(rows), err
 }
 
 // checkedSessions reads sessions column by column, and reports damage.
@@ -154,26 +156,22 @@ func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRo
 	return found, damage.err(db, err)
 }
 
-// sortRows sorts rows in the order of lists: pinned sessions first, then those last written.
-func sortRows(rows []*sessionRow) {
-	slices.SortFunc(rows, func(a, b *sessionRow) int {
-		if a.Pinned != b.Pinned {
-			if a.Pinned {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated), cmp.Compare(b.num, a.num)) // imported sessions may share a position
-	})
+// place returns where r stands in a list.
+func (r *sessionRow) place() place {
+	p := place{num: r.num, touched: r.touched, updated: math.MinInt64, pinned: r.Pinned}
+	if !r.Updated.IsZero() {
+		p.updated = r.Updated.UnixNano()
+	}
+	return p
 }
 
-func sessionsOf(rows []*sessionRow, limit int) []Session {
-	if len(rows) == 0 {
-		return nil
-	}
-	list := make([]Session, min(len(rows), limit))
-	for i := range list {
-		list[i] = rows[i].Session
+func sortRows(rows []*sessionRow, order func(a, b place) int) {
+	slices.SortFunc(rows, func(a, b *sessionRow) int { return order(a.place(), b.place()) })
+}
+
+func sessionsOf(rows []*sessionRow) (list []Session) {
+	for _, r := range rows {
+		list = append(list, r.Session)
 	}
 	return list
 }
@@ -224,25 +222,28 @@ func (db *DB) List(q Query) ([]Session, error) {
 	} else if strings.TrimSpace(q.Words) != "" {
 		return nil, nil // nothing but punctuation, which is not indexed
 	}
-	limit := q.limit(math.MaxInt)
-	var rows []*sessionRow
+	limit, text := q.limit(math.MaxInt), joinedSession
+	if q.Brief {
+		text = joinedBrief
+	}
+	var list []Session
 	err := db.read(func(r querier) (err error) {
-		if rows, err = firstSessions(db, r, limit, where, args...); err != nil {
-			rows, err = db.sessions(r, where, args...) // damage may have hidden some, or changed the order
+		if list, err = firstSessions(db, r, text, limit, where, args...); err != nil {
+			list, err = db.sessions(r, text, where, args...) // damage may have hidden some, or changed the order
 		}
 		return err
 	})
-	return sessionsOf(rows, limit), err
+	return list[:min(len(list), limit)], err
 }
 
 // firstSessions returns the first n sessions that where selects, without decoding the others.
-func firstSessions(db *DB, q querier, n int, where string, args ...any) ([]*sessionRow, error) {
+func firstSessions(db *DB, q querier, text string, n int, where string, args ...any) ([]Session, error) {
 	if n == math.MaxInt {
-		return db.sessions(q, where, args...)
+		return db.sessions(q, text, where, args...)
 	}
 	first := `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + `
-		ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC LIMIT ?)`
-	return db.sessions(q, first, append(slices.Clone(args), n)...)
+		ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC LIMIT ` + strconv.Itoa(n) + `)`
+	return db.sessions(q, text, first, args...)
 }
 
 // Find returns the session with the ID word, else the only one whose ID begins with it,
@@ -252,25 +253,23 @@ func (db *DB) Find(word string) ([]Session, error) {
 	if word == "" {
 		return nil, nil
 	}
-	var rows []*sessionRow
+	var found []Session
 	err := db.read(func(q querier) (err error) {
 		var ok bool
-		if rows, ok = findJoined(db, q, word); !ok {
+		if found, ok = findJoined(db, q, word); !ok {
+			var rows []*sessionRow
 			rows, err = checkedSessions(db, q, `WHERE s.deleted IS NULL OR s.id = ?`, word)
 			rows = pickNamed(rows, word)
+			sortRows(rows, place.compareFound)
+			found = sessionsOf(rows)
 		}
 		return err
 	})
-	sortRows(rows)
-	slices.SortStableFunc(rows, func(a, b *sessionRow) int {
-		return cmp.Or(cmp.Compare(b.touched, a.touched), b.Updated.Compare(a.Updated))
-	})
-	return sessionsOf(rows, len(rows)), err
+	return found, err
 }
 
 // pickNamed returns the rows that Find returns for word.
 func pickNamed(rows []*sessionRow, word string) []*sessionRow {
-	sortRows(rows)
 	pick := func(is func(Session) bool) (some []*sessionRow) {
 		for _, r := range rows {
 			if is(r.Session) {

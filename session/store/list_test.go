@@ -30,15 +30,15 @@ func many(t *testing.T, n int) *DB {
 // The first sessions are read alone: the first screen shows three, of however many.
 func TestListReadsWhatItShows(t *testing.T) {
 	db := many(t, 60)
-	allocations := func(limit int) float64 {
-		return testing.AllocsPerRun(5, func() {
+	size := func(limit int) uint64 {
+		return allocated(func() {
 			if list, err := db.List(Query{Limit: limit}); err != nil || len(list) != limit {
 				t.Fatal(len(list), err)
 			}
 		})
 	}
-	if three, all := allocations(3), allocations(60); all-three < 50 { // at least one each
-		t.Errorf("three sessions take %.0f allocations, and all sixty %.0f", three, all)
+	if three, all := size(3), size(60); all < three+57*200 { // what a session takes at least
+		t.Errorf("three sessions take %d bytes, and all sixty %d", three, all)
 	}
 }
 
@@ -88,81 +88,6 @@ func TestListLimitWithDamage(t *testing.T) {
 	for i := range got {
 		if got[i].ID != want[i].ID {
 			t.Errorf("%d: got %s, want %s", i, got[i].ID, want[i].ID)
-		}
-	}
-}
-
-// Reading rows as one text finds what reading them column by column does, whatever they hold.
-func TestJoinedSessions(t *testing.T) {
-	db := fresh(t)
-	texts := []string{"", "plain", "Größe, déjà vu 日本", "tab\tand\nline", `"quoted" {json}`, "nul \x00 in it", "bad \xff utf-8", "' OR 1", "\x1f", "a\x1eb", "\x1e\x1f\x1e"}
-	for i, title := range texts {
-		l := db.Create(Session{ID: fmt.Sprintf("s%03d", i), Dir: "/p", Model: "x/" + title, Title: title})
-		talk(t, l, "hello "+title, "ho")
-		if i%3 == 0 {
-			if err := db.Pin(l.Session().ID, true); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if i%4 == 1 { // the others stay open here
-			if err := l.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	for _, odd := range []string{``, `UPDATE sessions SET created = NULL`, `UPDATE sessions SET usage = '{"cost":1e-3,"priced":true,"new":[1,{}]}' WHERE num = 2`,
-		`UPDATE sessions SET usage = '{}' WHERE num = 3`, `UPDATE sessions SET effort = 'huge' WHERE num = 4`, `UPDATE sessions SET id = CAST(id AS BLOB) WHERE num = 5`} {
-		if err := db.write(func(w *writer) error { return w.script(odd) }); err != nil {
-			t.Fatal(err)
-		}
-		for n := range len(texts) + 1 { // with and without those that cannot be joined
-			err := db.read(func(q querier) error {
-				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
-				want, wantErr := checkedSessions(db, q, where)
-				sortRows(want)
-				got, gotErr := db.sessions(q, where)
-				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
-					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
-				}
-				for i := range got {
-					if *got[i] != *want[i] {
-						t.Errorf("%q: got\n%+v, want\n%+v", odd, *got[i], *want[i])
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
-// Joined rows are read in several texts where there are many.
-func TestJoinedSessionsInParts(t *testing.T) {
-	db := fresh(t)
-	const n = 2*joinedRows + 3
-	err := db.write(func(w *writer) error {
-		for i := range n {
-			if _, err := insertSession(w, Session{ID: fmt.Sprintf("s%06d", i), Title: fmt.Sprint("title ", i), Dir: "/p"}, int64(i)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := db.List(Query{})
-	if err != nil || len(list) != n || list[0].ID != fmt.Sprintf("s%06d", n-1) || list[n-1].ID != "s000000" {
-		t.Errorf("got %d sessions, %v", len(list), err)
-	}
-	if found, err := db.Find("TITLE 4001"); err != nil || len(found) != 1 || found[0].ID != "s004001" {
-		t.Errorf("got %+v, %v", found, err)
-	}
-	for id, want := range map[string]string{"s004001": "s004001", "s000000": "s000000", "x": ""} {
-		if short, err := db.ShortIDs(3, id); short[id] != want || err != nil {
-			t.Errorf("%s is %q for short, %v", id, short, err)
 		}
 	}
 }

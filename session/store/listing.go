@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,184 +27,292 @@ const (
 	columnEnd = "\x1f"
 )
 
-// joinedSession is the SQL of a session s as text: its columns in the order of parseSession.
-const joinedSession = `concat_ws(char(31), s.num, s.id, s.title, s.named, s.folder, s.model, s.effort, s.history, s.pinned, s.origin,
-	ifnull(s.created, ''), ifnull(s.updated, ''), s.head, s.messages, s.usage, s.preview, ifnull(s.deleted, ''), s.touched)`
+// joinedSession is the SQL of a session s as text: its columns in the order of parsePlace and
+// parseSession. Numbers take longest, so that usual ones are words.
+const joinedSession = joinedPlace + `s.folder, s.origin, s.preview,` + joinedRest
+
+// joinedBrief is joinedSession without what Query.Brief leaves out.
+const joinedBrief = joinedPlace + `'', '', '',` + joinedRest
+
+const (
+	joinedPlace = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', s.pinned), s.touched, ifnull(s.updated, ''), `
+	joinedRest  = `s.id, s.title, iif(s.named IS 0, 'false', s.named), s.model, s.effort, s.history, ifnull(s.created, ''),
+		s.head, iif(s.messages IS s.head, 'head', s.messages), s.usage, ifnull(s.deleted, ''))`
+)
 
 // joinedColumns is the number of columns of joinedSession.
 const joinedColumns = 18
 
 // joinedRows is how many rows are read as one text.
-const joinedRows = 2000
+const joinedRows = 500
 
 // errUnusual reports that rows cannot be read joined, but have to be column by column.
 var errUnusual = errors.New("unusual row")
 
-// eachJoined calls f with the text of each session that where selects, in the order of num.
-// SQLite joins the texts, as reading row by row takes five times as long. If a text contains
-// a separator, the error is errUnusual.
-func eachJoined(q querier, text string, columns int, f func(string) error, where string, args ...any) error {
-	for last := int64(0); ; {
-		var all string
+// eachJoined calls f with the texts of the sessions that where selects, in the order of num:
+// up to joinedRows at once, joined by rowEnd. The first column of text is s.num. SQLite joins
+// the texts, as reading row by row takes five times as long; it prepares a query again at each
+// run if its LIMIT is a parameter. If a text contains a separator, the error is errUnusual.
+func eachJoined(q querier, text string, columns int, f func(texts string, n int), where string, args ...any) error {
+	query, err := q.prepare(`SELECT ifnull(group_concat(t, char(30)), ''), count(*) FROM
+		(SELECT ` + text + ` AS t FROM sessions s ` + where + ` AND s.num > ? ORDER BY s.num LIMIT ` + strconv.Itoa(joinedRows) + `)`)
+	if err != nil {
+		return err
+	}
+	last := "" // row that was read
+	for after := int64(0); ; {
+		var texts string
 		var n int
-		next := last
-		err := q.queryRow(`SELECT ifnull(group_concat(t, char(30)), ''), count(*), ifnull(max(num), 0) FROM
-			(SELECT s.num AS num, `+text+` AS t FROM sessions s `+where+` AND s.num > ? ORDER BY s.num LIMIT ?)`,
-			append(slices.Clone(args), last, joinedRows)...).Scan(&all, &n, &next)
-		if err != nil || n == 0 {
+		if err := query.QueryRow(append(slices.Clone(args), after)...).Scan(&texts, &n); err != nil || n == 0 && last == "" {
 			return err
 		}
-		if strings.Count(all, rowEnd) != n-1 || strings.Count(all, columnEnd) != n*(columns-1) {
+		if strings.Count(texts, rowEnd) != n-1 || strings.Count(texts, columnEnd) != n*(columns-1) {
 			return errUnusual
 		}
-		for row := range strings.SplitSeq(all, rowEnd) {
-			if err := f(row); err != nil {
-				return err
+		all := n < joinedRows
+		if last != "" {
+			again := ""
+			if again, texts, _ = strings.Cut(texts, rowEnd); again != last { // a damaged table, in which rows may be missed
+				return errUnusual
 			}
+			n--
+		} else if !all {
+			defer scan(q)()
 		}
-		if n < joinedRows {
+		if n > 0 {
+			f(texts, n)
+		}
+		if all {
 			return nil
 		}
-		last = next
+		last = texts[strings.LastIndex(texts, rowEnd)+1:]
+		c := columnReader{rest: last, ok: true}
+		next := c.number()
+		if !c.ok || next <= after+1 { // it would not end
+			return errUnusual
+		}
+		after = next - 1 // the row is read again
 	}
 }
 
-// joinedSessions is the fast form of checkedSessions, unsorted. If anything is damaged or of
-// another type, it returns errUnusual or an error of SQLite.
-func joinedSessions(db *DB, q querier, where string, args ...any) (found []*sessionRow, err error) {
+// scan makes the page cache small until the function it returns is called. A table that is read
+// once from end to end would fill all of it, and touching new memory takes longer than reading.
+func scan(q querier) (end func()) {
+	_ = q.script(`PRAGMA cache_size = 32`)
+	return func() { _ = q.script(`PRAGMA cache_size = -2000`) } // SQLite's own, in KiB
+}
+
+// joinedSessions is the fast form of checkedSessions, in an order of places; text is joinedSession
+// or joinedBrief. If anything is damaged or of another type, it returns errUnusual or an error of
+// SQLite.
+func joinedSessions(db *DB, q querier, text string, order func(a, b place) int, where string, args ...any) ([]Session, error) {
 	held, err := leases(q)
 	if err != nil {
 		return nil, err
 	}
-	err = eachJoined(q, joinedSession, joinedColumns, func(text string) error {
-		r, ok := parseSession(text)
-		if !ok {
-			return errUnusual
-		}
-		if l, ok := held[r.ID]; ok {
-			r.LockedBy = lockedBy(db, l)
-		}
-		found = append(found, r)
-		return nil
+	var batches []string
+	total := 0
+	err = eachJoined(q, text, joinedColumns, func(texts string, n int) {
+		batches, total = append(batches, texts), total+n
 	}, where, args...)
-	return found, err
-}
-
-// leases reads all leases, by the ID of the session.
-func leases(q querier) (map[string]lease, error) {
-	held := map[string]lease{}
-	err := eachRow(q, func(rows *sql.Rows) error {
-		var id string
-		var l lease
-		var c columns // a damaged lease is stale
-		err := rows.Scan(textOf(&c, "session", &id), textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.PID), textOf(&c, "start", &l.Start),
-			textOf(&c, "boot", &l.Boot), textOf(&c, "host", &l.Host), timeOf(&c, "beat", &l.heartbeat))
-		held[id] = l
-		return err
-	}, `SELECT session, owner, pid, start, boot, host, beat FROM leases`)
-	return held, err
-}
-
-// lockedBy returns a description of the other process that holds l, "" if none does.
-func lockedBy(db *DB, l lease) string {
-	if l.owner == "" || l.Process == db.process || l.isStale(db.process, db.now()) {
-		return ""
+	if err != nil || total == 0 {
+		return nil, err
 	}
-	return l.describe(db.process)
+	rows := make([]joinedRow, 0, total)
+	for _, texts := range batches {
+		for text := range strings.SplitSeq(texts, rowEnd) {
+			r, ok := parsePlace(text)
+			if !ok {
+				return nil, errUnusual
+			}
+			rows = append(rows, r)
+		}
+	}
+	slices.SortFunc(rows, func(a, b joinedRow) int { return order(a.place, b.place) })
+	found := make([]Session, total)
+	for i, r := range rows {
+		s := &found[i]
+		if !parseSession(r, s) {
+			return nil, errUnusual
+		}
+		if l, ok := held[s.ID]; ok {
+			s.LockedBy = lockedBy(db, l)
+		}
+	}
+	return found, nil
 }
 
-// parseSession reads the text of joinedSession, false if it is not as parley writes it.
-func parseSession(text string) (r *sessionRow, ok bool) {
-	r, ok = &sessionRow{}, true
-	next := func() (column string) {
-		column, text, _ = strings.Cut(text, columnEnd)
+// A place is where a session stands in a list. Imported sessions may share touched.
+type place struct {
+	num, touched int64
+	updated      int64 // in ns since 1970; math.MinInt64 if not known
+	pinned       bool
+}
+
+// compare compares places in lists: pinned sessions first, then those last written.
+func (p place) compare(q place) int {
+	if p.pinned != q.pinned {
+		return comparePinned(p, q)
+	}
+	return cmp.Or(cmp.Compare(q.touched, p.touched), cmp.Compare(q.updated, p.updated), cmp.Compare(q.num, p.num))
+}
+
+// compareFound compares places in what Find returns: those last written first.
+func (p place) compareFound(q place) int {
+	return cmp.Or(cmp.Compare(q.touched, p.touched), cmp.Compare(q.updated, p.updated), comparePinned(p, q), cmp.Compare(q.num, p.num))
+}
+
+// comparePinned compares by pinned alone.
+func comparePinned(p, q place) int {
+	switch {
+	case p.pinned == q.pinned:
+		return 0
+	case p.pinned:
+		return -1
+	}
+	return 1
+}
+
+// A joinedRow is the text of a session behind its place.
+type joinedRow struct {
+	place
+	rest string
+}
+
+// parsePlace reads the first columns of joinedSession, false if they are not as parley writes them.
+func parsePlace(text string) (r joinedRow, ok bool) {
+	c := columnReader{rest: text, ok: true}
+	r.num, r.pinned, r.touched, r.updated = c.number(), c.flag(), c.number(), c.nanos()
+	r.rest = c.rest
+	return r, c.ok
+}
+
+// parseSession reads the other columns of joinedSession into s, false if they are not as parley
+// writes them.
+func parseSession(r joinedRow, s *Session) bool {
+	c := columnReader{rest: r.rest, ok: true}
+	s.Pinned, s.Updated = r.pinned, timeOfNanos(r.updated)
+	s.Dir, s.Origin, s.Preview = c.text(), c.text(), c.text()
+	s.ID, s.Title, s.Named, s.Model = c.text(), c.text(), c.flag(), c.text()
+	s.Effort, s.History, s.Created = llm.Effort(c.text()), HistoryMode(c.text()), timeOfNanos(c.nanos())
+	s.Head = int(c.number())
+	if s.Messages = s.Head; !c.skip("head") { // as without branches
+		s.Messages = int(c.number())
+	}
+	usage := c.text()
+	s.Deleted = timeOfNanos(c.nanos())
+	known := (s.Effort == "" || slices.Contains(llm.Efforts, s.Effort)) &&
+		(s.History == HistoryFull || s.History == HistoryDynamic || s.History == HistoryStateless)
+	return c.ok && known && decodeUsage(usage, &s.Usage) == nil
+}
+
+// A columnReader reads the columns of a joined text. After one that is not as parley writes it, ok
+// is false.
+type columnReader struct {
+	rest string
+	ok   bool
+}
+
+func (c *columnReader) text() (column string) {
+	end := strings.IndexByte(c.rest, columnEnd[0])
+	if end < 0 {
+		column, c.rest = c.rest, ""
 		return column
 	}
-	number := func() int64 {
-		n, err := strconv.ParseInt(next(), 10, 64)
-		ok = ok && err == nil
-		return n
-	}
-	flag := func() bool {
-		n := number()
-		ok = ok && (n == 0 || n == 1)
-		return n == 1
-	}
-	timestamp := func() time.Time {
-		if strings.HasPrefix(text, columnEnd) {
-			next()
-			return time.Time{}
-		}
-		return time.Unix(0, number())
-	}
-	r.num, r.ID, r.Title, r.Named, r.Dir, r.Model = number(), next(), next(), flag(), next(), next()
-	r.Effort, r.History, r.Pinned, r.Origin = llm.Effort(next()), HistoryMode(next()), flag(), next()
-	r.Created, r.Updated, r.Head, r.Messages = timestamp(), timestamp(), int(number()), int(number())
-	usage := next()
-	r.Preview, r.Deleted, r.touched = next(), timestamp(), number()
-	known := (r.Effort == "" || slices.Contains(llm.Efforts, r.Effort)) &&
-		(r.History == HistoryFull || r.History == HistoryDynamic || r.History == HistoryStateless)
-	return r, ok && known && decodeUsage(usage, &r.Usage) == nil
+	column, c.rest = c.rest[:end], c.rest[end+1:]
+	return column
 }
 
-func readUsage(r *jsonReader, u *llm.Usage) {
-	r.object(func() {
-		readInt(r, "input", &u.Input)
-		readInt(r, "cache_read", &u.CacheRead)
-		readInt(r, "cache_write", &u.CacheWrite)
-		readInt(r, "output", &u.Output)
-		readInt(r, "thinking", &u.Thinking)
-		if r.field("cost") {
-			u.Cost = r.float()
-		}
-		readBool(r, "priced", &u.Priced)
-		readBool(r, "shared", &u.Shared)
-		readInt(r, "discarded", &u.Discarded)
-		readInt(r, "searches", &u.Searches)
-		readBool(r, "estimated", &u.Estimated)
-	})
+func (c *columnReader) number() int64 {
+	text := c.text()
+	n, ok := parseDigits(text)
+	if !ok {
+		var err error
+		n, err = strconv.ParseInt(text, 10, 64)
+		c.ok = c.ok && err == nil
+	}
+	return n
 }
 
-// decodeUsage reads a usage; after an error u is zero.
-func decodeUsage(text string, u *llm.Usage) error {
-	*u = llm.Usage{}
-	r := newJSONReader(text, nil)
-	if readUsage(r, u); r.atEnd() {
-		return nil
+// flag reads a number that is 0 or 1, or false for 0.
+func (c *columnReader) flag() bool {
+	if c.skip("false") {
+		return false
 	}
-	*u = llm.Usage{}
-	err := json.Unmarshal([]byte(text), u)
-	if err != nil {
-		*u = llm.Usage{}
+	n := c.number()
+	c.ok = c.ok && (n == 0 || n == 1)
+	return n == 1
+}
+
+// nanos reads a time in ns since 1970, math.MinInt64 if the column is empty.
+func (c *columnReader) nanos() int64 {
+	if c.skip("") {
+		return math.MinInt64
 	}
-	return err
+	return c.number()
+}
+
+// skip reports whether the next column is word, and skips it then.
+func (c *columnReader) skip(word string) bool {
+	rest, found := strings.CutPrefix(c.rest, word)
+	if !found || rest != "" && rest[0] != columnEnd[0] {
+		return false
+	}
+	c.text()
+	return true
+}
+
+// timeOfNanos returns the time of what nanos reads, zero for math.MinInt64.
+func timeOfNanos(n int64) time.Time {
+	if n == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
+}
+
+// parseDigits reads a number of one digit or more that surely fits in an int64, false for any
+// other text.
+func parseDigits(text string) (n int64, ok bool) {
+	if text == "" || len(text) > 19 {
+		return 0, false
+	}
+	sum := uint64(0)
+	for i := range len(text) {
+		d := text[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		sum = sum*10 + uint64(d)
+	}
+	return int64(sum), sum <= math.MaxInt64
 }
 
 // findJoined is the fast form of Find, false if it finds nothing or something is unusual.
-func findJoined(db *DB, q querier, word string) ([]*sessionRow, bool) {
-	rows, err := joinedSessions(db, q, `WHERE s.id = ?`, word)
-	if err != nil || len(rows) > 0 {
-		return rows, err == nil
+func findJoined(db *DB, q querier, word string) ([]Session, bool) {
+	found, err := joinedSessions(db, q, joinedSession, place.compareFound, `WHERE s.id = ?`, word)
+	if err != nil || len(found) > 0 {
+		return found, err == nil
 	}
-	begun, err := joinedSessions(db, q, idsFrom, prefixRange(word)...)
+	begun, err := joinedSessions(db, q, joinedSession, place.compareFound, idsFrom, prefixRange(word)...)
 	if err != nil || len(begun) == 1 {
 		return begun, err == nil
 	}
 	words := strings.Fields(folded(word))
 	titled := map[string]bool{} // nums
-	err = eachJoined(q, `s.num || char(31) || s.title`, 2, func(text string) error {
-		num, title, _ := strings.Cut(text, columnEnd)
-		if holdsAll(title, words) {
-			titled[num] = true
+	err = eachJoined(q, `s.num || char(31) || s.title`, 2, func(texts string, _ int) {
+		for text := range strings.SplitSeq(texts, rowEnd) {
+			num, title, _ := strings.Cut(text, columnEnd)
+			if holdsAll(title, words) {
+				titled[num] = true
+			}
 		}
-		return nil
 	}, `WHERE s.deleted IS NULL`)
 	if err != nil || len(titled) == 0 {
 		return begun, err == nil && len(begun) > 0
 	}
 	nums := "[" + strings.Join(slices.Collect(maps.Keys(titled)), ",") + "]"
-	rows, err = joinedSessions(db, q, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
-	return rows, err == nil && len(rows) > 0
+	found, err = joinedSessions(db, q, joinedSession, place.compareFound, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
+	return found, err == nil && len(found) > 0
 }
 
 // holdsAll reports whether a title contains all of words, which are folded; false without words.
@@ -258,16 +368,16 @@ func commonPrefix(a, b string) (n int) {
 // Latest returns the session last updated of those that began in folder and were not imported.
 // The error is ErrNotFound if there is none.
 func (db *DB) Latest(folder string) (Session, error) {
-	var rows []*sessionRow
+	var found []Session
 	err := db.read(func(q querier) (err error) {
-		rows, err = joinedSessions(db, q, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
+		found, err = joinedSessions(db, q, joinedSession, place.compare, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
 			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
 		return err
 	})
-	if err == nil && len(rows) > 0 {
-		return rows[0].Session, nil
+	if err == nil && len(found) > 0 {
+		return found[0], nil
 	}
-	found, err := db.List(Query{Dir: folder, Limit: -1}) // damage may have hidden it
+	found, err = db.List(Query{Dir: folder, Limit: -1}) // damage may have hidden it
 	found = slices.DeleteFunc(found, func(s Session) bool {
 		return s.Dir != folder || s.Origin != "" && !strings.HasPrefix(s.Origin, "fork ")
 	})

@@ -86,6 +86,7 @@ type Query struct {
 	Until   time.Time // and before
 	Deleted bool      // only deleted ones
 	Limit   int       // 0: all for List, 1000 for Search; negative: all
+	Brief   bool      // List may leave out Dir, Origin and Preview
 }
 
 // A Hit is a message, or with Seq 0 a title, that a search found.
