@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -68,33 +67,31 @@ func (p *pagination) note(total int, of string) string {
 	return fmt.Sprintf("%s %d to %d of %d: --page %d shows more, --all all of them", of, from+1, to, total, p.number+1)
 }
 
-// columns returns a table as lines, its columns but the last as wide as they have to be and
-// two cells apart. A table may have many thousands of rows.
-func columns(table [][]string) string {
+// columns calls line with each line of a table, its columns but the last as wide as they have to
+// be and two cells apart. A line has no end, and is valid until the next one. A table may have many
+// thousands of rows.
+func columns(table [][]string, line func([]byte)) {
 	var widths []int
-	size := 0
 	for _, row := range table {
 		last := len(row) - 1
 		widths = append(widths, make([]int, max(0, last-len(widths)))...)
 		for i, cell := range row[:last] {
 			widths[i] = max(widths[i], cellWidth(cell))
-			size += len(cell) + 4
 		}
-		size += len(row[last]) + 1
 	}
-	var b strings.Builder
-	b.Grow(size)
+	var text []byte
 	for _, row := range table {
 		last := len(row) - 1
+		text = text[:0]
 		for i, cell := range row[:last] {
-			b.WriteString(cell)
+			text = append(text, cell...)
 			for range widths[i] - cellWidth(cell) + 2 {
-				b.WriteByte(' ')
+				text = append(text, ' ')
 			}
 		}
-		b.WriteString(row[last] + "\n")
+		text = append(text, row[last]...)
+		line(text)
 	}
-	return b.String()
 }
 
 // cellWidth returns how many cells a line takes: its bytes, where all of it is ASCII.

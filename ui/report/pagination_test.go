@@ -7,18 +7,24 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/llmtest"
 	"parley/session"
 )
 
 // Columns are as wide as their widest cell, in cells of a terminal; what is last in a line is
 // followed by nothing.
 func TestColumns(t *testing.T) {
-	got := columns([][]string{{"1ng7", "now", "demo"}, {"x", "12 min", "what 日本 is"}, {"日本", "é", ""}})
+	lines := func(table [][]string) string {
+		var b strings.Builder
+		columns(table, func(line []byte) { b.WriteString(string(line) + "\n") })
+		return b.String()
+	}
+	got := lines([][]string{{"1ng7", "now", "demo"}, {"x", "12 min", "what 日本 is"}, {"日本", "é", ""}})
 	want := "1ng7  now     demo\nx     12 min  what 日本 is\n日本  é       \n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	if got := columns(nil); got != "" {
+	if got := lines(nil); got != "" {
 		t.Errorf("no rows: got %q", got)
 	}
 }
@@ -79,10 +85,43 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than one�
 	}
 }
 
+// A long list is written in few pieces, and a row takes few allocations.
+func TestLongListIsWrittenInFewPieces(t *testing.T) {
+	found := make([]session.Info, 2000)
+	for i := range found {
+		found[i] = session.Info{ID: "1ngm7sve4k7sw", Title: "What the tests of this folder say", Model: "mock/m"}
+		found[i].Usage.Cost = 0.12
+	}
+	for _, asJSON := range []bool{false, true} {
+		var out pieces
+		commands := SessionCommands{Out: &out, Now: time.Now}
+		write := func() {
+			if err := commands.rows(found, nil, asJSON); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write()
+		if out.lines != len(found) || out.number > 2+out.bytes/16384 {
+			t.Errorf("JSON %v: %d lines, %d bytes in %d pieces", asJSON, out.lines, out.bytes, out.number)
+		}
+		if n := testing.AllocsPerRun(3, write) / float64(len(found)); n > 4 && !llmtest.Race {
+			t.Errorf("JSON %v: a row takes %.1f allocations", asJSON, n)
+		}
+	}
+}
+
+// pieces counts what is written.
+type pieces struct{ number, bytes, lines int }
+
+func (p *pieces) Write(text []byte) (int, error) {
+	p.number, p.bytes, p.lines = p.number+1, p.bytes+len(text), p.lines+bytes.Count(text, []byte("\n"))
+	return len(text), nil
+}
+
 // A list of all that was ever said.
 func BenchmarkColumns(b *testing.B) {
 	table := slices.Repeat([][]string{{"1ng7gdwz27v71", "6 d", "openai/gpt-6.1-sol", "$0.12", "What the tests of this folder say"}}, 10_000)
 	for b.Loop() {
-		columns(table)
+		columns(table, func([]byte) {})
 	}
 }

@@ -9,6 +9,8 @@
 package report
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -57,4 +59,25 @@ func WriteJSON(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(sanitize.JSON(line), '\n'))
 	return err
+}
+
+// bufferSize is how many bytes of a list are written at once.
+const bufferSize = 32 << 10
+
+// writeJSONLines writes each of values as WriteJSON does, many at once.
+func writeJSONLines[T any](w io.Writer, values []T) error {
+	out := bufio.NewWriterSize(w, bufferSize)
+	var line bytes.Buffer
+	encoder := json.NewEncoder(&line)
+	for i := range values {
+		line.Reset()
+		if err := encoder.Encode(&values[i]); err != nil {
+			_ = out.Flush()
+			return err
+		}
+		if _, err := out.Write(sanitize.JSON(line.Bytes())); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -123,7 +124,9 @@ func (s SessionCommands) list() *cobra.Command {
 		}
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Store) error {
-			found, err := lib.List(q)
+			shown := q
+			shown.Brief = !asJSON
+			found, err := lib.List(shown)
 			if fatal(err, len(found)) != nil {
 				return err
 			}
@@ -135,11 +138,11 @@ func (s SessionCommands) list() *cobra.Command {
 			if s.Render && !q.Deleted { // those are found by their whole ID alone
 				ids = shortIDs(lib, found[from:to])
 			}
-			shown := s.rows(found[from:to], ids, asJSON)
+			failed := s.rows(found[from:to], ids, asJSON)
 			if note := page.note(len(found), "conversations"); note != "" {
 				s.Note(note)
 			}
-			return errors.Join(shown, err)
+			return errors.Join(failed, err)
 		})
 	}}
 	query(cmd, &q, &since)
@@ -160,19 +163,25 @@ func fatal(err error, n int) error {
 // rows writes conversations, one in a line, with their short IDs where ids has them.
 func (s SessionCommands) rows(found []session.Info, ids map[string]string, asJSON bool) error {
 	if asJSON {
-		for _, f := range found {
-			if err := WriteJSON(s.Out, f); err != nil {
-				return err
-			}
+		return writeJSONLines(s.Out, found)
+	}
+	const size = 5 // columns
+	table, cells, now := make([][]string, len(found)), make([]string, size*len(found)), s.Now()
+	for i := range found {
+		f, row := &found[i], cells[size*i:size*(i+1):size*(i+1)]
+		row[0], row[1], row[2] = sanitize.Line(cmp.Or(ids[f.ID], f.ID)), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model)
+		row[3], row[4] = format.Cost(f.Usage.Cost, f.Usage.Priced), sanitize.Line(app.Title(*f))
+		if f.Pinned {
+			row[4] = "pinned: " + row[4]
 		}
-		return nil
+		table[i] = row
 	}
-	table, now := make([][]string, len(found)), s.Now()
-	for i, f := range found {
-		pin := map[bool]string{true: "pinned: "}[f.Pinned]
-		table[i] = []string{sanitize.Line(cmp.Or(ids[f.ID], f.ID)), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), pin + sanitize.Line(app.Title(f))}
-	}
-	return s.lines(columns(table))
+	out := bufio.NewWriterSize(s.Out, bufferSize)
+	columns(table, func(line []byte) {
+		_, _ = out.Write(s.truncate(line)) // Flush reports the error
+		_ = out.WriteByte('\n')
+	})
+	return out.Flush()
 }
 
 // lines writes text, cut to the width of a terminal.
@@ -180,15 +189,24 @@ func (s SessionCommands) lines(text string) error {
 	if s.Render && s.Width > 0 {
 		var cut strings.Builder
 		for line := range strings.Lines(text) {
-			if line = strings.TrimRight(line, " \n"); len(line) > s.Width { // no cell takes less than a byte
-				line = ansi.Truncate(line, s.Width, "…")
-			}
-			cut.WriteString(line + "\n")
+			cut.Write(s.truncate([]byte(strings.TrimRight(line, "\n"))))
+			cut.WriteByte('\n')
 		}
 		text = cut.String()
 	}
 	_, err := io.WriteString(s.Out, text)
 	return err
+}
+
+// truncate returns a line without its end, cut to the width of a terminal.
+func (s SessionCommands) truncate(line []byte) []byte {
+	if !s.Render || s.Width <= 0 {
+		return line
+	}
+	if line = bytes.TrimRight(line, " \n"); len(line) > s.Width { // no cell takes less than a byte
+		return []byte(ansi.Truncate(string(line), s.Width, "…"))
+	}
+	return line
 }
 
 func (s SessionCommands) show() *cobra.Command {
