@@ -67,6 +67,19 @@ func TestLine(t *testing.T) {
 	}
 }
 
+// A line stays as it is exactly if all of its bytes are printable ASCII, wherever they stand.
+func TestLineOfEachByte(t *testing.T) {
+	for at := range 17 {
+		for b := range 256 {
+			line := []byte(strings.Repeat("~ ", 9)[:17])
+			line[at] = byte(b)
+			if same := Line(string(line)) == string(line); same != (b >= ' ' && b <= '~') {
+				t.Errorf("byte %#x at %d: %v", b, at, same)
+			}
+		}
+	}
+}
+
 func TestCounted(t *testing.T) {
 	in := "read this" + strings.Repeat("\U000e0041", 40) + " 👨‍👩‍👧‍👦"
 	text, dropped := Counted(in)
