@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,8 +17,8 @@ const joinedNodesSQL = `SELECT ifnull(group_concat(t, char(30)), '') FROM (SELEC
 	rest, iif(octet_length(parts) > ?, '', parts)) AS t FROM nodes WHERE `
 
 const (
-	joinedBySeq = joinedNodesSQL + `session = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?)`
-	joinedByNum = joinedNodesSQL + `+session = ? AND num BETWEEN ? AND ? ORDER BY num LIMIT ?)` // without the index
+	joinedBySeq = joinedNodesSQL + `session = ? AND seq BETWEEN ? AND ? ORDER BY seq)`
+	joinedByNum = joinedNodesSQL + `+session = ? AND num BETWEEN ? AND ? ORDER BY num)` // without the index
 )
 
 const (
@@ -32,8 +33,12 @@ func readJoined(q querier, session int64, nodes []Node, first int) (refs []nodeR
 	var all []*joinedBatch
 	var decoding sync.WaitGroup
 	defer decoding.Wait()
+	if len(nodes) > batchSize {
+		defer useSmallCache(q)()
+	}
+	queries := joinedQueries{q: q, session: session}
 	for some := range slices.Chunk(nodes, batchSize) {
-		text, err := readJoinedText(q, session, first, len(some))
+		text, err := queries.read(first, len(some))
 		if err != nil {
 			return nil, err
 		}
@@ -59,21 +64,47 @@ func readJoined(q querier, session int64, nodes []Node, first int) (refs []nodeR
 	return refs, nil
 }
 
-// readJoinedText reads n messages from first on. Where they were written one after the other, as in
-// most conversations, they are found by their num.
-func readJoinedText(q querier, session int64, first, n int) (text string, err error) {
+// endsSQL finds the nums of the first and the last of some messages.
+const endsSQL = `SELECT (SELECT num FROM nodes WHERE session = ? AND seq = ?), (SELECT num FROM nodes WHERE session = ? AND seq = ?)`
+
+// joinedQueries holds the statements with which messages of a session are read joined, once they were
+// needed.
+type joinedQueries struct {
+	q                  querier
+	session            int64
+	ends, byNum, bySeq *sql.Stmt
+}
+
+// read returns n messages from first on. Where they were written one after the other, as in most
+// conversations, they are found by their num.
+func (j *joinedQueries) read(first, n int) (text string, err error) {
 	var from, to int64
-	err = q.queryRow(`SELECT (SELECT num FROM nodes WHERE session = ? AND seq = ?), (SELECT num FROM nodes WHERE session = ? AND seq = ?)`,
-		session, first, session, first+n-1).Scan(&from, &to)
+	last := first + n - 1
+	ends, err := j.prepared(&j.ends, endsSQL)
+	if err == nil {
+		err = ends.QueryRow(j.session, first, j.session, last).Scan(&from, &to)
+	}
 	if err != nil {
 		return "", err
 	}
-	if to-from == int64(n-1) {
-		err = q.queryRow(joinedByNum, maxJoinedParts, session, from, to, n).Scan(&text)
-	} else {
-		err = q.queryRow(joinedBySeq, maxJoinedParts, session, first, first+n-1, n).Scan(&text)
+	statement, query := &j.byNum, joinedByNum
+	if to-from != int64(n-1) {
+		statement, query, from, to = &j.bySeq, joinedBySeq, int64(first), int64(last)
+	}
+	join, err := j.prepared(statement, query)
+	if err == nil {
+		err = join.QueryRow(maxJoinedParts, j.session, from, to).Scan(&text)
 	}
 	return text, err
+}
+
+// prepared returns the statement of a query, which to holds from the first time on.
+func (j *joinedQueries) prepared(to **sql.Stmt, query string) (*sql.Stmt, error) {
+	var err error
+	if *to == nil {
+		*to, err = j.q.prepare(query)
+	}
+	return *to, err
 }
 
 // readLongParts reads the parts of n, which joinedNodesSQL left out.

@@ -77,7 +77,7 @@ func eachJoined(q querier, text string, columns int, f func(texts string, n int)
 			}
 			n--
 		} else if !all {
-			defer scan(q)()
+			defer useSmallCache(q)()
 		}
 		if n > 0 {
 			f(texts, n)
@@ -95,9 +95,9 @@ func eachJoined(q querier, text string, columns int, f func(texts string, n int)
 	}
 }
 
-// scan makes the page cache small until the function it returns is called. A table that is read
+// useSmallCache makes the page cache small until the function it returns is called. A table that is read
 // once from end to end would fill all of it, and touching new memory takes longer than reading.
-func scan(q querier) (end func()) {
+func useSmallCache(q querier) (end func()) {
 	_ = q.script(`PRAGMA cache_size = 32`)
 	return func() { _ = q.script(`PRAGMA cache_size = -2000`) } // SQLite's own, in KiB
 }
