@@ -116,7 +116,11 @@ func (h *history) addUser(parts []llm.Part) {
 		if !isList {
 			before = []any{textPart(last["content"].(string))}
 		}
-		last["content"] = flattenText(append(before, h.content(parts)...))
+		more, isList := content.([]any) // files are written once
+		if !isList {
+			more = h.content(parts)
+		}
+		last["content"] = flattenText(append(before, more...))
 		return
 	}
 	h.add(map[string]any{"role": "user", "content": content})

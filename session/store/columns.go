@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"parley/providers/llm"
@@ -124,11 +125,11 @@ type jsonReader struct {
 	rest  string
 	size  int // of the whole text, in bytes
 	ok    bool
-	begin byte             // what precedes the next field: { or ,
-	texts *strings.Builder // holds all strings that are read; nil: each has its own memory
+	begin byte       // what precedes the next field: { or ,
+	texts *textArena // holds short strings that are read; nil: each has its own memory
 }
 
-func newJSONReader(text string, texts *strings.Builder) *jsonReader {
+func newJSONReader(text string, texts *textArena) *jsonReader {
 	return &jsonReader{rest: text, size: len(text), ok: true, texts: texts}
 }
 
@@ -197,6 +198,14 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
+// ownText reads a string that is not held together with others.
+func (r *jsonReader) ownText() string {
+	texts := r.texts
+	defer func() { r.texts = texts }()
+	r.texts = nil
+	return r.text()
+}
+
 // plainPrefix returns the index, from i on, of the first byte of s that is a quote, a backslash or a
 // control character; its length if there is none. It looks at eight bytes at once.
 func plainPrefix(s string, i int) int {
@@ -221,39 +230,55 @@ func plainPrefix(s string, i int) int {
 // it does not keep the whole text in memory.
 func (r *jsonReader) unescape(s string, escaped bool) string {
 	r.ok = utf8.ValidString(s)
-	into := r.texts
 	switch {
-	case into != nil:
-	case !escaped && len(s) < r.size/2:
+	case !escaped && r.texts == nil && len(s) < r.size/2:
 		return strings.Clone(s)
-	case !escaped:
+	case !escaped && r.texts == nil:
 		return s
-	default:
-		into = &strings.Builder{}
-		into.Grow(len(s))
 	}
+	into := r.texts.room(len(s))
 	from := into.Len()
-	for escaped {
+	for escaped && r.ok {
 		at := strings.IndexByte(s, '\\')
 		if at < 0 {
 			break
 		}
 		into.WriteString(s[:at])
-		switch c := s[at+1]; c {
-		case '"', '\\', '/':
-			into.WriteByte(c)
-		case 'n':
-			into.WriteByte('\n')
-		case 't':
-			into.WriteByte('\t')
-		default:
-			r.ok = false
-			return ""
-		}
-		s = s[at+2:]
+		var c rune
+		c, s = unescapedRune(s[at+1:])
+		r.ok = c >= 0
+		into.WriteRune(c)
 	}
 	into.WriteString(s)
 	return into.String()[from:]
+}
+
+// unescapedRune returns the character that is escaped in front of rest, from behind the backslash on;
+// -1 if encode does not escape it so.
+func unescapedRune(escape string) (c rune, rest string) {
+	rest = escape[1:]
+	switch escape[0] {
+	case '"', '\\', '/':
+		return rune(escape[0]), rest
+	case 'b':
+		return '\b', rest
+	case 'f':
+		return '\f', rest
+	case 'n':
+		return '\n', rest
+	case 'r':
+		return '\r', rest
+	case 't':
+		return '\t', rest
+	case 'u':
+		if len(rest) >= 4 {
+			n, err := strconv.ParseUint(rest[:4], 16, 32)
+			if err == nil && !utf16.IsSurrogate(rune(n)) {
+				return rune(n), rest[4:]
+			}
+		}
+	}
+	return -1, rest
 }
 
 // number reads a number as encode writes it.

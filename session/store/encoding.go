@@ -88,8 +88,8 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 }
 
 // decodeParts returns the parts that encodeParts encoded, without what is in blobs, and
-// references to that. The strings are pieces of what is added to texts, see jsonReader.
-func decodeParts(text string, texts *strings.Builder) (parts []llm.Part, refs []blobRef, err error) {
+// references to that. Short strings are held by texts; nil: each has its own memory.
+func decodeParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, err error) {
 	if parts, refs, ok := readParts(text, texts); ok {
 		return parts, refs, nil
 	}
@@ -97,7 +97,7 @@ func decodeParts(text string, texts *strings.Builder) (parts []llm.Part, refs []
 }
 
 // readParts is the fast form of decodeParts for most messages, false for others.
-func readParts(text string, texts *strings.Builder) (parts []llm.Part, refs []blobRef, ok bool) {
+func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, ok bool) {
 	r := newJSONReader(text, texts)
 	if n := strings.Count(text, `{"kind":`); n > 0 {
 		parts = make([]llm.Part, 0, n)
@@ -125,7 +125,7 @@ func readParts(text string, texts *strings.Builder) (parts []llm.Part, refs []bl
 			readInt(r, "height", &p.Height)
 			readText(r, "made", &p.Made)
 			if r.field("state") {
-				p.State = json.RawMessage(r.text())
+				p.State = json.RawMessage(r.ownText())
 			}
 		})
 	})
@@ -200,8 +200,8 @@ func (r nodeExtra) applyTo(n *Node) {
 }
 
 // readExtra reads the JSON of most messages' nodeExtra, false for others.
-func readExtra(text string, texts *strings.Builder) (e nodeExtra, ok bool) {
-	r := newJSONReader(text, texts)
+func readExtra(text string) (e nodeExtra, ok bool) {
+	r := newJSONReader(text, nil)
 	r.object(func() {
 		readBool(r, "open", &e.Open)
 		readBool(r, "summary", &e.Summary)

@@ -216,13 +216,17 @@ func FuzzReadJSON(f *testing.F) {
 		f.Add(row)
 	}
 	f.Fuzz(func(t *testing.T, row string) {
-		if got, refs, ok := readParts(row, nil); ok {
+		for _, texts := range []*textArena{nil, {}} {
+			got, refs, ok := readParts(row, texts)
+			if !ok {
+				break
+			}
 			want, wantRefs, err := unmarshalParts(row)
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(refs, wantRefs) {
 				t.Errorf("%s: got %+v, %+v, encoding/json reads %+v, %+v, %v", row, got, refs, want, wantRefs, err)
 			}
 		}
-		if got, ok := readExtra(row, nil); ok {
+		if got, ok := readExtra(row); ok {
 			var want nodeExtra
 			if err := json.Unmarshal([]byte(row), &want); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: got %+v, encoding/json reads %+v, %v", row, got, want, err)
@@ -258,7 +262,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := readExtra(string(row), nil); !ok {
+	if _, ok := readExtra(string(row)); !ok {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 }

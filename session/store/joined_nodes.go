@@ -12,17 +12,18 @@ import (
 )
 
 // Messages are read joined into one text, as eachJoined reads sessions: the columns of
-// parseJoined. Parts of more than maxJoinedParts bytes are left out.
+// parseJoined. The JSON of long ones is left out: joining it takes longer than reading it by itself.
 const joinedNodesSQL = `SELECT ifnull(group_concat(t, char(30)), '') FROM (SELECT concat_ws(char(31), seq, parent, ifnull(at, ''), role, origin, model,
-	rest, iif(octet_length(parts) > ?, '', parts)) AS t FROM nodes WHERE `
+	iif(octet_length(rest) + octet_length(parts) > ?, '', rest), iif(octet_length(rest) + octet_length(parts) > ?, '', parts)) AS t FROM nodes WHERE `
 
 const (
 	joinedBySeq = joinedNodesSQL + `session = ? AND seq BETWEEN ? AND ? ORDER BY seq)`
 	joinedByNum = joinedNodesSQL + `+session = ? AND num BETWEEN ? AND ? ORDER BY num)` // without the index
+	longSQL     = `SELECT seq, rest, parts FROM nodes WHERE session = ? AND seq BETWEEN ? AND ? AND octet_length(rest) + octet_length(parts) > ?`
 )
 
 const (
-	maxJoinedParts    = 64 << 10
+	maxJoined         = 4 << 10 // bytes of JSON of a message
 	joinedNodeColumns = 8
 )
 
@@ -38,13 +39,16 @@ func readJoined(q querier, session int64, nodes []Node, first int) (refs []nodeR
 	}
 	queries := joinedQueries{q: q, session: session}
 	for some := range slices.Chunk(nodes, batchSize) {
+		b := &joinedBatch{nodes: some, first: first}
 		text, err := queries.read(first, len(some))
+		if err == nil && leavesOut(text) {
+			b.long, err = queries.readLong(first, len(some))
+		}
 		if err != nil {
 			return nil, err
 		}
-		b, from := &joinedBatch{nodes: some}, first
 		all = append(all, b)
-		decoding.Go(func() { b.ok = b.decode(text, from) })
+		decoding.Go(func() { b.ok = b.decode(text) })
 		first += len(some)
 	}
 	decoding.Wait()
@@ -52,16 +56,14 @@ func readJoined(q querier, session int64, nodes []Node, first int) (refs []nodeR
 		if !b.ok {
 			return nil, errUnusual
 		}
-		for _, n := range b.long {
-			found, err := readLongParts(q, session, n)
-			if err != nil {
-				return nil, err
-			}
-			refs = append(refs, found...)
-		}
 		refs = append(refs, b.refs...)
 	}
 	return refs, nil
+}
+
+// leavesOut reports whether the JSON of a row is left out of a joined text: its last column is empty.
+func leavesOut(text string) bool {
+	return strings.Contains(text, columnEnd+rowEnd) || strings.HasSuffix(text, columnEnd)
 }
 
 // endsSQL finds the nums of the first and the last of some messages.
@@ -93,7 +95,7 @@ func (j *joinedQueries) read(first, n int) (text string, err error) {
 	}
 	join, err := j.prepared(statement, query)
 	if err == nil {
-		err = join.QueryRow(maxJoinedParts, j.session, from, to).Scan(&text)
+		err = join.QueryRow(maxJoined, maxJoined, j.session, from, to).Scan(&text)
 	}
 	return text, err
 }
@@ -107,30 +109,34 @@ func (j *joinedQueries) prepared(to **sql.Stmt, query string) (*sql.Stmt, error)
 	return *to, err
 }
 
-// readLongParts reads the parts of n, which joinedNodesSQL left out.
-func readLongParts(q querier, session int64, n *Node) (refs []nodeRef, err error) {
-	var parts string
-	if err := q.queryRow(`SELECT parts FROM nodes WHERE session = ? AND seq = ?`, session, n.Seq).Scan(&parts); err != nil {
-		return nil, err
-	}
-	found, err := decodeNode(n, "{}", parts, nil) // the rest was decoded
-	for _, ref := range found {
-		refs = append(refs, nodeRef{n.Parts, ref})
-	}
-	return refs, err
+// readLong returns what joinedNodesSQL left out of n messages from first on, by their Seq.
+func (j *joinedQueries) readLong(first, n int) (map[int]messageJSON, error) {
+	long := map[int]messageJSON{}
+	err := eachRow(j.q, func(rows *sql.Rows) error {
+		var seq int
+		var m messageJSON
+		err := rows.Scan(&seq, &m.rest, &m.parts)
+		long[seq] = m
+		return err
+	}, longSQL, j.session, first, first+n-1, maxJoined)
+	return long, err
 }
+
+// A messageJSON holds the columns of a message that are JSON.
+type messageJSON struct{ rest, parts string }
 
 // A joinedBatch holds messages that were read joined.
 type joinedBatch struct {
 	nodes []Node
+	first int                 // Seq
+	long  map[int]messageJSON // left out of the text, by Seq
 	refs  []nodeRef
-	long  []*Node // whose parts were left out
-	ok    bool    // all could be decoded
+	ok    bool // all could be decoded
 }
 
-// decode decodes the text of joinedNodesSQL into the nodes, of which the first one has the number
-// first. It is false if one is missing, damaged, or not as parley writes it.
-func (b *joinedBatch) decode(text string, first int) bool {
+// decode decodes the text of joinedNodesSQL into the nodes. It is false if one is missing, damaged, or not
+// as parley writes it.
+func (b *joinedBatch) decode(text string) bool {
 	n := len(b.nodes)
 	if strings.Count(text, rowEnd) != n-1 || strings.Count(text, columnEnd) != n*(joinedNodeColumns-1) {
 		return false
@@ -143,26 +149,20 @@ func (b *joinedBatch) decode(text string, first int) bool {
 		names = append(names, strings.Clone(s))
 		return names[len(names)-1]
 	}
-	json := make([][2]string, n) // rest and parts
-	size := 0
+	var texts textArena
 	for i := range b.nodes {
 		var row string
 		row, text, _ = strings.Cut(text, rowEnd)
-		rest, parts, ok := parseJoined(&b.nodes[i], row, name)
-		if !ok || b.nodes[i].Seq != first+i {
+		node := &b.nodes[i]
+		m, ok := parseJoined(node, row, name)
+		if !ok || node.Seq != b.first+i {
 			return false
 		}
-		json[i] = [2]string{rest, parts}
-		size += len(parts)
-	}
-	var texts strings.Builder // of all, which are held for as long
-	texts.Grow(size)
-	for i := range b.nodes {
-		node, parts := &b.nodes[i], json[i][1]
-		if parts == "" {
-			b.long, parts = append(b.long, node), "[]"
+		held := &texts
+		if long, left := b.long[node.Seq]; left {
+			m, held = long, nil
 		}
-		refs, err := decodeNode(node, json[i][0], parts, &texts)
+		refs, err := decodeNode(node, m.rest, m.parts, held)
 		if err != nil {
 			return false
 		}
@@ -175,7 +175,7 @@ func (b *joinedBatch) decode(text string, first int) bool {
 
 // parseJoined sets the columns of n from the text of its row, and returns those with JSON. It is false
 // if a number is damaged.
-func parseJoined(n *Node, row string, name func(string) string) (rest, parts string, ok bool) {
+func parseJoined(n *Node, row string, name func(string) string) (m messageJSON, ok bool) {
 	next := func() (column string) {
 		column, row, _ = strings.Cut(row, columnEnd)
 		return column
@@ -185,11 +185,34 @@ func parseJoined(n *Node, row string, name func(string) string) (rest, parts str
 	if at := next(); at != "" {
 		nanos, err := strconv.ParseInt(at, 10, 64)
 		if err != nil {
-			return "", "", false
+			return m, false
 		}
 		n.At = time.Unix(0, nanos)
 	}
 	n.Seq, n.Parent, n.Role, n.Origin, n.Model = seq, parent, llm.Role(name(next())), name(next()), name(next())
-	rest = next()
-	return rest, row, errSeq == nil && errParent == nil && parent >= 0 && parent < seq
+	m.rest, m.parts = next(), row
+	return m, errSeq == nil && errParent == nil && parent >= 0 && parent < seq
+}
+
+// A textArena holds short strings that are read together, and kept for about as long, in few pieces of
+// memory, which never move. A nil arena holds none. The zero value is empty.
+type textArena struct{ piece *strings.Builder }
+
+const (
+	arenaPiece = 32 << 10 // bytes
+	maxInArena = 2 << 10  // a longer string has memory of its own
+)
+
+// room returns a builder, perhaps with other strings in it, that has room for n bytes more.
+func (a *textArena) room(n int) *strings.Builder {
+	if a == nil || n > maxInArena {
+		own := &strings.Builder{}
+		own.Grow(n)
+		return own
+	}
+	if a.piece == nil || a.piece.Cap()-a.piece.Len() < n {
+		a.piece = &strings.Builder{}
+		a.piece.Grow(arenaPiece)
+	}
+	return a.piece
 }

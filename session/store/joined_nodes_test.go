@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -48,8 +49,8 @@ func TestJoinedReadsAsRowByRow(t *testing.T) {
 		"no time":                {`UPDATE nodes SET at = NULL WHERE seq = 3`, true},
 		"parts as bytes":         {`UPDATE nodes SET parts = CAST(parts AS BLOB) WHERE seq = 3`, true},
 		"written in any order":   {`UPDATE nodes SET num = (num * 7919) % 10007 + 100000`, true},
-		"long parts":             {fmt.Sprintf(`UPDATE nodes SET parts = '[{"kind":"text","text":"%s"}]' WHERE seq IN (3, %d)`, strings.Repeat("long ", maxJoinedParts/5), n), true},
-		"long damaged parts":     {fmt.Sprintf(`UPDATE nodes SET parts = '[{"kind":"text","text":"%s' WHERE seq = 3`, strings.Repeat("long ", maxJoinedParts/5)), false},
+		"long parts":             {fmt.Sprintf(`UPDATE nodes SET parts = '[{"kind":"text","text":"%s"}]' WHERE seq IN (3, %d)`, strings.Repeat("long ", maxJoined/5), n), true},
+		"long damaged parts":     {fmt.Sprintf(`UPDATE nodes SET parts = '[{"kind":"text","text":"%s' WHERE seq = 3`, strings.Repeat("long ", maxJoined/5)), false},
 		"separator in a name":    {`UPDATE nodes SET model = 'a' || char(31) || 'b' WHERE seq = 3`, false},
 		"end of row in a name":   {`UPDATE nodes SET origin = 'a' || char(30) || 'b' WHERE seq = 3`, false},
 		"a column for a column":  {`UPDATE nodes SET origin = 'a' || char(31) || 'b', rest = '' WHERE seq = 3`, false},
@@ -108,9 +109,9 @@ func TestJoinedReadsAsRowByRow(t *testing.T) {
 // The strings of messages that are read together lie in memory of their own: the text that SQLite
 // joined is free.
 func TestJoinedTextIsFreed(t *testing.T) {
-	b := joinedBatch{nodes: make([]Node, 2)}
+	b := joinedBatch{nodes: make([]Node, 2), first: 1}
 	text := strings.Join([]string{"1\x1f0\x1f\x1fuser\x1f\x1f\x1f{}\x1f" + `[{"kind":"text","text":"first"}]`, "2\x1f1\x1f\x1fassistant\x1fchat\x1fa/b\x1f{}\x1f" + `[{"kind":"text","text":"second"}]`}, rowEnd)
-	if !b.decode(text, 1) {
+	if !b.decode(text) {
 		t.Fatal("left to be read row by row")
 	}
 	for _, r := range b.nodes {
@@ -137,5 +138,85 @@ func TestPagesShareMemory(t *testing.T) {
 	few, many := cost(n/4), cost(n)
 	if each := (many - few) / (n - n/4); each > 3 {
 		t.Errorf("%.2f allocations for each message more", each)
+	}
+}
+
+// Messages that are read hold little more memory than what they say, of whatever kind that is.
+func TestPagesHoldWhatTheySay(t *testing.T) {
+	const n, size = 2 * minPaged, 8 << 10
+	lines := func(end string) string { return strings.Repeat("some line of code "+end, size/20) }
+	result := func(text string) llm.Message {
+		return llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "c", Name: "edit", Text: text}}}
+	}
+	for name, node := range map[string]Node{
+		"lines":         {Message: result(lines("\n"))},
+		"short lines":   {Message: result(lines("\n")[:maxInArena])},
+		"CRLF":          {Message: result(lines("\r\n"))},
+		"escapes":       {Message: result(lines("\x1b[0m\u2028"))},
+		"short escapes": {Message: result(lines("\x1b\v\U0001F600")[:maxInArena/2])},
+		"diff":          {Message: result("edited"), Results: map[string]Outcome{"c": {Diff: lines("\n")}}},
+		"state":         {Message: llm.Message{Role: llm.RoleAssistant, Origin: "o", Parts: []llm.Part{{Kind: llm.Thinking, State: []byte(`"` + lines("") + `"`)}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := fresh(t)
+			nodes, content := make([]Node, n), 0
+			for i := range nodes {
+				nodes[i] = node
+				nodes[i].Seq, nodes[i].Parent = i+1, i
+				content += len(node.Parts[0].Text) + len(node.Parts[0].State) + len(node.Results["c"].Diff)
+			}
+			id, err := db.Import(Session{}, nodes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := db.Resume(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := func() int {
+				var m runtime.MemStats
+				runtime.GC()
+				runtime.GC()
+				runtime.ReadMemStats(&m)
+				return int(m.HeapAlloc)
+			}
+			before := held()
+			read, err := l.Read(1, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const each = 1500 // bytes of a message beside its text
+			if got := held() - before; got > content*3/2+n*each {
+				t.Errorf("%.1f MB hold %.1f MB", float64(got)/1e6, float64(content)/1e6)
+			}
+			runtime.KeepAlive(read)
+		})
+	}
+}
+
+// BenchmarkRead reads messages of several sizes.
+func BenchmarkRead(b *testing.B) {
+	for _, size := range []int{1 << 10, 4 << 10, 16 << 10, 60 << 10} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			db := fresh(b)
+			nodes := make([]Node, 4*minPaged)
+			for i := range nodes {
+				nodes[i] = says(i+1, llm.RoleUser, strings.Repeat("some line of code\n", size/18))
+			}
+			id, err := db.Import(Session{}, nodes)
+			if err != nil {
+				b.Fatal(err)
+			}
+			l, err := db.Resume(id)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := l.Read(1, len(nodes)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

@@ -336,6 +336,7 @@ func (l *Log) Close() error {
 	}
 	l.closed = true
 	ahead := l.prefetched
+	l.prefetched = nil
 	l.mu.Unlock()
 	if ahead != nil {
 		ahead.stop()

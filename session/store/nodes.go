@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"parley/providers/llm"
@@ -27,11 +26,11 @@ func (r *nodeRow) decode() {
 }
 
 // decodeNode decodes the JSON of n, whose other columns are set, and returns references to what is in
-// blobs, and the first damage, which it leaves out. Strings are pieces of what is added to texts; with
-// nil each is a copy of its own.
-func decodeNode(n *Node, extra, parts string, texts *strings.Builder) (refs []blobRef, err error) {
+// blobs, and the first damage, which it leaves out. Short strings of parts are held by texts; nil: each
+// has its own memory.
+func decodeNode(n *Node, extra, parts string, texts *textArena) (refs []blobRef, err error) {
 	if extra != "{}" {
-		e, ok := readExtra(extra, texts)
+		e, ok := readExtra(extra)
 		if !ok {
 			e = nodeExtra{}
 			err = json.Unmarshal([]byte(extra), &e)

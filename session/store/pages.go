@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"parley/providers/llm"
@@ -64,6 +63,9 @@ func (l *Log) Older() int {
 func (l *Log) Read(from, to int) ([]Node, error) {
 	l.mu.Lock()
 	id, ahead := l.session.ID, l.prefetched
+	if l.older == 0 { // some of them may have changed since
+		ahead = nil
+	}
 	l.mu.Unlock()
 	if nodes := ahead.take(from, to); nodes != nil {
 		return nodes, nil
@@ -164,8 +166,8 @@ func (l *Log) readOlder() error {
 	return nil
 }
 
-// A prefetch reads the messages of a conversation that are only on disk before they are wanted, the
-// last ones first.
+// A prefetch reads the messages of a branch that are only on disk before they are wanted, the last
+// ones first.
 type prefetch struct {
 	nodes []Node // messages from 1 on; those in front of low are not read yet
 	done  chan struct{}
@@ -183,15 +185,17 @@ const (
 	thenPrefetched  = 16 * batchSize
 )
 
-// Prefetch begins to read the messages that Older counts, back to the last summary, for Read, beside
-// what else happens. It is worth its memory where a request is going to be sent at once.
+// Prefetch begins to read the messages of the current branch that Older counts, for Read, beside what
+// else happens: back to the last summary, or to where the branch grew out of another. It is worth its
+// memory where a request is going to be sent at once.
 func (l *Log) Prefetch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.older == 0 || l.closed || l.prefetched != nil {
+	head := min(l.session.Head, l.older)
+	if head == 0 || l.closed || l.prefetched != nil {
 		return
 	}
-	p := &prefetch{nodes: make([]Node, l.older), low: l.older + 1, done: make(chan struct{})}
+	p := &prefetch{nodes: make([]Node, head), low: head + 1, done: make(chan struct{})}
 	p.changed = sync.NewCond(&p.mu)
 	l.prefetched = p
 	go p.run(l.db, l.session.ID)
@@ -200,19 +204,21 @@ func (l *Log) Prefetch() {
 func (p *prefetch) run(db *DB, id string) {
 	defer close(p.done)
 	defer p.stop()
-	size := firstPrefetched
-	for to := len(p.nodes); to > 0; size = thenPrefetched {
+	size, next := firstPrefetched, len(p.nodes) // the next message of the branch
+	for to := next; to > 0 && next == to; size = thenPrefetched {
 		from := max(to-size, 0)
-		some := p.nodes[from:to]
-		if p.hasEnded() || readJoinedHalves(db, id, some, from+1) != nil { // Read reports the same error
+		if p.hasEnded() || readJoinedHalves(db, id, p.nodes[from:to], from+1) != nil { // Read reports the same error
 			return
 		}
 		p.mu.Lock()
 		p.low, to = from+1, from
 		p.changed.Broadcast()
 		p.mu.Unlock()
-		if slices.ContainsFunc(some, func(n Node) bool { return n.Summary }) {
-			return
+		for next > from {
+			n := &p.nodes[next-1]
+			if next = n.Parent; n.Summary {
+				return
+			}
 		}
 	}
 }
@@ -231,15 +237,15 @@ func (p *prefetch) hasEnded() bool {
 	return p.ended
 }
 
-// take returns the messages from..to once they are read; nil if they are not going to be. A nil p
-// has none.
+// take returns the messages from..to once they are read; nil if they are not going to be, or not soon.
+// A nil p has none.
 func (p *prefetch) take(from, to int) []Node {
 	if p == nil || from < 1 || to > len(p.nodes) {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.low > from && !p.ended {
+	for p.low > from && p.low-from <= thenPrefetched && !p.ended {
 		p.changed.Wait()
 	}
 	if p.low > from {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -30,11 +31,49 @@ func TestPrefetch(t *testing.T) {
 	if l.prefetched.low != 1 {
 		t.Errorf("read back to %d", l.prefetched.low)
 	}
-	// What is said now stands behind it, and what is changed is read from memory.
-	if err := l.Put(says(n+1, llm.RoleUser, "more")); err != nil {
-		t.Fatal(err)
+	// What is said now stands behind it, and what is changed is read anew.
+	for _, seq := range []int{n + 1, 5} {
+		if err := l.Put(says(seq, llm.RoleUser, "changed")); err != nil {
+			t.Fatal(err)
+		}
+		reads(t, db, l, [2]int{n - 2, n}, [2]int{1, 9})
 	}
-	reads(t, db, l, [2]int{n - 2, n})
+}
+
+// Messages of other branches are not read, and nobody waits for a page that is far in front of what is.
+func TestPrefetchFollowsBranch(t *testing.T) {
+	const n = firstPrefetched + 2*thenPrefetched + 7
+	for name, change := range map[string]string{
+		"grown out of an early message": fmt.Sprintf(`UPDATE nodes SET parent = 10 WHERE seq = %d`, n-1),
+		"continued in the middle":       fmt.Sprintf(`UPDATE sessions SET head = %d; UPDATE nodes SET parent = 10 WHERE seq = %d`, n-thenPrefetched, n-thenPrefetched-1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, l := paged(t, n)
+			id := l.Session().ID
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := db.write(func(w *writer) error { return w.script(change) }); err != nil {
+				t.Fatal(err)
+			}
+			l, err := db.Resume(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			head := l.Session().Head
+			l.Prefetch()
+			p := l.prefetched
+			<-p.done
+			if p.low != head-firstPrefetched+1 || len(p.nodes) != head {
+				t.Errorf("of the branch that ends in %d is read back to %d", head, p.low)
+			}
+			p.ended = false // as if more was being read
+			if got := p.take(1, 256); got != nil {
+				t.Errorf("%d messages", len(got))
+			}
+			reads(t, db, l, [2]int{1, 256}, [2]int{head - 9, head}, [2]int{n - 9, n})
+		})
+	}
 }
 
 // A request begins with the last summary: what is in front of it is read when it is wanted.
@@ -80,10 +119,11 @@ func TestPrefetchOfDamage(t *testing.T) {
 func TestPrefetchAndClose(t *testing.T) {
 	_, l := paged(t, firstPrefetched+thenPrefetched+7)
 	l.Prefetch()
+	p := l.prefetched
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	<-l.prefetched.done
+	<-p.done
 	_, closed := paged(t, minPaged)
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)

@@ -17,10 +17,11 @@ import (
 // error everything stays mapped.
 //
 // It is safe at any time, also for code that runs. A page that was changed would be as in the file
-// again, which is why unchangedMappings leaves out what has one.
+// again, which is why unchangedMappings leaves out what has one, and a page that cannot be read again
+// would end the program, which is why only files of local disks are unmapped.
 func unmapFile() {
 	program, err := os.Readlink("/proc/self/exe")
-	if err != nil {
+	if err != nil || !isOnLocalDisk("/proc/self/exe") {
 		return
 	}
 	f, err := os.Open("/proc/self/smaps")
@@ -32,6 +33,22 @@ func unmapFile() {
 	for _, m := range mappings {
 		_, _, _ = unix.Syscall(unix.SYS_MADVISE, m.start, m.end-m.start, unix.MADV_DONTNEED)
 	}
+}
+
+// isOnLocalDisk reports whether the file system of a file is known to be one that needs no network and
+// no other program.
+func isOnLocalDisk(file string) bool {
+	const zfs, bcachefs = 0x2fc12fc1, 0xca451a4e // which golang.org/x/sys does not name
+	var s unix.Statfs_t
+	if err := unix.Statfs(file, &s); err != nil {
+		return false
+	}
+	switch uint32(s.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC,
+		unix.OVERLAYFS_SUPER_MAGIC, unix.SQUASHFS_MAGIC, zfs, bcachefs:
+		return true
+	}
+	return false
 }
 
 // A mapping is a range of addresses, end not included.
