@@ -98,6 +98,14 @@ func roleOf(message any) string {
 // addUser adds a message of the user's: a string, or a list if there are images. It
 // joins the one before, for many chat templates refuse two in a row.
 func (h *history) addUser(parts []llm.Part) {
+	if last, ok := h.lastIs("user"); ok {
+		before, isList := last["content"].([]any)
+		if !isList {
+			before = []any{textPart(last["content"].(string))}
+		}
+		last["content"] = flattenText(append(before, h.content(parts)...))
+		return
+	}
 	content := h.flatContent(parts)
 	if content == "" {
 		return
@@ -110,18 +118,6 @@ func (h *history) addUser(parts []llm.Part) {
 	}
 	if _, ok := h.lastIs("tool"); ok && h.AssistantAfterTools {
 		h.add(map[string]any{"role": "assistant", "content": "Noted."})
-	}
-	if last, ok := h.lastIs("user"); ok {
-		before, isList := last["content"].([]any)
-		if !isList {
-			before = []any{textPart(last["content"].(string))}
-		}
-		more, isList := content.([]any) // files are written once
-		if !isList {
-			more = h.content(parts)
-		}
-		last["content"] = flattenText(append(before, more...))
-		return
 	}
 	h.add(map[string]any{"role": "user", "content": content})
 }
