@@ -26,6 +26,9 @@ type Page struct {
 	Text  string // Markdown, with the heading
 }
 
+// Names returns the names of all pages, as they are read.
+func Names() []string { return slices.Clone(order) }
+
 // Pages returns all pages, as they are read.
 func Pages() []Page {
 	pages := make([]Page, 0, len(order))

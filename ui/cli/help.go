@@ -55,18 +55,18 @@ func addHelp(a *program, root *cobra.Command) {
 func topicList() string {
 	var b strings.Builder
 	col := 0
-	for i, p := range docs.Pages() {
+	for i, name := range docs.Names() {
 		switch {
 		case i == 0:
 			b.WriteString("  ")
-		case col+len(p.Name) > 74:
+		case col+len(name) > 74:
 			b.WriteString(",\n  ")
 			col = 0
 		default:
 			b.WriteString(", ")
 		}
-		b.WriteString(p.Name)
-		col += len(p.Name) + 2
+		b.WriteString(name)
+		col += len(name) + 2
 	}
 	return b.String()
 }
@@ -100,10 +100,7 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 
 // helpTopics returns what help knows: pages and commands.
 func helpTopics(root *cobra.Command) []string {
-	var names []string
-	for _, p := range docs.Pages() {
-		names = append(names, p.Name)
-	}
+	names := docs.Names()
 	for _, c := range root.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
