@@ -115,7 +115,7 @@ func TestPortableCopiesMessagesOnce(t *testing.T) {
 		}
 		return testing.AllocsPerRun(5, func() { Portable(history, "chat:a") })
 	}
-	if few, many := cost(10), cost(1000); many > few {
+	if few, many := cost(10), cost(1000); many > few+10 { // the runtime allocates as well
 		t.Errorf("%.0f allocations for 10 turns, %.0f for 1,000", few, many)
 	}
 }
