@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// Growth of the heap, in percent, after which the first garbage collection begins: at 32 MiB,
+// Growth of the heap, in percent, after which the first garbage collection begins: at 64 MiB,
 // which few commands reach, and at 8 MiB on the screen, which keeps its memory for hours. The
 // usual one begins at 4 MiB, which is in the middle of the start.
 const (
-	startPercent  = 800
+	startPercent  = 1600
 	screenPercent = 200
 )
 
