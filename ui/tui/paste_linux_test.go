@@ -50,7 +50,7 @@ func TestPastesAreText(t *testing.T) {
 				t.Errorf("something was sent:\n%s", screen)
 			}
 			if c.left != "" {
-				time.Sleep(100 * time.Millisecond) // an enter at once is part of the paste
+				time.Sleep(200 * time.Millisecond) // an enter at once is part of the paste
 				io.WriteString(s.tty, "\r")
 				s.out.waitForScreen(t, sent)
 				if screen := strings.Join(s.out.rows(), "\n"); !strings.Contains(screen, c.left) {

@@ -246,9 +246,13 @@ func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done b
 // keepsMenu lists the actions that leave the list of completions open.
 var keepsMenu = map[action]bool{none: true, deleteLeft: true, killWordLeft: true, killField: true, complete: true}
 
-// pasteGuard sets how soon behind a paste a key cannot come from a user: a paste that
-// holds the sequence which ends pastes would send itself.
-const pasteGuard = 50 * time.Millisecond
+// pasteGuard sets how soon behind a paste a key cannot come from a user: a paste that holds the
+// sequence which ends pastes would send itself. On a busy machine or a slow line its keys arrive
+// with pauses. A paste takes pasteTime for each MB.
+const (
+	pasteGuard = 120 * time.Millisecond
+	pasteTime  = 50 * time.Millisecond
+)
 
 // afterPaste reports whether a key follows a paste within pasteGuard, or another such key.
 func (m *Model) afterPaste() bool {
@@ -264,7 +268,7 @@ func (m *Model) afterPaste() bool {
 
 // guardPaste sets the end of a paste of n bytes. For a large one it is later, as counting,
 // saving and drawing it delays the keys after it.
-func (m *Model) guardPaste(n int) { m.lastPaste = m.Now().Add(time.Duration(n>>20) * pasteGuard) }
+func (m *Model) guardPaste(n int) { m.lastPaste = m.Now().Add(time.Duration(n>>20) * pasteTime) }
 
 func (m *Model) paste(content string) {
 	defer m.guardPaste(len(content))

@@ -265,13 +265,13 @@ func TestPastesCannotSendThemselves(t *testing.T) {
 		want  string        // what is sent, or left with a mark
 	}{
 		"at once":            {"ls", "", 0, "left: ls\n"},
-		"a moment later":     {"ls", "", 49 * time.Millisecond, "left: ls\n"},
-		"by a person":        {"ls", "", 50 * time.Millisecond, "ls"},
+		"a moment later":     {"ls", "", 119 * time.Millisecond, "left: ls\n"},
+		"by a person":        {"ls", "", 120 * time.Millisecond, "ls"},
 		"with more text":     {"ls", " -l", time.Millisecond, "left: ls -l\n"},
 		"with a lot of text": {"ls", strings.Repeat("x", 100), 10 * time.Millisecond, "left: ls" + strings.Repeat("x", 100) + "\n"},
 		"with lines":         {"ls", "\n\n", time.Millisecond, "left: ls\n\n\n"},
 		"nothing before it":  {"", "rm", time.Millisecond, "left: rm\n"},
-		"typed behind it":    {"ls", " -l", 50 * time.Millisecond, "ls -l"},
+		"typed behind it":    {"ls", " -l", 120 * time.Millisecond, "ls -l"},
 		"behind a backslash": {`ls\`, "", 0, "left: ls\\\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,13 +306,13 @@ func TestLargePastesCannotSendThemselves(t *testing.T) {
 	m.Now = func() time.Time { return now }
 	large := strings.Repeat("ls\n", 10<<20/3+1)
 	m.Update(tea.PasteMsg{Content: large})
-	for _, pause := range []time.Duration{549 * time.Millisecond, 49 * time.Millisecond} {
+	for _, pause := range []time.Duration{619 * time.Millisecond, 119 * time.Millisecond} {
 		now = now.Add(pause)
 		if m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); len(m.TakeSubmitted()) > 0 {
 			t.Errorf("sent %s later", pause)
 		}
 	}
-	now = now.Add(50 * time.Millisecond)
+	now = now.Add(120 * time.Millisecond)
 	if m.Update(tea.KeyPressMsg{Code: tea.KeyEnter}); len(m.TakeSubmitted()) != 1 {
 		t.Error("a person cannot send it")
 	}
