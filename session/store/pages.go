@@ -210,15 +210,17 @@ func (p *prefetch) run(db *DB, id string) {
 		if p.hasEnded() || readJoinedHalves(db, id, p.nodes[from:to], from+1) != nil { // Read reports the same error
 			return
 		}
+		summarized := false
+		for next > from && !summarized { // before they are shared: who takes them may change them
+			n := &p.nodes[next-1]
+			next, summarized = n.Parent, n.Summary
+		}
 		p.mu.Lock()
 		p.low, to = from+1, from
 		p.changed.Broadcast()
 		p.mu.Unlock()
-		for next > from {
-			n := &p.nodes[next-1]
-			if next = n.Parent; n.Summary {
-				return
-			}
+		if summarized {
+			return
 		}
 	}
 }
