@@ -200,8 +200,8 @@ func (r nodeExtra) applyTo(n *Node) {
 }
 
 // readExtra reads the JSON of most messages' nodeExtra, false for others.
-func readExtra(text string) (e nodeExtra, ok bool) {
-	r := newJSONReader(text, nil)
+func readExtra(text string, texts *textArena) (e nodeExtra, ok bool) {
+	r := newJSONReader(text, texts)
 	r.object(func() {
 		readBool(r, "open", &e.Open)
 		readBool(r, "summary", &e.Summary)

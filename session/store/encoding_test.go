@@ -226,7 +226,7 @@ func FuzzReadJSON(f *testing.F) {
 				t.Errorf("%s: got %+v, %+v, encoding/json reads %+v, %+v, %v", row, got, refs, want, wantRefs, err)
 			}
 		}
-		if got, ok := readExtra(row); ok {
+		if got, ok := readExtra(row, nil); ok {
 			var want nodeExtra
 			if err := json.Unmarshal([]byte(row), &want); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: got %+v, encoding/json reads %+v, %v", row, got, want, err)
@@ -262,7 +262,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := readExtra(string(row)); !ok {
+	if _, ok := readExtra(string(row), nil); !ok {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 }

@@ -160,7 +160,7 @@ func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRo
 func (r *sessionRow) place() place {
 	p := place{num: r.num, touched: r.touched, updated: math.MinInt64, pinned: r.Pinned}
 	if !r.Updated.IsZero() {
-		p.updated = r.Updated.UnixNano()
+		p.updated = max(r.Updated.UnixNano(), math.MinInt64+1) // which stands for no time
 	}
 	return p
 }

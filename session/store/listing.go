@@ -35,9 +35,9 @@ const joinedSession = joinedPlace + `s.folder, s.origin, s.preview,` + joinedRes
 const joinedBrief = joinedPlace + `'', '', '',` + joinedRest
 
 const (
-	joinedPlace = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', s.pinned), s.touched, ifnull(s.updated, ''), `
-	joinedRest  = `s.id, s.title, iif(s.named IS 0, 'false', s.named), s.model, s.effort, s.history, ifnull(s.created, ''),
-		s.head, iif(s.messages IS s.head, 'head', s.messages), s.usage, ifnull(s.deleted, ''))`
+	joinedPlace = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''), `
+	joinedRest  = `s.id, s.title, iif(s.named IS 0, 'false', quote(s.named)), s.model, s.effort, s.history, ifnull(s.created, ''),
+		s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`
 )
 
 // joinedColumns is the number of columns of joinedSession.
@@ -249,7 +249,9 @@ func (c *columnReader) nanos() int64 {
 	if c.skip("") {
 		return math.MinInt64
 	}
-	return c.number()
+	n := c.number()
+	c.ok = c.ok && n != math.MinInt64 // which stands for no time here
+	return n
 }
 
 // skip reports whether the next column is word, and skips it then.

@@ -26,11 +26,11 @@ func (r *nodeRow) decode() {
 }
 
 // decodeNode decodes the JSON of n, whose other columns are set, and returns references to what is in
-// blobs, and the first damage, which it leaves out. Short strings of parts are held by texts; nil: each
+// blobs, and the first damage, which it leaves out. Short strings are held by texts; nil: each
 // has its own memory.
 func decodeNode(n *Node, extra, parts string, texts *textArena) (refs []blobRef, err error) {
 	if extra != "{}" {
-		e, ok := readExtra(extra)
+		e, ok := readExtra(extra, texts)
 		if !ok {
 			e = nodeExtra{}
 			err = json.Unmarshal([]byte(extra), &e)
