@@ -110,12 +110,12 @@ func TestJoinedReadsAsRowByRow(t *testing.T) {
 // joined is free.
 func TestJoinedTextIsFreed(t *testing.T) {
 	b := joinedBatch{nodes: make([]Node, 2), first: 1}
-	text := strings.Join([]string{"1\x1f0\x1f\x1fuser\x1f\x1f\x1f{}\x1f" + `[{"kind":"text","text":"first"}]`, "2\x1f1\x1f\x1fassistant\x1fchat\x1fa/b\x1f{}\x1f" + `[{"kind":"text","text":"second"}]`}, rowEnd)
+	text := strings.Join([]string{"1\x1f0\x1f\x1fuser\x1f\x1f\x1f" + `{"cut":true,"broke":"the server ended it"}` + "\x1f" + `[{"kind":"text","text":"first"}]`, "2\x1f1\x1f\x1fassistant\x1fchat\x1fa/b\x1f{}\x1f" + `[{"kind":"text","text":"second"}]`}, rowEnd)
 	if !b.decode(text) {
 		t.Fatal("left to be read row by row")
 	}
 	for _, r := range b.nodes {
-		for _, s := range []string{string(r.Role), r.Origin, r.Model, r.Parts[0].Text, string(r.Parts[0].Kind)} {
+		for _, s := range []string{string(r.Role), r.Origin, r.Model, r.InterruptedBy, r.Parts[0].Text, string(r.Parts[0].Kind)} {
 			if liesWithin(s, text) {
 				t.Errorf("%q lies in the joined text", s)
 			}

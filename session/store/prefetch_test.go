@@ -135,3 +135,20 @@ func TestPrefetchAndClose(t *testing.T) {
 		}
 	}
 }
+
+// What was read ahead may be changed by who took it, while more is being read.
+func TestPrefetchedPagesAreOwned(t *testing.T) {
+	const n = firstPrefetched + thenPrefetched + 7
+	_, l := paged(t, n)
+	l.Prefetch()
+	for to := n; to > 0; to -= batchSize {
+		nodes, err := l.Read(max(to-batchSize, 0)+1, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range nodes {
+			nodes[i] = CloseInterrupted(nodes[i], nil)
+			nodes[i].Parent, nodes[i].Summary = 0, true
+		}
+	}
+}
