@@ -228,7 +228,7 @@ func repair(history []Message) ([]Message, int) {
 	closed := 0
 	out, inPlace := history[:0], true // where nothing that follows is overwritten
 	for i, m := range history {
-		if m.Role == RoleTool || isHollow(m.Parts) {
+		if m.Role == RoleTool || allEmpty(m.Parts) {
 			continue
 		}
 		if n := len(out); m.Role == RoleUser && n > 0 && out[n-1].Role == RoleUser {
@@ -255,8 +255,8 @@ func repair(history []Message) ([]Message, int) {
 	return out, closed
 }
 
-// isHollow reports whether parts carry nothing to send.
-func isHollow(parts []Part) bool {
+// allEmpty reports whether parts carry nothing to show, send or replay.
+func allEmpty(parts []Part) bool {
 	for i := range parts {
 		if !isEmpty(&parts[i]) {
 			return false

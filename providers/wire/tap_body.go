@@ -80,7 +80,7 @@ func (t *Tap) Compress() (saved int) {
 }
 
 // loose returns the exchanges that are over and to be compressed, so that at most most bytes of
-// bodies are not, the newest first. They are compress's, which the caller calls: until then it
+// bodies are not, the newest first. The caller passes them to compress; until that returns, loose
 // returns none. The tap is locked.
 func (t *Tap) loose(most int) []*exchange {
 	if t.packing {

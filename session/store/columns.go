@@ -301,13 +301,8 @@ func isNumeric(c byte) bool {
 }
 
 func (r *jsonReader) int() int64 {
-	text := r.number()
-	n, ok := parseDigits(text)
-	if !ok {
-		var err error
-		n, err = strconv.ParseInt(text, 10, 64)
-		r.ok = r.ok && err == nil
-	}
+	n, ok := parseInt(r.number())
+	r.ok = r.ok && ok
 	return n
 }
 

@@ -3,10 +3,8 @@ package store
 import (
 	"database/sql"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"parley/providers/llm"
 )
@@ -176,22 +174,11 @@ func (b *joinedBatch) decode(text string) bool {
 // parseJoined sets the columns of n from the text of its row, and returns those with JSON. It is false
 // if a number is damaged.
 func parseJoined(n *Node, row string, name func(string) string) (m messageJSON, ok bool) {
-	next := func() (column string) {
-		column, row, _ = strings.Cut(row, columnEnd)
-		return column
-	}
-	seq, errSeq := strconv.Atoi(next())
-	parent, errParent := strconv.Atoi(next())
-	if at := next(); at != "" {
-		nanos, err := strconv.ParseInt(at, 10, 64)
-		if err != nil {
-			return m, false
-		}
-		n.At = time.Unix(0, nanos)
-	}
-	n.Seq, n.Parent, n.Role, n.Origin, n.Model = seq, parent, llm.Role(name(next())), name(next()), name(next())
-	m.rest, m.parts = next(), row
-	return m, errSeq == nil && errParent == nil && parent >= 0 && parent < seq
+	c := columnReader{rest: row, ok: true}
+	n.Seq, n.Parent, n.At = int(c.number()), int(c.number()), timeOfNanos(c.nanos())
+	n.Role, n.Origin, n.Model = llm.Role(name(c.text())), name(c.text()), name(c.text())
+	m = messageJSON{rest: c.text(), parts: c.text()}
+	return m, c.ok && n.Parent >= 0 && n.Parent < n.Seq
 }
 
 // A textArena holds short strings that are read together, and kept for about as long, in few pieces of

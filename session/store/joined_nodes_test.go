@@ -158,21 +158,13 @@ func TestPagesHoldWhatTheySay(t *testing.T) {
 		"state":         {Message: llm.Message{Role: llm.RoleAssistant, Origin: "o", Parts: []llm.Part{{Kind: llm.Thinking, State: []byte(`"` + lines("") + `"`)}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			db := fresh(t)
 			nodes, content := make([]Node, n), 0
 			for i := range nodes {
 				nodes[i] = node
 				nodes[i].Seq, nodes[i].Parent = i+1, i
 				content += len(node.Parts[0].Text) + len(node.Parts[0].State) + len(node.Results["c"].Diff)
 			}
-			id, err := db.Import(Session{}, nodes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := db.Resume(id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			_, l := resumed(t, nodes)
 			held := func() int {
 				var m runtime.MemStats
 				runtime.GC()
@@ -198,19 +190,11 @@ func TestPagesHoldWhatTheySay(t *testing.T) {
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{1 << 10, 4 << 10, 16 << 10, 60 << 10} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
-			db := fresh(b)
 			nodes := make([]Node, 4*minPaged)
 			for i := range nodes {
 				nodes[i] = says(i+1, llm.RoleUser, strings.Repeat("some line of code\n", size/18))
 			}
-			id, err := db.Import(Session{}, nodes)
-			if err != nil {
-				b.Fatal(err)
-			}
-			l, err := db.Resume(id)
-			if err != nil {
-				b.Fatal(err)
-			}
+			_, l := resumed(b, nodes)
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := l.Read(1, len(nodes)); err != nil {

@@ -224,13 +224,8 @@ func (c *columnReader) text() (column string) {
 }
 
 func (c *columnReader) number() int64 {
-	text := c.text()
-	n, ok := parseDigits(text)
-	if !ok {
-		var err error
-		n, err = strconv.ParseInt(text, 10, 64)
-		c.ok = c.ok && err == nil
-	}
+	n, ok := parseInt(c.text())
+	c.ok = c.ok && ok
 	return n
 }
 
@@ -272,21 +267,19 @@ func timeOfNanos(n int64) time.Time {
 	return time.Unix(0, n)
 }
 
-// parseDigits reads a number of one digit or more that surely fits in an int64, false for any
-// other text.
-func parseDigits(text string) (n int64, ok bool) {
-	if text == "" || len(text) > 19 {
-		return 0, false
-	}
-	sum := uint64(0)
-	for i := range len(text) {
+// parseInt reads an integer as strconv does, false for any other text. Most are digits alone, for
+// which strconv takes longer.
+func parseInt(text string) (n int64, ok bool) {
+	sum, digits := uint64(0), text != "" && len(text) <= 19 // no sum is too large for its type
+	for i := 0; digits && i < len(text); i++ {
 		d := text[i] - '0'
-		if d > 9 {
-			return 0, false
-		}
-		sum = sum*10 + uint64(d)
+		sum, digits = sum*10+uint64(d), d <= 9
 	}
-	return int64(sum), sum <= math.MaxInt64
+	if digits && sum <= math.MaxInt64 {
+		return int64(sum), true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
 }
 
 // findJoined is the fast form of Find, false if it finds nothing or something is unusual.

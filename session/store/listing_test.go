@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 
 	"parley/providers/llm"
@@ -81,6 +82,41 @@ func TestJoinedSessions(t *testing.T) {
 			})
 			if err != nil {
 				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Values that stand for others in joined rows are read as they are.
+func TestListOfOddValues(t *testing.T) {
+	for _, odd := range []string{
+		`created = -9223372036854775808`, `updated = -9223372036854775808`, `deleted = -9223372036854775808`, `touched = -1`,
+		`messages = 'head'`, `messages = CAST('head' AS BLOB)`, `named = 'false'`, `pinned = 'false'`, `pinned = x'00'`, `head = 9223372036854775807`,
+	} {
+		db := fresh(t)
+		insertMany(t, db, 9)
+		if err := db.write(func(w *writer) error { return w.script(`UPDATE sessions SET ` + odd + ` WHERE num = 4`) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []Query{{}, {Limit: 1}, {Brief: true}, {Deleted: true}} {
+			where, _ := q.filter()
+			var rows []*sessionRow
+			wantErr := db.read(func(r querier) (err error) {
+				rows, err = checkedSessions(db, r, `WHERE `+where)
+				return err
+			})
+			sortRows(rows, place.compare)
+			want := sessionsOf(rows)
+			want = want[:min(len(want), q.limit(len(want)))]
+			got, err := db.List(q)
+			for i := range got {
+				if q.Brief && i < len(want) {
+					got[i].Dir, got[i].Origin, got[i].Preview = want[i].Dir, want[i].Origin, want[i].Preview
+				}
+			}
+			told := q.Limit > 0 || fmt.Sprint(err) == fmt.Sprint(wantErr) // a limit reads no others
+			if !slices.Equal(got, want) || !told {
+				t.Errorf("%s, %+v: got\n%+v, %v, want\n%+v, %v", odd, q, got, err, want, wantErr)
 			}
 		}
 	}
@@ -212,16 +248,15 @@ func TestLongListLeavesCache(t *testing.T) {
 	}
 }
 
-// Numbers are read as strconv reads them.
-func TestParseDigits(t *testing.T) {
-	for text, want := range map[string]int64{"0": 0, "7": 7, "1764288247166592188": 1764288247166592188, "9223372036854775807": 9223372036854775807} {
-		if n, ok := parseDigits(text); n != want || !ok {
-			t.Errorf("%s: got %d, %v", text, n, ok)
-		}
-	}
-	for _, text := range []string{"", "-1", "+1", "1.0", " 1", "1e3", "9223372036854775808", "9999999999999999999", "00000000000000000001"} {
-		if n, ok := parseDigits(text); ok {
-			t.Errorf("%q: got %d", text, n)
+// Integers are read as strconv reads them.
+func TestParseInt(t *testing.T) {
+	for _, text := range []string{
+		"0", "7", "1764288247166592188", "9223372036854775807", "-1", "-9223372036854775808", "+1", "00000000000000000001", "007",
+		"", "1.0", " 1", "1e3", "9223372036854775808", "9999999999999999999", "99999999999999999999", "-", "12x",
+	} {
+		want, err := strconv.ParseInt(text, 10, 64)
+		if n, ok := parseInt(text); ok != (err == nil) || n != want {
+			t.Errorf("%q: got %d, %t, want %d, %v", text, n, ok, want, err)
 		}
 	}
 }

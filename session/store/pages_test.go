@@ -11,7 +11,6 @@ import (
 // paged returns a store with a session of n messages that is read in pages, opened.
 func paged(t *testing.T, n int) (db *DB, l *Log) {
 	t.Helper()
-	db = fresh(t)
 	nodes := make([]Node, n)
 	for i := range nodes {
 		nodes[i] = says(i+1, llm.RoleUser, fmt.Sprint("message ", i+1))
@@ -19,12 +18,19 @@ func paged(t *testing.T, n int) (db *DB, l *Log) {
 			nodes[i].Role, nodes[i].Model, nodes[i].Usage = llm.RoleAssistant, "a/b", &llm.Usage{Input: 1, Output: 2}
 		}
 	}
+	return resumed(t, nodes)
+}
+
+// resumed returns a store with a session of nodes, which are read in pages, opened.
+func resumed(tb testing.TB, nodes []Node) (db *DB, l *Log) {
+	tb.Helper()
+	db = fresh(tb)
 	id, err := db.Import(Session{}, nodes)
 	if err == nil {
 		l, err = db.Resume(id)
 	}
-	if err != nil || l.Older() != n {
-		t.Fatalf("opened with %d messages in pages, %v", l.Older(), err)
+	if err != nil || l.Older() != len(nodes) {
+		tb.Fatalf("not opened with %d messages in pages: %v", len(nodes), err)
 	}
 	return db, l
 }
