@@ -183,15 +183,21 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
+	var res *http.Response
 	put := func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		data.PutInto(r)
-		return next(r)
+		var err error
+		res, err = next(r)
+		return res, err
 	}
-	var res *http.Response
-	if err = e.client.Post(ctx, e.path, []byte{}, &res, option.WithMiddleware(put)); err != nil {
+	var raw *http.Response // without it, the SDK would read the answer
+	if err = e.client.Post(ctx, e.path, []byte{}, &raw, option.WithMiddleware(put)); err != nil {
+		if res != nil { // if ctx ends as the answer begins, the SDK lets go of it
+			res.Body.Close()
+		}
 		return nil, err
 	}
-	return res.Body, nil
+	return raw.Body, nil
 }
 
 // LimitCandidates is the learned limit of a server that does not give several answers to one

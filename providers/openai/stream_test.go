@@ -1,7 +1,9 @@
 package openai_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"reflect"
@@ -393,5 +395,37 @@ func TestCutThinking(t *testing.T) {
 	parts, _, _, err := collect(t, chat(t, "minimax", "m", event(`{"reasoning_content":"Hm"}`, "")).Stream(t.Context(), llm.Request{}))
 	if show(parts) != "(Hm)" || llm.FaultOf(err) != llm.Network {
 		t.Errorf("%q, %v", show(parts), err)
+	}
+}
+
+// A closing body notes that it was closed.
+type closingBody struct {
+	io.Reader
+	closed bool
+}
+
+func (b *closingBody) Close() error { b.closed = true; return nil }
+
+// roundTrip is a transport of one function.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A cancel at the moment at which an answer begins leaves nothing of it open.
+func TestCanceledAsItBegins(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	body := &closingBody{Reader: strings.NewReader(said(0, "a"))}
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		cancel()
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, Request: r}, nil
+	})}
+	m := openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: "http://mock.invalid/v1", HTTP: client}, openai.Dialect{})
+	for _, err := range m.Stream(ctx, llm.Request{}) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if !body.closed {
+		t.Error("the answer was left open")
 	}
 }
