@@ -63,7 +63,7 @@ func typeLetter(m *Model) {
 }
 
 func BenchmarkType(b *testing.B) {
-	for _, n := range []int{10, 1000, 10_000, 50_000} {
+	for _, n := range []int{0, 10, 1000, 10_000, 50_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			m := holding(b, n)
 			b.ReportAllocs()
@@ -74,9 +74,12 @@ func BenchmarkType(b *testing.B) {
 	}
 }
 
-// Typing costs the same however long the conversation is.
+// Typing costs the same however long the conversation is, and no more on the first screen.
 func TestTypingIsFlat(t *testing.T) {
 	few, small := costOf(holding(t, 8))
+	if none, size := costOf(holding(t, 0)); none > few+2 || size > small*11/10 {
+		t.Errorf("a letter costs %d allocations of %d bytes on the first screen, %d of %d in a conversation", none, size, few, small)
+	}
 	many, large := costOf(holding(t, 400))
 	if many > few+2 || large > small*11/10+256 {
 		t.Errorf("a letter costs %d allocations of %d bytes in a long conversation, %d of %d in a short one", many, large, few, small)

@@ -164,6 +164,9 @@ func (m *Model) first() tea.Cmd {
 // Update handles one message, and what dialogs and the composer say because of it: the next key is
 // for what comes of that.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if !writesText(m, msg) {
+		m.input.CountAgain()
+	}
 	cmd := route(m, msg)
 	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
 		for _, msg := range said {

@@ -71,6 +71,13 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, m.input.Changed())
 }
 
+// writesText reports whether msg is a character for the draft, which changes nothing else.
+func writesText(m *Model, msg tea.Msg) bool {
+	key, ok := msg.(tea.KeyPressMsg)
+	return ok && key.Text != "" && key.Code != tea.KeyEnter && m.overlay.Dialog == nil && m.keymap.leader == "" &&
+		m.keymap.keys[key.String()] == nil && !m.chat.Transcript.Browsing()
+}
+
 // greets reports whether the keys of the first screen count: it is shown, and nothing was
 // written.
 func greets(m *Model) bool {

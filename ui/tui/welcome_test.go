@@ -7,9 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/ui/app"
 )
 
 // firstScreen is a screen in a project with stored conversations, the latest last.
@@ -149,4 +152,33 @@ func TestFirstScreenKeys(t *testing.T) {
 		s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Try") })
 		s.Press("ctrl+x", "n").WaitForText("Try")
 	})
+}
+
+// What goes with a first prompt is not counted anew for each letter, but for everything else.
+func TestFirstRequestIsCounted(t *testing.T) {
+	counted, size := 0, 1200
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Context = func() []app.ContextItem {
+			counted++
+			return []app.ContextItem{{Name: "system prompt", Tokens: size}}
+		}
+	})
+	fill := func() int { s.m.View(); return s.m.input.ContextTokens() }
+	if got := fill(); got != size {
+		t.Fatalf("a first request takes %d tokens, want %d", got, size)
+	}
+	before := counted
+	for _, letter := range "hello" {
+		s.m.Update(tea.KeyPressMsg{Code: letter, Text: string(letter)})
+		fill()
+	}
+	if counted != before {
+		t.Errorf("counted %d times for five letters", counted-before)
+	}
+	for _, msg := range []tea.Msg{tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: 'm', Text: "m"}, serverMsg("files")} {
+		size++
+		if s.m.Update(msg); fill() != size {
+			t.Errorf("after %T %v a first request takes %d tokens, want %d", msg, msg, fill(), size)
+		}
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/app"
+	"parley/ui/theme"
 )
 
 // A Welcome is the first screen: where the user is, which model answers, prompts to try and
@@ -17,6 +18,21 @@ type Welcome struct {
 	Run   func(command string) tea.Cmd // runs a command by its name
 	found suggestions
 	at    int // selected row, from 1 over examples and conversations; 0: none
+	drawn welcomeFrame
+}
+
+// A welcomeFrame is the last drawn first screen, and what it was drawn from.
+type welcomeFrame struct {
+	of   welcomeFacts
+	text string
+}
+
+// welcomeFacts are what the first screen shows beside what was read for it.
+type welcomeFacts struct {
+	width, height, at int
+	theme             *theme.Theme
+	model, notice     string
+	demo              bool
 }
 
 // welcomeMsg brings what was read for the first screen.
@@ -32,7 +48,7 @@ func (f *Welcome) Load() tea.Cmd {
 func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	read, ok := msg.(welcomeMsg)
 	if ok {
-		f.found, f.at = suggestions(read), 0
+		f.found, f.at, f.drawn = suggestions(read), 0, welcomeFrame{}
 	}
 	return nil, ok
 }
@@ -68,9 +84,17 @@ func (f *Welcome) choose(row int) tea.Cmd {
 	return f.Perform(f.App.OpenSession(f.found.recent[row-len(f.found.examples)].Value, 0))
 }
 
-// View draws the first screen in at most height rows of width cells. What there is no room
+// View returns the first screen in at most height rows of width cells. What there is no room
 // for goes: blank lines and headings first, then conversations, then examples.
 func (f *Welcome) View(width, height int) string {
+	now := welcomeFacts{width, height, f.at, f.Theme, f.App.Session.Model().Name, f.App.Notice, app.UsesDemo(f.App)}
+	if now != f.drawn.of {
+		f.drawn = welcomeFrame{now, f.draw(width, height)}
+	}
+	return f.drawn.text
+}
+
+func (f *Welcome) draw(width, height int) string {
 	const margin = 2
 	inner := max(width-2*margin, 1)
 	top, keys := f.identity(inner), f.hints(inner)

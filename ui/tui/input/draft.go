@@ -204,15 +204,28 @@ func (in *Input) LoadHistory() tea.Cmd {
 	}
 }
 
+// A firstRequest is about how many tokens go with the first prompt of a conversation.
+type firstRequest struct {
+	known  bool
+	tokens int
+}
+
+// CountAgain has to be called when anything but the draft may have changed of the next request.
+func (in *Input) CountAgain() { in.first = firstRequest{} }
+
 // ContextTokens returns about how many tokens the next request takes: what was said and what
 // goes with it, and the draft.
 func (in *Input) ContextTokens() int {
 	const short = 200 // tokens of a first draft that are not worth a figure
 	fill := in.App.Session.ContextTokens()
 	if fill == 0 && in.App.Session.Empty() {
-		for _, f := range in.App.Context() {
-			fill += f.Tokens
+		if !in.first.known {
+			in.first = firstRequest{known: true}
+			for _, f := range in.App.Context() {
+				in.first.tokens += f.Tokens
+			}
 		}
+		fill = in.first.tokens
 	}
 	if fill > 0 || in.draft.tokens > short {
 		fill += in.draft.tokens

@@ -34,6 +34,7 @@ type Input struct {
 	files *files.Index // of the workspace
 	draft draft
 	order draftOrder
+	first firstRequest
 }
 
 // New returns an empty input.
