@@ -110,6 +110,29 @@ func CloneItems(list []any) []any {
 	return c
 }
 
+// A Spare holds objects of items that were encoded, to be filled again: in a long history every
+// message takes some. The zero value holds none.
+type Spare []map[string]any
+
+// Object returns an empty object.
+func (s *Spare) Object() map[string]any {
+	n := len(*s)
+	if n == 0 {
+		return map[string]any{}
+	}
+	o := (*s)[n-1]
+	*s = (*s)[:n-1]
+	return o
+}
+
+// Add empties o, which nothing else may hold, for a later Object; nil is left out.
+func (s *Spare) Add(o map[string]any) {
+	if o != nil {
+		clear(o)
+		*s = append(*s, o)
+	}
+}
+
 // CutLast returns a list without its last item, and a new list of that.
 func CutLast[T any](list []T) (front, last []T) {
 	n := max(len(list)-1, 0)

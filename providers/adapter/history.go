@@ -17,6 +17,7 @@ type Writer[W any] interface {
 	// is such a message, late or not.
 	Write(messages []llm.Message, i int, late bool) (varies bool)
 	// Settle returns the items in front of the last one, and forgets them: they go as they are.
+	// They may be used until the next call.
 	Settle() []any
 	// Clone returns a copy that shares nothing which changes.
 	Clone() W

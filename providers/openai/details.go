@@ -175,10 +175,16 @@ func (e *detail) rawEntry() json.RawMessage {
 // of the message. Entries whose id went back before, as sent tells, are left out, and text that
 // Anthropic did not sign.
 func replayDetails(parts []llm.Part, sent *adapter.Set) map[string]any {
-	fields := map[string]any{}
+	var fields map[string]any
+	set := func(field string, value any) {
+		if fields == nil {
+			fields = map[string]any{}
+		}
+		fields[field] = value
+	}
 	add := func(field string, raw json.RawMessage) {
 		list, _ := fields[field].([]json.RawMessage)
-		fields[field] = append(list, raw)
+		set(field, append(list, raw))
 	}
 	for _, p := range parts {
 		var entries []json.RawMessage
@@ -200,7 +206,7 @@ func replayDetails(parts []llm.Part, sent *adapter.Set) map[string]any {
 			case e.Type == thinkingBlock, e.Type == redactedBlock:
 				add("thinking_blocks", raw)
 			case e.Type == opaqueThinking:
-				fields[opaqueThinking] = string(e.Data)
+				set(opaqueThinking, string(e.Data))
 			case e.ID != "" && e.Type == "reasoning.encrypted" && sent.Has(key):
 			default:
 				if e.ID != "" && e.Type == "reasoning.encrypted" {

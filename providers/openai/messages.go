@@ -49,6 +49,8 @@ type history struct {
 	list        []any       // that are not settled
 	sameOrigin  bool        // the last assistant message is of this origin
 	sentDetails adapter.Set // what replayDetails returned
+	settled     []any       // what Settle returned last
+	spare       adapter.Spare
 }
 
 // Write implements adapter.Writer.
@@ -66,18 +68,42 @@ func (h *history) Write(messages []llm.Message, i int, _ bool) (varies bool) {
 
 // Settle implements adapter.Writer.
 func (h *history) Settle() (list []any) {
+	for _, item := range h.settled {
+		h.reuse(item)
+	}
 	list, h.list = adapter.CutLast(h.list)
+	h.settled = list
 	return list
+}
+
+// reuse takes the objects of a message that nothing holds any more.
+func (h *history) reuse(message any) {
+	m, _ := message.(map[string]any)
+	calls, _ := m["tool_calls"].([]any)
+	for _, c := range calls {
+		call, _ := c.(map[string]any)
+		function, _ := call["function"].(map[string]any)
+		h.spare.Add(function)
+		h.spare.Add(call)
+	}
+	h.spare.Add(m)
 }
 
 // Clone implements adapter.Writer.
 func (h *history) Clone() *history {
 	c := *h
 	c.list, c.omitted, c.sentDetails = adapter.CloneItems(h.list), slices.Clip(h.omitted), h.sentDetails.Clone()
+	c.settled, c.spare = nil, nil
 	return &c
 }
 
 func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
+
+func (h *history) message(role string, content any) map[string]any {
+	m := h.spare.Object()
+	m["role"], m["content"] = role, content
+	return m
+}
 
 // lastIs reports whether the last message has this role, and returns it.
 func (h *history) lastIs(role string) (map[string]any, bool) {
@@ -119,7 +145,7 @@ func (h *history) addUser(parts []llm.Part) {
 	if _, ok := h.lastIs("tool"); ok && h.AssistantAfterTools {
 		h.add(map[string]any{"role": "assistant", "content": "Noted."})
 	}
-	h.add(map[string]any{"role": "user", "content": content})
+	h.add(h.message("user", content))
 }
 
 // addAssistant adds a message of the model's, with its calls. Nothing is added if
@@ -134,7 +160,7 @@ func (h *history) addAssistant(m llm.Message) {
 	if content == "" && !h.EmptyContentString {
 		content = nil
 	}
-	msg := map[string]any{"role": "assistant", "content": content}
+	msg := h.message("assistant", content)
 	h.addThinking(msg, m.Parts, len(calls) > 0)
 	if len(calls) > 0 {
 		list := make([]any, 0, len(calls))
@@ -156,11 +182,9 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	if !ok { // what the model wrote cannot be parsed, and servers parse it
 		input = []byte("{}")
 	}
-	call := map[string]any{
-		"id":       h.wireID(p.ID, h.sameOrigin),
-		"type":     "function",
-		"function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(input)},
-	}
+	call, function := h.spare.Object(), h.spare.Object()
+	function["name"], function["arguments"] = adapter.WireName(p.Name), string(input)
+	call["id"], call["type"], call["function"] = h.wireID(p.ID, h.sameOrigin), "function", function
 	var own callState
 	if h.sameOrigin && len(p.State) > 0 && adapter.DecodeLenient(p.State, &own) == nil && adapter.IsPresent(own.Extra) {
 		call["extra_content"] = own.Extra
@@ -338,7 +362,9 @@ func (h *history) addResults(parts []llm.Part) {
 			if text == "" {
 				text = "(no output)"
 			}
-			h.add(map[string]any{"role": "tool", "tool_call_id": h.wireID(p.ID, h.sameOrigin), "content": text})
+			m := h.message("tool", text)
+			m["tool_call_id"] = h.wireID(p.ID, h.sameOrigin)
+			h.add(m)
 		case llm.Media:
 			shown = append(shown, llm.Part{Kind: llm.Text, Text: "Returned by the tool " + toolName(parts, p.ID) + ":"}, p)
 		}
