@@ -172,11 +172,12 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 	return sourcesAsText(out, counts)
 }
 
-// isPlain reports whether parts are texts, with nothing that only their own provider understands: so
-// are most answers.
+// isPlain reports whether parts are texts and calls, with nothing that only their own provider
+// understands: so are most answers.
 func isPlain(parts []Part) bool {
 	for i := range parts {
-		if p := &parts[i]; p.Kind != Text || p.Remote || p.State != nil || p.Text == "" {
+		p := &parts[i]
+		if p.Kind != Text && p.Kind != Call || p.Remote || p.State != nil || isEmpty(p) {
 			return false
 		}
 	}
