@@ -824,6 +824,7 @@ func TestImports(t *testing.T) {
 		catalog = "providers/catalog"
 		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
+		swar    = "tools/swar"
 		atomic  = "tools/atomicfile"
 		proc    = "tools/process"
 		diff    = "tools/diff"
@@ -849,7 +850,7 @@ func TestImports(t *testing.T) {
 		"providers/demo":       {},
 		"providers/discover":   {safe},
 		servers:                {},
-		"providers/adapter":    {llm, "providers/wire", safe},
+		"providers/adapter":    {llm, "providers/wire", safe, swar},
 		"providers/filter":     {llm, "providers/schema"},
 		"providers/retry":      {llm},
 		"providers/token":      {proc},
@@ -883,7 +884,7 @@ func TestImports(t *testing.T) {
 		"session/hooks":        {proc, safe},
 		"session/settings":     {llm},
 		"session/cachewatch":   {llm},
-		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm},
+		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, swar},
 		"session/store/holder": {},
 		"session/storetest":    {"session/store", llm},
 		copies:                 {"session/store"},
@@ -932,7 +933,8 @@ func TestImports(t *testing.T) {
 		format:                 {},
 		fuzzy:                  {},
 		wrap:                   {},
-		safe:                   {},
+		safe:                   {swar},
+		swar:                   {},
 	}
 	for from, imports := range ownPackages(t) {
 		allowed, known := may[from]

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"parley/tools/swar"
 )
 
 // An Appender is a value that writes itself as JSON.
@@ -104,6 +106,25 @@ var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f
 
 const hexDigits = "0123456789abcdef"
 
+// plainPrefix returns the index, from i on, of the first byte of a string that does not stand for
+// itself; its length if all do.
+func plainPrefix(s string, i int, escapeHTML bool) int {
+	for ; i+8 <= len(s); i += 8 {
+		x := swar.Load(s, i)
+		found := swar.Equal(x, '"') | swar.Equal(x, '\\') | swar.Below(x, ' ') | swar.NonASCII(x)
+		if escapeHTML {
+			found |= swar.Equal(x, '<') | swar.Equal(x, '>') | swar.Equal(x, '&')
+		}
+		if found != 0 {
+			return i + swar.First(found)
+		}
+	}
+	for i < len(s) && isPlain(s[i], escapeHTML) {
+		i++
+	}
+	return i
+}
+
 // isPlain reports whether a byte of a string stands for itself.
 func isPlain(c byte, escapeHTML bool) bool {
 	return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && !(escapeHTML && (c == '<' || c == '>' || c == '&'))
@@ -115,11 +136,10 @@ func appendString(dst []byte, s string, escapeHTML bool) []byte {
 	dst = append(dst, '"')
 	start := 0 // of what is still to be added
 	for i := 0; i < len(s); {
-		c := s[i]
-		if isPlain(c, escapeHTML) {
-			i++
-			continue
+		if i = plainPrefix(s, i, escapeHTML); i == len(s) {
+			break
 		}
+		c := s[i]
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			switch {

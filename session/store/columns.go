@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/tools/swar"
 )
 
 // columns scans a row whatever its columns hold: SQLite lets a damaged file, or
@@ -207,18 +207,13 @@ func (r *jsonReader) ownText() string {
 }
 
 // plainPrefix returns the index, from i on, of the first byte of s that is a quote, a backslash or a
-// control character; its length if there is none. It looks at eight bytes at once.
+// control character; its length if there is none.
 func plainPrefix(s string, i int) int {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
-	for i+8 <= len(s) {
-		b := s[i : i+8]
-		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		quote, backslash := x^ones*'"', x^ones*'\\'
-		found := ((quote-ones)&^quote | (backslash-ones)&^backslash | (x-ones*' ')&^x) & high
-		if found != 0 { // the lowest one is never a false one
-			return i + bits.TrailingZeros64(found)/8
+	for ; i+8 <= len(s); i += 8 {
+		x := swar.Load(s, i)
+		if found := swar.Equal(x, '"') | swar.Equal(x, '\\') | swar.Below(x, ' '); found != 0 {
+			return i + swar.First(found)
 		}
-		i += 8
 	}
 	for i < len(s) && s[i] != '"' && s[i] != '\\' && s[i] >= ' ' {
 		i++

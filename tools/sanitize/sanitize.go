@@ -22,6 +22,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/tools/swar"
 )
 
 // Marks is how many combining marks one base character may carry; more would
@@ -128,15 +130,11 @@ func plainPrefix[T string | []byte](s T) int {
 	return len(s)
 }
 
-// isPlainLine reports whether s is printable ASCII without newlines and tabs. It looks at eight
-// bytes at once.
+// isPlainLine reports whether s is printable ASCII without newlines and tabs.
 func isPlainLine(s string) bool {
-	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(s); i += 8 {
-		b := s[i : i+8]
-		x := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-		if (x|(x+ones)|(x-ones*' '))&high != 0 { // one is above '~' or below ' '
+		if x := swar.Load(s, i); swar.NonASCII(x)|swar.Equal(x, 0x7f)|swar.Below(x, ' ') != 0 {
 			return false
 		}
 	}
