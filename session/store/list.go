@@ -209,18 +209,9 @@ func (q Query) limit(usual int) int {
 // List returns the sessions that q selects, pinned ones first, then those last written. With
 // a *DamagedError come those that could be read.
 func (db *DB) List(q Query) ([]Session, error) {
-	where, args := q.filter()
-	where = `WHERE ` + where
-	if q.Model != "" {
-		where, args = where+` AND instr(lower(s.model), lower(?))`, append(args, q.Model)
-	}
-	if match := parseQuery(q.Words).match(); match != "" {
-		db.indexPending()
-		where += ` AND (-s.num IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < 0)
-			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
-		args = append(args, match, match)
-	} else if strings.TrimSpace(q.Words) != "" {
-		return nil, nil // nothing but punctuation, which is not indexed
+	where, args := selection(db, q)
+	if where == "" {
+		return nil, nil
 	}
 	limit, text := q.limit(math.MaxInt), joinedSession
 	if q.Brief {
@@ -234,6 +225,36 @@ func (db *DB) List(q Query) ([]Session, error) {
 		return err
 	})
 	return list[:min(len(list), limit)], err
+}
+
+// Count returns how many sessions q selects without its Limit, with those that cannot be read.
+func (db *DB) Count(q Query) (n int, err error) {
+	where, args := selection(db, q)
+	if where == "" {
+		return 0, nil
+	}
+	err = db.read(func(r querier) error {
+		return r.queryRow(`SELECT count(*) FROM sessions s `+where, args...).Scan(&n)
+	})
+	return n, err
+}
+
+// selection returns q as SQL, without its Limit; "" if it selects nothing.
+func selection(db *DB, q Query) (where string, args []any) {
+	where, args = q.filter()
+	where = `WHERE ` + where
+	if q.Model != "" {
+		where, args = where+` AND instr(lower(s.model), lower(?))`, append(args, q.Model)
+	}
+	if match := parseQuery(q.Words).match(); match != "" {
+		db.indexPending()
+		where += ` AND (-s.num IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < 0)
+			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
+		args = append(args, match, match)
+	} else if strings.TrimSpace(q.Words) != "" {
+		return "", nil // nothing but punctuation, which is not indexed
+	}
+	return where, args
 }
 
 // firstSessions returns the first n sessions that where selects, without decoding the others.

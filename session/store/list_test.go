@@ -62,13 +62,16 @@ func TestListLimit(t *testing.T) {
 		}
 		return ids
 	}
-	for _, q := range []Query{{}, {Dir: "/p1"}, {Words: "hello"}, {Deleted: true}} {
+	for _, q := range []Query{{}, {Dir: "/p1"}, {Words: "hello"}, {Words: "hello", Model: "none"}, {Words: "!"}, {Deleted: true}} {
 		q.Limit = -1
 		all := ids(q)
 		for _, n := range []int{1, 3, 100} {
 			q.Limit = n
 			if got, want := ids(q), all[:min(n, len(all))]; !slices.Equal(got, want) {
 				t.Errorf("%+v: got %v, want %v", q, got, want)
+			}
+			if count, err := db.Count(q); count != len(all) || err != nil {
+				t.Errorf("%+v: counted %d, %v, want %d", q, count, err, len(all))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -51,6 +52,14 @@ func (p *pagination) bounds(total int) (from, to int) {
 	}
 	from = (p.number - 1) * p.limit
 	return from, min(from+min(p.limit, total), total)
+}
+
+// rows returns how many rows of a list the page needs, those in front of it as well; -1: all.
+func (p *pagination) rows() int {
+	if p.all || p.number > math.MaxInt/p.limit {
+		return -1
+	}
+	return p.number * p.limit
 }
 
 // note returns which part of how many is shown; "" if it is all.

@@ -125,21 +125,27 @@ func (s SessionCommands) list() *cobra.Command {
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Store) error {
 			shown := q
-			shown.Brief = !asJSON
+			shown.Brief, shown.Limit = !asJSON, page.rows()
 			found, err := lib.List(shown)
 			if fatal(err, len(found)) != nil {
 				return err
 			}
+			total := len(found)
+			if total == shown.Limit { // there may be more
+				if n, err := lib.Count(q); err == nil {
+					total = n
+				}
+			}
 			if len(found) == 0 && err == nil {
 				s.Note("no conversations" + map[bool]string{true: " match"}[q != (session.Query{Limit: -1})])
 			}
-			from, to := page.bounds(len(found))
+			from, to := page.bounds(total)
 			var ids map[string]string
 			if s.Render && !q.Deleted { // those are found by their whole ID alone
 				ids = shortIDs(lib, found[from:to])
 			}
 			failed := s.rows(found[from:to], ids, asJSON)
-			if note := page.note(len(found), "conversations"); note != "" {
+			if note := page.note(total, "conversations"); note != "" {
 				s.Note(note)
 			}
 			return errors.Join(failed, err)
