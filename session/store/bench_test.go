@@ -118,7 +118,7 @@ func BenchmarkSearch(b *testing.B) {
 	for _, word := range []string{"needle", "w17", "w1*", "w3 w4 w5"} {
 		b.Run(word, func(b *testing.B) {
 			percentiles(b, func(int) {
-				if hits, err := db.Search(Query{Words: word, Limit: 50}); err != nil || len(hits) == 0 {
+				if hits, _, err := db.Search(Query{Words: word, Limit: 50, Recent: true}); err != nil || len(hits) == 0 {
 					b.Fatal(hits, err)
 				}
 			})

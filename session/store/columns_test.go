@@ -120,7 +120,7 @@ func TestDamagedColumns(t *testing.T) {
 			if list, err := db.List(Query{}); len(list) != 2 || err != nil && !errors.As(err, new(*DamagedError)) {
 				t.Errorf("listed %d, %v", len(list), err)
 			}
-			if hits, err := db.Search(Query{Words: "apples"}); len(hits) < 8 || err != nil && !errors.As(err, new(*DamagedError)) {
+			if hits, _, err := db.Search(Query{Words: "apples"}); len(hits) < 8 || err != nil && !errors.As(err, new(*DamagedError)) {
 				t.Errorf("found %d, %v", len(hits), err)
 			}
 			if found, _ := db.Find("first"); len(found) != 1 {
@@ -241,7 +241,7 @@ func inspect(t *testing.T, db *DB, damage string) {
 	if list, err := db.List(Query{}); len(list) != 2 {
 		t.Errorf("%s: %d are listed, %v", damage, len(list), err)
 	}
-	if _, err := db.Search(Query{Words: "apples"}); err != nil && !errors.As(err, new(*DamagedError)) {
+	if _, _, err := db.Search(Query{Words: "apples"}); err != nil && !errors.As(err, new(*DamagedError)) {
 		t.Errorf("%s: searching: %v", damage, err)
 	}
 	if _, err := dailyUsage(db, time.Time{}, time.Time{}, true); err != nil {

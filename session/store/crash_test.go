@@ -124,7 +124,7 @@ func TestCutOff(t *testing.T) {
 	if err != nil || len(nodes) != 2 || !nodes[1].Partial || nodes[1].Text() != n.Text() {
 		t.Fatalf("got %+v, %v", nodes, err)
 	}
-	if hits, err := db.Search(Query{Words: "zebras"}); err != nil || len(hits) != 1 {
+	if hits, _, err := db.Search(Query{Words: "zebras"}); err != nil || len(hits) != 1 {
 		t.Errorf("got %+v, %v", hits, err)
 	}
 	whole := says(2, "assistant", "an answer about giraffes")
@@ -132,7 +132,7 @@ func TestCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]int{"zebras": 0, "giraffes": 1} {
-		if hits, err := db.Search(Query{Words: word}); err != nil || len(hits) != want {
+		if hits, _, err := db.Search(Query{Words: word}); err != nil || len(hits) != want {
 			t.Errorf("%s: got %+v, %v", word, hits, err)
 		}
 	}

@@ -62,7 +62,7 @@ func survey(t *testing.T, name string, file []byte, ids []string) (listed int, e
 		}
 	}
 	_, _ = db.Find("s0")
-	_, _ = db.Search(Query{Words: "apples"})
+	_, _, _ = db.Search(Query{Words: "apples"})
 	_, _ = dailyUsage(db, time.Time{}, time.Time{}, true)
 	if l, err := db.Resume(ids[0]); err == nil {
 		_ = l.Put(says(100, llm.RoleUser, "more"))
@@ -189,7 +189,7 @@ func TestNewerSchema(t *testing.T) {
 	if l.Put(says(3, llm.RoleUser, "x")) == nil || db.Set("a", "b") == nil || db.Remove(id) == nil {
 		t.Error("something was written")
 	}
-	if hits, err := db.Search(Query{Words: "hello"}); err != nil || len(hits) == 0 {
+	if hits, _, err := db.Search(Query{Words: "hello"}); err != nil || len(hits) == 0 {
 		t.Errorf("got %+v, %v", hits, err)
 	}
 	_ = db.Close()
@@ -357,7 +357,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 	talk(t, l, "plums")
 	for _, word := range []string{"apples", "plums", "fruit"} {
-		if hits, err := db.Search(Query{Words: word}); err != nil || len(hits) != 1 {
+		if hits, _, err := db.Search(Query{Words: word}); err != nil || len(hits) != 1 {
 			t.Errorf("%s: got %+v, %v", word, hits, err)
 		}
 	}

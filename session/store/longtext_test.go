@@ -155,7 +155,7 @@ func TestWordsAreWrittenTogether(t *testing.T) {
 	if n := segments(); n > 2 { // the title is the other one
 		t.Errorf("an import wrote %d segments of its index", n)
 	}
-	if hits, err := db.Search(Query{Words: "message"}); err != nil || len(hits) != 91 { // and the title
+	if hits, _, err := db.Search(Query{Words: "message"}); err != nil || len(hits) != 91 { // and the title
 		t.Errorf("found %d, %v", len(hits), err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -138,24 +139,24 @@ func (db *DB) reindex() error {
 // maxHits is how many messages a search returns unless Query.Limit says so.
 const maxHits = 1000
 
-// maxRanked is how many messages are ranked; if more match, it is the last ones.
-const maxRanked = 2000
+// maxRecent is how many messages a search with Query.Recent looks at.
+const maxRecent = 2000
 
 // Search returns messages that contain all words of q, best first, ranked by bm25 and how
-// recent they are. A Hit with Seq 0 is a title. A damaged index is rebuilt. With a
-// *DamagedError come the hits that could be read.
-func (db *DB) Search(q Query) ([]Hit, error) {
+// recent they are, up to the limit of q, and how many there are in all. A Hit with Seq 0 is a
+// title. A damaged index is rebuilt. With a *DamagedError come the hits that could be read.
+func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	words := parseQuery(q.Words)
 	if len(words) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	db.indexPending()
-	hits, err := db.search(q, words)
+	hits, total, err = db.search(q, words)
 	if isCorrupt(err) && len(hits) == 0 && db.reindex() == nil {
 		db.indexPending()
-		hits, err = db.search(q, words)
+		hits, total, err = db.search(q, words)
 	}
-	return hits, err
+	return hits, total, err
 }
 
 // A candidate is a row of the index that matches.
@@ -164,13 +165,14 @@ type candidate struct {
 	score        float64 // lower is better
 }
 
-func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
+func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	var damage damageReport
 	err = db.read(func(r querier) error {
 		found, err := candidates(r, q, words)
 		if err != nil {
 			return err
 		}
+		total = len(found)
 		sessions := map[int64]Session{}
 		for _, c := range found[:min(len(found), q.limit(maxHits))] {
 			s, ok := sessions[c.session]
@@ -196,11 +198,15 @@ func (db *DB) search(q Query, words terms) (hits []Hit, err error) {
 		}
 		return damage.err(db, nil)
 	})
-	return hits, err
+	return hits, total, err
 }
 
 func candidates(r querier, q Query, words terms) ([]candidate, error) {
 	where, more := q.filter()
+	most := -1 // of each source
+	if q.Recent {
+		most = maxRecent
+	}
 	var found []candidate
 	for _, source := range []struct{ join, model string }{
 		{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
@@ -218,7 +224,7 @@ func candidates(r querier, q Query, words terms) ([]candidate, error) {
 				found = append(found, c)
 			}
 			return nil
-		}, query+` ORDER BY words.rowid DESC LIMIT ?`, append(args, maxRanked)...)
+		}, query+` ORDER BY words.rowid DESC LIMIT `+strconv.Itoa(most), args...)
 		if err != nil {
 			return nil, err
 		}

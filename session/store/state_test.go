@@ -70,7 +70,7 @@ func TestMemory(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	l := db.Create(Session{})
 	talk(t, l, "hello", "hi")
-	if hits, err := db.Search(Query{Words: "hello"}); err != nil || len(hits) != 2 { // and the title
+	if hits, _, err := db.Search(Query{Words: "hello"}); err != nil || len(hits) != 2 { // and the title
 		t.Errorf("got %+v, %v", hits, err)
 	}
 	if err := errors.Join(db.ReadOnly(), db.Set("a", "b"), db.Check(), l.Close()); err != nil {
@@ -384,7 +384,7 @@ func TestImport(t *testing.T) {
 	if spent, err := dailyUsage(db, time.Time{}, time.Time{}, false); err != nil || len(spent) != 0 {
 		t.Errorf("spent %+v, %v", spent, err)
 	}
-	if hits, err := db.Search(Query{Words: "hi"}); err != nil || len(hits) != 1 {
+	if hits, _, err := db.Search(Query{Words: "hi"}); err != nil || len(hits) != 1 {
 		t.Errorf("got %+v, %v", hits, err)
 	}
 }
@@ -432,7 +432,7 @@ func TestRemoveErases(t *testing.T) {
 			}
 		}
 		db = reopen(t, db.path)
-		if hits, err := db.Search(Query{Words: "stays"}); err != nil || len(hits) != 1 || db.Check() != nil {
+		if hits, _, err := db.Search(Query{Words: "stays"}); err != nil || len(hits) != 1 || db.Check() != nil {
 			t.Errorf("%s: found %d of what stays, %v", tt.name, len(hits), err)
 		}
 	}

@@ -108,7 +108,7 @@ func TestKeep(t *testing.T) {
 	if fmt.Sprint(nodes) == "" || !reflect.DeepEqual(parts(nodes), parts(want)) {
 		t.Errorf("got %+v\nwant %+v", nodes, want)
 	}
-	hits, err := db.Search(Query{Words: "kenobi"})
+	hits, _, err := db.Search(Query{Words: "kenobi"})
 	if err != nil || len(hits) != 1 || hits[0].Seq != 2 || hits[0].Snippet != "general kenobi" {
 		t.Errorf("got %+v, %v", hits, err)
 	}

@@ -72,7 +72,7 @@ func TestSearch(t *testing.T) {
 		"drain 'node' \"how":       "[1]",
 		strings.Repeat("a ", 9999): "[1 2]",
 	} {
-		hits, err := db.Search(Query{Words: words})
+		hits, _, err := db.Search(Query{Words: words})
 		seqs := []int{}
 		for _, h := range hits {
 			seqs = append(seqs, h.Seq)
@@ -109,7 +109,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want %d", name, list, err, tt.want)
 		}
 	}
-	if hits, err := db.Search(Query{Words: "cordon", Model: "gemini"}); err != nil || len(hits) != 1 {
+	if hits, _, err := db.Search(Query{Words: "cordon", Model: "gemini"}); err != nil || len(hits) != 1 {
 		t.Errorf("by the model that wrote: %+v, %v", hits, err)
 	}
 }
@@ -171,7 +171,7 @@ func TestRank(t *testing.T) {
 	l := db.Create(Session{Title: "x"})
 	filler := strings.Repeat(" filler", 300)
 	talk(t, l, "apples", "apples"+filler, "pears", "apples")
-	hits, err := db.Search(Query{Words: "apples"})
+	hits, _, err := db.Search(Query{Words: "apples"})
 	var got []int
 	for _, h := range hits {
 		got = append(got, h.Seq)
@@ -179,8 +179,37 @@ func TestRank(t *testing.T) {
 	if err != nil || fmt.Sprint(got) != "[4 1 2]" {
 		t.Errorf("got %v, %v", got, err)
 	}
-	if hits, err := db.Search(Query{Words: "apples", Limit: 1}); err != nil || len(hits) != 1 {
+	if hits, _, err := db.Search(Query{Words: "apples", Limit: 1}); err != nil || len(hits) != 1 {
 		t.Errorf("got %d, %v", len(hits), err)
+	}
+}
+
+// A search knows of all messages that match, however many, unless it is for the last ones alone.
+func TestSearchCountsAll(t *testing.T) {
+	db := fresh(t)
+	nodes := make([]Node, maxRecent+50)
+	for i := range nodes {
+		nodes[i] = says(i+1, llm.RoleUser, "apples")
+	}
+	nodes[10] = says(11, llm.RoleUser, "apples apples")
+	if _, err := db.Import(Session{Title: "pears"}, nodes); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		q           Query
+		hits, total int
+	}{
+		{Query{Words: "apples", Limit: 3}, 3, len(nodes)},
+		{Query{Words: "apples", Limit: -1}, len(nodes), len(nodes)},
+		{Query{Words: "apples"}, maxHits, len(nodes)},
+		{Query{Words: "apples", Limit: 3, Recent: true}, 3, maxRecent},
+		{Query{Words: "oranges", Limit: 3}, 0, 0},
+		{Query{Words: "!", Limit: 3}, 0, 0},
+	} {
+		hits, total, err := db.Search(test.q)
+		if len(hits) != test.hits || total != test.total || err != nil {
+			t.Errorf("%+v: got %d of %d, %v, want %d of %d", test.q, len(hits), total, err, test.hits, test.total)
+		}
 	}
 }
 
@@ -201,7 +230,7 @@ func FuzzQuery(f *testing.F) {
 		if err := l.Put(n); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Search(Query{Words: words, Limit: 1}); err != nil {
+		if _, _, err := db.Search(Query{Words: words, Limit: 1}); err != nil {
 			t.Errorf("%q: %v", words, err)
 		}
 		line, marks := snippet([]string{text}, parseQuery(words))

@@ -261,7 +261,8 @@ func (s SessionCommands) search() *cobra.Command {
 		}
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Store) error {
-			hits, err := lib.Search(q)
+			q.Limit = page.rows()
+			hits, total, err := lib.Search(q)
 			if fatal(err, len(hits)) != nil {
 				return err
 			}
@@ -269,11 +270,11 @@ func (s SessionCommands) search() *cobra.Command {
 				s.Note("nothing found for " + q.Words)
 			}
 			var text strings.Builder
-			from, to := page.bounds(len(hits))
-			if note := page.note(len(hits), "messages"); note != "" {
+			from, to := page.bounds(total)
+			if note := page.note(total, "messages"); note != "" {
 				defer s.Note(note)
 			}
-			for _, h := range hits[from:to] {
+			for _, h := range hits[min(from, len(hits)):min(to, len(hits))] { // an error may have ended them
 				if asJSON {
 					if err := WriteJSON(s.Out, h); err != nil {
 						return err

@@ -205,7 +205,7 @@ func operations(tb testing.TB, n int) map[string]func() {
 			}
 		},
 		"a request":      func() { s.Request(llm.Part{Kind: llm.Text, Text: "and now"}) },
-		"search":         func() { _, _ = lib.Search(session.Query{Words: "w1999", Limit: 3}) },
+		"search":         func() { _, _, _ = lib.Search(session.Query{Words: "w1999", Limit: 3}) },
 		"list":           func() { _, _ = among.List(session.Query{}) },
 		"the last three": func() { _, _ = among.List(session.Query{Limit: 3}) },
 		"resume": func() {

@@ -125,7 +125,7 @@ func (f *Sessions) search(words string) tea.Cmd {
 	}
 	lib := f.App.Library
 	return func() tea.Msg {
-		hits, err := lib.Search(session.Query{Words: words, Limit: 50})
+		hits, _, err := lib.Search(session.Query{Words: words, Limit: 50, Recent: true})
 		return foundMsg{words, hits, err}
 	}
 }
