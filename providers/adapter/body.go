@@ -125,7 +125,8 @@ func (s *Spare) Object() map[string]any {
 	return o
 }
 
-// Add empties o, which nothing else may hold, for a later Object; nil is left out.
+// Add empties o, which nothing else may hold, for a later Object; nil is left out. Objects in it
+// have to be added by themselves, before.
 func (s *Spare) Add(o map[string]any) {
 	if o != nil {
 		clear(o)

@@ -136,10 +136,11 @@ func appendString(dst []byte, s string, escapeHTML bool) []byte {
 	dst = append(dst, '"')
 	start := 0 // of what is still to be added
 	for i := 0; i < len(s); {
-		if i = plainPrefix(s, i, escapeHTML); i == len(s) {
-			break
-		}
 		c := s[i]
+		if isPlain(c, escapeHTML) {
+			i = plainPrefix(s, i+1, escapeHTML)
+			continue
+		}
 		if c >= utf8.RuneSelf {
 			r, size := utf8.DecodeRuneInString(s[i:])
 			switch {

@@ -16,10 +16,10 @@ type Writer[W any] interface {
 	// Late says that it stands where the format has another form for some messages. Varies: it
 	// is such a message, late or not.
 	Write(messages []llm.Message, i int, late bool) (varies bool)
-	// Settle returns the items in front of the last one, and forgets them: they go as they are.
-	// They may be used until the next call.
+	// Settle returns the items in front of the last one, which go as they are. They may be used
+	// until the next call, which may use their memory again.
 	Settle() []any
-	// Clone returns a copy that shares nothing which changes.
+	// Clone returns a copy that shares nothing which changes, without what Settle returned.
 	Clone() W
 }
 
@@ -154,7 +154,7 @@ func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHT
 	for n := len(k.sums); n < i; n++ {
 		k.sums = append(k.sums, sumOf(&messages[n]))
 	}
-	k.writer, k.json, k.varying = w, json, varying
+	k.writer, k.json, k.varying = w.Clone(), json, varying // without what it would use again
 	return true
 }
 

@@ -99,6 +99,7 @@ func (h *history) Clone() *history {
 
 func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
 
+// message returns a message that is not added yet.
 func (h *history) message(role string, content any) map[string]any {
 	m := h.spare.Object()
 	m["role"], m["content"] = role, content
@@ -143,7 +144,7 @@ func (h *history) addUser(parts []llm.Part) {
 		}
 	}
 	if _, ok := h.lastIs("tool"); ok && h.AssistantAfterTools {
-		h.add(map[string]any{"role": "assistant", "content": "Noted."})
+		h.add(h.message("assistant", "Noted."))
 	}
 	h.add(h.message("user", content))
 }

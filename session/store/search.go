@@ -139,12 +139,12 @@ func (db *DB) reindex() error {
 // maxHits is how many messages a search returns unless Query.Limit says so.
 const maxHits = 1000
 
-// maxRecent is how many messages a search with Query.Recent looks at.
+// maxRecent is how many messages, and how many titles, a search with Query.Recent looks at.
 const maxRecent = 2000
 
 // Search returns messages that contain all words of q, best first, ranked by bm25 and how
-// recent they are, up to the limit of q, and how many there are in all. A Hit with Seq 0 is a
-// title. A damaged index is rebuilt. With a *DamagedError come the hits that could be read.
+// recent they are, up to the limit of q, and how many there are in all, or with Query.Recent
+// among those that it looks at. A Hit with Seq 0 is a title. A damaged index is rebuilt. With a *DamagedError come the hits that could be read.
 func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	words := parseQuery(q.Words)
 	if len(words) == 0 {

@@ -192,17 +192,17 @@ func TestSearchCountsAll(t *testing.T) {
 		nodes[i] = says(i+1, llm.RoleUser, "apples")
 	}
 	nodes[10] = says(11, llm.RoleUser, "apples apples")
-	if _, err := db.Import(Session{Title: "pears"}, nodes); err != nil {
+	if _, err := db.Import(Session{Title: "apples"}, nodes); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
 		q           Query
 		hits, total int
 	}{
-		{Query{Words: "apples", Limit: 3}, 3, len(nodes)},
-		{Query{Words: "apples", Limit: -1}, len(nodes), len(nodes)},
-		{Query{Words: "apples"}, maxHits, len(nodes)},
-		{Query{Words: "apples", Limit: 3, Recent: true}, 3, maxRecent},
+		{Query{Words: "apples", Limit: 3}, 3, len(nodes) + 1}, // and the title
+		{Query{Words: "apples", Limit: -1}, len(nodes) + 1, len(nodes) + 1},
+		{Query{Words: "apples"}, maxHits, len(nodes) + 1},
+		{Query{Words: "apples", Limit: 3, Recent: true}, 3, maxRecent + 1},
 		{Query{Words: "oranges", Limit: 3}, 0, 0},
 		{Query{Words: "!", Limit: 3}, 0, 0},
 	} {

@@ -87,7 +87,7 @@ type Query struct {
 	Deleted bool      // only deleted ones
 	Limit   int       // 0: all for List, 1000 for Search; negative: all
 	Brief   bool      // List may leave out Dir, Origin and Preview
-	Recent  bool      // Search looks at the last 2000 messages that match alone, and is fast for words in all of them
+	Recent  bool      // of the messages that match, Search looks only at the last 2000, and at as many titles: for words that are everywhere
 }
 
 // A Hit is a message, or with Seq 0 a title, that a search found.

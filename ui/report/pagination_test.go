@@ -2,6 +2,9 @@ package report
 
 import (
 	"bytes"
+	"database/sql"
+	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -123,5 +126,47 @@ func BenchmarkColumns(b *testing.B) {
 	table := slices.Repeat([][]string{{"1ng7gdwz27v71", "6 d", "openai/gpt-6.1-sol", "$0.12", "What the tests of this folder say"}}, 10_000)
 	for b.Loop() {
 		columns(table, func([]byte) {})
+	}
+}
+
+// Where a row of a page is damaged, it says so, and shows and counts what can be read.
+func TestPageOfDamagedList(t *testing.T) {
+	home := t.TempDir()
+	open := func() (*session.Store, error) {
+		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
+	}
+	lib, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"one", "two", "three", "four"} {
+		if _, err := lib.Import(session.Info{ID: id, Title: id}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page := func() (rows int, note string, err error) {
+		var out bytes.Buffer
+		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { note = text }, Now: time.Now}.Sessions()
+		commands.SetArgs([]string{"list", "--limit", "2"})
+		commands.SilenceErrors, commands.SilenceUsage = true, true
+		err = commands.Execute()
+		return strings.Count(out.String(), "\n"), note, err
+	}
+	if rows, note, err := page(); rows != 2 || !strings.HasPrefix(note, "conversations 1 to 2 of 4:") || err != nil {
+		t.Fatalf("%d rows, %q, %v", rows, note, err)
+	}
+	if err := lib.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := sql.Open("sqlite", filepath.Join(home, "parley", "parley.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.Exec(`UPDATE sessions SET touched = 'x' WHERE id = 'two'`)
+	if err = errors.Join(err, file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if rows, note, err := page(); rows != 2 || !strings.HasPrefix(note, "conversations 1 to 2 of 4:") || err == nil {
+		t.Errorf("with damage: %d rows, %q, %v", rows, note, err)
 	}
 }

@@ -127,14 +127,17 @@ func (s SessionCommands) list() *cobra.Command {
 			shown := q
 			shown.Brief, shown.Limit = !asJSON, page.rows()
 			found, err := lib.List(shown)
+			total := len(found)
+			if shown.Limit > 0 && (err != nil || total == shown.Limit) { // there may be more
+				n, uncounted := lib.Count(q)
+				if total = n; err != nil || uncounted != nil { // damage: those that can be read count
+					shown.Limit = -1
+					found, err = lib.List(shown)
+					total = len(found)
+				}
+			}
 			if fatal(err, len(found)) != nil {
 				return err
-			}
-			total := len(found)
-			if total == shown.Limit { // there may be more
-				if n, err := lib.Count(q); err == nil {
-					total = n
-				}
 			}
 			if len(found) == 0 && err == nil {
 				s.Note("no conversations" + map[bool]string{true: " match"}[q != (session.Query{Limit: -1})])

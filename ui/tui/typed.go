@@ -71,7 +71,8 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, m.input.Changed())
 }
 
-// writesText reports whether msg is a character for the draft, which changes nothing else.
+// writesText reports whether msg is a character for the draft, or for a search, which changes
+// nothing of what goes with it.
 func writesText(m *Model, msg tea.Msg) bool {
 	key, ok := msg.(tea.KeyPressMsg)
 	return ok && key.Text != "" && key.Code != tea.KeyEnter && m.overlay.Dialog == nil && m.keymap.leader == "" &&
