@@ -167,6 +167,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if !writesText(m, msg) {
 		m.input.CountAgain()
 	}
+	asked := m.overlay.Dialog != nil
 	cmd := route(m, msg)
 	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
 		for _, msg := range said {
@@ -174,6 +175,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
+	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
+		cmd = tea.Batch(cmd, m.features.welcome.Load())
+	}
 	if m.overlay.Dialog == nil && m.held.preparing == 0 {
 		m.held.giveBackDraft(m.input)
 		m.branches.restoreAside()

@@ -62,6 +62,7 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 		return talk.Update(msg)
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
+		m.features.welcome.Deselect()
 		if e, ok := app.AttachDropped(m.App, paste.Content); ok {
 			return m.perform(e)
 		}

@@ -182,3 +182,20 @@ func TestFirstRequestIsCounted(t *testing.T) {
 		}
 	}
 }
+
+// The first screen does not go on offering a conversation that was deleted over it, and a paste
+// takes the mark of a row away, as a letter does.
+func TestFirstScreenIsOfNow(t *testing.T) {
+	s := firstScreen(t, 80, 24, unchanged, "Refactor the store", "Hello")
+	s.WaitForText("Hello").Press("down")
+	if !strings.Contains(s.Screen(), "› Explain") {
+		t.Fatal(s.Screen())
+	}
+	s.Send(tea.PasteMsg{Content: "pasted"}).WaitForText("pasted")
+	if strings.Contains(s.Screen(), "› Explain") {
+		t.Errorf("the mark stays:\n%s", s.Screen())
+	}
+	s.Press("ctrl+u", "ctrl+x", "l").WaitForText("Conversations").Press("delete").WaitForText("Deleted").Press("esc")
+	s.WaitForText("Try")
+	s.WaitFor(func() bool { return !strings.Contains(s.Screen(), "  Hello") })
+}

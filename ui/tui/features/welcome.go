@@ -53,6 +53,9 @@ func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, ok
 }
 
+// Deselect takes the mark of the selected row away.
+func (f *Welcome) Deselect() { f.at = 0 }
+
 // Key handles a key on the empty line of the first screen, and reports whether it was used
 // up.
 func (f *Welcome) Key(key string) (tea.Cmd, bool) {
