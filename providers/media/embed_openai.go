@@ -77,8 +77,10 @@ func (e *openAIEmbedder) Batch() (inputs, tokens int) {
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	params, opts, notes := e.request(inputs, o)
 	var text []byte // decoded here: the SDK keeps several copies of each vector, as float64
-	opts = append(opts, option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))), option.WithResponseBodyInto(&text))
+	var left openai.Unclosed
+	opts = append(opts, left.Option(), option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))), option.WithResponseBodyInto(&text))
 	if _, err := e.client.New(ctx, params, opts...); err != nil {
+		left.Close()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -1,7 +1,9 @@
 package media
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +12,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // embedServer answers every request with answer, and keeps the last body.
@@ -85,6 +88,41 @@ func TestEmbedBatch(t *testing.T) {
 	} {
 		if n, _ := newOpenAIEmbedder(adapter.Options{Model: "m", BaseURL: test.base}, test.kind).Batch(); n != test.want {
 			t.Errorf("%s at %q: %d texts, want %d", test.kind, test.base, n, test.want)
+		}
+	}
+}
+
+// A cancel at the moment at which an answer of the SDK begins leaves nothing of it open.
+func TestCanceledAsItBegins(t *testing.T) {
+	prompt := llm.ImageRequest{Prompt: "a cat", N: 1}
+	partials, edit := prompt, prompt
+	partials.Partials = 2
+	edit.Inputs = []llm.Blob{{MIME: "image/png", Data: pngImage}}
+	edited := edit
+	edited.Partials = 2
+	draw := func(r llm.ImageRequest) func(context.Context, adapter.Options) error {
+		return func(ctx context.Context, o adapter.Options) error {
+			for _, err := range newOpenAIImageMaker(o, "openai").Make(ctx, r) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for name, ask := range map[string]func(context.Context, adapter.Options) error{
+		"embed": func(ctx context.Context, o adapter.Options) error {
+			_, err := newOpenAIEmbedder(o, "openai").Embed(ctx, []string{"a"}, llm.EmbedOptions{})
+			return err
+		},
+		"image": draw(prompt), "image in parts": draw(partials), "edit": draw(edit), "edit in parts": draw(edited),
+	} {
+		client, ctx, closed := llmtest.CanceledClient(t.Context(), `{"data":[]}`)
+		if err := ask(ctx, adapter.Options{Provider: "mock", Model: "m", BaseURL: "http://mock.invalid/v1", Key: "k", HTTP: client}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !closed() {
+			t.Errorf("%s: the answer was left open", name)
 		}
 	}
 }

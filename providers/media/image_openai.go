@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -62,24 +63,29 @@ func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 	return imageMaker{o: o, abilities: m.service.can, draw: m.draw}
 }
 
-func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
+func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *imageCall) (err error) {
 	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK drops extra fields when it streams edits
 		r.Partials = 0
 	}
 	var whole []byte // body of an answer in one piece where a stream was requested
-	limit := option.WithMiddleware(boundedAnswer(int64(r.N+1)*d.m.maxBytes(), r.Partials > 0, &whole))
+	var left openai.Unclosed
+	defer func() {
+		if err != nil {
+			left.Close()
+		}
+	}()
+	limits := []option.RequestOption{left.Option(), option.WithMiddleware(boundedAnswer(int64(r.N+1)*d.m.maxBytes(), r.Partials > 0, &whole))}
 	var (
 		events imageStream
 		res    *sdk.ImagesResponse
-		err    error
 	)
 	switch {
 	case len(r.Inputs) > 0:
-		events, res, err = m.edit(ctx, r, limit)
+		events, res, err = m.edit(ctx, r, limits)
 	case r.Partials > 0:
-		events = m.client.GenerateStreaming(ctx, m.generateParams(r), append(m.extraFields(), limit)...)
+		events = m.client.GenerateStreaming(ctx, m.generateParams(r), append(m.extraFields(), limits...)...)
 	default:
-		res, err = m.client.Generate(ctx, m.generateParams(r), append(m.extraFields(), limit)...)
+		res, err = m.client.Generate(ctx, m.generateParams(r), append(m.extraFields(), limits...)...)
 	}
 	if err != nil {
 		return unreadable(ctx, err)
@@ -214,14 +220,14 @@ func (m openAIImageMaker) extraFields() (opts []option.RequestOption) {
 
 // edit sends an edit. Servers differ in the names of the form parts, and reject wrong ones with
 // status 422 before they generate anything, so it then tries the other name once.
-func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limit option.RequestOption) (imageStream, *sdk.ImagesResponse, error) {
+func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limits []option.RequestOption) (imageStream, *sdk.ImagesResponse, error) {
 	list := len(r.Inputs) > 1 && !m.service.repeated
 	for attempt := 0; ; attempt++ {
 		p, err := m.editParams(r, list || len(r.Inputs) > 1)
 		if err != nil {
 			return nil, nil, err
 		}
-		opts, names := []option.RequestOption{limit}, map[string]string{}
+		opts, names := slices.Clip(limits), map[string]string{}
 		if !list && len(r.Inputs) > 1 {
 			names["image[]"] = "image"
 		}

@@ -183,21 +183,38 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	var res *http.Response
 	put := func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
 		data.PutInto(r)
-		var err error
-		res, err = next(r)
-		return res, err
+		return next(r)
 	}
-	var raw *http.Response // without it, the SDK would read the answer
-	if err = e.client.Post(ctx, e.path, []byte{}, &raw, option.WithMiddleware(put)); err != nil {
-		if res != nil { // if ctx ends as the answer begins, the SDK lets go of it
-			res.Body.Close()
-		}
+	var res *http.Response
+	var left Unclosed
+	if err = e.client.Post(ctx, e.path, []byte{}, &res, left.Option(), option.WithMiddleware(put)); err != nil {
+		left.Close()
 		return nil, err
 	}
-	return raw.Body, nil
+	return res.Body, nil
+}
+
+// An Unclosed is the response to a call of the SDK, which up to 3.79 returns without closing it if
+// the context ends as it comes. The zero value knows of none.
+type Unclosed struct{ res *http.Response }
+
+// Option returns what the call has to be given, in front of other middleware.
+func (u *Unclosed) Option() option.RequestOption {
+	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (res *http.Response, err error) {
+		res, err = next(r)
+		u.res = res
+		return res, err
+	})
+}
+
+// Close closes the response, if there was one, and has to be called where the call failed. It may
+// have been closed before.
+func (u *Unclosed) Close() {
+	if u.res != nil && u.res.Body != nil {
+		_ = u.res.Body.Close()
+	}
 }
 
 // LimitCandidates is the learned limit of a server that does not give several answers to one

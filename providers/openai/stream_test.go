@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	"parley/providers/openai"
 	"parley/providers/wire"
 )
@@ -398,34 +399,16 @@ func TestCutThinking(t *testing.T) {
 	}
 }
 
-// A closing body notes that it was closed.
-type closingBody struct {
-	io.Reader
-	closed bool
-}
-
-func (b *closingBody) Close() error { b.closed = true; return nil }
-
-// roundTrip is a transport of one function.
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // A cancel at the moment at which an answer begins leaves nothing of it open.
 func TestCanceledAsItBegins(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	body := &closingBody{Reader: strings.NewReader(said(0, "a"))}
-	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-		cancel()
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: body, Request: r}, nil
-	})}
+	client, ctx, closed := llmtest.CanceledClient(t.Context(), said(0, "a"))
 	m := openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: "http://mock.invalid/v1", HTTP: client}, openai.Dialect{})
 	for _, err := range m.Stream(ctx, llm.Request{}) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
 	}
-	if !body.closed {
+	if !closed() {
 		t.Error("the answer was left open")
 	}
 }
