@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 )
@@ -139,12 +136,13 @@ func (db *DB) reindex() error {
 // maxHits is how many messages a search returns unless Query.Limit says so.
 const maxHits = 1000
 
-// maxRecent is how many messages, and how many titles, a search with Query.Recent looks at.
-const maxRecent = 2000
+// maxRanked is how many messages, and how many titles, are ranked: the last ones that match.
+const maxRanked = 2000
 
-// Search returns messages that contain all words of q, best first, ranked by bm25 and how
-// recent they are, up to the limit of q, and how many there are in all, or with Query.Recent
-// among those that it looks at. A Hit with Seq 0 is a title. A damaged index is rebuilt. With a *DamagedError come the hits that could be read.
+// Search returns messages that contain all words of q, from Skip on up to the limit, and how many
+// there are in all. The last ones are ranked by bm25 and how recent they are, best first, and older
+// ones stand behind them, the latest first. A Hit with Seq 0 is a title. A damaged index is rebuilt.
+// With a *DamagedError come the hits that could be read; damage of others is not told.
 func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	words := parseQuery(q.Words)
 	if len(words) == 0 {
@@ -168,13 +166,13 @@ type candidate struct {
 func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	var damage damageReport
 	err = db.read(func(r querier) error {
-		found, err := candidates(r, q, words)
+		found, all, err := candidates(r, q, words)
 		if err != nil {
 			return err
 		}
-		total = len(found)
+		total = all
 		sessions := map[int64]Session{}
-		for _, c := range found[:min(len(found), q.limit(maxHits))] {
+		for _, c := range found {
 			s, ok := sessions[c.session]
 			if !ok {
 				row, err := scanSession(db, r.queryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
@@ -201,36 +199,79 @@ func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	return hits, total, err
 }
 
-func candidates(r querier, q Query, words terms) ([]candidate, error) {
-	where, more := q.filter()
-	most := -1 // of each source
-	if q.Recent {
-		most = maxRecent
-	}
-	var found []candidate
-	for _, source := range []struct{ join, model string }{
+// candidates returns those that Search wants, and how many there are in all, or with Query.Recent
+// among the last ones.
+func candidates(r querier, q Query, words terms) (found []candidate, total int, err error) {
+	var longer []candidateSource // than maxRanked
+	for _, source := range []candidateSource{
 		{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
 			WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`},
 		{`CROSS JOIN sessions s ON s.num = -words.rowid WHERE words MATCH ? AND words.rowid < 0 AND `, `s.model`},
 	} {
-		query := `SELECT s.num, words.rowid, bm25(words) FROM words ` + source.join + where
-		args := append([]any{words.match()}, more...)
-		if q.Model != "" {
-			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
-		}
-		err := eachRow(r, func(rows *sql.Rows) error {
-			var c candidate
-			if rows.Scan(&c.session, &c.num, &c.score) == nil {
-				found = append(found, c)
-			}
-			return nil
-		}, query+` ORDER BY words.rowid DESC LIMIT `+strconv.Itoa(most), args...)
+		some, err := source.read(r, q, words, `bm25(words)`, maxRanked, 0)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
+		}
+		if found = append(found, some...); len(some) == maxRanked {
+			longer = append(longer, source)
 		}
 	}
 	rank(found)
-	return found, nil
+	total = len(found)
+	found = found[min(q.Skip, total):]
+	wanted := q.limit(maxHits)
+	found = found[:min(wanted, len(found))]
+	for _, source := range longer {
+		if q.Recent {
+			break
+		}
+		older, err := source.count(r, q, words)
+		if older -= maxRanked; err != nil {
+			return nil, 0, err
+		}
+		from := max(q.Skip-total, 0)
+		if n := min(wanted-len(found), older-from); n > 0 {
+			some, err := source.read(r, q, words, `0.0`, n, maxRanked+from)
+			if err != nil {
+				return nil, 0, err
+			}
+			found = append(found, some...)
+		}
+		total += older
+	}
+	return found, total, nil
+}
+
+// A candidateSource holds SQL: the tables and the condition of messages, or of titles, and the model.
+type candidateSource struct{ join, model string }
+
+// read returns n candidates from the one at from on, the latest first, with a score that is SQL.
+func (c candidateSource) read(r querier, q Query, words terms, score string, n, from int) (some []candidate, err error) {
+	where, args := c.selection(q, words)
+	err = eachRow(r, func(rows *sql.Rows) error {
+		var c candidate
+		if rows.Scan(&c.session, &c.num, &c.score) == nil {
+			some = append(some, c)
+		}
+		return nil
+	}, fmt.Sprintf(`SELECT s.num, words.rowid, %s FROM words %s ORDER BY words.rowid DESC LIMIT %d OFFSET %d`, score, where, n, from), args...)
+	return some, err
+}
+
+func (c candidateSource) count(r querier, q Query, words terms) (n int, err error) {
+	where, args := c.selection(q, words)
+	err = r.queryRow(`SELECT count(*) FROM words `+where, args...).Scan(&n)
+	return n, err
+}
+
+// selection returns what follows FROM words.
+func (c candidateSource) selection(q Query, words terms) (where string, args []any) {
+	where, more := q.filter()
+	where, args = c.join+where, append([]any{words.match()}, more...)
+	if q.Model != "" {
+		where, args = where+` AND instr(lower(`+c.model+`), lower(?))`, append(args, q.Model)
+	}
+	return where, args
 }
 
 // rank sorts candidates, best first. The last message counts 1.5 times as much as the first.
@@ -269,117 +310,3 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	}
 	return h, nil
 }
-
-// Size of a snippet and of its text before the match, in bytes.
-const (
-	snippetLead = 60
-	snippetSize = 240
-)
-
-// snippet returns one line around the first match, and the byte ranges of all matches in it.
-func snippet(texts []string, words terms) (string, [][2]int) {
-	for _, text := range texts {
-		if at := firstMatch(text, words); at >= 0 {
-			return markWords(window(text, at), words)
-		}
-	}
-	if len(texts) == 0 {
-		return "", nil
-	}
-	return markWords(window(texts[0], 0), words)
-}
-
-// firstMatch returns the offset of the first match of words in text, -1 if there is none.
-func firstMatch(text string, words terms) int {
-	longest := 0
-	for _, t := range words {
-		longest = max(longest, len(t.words))
-	}
-	var ring []token
-	match := func() int {
-		for _, t := range words {
-			if _, ok := t.matchAt(ring); ok {
-				return ring[0].start
-			}
-		}
-		return -1
-	}
-	for tok := range tokens(text) {
-		if ring = append(ring, tok); len(ring) < longest {
-			continue
-		}
-		if at := match(); at >= 0 {
-			return at
-		}
-		ring = ring[1:]
-	}
-	for ; len(ring) > 0; ring = ring[1:] {
-		if at := match(); at >= 0 {
-			return at
-		}
-	}
-	return -1
-}
-
-// window returns the part of text around the offset at, as one line.
-func window(text string, at int) string {
-	start := max(at-snippetLead, 0)
-	for start > 0 && start < at && !utf8.RuneStart(text[start]) {
-		start++
-	}
-	end := min(start+snippetSize, len(text))
-	for end < len(text) && end > start && !utf8.RuneStart(text[end]) {
-		end--
-	}
-	line := strings.Join(strings.Fields(strings.ToValidUTF8(text[start:end], "\uFFFD")), " ")
-	if start > 0 {
-		line = "…" + line
-	}
-	if end < len(text) {
-		line += "…"
-	}
-	return line
-}
-
-// markWords returns line, and the byte ranges of words in it.
-func markWords(line string, words terms) (string, [][2]int) {
-	all := slices.Collect(tokens(line))
-	var marks [][2]int
-	for i := 0; i < len(all); i++ {
-		taken := 0
-		for _, t := range words {
-			if n, ok := t.matchAt(all[i:]); ok {
-				taken = max(taken, n)
-			}
-		}
-		if taken > 0 {
-			marks = append(marks, [2]int{all[i].start, all[i+taken-1].end})
-			i += taken - 1
-		}
-	}
-	return line, marks
-}
-
-// accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case
-// and accents. It is only used to mark matches; SQLite finds them, with all alphabets.
-var accents = sync.OnceValue(func() map[rune]rune {
-	m := map[rune]rune{}
-	for _, family := range strings.Fields(families) {
-		plain := firstRune(family)
-		for _, r := range family {
-			m[r] = plain
-		}
-	}
-	return m
-})
-
-// families holds letters, each followed by its accented forms (the canonical
-// decompositions of Unicode 16).
-const families = "" +
-	"aÀÁÂÃÄÅàáâãäåĀāĂăĄąǍǎǞǟǠǡǺǻȀȁȂȃȦȧḀḁẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặ bḂḃḄḅḆḇ cÇçĆćĈĉĊċČčḈḉ dĎďḊḋḌḍḎḏḐḑḒḓ " +
-	"eÈÉÊËèéêëĒēĔĕĖėĘęĚěȄȅȆȇȨȩḔḕḖḗḘḙḚḛḜḝẸẹẺẻẼẽẾếỀềỂểỄễỆệ fḞḟ gĜĝĞğĠġĢģǦǧǴǵḠḡ hĤĥȞȟḢḣḤḥḦḧḨḩḪḫẖ " +
-	"iÌÍÎÏìíîïĨĩĪīĬĭĮįİǏǐȈȉȊȋḬḭḮḯỈỉỊị jĴĵǰ kĶķǨǩḰḱḲḳḴḵ lĹĺĻļĽľḶḷḸḹḺḻḼḽ mḾḿṀṁṂṃ nÑñŃńŅņŇňǸǹṄṅṆṇṈṉṊṋ " +
-	"oÒÓÔÕÖòóôõöŌōŎŏŐőƠơǑǒǪǫǬǭȌȍȎȏȪȫȬȭȮȯȰȱṌṍṎṏṐṑṒṓỌọỎỏỐốỒồỔổỖỗỘộỚớỜờỞởỠỡỢợ pṔṕṖṗ rŔŕŖŗŘřȐȑȒȓṘṙṚṛṜṝṞṟ " +
-	"sŚśŜŝŞşŠšȘșṠṡṢṣṤṥṦṧṨṩ tŢţŤťȚțṪṫṬṭṮṯṰṱẗ uÙÚÛÜùúûüŨũŪūŬŭŮůŰűŲųƯưǓǔǕǖǗǘǙǚǛǜȔȕȖȗṲṳṴṵṶṷṸṹṺṻỤụỦủỨứỪừỬửỮữỰự vṼṽṾṿ " +
-	"wŴŵẀẁẂẃẄẅẆẇẈẉẘ xẊẋẌẍ yÝýÿŶŷŸȲȳẎẏẙỲỳỴỵỶỷỸỹ zŹźŻżŽžẐẑẒẓẔẕ æǢǣǼǽ øǾǿ ſẛ ʒǮǯ αΆά εΈέ ηΉή ιΊΐΪίϊ οΌό υΎΫΰϋύ ωΏώ " +
-	"ϒϓϔ гЃѓ еЀЁѐё иЍЙйѝ кЌќ уЎў іЇї "

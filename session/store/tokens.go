@@ -2,7 +2,9 @@ package store
 
 import (
 	"iter"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -12,7 +14,6 @@ import (
 // between words have a token per letter, and a word of theirs is a phrase.
 
 // isUnspaced reports whether r is a letter of such a script.
-
 func isUnspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai,
 		unicode.Lao, unicode.Khmer, unicode.Myanmar) && !unicode.IsMark(r)
@@ -197,3 +198,117 @@ func (t term) matchAt(window []token) (int, bool) {
 	}
 	return len(t.words), true
 }
+
+// Size of a snippet and of its text before the match, in bytes.
+const (
+	snippetLead = 60
+	snippetSize = 240
+)
+
+// snippet returns one line around the first match, and the byte ranges of all matches in it.
+func snippet(texts []string, words terms) (string, [][2]int) {
+	for _, text := range texts {
+		if at := firstMatch(text, words); at >= 0 {
+			return markWords(window(text, at), words)
+		}
+	}
+	if len(texts) == 0 {
+		return "", nil
+	}
+	return markWords(window(texts[0], 0), words)
+}
+
+// firstMatch returns the offset of the first match of words in text, -1 if there is none.
+func firstMatch(text string, words terms) int {
+	longest := 0
+	for _, t := range words {
+		longest = max(longest, len(t.words))
+	}
+	var ring []token
+	match := func() int {
+		for _, t := range words {
+			if _, ok := t.matchAt(ring); ok {
+				return ring[0].start
+			}
+		}
+		return -1
+	}
+	for tok := range tokens(text) {
+		if ring = append(ring, tok); len(ring) < longest {
+			continue
+		}
+		if at := match(); at >= 0 {
+			return at
+		}
+		ring = ring[1:]
+	}
+	for ; len(ring) > 0; ring = ring[1:] {
+		if at := match(); at >= 0 {
+			return at
+		}
+	}
+	return -1
+}
+
+// window returns the part of text around the offset at, as one line.
+func window(text string, at int) string {
+	start := max(at-snippetLead, 0)
+	for start > 0 && start < at && !utf8.RuneStart(text[start]) {
+		start++
+	}
+	end := min(start+snippetSize, len(text))
+	for end < len(text) && end > start && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	line := strings.Join(strings.Fields(strings.ToValidUTF8(text[start:end], "\uFFFD")), " ")
+	if start > 0 {
+		line = "…" + line
+	}
+	if end < len(text) {
+		line += "…"
+	}
+	return line
+}
+
+// markWords returns line, and the byte ranges of words in it.
+func markWords(line string, words terms) (string, [][2]int) {
+	all := slices.Collect(tokens(line))
+	var marks [][2]int
+	for i := 0; i < len(all); i++ {
+		taken := 0
+		for _, t := range words {
+			if n, ok := t.matchAt(all[i:]); ok {
+				taken = max(taken, n)
+			}
+		}
+		if taken > 0 {
+			marks = append(marks, [2]int{all[i].start, all[i+taken-1].end})
+			i += taken - 1
+		}
+	}
+	return line, marks
+}
+
+// accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case
+// and accents. It is only used to mark matches; SQLite finds them, with all alphabets.
+var accents = sync.OnceValue(func() map[rune]rune {
+	m := map[rune]rune{}
+	for _, family := range strings.Fields(families) {
+		plain := firstRune(family)
+		for _, r := range family {
+			m[r] = plain
+		}
+	}
+	return m
+})
+
+// families holds letters, each followed by its accented forms (the canonical
+// decompositions of Unicode 16).
+const families = "" +
+	"aÀÁÂÃÄÅàáâãäåĀāĂăĄąǍǎǞǟǠǡǺǻȀȁȂȃȦȧḀḁẠạẢảẤấẦầẨẩẪẫẬậẮắẰằẲẳẴẵẶặ bḂḃḄḅḆḇ cÇçĆćĈĉĊċČčḈḉ dĎďḊḋḌḍḎḏḐḑḒḓ " +
+	"eÈÉÊËèéêëĒēĔĕĖėĘęĚěȄȅȆȇȨȩḔḕḖḗḘḙḚḛḜḝẸẹẺẻẼẽẾếỀềỂểỄễỆệ fḞḟ gĜĝĞğĠġĢģǦǧǴǵḠḡ hĤĥȞȟḢḣḤḥḦḧḨḩḪḫẖ " +
+	"iÌÍÎÏìíîïĨĩĪīĬĭĮįİǏǐȈȉȊȋḬḭḮḯỈỉỊị jĴĵǰ kĶķǨǩḰḱḲḳḴḵ lĹĺĻļĽľḶḷḸḹḺḻḼḽ mḾḿṀṁṂṃ nÑñŃńŅņŇňǸǹṄṅṆṇṈṉṊṋ " +
+	"oÒÓÔÕÖòóôõöŌōŎŏŐőƠơǑǒǪǫǬǭȌȍȎȏȪȫȬȭȮȯȰȱṌṍṎṏṐṑṒṓỌọỎỏỐốỒồỔổỖỗỘộỚớỜờỞởỠỡỢợ pṔṕṖṗ rŔŕŖŗŘřȐȑȒȓṘṙṚṛṜṝṞṟ " +
+	"sŚśŜŝŞşŠšȘșṠṡṢṣṤṥṦṧṨṩ tŢţŤťȚțṪṫṬṭṮṯṰṱẗ uÙÚÛÜùúûüŨũŪūŬŭŮůŰűŲųƯưǓǔǕǖǗǘǙǚǛǜȔȕȖȗṲṳṴṵṶṷṸṹṺṻỤụỦủỨứỪừỬửỮữỰự vṼṽṾṿ " +
+	"wŴŵẀẁẂẃẄẅẆẇẈẉẘ xẊẋẌẍ yÝýÿŶŷŸȲȳẎẏẙỲỳỴỵỶỷỸỹ zŹźŻżŽžẐẑẒẓẔẕ æǢǣǼǽ øǾǿ ſẛ ʒǮǯ αΆά εΈέ ηΉή ιΊΐΪίϊ οΌό υΎΫΰϋύ ωΏώ " +
+	"ϒϓϔ гЃѓ еЀЁѐё иЍЙйѝ кЌќ уЎў іЇї "

@@ -3,6 +3,7 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -184,31 +185,48 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// A search knows of all messages that match, however many, unless it is for the last ones alone.
+// A search knows of all messages that match, however many, unless it is for the last ones alone, and
+// its pages are parts of one list.
 func TestSearchCountsAll(t *testing.T) {
 	db := fresh(t)
-	nodes := make([]Node, maxRecent+50)
+	nodes := make([]Node, maxRanked+50)
 	for i := range nodes {
 		nodes[i] = says(i+1, llm.RoleUser, "apples")
 	}
-	nodes[10] = says(11, llm.RoleUser, "apples apples")
+	nodes[1000] = says(1001, llm.RoleUser, "apples apples")
 	if _, err := db.Import(Session{Title: "apples"}, nodes); err != nil {
 		t.Fatal(err)
 	}
+	all, _, err := db.Search(Query{Words: "apples", Limit: -1})
+	seen := map[int]bool{}
+	for _, h := range all {
+		seen[h.Seq] = true
+	}
+	if n := len(nodes) + 1; err != nil || len(all) != n || len(seen) != n || all[n-1].Seq != 1 { // with the title
+		t.Fatalf("got %d messages, %d of them different, %v", len(all), len(seen), err)
+	}
 	for _, test := range []struct {
-		q           Query
-		hits, total int
+		q     Query
+		want  []Hit
+		total int
 	}{
-		{Query{Words: "apples", Limit: 3}, 3, len(nodes) + 1}, // and the title
-		{Query{Words: "apples", Limit: -1}, len(nodes) + 1, len(nodes) + 1},
-		{Query{Words: "apples"}, maxHits, len(nodes) + 1},
-		{Query{Words: "apples", Limit: 3, Recent: true}, 3, maxRecent + 1},
-		{Query{Words: "oranges", Limit: 3}, 0, 0},
-		{Query{Words: "!", Limit: 3}, 0, 0},
+		{Query{Words: "apples", Limit: 3}, all[:3], len(all)},
+		{Query{Words: "apples", Limit: 3, Skip: 10}, all[10:13], len(all)},
+		{Query{Words: "apples", Limit: 20, Skip: 1990}, all[1990:2010], len(all)},
+		{Query{Words: "apples", Limit: 20, Skip: 2040}, all[2040:], len(all)},
+		{Query{Words: "apples", Limit: -1, Skip: 2001}, all[2001:], len(all)},
+		{Query{Words: "apples", Limit: 3, Skip: len(all)}, nil, len(all)},
+		{Query{Words: "apples", Limit: 3, Skip: math.MaxInt}, nil, len(all)},
+		{Query{Words: "apples"}, all[:maxHits], len(all)},
+		{Query{Words: "apples", Limit: 3, Recent: true}, all[:3], maxRanked + 1},
+		{Query{Words: "apples", Limit: 30, Skip: 1990, Recent: true}, all[1990 : maxRanked+1], maxRanked + 1},
+		{Query{Words: "apples", Model: "none", Limit: 3}, nil, 0},
+		{Query{Words: "oranges", Limit: 3}, nil, 0},
+		{Query{Words: "!", Limit: 3}, nil, 0},
 	} {
 		hits, total, err := db.Search(test.q)
-		if len(hits) != test.hits || total != test.total || err != nil {
-			t.Errorf("%+v: got %d of %d, %v, want %d of %d", test.q, len(hits), total, err, test.hits, test.total)
+		if err != nil || total != test.total || fmt.Sprint(hits) != fmt.Sprint(test.want) {
+			t.Errorf("%+v: got %d of %d, %v, want %d of %d", test.q, len(hits), total, err, len(test.want), test.total)
 		}
 	}
 }

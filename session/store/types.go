@@ -87,7 +87,8 @@ type Query struct {
 	Deleted bool      // only deleted ones
 	Limit   int       // 0: all for List, 1000 for Search; negative: all
 	Brief   bool      // List may leave out Dir, Origin and Preview
-	Recent  bool      // of the messages that match, Search looks only at the last 2000, and at as many titles: for words that are everywhere
+	Skip    int       // how many hits in front Search leaves out
+	Recent  bool      // Search looks for the last 2000 messages and titles alone, and counts no others
 }
 
 // A Hit is a message, or with Seq 0 a title, that a search found.

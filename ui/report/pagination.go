@@ -54,6 +54,17 @@ func (p *pagination) bounds(total int) (from, to int) {
 	return from, min(from+min(p.limit, total), total)
 }
 
+// skipped returns how many rows stand in front of the page.
+func (p *pagination) skipped() int {
+	switch {
+	case p.all:
+		return 0
+	case p.number-1 > math.MaxInt/p.limit:
+		return math.MaxInt
+	}
+	return (p.number - 1) * p.limit
+}
+
 // rows returns how many rows of a list the page needs, those in front of it as well; -1: all.
 func (p *pagination) rows() int {
 	if p.all || p.number > math.MaxInt/p.limit {

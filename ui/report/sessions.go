@@ -264,20 +264,21 @@ func (s SessionCommands) search() *cobra.Command {
 		}
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Store) error {
-			q.Limit = page.rows()
+			if q.Skip = page.skipped(); !page.all {
+				q.Limit = page.limit
+			}
 			hits, total, err := lib.Search(q)
 			if fatal(err, len(hits)) != nil {
 				return err
 			}
-			if len(hits) == 0 {
+			if total == 0 {
 				s.Note("nothing found for " + q.Words)
 			}
 			var text strings.Builder
-			from, to := page.bounds(total)
 			if note := page.note(total, "messages"); note != "" {
 				defer s.Note(note)
 			}
-			for _, h := range hits[min(from, len(hits)):min(to, len(hits))] { // an error may have ended them
+			for _, h := range hits {
 				if asJSON {
 					if err := WriteJSON(s.Out, h); err != nil {
 						return err
