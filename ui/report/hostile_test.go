@@ -33,9 +33,7 @@ func TestHostileShelf(t *testing.T) {
 	}
 	texts := uitest.Hostile(n)
 	home := t.TempDir()
-	open := func() (*session.Store, error) {
-		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
-	}
+	open := OpenIn(home)
 	lib, err := open()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,13 @@ import (
 	"parley/session"
 )
 
+// OpenIn returns what opens the store below home.
+func OpenIn(home string) func() (*session.Store, error) {
+	return func() (*session.Store, error) {
+		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
+	}
+}
+
 // Columns are as wide as their widest cell, in cells of a terminal; what is last in a line is
 // followed by nothing.
 func TestColumns(t *testing.T) {
@@ -36,9 +43,7 @@ func TestColumns(t *testing.T) {
 // conversation. What is piped has all of them.
 func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
 	home, now := t.TempDir(), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	open := func() (*session.Store, error) {
-		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
-	}
+	open := OpenIn(home)
 	lib, err := open()
 	if err != nil {
 		t.Fatal(err)
@@ -132,9 +137,7 @@ func BenchmarkColumns(b *testing.B) {
 // Where a row of a page is damaged, it says so, and shows and counts what can be read.
 func TestPageOfDamagedList(t *testing.T) {
 	home := t.TempDir()
-	open := func() (*session.Store, error) {
-		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
-	}
+	open := OpenIn(home)
 	lib, err := open()
 	if err != nil {
 		t.Fatal(err)

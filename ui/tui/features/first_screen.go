@@ -22,6 +22,15 @@ type suggestions struct {
 	recent   []app.Item // conversations to continue, the latest first; Value is the id, Detail the age
 }
 
+// names returns what tells the rows apart, examples first.
+func (s suggestions) names() []string {
+	names := slices.Clone(s.examples)
+	for _, r := range s.recent {
+		names = append(names, r.Value)
+	}
+	return names
+}
+
 // maxSuggested is how many examples, and how many conversations, there are.
 const maxSuggested = 3
 

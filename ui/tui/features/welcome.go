@@ -44,11 +44,17 @@ func (f *Welcome) Load() tea.Cmd {
 	return func() tea.Msg { return welcomeMsg(read()) }
 }
 
-// Update takes what was read, and reports whether msg is that.
+// Update takes what was read, and reports whether msg is that. What was selected stays so, if it is
+// still there.
 func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	read, ok := msg.(welcomeMsg)
 	if ok {
+		selected := f.at
+		names := f.found.names()
 		f.found, f.at, f.drawn = suggestions(read), 0, welcomeFrame{}
+		if selected > 0 {
+			f.at = 1 + slices.Index(f.found.names(), names[selected-1])
+		}
 	}
 	return nil, ok
 }
