@@ -47,10 +47,7 @@ func (p *pagination) bounds(total int) (from, to int) {
 	if p.all {
 		return 0, total
 	}
-	if p.number-1 > total/p.limit {
-		return total, total
-	}
-	from = (p.number - 1) * p.limit
+	from = min(p.skipped(), total)
 	return from, min(from+min(p.limit, total), total)
 }
 
@@ -67,10 +64,10 @@ func (p *pagination) skipped() int {
 
 // rows returns how many rows of a list the page needs, those in front of it as well; -1: all.
 func (p *pagination) rows() int {
-	if p.all || p.number > math.MaxInt/p.limit {
+	if p.all || p.skipped() > math.MaxInt-p.limit {
 		return -1
 	}
-	return p.number * p.limit
+	return p.skipped() + p.limit
 }
 
 // note returns which part of how many is shown; "" if it is all.
