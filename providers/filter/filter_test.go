@@ -255,6 +255,34 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestSpaceBeforeThinking holds tags behind as much white space as is held back, and behind more,
+// to the same at every cut.
+func TestSpaceBeforeThinking(t *testing.T) {
+	for _, prefilled := range []bool{false, true} {
+		think := filter.Think(filter.ThinkOptions{Prefilled: prefilled})
+		for _, tag := range []string{"<think>hm</think>yes", "</think>yes"} {
+			for space := 1023; space <= 1026; space++ {
+				in := strings.Repeat(" \n", space/2) + strings.Repeat("\t", space%2) + tag
+				want := tell(think(stream(text(in), stop)))
+				if prefilled || tag[1] == '/' || space <= 1024 {
+					if !strings.HasSuffix(want, "text \"yes\"\nstop (stop)\n") {
+						t.Errorf("%d of white space before %s, prefilled %t: %q", space, tag, prefilled, want)
+					}
+				}
+				for _, pieces := range [][]string{strings.Split(in, ""), {in[:space], in[space:]}, {in[:space+3], in[space+3:]}} {
+					var events []llm.Event
+					for _, p := range pieces {
+						events = append(events, text(p))
+					}
+					if got := tell(think(stream(append(events, stop)...))); got != want {
+						t.Errorf("%d of white space before %s, prefilled %t, in %d pieces: %q, whole: %q", space, tag, prefilled, len(pieces), got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // cut splits s at places that n chooses.
 func cut(s string, n func(int) int) (pieces []string) {
 	for s != "" {

@@ -158,8 +158,11 @@ func (t *think) leadingText(s string) string {
 	if t.answered {
 		s = trimmed
 	}
-	begins := false // with what may become a tag
-	for _, style := range thinkTags {
+	styles, begins := thinkTags, false // with what may become a tag
+	if len(s)-len(trimmed) > maxSpace {
+		styles = nil // a tag behind more is text, as it is where it comes in pieces
+	}
+	for _, style := range styles {
 		if strings.HasPrefix(trimmed, style.open) {
 			t.state, t.end, t.open = inThinking, style.end, false
 			t.thoughts++
@@ -172,7 +175,7 @@ func (t *think) leadingText(s string) string {
 		begins = begins || strings.HasPrefix(style.open, trimmed) || !t.answered && strings.HasPrefix(style.end, trimmed)
 	}
 	switch {
-	case begins && len(s)-len(trimmed) <= maxSpace: // also if there is only white space
+	case begins: // also if there is only white space
 		t.held = s
 		return ""
 	case t.answered:
