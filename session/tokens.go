@@ -39,20 +39,27 @@ func (c *tokenCounter) message(n store.Node) int {
 	if size, ok := c.messages[n.Seq]; ok {
 		return size
 	}
-	size := messageOverhead
-	for _, p := range n.Parts {
-		switch p.Kind {
-		case llm.Media:
-			size += imageTokens
-		case llm.Call, llm.Result:
-			size += messageOverhead
-		}
-		size += c.estimate(p.Text) + c.estimate(p.Input)
-	}
+	size := messageOverhead + EstimateParts(n.Parts, c.estimate)
 	if n.Seq > 0 && !n.Partial { // it is in the conversation, whole
 		c.messages[n.Seq] = size
 	}
 	return size
+}
+
+// EstimateParts returns about how many tokens parts of a message take in a request; estimate
+// returns those of a text.
+func EstimateParts(parts []llm.Part, estimate func(text string) int) (tokens int) {
+	for i := range parts {
+		p := &parts[i]
+		switch p.Kind {
+		case llm.Media:
+			tokens += imageTokens
+		case llm.Call, llm.Result:
+			tokens += messageOverhead
+		}
+		tokens += estimate(p.Text) + estimate(p.Input)
+	}
+	return tokens
 }
 
 // overhead returns about what a request takes beside its messages. It is the same

@@ -106,6 +106,7 @@ func (db *database) removeSession(w *writer, num int64) error {
 		`DELETE FROM annotations WHERE session = ?1`,
 		`DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE num = ?1)`,
 		`DELETE FROM drafts WHERE key = 'session:' || (SELECT id FROM sessions WHERE num = ?1)`,
+		`DELETE FROM state WHERE key = 'draft of session:' || (SELECT id FROM sessions WHERE num = ?1)`,
 		`DELETE FROM sessions WHERE num = ?1`,
 	} {
 		if err := w.exec(query, num); err != nil {

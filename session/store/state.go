@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store/holder"
 )
 
 // Get returns the value that Set stored under key, "" if there is none.
@@ -161,10 +162,17 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	return found, err
 }
 
-// SaveDraft stores a draft under key, or deletes it if d has no text and no parts. With a session is
-// removed what is under "session:" and its ID.
+// draftWriterKey returns the key of the state that holds the process which stored a draft last.
+func draftWriterKey(key string) string { return "draft of " + key }
+
+// SaveDraft stores a draft of this process under key, or deletes it if d has no text and no parts. With a
+// session is removed what is under "session:" and its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
+	if err != nil {
+		return err
+	}
+	process, err := json.Marshal(db.process)
 	if err != nil {
 		return err
 	}
@@ -173,7 +181,13 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	}
 	return db.write(func(w *writer) error {
 		if d.Text == "" && len(d.Parts) == 0 {
+			if err := w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(key)); err != nil {
+				return err
+			}
 			return w.exec(`DELETE FROM drafts WHERE key = ?`, key)
+		}
+		if err := w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(key), string(process)); err != nil {
+			return err
 		}
 		return w.exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
 			key, d.Text, d.Cursor, string(parts), nanos(d.At))
@@ -184,10 +198,11 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 // it comes without its attachments.
 func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	var c columns
-	var parts string
+	var parts, process string
 	err = db.read(func(q querier) error {
-		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
-			numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
+		return q.queryRow(`SELECT text, cursor, parts, at, (SELECT value FROM state WHERE key = ?) FROM drafts WHERE key = ?`, draftWriterKey(key), key).
+			Scan(textOf(&c, "text", &d.Text), numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At),
+				textOf(&c, "process", &process))
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Draft{}, false, nil
@@ -196,6 +211,10 @@ func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 		return Draft{}, false, err
 	}
 	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
+	var p holder.Process
+	if json.Unmarshal([]byte(process), &p) == nil && p != db.process {
+		d.Elsewhere = !p.IsGone(db.process, db.now().Sub(d.At), heartbeatTimeout)
+	}
 	var attached []llm.Part
 	if attached, _, err = decodeParts(parts, nil); err != nil {
 		return d, true, &DamagedError{db.path, 1, err}

@@ -2,9 +2,11 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/session/store/holder"
 )
 
 func TestPath(t *testing.T) {
@@ -305,6 +308,69 @@ func TestDraft(t *testing.T) {
 	}
 	if got, ok, err := db.Draft("k"); ok || err != nil {
 		t.Errorf("an empty draft is kept: %+v, %v", got, err)
+	}
+}
+
+// A draft is another process's while that runs. One that has ended, waited for or not, has none, nor has
+// a process that got the id of one.
+func TestDraftElsewhere(t *testing.T) {
+	ended := exec.Command("true")
+	if err := ended.Start(); err != nil {
+		t.Skip(err)
+	}
+	me := holder.Current()
+	if me.Start == "" {
+		t.Skip("it is not known here when processes started")
+	}
+	for stat := []byte(nil); !bytes.Contains(stat, []byte(") Z ")); runtime.Gosched() { // it is not waited for until the end
+		var err error
+		if stat, err = os.ReadFile(fmt.Sprintf("/proc/%d/stat", ended.Process.Pid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer ended.Wait()
+	running := exec.Command("sleep", "60")
+	if err := running.Start(); err != nil {
+		t.Skip(err)
+	}
+	defer func() { _, _ = running.Process.Kill(), running.Wait() }()
+	db := fresh(t)
+	process := func(change func(p *holder.Process)) string {
+		p := me
+		change(&p)
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for name, tt := range map[string]struct {
+		writer    string
+		elsewhere bool
+	}{
+		"this one":              {process(func(*holder.Process) {}), false},
+		"ended":                 {process(func(p *holder.Process) { p.PID = ended.Process.Pid }), false},
+		"its id is another's":   {process(func(p *holder.Process) { p.PID, p.Start = running.Process.Pid, "1" }), false},
+		"runs":                  {process(func(p *holder.Process) { p.PID, p.Start = running.Process.Pid, "" }), true},
+		"the machine restarted": {process(func(p *holder.Process) { p.PID, p.Boot = running.Process.Pid, "before" }), false},
+		"an older parley's":     {fmt.Sprint(running.Process.Pid), false},
+		"not known":             {"", false},
+	} {
+		if err := db.SaveDraft("k", Draft{Text: "half a thought"}); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Set(draftWriterKey("k"), tt.writer); err != nil {
+			t.Fatal(err)
+		}
+		if d, ok, err := db.Draft("k"); d.Elsewhere != tt.elsewhere || !ok || err != nil || d.Text != "half a thought" {
+			t.Errorf("%s: got %+v, %t, %v", name, d, ok, err)
+		}
+	}
+	if err := db.SaveDraft("k", Draft{}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := db.Get(draftWriterKey("k")); left != "" || err != nil {
+		t.Errorf("behind a draft that was deleted %q is left, %v", left, err)
 	}
 }
 

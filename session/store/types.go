@@ -108,6 +108,9 @@ type Draft struct {
 	Cursor int        `json:"cursor"`          // in bytes
 	Parts  []llm.Part `json:"parts,omitempty"` // attachments
 	At     time.Time  `json:"at"`
+
+	// Elsewhere says, of what DB.Draft returns, that another process stored it last, and still runs.
+	Elsewhere bool `json:"-"`
 }
 
 // A SentPrompt is an entry of the prompt history.

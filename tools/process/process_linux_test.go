@@ -50,6 +50,46 @@ func TestKillEndsWhatLeftItsGroup(t *testing.T) {
 	}
 }
 
+// A process runs until it has ended, whether somebody has waited for it or not.
+func TestAlive(t *testing.T) {
+	if !Alive(os.Getpid()) {
+		t.Error("this process does not run")
+	}
+	child := exec.Command("cat")
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Skip(err)
+	}
+	pid := child.Process.Pid
+	if !Alive(pid) {
+		t.Error("a child does not run")
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it has ended
+		all, err := List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[pid].Zombie {
+			break
+		}
+	}
+	if Alive(pid) {
+		t.Error("a child that has ended runs until somebody waits for it")
+	}
+	if err := child.Wait(); err != nil {
+		t.Error(err)
+	}
+	if Alive(pid) {
+		t.Error("a child that was waited for runs")
+	}
+}
+
 // A program can be ended when parley has no file descriptor left to list processes with:
 // it and what stayed in its process group gets the signals.
 func TestEndWithoutDescriptors(t *testing.T) {

@@ -282,6 +282,16 @@ func List() (map[int]Info, error) {
 	return all, nil
 }
 
+// isZombie reports whether a process has ended and was not waited for.
+func isZombie(pid int) bool {
+	stat, err := readStat("/proc/"+strconv.Itoa(pid)+"/stat", make([]byte, 1<<10))
+	if err != nil {
+		return false
+	}
+	p, err := parseStat(string(stat))
+	return err == nil && p.Zombie
+}
+
 // readStat reads the beginning of a file of /proc into buffer. It is read once for each process
 // that there is: os.ReadFile takes three times as many system calls.
 func readStat(path string, buffer []byte) ([]byte, error) {

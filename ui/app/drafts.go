@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -19,9 +18,6 @@ import (
 	"parley/session"
 	"parley/tools"
 )
-
-// draftWriterKey returns the key under which the process ID is stored that wrote a draft last.
-func draftWriterKey(key string) string { return "draft of " + key }
 
 // DraftKey returns the store key of the open conversation's draft. Before the first message it
 // is that of the directory.
@@ -45,7 +41,7 @@ func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Ef
 	d, _, err := o.Library.Draft(key)
 	if err == nil {
 		d.Parts, d.At = append(d.Parts, part), o.Now()
-		err = o.SaveDraft(key, d)
+		err = o.Library.SaveDraft(key, d)
 	}
 	if err != nil {
 		return Effect{Err: fmt.Errorf("the %s is not attached: %w", part.Name, err)}
@@ -65,27 +61,18 @@ func (o Options) RememberPrompt(text string) (stored func() error) {
 	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
 }
 
-// SaveDraft stores a draft under key, and this process as its writer.
-func (o Options) SaveDraft(key string, d session.Draft) error {
-	_ = o.Library.Set(draftWriterKey(key), strconv.Itoa(os.Getpid()))
-	return o.Library.SaveDraft(key, d)
-}
-
 // Draft returns the draft that is stored under key; false if there is none, or if another living
 // process wrote it. Shell commands of the user's that were running when parley ended are
 // attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
-	if o.elsewhere(key) {
-		return session.Draft{}, false
-	}
-	d, ok, err := o.Library.Draft(key)
-	if err != nil {
+	d, ok, err := o.Library.Draft(key) // ok with an error: attachments are damaged, and the text is not
+	if d.Elsewhere || err != nil && !ok {
 		return session.Draft{}, false
 	}
 	for _, at := range slices.Compact([]string{key, "folder:" + o.Directory}) {
 		if parts, left := o.interruptedShells(at); len(parts) > 0 {
 			d.Parts, ok = append(d.Parts, parts...), true
-			if o.SaveDraft(key, d) == nil {
+			if o.Library.SaveDraft(key, d) == nil {
 				_ = o.SetShells(at, left)
 			}
 		}
@@ -95,13 +82,6 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 
 // DeleteDraft deletes the draft that is stored under key.
 func (o Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
-
-// elsewhere reports whether another living process wrote the draft last.
-func (o Options) elsewhere(key string) bool {
-	kept, err := o.Library.Get(draftWriterKey(key))
-	pid, bad := strconv.Atoi(kept)
-	return err == nil && bad == nil && pid != os.Getpid() && tools.ProcessAlive(pid)
-}
 
 // Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. Written
 // has to be called with the error of the command: it returns the edited text, without trailing

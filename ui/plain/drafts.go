@@ -111,7 +111,7 @@ func (d *drafts) store() error {
 	if empty {
 		d.key = ""
 	}
-	return d.app.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
+	return d.app.Library.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
 }
 
 // load loads the stored draft of the conversation.

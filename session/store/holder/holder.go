@@ -11,10 +11,10 @@ import (
 
 // A Process identifies the holder of a lease. It is comparable.
 type Process struct {
-	PID   int
-	Start string // when it started, as another process may have the same id later; "" if unknown
-	Boot  string // ID of the machine's boot; "" if unknown
-	Host  string // name of the machine and PID namespace
+	PID   int    `json:"pid"`
+	Start string `json:"start"` // when it started, as another process may have the same id later; "" if unknown
+	Boot  string `json:"boot"`  // ID of the machine's boot; "" if unknown
+	Host  string `json:"host"`  // name of the machine and PID namespace
 }
 
 // Current returns this process.

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 )
@@ -33,8 +34,8 @@ type (
 // draft is what is known of the draft beside its text.
 type draft struct {
 	changed bool       // since it was stored
-	key     string     // under which it was; "" if it was not
-	tokens  int        // about how many it has
+	key     string     // under which it is stored; "" if it is not
+	tokens  int        // about how many it has, with what is attached
 	version int        // counts those whose tokens were to be counted, or that were sent
 	seen    int        // changes of the composer that changed tells of, or that need no store
 	left    *leftDraft // nil: no conversation is about to be left
@@ -92,15 +93,22 @@ func (in *Input) SaveDraft() tea.Cmd {
 	if !in.draft.changed {
 		return nil
 	}
-	text, estimate := in.Composer.Value(), in.App.Estimate
 	save := in.saver()
-	of := in.draft.version
-	return tea.Batch(func() tea.Msg { return draftTokensMsg{of, estimate(text)} }, func() tea.Msg {
+	return tea.Batch(in.countTokens(), func() tea.Msg {
 		if err := save(); err != nil {
 			return app.Effect{Err: err}
 		}
 		return nil
 	})
+}
+
+// countTokens counts the tokens of this version of the draft on another goroutine.
+func (in *Input) countTokens() tea.Cmd {
+	of, estimate := in.draft.version, in.App.Estimate
+	text, attached := in.Composer.Value(), slices.Clone(in.App.Attached)
+	return func() tea.Msg {
+		return draftTokensMsg{of, estimate(text) + session.EstimateParts(attached, estimate)}
+	}
 }
 
 func (in *Input) setTokens(msg draftTokensMsg) {
@@ -112,18 +120,25 @@ func (in *Input) setTokens(msg draftTokensMsg) {
 // SaveDraftNow stores the draft, if it changed, and waits for the disk: for the end of the
 // program.
 func (in *Input) SaveDraftNow() {
-	if in.draft.changed {
+	if in.draft.changed || in.draft.key != "" { // another window may have stored one in its place
 		_ = in.saver()() // the screen has gone: there is nobody to tell
 	}
 }
 
-// saver takes the draft as it is now, to be stored by the call.
+// saver takes the draft as it is now, to be stored by the call. An empty one removes what is stored only
+// if that is of this window: it may be another window's.
 func (in *Input) saver() func() error {
 	in.draft.changed = false
 	in.draft.version++
 	d, key := in.App.NewDraft(in.Composer.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
-	in.draft.key = key
-	keep, ended, version := in.App.Options.SaveDraft, in.Ended(), in.draft.version
+	empty := d.Text == "" && len(d.Parts) == 0
+	if empty && in.draft.key == "" {
+		return func() error { return nil }
+	}
+	if in.draft.key = key; empty {
+		in.draft.key = ""
+	}
+	keep, ended, version := in.App.Library.SaveDraft, in.Ended(), in.draft.version
 	return func() error {
 		err := in.order.write(key, version, func() error { return keep(key, d) })
 		if err == nil {
@@ -155,7 +170,7 @@ func (in *Input) Forget() func() {
 	in.draft.version++
 	key, version := in.draft.key, in.draft.version
 	if key == "" {
-		key = in.App.DraftKey()
+		return func() {}
 	}
 	in.draft.key = ""
 	remove := in.App.Options.DeleteDraft
@@ -185,7 +200,11 @@ func (in *Input) RestoreDraft() {
 	if strings.TrimSpace(d.Text) != "" {
 		in.Composer.SetValue(d.Text)
 	}
-	in.draft.changed, in.draft.seen = false, in.Composer.Changes()
+	in.draft.changed, in.draft.seen, in.draft.tokens = false, in.Composer.Changes(), 0
+	in.draft.version++ // the tokens of the one before do not count
+	if !in.Composer.Empty() || len(in.App.Attached) > 0 {
+		in.Defer(in.countTokens())
+	}
 }
 
 // LoadHistory loads the prompt history.

@@ -112,6 +112,89 @@ func TestDraftIsCounted(t *testing.T) {
 	}
 }
 
+// What is attached counts with the draft, and a draft that is restored in the place of another as it did
+// before; that of the conversation that was left does not count any more, however late it is counted.
+func TestRestoredDraftIsCounted(t *testing.T) {
+	lib, folder := openStore(t), t.TempDir()
+	in := start(t, lib, folder)
+	in.Composer.SetValue(strings.Repeat("word ", 20))
+	in.App.Attached = []llm.Part{{Kind: llm.Text, Text: strings.Repeat("line ", 40), Name: "a.txt"}}
+	in.Changed()
+	left := in.Leave()().(tea.BatchMsg)
+	counted := left[0]().(draftTokensMsg)
+	if in.Update(counted); in.draft.tokens != 75 {
+		t.Errorf("a draft with an attachment counts %d tokens, want 75", in.draft.tokens)
+	}
+	left[1]()
+
+	other := start(t, lib, folder)
+	other.RestoreDraft()
+	for _, cmd := range other.TakeDeferred() {
+		other.Update(cmd())
+	}
+	if other.draft.tokens != 75 {
+		t.Errorf("a draft that was restored counts %d tokens, want 75", other.draft.tokens)
+	}
+
+	in.App.DeleteDraft(in.App.DraftKey())
+	in.draft.left, in.App.Attached = nil, nil
+	in.RestoreDraft()
+	if in.Update(counted); in.draft.tokens != 0 || len(in.TakeDeferred()) > 0 {
+		t.Errorf("no draft counts %d tokens", in.draft.tokens)
+	}
+}
+
+// A draft that is stored may be another window's: one that holds none of its own leaves it, whether it ends,
+// sends something or changes nothing, and stores its own, which another one has replaced, as it ends.
+func TestDraftOfAnotherWindow(t *testing.T) {
+	lib, folder := openStore(t), t.TempDir()
+	one := start(t, lib, folder)
+	one.Composer.SetValue("of one")
+	one.Changed()
+	one.SaveDraftNow()
+	stored := func() string {
+		d, _, err := lib.Draft(one.App.DraftKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Text
+	}
+	for name, do := range map[string]func(in *Input){
+		"ends":           func(in *Input) { in.Changed(); in.SaveDraftNow() },
+		"stores nothing": func(in *Input) { in.Changed(); runAll(in.SaveDraft()) },
+		"sends at once":  func(in *Input) { in.Composer.SetValue("hello"); in.Sent("hello")() },
+		"leaves":         func(in *Input) { in.Changed(); runAll(in.Leave()) },
+	} {
+		if do(start(t, lib, folder)); stored() != "of one" {
+			t.Fatalf("a window that %s leaves %q", name, stored())
+		}
+	}
+	two := start(t, lib, folder)
+	two.Composer.SetValue("of two")
+	two.Changed()
+	two.SaveDraftNow()
+	if one.SaveDraftNow(); stored() != "of one" {
+		t.Errorf("a window that ends leaves %q", stored())
+	}
+	one.Composer.Reset()
+	one.Changed()
+	if one.SaveDraftNow(); stored() != "" {
+		t.Errorf("a draft that was deleted left %q", stored())
+	}
+}
+
+// runAll runs a command, and all of a batch.
+func runAll(cmd tea.Cmd) {
+	if cmd == nil {
+		return
+	}
+	if batch, ok := cmd().(tea.BatchMsg); ok {
+		for _, c := range batch {
+			runAll(c)
+		}
+	}
+}
+
 // TestLateSave: a draft that is written late, on a goroutine of its own, does not come back behind
 // what was sent, nor over what was typed since; drafts of other conversations are written.
 func TestLateSave(t *testing.T) {
