@@ -83,6 +83,8 @@ var corpus = []sample{
 	{"required without property", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a","ghost","a"]}`, []string{`{"a":"x","ghost":1}`}, []string{`{"a":"x"}`}},
 	{"odd names", `{"type":"object","properties":{"größe in cm":{"type":"number"},"$x":{"type":"string"},"a.b-c_d":{"type":"boolean"}},"required":["größe in cm"]}`,
 		[]string{`{"größe in cm":5,"$x":"a","a.b-c_d":true}`}, []string{`{"$x":"a"}`}},
+	{"a name longer than services take", `{"type":"object","properties":{"loooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooong":{"type":"integer"}},"required":["loooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooong"]}`,
+		[]string{`{"loooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooong":5}`}, []string{`{}`, `{"loooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooooong":"x"}`}},
 	{"OpenAPI", `{"type":"object","properties":{"a":{"type":"string","nullable":true,"example":"x"},"b":{"type":"integer","nullable":true,"enum":[1,2]}}}`, []string{`{"a":null}`, `{"a":"x","b":null}`}, []string{`{"a":1}`, `{"b":3}`}},
 	{"sloppy", `{"type":"Object","properties":{"a":{"type":"str"},"b":{"type":"float","required":true},"c":{"type":"any"},"d":"string","e":{"minimum":"5","maxLength":-1,"enum":"x"}},"required":"a","additionalProperties":"no","x-vendor":{"$ref":"#/boom"}}`,
 		[]string{`{"a":"x","b":1.5,"c":[],"d":1,"e":{}}`}, []string{`{"a":1}`}},

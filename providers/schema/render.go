@@ -146,7 +146,7 @@ func portableKey(name string) string {
 		}
 		return '_'
 	}, name)
-	return fmt.Sprintf("%s_%08x", truncate(clean, 50), h.Sum32())
+	return fmt.Sprintf("%s_%08x", clean[:min(len(clean), 50)], h.Sum32()) // it is ASCII
 }
 
 // rewriteRequired limits "required" to existing properties, or sets it to all of them if t wants so.
