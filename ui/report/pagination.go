@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -70,18 +71,22 @@ func (p *pagination) rows() int {
 	return p.skipped() + p.limit
 }
 
-// note returns which part of how many is shown; "" if it is all.
+// note returns which part of how many is shown, of what a noun in the plural names; "" if it is all.
 func (p *pagination) note(total int, of string) string {
 	from, to := p.bounds(total)
+	shown := fmt.Sprintf("%s %d to %d of %d", of, from+1, to, total)
+	if to == from+1 {
+		shown = fmt.Sprintf("%s %d of %d", strings.TrimSuffix(of, "s"), to, total)
+	}
 	switch {
 	case to-from == total:
 		return ""
 	case from == to:
 		return fmt.Sprintf("Page %d is empty: there are %d %s", p.number, total, of)
 	case to == total:
-		return fmt.Sprintf("%s %d to %d of %d: the last page", of, from+1, to, total)
+		return shown + ": the last page"
 	}
-	return fmt.Sprintf("%s %d to %d of %d: --page %d shows more, --all all of them", of, from+1, to, total, p.number+1)
+	return fmt.Sprintf("%s: --page %d shows more, --all all of them", shown, p.number+1)
 }
 
 // columns calls line with each line of a table, its columns but the last as wide as they have to

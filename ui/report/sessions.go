@@ -140,7 +140,7 @@ func (s SessionCommands) list() *cobra.Command {
 				return err
 			}
 			if len(found) == 0 && err == nil {
-				s.Note("no conversations" + map[bool]string{true: " match"}[q != (session.Query{Limit: -1})])
+				s.Note(noneFound(q))
 			}
 			from, to := page.bounds(total)
 			var ids map[string]string
@@ -159,6 +159,17 @@ func (s SessionCommands) list() *cobra.Command {
 	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
 	LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
+}
+
+// noneFound says that no conversation is listed.
+func noneFound(q session.Query) string {
+	switch q {
+	case session.Query{Limit: -1}:
+		return "no conversations"
+	case session.Query{Limit: -1, Deleted: true}:
+		return "no deleted conversations"
+	}
+	return "no conversations match"
 }
 
 // fatal returns err unless it came with something to show.
