@@ -55,6 +55,12 @@ func (o Options) NewDraft(text string, attached []llm.Part) session.Draft {
 	return session.Draft{Text: text, Cursor: len(text), Parts: attached, At: o.Now()}
 }
 
+// EstimatePrompt returns about how many tokens a prompt takes with what is attached. It may be called on any
+// goroutine.
+func (o Options) EstimatePrompt(text string, attached []llm.Part) int {
+	return o.Estimate(text) + session.EstimateParts(attached, o.Estimate)
+}
+
 // RememberPrompt adds text to the stored prompt history without waiting for the disk. The
 // function it returns waits, and returns the error.
 func (o Options) RememberPrompt(text string) (stored func() error) {

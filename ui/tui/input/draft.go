@@ -9,7 +9,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
-	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 )
@@ -104,11 +103,9 @@ func (in *Input) SaveDraft() tea.Cmd {
 
 // countTokens counts the tokens of this version of the draft on another goroutine.
 func (in *Input) countTokens() tea.Cmd {
-	of, estimate := in.draft.version, in.App.Estimate
+	of, estimate := in.draft.version, in.App.EstimatePrompt
 	text, attached := in.Composer.Value(), slices.Clone(in.App.Attached)
-	return func() tea.Msg {
-		return draftTokensMsg{of, estimate(text) + session.EstimateParts(attached, estimate)}
-	}
+	return func() tea.Msg { return draftTokensMsg{of, estimate(text, attached)} }
 }
 
 func (in *Input) setTokens(msg draftTokensMsg) {
