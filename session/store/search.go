@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/providers/llm"
@@ -136,13 +137,13 @@ func (db *DB) reindex() error {
 // maxHits is how many messages a search returns unless Query.Limit says so.
 const maxHits = 1000
 
-// maxRanked is how many messages, and how many titles, are ranked: the last ones that match.
-const maxRanked = 2000
+// maxRecent is how many messages, and how many titles, a search with Query.Recent looks at.
+const maxRecent = 2000
 
-// Search returns messages that contain all words of q, from Skip on up to the limit, and how many
-// there are in all. The last ones are ranked by bm25 and how recent they are, best first, and older
-// ones stand behind them, the latest first. A Hit with Seq 0 is a title. A damaged index is rebuilt.
-// With a *DamagedError come the hits that could be read; damage of others is not told.
+// Search returns messages that contain all words of q, best first, ranked by bm25 and how recent they
+// are, from Skip on up to the limit, and how many there are in all, or with Query.Recent among those that
+// it looks at. A Hit with Seq 0 is a title. A damaged index is rebuilt. With a *DamagedError come the hits
+// that could be read; damage of others is not told.
 func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	words := parseQuery(q.Words)
 	if len(words) == 0 {
@@ -166,13 +167,14 @@ type candidate struct {
 func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	var damage damageReport
 	err = db.read(func(r querier) error {
-		found, all, err := candidates(r, q, words)
+		found, err := candidates(r, q, words)
 		if err != nil {
 			return err
 		}
-		total = all
+		total = len(found)
+		found = found[min(q.Skip, total):]
 		sessions := map[int64]Session{}
-		for _, c := range found {
+		for _, c := range found[:min(q.limit(maxHits), len(found))] {
 			s, ok := sessions[c.session]
 			if !ok {
 				row, err := scanSession(db, r.queryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
@@ -199,82 +201,43 @@ func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	return hits, total, err
 }
 
-// candidates returns those that Search wants, and how many there are in all, or with Query.Recent
-// among the last ones.
-func candidates(r querier, q Query, words terms) (found []candidate, total int, err error) {
-	var longer []candidateSource // than maxRanked
-	for _, source := range []candidateSource{
-		{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
-			WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`},
-		{`CROSS JOIN sessions s ON s.num = -words.rowid WHERE words MATCH ? AND words.rowid < 0 AND `, `s.model`},
-	} {
-		some, err := source.read(r, q, words, `bm25(words)`, maxRanked, 0)
-		if err != nil {
-			return nil, 0, err
+// candidateSources are the tables of messages and of titles, each with its condition, the model, and the
+// order from the one stored last on.
+var candidateSources = [...]struct{ join, model, latest string }{
+	{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
+		WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`, `words.rowid DESC`},
+	{`CROSS JOIN sessions s ON s.num = -words.rowid WHERE words MATCH ? AND words.rowid < 0 AND `, `s.model`, `words.rowid`},
+}
+
+// candidates returns all that q selects, best first.
+func candidates(r querier, q Query, words terms) (found []candidate, err error) {
+	where, more := q.filter()
+	for _, source := range candidateSources {
+		query := `SELECT s.num, words.rowid, bm25(words) FROM words ` + source.join + where
+		args := append([]any{words.match()}, more...)
+		if q.Model != "" {
+			query, args = query+` AND instr(lower(`+source.model+`), lower(?))`, append(args, q.Model)
 		}
-		if found = append(found, some...); len(some) == maxRanked {
-			longer = append(longer, source)
+		if q.Recent {
+			query += ` ORDER BY ` + source.latest + ` LIMIT ` + strconv.Itoa(maxRecent)
+		}
+		err := eachRow(r, func(rows *sql.Rows) error {
+			var c candidate
+			if rows.Scan(&c.session, &c.num, &c.score) == nil {
+				found = append(found, c)
+			}
+			return nil
+		}, query, args...)
+		if err != nil {
+			return nil, err
 		}
 	}
 	rank(found)
-	total = len(found)
-	found = found[min(q.Skip, total):]
-	wanted := q.limit(maxHits)
-	found = found[:min(wanted, len(found))]
-	for _, source := range longer {
-		if q.Recent {
-			break
-		}
-		older, err := source.count(r, q, words)
-		if older -= maxRanked; err != nil {
-			return nil, 0, err
-		}
-		from := max(q.Skip-total, 0)
-		if n := min(wanted-len(found), older-from); n > 0 {
-			some, err := source.read(r, q, words, `0.0`, n, maxRanked+from)
-			if err != nil {
-				return nil, 0, err
-			}
-			found = append(found, some...)
-		}
-		total += older
-	}
-	return found, total, nil
+	return found, nil
 }
 
-// A candidateSource holds SQL: the tables and the condition of messages, or of titles, and the model.
-type candidateSource struct{ join, model string }
-
-// read returns n candidates from the one at from on, the latest first, with a score that is SQL.
-func (c candidateSource) read(r querier, q Query, words terms, score string, n, from int) (some []candidate, err error) {
-	where, args := c.selection(q, words)
-	err = eachRow(r, func(rows *sql.Rows) error {
-		var c candidate
-		if rows.Scan(&c.session, &c.num, &c.score) == nil {
-			some = append(some, c)
-		}
-		return nil
-	}, fmt.Sprintf(`SELECT s.num, words.rowid, %s FROM words %s ORDER BY words.rowid DESC LIMIT %d OFFSET %d`, score, where, n, from), args...)
-	return some, err
-}
-
-func (c candidateSource) count(r querier, q Query, words terms) (n int, err error) {
-	where, args := c.selection(q, words)
-	err = r.queryRow(`SELECT count(*) FROM words `+where, args...).Scan(&n)
-	return n, err
-}
-
-// selection returns what follows FROM words.
-func (c candidateSource) selection(q Query, words terms) (where string, args []any) {
-	where, more := q.filter()
-	where, args = c.join+where, append([]any{words.match()}, more...)
-	if q.Model != "" {
-		where, args = where+` AND instr(lower(`+c.model+`), lower(?))`, append(args, q.Model)
-	}
-	return where, args
-}
-
-// rank sorts candidates, best first. The last message counts 1.5 times as much as the first.
+// rank sorts candidates, best first, and those that are as good from the one stored last on. The last
+// message counts 1.5 times as much as the first.
 func rank(found []candidate) {
 	var last int64 = 1
 	for _, c := range found {
@@ -283,8 +246,8 @@ func rank(found []candidate) {
 	for i := range found {
 		found[i].score *= 1 + 0.5*float64(max(found[i].num, 0))/float64(last)
 	}
-	slices.SortStableFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(b.num, a.num))
+	slices.SortFunc(found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(max(b.num, -b.num), max(a.num, -a.num)), cmp.Compare(b.num, a.num))
 	})
 }
 

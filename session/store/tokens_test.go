@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,48 +187,96 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// A search knows of all messages that match, however many, unless it is for the last ones alone, and
-// its pages are parts of one list.
+// TestSearchCountsAll holds pages of a search to being parts of all that is found, in its order, and
+// searches as one types to the messages and titles that were stored last.
 func TestSearchCountsAll(t *testing.T) {
 	db := fresh(t)
-	nodes := make([]Node, maxRanked+50)
+	const text = "apples and quite a lot of other fruit"
+	nodes := make([]Node, maxRecent+50)
 	for i := range nodes {
-		nodes[i] = says(i+1, llm.RoleUser, "apples")
+		nodes[i] = says(i+1, llm.RoleUser, text)
 	}
-	nodes[1000] = says(1001, llm.RoleUser, "apples apples")
-	if _, err := db.Import(Session{Title: "apples"}, nodes); err != nil {
+	nodes[0] = says(1, llm.RoleUser, "apples apples apples")
+	if _, err := db.Import(Session{ID: "messages", Title: "fruit"}, nodes); err != nil {
 		t.Fatal(err)
 	}
-	all, _, err := db.Search(Query{Words: "apples", Limit: -1})
-	seen := map[int]bool{}
-	for _, h := range all {
-		seen[h.Seq] = true
+	for i := range maxRecent + 50 {
+		if _, err := db.Import(Session{ID: fmt.Sprint("title", i), Title: text}, []Node{says(1, llm.RoleUser, "pears")}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if n := len(nodes) + 1; err != nil || len(all) != n || len(seen) != n || all[n-1].Seq != 1 { // with the title
-		t.Fatalf("got %d messages, %d of them different, %v", len(all), len(seen), err)
+	name := func(h Hit) string { return fmt.Sprint(h.Session.ID, " ", h.Seq) }
+	find := func(q Query) (names []string, total int) {
+		q.Words = cmp.Or(q.Words, "apples")
+		hits, total, err := db.Search(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hits {
+			names = append(names, name(h))
+		}
+		return names, total
+	}
+	all, total := find(Query{Limit: -1})
+	want := []string{"messages 1"} // the best one, although it is the oldest
+	for i := len(nodes); i > 1; i-- { // the later the better
+		want = append(want, fmt.Sprint("messages ", i))
+	}
+	for i := maxRecent + 49; i >= 0; i-- {
+		want = append(want, fmt.Sprint("title", i, " 0"))
+	}
+	if !slices.Equal(all, want) || total != len(want) {
+		t.Fatalf("found %d in another order: %.200q", total, all)
+	}
+	recent, total := find(Query{Limit: -1, Recent: true})
+	want = slices.Concat(want[1:1+maxRecent], want[len(nodes):len(nodes)+maxRecent])
+	if !slices.Equal(recent, want) || total != len(want) {
+		t.Fatalf("found %d as one types: %.200q", total, recent)
 	}
 	for _, test := range []struct {
 		q     Query
-		want  []Hit
+		want  []string
 		total int
 	}{
-		{Query{Words: "apples", Limit: 3}, all[:3], len(all)},
-		{Query{Words: "apples", Limit: 3, Skip: 10}, all[10:13], len(all)},
-		{Query{Words: "apples", Limit: 20, Skip: 1990}, all[1990:2010], len(all)},
-		{Query{Words: "apples", Limit: 20, Skip: 2040}, all[2040:], len(all)},
-		{Query{Words: "apples", Limit: -1, Skip: 2001}, all[2001:], len(all)},
-		{Query{Words: "apples", Limit: 3, Skip: len(all)}, nil, len(all)},
-		{Query{Words: "apples", Limit: 3, Skip: math.MaxInt}, nil, len(all)},
-		{Query{Words: "apples"}, all[:maxHits], len(all)},
-		{Query{Words: "apples", Limit: 3, Recent: true}, all[:3], maxRanked + 1},
-		{Query{Words: "apples", Limit: 30, Skip: 1990, Recent: true}, all[1990 : maxRanked+1], maxRanked + 1},
-		{Query{Words: "apples", Model: "none", Limit: 3}, nil, 0},
+		{Query{Limit: 3}, all[:3], len(all)},
+		{Query{Limit: 3, Skip: 10}, all[10:13], len(all)},
+		{Query{Limit: 80, Skip: 2010}, all[2010:2090], len(all)},
+		{Query{Limit: 20, Skip: 4090}, all[4090:], len(all)},
+		{Query{Limit: -1, Skip: 2001}, all[2001:], len(all)},
+		{Query{Limit: 3, Skip: len(all)}, nil, len(all)},
+		{Query{Limit: 3, Skip: math.MaxInt}, nil, len(all)},
+		{Query{}, all[:maxHits], len(all)},
+		{Query{Limit: 3, Recent: true}, recent[:3], len(recent)},
+		{Query{Limit: 30, Skip: 3990, Recent: true}, recent[3990:], len(recent)},
+		{Query{Model: "none", Limit: 3}, nil, 0},
 		{Query{Words: "oranges", Limit: 3}, nil, 0},
 		{Query{Words: "!", Limit: 3}, nil, 0},
 	} {
-		hits, total, err := db.Search(test.q)
-		if err != nil || total != test.total || fmt.Sprint(hits) != fmt.Sprint(test.want) {
-			t.Errorf("%+v: got %d of %d, %v, want %d of %d", test.q, len(hits), total, err, len(test.want), test.total)
+		if names, total := find(test.q); total != test.total || !slices.Equal(names, test.want) {
+			t.Errorf("%+v: got %d of %d, want %d of %d", test.q, len(names), total, len(test.want), test.total)
+		}
+	}
+}
+
+// A search with a model finds what that wrote, and titles of conversations that are to go on with it.
+func TestSearchByModel(t *testing.T) {
+	db := fresh(t)
+	for _, model := range []string{"one/a", "two/b"} {
+		answer := says(2, llm.RoleAssistant, "pears and apples")
+		answer.Model = "three/c"
+		if _, err := db.Import(Session{ID: model, Title: "apples", Model: model}, []Node{says(1, llm.RoleUser, "apples"), answer}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for model, want := range map[string]string{"one": "one/a 0, one/a 1", "TWO/B": "two/b 0, two/b 1", "three": "one/a 2, two/b 2", "": "one/a 0, one/a 1, one/a 2, two/b 0, two/b 1, two/b 2", "none": ""} {
+		hits, total, err := db.Search(Query{Words: "apples", Model: model})
+		var names []string
+		for _, h := range hits {
+			names = append(names, fmt.Sprint(h.Session.ID, " ", h.Seq))
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, ", "); got != want || total != len(names) || err != nil {
+			t.Errorf("with model %q: got %s (%d), %v, want %s", model, got, total, err, want)
 		}
 	}
 }
