@@ -256,7 +256,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // TestSpaceBeforeThinking holds tags behind as much white space as is held back, and behind more,
-// to the same at every cut.
+// to the same at every cut; behind more they are text.
 func TestSpaceBeforeThinking(t *testing.T) {
 	for _, prefilled := range []bool{false, true} {
 		think := filter.Think(filter.ThinkOptions{Prefilled: prefilled})
@@ -264,10 +264,12 @@ func TestSpaceBeforeThinking(t *testing.T) {
 			for space := 1023; space <= 1026; space++ {
 				in := strings.Repeat(" \n", space/2) + strings.Repeat("\t", space%2) + tag
 				want := tell(think(stream(text(in), stop)))
-				if prefilled || tag[1] == '/' || space <= 1024 {
-					if !strings.HasSuffix(want, "text \"yes\"\nstop (stop)\n") {
-						t.Errorf("%d of white space before %s, prefilled %t: %q", space, tag, prefilled, want)
-					}
+				ends := "text \"yes\"\nstop (stop)\n"
+				if !prefilled && tag[1] != '/' && space > 1024 {
+					ends = fmt.Sprintf("text %q\nstop (stop)\n", in)
+				}
+				if !strings.HasSuffix(want, ends) {
+					t.Errorf("%d of white space before %s, prefilled %t: %q", space, tag, prefilled, want)
 				}
 				for _, pieces := range [][]string{strings.Split(in, ""), {in[:space], in[space:]}, {in[:space+3], in[space+3:]}} {
 					var events []llm.Event
@@ -279,6 +281,30 @@ func TestSpaceBeforeThinking(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// White space at the beginning is held back up to a limit.
+func TestSpaceIsSent(t *testing.T) {
+	sent := 0
+	for _, space := range []int{1024, 1025} {
+		answer := func(yield func(llm.Event, error) bool) {
+			if yield(text(strings.Repeat(" ", space)), nil) {
+				if held := sent == 0; held != (space <= 1024) {
+					t.Errorf("of %d bytes of white space %d were sent", space, sent)
+				}
+				yield(stop, nil)
+			}
+		}
+		sent = 0
+		for e := range filter.Think(filter.ThinkOptions{})(answer) {
+			if d, ok := e.(llm.Delta); ok {
+				sent += len(d.Text)
+			}
+		}
+		if sent != space {
+			t.Errorf("of %d bytes of white space %d came out", space, sent)
 		}
 	}
 }

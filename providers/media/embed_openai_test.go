@@ -102,7 +102,9 @@ func TestCanceledAsItBegins(t *testing.T) {
 	edited.Partials = 2
 	draw := func(r llm.ImageRequest) func(context.Context, adapter.Options) error {
 		return func(ctx context.Context, o adapter.Options) error {
-			for _, err := range newOpenAIImageMaker(o, "openai").Make(ctx, r) {
+			m := newOpenAIImageMaker(o, "openai")
+			m.facts.ID, m.facts.Partials, m.facts.Inputs = "m", true, 16
+			for _, err := range m.Make(ctx, r) {
 				if err != nil {
 					return err
 				}
@@ -117,7 +119,7 @@ func TestCanceledAsItBegins(t *testing.T) {
 		},
 		"image": draw(prompt), "image in parts": draw(partials), "edit": draw(edit), "edit in parts": draw(edited),
 	} {
-		client, ctx, closed := llmtest.CanceledClient(t.Context(), `{"data":[]}`)
+		client, ctx, closed := llmtest.CanceledClient(t.Context(), map[bool]string{false: `{"data":[]}`, true: "data: x\n\n"}[strings.HasSuffix(name, "in parts")])
 		if err := ask(ctx, adapter.Options{Provider: "mock", Model: "m", BaseURL: "http://mock.invalid/v1", Key: "k", HTTP: client}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}

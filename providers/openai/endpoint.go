@@ -196,7 +196,7 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	return res.Body, nil
 }
 
-// An Unclosed is the response to a call of the SDK, which up to 3.79 returns without closing it if
+// An Unclosed is the response to a call of the SDK, which up to 3.78 returns without closing it if
 // the context ends as it comes. The zero value knows of none.
 type Unclosed struct{ res *http.Response }
 

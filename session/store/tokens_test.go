@@ -218,7 +218,7 @@ func TestSearchCountsAll(t *testing.T) {
 		return names, total
 	}
 	all, total := find(Query{Limit: -1})
-	want := []string{"messages 1"} // the best one, although it is the oldest
+	want := []string{"messages 1"}    // the best one, although it is the oldest
 	for i := len(nodes); i > 1; i-- { // the later the better
 		want = append(want, fmt.Sprint("messages ", i))
 	}

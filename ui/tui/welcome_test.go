@@ -183,6 +183,39 @@ func TestFirstRequestIsCounted(t *testing.T) {
 	}
 }
 
+// A row that is marked stays so when what is above it goes, and its mark goes with it.
+func TestFirstScreenKeepsItsMark(t *testing.T) {
+	s := firstScreen(t, 80, 24, unchanged, "Refactor the store", "Hello", "Hello")
+	s.WaitForText("Refactor the store")
+	for range 9 { // more than there are
+		s.Press("down")
+	}
+	screen := func() string { s.m.View(); return s.Screen() }
+	if !strings.Contains(screen(), "› Refactor the store") {
+		t.Fatal(screen())
+	}
+	found, err := s.m.App.Library.List(session.Query{})
+	if err != nil || len(found) != 3 {
+		t.Fatal(found, err)
+	}
+	remove := func(id string) {
+		if err := s.m.App.Library.Trash(id); err != nil {
+			t.Fatal(err)
+		}
+		s.Send(s.m.features.welcome.Load()()) // as behind a dialog that closed
+	}
+	if remove(found[0].ID); !strings.Contains(screen(), "› Refactor the store") || strings.Count(screen(), "Hello") != 1 {
+		t.Errorf("behind a row that went the mark is elsewhere:\n%s", screen())
+	}
+	s.Press("up")
+	if !strings.Contains(screen(), "› Hello") {
+		t.Fatal(screen())
+	}
+	if remove(found[1].ID); strings.Contains(screen(), "› Refactor") || strings.Contains(screen(), "Hello") {
+		t.Errorf("the mark of a row that went is elsewhere:\n%s", screen())
+	}
+}
+
 // The first screen does not go on offering a conversation that was deleted over it, and a paste
 // takes the mark of a row away, as a letter does.
 func TestFirstScreenIsOfNow(t *testing.T) {
