@@ -162,7 +162,7 @@ func (e *Events) addProse(line []byte, last bool) {
 // beginsEvent reports whether a line of data belongs to another event than the data in front of it,
 // although no empty line stands between them (github.com/anomalyco/opencode issue 27365): both are JSON.
 func beginsEvent(data, line []byte) bool {
-	data = bytes.TrimRight(data, " \t")
+	data = bytes.TrimSpace(data) // as Next does
 	return len(data) > 0 && len(line) > 0 && strings.IndexByte("}]", data[len(data)-1]) >= 0 && strings.IndexByte("{[", line[0]) >= 0 && json.Valid(data)
 }
 

@@ -68,7 +68,7 @@ func Main(args []string) int {
 	a := newProgram()
 	root := a.rootCommand()
 	root.SetArgs(withOptionalValues(args))
-	err := a.result(root.Execute())
+	err := a.result(excludedFlags(root.Execute()))
 	if err == nil {
 		return a.status
 	}

@@ -136,22 +136,48 @@ func flagError(cmd *cobra.Command, err error) error {
 	if errors.As(err, &unknown) {
 		return unknownFlag(cmd, unknown)
 	}
+	var lacking *pflag.ValueRequiredError
+	if errors.As(err, &lacking) {
+		typed := "--" + lacking.GetSpecifiedName()
+		if lacking.GetSpecifiedShortnames() != "" {
+			typed = "-" + lacking.GetSpecifiedName()
+		}
+		takes, _ := pflag.UnquoteUsage(lacking.GetFlag())
+		return fmt.Errorf("%s needs a value: %s %s", typed, typed, takes)
+	}
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
 		return err
 	}
-	flag := bad.GetFlag()
-	name, want := "--"+flag.Name, valueNames[flag.Value.Type()]
-	if flag.Shorthand != "" {
-		name = "-" + flag.Shorthand
-	}
+	want := valueNames[bad.GetFlag().Value.Type()]
 	switch {
 	case want == "":
 		return err
 	case errors.Is(err, strconv.ErrRange):
 		want = "a smaller number"
 	}
-	return fmt.Errorf("%s %s: use %s", name, bad.GetValue(), want)
+	return fmt.Errorf("%s %s: use %s", flagName(bad.GetFlag()), bad.GetValue(), want)
+}
+
+// flagName returns a flag as it is usually written.
+func flagName(flag *pflag.Flag) string {
+	if flag.Shorthand != "" {
+		return "-" + flag.Shorthand
+	}
+	return "--" + flag.Name
+}
+
+// excludedFlags says of flags that exclude each other which were given; other errors are returned as they are.
+func excludedFlags(err error) error {
+	if err == nil || !strings.HasPrefix(err.Error(), "if any flags in the group ") {
+		return err
+	}
+	_, set, _ := strings.Cut(err.Error(), "none of the others can be; [")
+	set, _, found := strings.Cut(set, "] were all set")
+	if !found {
+		return err
+	}
+	return fmt.Errorf("--%s: give one of them", strings.Join(strings.Fields(set), " and --"))
 }
 
 // validate refuses flags that cannot be meant, and a word that was meant for a

@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/ui/format"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
@@ -67,7 +68,7 @@ func Tree(branches []Branch, th *theme.Theme) *BranchList {
 func (b Branch) columns() [3]string {
 	length := ""
 	if b.Length > 0 {
-		length = fmt.Sprintf("%d replies", b.Length)
+		length = format.Plural(b.Length, "message")
 	}
 	return [...]string{length, b.Model, b.Age}
 }

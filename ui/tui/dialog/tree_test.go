@@ -92,10 +92,10 @@ func TestTreeDropsColumns(t *testing.T) {
 		width  int
 		expect []string
 	}{
-		{110, []string{"3 replies", "anthropic/claude-opus-5", "1 min", "and close it · current"}},
-		{80, []string{"3 replies", "anthropic/claude-opus-5", "not: 1 min", "and close it · current"}},
-		{60, []string{"3 replies", "not: anthropic/claude-opus-5", "1 min", "and close it · current"}},
-		{34, []string{"not: 3 below", "and close … · current", "└ • you  …with a channel"}},
+		{110, []string{"3 messages", "anthropic/claude-opus-5", "1 min", "and close it · current"}},
+		{80, []string{"3 messages", "anthropic/claude-opus-5", "not: 1 min", "and close it · current"}},
+		{60, []string{"3 messages", "not: anthropic/claude-opus-5", "1 min", "and close it · current"}},
+		{34, []string{"not: 3 messages", "and close … · current", "└ • you  …with a channel"}},
 	} {
 		expect(t, dialog.Tree(branches(), theme.Plain()), c.width, 24, c.expect...)
 	}

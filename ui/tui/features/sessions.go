@@ -3,6 +3,8 @@ package features
 import (
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -125,9 +127,18 @@ func (f *Sessions) search(words string) tea.Cmd {
 	}
 	lib := f.App.Library
 	return func() tea.Msg {
-		hits, _, err := lib.Search(session.Query{Words: words, Limit: 50, Recent: true})
+		hits, _, err := lib.Search(session.Query{Words: unfinished(words), Limit: 50, Recent: true})
 		return foundMsg{words, hits, err}
 	}
+}
+
+// unfinished returns a query whose last word is the beginning of one, as it is while it is typed.
+func unfinished(words string) string {
+	front := strings.TrimRightFunc(words, func(r rune) bool { return unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) })
+	if utf8.RuneCountInString(words[len(front):]) < 2 { // too much begins with one letter
+		return words
+	}
+	return words + "*"
 }
 
 func (f *Sessions) found(msg foundMsg) tea.Cmd {
