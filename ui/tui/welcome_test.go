@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,6 +181,52 @@ func TestFirstRequestIsCounted(t *testing.T) {
 		if s.m.Update(msg); fill() != size {
 			t.Errorf("after %T %v a first request takes %d tokens, want %d", msg, msg, fill(), size)
 		}
+	}
+}
+
+// In a low window down selects what there is room for, and nothing else, and enter what is marked.
+func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
+	titles := []string{"The oldest", "An older one", "The latest"}
+	marked := func(s *stage) string {
+		for row := range strings.Lines(s.Screen()) {
+			if name, ok := strings.CutPrefix(row, "  › "); ok {
+				return strings.TrimSpace(name)
+			}
+		}
+		return ""
+	}
+	for height := 6; height <= 24; height++ {
+		t.Run(fmt.Sprint(height), func(t *testing.T) {
+			s := firstScreen(t, 80, height, unchanged, titles...)
+			s.Send(s.m.features.welcome.Load()())
+			drawn := 0
+			for row := range strings.Lines(s.Screen()) {
+				for _, name := range slices.Concat(titles, []string{"Explain", "Suggest", "Run the"}) {
+					if strings.HasPrefix(row, "    "+name) {
+						drawn++
+					}
+				}
+			}
+			var seen []string
+			for range 7 {
+				s.Press("down")
+				switch name := marked(s); {
+				case name == "" && drawn == 0:
+				case !slices.Contains(seen, name):
+					seen = append(seen, name)
+				case name != seen[len(seen)-1]:
+					t.Errorf("back at %q", name)
+				}
+			}
+			if len(seen) != drawn || slices.Contains(seen, "") {
+				t.Errorf("of %d rows down selects %q in\n%s", drawn, seen, s.Screen())
+			}
+			for i := len(seen) - 2; i >= 0; i-- {
+				if s.Press("up"); marked(s) != seen[i] {
+					t.Errorf("up from %q selects %q", seen[i+1], marked(s))
+				}
+			}
+		})
 	}
 }
 

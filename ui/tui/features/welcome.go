@@ -17,14 +17,15 @@ type Welcome struct {
 	*Deps
 	Run   func(command string) tea.Cmd // runs a command by its name
 	found suggestions
-	at    int // selected row, from 1 over examples and conversations; 0: none
+	at    int // selected row, from 1 over examples and conversations; 0: none; one that is not drawn is as none
 	drawn welcomeFrame
 }
 
 // A welcomeFrame is the last drawn first screen, and what it was drawn from.
 type welcomeFrame struct {
-	of   welcomeFacts
-	text string
+	of               welcomeFacts
+	text             string
+	examples, recent int // how many of the rows there was room for
 }
 
 // welcomeFacts are what the first screen shows beside what was read for it.
@@ -65,15 +66,20 @@ func (f *Welcome) Deselect() { f.at = 0 }
 // Key handles a key on the empty line of the first screen, and reports whether it was used
 // up.
 func (f *Welcome) Key(key string) (tea.Cmd, bool) {
-	rows := len(f.found.examples) + len(f.found.recent)
 	switch {
-	case key == "down" && rows > 0:
-		f.at = min(f.at+1, rows)
+	case key == "down" && f.drawn.examples+f.drawn.recent > 0:
+		for next := f.at + 1; next <= len(f.found.examples)+len(f.found.recent); next++ {
+			if f.isDrawn(next) {
+				f.at = next
+				break
+			}
+		}
 	case key == "up" && f.at > 0:
-		f.at--
+		for f.at--; f.at > 0 && !f.isDrawn(f.at); f.at-- {
+		}
 	case key == "esc" && f.at > 0:
 		f.at = 0
-	case key == "enter" && f.at > 0:
+	case key == "enter" && f.isDrawn(f.at):
 		return f.choose(f.at - 1), true
 	case key == "enter" && app.UsesDemo(f.App):
 		return f.Run("connect"), true
@@ -82,6 +88,12 @@ func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	return nil, true
+}
+
+// isDrawn reports whether there was room for a row, counted as at counts.
+func (f *Welcome) isDrawn(row int) bool {
+	recent := row - len(f.found.examples)
+	return row > 0 && row <= f.drawn.examples || recent > 0 && recent <= f.drawn.recent
 }
 
 // choose writes an example into the composer, or opens a conversation.
@@ -98,12 +110,14 @@ func (f *Welcome) choose(row int) tea.Cmd {
 func (f *Welcome) View(width, height int) string {
 	now := welcomeFacts{width, height, f.at, f.Theme, f.App.Session.Model().Name, f.App.Notice, app.UsesDemo(f.App)}
 	if now != f.drawn.of {
-		f.drawn = welcomeFrame{now, f.draw(width, height)}
+		f.drawn = f.draw(width, height)
+		f.drawn.of = now
 	}
 	return f.drawn.text
 }
 
-func (f *Welcome) draw(width, height int) string {
+// draw returns the frame, without what it was drawn from.
+func (f *Welcome) draw(width, height int) welcomeFrame {
 	const margin = 2
 	inner := max(width-2*margin, 1)
 	top, keys := f.identity(inner), f.hints(inner)
@@ -145,7 +159,7 @@ func (f *Welcome) draw(width, height int) string {
 			all[i] = strings.Repeat(" ", margin) + row
 		}
 	}
-	return strings.Join(all[:min(len(all), max(height, 0))], "\n")
+	return welcomeFrame{text: strings.Join(all[:min(len(all), max(height, 0))], "\n"), examples: examples, recent: recent}
 }
 
 // identity returns the name and version, the directory and its branch, and what answers.
