@@ -37,10 +37,11 @@ type Prompt struct {
 	Steers  bool // it went along with results of tools
 }
 
-// Unsent reports that a message of the user's did not enter the conversation: they have it back.
-// Done or a Notice says why.
+// Unsent reports that a message of the user's did not enter the conversation, or is no part of it any more:
+// they have it back. Done or a Notice says why.
 type Unsent struct {
 	Message llm.Message
+	Seq     int    // of the message, if it was stored: the conversation ends in front of it again
 	Command string // line that made the message, which comes back instead of its text; "": the text does
 }
 

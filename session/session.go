@@ -197,9 +197,12 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
+			given := errors.Is(t.done.Err, errStoppedAtQuestion) && giveBack(t)
 			t.done.AnswerComplete = !Unanswered(s)
 			noticeReached(t)
-			t.annotate(t.done, 0)
+			if !given { // nothing was stopped in what the conversation is now
+				t.annotate(t.done, 0)
+			}
 			t.saveInfo()
 		}()
 		t.done.Duration = s.now().Sub(t.start)

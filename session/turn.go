@@ -31,6 +31,7 @@ type turn struct {
 	reservations        []Reservation  // of what the running requests may cost
 	notReached          map[Limit]bool // that were not reached when requests went out
 
+	given       Unsent           // the last message of the user's that entered the conversation in this turn
 	partial     *partialResponse // the response that arrives; nil: none does
 	capped      bool             // parley ended the last response at a limit: asking again would only cost again
 	corrections int              // how often the last response was asked for again; see checkSchema
@@ -123,7 +124,7 @@ func answerSteps(t *turn) error {
 			continue
 		}
 		t.restoreSettings()
-		t.prompt(m)
+		t.userPrompt(m)
 		beginPrompt(t)
 		step, t.asked.hookRounds = 0, 0
 	}
@@ -154,8 +155,30 @@ func (t *turn) begin(parts []llm.Part) error {
 		return err
 	}
 	warm(t) // not for a prompt that a hook blocks
-	t.prompt(m)
+	t.userPrompt(m)
 	return nil
+}
+
+// userPrompt does as prompt with a message that the user wrote.
+func (t *turn) userPrompt(m llm.Message) {
+	seq := t.prompt(m)
+	t.given = Unsent{Message: m, Seq: seq}
+}
+
+// giveBack gives the user the last message back if the conversation ends with it: of what they stopped at a
+// question about it nothing was sent. It stays as a branch. It reports whether it is given back.
+func giveBack(t *turn) bool {
+	t.mu.Lock()
+	last, ok := t.tree.Last()
+	if ok = ok && last.Seq == t.given.Seq; ok {
+		setHead(t.Session, last.Parent)
+	}
+	t.mu.Unlock()
+	if ok {
+		t.persistHead(last.Parent)
+		t.emit(t.given)
+	}
+	return ok
 }
 
 // warm connects to the model's server, if it was not asked yet, while the prompt is stored and the conversation is read,
@@ -224,13 +247,15 @@ func steer(t *turn) error {
 	}
 }
 
-// prompt appends a message of the user's, with notes for the model, and begins a turn with it.
-func (t *turn) prompt(m llm.Message) {
+// prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
+// number.
+func (t *turn) prompt(m llm.Message) (seq int) {
 	m.Parts = withRestoredDirectories(t, withEndedJobs(t, m.Parts))
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()
 	showPrompt(t, n)
+	return n.Seq
 }
 
 // showPrompt emits a prompt that is stored, and notices of what the model does not get of it.

@@ -22,6 +22,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		} else {
 			m.input.RestoreMessage(e.Message)
 		}
+		m.givenBack = e.Seq > 0
 		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
@@ -60,9 +61,12 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
 	}
-	again := m.compacting
-	m.compacting = false
+	again, given := m.compacting, m.givenBack
+	m.compacting, m.givenBack = false, false
 	switch {
+	case given:
+		m.chat.Replay()
+		return m.ShowToast("Not sent: your message is in the input again")
 	case d.Fork > 0:
 		return m.perform(app.ContinueInFork(m.App, d.Fork))
 	case again && d.Err == nil:

@@ -2,10 +2,13 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
 	"parley/ui/tui/input"
@@ -90,6 +93,38 @@ func TestDraftBehindTheHistory(t *testing.T) {
 		close(release)
 		s.WaitForText("boom").WaitForText("› two").Shows("a draft")
 	})
+}
+
+// A message that is too long, and not sent, is the draft again, whether the question about it is answered or
+// left: the conversation shows and holds none of it.
+func TestTooLongIsDraftAgain(t *testing.T) {
+	t.Parallel()
+	long := strings.TrimSpace(strings.Repeat("long ", 400))
+	for name, key := range map[string]string{"stop": "2", "esc": "esc"} {
+		t.Run(name, func(t *testing.T) {
+			s := setUpWith(t, 80, 24, func(o *Options) {
+				model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine"), llmtest.Say("fine again")), Name: "fake/one", Strategy: "native", Context: 300}
+				o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+			})
+			for _, said := range []string{"", "hello"} {
+				if said != "" {
+					s.Type(said).Press("enter").WaitForText("fine")
+					s.idle()
+				}
+				s.Paste(long)
+				s.clock.Add(time.Second) // behind a paste enter is part of it
+				s.Press("enter").WaitForText("Too long for fake/one")
+				s.seen().Press(key).WaitForText("Not sent: your message is in the input again")
+				if got := s.m.input.Composer.Value(); got != long {
+					t.Errorf("the draft is %.30q", got)
+				}
+				if got := len(s.m.App.Session.History()); got != len(said)/2 || strings.Contains(s.Screen(), "Stopped") {
+					t.Errorf("%d messages are left, and the screen is\n%s", got, s.Screen())
+				}
+				s.Press("ctrl+u")
+			}
+		})
+	}
 }
 
 // Each conversation has its own draft: what is written in one is there again behind another one, and
