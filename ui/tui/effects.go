@@ -177,6 +177,7 @@ type heldInput struct {
 	refused   string     // the draft, if it was no command and is sent as text when it is submitted again
 	first     []llm.Part // of the command line
 	draft     []llm.Part // of the command line, for the conversation that is chosen in the list
+	givenBack bool       // what the running turn began with is the draft again, and no part of the conversation
 }
 
 // giveBackAll makes a draft of all that is held, as the program ends.

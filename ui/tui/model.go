@@ -36,7 +36,6 @@ type Model struct {
 	closeErr   error // what could not be kept in the end
 	held       heldInput
 	compacting bool // the failed turn is tried again once the conversation is summarized
-	givenBack  bool // what the turn began with is no part of the conversation any more
 	frames     frames
 }
 

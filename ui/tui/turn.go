@@ -22,7 +22,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		} else {
 			m.input.RestoreMessage(e.Message)
 		}
-		m.givenBack = e.Seq > 0
+		m.held.givenBack = e.Seq > 0
 		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
@@ -61,8 +61,8 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
 	}
-	again, given := m.compacting, m.givenBack
-	m.compacting, m.givenBack = false, false
+	again, given := m.compacting, m.held.givenBack
+	m.compacting, m.held.givenBack = false, false
 	switch {
 	case given:
 		m.chat.Replay()
