@@ -77,7 +77,9 @@ func PartLabel(p llm.Part) string {
 	switch {
 	case p.Kind == llm.Text:
 		_, body, _ := strings.Cut(p.Text, "\n")
-		body = strings.TrimSuffix(strings.TrimSuffix(body, "\n</file>"), "\n</context>")
+		for _, tag := range []string{"file", "context", "output"} {
+			body = strings.TrimSuffix(body, "\n</"+tag+">")
+		}
 		size, what = len(body), lineCount(body)
 	case strings.HasPrefix(p.MIME, "image/"):
 		if c, _, err := image.DecodeConfig(bytes.NewReader(p.Data)); err == nil {

@@ -99,6 +99,21 @@ func TestText(t *testing.T) {
 	}
 }
 
+// What is attached is labeled without the tags around it.
+func TestPartLabel(t *testing.T) {
+	for text, want := range map[string]string{
+		"<file path=\"a\">\none\ntwo\n</file>":             "a, 2 lines, 7 bytes",
+		"<context of=\"hook\">\none\n</context>":           "a, 1 line, 3 bytes",
+		"<output command=\"date\">\none\ntwo\n\n</output>": "a, 3 lines, 8 bytes",
+		"<output command=\"cat\">\n<output>\n</output>":    "a, 1 line, 8 bytes",
+		"<output command=\"cat\">\n1\n</file>\n</output>":  "a, 2 lines, 9 bytes",
+	} {
+		if got := PartLabel(llm.Part{Kind: llm.Text, Name: "a", Text: text}); got != want {
+			t.Errorf("%q is labeled %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestMedia(t *testing.T) {
 	tests := []struct{ name, data, mime, label, note string }{
 		{"a.pdf", "%PDF-1.7 …", "application/pdf", "a.pdf, PDF, 12 bytes", ""},
