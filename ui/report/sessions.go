@@ -264,12 +264,16 @@ func commandNames(_ *cobra.Command, args []string) error {
 	return nil
 }
 
+const searchHelp = `Search the messages and titles of all conversations for all of the words, the best first.
+
+Words are whole: whal* is the beginning of one, and '"blue whale"' are words that follow one another.`
+
 func (s SessionCommands) search() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
 	var asJSON bool
 	var page pagination
-	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Long: searchHelp, Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
 			return app.UsageError{Err: err}
 		}
