@@ -292,6 +292,8 @@ type promptQueue struct {
 	lock   sync.Mutex
 	queued []llm.Message
 	steers int // how many of the first ones steer
+
+	unsaid []llm.Part // notes for the model that went with a message which was given back; the running turn's
 }
 
 // Queue adds a message of the user's that waits until there is an answer.

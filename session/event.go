@@ -155,6 +155,7 @@ type Done struct {
 	Reason         llm.Reason // of the last response; "" if Err is set
 	Err            error      // why the turn stopped early; canceled turns carry the context's error
 	AnswerComplete bool       // the conversation ends in a complete answer: even with Err there is nothing to retry
+	Unsent         bool       // what began the turn is no part of the conversation: see Unsent
 	Fork           int        // Seq of the message from which the user chose to continue in a copy, with TurnFromSummary; 0: none
 	Usage          llm.Usage  // of the whole turn
 	Steps          int
@@ -263,6 +264,10 @@ func decide(t *turn, q Question) Choice {
 		n = stop
 	}
 	t.emit(QuestionAnswered{Question: q, Choice: q.Choices[n]})
+	if q.Choices[n].Action == StopTurn {
+		_, failed := q.About.(Failure) // of a request that was sent
+		t.asked.unsent = !failed
+	}
 	return q.Choices[n]
 }
 

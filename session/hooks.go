@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"parley/providers/llm"
@@ -27,6 +28,7 @@ const maxHookRounds = 8
 type sessionHooks struct {
 	*hooks.Runner                // nil: there are none
 	started       bool           // SessionStart was told
+	unsaid        []string       // what it added to a message that did not enter the conversation
 	notifying     sync.WaitGroup // those of Notification, which nobody waits for
 }
 
@@ -147,6 +149,7 @@ func (b *callBatch) stoppedByHook() error {
 // submitToHooks returns a message of the user's with the texts that hooks add to it. The error says
 // why it is not sent; Unsent gives it back then.
 func submitToHooks(t *turn, m llm.Message) (llm.Message, error) {
+	t.given = givenPrompt{Unsent: Unsent{Message: m}}
 	if t.hooks.Runner == nil {
 		return m, nil
 	}
@@ -170,7 +173,7 @@ func promptContexts(t *turn, m llm.Message) (added []string, err error) {
 			source = "resume"
 		}
 		a := fire(t, hooks.Input{Event: hooks.SessionStart, Source: source})
-		added = a.Contexts
+		t.hooks.unsaid = a.Contexts
 		if a.Stop {
 			return nil, fmt.Errorf("%w: %s", ErrHookStopped, a.StopWhy)
 		}
@@ -184,7 +187,9 @@ func promptContexts(t *turn, m llm.Message) (added []string, err error) {
 	case a.Stop:
 		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.StopWhy)
 	}
-	return append(added, a.Contexts...), nil
+	added = append(slices.Clip(t.hooks.unsaid), a.Contexts...)
+	t.given.starts, t.hooks.unsaid = t.hooks.unsaid, nil
+	return added, nil
 }
 
 // nextPrompt takes the next message that waits, or the next that steers, and that hooks let

@@ -115,7 +115,7 @@ func TestHooksOfTurns(t *testing.T) {
 			prompts = append(prompts, p.Message.Text())
 		}
 	}
-	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook asks to continue: test first" {
+	if len(prompts) != 2 || !strings.Contains(prompts[0], "hello\n\n<context of=\"hook\">\nbegan\n</context>\n\n<context of=\"hook\">\ntoday") || prompts[1] != "A hook asks to continue: test first" {
 		t.Errorf("prompts %q", prompts)
 	}
 	if err := valid(fake.Requests()[1].Messages); err != nil {

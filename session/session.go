@@ -197,10 +197,10 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
-			given := errors.Is(t.done.Err, errStoppedAtQuestion) && giveBack(t)
+			t.done.Unsent = t.asked.unsent && t.ctx.Err() == nil && giveBack(t)
 			t.done.AnswerComplete = !Unanswered(s)
 			noticeReached(t)
-			if !given { // nothing was stopped in what the conversation is now
+			if !t.done.Unsent { // nothing was stopped in what the conversation is now
 				t.annotate(t.done, 0)
 			}
 			t.saveInfo()

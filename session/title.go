@@ -192,25 +192,37 @@ func (c *conversation) Title() string {
 	return locked(&c.mu, c.tree.title)
 }
 
-// title returns the first words of the first prompt.
+// title returns the first words of the first prompt; "" where the conversation is empty.
 func (t *Tree) title() (title string) {
-	const most = 60
+	if t.head == 0 {
+		return ""
+	}
+	if n := t.at(t.head); n.Parent == 0 { // there may be others, which were edited or given back
+		return titleOf(n)
+	}
 	t.each(func(n *store.Node) bool {
-		if n.Role != llm.RoleUser || n.Summary {
-			return true
-		}
-		text := strings.Join(strings.Fields(store.TypedText(n.Message)), " ")
-		for _, p := range n.Parts {
-			if text == "" {
-				text = p.Name
-			}
-		}
-		title = truncate(text, most)
-		if i := strings.LastIndexByte(title, ' '); title != text && i > most/2 {
-			title = title[:i] + "…"
-		}
-		return false
+		title = titleOf(n)
+		return n.Role != llm.RoleUser || n.Summary
 	})
+	return title
+}
+
+// titleOf returns the first words of a prompt, "" for what is none.
+func titleOf(n *store.Node) string {
+	const most = 60
+	if n.Role != llm.RoleUser || n.Summary {
+		return ""
+	}
+	text := strings.Join(strings.Fields(store.TypedText(n.Message)), " ")
+	for _, p := range n.Parts {
+		if text == "" {
+			text = p.Name
+		}
+	}
+	title := truncate(text, most)
+	if i := strings.LastIndexByte(title, ' '); title != text && i > most/2 {
+		title = title[:i] + "…"
+	}
 	return title
 }
 

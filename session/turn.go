@@ -31,7 +31,7 @@ type turn struct {
 	reservations        []Reservation  // of what the running requests may cost
 	notReached          map[Limit]bool // that were not reached when requests went out
 
-	given       Unsent           // the last message of the user's that entered the conversation in this turn
+	given       givenPrompt      // the last message of the user's
 	partial     *partialResponse // the response that arrives; nil: none does
 	capped      bool             // parley ended the last response at a limit: asking again would only cost again
 	corrections int              // how often the last response was asked for again; see checkSchema
@@ -43,6 +43,7 @@ type turnQuestions struct {
 	waits           int  // how often the same model was asked again after a while
 	sendsAnyway     bool // a request that does not fit goes out as it is
 	costConfirmed   bool // about one that may cost much
+	unsent          bool // they stopped at a question about a request that was not sent
 	hookRounds      int  // how often Stop hooks made the turn continue since the last prompt
 	failedSummaryAt int  // tokens of the conversation when summarizing failed; 0: it did not
 }
@@ -159,26 +160,49 @@ func (t *turn) begin(parts []llm.Part) error {
 	return nil
 }
 
-// userPrompt does as prompt with a message that the user wrote.
-func (t *turn) userPrompt(m llm.Message) {
-	seq := t.prompt(m)
-	t.given = Unsent{Message: m, Seq: seq}
+// A givenPrompt is a message as the user wrote it, and what else the model is told with it, but for what
+// hooks say of each message.
+type givenPrompt struct {
+	Unsent            // Seq is 0 if it did not begin a turn
+	starts []string   // what SessionStart hooks said
+	notes  []llm.Part // see prompt
 }
 
-// giveBack gives the user the last message back if the conversation ends with it: of what they stopped at a
-// question about it nothing was sent. It stays as a branch. It reports whether it is given back.
+// userPrompt does as prompt with the message that submitToHooks returned last.
+func (t *turn) userPrompt(m llm.Message) { t.given.Seq, t.given.notes = t.prompt(m) }
+
+// moved has to be called when the message that the turn began with got another number.
+func (t *turn) moved(from, to int) {
+	set(t.Session, &t.turnSeq, to)
+	if t.given.Seq == from {
+		t.given.Seq = to
+	}
+}
+
+// giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
+// about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
+// with it goes with the next one. It reports whether the message is given back.
 func giveBack(t *turn) bool {
 	t.mu.Lock()
 	last, ok := t.tree.Last()
 	if ok = ok && last.Seq == t.given.Seq; ok {
 		setHead(t.Session, last.Parent)
+		t.unsaid, t.hooks.unsaid = t.given.notes, t.given.starts
 	}
 	t.mu.Unlock()
-	if ok {
-		t.persistHead(last.Parent)
-		t.emit(t.given)
+	if !ok {
+		return false
 	}
-	return ok
+	t.emit(t.given.Unsent) // first: it is to be a draft before the conversation lacks it
+	t.persistHead(last.Parent)
+	if last.Parent == 0 && t.log != nil { // the title is of what was never said
+		_ = t.log.Update(func(i *store.Session) {
+			if !i.Named {
+				i.Title = ""
+			}
+		})
+	}
+	return true
 }
 
 // warm connects to the model's server, if it was not asked yet, while the prompt is stored and the conversation is read,
@@ -248,14 +272,16 @@ func steer(t *turn) error {
 }
 
 // prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
-// number.
-func (t *turn) prompt(m llm.Message) (seq int) {
-	m.Parts = withRestoredDirectories(t, withEndedJobs(t, m.Parts))
+// number and the notes.
+func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
+	own := len(m.Parts)
+	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), t.unsaid...)))
+	t.unsaid = nil
 	n := t.append(m)
 	set(t.Session, &t.turnSeq, n.Seq)
 	t.saveInfo()
 	showPrompt(t, n)
-	return n.Seq
+	return n.Seq, m.Parts[own:]
 }
 
 // showPrompt emits a prompt that is stored, and notices of what the model does not get of it.
@@ -325,7 +351,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 	if !ok {
 		return err
 	}
-	t.prompt(m)
+	t.userPrompt(m)
 	return answer(t)
 }
 

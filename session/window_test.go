@@ -3,7 +3,6 @@ package session_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -105,47 +104,6 @@ func TestOverflowIsAsked(t *testing.T) {
 			}
 			if s.Model().Name != "a/a" {
 				t.Errorf("%s is chosen now", s.Model().Name)
-			}
-		})
-	}
-}
-
-// A message that the user stops at a question about it is theirs again, with what they attached, and the
-// conversation is as it was: the next message goes without it, also after a restart. So is the first.
-func TestStoppedAtQuestion(t *testing.T) {
-	for _, turns := range []int{0, 2} {
-		t.Run(fmt.Sprint(turns), func(t *testing.T) {
-			answers := llmtest.New(llmtest.Say("yes"), llmtest.Say("yes"), llmtest.Say("yes"))
-			model := endpoint("a/a", answers)
-			model.Context = 1200
-			lib, _ := newTestStore(t)
-			o := Options{Model: model, Attended: true, Log: lib.Create(Info{})}
-			s := New(o)
-			for range turns {
-				replies(t, s, nil, say("hello"))
-			}
-			before, head := fmt.Sprint(s.History()), s.Head()
-			file := llm.Part{Kind: llm.Text, Name: "a.txt", Text: "alpha"}
-			for range 2 { // and again
-				events, _ := replies(t, s, []Action{StopTurn}, file, long(1500))
-				given := eventsOf[Unsent](events)
-				if len(given) != 1 || given[0].Seq == 0 || !reflect.DeepEqual(given[0].Message.Parts, []llm.Part{file, long(1500)}) {
-					t.Fatalf("given back is %.200v", given)
-				}
-				if done := doneOf(t, events); !llm.Canceled(done.Err) || fmt.Sprint(s.History()) != before || s.Head() != head {
-					t.Fatalf("%v, at %d of %.300v, not at %d", done.Err, s.Head(), s.History(), head)
-				}
-			}
-			s = reopen(t, lib, s, o)
-			if fmt.Sprint(s.History()) != before || s.Head() != head {
-				t.Fatalf("read again it is at %d of %.300v", s.Head(), s.History())
-			}
-			if _, asked := replies(t, s, nil, say("something short")); len(asked) > 0 {
-				t.Errorf("asked %+v", asked)
-			}
-			all := answers.Requests()
-			if sent := all[len(all)-1].Messages; len(all) != turns+1 || len(sent) != 2*turns+1 || sent[2*turns].Text() != "something short" {
-				t.Errorf("%d requests, the last %.300v", len(all), sent)
 			}
 		})
 	}

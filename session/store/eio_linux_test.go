@@ -67,7 +67,7 @@ func failingDisk(t *testing.T, strace, calls, how string) (failed, acknowledged 
 		}
 	}
 	draft := 0
-	if d, ok, err := db.Draft("here"); ok && err == nil {
+	if d, ok, err := db.TakeDraft("here"); ok && err == nil {
 		fmt.Sscan(d.Text, &draft)
 	}
 	for line := range strings.Lines(said) {

@@ -162,17 +162,14 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	return found, err
 }
 
-// draftWriterKey returns the key of the state that holds the process which stored a draft last.
+// draftWriterKey returns the key of the state that holds the process whose a draft is.
 func draftWriterKey(key string) string { return "draft of " + key }
 
-// SaveDraft stores a draft of this process under key, or deletes it if d has no text and no parts. With a
-// session is removed what is under "session:" and its ID.
+// SaveDraft stores a draft of this process under key. If d has no text and no parts, it deletes the draft
+// instead, unless it is another running process's. With a session is removed what is under "session:" and
+// its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
-	if err != nil {
-		return err
-	}
-	process, err := json.Marshal(db.process)
 	if err != nil {
 		return err
 	}
@@ -181,12 +178,15 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	}
 	return db.write(func(w *writer) error {
 		if d.Text == "" && len(d.Parts) == 0 {
+			if draftElsewhere(db, w, key) {
+				return nil
+			}
 			if err := w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(key)); err != nil {
 				return err
 			}
 			return w.exec(`DELETE FROM drafts WHERE key = ?`, key)
 		}
-		if err := w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(key), string(process)); err != nil {
+		if err := claimDraft(w, db, key); err != nil {
 			return err
 		}
 		return w.exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
@@ -194,15 +194,33 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	})
 }
 
-// Draft returns the draft that SaveDraft stored, and whether there is one. With a *DamagedError
-// it comes without its attachments.
-func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
+// claimDraft makes the draft under key this process's.
+func claimDraft(w *writer, db *DB, key string) error {
+	process, err := json.Marshal(db.process)
+	if err != nil {
+		return err
+	}
+	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(key), string(process))
+}
+
+// draftElsewhere reports whether the draft under key is another process's, which runs.
+func draftElsewhere(db *DB, q querier, key string) bool {
+	var process string
+	var p holder.Process
+	err := q.queryRow(`SELECT value FROM state WHERE key = ?`, draftWriterKey(key)).Scan(&process)
+	return err == nil && json.Unmarshal([]byte(process), &p) == nil && p != db.process && p.IsRunning(db.process)
+}
+
+// TakeDraft returns the draft under key, and whether there is one. It is this process's from then on, unless
+// it is another running process's: then Draft.Elsewhere is set. With a *DamagedError it comes without its
+// attachments.
+func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 	var c columns
-	var parts, process string
+	var parts string
 	err = db.read(func(q querier) error {
-		return q.queryRow(`SELECT text, cursor, parts, at, (SELECT value FROM state WHERE key = ?) FROM drafts WHERE key = ?`, draftWriterKey(key), key).
-			Scan(textOf(&c, "text", &d.Text), numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At),
-				textOf(&c, "process", &process))
+		d.Elsewhere = draftElsewhere(db, q, key)
+		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
+			numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Draft{}, false, nil
@@ -210,11 +228,10 @@ func (db *DB) Draft(key string) (d Draft, ok bool, err error) {
 	if err != nil {
 		return Draft{}, false, err
 	}
-	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
-	var p holder.Process
-	if json.Unmarshal([]byte(process), &p) == nil && p != db.process {
-		d.Elsewhere = !p.IsGone(db.process, db.now().Sub(d.At), heartbeatTimeout)
+	if !d.Elsewhere {
+		_ = db.write(func(w *writer) error { return claimDraft(w, db, key) }) // what cannot be written can be read
 	}
+	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
 	var attached []llm.Part
 	if attached, _, err = decodeParts(parts, nil); err != nil {
 		return d, true, &DamagedError{db.path, 1, err}

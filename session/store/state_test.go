@@ -299,20 +299,20 @@ func TestDraft(t *testing.T) {
 	if err := db.SaveDraft("k", want); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := db.Draft("k")
+	got, ok, err := db.TakeDraft("k")
 	if err != nil || !ok || got.Text != want.Text || got.Cursor != 5 || len(got.Parts) != 1 || !bytes.Equal(got.Parts[0].Data, want.Parts[0].Data) || got.At.IsZero() {
 		t.Errorf("got %+v, %v, %v", got, ok, err)
 	}
 	if err := db.SaveDraft("k", Draft{Cursor: 3}); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := db.Draft("k"); ok || err != nil {
+	if got, ok, err := db.TakeDraft("k"); ok || err != nil {
 		t.Errorf("an empty draft is kept: %+v, %v", got, err)
 	}
 }
 
-// A draft is another process's while that runs. One that has ended, waited for or not, has none, nor has
-// a process that got the id of one.
+// A draft is another process's while that runs, and is not deleted then. One that has ended, waited for or
+// not, has none, nor has a process that got the id of one.
 func TestDraftElsewhere(t *testing.T) {
 	ended := exec.Command("true")
 	if err := ended.Start(); err != nil {
@@ -335,6 +335,8 @@ func TestDraftElsewhere(t *testing.T) {
 	}
 	defer func() { _, _ = running.Process.Kill(), running.Wait() }()
 	db := fresh(t)
+	clock := time.Now()
+	db.now = func() time.Time { return clock }
 	process := func(change func(p *holder.Process)) string {
 		p := me
 		change(&p)
@@ -353,6 +355,7 @@ func TestDraftElsewhere(t *testing.T) {
 		"its id is another's":   {process(func(p *holder.Process) { p.PID, p.Start = running.Process.Pid, "1" }), false},
 		"runs":                  {process(func(p *holder.Process) { p.PID, p.Start = running.Process.Pid, "" }), true},
 		"the machine restarted": {process(func(p *holder.Process) { p.PID, p.Boot = running.Process.Pid, "before" }), false},
+		"on another machine":    {process(func(p *holder.Process) { p.PID, p.Host = running.Process.Pid, "elsewhere" }), false},
 		"an older parley's":     {fmt.Sprint(running.Process.Pid), false},
 		"not known":             {"", false},
 	} {
@@ -362,15 +365,42 @@ func TestDraftElsewhere(t *testing.T) {
 		if err := db.Set(draftWriterKey("k"), tt.writer); err != nil {
 			t.Fatal(err)
 		}
-		if d, ok, err := db.Draft("k"); d.Elsewhere != tt.elsewhere || !ok || err != nil || d.Text != "half a thought" {
+		clock = clock.Add(time.Hour)
+		if d, ok, err := db.TakeDraft("k"); d.Elsewhere != tt.elsewhere || !ok || err != nil || d.Text != "half a thought" {
 			t.Errorf("%s: got %+v, %t, %v", name, d, ok, err)
 		}
+		wants := process(func(*holder.Process) {})
+		if tt.elsewhere {
+			wants = tt.writer
+		}
+		if now, err := db.Get(draftWriterKey("k")); now != wants || err != nil {
+			t.Errorf("%s: it is %s's now, %v", name, now, err)
+		}
+		if err := db.SaveDraft("k", Draft{}); err != nil {
+			t.Fatal(err)
+		}
+		_, left, err := db.TakeDraft("k")
+		writer, failed := db.Get(draftWriterKey("k"))
+		if left != tt.elsewhere || (writer != "") != tt.elsewhere || err != nil || failed != nil {
+			t.Errorf("%s: deleted, it is there: %t, %s's, %v, %v", name, left, writer, err, failed)
+		}
 	}
-	if err := db.SaveDraft("k", Draft{}); err != nil {
+}
+
+// With a conversation goes whose its draft was.
+func TestDraftGoesWithItsSession(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	if err := l.Put(says(1, llm.RoleUser, "hello")); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := db.Get(draftWriterKey("k")); left != "" || err != nil {
-		t.Errorf("behind a draft that was deleted %q is left, %v", left, err)
+	key := "session:" + l.Session().ID
+	if err := errors.Join(db.SaveDraft(key, Draft{Text: "half"}), l.Close(), db.Remove(l.Session().ID)); err != nil {
+		t.Fatal(err)
+	}
+	_, ok, err := db.TakeDraft(key)
+	if writer, failed := db.Get(draftWriterKey(key)); ok || writer != "" || err != nil || failed != nil {
+		t.Errorf("left: %t, %q, %v, %v", ok, writer, err, failed)
 	}
 }
 

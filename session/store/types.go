@@ -109,7 +109,7 @@ type Draft struct {
 	Parts  []llm.Part `json:"parts,omitempty"` // attachments
 	At     time.Time  `json:"at"`
 
-	// Elsewhere says, of what DB.Draft returns, that another process stored it last, and still runs.
+	// Elsewhere says, of what DB.TakeDraft returns, that it is another process's, which runs.
 	Elsewhere bool `json:"-"`
 }
 

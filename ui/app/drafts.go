@@ -38,7 +38,7 @@ func SharesDraft(a *App, s *session.Session) bool { return draftKey(a.Options, s
 // on any goroutine.
 func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Effect {
 	key := draftKey(o, s)
-	d, _, err := o.Library.Draft(key)
+	d, _, err := o.Library.TakeDraft(key)
 	if err == nil {
 		d.Parts, d.At = append(d.Parts, part), o.Now()
 		err = o.Library.SaveDraft(key, d)
@@ -71,7 +71,7 @@ func (o Options) RememberPrompt(text string) (stored func() error) {
 // process wrote it. Shell commands of the user's that were running when parley ended are
 // attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
-	d, ok, err := o.Library.Draft(key) // ok with an error: attachments are damaged, and the text is not
+	d, ok, err := o.Library.TakeDraft(key) // ok with an error: attachments are damaged, and the text is not
 	if d.Elsewhere || err != nil && !ok {
 		return session.Draft{}, false
 	}

@@ -147,7 +147,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			continue
 		}
 		e.Async(t.Context())
-		if d, _, err := a.Library.Draft(draftKey(a.Options, own)); err != nil || len(d.Parts) != 1 {
+		if d, _, err := a.Library.TakeDraft(draftKey(a.Options, own)); err != nil || len(d.Parts) != 1 {
 			t.Errorf("the draft that was left: %+v, %v", d, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {

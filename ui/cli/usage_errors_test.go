@@ -21,6 +21,9 @@ func TestUsageErrors(t *testing.T) {
 		"sessions restore": "FILE is missing: usage: parley sessions restore FILE, such as parley sessions restore parley-2026-11-23.tar.gz",
 		"version now":      `"now" is one argument too many: usage: parley version`,
 		"completion nosh":  `unknown command "nosh": parley completion takes bash, fish, powershell, zsh`,
+		"-m":               "-m needs a value: -m MODEL",
+		"-qm":              "-m needs a value: -m MODEL",
+		"--model":          "--model needs a value: --model MODEL",
 		"completion bsh":   `unknown command "bsh": did you mean bash? parley completion takes bash, fish, powershell, zsh`,
 	} {
 		root := newProgram().rootCommand()

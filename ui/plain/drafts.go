@@ -104,11 +104,11 @@ func (d *drafts) store() error {
 	if empty && d.key == "" {
 		return nil
 	}
-	if d.key == "" {
-		d.key = d.app.DraftKey()
+	old, key := d.key, d.app.DraftKey()
+	if old != "" && old != key {
+		d.app.DeleteDraft(old)
 	}
-	key := d.key
-	if empty {
+	if d.key = key; empty {
 		d.key = ""
 	}
 	return d.app.Library.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))

@@ -69,6 +69,9 @@ func (t *transcript) event(e session.Event) {
 		}
 		t.writeLine("%s", shellEnd(e))
 	case session.Done:
+		if e.Unsent { // what is the draft again was told
+			return
+		}
 		if llm.Canceled(e.Err) {
 			t.writeLine("Stopped. /retry continues.")
 			return

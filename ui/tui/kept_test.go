@@ -141,7 +141,7 @@ func TestDrafts(t *testing.T) {
 	s.Press("enter").WaitForText("ok")
 	s.idle()
 	s.WaitFor(func() bool {
-		_, ok, _ := lib.Draft("folder:/work")
+		_, ok, _ := lib.TakeDraft("folder:/work")
 		return !ok
 	})
 	s.Driver.Close()

@@ -17,12 +17,15 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		if e.Command != "" {
+		switch {
+		case e.Seq > 0: // in front of what waits behind it: see done
+			m.held.givenBack = e.Message
+			return nil
+		case e.Command != "":
 			m.input.RestoreCommand(e.Command, e.Message.Parts)
-		} else {
+		default:
 			m.input.RestoreMessage(e.Message)
 		}
-		m.held.givenBack = e.Seq > 0
 		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
@@ -61,12 +64,15 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
 	}
-	again, given := m.compacting, m.held.givenBack
-	m.compacting, m.held.givenBack = false, false
+	again := m.compacting
+	m.compacting = false
 	switch {
-	case given:
+	case d.Unsent:
+		m.input.RestoreMessage(m.held.givenBack)
+		m.held.givenBack = llm.Message{}
 		m.chat.Replay()
-		return m.ShowToast("Not sent: your message is in the input again")
+		save := m.input.Changed()
+		return tea.Batch(save, m.input.SaveDraft(), m.ShowToast("Not sent: your message is in the input again"))
 	case d.Fork > 0:
 		return m.perform(app.ContinueInFork(m.App, d.Fork))
 	case again && d.Err == nil:

@@ -29,7 +29,7 @@ func (s *stage) stored(t *testing.T) string {
 	t.Helper()
 	s.Send(input.SaveDraftMsg{})
 	s.Do(func() { s.m.input.SaveDraftNow() })
-	d, _, err := s.m.App.Library.Draft(s.m.App.DraftKey())
+	d, _, err := s.m.App.Library.TakeDraft(s.m.App.DraftKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +127,22 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 	}
 }
 
+// A message that was queued in front of another one stands in front of it in the draft.
+func TestTooLongStaysInOrder(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
+		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+	})
+	s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: strings.Repeat("long ", 400)})
+	s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: "short"})
+	s.Type("hello").Press("enter").WaitForText("Too long for fake/one")
+	s.clock.Add(time.Second)
+	s.seen().Press("esc").WaitForText("Not sent: your message")
+	if got := s.stored(t); !strings.HasPrefix(got, "long ") || !strings.HasSuffix(got, "short") {
+		t.Errorf("the draft is %.20q … %.20q", got, got[max(len(got)-20, 0):])
+	}
+}
+
 // Each conversation has its own draft: what is written in one is there again behind another one, and
 // nowhere else.
 func TestDraftsOfConversations(t *testing.T) {
@@ -199,7 +215,7 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	stored := func(t *testing.T, s *stage, want string) {
 		t.Helper()
 		got := s.stored(t)
-		if d, _, err := s.m.App.Library.Draft(s.m.App.DraftKey()); err != nil || got != want || len(d.Parts) != 1 || d.Parts[0].Name != "a.txt" {
+		if d, _, err := s.m.App.Library.TakeDraft(s.m.App.DraftKey()); err != nil || got != want || len(d.Parts) != 1 || d.Parts[0].Name != "a.txt" {
 			t.Errorf("stored %q with %+v, %v; want %q with a.txt", got, d.Parts, err, want)
 		}
 	}
@@ -289,7 +305,7 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 	s.Press("ctrl+x", "n").Lacks("about whales")
 	close(gate)
 	s.WaitForText("The output of ls is attached to the conversation in which it ran").Lacks("[output of ls")
-	if d, _, err := s.m.App.Library.Draft(left); err != nil || len(d.Parts) != 1 {
+	if d, _, err := s.m.App.Library.TakeDraft(left); err != nil || len(d.Parts) != 1 {
 		t.Errorf("stored %+v, %v", d, err)
 	}
 	if n := len(s.m.App.Attached); n != 0 {

@@ -24,6 +24,16 @@ func Current() Process {
 	return Process{PID: os.Getpid(), Start: start, Boot: bootID(), Host: host + " " + pidNamespace()}
 }
 
+// IsRunning reports whether p is known to run: what is on another machine, in another container, or on a
+// system that does not tell is not.
+func (p Process) IsRunning(me Process) bool {
+	if p.Host != me.Host || p.Boot != me.Boot {
+		return false
+	}
+	start, gone := processStart(p.PID)
+	return !gone && tellsProcesses && (start == "" || p.Start == "" || start == p.Start)
+}
+
 // IsGone reports whether p has ended. Where that is not known, it is whether the last sign of
 // it is longer ago than timeout.
 func (p Process) IsGone(me Process, ago, timeout time.Duration) bool {

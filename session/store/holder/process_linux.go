@@ -9,6 +9,9 @@ import (
 	"strings"
 )
 
+// tellsProcesses says whether the system tells which processes run.
+const tellsProcesses = true
+
 // bootID returns the ID of this boot of the machine, "" if it is not known.
 func bootID() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -132,16 +132,21 @@ func (in *Input) saver() func() error {
 	if empty && in.draft.key == "" {
 		return func() error { return nil }
 	}
+	old, remove := in.draft.key, in.App.DeleteDraft
 	if in.draft.key = key; empty {
 		in.draft.key = ""
 	}
 	keep, ended, version := in.App.Library.SaveDraft, in.Ended(), in.draft.version
 	return func() error {
 		err := in.order.write(key, version, func() error { return keep(key, d) })
-		if err == nil {
-			ended()
+		if err != nil {
+			return err
 		}
-		return err
+		ended()
+		if old != "" && old != key { // the conversation has begun since, or is empty again
+			_ = in.order.write(old, version, func() error { remove(old); return nil })
+		}
+		return nil
 	}
 }
 
@@ -186,7 +191,8 @@ func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
 	d, ok := in.App.Draft(key)
 	if left := in.draft.left; left != nil && left.key == key { // it may not be stored yet
-		d.Text, d.Parts, ok = left.text, left.attached, true
+		d.Text, d.Parts = left.text, left.attached
+		ok = d.Text != "" || len(d.Parts) > 0
 	}
 	in.draft.left = nil
 	if in.draft.key = ""; ok {

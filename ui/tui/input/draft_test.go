@@ -100,7 +100,7 @@ func TestDraftIsCounted(t *testing.T) {
 			weighed = msg
 		}
 	}
-	if d, ok, err := lib.Draft(in.App.DraftKey()); err != nil || !ok || len(d.Text) != 100 {
+	if d, ok, err := lib.TakeDraft(in.App.DraftKey()); err != nil || !ok || len(d.Text) != 100 {
 		t.Errorf("kept %q, %v, %v", d.Text, ok, err)
 	}
 	if in.Update(weighed); in.draft.tokens != 25 {
@@ -153,7 +153,7 @@ func TestDraftOfAnotherWindow(t *testing.T) {
 	one.Changed()
 	one.SaveDraftNow()
 	stored := func() string {
-		d, _, err := lib.Draft(one.App.DraftKey())
+		d, _, err := lib.TakeDraft(one.App.DraftKey())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,10 +176,49 @@ func TestDraftOfAnotherWindow(t *testing.T) {
 	if one.SaveDraftNow(); stored() != "of one" {
 		t.Errorf("a window that ends leaves %q", stored())
 	}
+	two = start(t, lib, folder) // empty, and begins a new conversation
+	runAll(two.Leave())
+	two.RestoreDraft()
+	if two.SaveDraftNow(); stored() != "of one" || two.Composer.Value() != "" {
+		t.Errorf("a window that began a new conversation leaves %q, and shows %q", stored(), two.Composer.Value())
+	}
 	one.Composer.Reset()
 	one.Changed()
 	if one.SaveDraftNow(); stored() != "" {
 		t.Errorf("a draft that was deleted left %q", stored())
+	}
+}
+
+// A draft goes from the folder to the conversation once that begins, and back if it is empty again: none is
+// left where it was.
+func TestDraftMoves(t *testing.T) {
+	lib, folder := openStore(t), t.TempDir()
+	in := start(t, lib, folder)
+	stored := func(key string) string {
+		d, _, err := lib.TakeDraft(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Text
+	}
+	write := func(text string) (key string) {
+		in.Composer.SetValue(text)
+		in.Changed()
+		runAll(in.SaveDraft())
+		return in.App.DraftKey()
+	}
+	before := write("ahead")
+	for range in.App.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
+	}
+	behind := write("further")
+	if before == behind || stored(before) != "" || stored(behind) != "further" {
+		t.Fatalf("%s has %q, %s has %q", before, stored(before), behind, stored(behind))
+	}
+	if _, err := in.App.Session.Edit(1); err != nil {
+		t.Fatal(err)
+	}
+	if key := write("anew"); key != before || stored(before) != "anew" || stored(behind) != "" {
+		t.Errorf("%s has %q, %s has %q", before, stored(before), behind, stored(behind))
 	}
 }
 
@@ -226,7 +265,7 @@ func TestLateSave(t *testing.T) {
 			lib := openStore(t)
 			in := start(t, lib, t.TempDir())
 			tt.do(in)
-			if d, _, err := lib.Draft(in.App.DraftKey()); err != nil || d.Text != tt.want {
+			if d, _, err := lib.TakeDraft(in.App.DraftKey()); err != nil || d.Text != tt.want {
 				t.Errorf("stored %q, %v; want %q", d.Text, err, tt.want)
 			}
 		})
@@ -256,7 +295,7 @@ func TestEdited(t *testing.T) {
 			in.Update(editedMsg{given: given, text: tt.left})
 			in.Watch()
 			in.SaveDraftNow()
-			if d, _, err := lib.Draft(in.App.DraftKey()); err != nil || in.Composer.Value() != tt.want || d.Text != tt.want {
+			if d, _, err := lib.TakeDraft(in.App.DraftKey()); err != nil || in.Composer.Value() != tt.want || d.Text != tt.want {
 				t.Errorf("the draft is %q, stored %q, %v; want %q", in.Composer.Value(), d.Text, err, tt.want)
 			}
 		})
