@@ -293,7 +293,9 @@ type promptQueue struct {
 	queued []llm.Message
 	steers int // how many of the first ones steer
 
-	unsaid []llm.Part // notes for the model that went with a message which was given back; the running turn's
+	// Of the turn that runs, or of Close.
+	unsaid    []llm.Part // notes for the model that went with a message which was given back
+	givenBack bool       // see settleGivenBack
 }
 
 // Queue adds a message of the user's that waits until there is an answer.

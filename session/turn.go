@@ -193,16 +193,27 @@ func giveBack(t *turn) bool {
 	if !ok {
 		return false
 	}
-	t.emit(t.given.Unsent) // first: it is to be a draft before the conversation lacks it
-	t.persistHead(last.Parent)
-	if last.Parent == 0 && t.log != nil { // the title is of what was never said
-		_ = t.log.Update(func(i *store.Session) {
+	t.givenBack = true
+	t.emit(t.given.Unsent)
+	return true
+}
+
+// settleGivenBack stores that the conversation ends in front of a message which was given back. Until it goes
+// on, or is closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
+func settleGivenBack(s *Session) {
+	if !s.givenBack {
+		return
+	}
+	s.givenBack = false
+	head := s.Head()
+	s.persistHead(head)
+	if head == 0 && s.log != nil { // the title is of what was never said
+		_ = s.log.Update(func(i *store.Session) {
 			if !i.Named {
 				i.Title = ""
 			}
 		})
 	}
-	return true
 }
 
 // warm connects to the model's server, if it was not asked yet, while the prompt is stored and the conversation is read,
@@ -274,6 +285,7 @@ func steer(t *turn) error {
 // prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
 // number and the notes.
 func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
+	settleGivenBack(t.Session)
 	own := len(m.Parts)
 	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), t.unsaid...)))
 	t.unsaid = nil
