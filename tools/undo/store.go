@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -153,8 +154,12 @@ func (s *Store) removeHistory(session string) error {
 	return os.RemoveAll(dir)
 }
 
-// Copy copies the history of one conversation to its copy; nothing if there is none.
-func (s *Store) Copy(from, to string) error {
+// noMessage is the Seq of a record that belongs to no message of the conversation.
+const noMessage = -1
+
+// Copy copies the history of one conversation to its copy, whose messages 1, 2, … are the messages seqs of it;
+// nothing if there is none. Records of other messages are kept, as files went through them, but belong to none.
+func (s *Store) Copy(from, to string, seqs []int) error {
 	source, err := s.sessionDir(from)
 	if err != nil {
 		return err
@@ -163,9 +168,28 @@ func (s *Store) Copy(from, to string) error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(filepath.Join(source, logName))
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(source, logName)); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	numbers := map[int]int{0: 0} // before all messages
+	for i, seq := range seqs {
+		numbers[seq] = i + 1
+	}
+	records, marks := readLog(filepath.Join(source, logName))
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	for i := range records {
+		number, there := numbers[records[i].Seq]
+		if !there {
+			number = noMessage
+		}
+		records[i].Seq = number
+		err = errors.Join(err, lines.Encode(logLine{Record: &records[i]}))
+	}
+	for head, at := range marks {
+		if number, there := numbers[head]; there {
+			err = errors.Join(err, lines.Encode(logLine{Mark: &branchMark{number, at}}))
+		}
 	}
 	if err != nil {
 		return err
@@ -177,5 +201,5 @@ func (s *Store) Copy(from, to string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return s.writeFile(filepath.Join(target, logName), text, false)
+	return s.writeFile(filepath.Join(target, logName), text.Bytes(), false)
 }

@@ -120,7 +120,7 @@ type Uncovered struct {
 // A Record is what one tool call, or one restore, changed.
 type Record struct {
 	N       int       `json:"n"`              // its place in the history, from 1
-	Seq     int       `json:"seq,omitempty"`  // message of the conversation that it belongs to
+	Seq     int       `json:"seq,omitempty"`  // message of the conversation that it belongs to; negative: none of it, as in a copy
 	Call    string    `json:"call,omitempty"` // ID of the tool call; "" of a restore
 	Title   string    `json:"title"`          // description of the call or restore; untrusted text
 	At      time.Time `json:"at"`

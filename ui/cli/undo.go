@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -50,11 +51,38 @@ func undoStore() *undo.Store {
 func forkSession(a *program, id string, head int) (*session.Log, error) {
 	log, err := a.library.Fork(id, head)
 	if store := openUndo(a); log != nil && store != nil {
-		if failed := store.Copy(id, log.Session().ID); failed != nil {
+		seqs, failed := branchOf(a.library, id, head)
+		if failed == nil && len(seqs) != len(log.Nodes()) {
+			failed = errors.New("it went on meanwhile")
+		}
+		if failed == nil {
+			failed = store.Copy(id, log.Session().ID, seqs)
+		}
+		if failed != nil {
 			a.note("/undo does not know the files of the original: " + failed.Error())
 		}
 	}
 	return log, err
+}
+
+// branchOf returns the messages of a conversation up to head, 0 for the one at which it stands, in their
+// order.
+func branchOf(lib *session.Store, id string, head int) (seqs []int, err error) {
+	s, nodes, err := lib.Read(id)
+	if len(nodes) == 0 && err != nil {
+		return nil, err
+	}
+	parents := map[int]int{}
+	for _, n := range nodes {
+		parents[n.Seq] = n.Parent
+	}
+	at := cmp.Or(head, s.Head)
+	for parent, ok := parents[at]; ok; parent, ok = parents[at] {
+		seqs = append(seqs, at)
+		at = parent
+	}
+	slices.Reverse(seqs)
+	return seqs, nil
 }
 
 // recoverFiles says what came of restores of files in the workspace that parley did not end,
