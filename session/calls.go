@@ -173,8 +173,7 @@ func (b *callBatch) plan(j *job, input string) bool {
 		return false
 	}
 	j.action, j.err = nil, nil
-	if b.tools == nil {
-		j.err = fmt.Errorf("no tool %q: no tools are available here", j.call.Name)
+	if j.err = b.notOffered(j.call.Name); j.err != nil {
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {

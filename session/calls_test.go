@@ -184,3 +184,40 @@ func TestMediaOneAtATime(t *testing.T) {
 	}
 	t.Logf("%d MB at most for %d pictures of %d MB", most>>20, files, size>>20)
 }
+
+// Calls of a model that had no tools on offer do not run, whatever the policy allows, nor do those of a tool
+// that the user turned off while the model answered.
+func TestCallsOfWhatIsNotOffered(t *testing.T) {
+	write := llmtest.Call(call("1", "write", `{"path":"new.txt","content":"x"}`))
+	for name, tt := range map[string]struct {
+		strategy string
+		off      string
+		want     string // the beginning of the result
+	}{
+		"no tools":   {"none", "", `no tool "write": no tools are available here`},
+		"turned off": {"native", "write", `the user has turned the tool "write" off`},
+		"another":    {"native", "read", "created new.txt"},
+		"offered":    {"native", "", "created new.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, dir := workspace(t)
+			model := endpoint("a/a", llmtest.New(write, llmtest.Say("well")))
+			model.Strategy = tt.strategy
+			s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+			var events []Event
+			for e := range s.Turn(t.Context(), say("hello")) {
+				events = append(events, e)
+				if step, ok := e.(Step); ok && step.N == 1 && tt.off != "" {
+					if _, err := ChangeSettings(s, func(own *Settings) error { own.SetTool(tt.off, false); return nil }); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			results := toolResults(events)
+			_, err := os.Stat(filepath.Join(dir, "new.txt"))
+			if len(results) != 1 || !strings.Contains(results[0], "1: "+tt.want) || (err == nil) != (strings.HasPrefix(tt.want, "created")) {
+				t.Errorf("results %q, want %s…; the file: %v", results, tt.want, err)
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 )
 
@@ -314,4 +315,60 @@ func (t *turn) cause(err error) error {
 		return context.Cause(t.ctx)
 	}
 	return err
+}
+
+// A givenPrompt is a message as the user wrote it, and what else the model is told with it, but for what
+// hooks say of each message.
+type givenPrompt struct {
+	Unsent            // Seq is 0 if it did not begin a turn
+	starts []string   // what SessionStart hooks said
+	notes  []llm.Part // see prompt
+}
+
+// userPrompt does as prompt with the message that submitToHooks returned last.
+func (t *turn) userPrompt(m llm.Message) { t.given.Seq, t.given.notes = t.prompt(m) }
+
+// moved has to be called when the message that the turn began with got another number.
+func (t *turn) moved(from, to int) {
+	set(t.Session, &t.turnSeq, to)
+	if t.given.Seq == from {
+		t.given.Seq = to
+	}
+}
+
+// giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
+// about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
+// with it goes with the next one. It reports whether the message is given back.
+func giveBack(t *turn) bool {
+	t.mu.Lock()
+	last, ok := t.tree.Last()
+	if ok = ok && last.Seq == t.given.Seq; ok {
+		setHead(t.Session, last.Parent)
+		t.unsaid, t.hooks.unsaid = t.given.notes, t.given.starts
+	}
+	t.mu.Unlock()
+	if !ok {
+		return false
+	}
+	t.givenBack = true
+	t.emit(t.given.Unsent)
+	return true
+}
+
+// settleGivenBack stores that the conversation ends in front of a message which was given back. Until it goes
+// on, or is closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
+func settleGivenBack(s *Session) {
+	if !s.givenBack {
+		return
+	}
+	s.givenBack = false
+	head := s.Head()
+	s.persistHead(head)
+	if head == 0 && s.log != nil { // the title is of what was never said
+		_ = s.log.Update(func(i *store.Session) {
+			if !i.Named {
+				i.Title = ""
+			}
+		})
+	}
 }

@@ -177,7 +177,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	}
 	t.endStream(r)
 	t.partial = nil
-	t.capped = r.event.Finish.Limit != ""
+	t.latest.capped, t.latest.toolless = r.event.Finish.Limit != "", len(req.Tools) == 0
 	if r.err != nil {
 		t.recordDroppedCalls(r.partial)
 	}
@@ -343,15 +343,15 @@ func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, e
 	}
 	value, err := repairToSchema(want.JSON, answer.Text())
 	if err == nil {
-		t.corrections = 0
+		t.latest.corrections = 0
 		t.emit(StructuredOutput{JSON: value})
 		return false, nil
 	}
-	if t.corrections == maxCorrections || t.done.Steps >= t.maxSteps {
+	if t.latest.corrections == maxCorrections || t.done.Steps >= t.maxSteps {
 		return false, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
-	t.corrections++
-	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.corrections, maxCorrections)})
+	t.latest.corrections++
+	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.latest.corrections, maxCorrections)})
 	if len(answer.Parts) > 0 { // of what was not said, nothing is wrong
 		t.prompt(llm.UserText(correctionPrompt(want, err)))
 	}

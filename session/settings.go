@@ -271,6 +271,21 @@ func Tools(s *Session) (all, offered []llm.Tool) {
 	return all, s.emptyRequest(s.model).Tools
 }
 
+// notOffered says why a call of a tool does not run, whatever the policy allows: the model had no tools, or
+// the user has turned the tool off since it was asked; nil if it may run.
+func (t *turn) notOffered(name string) error {
+	if t.tools == nil || t.latest.toolless {
+		return fmt.Errorf("no tool %q: no tools are available here", name)
+	}
+	t.mu.Lock()
+	off := len(t.own.Tools) > 0 && !t.own.Offers(name)
+	t.mu.Unlock()
+	if off && slices.ContainsFunc(t.tools.Tools(), func(tool llm.Tool) bool { return tool.Name == name }) {
+		return fmt.Errorf("the user has turned the tool %q off", name)
+	}
+	return nil
+}
+
 // offeredTools returns the tools as they are now that a persona and the user leave; nil for
 // none. The session is locked.
 func offeredTools(s *Session) *tools.Set {

@@ -31,10 +31,16 @@ type turn struct {
 	reservations        []Reservation  // of what the running requests may cost
 	notReached          map[Limit]bool // that were not reached when requests went out
 
-	given       givenPrompt      // the last message of the user's
-	partial     *partialResponse // the response that arrives; nil: none does
-	capped      bool             // parley ended the last response at a limit: asking again would only cost again
-	corrections int              // how often the last response was asked for again; see checkSchema
+	given   givenPrompt      // the last message of the user's
+	partial *partialResponse // the response that arrives; nil: none does
+	latest  lastResponse
+}
+
+// A lastResponse is what matters of the last response for what follows it.
+type lastResponse struct {
+	capped      bool // parley ended it at a limit: asking again would only cost again
+	toolless    bool // no tools were on offer
+	corrections int  // how often it was asked for again; see checkSchema
 }
 
 // turnQuestions holds what the user was asked in a turn, and what they chose.
@@ -102,7 +108,7 @@ func answerSteps(t *turn) error {
 			if err := newCallBatch(t, calls, reason).run(); err != nil {
 				return err
 			}
-			if !t.capped {
+			if !t.latest.capped {
 				if err := steer(t); err != nil {
 					return err
 				}
@@ -158,62 +164,6 @@ func (t *turn) begin(parts []llm.Part) error {
 	warm(t) // not for a prompt that a hook blocks
 	t.userPrompt(m)
 	return nil
-}
-
-// A givenPrompt is a message as the user wrote it, and what else the model is told with it, but for what
-// hooks say of each message.
-type givenPrompt struct {
-	Unsent            // Seq is 0 if it did not begin a turn
-	starts []string   // what SessionStart hooks said
-	notes  []llm.Part // see prompt
-}
-
-// userPrompt does as prompt with the message that submitToHooks returned last.
-func (t *turn) userPrompt(m llm.Message) { t.given.Seq, t.given.notes = t.prompt(m) }
-
-// moved has to be called when the message that the turn began with got another number.
-func (t *turn) moved(from, to int) {
-	set(t.Session, &t.turnSeq, to)
-	if t.given.Seq == from {
-		t.given.Seq = to
-	}
-}
-
-// giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
-// about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
-// with it goes with the next one. It reports whether the message is given back.
-func giveBack(t *turn) bool {
-	t.mu.Lock()
-	last, ok := t.tree.Last()
-	if ok = ok && last.Seq == t.given.Seq; ok {
-		setHead(t.Session, last.Parent)
-		t.unsaid, t.hooks.unsaid = t.given.notes, t.given.starts
-	}
-	t.mu.Unlock()
-	if !ok {
-		return false
-	}
-	t.givenBack = true
-	t.emit(t.given.Unsent)
-	return true
-}
-
-// settleGivenBack stores that the conversation ends in front of a message which was given back. Until it goes
-// on, or is closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
-func settleGivenBack(s *Session) {
-	if !s.givenBack {
-		return
-	}
-	s.givenBack = false
-	head := s.Head()
-	s.persistHead(head)
-	if head == 0 && s.log != nil { // the title is of what was never said
-		_ = s.log.Update(func(i *store.Session) {
-			if !i.Named {
-				i.Title = ""
-			}
-		})
-	}
 }
 
 // warm connects to the model's server, if it was not asked yet, while the prompt is stored and the conversation is read,
