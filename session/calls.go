@@ -72,12 +72,12 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 
 // run gives every call one result, in their order, whatever happens. Neighbours that only
 // read run in parallel; all others run alone, so that a read behind a write sees what was
-// written.
+// written, and so do those whose order matters.
 func (b *callBatch) run() error {
 	b.warmFiles(false)
 	for rest := b.jobs; len(rest) > 0 && b.ctx.Err() == nil; {
 		n := 0
-		for n < len(rest) && b.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead {
+		for n < len(rest) && b.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead && !rest[n].action.Ordered {
 			n++
 		}
 		n = max(n, 1)

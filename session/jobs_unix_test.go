@@ -88,3 +88,28 @@ func TestJobs(t *testing.T) {
 		})
 	}
 }
+
+// To end a command in the background waits for what was called in front of it, as waiting for the command.
+func TestJobCallsKeepTheirOrder(t *testing.T) {
+	set, dir := workspace(t)
+	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"until [ -e go ]; do sleep 0.01; done; exit 3","background":true}`)), llmtest.Say("it runs"),
+		llmtest.Call(call("2", "jobs", `{"action":"read","job":1}`), call("3", "jobs", `{"action":"wait","job":1,"seconds":60}`), call("4", "jobs", `{"action":"kill","job":1}`)), llmtest.Say("I see"))
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	play(t.Context(), s, allow, say("serve it"))
+	var results []string
+	for e := range s.Turn(t.Context(), say("and?")) {
+		switch e := e.(type) {
+		case Call:
+			if e.Part.ID == "3" {
+				if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		case Result:
+			results = append(results, e.Part.Text)
+		}
+	}
+	if len(results) != 3 || !strings.Contains(results[1], "exit status 3") || strings.Contains(fmt.Sprint(results), "killed") {
+		t.Errorf("results %q", results)
+	}
+}

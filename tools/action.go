@@ -44,6 +44,7 @@ type risk struct {
 	Irreversible    string       // what of the action cannot be undone, in words for the user; "" if all can
 	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
 	Proposal        string       // a plan that the user is to accept, as Markdown; "" if it is none
+	Ordered         bool         // what was called behind it waits for it, although it only reads
 	OfPrompt        bool         // a prompt of the user runs it: no model asked for it, or learns why it is denied
 	ofProject       bool         // a file of the working directory asks for it, and not a model: it needs approval each time
 }

@@ -55,6 +55,7 @@ func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*Action, error)
 	if j == nil || j.snapshot().Owner != owner {
 		return nil, refuse("no job %d of this conversation: list shows them. Jobs end when parley does", args.Job)
 	}
+	a.Ordered = args.Action != "read"
 	a.run = func(ctx context.Context, _ func(string)) Outcome { return does(ctx, j) }
 	return a, nil
 }

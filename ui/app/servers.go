@@ -98,7 +98,7 @@ type ServerChoice struct {
 }
 
 // ServerChoices returns what can be done about a server: above all to allow what the
-// sandbox refused it.
+// sandbox refused it. What it may need beside that comes behind a restart.
 func ServerChoices(s mcp.State) []ServerChoice {
 	allow := func(name string, a mcp.Access) ServerChoice {
 		return ServerChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
@@ -109,16 +109,21 @@ func ServerChoices(s mcp.State) []ServerChoice {
 	if s.Sandboxed && !folders.IsZero() && wants.Network {
 		out = append(out, allow("Allow network and these folders", wants))
 	}
-	if s.Sandboxed && s.Status == mcp.StatusFailed && !s.Allowed.Network {
-		out = append(out, allow("Allow network", mcp.Access{Network: true}))
+	failed := s.Sandboxed && s.Status == mcp.StatusFailed
+	network := allow("Allow network", mcp.Access{Network: true})
+	if failed && !s.Allowed.Network && wants.Network {
+		out = append(out, network)
 	}
 	if s.Sandboxed && !folders.IsZero() {
 		out = append(out, allow("Allow these folders", folders))
 	}
-	if s.Sandboxed && s.Status == mcp.StatusFailed {
+	out = append(out, ServerChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
+	if failed && !s.Allowed.Network && !wants.Network {
+		out = append(out, network)
+	}
+	if failed {
 		out = append(out, allow("Run without the sandbox", mcp.Access{Unsandboxed: true}))
 	}
-	out = append(out, ServerChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
 	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
 		out = append(out, ServerChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
 	}

@@ -1,0 +1,41 @@
+package app
+
+import (
+	"strings"
+	"testing"
+
+	"parley/tools/mcp"
+)
+
+// What the sandbox refused a server stands first; a server that failed for other reasons is first of all
+// started again, and never offered more without a look at the list.
+func TestServerChoices(t *testing.T) {
+	failed := mcp.State{Name: "s", Status: mcp.StatusFailed}
+	failed.Sandboxed = true
+	with := func(change func(s *mcp.State)) mcp.State {
+		s := failed
+		change(&s)
+		return s
+	}
+	for name, tt := range map[string]struct {
+		state mcp.State
+		want  string
+	}{
+		"crashed":                 {failed, "Restart, Allow network, Run without the sandbox, Stop"},
+		"crashed, with network":   {with(func(s *mcp.State) { s.Allowed.Network = true }), "Restart, Run without the sandbox, Stop, Revoke permissions"},
+		"crashed, not confined":   {with(func(s *mcp.State) { s.Sandboxed = false }), "Restart, Stop"},
+		"refused the network":     {with(func(s *mcp.State) { s.Refusal.Needs.Network = true }), "Allow network, Restart, Run without the sandbox, Stop"},
+		"refused a folder":        {with(func(s *mcp.State) { s.Refusal.Needs.Read = []string{"/a"} }), "Allow these folders, Restart, Allow network, Run without the sandbox, Stop"},
+		"refused both":            {with(func(s *mcp.State) { s.Refusal.Needs = mcp.Access{Network: true, Read: []string{"/a"}} }), "Allow network and these folders, Allow network, Allow these folders, Restart, Run without the sandbox, Stop"},
+		"ready, refused a folder": {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Write = mcp.StatusReady, []string{"/a"} }), "Allow these folders, Restart, Stop"},
+		"stopped":                 {with(func(s *mcp.State) { s.Status = mcp.StatusStopped }), "Restart"},
+	} {
+		var names []string
+		for _, c := range ServerChoices(tt.state) {
+			names = append(names, c.Name)
+		}
+		if got := strings.Join(names, ", "); got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+}
