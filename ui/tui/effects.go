@@ -174,10 +174,10 @@ type heldInput struct {
 	preparing int
 	expanding []*expansion // each counts in preparing
 	submitted []composer.Submission
-	refused   string      // the draft, if it was no command and is sent as text when it is submitted again
-	first     []llm.Part  // of the command line
-	draft     []llm.Part  // of the command line, for the conversation that is chosen in the list
-	givenBack llm.Message // what the running turn began with, and is no part of the conversation any more
+	refused   string        // the draft, if it was no command and is sent as text when it is submitted again
+	first     []llm.Part    // of the command line
+	draft     []llm.Part    // of the command line, for the conversation that is chosen in the list
+	givenBack []llm.Message // messages that were not sent, until it is clear whether others wait behind them
 }
 
 // giveBackAll makes a draft of all that is held, as the program ends.

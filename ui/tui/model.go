@@ -274,6 +274,7 @@ func (m *Model) shutdown() {
 	m.held.giveBackAll(m.input)
 	m.input.Watch()
 	m.input.QueueToDraft()
+	m.held.restoreGivenBack(m.input)
 	m.features.status.Close()
 	m.chat.Cancel()
 	m.chat.Close()

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/compare"
+	"parley/ui/tui/input"
 )
 
 // event shows an event of the turn, and does what else follows from it.
@@ -17,16 +20,14 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		switch {
-		case e.Seq > 0: // in front of what waits behind it: see done
-			m.held.givenBack = e.Message
+		if e.Command == "" {
+			m.held.givenBack = append(m.held.givenBack, e.Message)
 			return nil
-		case e.Command != "":
-			m.input.RestoreCommand(e.Command, e.Message.Parts)
-		default:
-			m.input.RestoreMessage(e.Message)
 		}
+		m.input.RestoreCommand(e.Command, e.Message.Parts)
 		return m.input.Changed()
+	case session.Prompt: // another one was sent
+		return m.held.restoreGivenBack(m.input)
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
 		return m.Notify("Approval needed: " + e.Action.Title)
@@ -64,15 +65,16 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
 	}
+	given := m.held.restoreGivenBack(m.input)
+	if given != nil {
+		defer func() { cmd = tea.Batch(given, cmd) }()
+	}
 	again := m.compacting
 	m.compacting = false
 	switch {
 	case d.Unsent:
-		m.input.RestoreMessage(m.held.givenBack)
-		m.held.givenBack = llm.Message{}
 		m.chat.Replay()
-		save := m.input.Changed()
-		return tea.Batch(save, m.input.SaveDraft(), m.ShowToast("Not sent: your message is in the input again"))
+		return m.ShowToast("Not sent: your message is in the input again")
 	case d.Fork > 0:
 		return m.perform(app.ContinueInFork(m.App, d.Fork))
 	case again && d.Err == nil:
@@ -85,4 +87,17 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 		return tea.Batch(m.chat.GenerateTitle(), m.perform(app.LearnModel(m.App)), m.Notify("Answered: "+m.App.Session.Title()))
 	}
 	return m.Notify("Failed: " + app.ErrorText(d.Err))
+}
+
+// restoreGivenBack makes messages that were not sent the draft, the first in front, and stores it at once; nil
+// for none.
+func (h *heldInput) restoreGivenBack(in *input.Input) tea.Cmd {
+	if len(h.givenBack) == 0 {
+		return nil
+	}
+	for _, message := range slices.Backward(h.givenBack) {
+		in.RestoreMessage(message)
+	}
+	h.givenBack = nil
+	return tea.Batch(in.Changed(), in.SaveDraft())
 }
