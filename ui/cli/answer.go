@@ -26,7 +26,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if err != nil {
 		return a.fail(print.Config, err)
 	}
-	defer closeSession(s, a.note)
+	defer closeSession(s, warn) // with -q as well: what is lost is no detail
 	if parts, err = (promptFiles{a}).parts(parts, len(a.compared("")) > 1); err != nil {
 		return a.fail(print.Usage, err)
 	}
@@ -43,7 +43,6 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	}
 	defer a.mcp.stop()
 	defer endJobs(a)
-	a.mcp.wait(a.toolSet, a.note)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
@@ -52,6 +51,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, app.ErrTimeout)
 		defer stop()
 	}
+	a.mcp.wait(ctx, a.toolSet, a.note)
 	if model := s.Model(); a.quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
 		warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
 	}

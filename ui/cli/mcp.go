@@ -164,7 +164,7 @@ func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandb
 
 // wait waits for the servers where nobody sees them start, and notes which of them
 // cannot be used.
-func (m *mcpServers) wait(set *tools.Set, note func(string)) {
+func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)) {
 	servers := m.servers.Load()
 	if servers == nil {
 		return
@@ -174,7 +174,7 @@ func (m *mcpServers) wait(set *tools.Set, note func(string)) {
 			note(fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name))
 		}
 	}
-	servers.Wait(context.Background())
+	servers.Wait(ctx)
 	m.sync(set)
 	for _, s := range servers.States() {
 		switch s.Status {

@@ -47,6 +47,10 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 			log.Prefetch() // the request follows at once
 		}
 	}
+	if trouble != nil && a.quiet && !screen { // what is not stored, or was lost, is no detail
+		warn(trouble.Error())
+		trouble = nil
+	}
 	s, notice, err = a.newSession(screen, log, a.settingFlags)
 	go pruneUndo(openUndo(a))
 	for _, more := range []error{trouble, doubt} {
@@ -158,6 +162,6 @@ func (a *program) closeLibrary() {
 		return
 	}
 	if err := a.library.Close(); err != nil {
-		a.note("could not save the conversations: " + format.ErrorText(err))
+		warn("could not save the conversations: " + format.ErrorText(err))
 	}
 }

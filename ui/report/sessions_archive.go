@@ -93,7 +93,7 @@ func (s SessionCommands) exportAll(as, folder string, raw bool) error {
 			if err != nil {
 				return err
 			}
-			name := app.ExportName(info) + "." + form.Name
+			name := app.ExportName(c.Session) + "." + form.Name // of what was masked
 			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 				there++
 				continue
