@@ -194,8 +194,11 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return errors.New("--replay sends nothing for --record to save: use one of them")
 	case f.ephemeral && (f.continueLast || f.resume != "") && !f.fork:
 		return errors.New("--ephemeral saves nothing, so it cannot continue a saved conversation: add --fork to continue in a copy")
-	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0):
+	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0),
+		f.maxTurns == 0 && cmd.Flags().Changed("max-turns"), f.timeout == 0 && cmd.Flags().Changed("timeout"), f.maxCost == 0 && cmd.Flags().Changed("max-cost"):
 		return errors.New("--max-turns, --max-cost and --timeout need a number above 0")
+	case f.codeOnly && f.format != "text":
+		return fmt.Errorf("--code prints code alone: -o %s does not apply", f.format)
 	}
 	if err := f.settingFlags.validate(); err != nil {
 		return err
