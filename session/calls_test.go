@@ -221,3 +221,22 @@ func TestCallsOfWhatIsNotOffered(t *testing.T) {
 		})
 	}
 }
+
+// A switch of the model while calls run says nothing of those: the next model gets their results.
+func TestSwitchWhileCallsRun(t *testing.T) {
+	set, _ := workspace(t)
+	first := llmtest.New(llmtest.Call(call("1", "list", `{}`), call("2", "list", `{}`)))
+	second := llmtest.New(llmtest.Say("well"))
+	s := New(Options{Model: endpoint("a/a", first), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	for e := range s.Turn(t.Context(), say("hello")) {
+		if c, ok := e.(Call); ok && c.Part.ID == "1" {
+			if changes := s.SetModel(endpoint("b/b", second)).Changes; len(changes) > 0 {
+				t.Errorf("told %+v", changes)
+			}
+		}
+	}
+	sent := second.Requests()[0].Messages
+	if last := sent[len(sent)-1]; last.Role != llm.RoleTool || len(last.Parts) != 2 || last.Parts[1].Failed {
+		t.Errorf("sent %+v", sent)
+	}
+}

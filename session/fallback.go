@@ -314,3 +314,15 @@ func hasText(m llm.Message) bool {
 	}
 	return false
 }
+
+// changesFor returns what of the conversation has to be adapted for model.
+func changesFor(s *Session, model llm.Endpoint) []llm.Change {
+	s.mu.Lock()
+	history, running := messages(s.tree.Path()), s.turnSeq > 0
+	s.mu.Unlock()
+	_, changes := model.Portable(history)
+	if running { // calls that run have no result yet
+		changes = slices.DeleteFunc(changes, func(c llm.Change) bool { return c.What == llm.ChangeUnfinished })
+	}
+	return changes
+}

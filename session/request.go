@@ -103,12 +103,6 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	return ModelSwitched{From: from, To: model.Name, Changes: changesFor(s, model)}
 }
 
-// changesFor returns what of the conversation has to be adapted for model.
-func changesFor(s *Session, model llm.Endpoint) []llm.Change {
-	_, changes := model.Portable(locked(&s.mu, func() []llm.Message { return messages(s.tree.Path()) }))
-	return changes
-}
-
 // RefreshModel replaces the model in use by known, the same model opened again, of which more is
 // known, such as its context window. Where another model is in use by now, nothing happens.
 func RefreshModel(s *Session, known llm.Endpoint) {

@@ -24,11 +24,11 @@ func (c Change) String() string {
 
 // What Portable changes, in the order in which it lists it.
 const (
-	changeThinking = "earlier models' thinking not sent"
-	changeState    = "earlier models' private data not sent"
-	changeRemote   = "other providers' tool calls sent as text"
-	changeSource   = "sources sent as text"
-	changeOrphan   = "unfinished tool calls closed"
+	changeThinking   = "earlier models' thinking not sent"
+	changeState      = "earlier models' private data not sent"
+	changeRemote     = "other providers' tool calls sent as text"
+	changeSource     = "sources sent as text"
+	ChangeUnfinished = "unfinished tool calls closed" // those that run in the moment as well
 )
 
 // Portable returns history as the wire format origin may receive it, and what
@@ -52,10 +52,10 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		out = append(out, m)
 	}
 	out, closed := repair(mediaAsUser(out, origin)) // both may change out, and return it
-	counts[changeOrphan] = closed
+	counts[ChangeUnfinished] = closed
 
 	var changes []Change
-	for _, what := range []string{changeThinking, changeState, changeRemote, changeSource, changeOrphan} {
+	for _, what := range []string{changeThinking, changeState, changeRemote, changeSource, ChangeUnfinished} {
 		if counts[what] > 0 {
 			changes = append(changes, Change{what, counts[what]})
 		}

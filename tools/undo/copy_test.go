@@ -48,3 +48,25 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a conversation without files: %v", err)
 	}
 }
+
+// TestOtherRoots: what was changed in another workspace is known, and not undone from here.
+func TestOtherRoots(t *testing.T) {
+	here, there := t.TempDir(), t.TempDir()
+	s := Open(filepath.Join(t.TempDir(), "undo"))
+	for _, dir := range []string{here, there, here, there} {
+		h, err := s.History("one", dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.put(&Record{Root: Name(h.dir), Title: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := s.History("one", here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other := h.OtherRoots(); len(h.Records()) != 2 || !slices.Equal(other, []string{there}) {
+		t.Errorf("%d records here, others in %q", len(h.Records()), other)
+	}
+}

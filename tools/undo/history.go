@@ -156,6 +156,22 @@ func (h *History) Records() []Record {
 	return slices.DeleteFunc(slices.Clone(h.records), func(r Record) bool { return string(r.Root) != h.dir })
 }
 
+// OtherRoots returns the other workspaces in which the conversation changed files, each once.
+func (h *History) OtherRoots() (dirs []string) {
+	if h == nil {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.load()
+	for _, r := range h.records {
+		if dir := string(r.Root); dir != h.dir && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
 // MarkBranch stores the current number of records for the branch that ends with the message head:
 // the user leaves it for another one. See BranchMark.
 func (h *History) MarkBranch(head int) {

@@ -111,7 +111,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
 	go pruneUndo(openUndo(a.program))
 	o := a.screenOptions(s, "", nil)
-	o.Connecting = app.Connecting{}                                 // keys are asked for in a terminal
+	o.Connecting = app.Connecting{}                                                       // keys are asked for in a terminal
 	tell := sync.OnceFunc(func() { a.mcp.wait(context.Background(), a.toolSet, a.note) }) // which no longer waits
 	ready := func(ctx context.Context) {
 		if servers := a.mcp.servers.Load(); servers != nil {
