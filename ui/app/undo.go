@@ -63,13 +63,9 @@ func ChooseRewind(a *App, edit func(seq int) Effect) *List {
 func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 	records := session.Files(a.Session).Records()
 	l := &List{Title: "Go back to before which message?", Noun: "message", Items: rewindItems(a)}
-	unchanged := "no files changed since"
-	if others := session.Files(a.Session).OtherRoots(); len(others) > 0 {
-		unchanged = "no files changed here since; those of " + a.AbbrevPath(others[0]) + " go back there"
-	}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
-		l.Items[i].Detail = unchanged
+		l.Items[i].Detail = unchangedText(a)
 		if n, _ := session.CountFilesSince(records, pointOf(a, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
