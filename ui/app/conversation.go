@@ -395,11 +395,3 @@ func Author(m llm.Message) string {
 	}
 	return "answer"
 }
-
-// unchangedText says that no files changed since a message.
-func unchangedText(a *App) string {
-	if others := session.Files(a.Session).OtherRoots(); len(others) > 0 {
-		return "no files changed here since; those of " + a.AbbrevPath(others[0]) + " go back there"
-	}
-	return "no files changed since"
-}

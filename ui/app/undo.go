@@ -65,7 +65,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 	l := &List{Title: "Go back to before which message?", Noun: "message", Items: rewindItems(a)}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
-		l.Items[i].Detail = unchangedText(a)
+		l.Items[i].Detail = filesUnchangedText(a)
 		if n, _ := session.CountFilesSince(records, pointOf(a, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
