@@ -17,7 +17,7 @@ import (
 // What the model is told of calls that did not run.
 const (
 	notRun           = "This was not run: "
-	canceledCallText = "The user stopped this before it was finished."
+	canceledCallText = notRun + "the user stopped the answer before."
 	deniedCallText   = "The user did not allow this call."
 	keepPlanningText = "The user has not accepted this plan: keep planning, and change nothing yet."
 	stoppedCallText  = "The user stopped this call before it was finished. Until then:\n\n"
@@ -88,7 +88,7 @@ func (b *callBatch) run() error {
 		}
 	}
 	for _, j := range b.jobs {
-		if j.result == nil { // canceled before it ended, or began
+		if j.result == nil { // canceled before it began
 			b.setResult(j, tools.Outcome{Text: canceledCallText, Failed: true})
 		}
 	}

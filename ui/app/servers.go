@@ -73,7 +73,7 @@ func ServerDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\nRemoved: %s\n", strings.Join(s.RemovedTools, ", "))
 	}
 	if s.OmittedTools > 0 {
-		fmt.Fprintf(&b, "\nNot offered (too many): %s\n", format.Plural(s.OmittedTools, "tool"))
+		fmt.Fprintf(&b, "\nNot offered: %s, with a name that another has or that cannot be sent, or behind the first 200\n", format.Plural(s.OmittedTools, "tool"))
 	}
 	if s.Stderr != "" && s.Status != mcp.StatusFailed {
 		fmt.Fprintf(&b, "\n── Standard error\n%s\n", s.Stderr)
