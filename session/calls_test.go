@@ -222,6 +222,34 @@ func TestCallsOfWhatIsNotOffered(t *testing.T) {
 	}
 }
 
+// Nor do those of models that are compared.
+func TestComparedCallsOfWhatIsNotOffered(t *testing.T) {
+	set, dir := workspace(t)
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("alpha"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for strategy, refused := range map[string]bool{"none": true, "native": false} {
+		open := func(name string) llm.Endpoint {
+			e := endpoint(name, llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("well")))
+			e.Strategy = strategy
+			return e
+		}
+		s := New(Options{Model: open("a/a"), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+		n := 0
+		for e := range s.Compare(t.Context(), []llm.Endpoint{open("a/a"), open("b/b")}, nil, say("hi")) {
+			c, _ := e.(CandidateEvent)
+			if r, ok := c.Event.(Result); ok {
+				if n++; r.Part.Failed != refused {
+					t.Errorf("%s: %q", strategy, r.Part.Text)
+				}
+			}
+		}
+		if n != 2 {
+			t.Errorf("%s: %d results", strategy, n)
+		}
+	}
+}
+
 // A switch of the model while calls run says nothing of those: the next model gets their results.
 func TestSwitchWhileCallsRun(t *testing.T) {
 	set, _ := workspace(t)

@@ -165,6 +165,8 @@ func (c *comparison) runReadCall(one *candidate, j *job) tools.Outcome {
 		return fail(canceledCallText)
 	case j.err != nil:
 		return fail(j.err.Error())
+	case len(one.last.req.Tools) == 0:
+		return fail(fmt.Sprintf("no tool %q: no tools are available here", j.call.Name))
 	case !reads:
 		return fail(comparedWriteText)
 	}

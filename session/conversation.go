@@ -293,9 +293,9 @@ type promptQueue struct {
 	queued []llm.Message
 	steers int // how many of the first ones steer
 
-	// Of the turn that runs, or of Close.
-	unsaid    []llm.Part // notes for the model that went with a message which was given back
-	givenBack bool       // see settleGivenBack
+	unsaid    []llm.Part // notes for the model that went with a message which was given back; the turn's that runs
+	givenBack bool       // a message was, which is not stored yet; under conversation.mu
+	settling  sync.Mutex // see StoreGivenBack
 }
 
 // Queue adds a message of the user's that waits until there is an answer.

@@ -344,25 +344,29 @@ func giveBack(t *turn) bool {
 	last, ok := t.tree.Last()
 	if ok = ok && last.Seq == t.given.Seq; ok {
 		setHead(t.Session, last.Parent)
-		t.unsaid, t.hooks.unsaid = t.given.notes, t.given.starts
+		t.unsaid, t.hooks.unsaid, t.givenBack = t.given.notes, t.given.starts, true
 	}
 	t.mu.Unlock()
 	if !ok {
 		return false
 	}
-	t.givenBack = true
 	t.emit(t.given.Unsent)
 	return true
 }
 
-// settleGivenBack stores that the conversation ends in front of a message which was given back. Until it goes
-// on, or is closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
-func settleGivenBack(s *Session) {
-	if !s.givenBack {
+// StoreGivenBack stores that the conversation ends in front of a message which was given back, if one was: a
+// front end calls it once the message is a stored draft. Until then, or until the conversation goes on, is
+// forked or closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
+func StoreGivenBack(s *Session) {
+	s.settling.Lock() // the next message waits for it
+	defer s.settling.Unlock()
+	s.mu.Lock()
+	given, head := s.givenBack, s.tree.head
+	s.givenBack = false
+	s.mu.Unlock()
+	if !given {
 		return
 	}
-	s.givenBack = false
-	head := s.Head()
 	s.persistHead(head)
 	if head == 0 && s.log != nil { // the title is of what was never said
 		_ = s.log.Update(func(i *store.Session) {

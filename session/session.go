@@ -256,7 +256,7 @@ func (s *Session) Close() error {
 	if s.log == nil {
 		return nil
 	}
-	settleGivenBack(s)
+	StoreGivenBack(s)
 	if !s.Empty() {
 		s.saveInfo()
 	}

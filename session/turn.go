@@ -235,7 +235,7 @@ func steer(t *turn) error {
 // prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
 // number and the notes.
 func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
-	settleGivenBack(t.Session)
+	StoreGivenBack(t.Session)
 	own := len(m.Parts)
 	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), t.unsaid...)))
 	t.unsaid = nil
@@ -296,6 +296,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 			return err
 		}
 		parts = m.Parts
+		StoreGivenBack(t.Session)
 		n := t.append(m)
 		set(t.Session, &t.turnSeq, n.Seq)
 		t.saveInfo()

@@ -181,12 +181,16 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 			if draftElsewhere(db, w, key) {
 				return nil
 			}
-			if err := w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(key)); err != nil {
+			if err := releaseDraft(w, db, key); err != nil {
 				return err
 			}
 			return w.exec(`DELETE FROM drafts WHERE key = ?`, key)
 		}
-		if err := claimDraft(w, db, key); err != nil {
+		hold := claimDraft
+		if d.Left {
+			hold = releaseDraft
+		}
+		if err := hold(w, db, key); err != nil {
 			return err
 		}
 		return w.exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
@@ -201,6 +205,11 @@ func claimDraft(w *writer, db *DB, key string) error {
 		return err
 	}
 	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(key), string(process))
+}
+
+// releaseDraft makes the draft under key no process's.
+func releaseDraft(w *writer, _ *DB, key string) error {
+	return w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(key))
 }
 
 // draftElsewhere reports whether the draft under key is another process's, which runs.
@@ -228,8 +237,13 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 	if err != nil {
 		return Draft{}, false, err
 	}
-	if !d.Elsewhere {
-		_ = db.write(func(w *writer) error { return claimDraft(w, db, key) }) // what cannot be written can be read
+	if !d.Elsewhere { // what cannot be written can be read
+		_ = db.write(func(w *writer) error {
+			if d.Elsewhere = draftElsewhere(db, w, key); d.Elsewhere { // it was faster
+				return nil
+			}
+			return claimDraft(w, db, key)
+		})
 	}
 	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
 	var attached []llm.Part

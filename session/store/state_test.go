@@ -387,6 +387,23 @@ func TestDraftElsewhere(t *testing.T) {
 	}
 }
 
+// A draft of a conversation that was left is anybody's.
+func TestLeftDraft(t *testing.T) {
+	db := fresh(t)
+	if err := db.SaveDraft("k", Draft{Text: "half a thought"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SaveDraft("k", Draft{Text: "half a page", Left: true}); err != nil {
+		t.Fatal(err)
+	}
+	if writer, err := db.Get(draftWriterKey("k")); writer != "" || err != nil {
+		t.Errorf("a draft that was left is %s's, %v", writer, err)
+	}
+	if d, ok, err := db.TakeDraft("k"); !ok || d.Text != "half a page" || d.Elsewhere || err != nil {
+		t.Errorf("got %+v, %t, %v", d, ok, err)
+	}
+}
+
 // With a conversation goes whose its draft was.
 func TestDraftGoesWithItsSession(t *testing.T) {
 	db := fresh(t)

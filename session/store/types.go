@@ -111,6 +111,9 @@ type Draft struct {
 
 	// Elsewhere says, of what DB.TakeDraft returns, that it is another process's, which runs.
 	Elsewhere bool `json:"-"`
+
+	// Left has DB.SaveDraft store a draft that is no process's: its conversation is left.
+	Left bool `json:"-"`
 }
 
 // A SentPrompt is an entry of the prompt history.

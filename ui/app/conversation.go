@@ -54,6 +54,7 @@ const openedCopy = "Opened as a copy; the original is unchanged"
 func (a *App) ForkSession(id string, head int) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
+		session.StoreGivenBack(own) // what is forked is what is shown
 		s, note, err := a.Fork(id, head)
 		if err == nil && id == own.ID() { // it goes on as this one would
 			s.SetModel(own.Model())

@@ -39,6 +39,9 @@ func SharesDraft(a *App, s *session.Session) bool { return draftKey(a.Options, s
 func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Effect {
 	key := draftKey(o, s)
 	d, _, err := o.Library.TakeDraft(key)
+	if err == nil && d.Elsewhere {
+		err = errors.New("another parley has the draft of that conversation")
+	}
 	if err == nil {
 		d.Parts, d.At = append(d.Parts, part), o.Now()
 		err = o.Library.SaveDraft(key, d)

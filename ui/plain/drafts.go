@@ -105,13 +105,14 @@ func (d *drafts) store() error {
 		return nil
 	}
 	old, key := d.key, d.app.DraftKey()
-	if old != "" && old != key {
-		d.app.DeleteDraft(old)
-	}
 	if d.key = key; empty {
 		d.key = ""
 	}
-	return d.app.Library.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
+	err := d.app.Library.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
+	if err == nil && old != "" && old != key {
+		d.app.DeleteDraft(old)
+	}
+	return err
 }
 
 // load loads the stored draft of the conversation.

@@ -177,7 +177,7 @@ type heldInput struct {
 	refused   string        // the draft, if it was no command and is sent as text when it is submitted again
 	first     []llm.Part    // of the command line
 	draft     []llm.Part    // of the command line, for the conversation that is chosen in the list
-	givenBack []llm.Message // messages that were not sent, until it is clear whether others wait behind them
+	givenBack []llm.Message // what the turn that ends began with, until what waits behind it is the draft
 }
 
 // giveBackAll makes a draft of all that is held, as the program ends.

@@ -29,25 +29,6 @@ func TestBlockedPrompt(t *testing.T) {
 	s.ask("hi", "hello")
 }
 
-// What was sent behind a prompt that a hook blocks, and what was written behind that, comes back in its order.
-func TestBlockedPromptStaysInOrder(t *testing.T) {
-	release := make(chan struct{})
-	s := setUpWith(t, 80, 24, func(o *Options) {
-		model := llm.Endpoint{Model: llmtest.New(), Name: "fake/one", Origin: "fake/one", Strategy: "native"}
-		o.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(context.Context, process.Run) process.Result {
-			<-release
-			return process.Result{Exit: 2, Stderr: "no secrets"}
-		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
-	})
-	s.Type("first").Press("enter").Type("second").Press("enter").WaitForText("queued")
-	s.Type("third")
-	close(release)
-	s.WaitForText("no secrets").WaitForText("› first")
-	if got := s.stored(t); got != "first\n\nsecond\n\nthird" {
-		t.Errorf("the draft is %q", got)
-	}
-}
-
 // What a hook adds to a prompt is shown as one of its attachments, and is no part of the draft when
 // the prompt is edited.
 func TestHookContext(t *testing.T) {

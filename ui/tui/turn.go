@@ -20,14 +20,16 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		if e.Command == "" {
+		switch {
+		case e.Seq > 0: // in front of what waits behind it: see done
 			m.held.givenBack = append(m.held.givenBack, e.Message)
 			return nil
+		case e.Command != "":
+			m.input.RestoreCommand(e.Command, e.Message.Parts)
+		default:
+			m.input.RestoreMessage(e.Message)
 		}
-		m.input.RestoreCommand(e.Command, e.Message.Parts)
 		return m.input.Changed()
-	case session.Prompt: // another one was sent
-		return m.held.restoreGivenBack(m.input)
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
 		return m.Notify("Approval needed: " + e.Action.Title)
@@ -64,6 +66,10 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	m.overlay.DropPending()
 	if d.Err != nil { // what waited goes back to where it can be changed
 		m.input.Unqueue()
+	}
+	if d.Unsent {
+		s := m.App.Session
+		m.chat.OnDraftStored(func() { session.StoreGivenBack(s) })
 	}
 	given := m.held.restoreGivenBack(m.input)
 	if given != nil {

@@ -127,6 +127,30 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 	}
 }
 
+// A fork behind a message that was not sent is of what is shown, and so is what is stored once the message is
+// a stored draft.
+func TestForkBehindGivenBack(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
+		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+	})
+	s.ask("hello", "fine")
+	s.idle()
+	s.Paste(strings.TrimSpace(strings.Repeat("long ", 400)))
+	s.clock.Add(time.Second)
+	s.Press("enter").WaitForText("Too long for fake/one")
+	s.seen().Press("esc").WaitForText("Not sent: your message")
+	id := s.m.App.Session.ID()
+	s.WaitFor(func() bool {
+		about, _, err := s.m.App.Library.Read(id)
+		return err == nil && about.Head == s.m.App.Session.Head()
+	})
+	s.Press("ctrl+u", "ctrl+x", "f").WaitForText("a copy")
+	if got := s.m.App.Session.History(); len(got) != 2 || s.m.App.Session.ID() == id {
+		t.Errorf("the fork holds %d messages\n%s", len(got), s.Screen())
+	}
+}
+
 // A message that was queued in front of another one stands in front of it in the draft.
 func TestTooLongStaysInOrder(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {

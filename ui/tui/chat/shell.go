@@ -33,6 +33,9 @@ func (c *Chat) StopShells() bool {
 	return len(c.shells) > 0
 }
 
+// OnDraftStored has f called, on any goroutine, once the draft is stored.
+func (c *Chat) OnDraftStored(f func()) { c.ended = append(c.ended, f) }
+
 // TakeEndedCommands returns what takes back the records of commands whose output is attached,
 // to be called once that is stored.
 func (c *Chat) TakeEndedCommands() func() {

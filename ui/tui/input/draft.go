@@ -92,7 +92,12 @@ func (in *Input) SaveDraft() tea.Cmd {
 	if !in.draft.changed {
 		return nil
 	}
-	save := in.saver()
+	return in.save(false)
+}
+
+// save stores the draft; left says that its conversation is left, in which another window may go on with it.
+func (in *Input) save(left bool) tea.Cmd {
+	save := in.saver(left)
 	return tea.Batch(in.countTokens(), func() tea.Msg {
 		if err := save(); err != nil {
 			return app.Effect{Err: err}
@@ -118,16 +123,17 @@ func (in *Input) setTokens(msg draftTokensMsg) {
 // program.
 func (in *Input) SaveDraftNow() {
 	if in.draft.changed || in.draft.key != "" { // another window may have stored one in its place
-		_ = in.saver()() // the screen has gone: there is nobody to tell
+		_ = in.saver(false)() // the screen has gone: there is nobody to tell
 	}
 }
 
 // saver takes the draft as it is now, to be stored by the call. An empty one removes what is stored only
 // if that is of this window: it may be another window's.
-func (in *Input) saver() func() error {
+func (in *Input) saver(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
 	d, key := in.App.NewDraft(in.Composer.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
+	d.Left = left
 	empty := d.Text == "" && len(d.Parts) == 0
 	if empty && in.draft.key == "" {
 		return func() error { return nil }
@@ -183,7 +189,10 @@ func (in *Input) Forget() func() {
 func (in *Input) Leave() tea.Cmd {
 	in.Watch()
 	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Draft(), in.App.Attached}
-	return in.SaveDraft()
+	if !in.draft.changed && in.draft.key == "" {
+		return nil
+	}
+	return in.save(true)
 }
 
 // RestoreDraft loads the stored draft of the open conversation, in the place of what is written.
@@ -194,6 +203,7 @@ func (in *Input) RestoreDraft() {
 		d.Text, d.Parts = left.text, left.attached
 		ok = d.Text != "" || len(d.Parts) > 0
 	}
+	again := in.draft.left != nil && in.draft.left.key == key
 	in.draft.left = nil
 	if in.draft.key = ""; ok {
 		in.draft.key = key
@@ -207,6 +217,9 @@ func (in *Input) RestoreDraft() {
 	in.draft.version++ // the tokens of the one before do not count
 	if !in.Composer.Empty() || len(in.App.Attached) > 0 {
 		in.Defer(in.countTokens())
+		if again { // it is stored as one that was left
+			in.Defer(in.Changed())
+		}
 	}
 }
 
