@@ -166,7 +166,7 @@ func (c *comparison) runReadCall(one *candidate, j *job) tools.Outcome {
 	case j.err != nil:
 		return fail(j.err.Error())
 	case len(one.last.req.Tools) == 0:
-		return fail(fmt.Sprintf("no tool %q: no tools are available here", j.call.Name))
+		return fail(noTools(j.call.Name).Error())
 	case !reads:
 		return fail(comparedWriteText)
 	}

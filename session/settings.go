@@ -275,7 +275,7 @@ func Tools(s *Session) (all, offered []llm.Tool) {
 // the user has turned the tool off since it was asked; nil if it may run.
 func (t *turn) notOffered(name string) error {
 	if t.tools == nil || t.latest.toolless {
-		return fmt.Errorf("no tool %q: no tools are available here", name)
+		return noTools(name)
 	}
 	t.mu.Lock()
 	off := len(t.own.Tools) > 0 && !t.own.Offers(name)
@@ -284,6 +284,11 @@ func (t *turn) notOffered(name string) error {
 		return fmt.Errorf("the user has turned the tool %q off", name)
 	}
 	return nil
+}
+
+// noTools says that a call does not run where no tools are on offer.
+func noTools(name string) error {
+	return fmt.Errorf("no tool %q: no tools are available here", name)
 }
 
 // offeredTools returns the tools as they are now that a persona and the user leave; nil for

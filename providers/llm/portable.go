@@ -28,7 +28,7 @@ const (
 	changeState      = "earlier models' private data not sent"
 	changeRemote     = "other providers' tool calls sent as text"
 	changeSource     = "sources sent as text"
-	ChangeUnfinished = "unfinished tool calls closed" // those that run in the moment as well
+	ChangeUnfinished = "unfinished tool calls closed" // those that run at the moment as well
 )
 
 // Portable returns history as the wire format origin may receive it, and what

@@ -165,7 +165,7 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 // draftWriterKey returns the key of the state that holds the process whose a draft is.
 func draftWriterKey(key string) string { return "draft of " + key }
 
-// SaveDraft stores a draft of this process under key. If d has no text and no parts, it deletes the draft
+// SaveDraft stores a draft under key: this process's, or with Left no process's. If d has no text and no parts, it deletes the draft
 // instead, unless it is another running process's. With a session is removed what is under "session:" and
 // its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
