@@ -12,9 +12,36 @@ import (
 
 var errRunning = errors.New("a turn is running: stop it first")
 
-// Edit makes the conversation end before the message seq of the user's and
+// An edit is of a message in front of which the conversation ends, until it is sent anew.
+type edit struct {
+	seq  int // message; 0: none
+	head int // where the conversation goes on if nothing is sent
+}
+
+// Edit does as Rewind. If what is sent next does not enter the conversation, or is given back, that goes on
+// where it did before the edit: see Unsent.
+func (s *Session) Edit(seq int) error {
+	head := s.Head()
+	_, err := s.Rewind(seq)
+	if err == nil {
+		set(s, &s.edited, edit{seq, head})
+	}
+	return err
+}
+
+// undoEdit makes the conversation go on where it did before an edit that nothing was sent of, and returns the
+// message that was edited; 0 if there is none. The session is locked.
+func undoEdit(s *Session, e edit) int {
+	if e.seq == 0 || s.tree.head != s.tree.at(e.seq).Parent {
+		return 0
+	}
+	setHead(s, e.head)
+	return e.seq
+}
+
+// Rewind makes the conversation end before the message seq of the user's and
 // returns it, to be changed and sent anew. What came after stays as a branch.
-func (s *Session) Edit(seq int) (llm.Message, error) {
+func (s *Session) Rewind(seq int) (llm.Message, error) {
 	var message llm.Message
 	err := s.move(func(t *Tree) (int, error) {
 		n, err := t.At(seq)
@@ -136,7 +163,7 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 // locked.
 func setHead(s *Session, seq int) {
 	s.files.MarkBranch(s.tree.head)
-	s.tree.head = seq
+	s.tree.head, s.edited = seq, edit{}
 	s.last = s.tree.lastUsage()
 }
 

@@ -49,7 +49,7 @@ func TestBranches(t *testing.T) {
 		{"as it was said", func() error { return nil },
 			[]string{"one", "1", "two", "2"}, []string{"*one+3→4"}},
 		{"an edited message is a branch", func() error {
-			m, err := s.Edit(3)
+			m, err := s.Rewind(3)
 			if err == nil && m.Text() != "two" {
 				err = fmt.Errorf("got %q back", m.Text())
 			}
@@ -63,7 +63,7 @@ func TestBranches(t *testing.T) {
 		}, []string{"one", "1", "other", "4"}, []string{"*one+1→2", " two+1→4", " *other+0→5", "  3+0→6", "  *4+0→7"}},
 		{"switching goes to the end of the branch", func() error { return s.SwitchBranch(3) },
 			[]string{"one", "1", "two", "2"}, []string{"*one+1→2", " *two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
-		{"the first message can be edited too", func() error { _, err := s.Edit(1); return err },
+		{"the first message can be edited too", func() error { return s.Edit(1) },
 			nil, []string{"one+1→2", " two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
 	}
 	for _, tt := range steps {
@@ -77,10 +77,10 @@ func TestBranches(t *testing.T) {
 			t.Errorf("%s: the tree is\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.branches, "\n"))
 		}
 	}
-	if _, err := s.Edit(2); err == nil {
+	if err := s.Edit(2); err == nil {
 		t.Error("an answer cannot be edited")
 	}
-	if _, err := s.Edit(8); err == nil {
+	if err := s.Edit(8); err == nil {
 		t.Error("there are seven messages")
 	}
 }

@@ -295,6 +295,7 @@ type promptQueue struct {
 
 	unsaid    []llm.Part // notes for the model that went with a message which was given back; the turn's that runs
 	givenBack bool       // a message was, which is not stored yet; under conversation.mu
+	edited    edit       // the last one, until the turn that sends it ended; under conversation.mu
 	settling  sync.Mutex // see StoreGivenBack
 }
 

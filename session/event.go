@@ -42,7 +42,8 @@ type Prompt struct {
 // they have it back. Done or a Notice says why.
 type Unsent struct {
 	Message llm.Message
-	Seq     int    // of the message, if it was stored: the conversation ends in front of it again
+	Seq     int    // of the message, if it was stored: it is a branch of its own
+	Edits   int    // message that it was to replace, and does not: see Edit; 0: none
 	Command string // line that made the message, which comes back instead of its text; "": the text does
 }
 
@@ -343,13 +344,16 @@ func giveBack(t *turn) bool {
 	t.mu.Lock()
 	last, ok := t.tree.Last()
 	if ok = ok && last.Seq == t.given.Seq; ok {
+		edited := t.edited
 		setHead(t.Session, last.Parent)
+		t.given.Edits = undoEdit(t.Session, edited)
 		t.unsaid, t.hooks.unsaid, t.givenBack = t.given.notes, t.given.starts, true
 	}
 	t.mu.Unlock()
 	if !ok {
 		return false
 	}
+	followPersona(t.Session)
 	t.emit(t.given.Unsent)
 	return true
 }

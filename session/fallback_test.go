@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -37,7 +38,13 @@ func replies(t *testing.T, s *Session, actions []Action, parts ...llm.Part) (eve
 // repliesIn does so in a context of the caller's.
 func repliesIn(t *testing.T, ctx context.Context, s *Session, actions []Action, parts ...llm.Part) (events []Event, questions []Question) {
 	t.Helper()
-	for e := range s.Turn(ctx, parts...) {
+	return repliesTo(t, s.Turn(ctx, parts...), actions)
+}
+
+// repliesTo does so to the questions of turn.
+func repliesTo(t *testing.T, turn iter.Seq[Event], actions []Action) (events []Event, questions []Question) {
+	t.Helper()
+	for e := range turn {
 		events = append(events, e)
 		if q, ok := e.(Question); ok {
 			q.MarkShown()

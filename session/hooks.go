@@ -155,13 +155,26 @@ func submitToHooks(t *turn, m llm.Message) (llm.Message, error) {
 	}
 	added, err := promptContexts(t, m)
 	if err != nil {
-		t.emit(Unsent{Message: m})
+		giveBackBlocked(t)
 		return m, err
 	}
 	for _, text := range added {
 		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], llm.Part{Kind: llm.Text, Name: HookPartName, Text: "<context of=\"hook\">\n" + text + "\n</context>"})
 	}
 	return m, nil
+}
+
+// giveBackBlocked gives the user a message back that did not enter the conversation.
+func giveBackBlocked(t *turn) {
+	t.mu.Lock()
+	t.given.Edits = undoEdit(t.Session, t.edited)
+	head := t.tree.head
+	t.mu.Unlock()
+	if t.given.Edits > 0 {
+		t.persistHead(head)
+		followPersona(t.Session)
+	}
+	t.emit(t.given.Unsent)
 }
 
 // promptContexts tells the hooks of a message of the user's, and returns the texts that they add to it.

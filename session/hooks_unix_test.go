@@ -164,6 +164,13 @@ func TestHooksGiveBack(t *testing.T) {
 	if want := []string{"my secret", "a secret first", "the secret then"}; !slices.Equal(back, want) {
 		t.Errorf("given back %q, want %q", back, want)
 	}
+	head := s.Head()
+	if err := s.Edit(1); err != nil {
+		t.Fatal(err)
+	}
+	if back := eventsOf[Unsent](play(t.Context(), s, allow, say("a secret"))); len(back) != 1 || back[0].Edits != 1 || s.Head() != head {
+		t.Errorf("an edit gives back %+v, at %d, not at %d", back, s.Head(), head)
+	}
 	if len(told) != 2 || !strings.Contains(told[0], "no secrets") {
 		t.Errorf("told %q", told)
 	}

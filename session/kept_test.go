@@ -133,7 +133,7 @@ func TestKeptHistory(t *testing.T) {
 			case 6:
 				run() // again
 			case 7:
-				_, _ = s.Edit(some())
+				_ = s.Edit(some())
 			case 8:
 				_ = s.SwitchBranch(some())
 			case 9:

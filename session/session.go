@@ -186,7 +186,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			defer func() { // also after a panic
 				endReservationsOf(t)
 				t.mu.Lock()
-				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn = 0, nil, false, llm.Endpoint{}
+				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn, t.edited = 0, nil, false, llm.Endpoint{}, edit{}
 				t.mu.Unlock()
 			}()
 			if s.tools != nil {

@@ -299,6 +299,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		StoreGivenBack(t.Session)
 		n := t.append(m)
 		set(t.Session, &t.turnSeq, n.Seq)
+		t.given.Seq = n.Seq
 		t.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
 	}

@@ -59,6 +59,49 @@ func TestStoppedAtQuestion(t *testing.T) {
 	}
 }
 
+// A message that was to replace an earlier one, and is stopped at a question about it, leaves the conversation
+// as it was before the edit, also after a restart; so does none that came behind it.
+func TestStoppedEdit(t *testing.T) {
+	model := endpoint("a/a", llmtest.New(llmtest.Say("yes"), llmtest.Say("yes"), llmtest.Say("yes"), llmtest.Say("yes")))
+	model.Context = 1200
+	lib, _ := newTestStore(t)
+	o := Options{Model: model, Attended: true, Log: lib.Create(Info{})}
+	s := New(o)
+	for _, text := range []string{"one", "two", "three"} {
+		replies(t, s, nil, say(text))
+	}
+	for _, seq := range []int{1, 3} {
+		before, head := fmt.Sprint(s.History()), s.Head()
+		for range 2 { // and again
+			if err := s.Edit(seq); err != nil {
+				t.Fatal(err)
+			}
+			events, _ := replies(t, s, []Action{StopTurn}, long(1500))
+			if given := givenBack(t, events); given.Edits != seq {
+				t.Errorf("given back is %.200v, an edit of %d", given, given.Edits)
+			}
+			if fmt.Sprint(s.History()) != before || s.Head() != head {
+				t.Fatalf("at %d of %.300v, not at %d", s.Head(), s.History(), head)
+			}
+		}
+	}
+	head := s.Head()
+	if s = reopen(t, lib, s, o); s.Head() != head {
+		t.Errorf("read again it is at %d, not at %d", s.Head(), head)
+	}
+	if err := s.Edit(5); err != nil {
+		t.Fatal(err)
+	}
+	replies(t, s, nil, say("other"))
+	if _, err := s.Rewind(5); err != nil { // not an edit: it stays so
+		t.Fatal(err)
+	}
+	events, _ := replies(t, s, []Action{StopTurn}, long(1500))
+	if given := givenBack(t, events); given.Edits != 0 || s.Head() != 4 {
+		t.Errorf("at %d, given back is %.200v", s.Head(), given)
+	}
+}
+
 // givenBack returns the message that events give back.
 func givenBack(t *testing.T, events []Event) Unsent {
 	t.Helper()
@@ -76,6 +119,7 @@ func TestGivenBack(t *testing.T) {
 		name   string
 		change func(o *Options)
 		turns  int // before, each answered
+		image  bool
 		queued llm.Part
 		prompt llm.Part
 		choose []Action
@@ -85,6 +129,7 @@ func TestGivenBack(t *testing.T) {
 		{name: "at a limit", change: func(o *Options) { o.Limits = []Limit{{Period: PerSession, Tokens: 100}} }, turns: 1, prompt: long(10), choose: []Action{StopTurn}, left: 2},
 		{name: "for its cost", change: func(o *Options) { o.ConfirmCost = 4000 }, turns: 1, prompt: long(5000), choose: []Action{StopTurn}, left: 2},
 		{name: "behind a summary", change: func(o *Options) { o.Model.Context, o.ConfirmCost = 3000, 2500 }, turns: 3, prompt: long(2750), choose: []Action{Summarize, StopTurn}, left: 6},
+		{name: "for an image", change: func(o *Options) { o.ConfirmCost = 4000 }, turns: 1, image: true, prompt: long(5000), choose: []Action{StopTurn}, left: 2},
 		{name: "queued", change: func(o *Options) { o.Model.Context = 1200 }, turns: 1, queued: long(1500), prompt: long(10), choose: []Action{StopTurn}, left: 4},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -100,7 +145,11 @@ func TestGivenBack(t *testing.T) {
 				s.Queue(tt.queued)
 				want = tt.queued
 			}
-			events, _ := replies(t, s, tt.choose, tt.prompt)
+			turn := s.Turn(t.Context(), tt.prompt)
+			if tt.image {
+				turn = s.GenerateImage(t.Context(), o.Model, true, tt.prompt)
+			}
+			events, _ := repliesTo(t, turn, tt.choose)
 			if given := givenBack(t, events); !reflect.DeepEqual(given.Message.Parts, []llm.Part{want}) {
 				t.Errorf("given back is %.200v", given)
 			}

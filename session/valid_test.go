@@ -78,7 +78,7 @@ func (k *talker) act() {
 	case 1:
 		k.turn()
 	case 2:
-		_, _ = s.Edit(seq)
+		_ = s.Edit(seq)
 	case 3:
 		_ = s.SwitchBranch(seq)
 	case 4:

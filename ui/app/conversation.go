@@ -85,7 +85,7 @@ func ContinueInFork(a *App, head int) Effect {
 				return e
 			}
 			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
-				_, _ = left.Edit(head) // which is no turn of its own any more
+				_, _ = left.Rewind(head) // which is no turn of its own any more
 			}
 			session.MoveQueued(left, own)
 			if e.Toast == openedCopy {

@@ -128,7 +128,7 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 
 // EditMessage makes a message of the user's their draft; what followed it stays as a branch.
 func EditMessage(a *App, seq int) Effect {
-	msg, err := a.Session.Edit(seq)
+	msg, err := a.Session.Rewind(seq)
 	if err != nil {
 		return Effect{Err: err}
 	}

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/composer"
@@ -97,8 +98,7 @@ func (b *branches) edit(seq int) tea.Cmd {
 	if b.editing > 0 { // another message was to be edited
 		b.rememberEdit()
 	} else {
-		b.aside = &aside{attached: b.App.Attached, stashed: b.input.SetAside()}
-		b.input.Aside = b.aside.attached
+		b.setAside()
 	}
 	text, attached := app.DraftFrom(n.Message)
 	b.editing, b.attached, b.App.Attached = seq, attached, slices.Clone(attached)
@@ -110,6 +110,20 @@ func (b *branches) edit(seq int) tea.Cmd {
 	b.text = written.Value()
 	b.chat.Transcript.ShowMessage(seq)
 	return nil
+}
+
+// setAside sets aside what is written and attached, for an edit.
+func (b *branches) setAside() {
+	b.aside = &aside{attached: b.App.Attached, stashed: b.input.SetAside()}
+	b.App.Attached, b.input.Aside = nil, b.aside.attached
+}
+
+// editAgain has an edit of a message go on that did not enter the conversation, which is as before it.
+func (b *branches) editAgain(e session.Unsent) {
+	b.setAside()
+	b.input.RestoreMessage(e.Message)
+	b.editing, b.text, b.attached = e.Edits, "", slices.Clone(b.App.Attached)
+	b.chat.Replay()
 }
 
 // leaveEdit goes back to how things were before edit.
@@ -187,7 +201,7 @@ func (b *branches) begin() error {
 	if b.editing == 0 {
 		return nil
 	}
-	if _, err := b.App.Session.Edit(b.editing); err != nil {
+	if err := b.App.Session.Edit(b.editing); err != nil {
 		return err // it is still to be edited
 	}
 	b.editing = 0

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
@@ -174,10 +175,10 @@ type heldInput struct {
 	preparing int
 	expanding []*expansion // each counts in preparing
 	submitted []composer.Submission
-	refused   string        // the draft, if it was no command and is sent as text when it is submitted again
-	first     []llm.Part    // of the command line
-	draft     []llm.Part    // of the command line, for the conversation that is chosen in the list
-	givenBack []llm.Message // what the turn that ends began with, until what waits behind it is the draft
+	refused   string           // the draft, if it was no command and is sent as text when it is submitted again
+	first     []llm.Part       // of the command line
+	draft     []llm.Part       // of the command line, for the conversation that is chosen in the list
+	givenBack []session.Unsent // what the turn that ends began with, until what waits behind it is the draft
 }
 
 // giveBackAll makes a draft of all that is held, as the program ends.

@@ -132,17 +132,17 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 	if m.branches.rewrite(text) {
 		return m.ShowToast("New branch created · " + m.keymap.keyOf("tree") + " shows both")
 	}
-	if err := m.branches.begin(); err != nil {
+	var compared *app.ComparedPrompt
+	var err error
+	if m.chat.Turn == nil {
+		compared, err = app.OpenCompared(m.App)
+	}
+	if err == nil {
+		err = m.branches.begin()
+	}
+	if err != nil {
 		m.input.InsertPrompt(text)
 		return m.ShowToast(app.ShellErrorText(err))
-	}
-	var compared *app.ComparedPrompt
-	if m.chat.Turn == nil {
-		var err error
-		if compared, err = app.OpenCompared(m.App); err != nil {
-			m.input.InsertPrompt(text)
-			return m.ShowToast(app.ShellErrorText(err))
-		}
 	}
 	parts := append(append(app.Unmentioned(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.App.Attached = nil

@@ -9,7 +9,6 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/compare"
-	"parley/ui/tui/input"
 )
 
 // event shows an event of the turn, and does what else follows from it.
@@ -21,8 +20,8 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	switch e := e.(type) {
 	case session.Unsent:
 		switch {
-		case e.Seq > 0: // in front of what waits behind it: see done
-			m.held.givenBack = append(m.held.givenBack, e.Message)
+		case e.Seq > 0 || e.Edits > 0: // in front of what waits behind it: see done
+			m.held.givenBack = append(m.held.givenBack, e)
 			return nil
 		case e.Command != "":
 			m.input.RestoreCommand(e.Command, e.Message.Parts)
@@ -71,7 +70,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 		s := m.App.Session
 		m.chat.OnDraftStored(func() { session.StoreGivenBack(s) })
 	}
-	given := m.held.restoreGivenBack(m.input)
+	given := m.restoreGivenBack()
 	if given != nil {
 		defer func() { cmd = tea.Batch(given, cmd) }()
 	}
@@ -97,13 +96,18 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 
 // restoreGivenBack makes messages that were not sent the draft, the first in front, and stores it at once; nil
 // for none.
-func (h *heldInput) restoreGivenBack(in *input.Input) tea.Cmd {
-	if len(h.givenBack) == 0 {
+func (m *Model) restoreGivenBack() tea.Cmd {
+	given := m.held.givenBack
+	if len(given) == 0 {
 		return nil
 	}
-	for _, message := range slices.Backward(h.givenBack) {
-		in.RestoreMessage(message)
+	for _, e := range slices.Backward(given) {
+		if e.Edits > 0 {
+			m.branches.editAgain(e)
+		} else {
+			m.input.RestoreMessage(e.Message)
+		}
 	}
-	h.givenBack = nil
-	return tea.Batch(in.Changed(), in.SaveDraft())
+	m.held.givenBack = nil
+	return tea.Batch(m.input.Changed(), m.input.SaveDraft())
 }

@@ -127,6 +127,37 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 	}
 }
 
+// An edit of an earlier message that is not sent leaves the conversation as it was, and goes on where it was:
+// what it says is in the input, and esc brings back what was written before.
+func TestTooLongEditGoesOn(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("first"), llmtest.Say("second"), llmtest.Say("third")), Name: "fake/one", Strategy: "native", Context: 300}
+		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+	})
+	s.ask("one", "first")
+	s.idle()
+	s.ask("two", "second")
+	s.idle()
+	s.Type("a draft").Press("ctrl+p").WaitForText("Commands").Type("rewind").Press("enter").WaitForText("Edit which message?")
+	s.Press("down", "enter").WaitForText("Editing an earlier message")
+	s.Paste(strings.TrimSpace(strings.Repeat(" long", 400)))
+	s.clock.Add(time.Second)
+	for range 2 { // and again
+		s.Press("enter").WaitForText("Too long for fake/one").Lacks("second")
+		s.seen().Press("2").WaitForText("Not sent: your message is in the input again").Shows("Editing an earlier message", "second")
+		if got := s.m.input.Composer.Value(); !strings.HasPrefix(got, "one") || !strings.HasSuffix(got, "long") || len(s.m.App.Session.History()) != 4 {
+			t.Fatalf("%.30q, %d messages\n%s", got, len(s.m.App.Session.History()), s.Screen())
+		}
+	}
+	s.Press("esc").Lacks("Editing").Shows("› a draft")
+	s.Press("ctrl+p").WaitForText("Commands").Type("rewind").Press("enter").WaitForText("Edit which message?")
+	s.Press("down", "enter").WaitForText("Editing an earlier message").Type("!").Press("enter").WaitForText("third")
+	s.idle()
+	if got := s.m.App.Session.History(); len(got) != 2 || got[0].Text() != "one!" {
+		t.Errorf("%d messages: %+v", len(got), got)
+	}
+}
+
 // A fork behind a message that was not sent is of what is shown, and so is what is stored once the message is
 // a stored draft.
 func TestForkBehindGivenBack(t *testing.T) {

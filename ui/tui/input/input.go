@@ -126,6 +126,10 @@ func (in *Input) InsertPrompt(text string) {
 // RestoreMessage makes a message of the user's the draft again, with its attachments.
 func (in *Input) RestoreMessage(msg llm.Message) {
 	text, attached := app.SplitPrompt(msg)
+	if app.IsImagePrompt(msg) {
+		in.RestoreCommand(text, attached)
+		return
+	}
 	in.App.Attached = append(in.App.Attached, attached...)
 	in.InsertPrompt(text)
 }
