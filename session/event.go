@@ -44,6 +44,7 @@ type Unsent struct {
 	Message llm.Message
 	Seq     int    // of the message, if it was stored: it is a branch of its own
 	Edits   int    // message that it was to replace, and does not: see Edit; 0: none
+	Ends    bool   // the turn ends with it
 	Command string // line that made the message, which comes back instead of its text; "": the text does
 }
 
@@ -346,7 +347,7 @@ func giveBack(t *turn) bool {
 	if ok = ok && last.Seq == t.given.Seq; ok {
 		edited := t.edited
 		setHead(t.Session, last.Parent)
-		t.given.Edits = undoEdit(t.Session, edited)
+		t.given.Edits, t.given.Ends = undoEdit(t.Session, edited), true
 		t.unsaid, t.hooks.unsaid, t.givenBack = t.given.notes, t.given.starts, true
 	}
 	t.mu.Unlock()

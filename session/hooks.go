@@ -167,7 +167,7 @@ func submitToHooks(t *turn, m llm.Message) (llm.Message, error) {
 // giveBackBlocked gives the user a message back that did not enter the conversation.
 func giveBackBlocked(t *turn) {
 	t.mu.Lock()
-	t.given.Edits = undoEdit(t.Session, t.edited)
+	t.given.Edits, t.given.Ends = undoEdit(t.Session, t.edited), t.turnSeq == 0
 	head := t.tree.head
 	t.mu.Unlock()
 	if t.given.Edits > 0 {

@@ -148,7 +148,9 @@ func TestHooksGiveBack(t *testing.T) {
 			case Prompt:
 				sent = append(sent, e.Message.Text())
 			case Unsent:
-				back = append(back, e.Message.Text())
+				if back = append(back, e.Message.Text()); e.Ends != (text == "my secret") {
+					t.Errorf("%q ends the turn: %v", e.Message.Text(), e.Ends)
+				}
 			case llm.Notice:
 				told = append(told, e.Text)
 			case Done:

@@ -12,20 +12,26 @@ import (
 	"parley/tools/process"
 )
 
-// A prompt that a hook blocks comes back to the input, in front of what was written meanwhile.
+// A prompt that a hook blocks comes back to the input, in front of what was queued and written meanwhile.
 func TestBlockedPrompt(t *testing.T) {
+	var queue func()
 	s := setUpWith(t, 80, 24, func(o *Options) {
+		queue = func() { o.Session.Queue(llm.Part{Kind: llm.Text, Text: "queued"}) }
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("hello")), Name: "fake/one", Origin: "fake/one", Strategy: "native"}
 		o.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(_ context.Context, run process.Run) process.Result {
 			if strings.Contains(string(run.Input), "secret") {
+				queue()
 				return process.Result{Exit: 2, Stderr: "no secrets"}
 			}
 			return process.Result{}
 		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
 	})
 	s.ask("the secret", "no secrets")
-	s.Shows("› the secret")
-	s.Press("ctrl+u")
+	s.idle()
+	if got := s.m.input.Composer.Value(); got != "the secret\n\nqueued" {
+		t.Errorf("the draft is %q", got)
+	}
+	s.Press("ctrl+c")
 	s.ask("hi", "hello")
 }
 

@@ -20,7 +20,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	switch e := e.(type) {
 	case session.Unsent:
 		switch {
-		case e.Seq > 0 || e.Edits > 0: // in front of what waits behind it: see done
+		case e.Ends: // in front of what waits behind it: see done
 			m.held.givenBack = append(m.held.givenBack, e)
 			return nil
 		case e.Command != "":
