@@ -45,6 +45,9 @@ func (c Config) WithServers(servers []LocalServer, getenv func(string) string) C
 	return c
 }
 
+// localSuffix ends the name of a server beside a service of its kind elsewhere.
+const localSuffix = "-local"
+
 // nameFor returns the name of the service that a server is; "" if another one of c is that
 // server. One beside a service of its kind elsewhere gets a name of its own.
 func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv func(string) string) string {
@@ -53,7 +56,7 @@ func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv
 			return ""
 		}
 	}
-	for _, name := range []string{server.Provider, server.Provider + "-local", server.Provider + "-local-2"} {
+	for _, name := range []string{server.Provider, server.Provider + localSuffix, server.Provider + localSuffix + "-2"} {
 		_, taken := found[name]
 		_, configured := c.Providers[name]
 		s, _ := c.service(name, getenv)

@@ -282,6 +282,21 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 	return service{}, "", unknownNameError("model", name, c.allNames(getenv))
 }
 
+// CheckName returns why no model can be called name: there is no such provider, or no model of a name without
+// one. Which models a provider has is not asked, nor which servers run.
+func (c Config) CheckName(name string, getenv func(string) string) error {
+	provider, _, _ := strings.Cut(c.Resolve(name), "/")
+	server, _, _ := strings.Cut(provider, localSuffix)
+	if _, ok := c.service(server, getenv); ok {
+		return nil
+	}
+	_, _, err := c.findModel(name, getenv)
+	if e := (*llm.Error)(nil); errors.As(err, &e) {
+		return errors.New(e.Message)
+	}
+	return err
+}
+
 // serviceWithModel returns the service that has a model of this bare name: one that is
 // ready, if there is one.
 func (c Config) serviceWithModel(model string, getenv func(string) string) (service, bool) {

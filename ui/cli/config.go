@@ -212,7 +212,7 @@ func changeableByAll(path string) string {
 // and in the flags: answers, comparisons and fallbacks then name who was asked.
 func resolveAliases(a *program) {
 	c := &a.config
-	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &a.model} {
+	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &c.Session.SummaryModel, &a.model} {
 		*name = c.Resolve(*name)
 	}
 	lists := [][]string{c.Fallback, a.models, a.fallback}

@@ -3,8 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +24,28 @@ func configPath(a *program) (string, error) {
 		return "", a.fail(print.Config, errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 	}
 	return filepath.Join(dir, "config.toml"), nil
+}
+
+// checkNames returns the first setting that names a model which cannot be there.
+func checkNames(a *program) error {
+	names := []struct{ setting, name string }{{"model", a.config.Model}, {"session.title", a.config.Session.TitleModel}, {"session.summary_model", a.config.Session.SummaryModel}}
+	for _, name := range a.config.Fallback {
+		names = append(names, struct{ setting, name string }{"fallback", name})
+	}
+	for _, of := range slices.Sorted(maps.Keys(a.config.Fallbacks)) {
+		for _, name := range a.config.Fallbacks[of] {
+			names = append(names, struct{ setting, name string }{"fallbacks." + of, name})
+		}
+	}
+	for _, n := range names {
+		if n.name == "" || n.name == autoFallback && strings.HasPrefix(n.setting, "fallback") {
+			continue
+		}
+		if err := a.config.CheckName(n.name, os.Getenv); err != nil {
+			return fmt.Errorf("%s = %q: %w", n.setting, n.name, err)
+		}
+	}
+	return nil
 }
 
 // newConfigCommand returns the command about config.toml.
@@ -43,6 +68,9 @@ func newConfigCommand(a *program) *cobra.Command {
 		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 			a.note("no " + abbrevPath(file) + ": everything is as it is built in")
 			return nil
+		}
+		if err := checkNames(a); err != nil {
+			return a.fail(print.Config, fmt.Errorf("%s: %w", file, err))
 		}
 		a.note(abbrevPath(file) + " has no errors")
 		return nil

@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A configuration that names a model which cannot be there has an error; what only a server knows has none.
+func TestConfigCheckNames(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.toml")
+	for text, want := range map[string]string{
+		`model = "opnai/gpt-5"`:                            `model = "opnai/gpt-5": no provider "opnai"; did you mean openai?`,
+		`model = "gtp-5"`:                                  `model = "gtp-5": no model "gtp-5"`,
+		`fallback = ["openai/gpt-5", "anthropc/x"]`:        `fallback = "anthropc/x": no provider "anthropc"; did you mean anthropic?`,
+		"[fallbacks]\nopenai = [\"auto\", \"gogle/x\"]":    `fallbacks.openai = "gogle/x": no provider "gogle"`,
+		"[session]\nsummary_model = \"opnai/x\"":           `session.summary_model = "opnai/x": no provider "opnai"`,
+		"[session]\ntitle = \"opnai/x\"":                   `session.title = "opnai/x": no provider "opnai"`,
+		`model = "openai/one-of-next-year"`:                "",
+		`model = "ollama-local-2/llama"`:                   "",
+		`model = "claude-cli"`:                             "",
+		`fallback = ["auto"]`:                              "",
+		"model = \"fast\"\n[aliases]\nfast = \"openai/x\"": "",
+		"model = \"own/x\"\n[providers.own]\nbase_url = \"http://localhost:1\"\nmodels = [\"x\"]": "",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		root := newProgram().rootCommand()
+		root.SetArgs([]string{"config", "check", "--config", file})
+		err := root.Execute()
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), file+": "+want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
