@@ -20,7 +20,7 @@ type edit struct {
 
 // Edit does as Rewind. If what is sent next does not enter the conversation, or is given back, that goes on
 // where it did before the edit: see Unsent.
-func (s *Session) Edit(seq int) error {
+func Edit(s *Session, seq int) error {
 	head := s.Head()
 	_, err := s.Rewind(seq)
 	if err == nil {

@@ -63,7 +63,7 @@ func TestBranches(t *testing.T) {
 		}, []string{"one", "1", "other", "4"}, []string{"*one+1→2", " two+1→4", " *other+0→5", "  3+0→6", "  *4+0→7"}},
 		{"switching goes to the end of the branch", func() error { return s.SwitchBranch(3) },
 			[]string{"one", "1", "two", "2"}, []string{"*one+1→2", " *two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
-		{"the first message can be edited too", func() error { return s.Edit(1) },
+		{"the first message can be edited too", func() error { return Edit(s, 1) },
 			nil, []string{"one+1→2", " two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
 	}
 	for _, tt := range steps {
@@ -77,10 +77,10 @@ func TestBranches(t *testing.T) {
 			t.Errorf("%s: the tree is\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.branches, "\n"))
 		}
 	}
-	if err := s.Edit(2); err == nil {
+	if err := Edit(s, 2); err == nil {
 		t.Error("an answer cannot be edited")
 	}
-	if err := s.Edit(8); err == nil {
+	if err := Edit(s, 8); err == nil {
 		t.Error("there are seven messages")
 	}
 }

@@ -156,7 +156,7 @@ func TestCompareLeft(t *testing.T) {
 	for range s.Compare(t.Context(), models, nil, say("which?")) {
 		break
 	}
-	if err := s.Edit(1); err != nil {
+	if err := Edit(s, 1); err != nil {
 		t.Errorf("the turn still runs: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestComparePanics(t *testing.T) {
 		if p := fmt.Sprint(recover()); !strings.Contains(p, "boom") || !strings.Contains(p, "compare_test.go") {
 			t.Errorf("got panic %q, want boom and where it was", p)
 		}
-		if err := s.Edit(1); err != nil {
+		if err := Edit(s, 1); err != nil {
 			t.Errorf("the turn still runs: %v", err)
 		}
 	}()

@@ -133,7 +133,7 @@ func TestKeptHistory(t *testing.T) {
 			case 6:
 				run() // again
 			case 7:
-				_ = s.Edit(some())
+				_ = Edit(s, some())
 			case 8:
 				_ = s.SwitchBranch(some())
 			case 9:

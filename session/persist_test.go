@@ -88,7 +88,7 @@ func TestBranchesAreKept(t *testing.T) {
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
-	if err := s.Edit(1); err != nil {
+	if err := Edit(s, 1); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, nil, say("other"))

@@ -58,7 +58,7 @@ func TestSettings(t *testing.T) {
 	if err := s.SwitchBranch(first); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Edit(1); err != nil {
+	if err := Edit(s, 1); err != nil {
 		t.Fatal(err)
 	}
 	check("another branch", s, false)

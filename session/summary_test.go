@@ -151,7 +151,7 @@ func TestUndoSummaryBeforeWaitingPrompt(t *testing.T) {
 		play(t.Context(), s, nil, say("two"))
 		play(t.Context(), s, nil, say("look"), file("a.png"))
 		last := s.Path()
-		if err := s.Edit(last[len(last)-1].Seq); err != nil {
+		if err := Edit(s, last[len(last)-1].Seq); err != nil {
 			t.Fatal(err)
 		}
 		play(t.Context(), s, nil, say("look"), file("b.png"))

@@ -138,7 +138,7 @@ func TestFitAgrees(t *testing.T) {
 					t.Fatal(err)
 				}
 			case rng.IntN(4) == 0 && len(nodes) > 0:
-				_ = s.Edit(nodes[rng.IntN(len(nodes))].Seq)
+				_ = Edit(s, nodes[rng.IntN(len(nodes))].Seq)
 			case rng.IntN(6) == 0 && len(nodes) > 0:
 				for range s.Compact(t.Context()) {
 				}

@@ -78,7 +78,7 @@ func (k *talker) act() {
 	case 1:
 		k.turn()
 	case 2:
-		_ = s.Edit(seq)
+		_ = Edit(s, seq)
 	case 3:
 		_ = s.SwitchBranch(seq)
 	case 4:

@@ -325,7 +325,7 @@ func (k *talk) act() {
 			k.run(func(ctx context.Context) iter.Seq[session.Event] { return k.s.Turn(ctx) })
 		}
 	case 9:
-		if err := k.s.Edit(at()); redrawn(err) {
+		if err := session.Edit(k.s, at()); redrawn(err) {
 			k.prompt()
 		}
 	case 10:

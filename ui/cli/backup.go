@@ -43,7 +43,7 @@ what you trust and what you always allow do not come along: parley asks again.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := openBackup(args[0])
 			if err != nil {
-				return err
+				return usageError(err)
 			}
 			defer func() { _ = in.Close() }()
 			undo, tmp, err := backupDirectories()

@@ -17,7 +17,7 @@ func (a *program) fail(status int, err error) error {
 	switch {
 	case errors.As(err, &typed):
 		status = print.Usage
-	case llm.FaultOf(err) == llm.Authentication:
+	case llm.FaultOf(err) == llm.Authentication, llm.FaultOf(err) == llm.ModelNotFound:
 		status = print.Config
 	}
 	a.status = status

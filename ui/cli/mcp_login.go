@@ -101,10 +101,10 @@ that it ends on.`,
 		Use: "logout NAME", Short: "Forget the login to an MCP server", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, store, err := findServer(a, args[0])
-			if err == nil {
-				err = mcp.Logout(cmd.Context(), args[0], c, store)
-			}
 			if err != nil {
+				return a.fail(print.Config, err)
+			}
+			if err := mcp.Logout(cmd.Context(), args[0], c, store); err != nil {
 				return a.fail(print.Failed, err)
 			}
 			fmt.Fprintln(a.out, "Logged out of "+args[0])

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"time"
 
 	"parley/providers/llm"
@@ -28,7 +29,8 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	case "json":
 		write(out, object{{"error", json.RawMessage(encode(failureObject(err, status)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
 	}
-	fmt.Fprintf(stderr, "parley: %s\n", sanitize.Text(app.ShellErrorText(err)))
+	text := regexp.MustCompile(`\n(\S)`).ReplaceAllString(sanitize.Text(app.ShellErrorText(err)), "\nparley: $1") // of several errors each
+	fmt.Fprintf(stderr, "parley: %s\n", text)
 	if hint != "" {
 		fmt.Fprintf(stderr, "  %s\n", sanitize.Text(hint))
 	}

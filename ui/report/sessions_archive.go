@@ -178,6 +178,7 @@ func (s SessionCommands) importCmd() *cobra.Command {
 
 func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, file string, asJSON bool) error {
 	var rows []session.Info
+	var unstored error // the rest is about what was read
 	notices, err := archive.ReadFile(ctx, file, nil, func(c archive.Conversation) error {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
@@ -188,7 +189,8 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 		}
 		id, added, err := session.ImportFrom(lib, from, c.Session, c.Nodes, c.Annotations...)
 		if err != nil {
-			return fmt.Errorf("%s imported: %w", format.Plural(len(rows), "conversation"), err)
+			unstored = fmt.Errorf("%s imported: %w", format.Plural(len(rows), "conversation"), err)
+			return unstored
 		}
 		if there := c.Session.ID; there != "" && id != there {
 			s.Note(fmt.Sprintf("%s: separate from %s, which came from elsewhere or has other messages", id, there))
@@ -200,8 +202,12 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 		if err == nil {
 			rows = append(rows, about)
 		}
+		unstored = err
 		return err
 	})
+	if err != nil && unstored == nil && ctx.Err() == nil {
+		err = app.UsageError{Err: err}
+	}
 	for _, n := range notices {
 		s.Note(file + ": " + n.String())
 	}

@@ -201,7 +201,7 @@ func (b *branches) begin() error {
 	if b.editing == 0 {
 		return nil
 	}
-	if err := b.App.Session.Edit(b.editing); err != nil {
+	if err := session.Edit(b.App.Session, b.editing); err != nil {
 		return err // it is still to be edited
 	}
 	b.editing = 0

@@ -274,7 +274,7 @@ func (m *Model) shutdown() {
 	m.held.giveBackAll(m.input)
 	m.input.Watch()
 	m.input.QueueToDraft()
-	m.restoreGivenBack()
+	restoreGivenBack(m)
 	m.branches.endEdit()
 	m.features.status.Close()
 	m.chat.Cancel()

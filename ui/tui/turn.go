@@ -70,7 +70,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 		s := m.App.Session
 		m.chat.OnDraftStored(func() { session.StoreGivenBack(s) })
 	}
-	given := m.restoreGivenBack()
+	given := restoreGivenBack(m)
 	if given != nil {
 		defer func() { cmd = tea.Batch(given, cmd) }()
 	}
@@ -96,7 +96,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 
 // restoreGivenBack makes messages that were not sent the draft, the first in front, and stores it at once; nil
 // for none.
-func (m *Model) restoreGivenBack() tea.Cmd {
+func restoreGivenBack(m *Model) tea.Cmd {
 	given := m.held.givenBack
 	if len(given) == 0 {
 		return nil
