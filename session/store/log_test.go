@@ -86,7 +86,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// Only one process writes a session. Who finds it open is told by whom.
+// Only one process writes a session. Who finds it open is told by whom, and does not delete it for good.
 func TestHeld(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{})
@@ -107,6 +107,9 @@ func TestHeld(t *testing.T) {
 	}
 	if list, err := db.List(Query{}); err != nil || list[0].LockedBy != want {
 		t.Errorf("got %+v, %v", list, err)
+	}
+	if err := db.Remove(id); !errors.As(err, &held) || held.By != want {
+		t.Errorf("removing it: %v", err)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

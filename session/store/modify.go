@@ -62,9 +62,9 @@ func (db *DB) Restore(id string) error {
 	})
 }
 
-// Remove deletes a session for good. Its cost stays in the ledger. If it is open, it is
-// written anew with its next message; but if it is so long that its messages stay on disk,
-// the error is a *LockedError.
+// Remove deletes a session for good. Its cost stays in the ledger. If another process has it open, or this
+// one and it is so long that its messages stay on disk, the error is a *LockedError. Another one that this
+// process has open is written anew with its next message.
 func (db *DB) Remove(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := db.checkRemovable(w, num); err != nil {
@@ -74,17 +74,17 @@ func (db *DB) Remove(id string) error {
 	})
 }
 
-// checkRemovable returns a *LockedError if a process has a session open that it reads in pages.
+// checkRemovable returns a *LockedError if another process has a session open, or this one reads it in pages.
 func (db *database) checkRemovable(w *writer, num int64) error {
 	var id string
 	var messages int
 	var c columns
 	err := w.queryRow(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(textOf(&c, "id", &id), numberOf(&c, "messages", &messages))
-	if err != nil || messages < minPaged {
+	if err != nil {
 		return err
 	}
 	held, ok, err := leaseOf(w, id)
-	if err == nil && ok && !held.isStale(db.process, db.now()) {
+	if err == nil && ok && (held.Process != db.process || messages >= minPaged) && !held.isStale(db.process, db.now()) {
 		return &LockedError{id, held.describe(db.process)}
 	}
 	return err

@@ -64,7 +64,7 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("session %s is open in %s: close it there, or continue in a copy", e.Session, e.By)
+	return fmt.Sprintf("conversation %s is open in %s: close it there first", e.Session, e.By)
 }
 
 // A LeaseLostError reports that another process took over the session while this one was

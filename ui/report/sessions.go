@@ -331,7 +331,10 @@ func (s SessionCommands) remove() *cobra.Command {
 				rows = append(rows, found)
 			}
 			for _, r := range rows {
-				if err := lib.Remove(r.ID); err != nil {
+				err := lib.Remove(r.ID)
+				if held := (*session.LockedError)(nil); errors.As(err, &held) {
+					return app.UsageError{Err: err}
+				} else if err != nil {
 					return err
 				}
 				if s.Forget != nil {
