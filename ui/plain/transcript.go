@@ -73,7 +73,11 @@ func (t *transcript) event(e session.Event) {
 			return
 		}
 		if llm.Canceled(e.Err) {
-			t.writeLine("Stopped. /retry continues.")
+			if e.AnswerComplete {
+				t.writeLine("Stopped.")
+			} else {
+				t.writeLine("Stopped. /retry continues.")
+			}
 			return
 		}
 		text := failure(e.Err)

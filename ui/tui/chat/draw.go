@@ -142,7 +142,9 @@ func (c *Chat) Show(e session.Event) {
 		t.SetTool(t.NewID(), shellTool(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
-			t.AddMarker(transcript.Info, app.Stopped)
+			if !e.AnswerComplete {
+				t.AddMarker(transcript.Info, app.Stopped)
+			}
 			return
 		}
 		hint := app.Hint(e.Err)
