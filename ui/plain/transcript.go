@@ -69,23 +69,22 @@ func (t *transcript) event(e session.Event) {
 		}
 		t.writeLine("%s", shellEnd(e))
 	case session.Done:
-		if e.Unsent { // what is the draft again was told
-			return
+		if !e.Unsent { // what is the draft again was told
+			t.writeLine("%s", ended(e))
 		}
-		if llm.Canceled(e.Err) {
-			if e.AnswerComplete {
-				t.writeLine("Stopped.")
-			} else {
-				t.writeLine("Stopped. /retry continues.")
-			}
-			return
-		}
-		text := failure(e.Err)
-		if !e.AnswerComplete {
-			text += " Type /retry to try again."
-		}
-		t.writeLine("%s", text)
 	}
+}
+
+// ended says why an answer ended early, and what to do.
+func ended(e session.Done) string {
+	text, retry := "Stopped.", " /retry continues."
+	if !llm.Canceled(e.Err) {
+		text, retry = failure(e.Err), " Type /retry to try again."
+	}
+	if e.AnswerComplete {
+		return text
+	}
+	return text + retry
 }
 
 // note writes a notice and stores it with the conversation.
