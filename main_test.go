@@ -875,7 +875,7 @@ func TestImports(t *testing.T) {
 		"tools/places":         {},
 		atomic:                 {},
 		"tools/permission":     {},
-		"tools/undo":           {"tools/gitignore", atomic},
+		"tools/undo":           {"tools/gitignore", "tools/places", atomic},
 		"tools/gitignore":      {},
 		diff:                   {},
 		"tools/mcp":            {"tools", "tools/mcp/oauth", proc, safe, llm},

@@ -263,3 +263,43 @@ func TestSwappedFolder(t *testing.T) {
 	}
 	t.Logf("%d writes went well in %d swaps", good, swaps.Load())
 }
+
+// A link that takes the place of a folder behind the decision does not lead a call elsewhere.
+func TestLinkBehindTheDecision(t *testing.T) {
+	for name, swap := range map[string]func(f fixture){
+		"to another one": func(f fixture) { link(t, "kept", f.at("x")) },
+		"below one":      func(f fixture) { link(t, "../kept", f.at("x/sub")) },
+	} {
+		file := map[string]string{"to another one": "x/f", "below one": "x/sub/f"}[name]
+		f := open(t, map[string]string{"kept/f": "kept\n", file: "old\n", "x/y": ""})
+		f.must("read", "path", file)
+		dir := filepath.Dir(f.at(file))
+		calls := map[string]*Action{}
+		for tool, input := range map[string]string{
+			"write": args("path", file, "content", "mine\n"), "edit": args("path", file, "old", "old", "new", "mine"), "read": args("path", file),
+			"grep": args("path", filepath.Dir(file), "pattern", "kept"), "new": args("path", filepath.Dir(file)+"/g", "content", "mine\n"),
+		} {
+			tool = map[string]string{"new": "write"}[tool] + map[bool]string{true: tool}[tool != "new"]
+			a, err := f.Plan(t.Context(), tool, input)
+			if err != nil {
+				t.Fatal(tool, err)
+			}
+			calls[tool+" "+input] = a
+		}
+		if err := os.Rename(dir, f.at("aside")); err != nil {
+			t.Fatal(err)
+		}
+		swap(f)
+		for call, a := range calls {
+			if out := a.Run(t.Context(), nil); strings.Contains(out.Text, "kept\n") || !out.Failed {
+				t.Errorf("%s: %s: %+v", name, call, out)
+			}
+		}
+		if got := f.content("kept/f"); got != "kept\n" {
+			t.Errorf("%s: it is %q", name, got)
+		}
+		if _, err := os.Lstat(f.at("kept/g")); err == nil {
+			t.Errorf("%s: a file was made", name)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"parley/tools/gitignore"
 	"parley/tools/permission"
+	"parley/tools/places"
 )
 
 // maxWalk is how many entries of directories one call looks at.
@@ -48,16 +49,19 @@ func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs
 	if !k.all && dir != "." { // what holds above dir holds in it
 		left = k.ignoreRulesAbove(dir)
 	}
-	entries, err := k.readDir(dir)
-	if err != nil {
-		return k.explainAbsent(dir, err)
-	}
 	root, native := rootOf(k.workspace, dir)
-	at, err := root.OpenRoot(native)
+	at, _, err := places.OpenParent(root, native+"/", false) // dir itself, which is the parent of ""
+	if errors.Is(err, places.ErrNotDirectory) {
+		err = refuse("%s is not a folder", quotePath(dir))
+	}
 	if err != nil {
 		return k.explainAbsent(dir, err)
 	}
 	defer at.Close()
+	entries, err := fs.ReadDir(at.FS(), ".")
+	if err != nil {
+		return k.explainAbsent(dir, err)
+	}
 	err = k.visitEntries(ctx, walkedDir{dir, at, entries}, left, 1, visit)
 	if errors.Is(err, errStop) {
 		return nil
@@ -140,7 +144,7 @@ func (k *walk) isHiddenSensitive(file string) bool {
 // visitDir visits the directory name in p. One that is gone, or not for us to see, is
 // left out.
 func (k *walk) visitDir(ctx context.Context, p walkedDir, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
-	at, err := p.at.OpenRoot(name)
+	at, err := places.OpenBelow(p.at, name)
 	if err != nil {
 		return nil
 	}

@@ -173,7 +173,7 @@ func explainError(name string, err error) error {
 		return refuse("%s does not exist", quotePath(name))
 	case errors.Is(err, fs.ErrPermission):
 		return refuse("%s: permission denied", quotePath(name))
-	case errors.Is(err, syscall.ENOTDIR):
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, places.ErrNotDirectory):
 		return refuse("%s does not exist: a part of it is a file, not a folder", quotePath(name))
 	}
 	var p *fs.PathError
@@ -205,15 +205,31 @@ func (w *workspace) explainAbsent(file string, err error) error {
 // openFile opens a regular file for reading. It never waits: pipes, devices,
 // sockets and directories are refused.
 func (w *workspace) openFile(file string) (*os.File, fs.FileInfo, error) {
+	dir, base, err := openDirOf(w, file, false)
+	if err != nil {
+		return nil, nil, w.explainAbsent(file, err)
+	}
+	defer dir.Close()
+	return w.openFileIn(dir, base, file)
+}
+
+// openDirOf opens the directory of a file, without links in its path, so that what was decided about the path
+// holds for what is opened, and returns the name of the file in it. With missing, it makes directories.
+func openDirOf(w *workspace, file string, missing bool) (dir *os.Root, base string, err error) {
 	root, native := rootOf(w, file)
-	info, err := root.Lstat(native)
+	return places.OpenParent(root, native, missing)
+}
+
+// openFileIn does as openFile with the file name in dir, which errors call file.
+func (w *workspace) openFileIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
+	info, err := dir.Lstat(name)
 	if err != nil {
 		return nil, nil, w.explainAbsent(file, err)
 	}
 	if err := requireRegular(file, info); err != nil {
 		return nil, nil, err
 	}
-	f, info, err := openIn(root, native, file)
+	f, info, err := openIn(dir, name, file)
 	if refused := (*Refusal)(nil); err != nil && !errors.As(err, &refused) {
 		err = w.explainAbsent(file, err)
 	}
@@ -264,7 +280,17 @@ func requireRegular(file string, info fs.FileInfo) error {
 
 // readForEdit reads a file that is to be changed.
 func (w *workspace) readForEdit(file string) ([]byte, fs.FileInfo, error) {
-	f, info, err := w.openFile(file)
+	dir, base, err := openDirOf(w, file, false)
+	if err != nil {
+		return nil, nil, w.explainAbsent(file, err)
+	}
+	defer dir.Close()
+	return w.readForEditIn(dir, base, file)
+}
+
+// readForEditIn does so with the file name in dir, which errors call file.
+func (w *workspace) readForEditIn(dir *os.Root, name, file string) ([]byte, fs.FileInfo, error) {
+	f, info, err := w.openFileIn(dir, name, file)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -310,27 +336,26 @@ type fileChange struct {
 // says what is special about the way it was written; "" for nothing.
 func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err error) {
 	defer w.writes.lock(c.file)()
-	now, info, err := w.readForEdit(c.file)
+	if err := ctx.Err(); err != nil {
+		return "", refuse("%s was not written: canceled", quotePath(c.file))
+	}
+	dir, base, err := openDirOf(w, c.file, c.old == nil)
+	if err != nil {
+		return "", explainError(c.file, err)
+	}
+	defer dir.Close()
+	now, info, err := w.readForEditIn(dir, base, c.file)
 	switch {
 	case c.old == nil && err == nil:
 		return "", refuse("%s was created by another program since; read it first", quotePath(c.file))
-	case c.old == nil && !w.isVacant(c.file):
+	case c.old == nil && !isVacantIn(dir, base):
 		return "", err
 	case c.old != nil && err != nil:
 		return "", err
 	case c.old != nil && sha256.Sum256(now) != c.sum:
 		return "", refuse("%s has changed since this was planned, so it was not written; read it again", quotePath(c.file))
 	}
-	if err := ctx.Err(); err != nil {
-		return "", refuse("%s was not written: canceled", quotePath(c.file))
-	}
-	root, native := rootOf(w, c.file)
-	if dir := filepath.Dir(native); c.old == nil && dir != "." {
-		if err := root.MkdirAll(dir, 0o755); err != nil {
-			return "", explainError(path.Dir(c.file), err)
-		}
-	}
-	r := replacement{root: root, name: native, content: c.content, oldContent: now, oldInfo: info}
+	r := replacement{root: dir, name: base, content: c.content, oldContent: now, oldInfo: info}
 	how, err = r.write()
 	if err != nil {
 		return "", explainError(c.file, err)
@@ -342,6 +367,10 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 // isVacant reports whether there is nothing at all at file.
 func (w *workspace) isVacant(file string) bool {
 	root, native := rootOf(w, file)
-	_, err := root.Lstat(native)
+	return isVacantIn(root, native)
+}
+
+func isVacantIn(dir *os.Root, name string) bool {
+	_, err := dir.Lstat(name)
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

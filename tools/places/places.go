@@ -5,6 +5,7 @@
 //	New ──► *Table ──► Of(file)         class and reason of one file
 //	                   Directory(dir)   why a directory is no workspace
 //	                   Within(dir)      what a workspace holds of the table
+//	OpenParent         the directory of a path as it was matched, without links
 //
 // A path is matched after its links were resolved, component by component and
 // without regard to letter case. Entries of a home directory that are links are

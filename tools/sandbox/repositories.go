@@ -54,9 +54,10 @@ func (p *Policy) protectRepositories() {
 	p.Protected = r.protected
 }
 
-// GitRuns reports whether git in the workspace runs file or reads its config from it, by
-// core.hooksPath or an include. File is relative to the workspace, with slashes. Letter case
-// does not count, as on some file systems.
+// GitRuns reports whether git in the workspace runs file or reads its config from it, though its name does
+// not say so: it is in a git directory of another name than .git, or makes one of its directory, or
+// core.hooksPath or an include of any repository leads to it. File is relative to the workspace, with slashes.
+// Letter case does not count, as on some file systems.
 func GitRuns(workspace, file string) bool {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -64,14 +65,33 @@ func GitRuns(workspace, file string) bool {
 	}
 	defer root.Close()
 	r := repositories{root: root, workspace: workspace}
-	for _, dir := range append([]string{"."}, parentDirs(file)...) {
+	for _, dir := range parentDirs(file) { // which the search may not reach
 		r.protectRepository(dir)
 	}
-	inGit := len(r.protected)
+	s := search{repositories: &r, maxDirs: maxSearchDirs, maxNames: maxSearchNames}
+	s.start(nil)
+	s.run()
 	r.protectHooksPaths()
-	return slices.ContainsFunc(r.protected[inGit:], func(p string) bool {
-		return len(file) >= len(p) && strings.EqualFold(file[:len(p)], p) && (len(file) == len(p) || file[len(p)] == '/')
-	})
+	isIn := func(p string) bool {
+		return p != "." && len(file) >= len(p) && strings.EqualFold(file[:len(p)], p) && (len(file) == len(p) || file[len(p)] == '/')
+	}
+	return slices.ContainsFunc(r.gitDirs, isIn) || slices.ContainsFunc(r.protected, isIn) || r.completes(file)
+}
+
+// completes reports whether a directory is laid out as a git directory once file is in it.
+func (r *repositories) completes(file string) bool {
+	parts := strings.Split(file, "/")
+	for i, name := range parts {
+		has := func(part string) bool {
+			_, err := os.Lstat(filepath.Join(r.workspace, filepath.Join(parts[:i]...), part))
+			return err == nil || strings.EqualFold(part, name)
+		}
+		isPart := slices.ContainsFunc(gitDirLayout, func(part string) bool { return strings.EqualFold(part, name) })
+		if isPart && has("HEAD") && (has("objects") && has("refs") || has("commondir")) {
+			return true
+		}
+	}
+	return false
 }
 
 // withLinkTargets adds the targets of protected links, if they are in the workspace.
@@ -297,11 +317,21 @@ func (r *repositories) protectHooksPaths() {
 				r.protectAbsolute(to)
 			default: // relative to the work tree
 				for _, tree := range r.workTrees {
-					r.protectAbsolute(filepath.Join(r.workspace, tree, to))
+					if r.holdsFor(files[i], tree) {
+						r.protectAbsolute(filepath.Join(r.workspace, tree, to))
+					}
 				}
 			}
 		}
 	}
+}
+
+// holdsFor reports whether a file of settings may hold for a work tree: for one with a git directory of its own,
+// that of another one does not.
+func (r *repositories) holdsFor(file, tree string) bool {
+	own := filepath.Join(r.workspace, tree, ".git")
+	gitDir := filepath.Dir(file)
+	return filepath.Base(gitDir) != ".git" || gitDir == own || !r.knownGitDirs[path.Join(tree, ".git")]
 }
 
 // protectAbsolute protects an absolute path, if it is in the workspace. For husky's hooks

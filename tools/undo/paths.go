@@ -5,8 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
+	"path/filepath"
 	"time"
+
+	"parley/tools/places"
 )
 
 // A parent is the directory of a path, opened without following a link.
@@ -20,31 +22,16 @@ func (p *parent) close() {
 	p.root.Close()
 }
 
-// errNotDirectory means that a component of a path is no directory.
-var errNotDirectory = errors.New("a part of the path is no folder")
-
 // openParent opens the directory of a path, and returns the last component. The error is
-// fs.ErrNotExist if a component is missing, errNotDirectory if one is a link or a file.
+// fs.ErrNotExist if a component is missing, places.ErrNotDirectory if one is a link or a file.
 func (w *workspace) openParent(file string) (*parent, string, error) {
 	root, known, rel := w.rootOf(file)
 	if known == "" && path.IsAbs(file) {
 		return nil, "", fs.ErrNotExist
 	}
-	dir, base := path.Split(rel)
-	at, err := root.OpenRoot(".")
+	at, base, err := places.OpenParent(root, filepath.FromSlash(rel), false)
 	if err != nil {
 		return nil, "", err
-	}
-	for name := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
-		if name == "" {
-			break
-		}
-		below, err := openBelow(at, name)
-		at.Close()
-		if err != nil {
-			return nil, "", err
-		}
-		at = below
 	}
 	f, err := at.Open(".")
 	if err != nil {
@@ -54,30 +41,10 @@ func (w *workspace) openParent(file string) (*parent, string, error) {
 	return &parent{at, f}, base, nil
 }
 
-// openBelow opens the directory name in at, unless it is a link.
-func openBelow(at *os.Root, name string) (*os.Root, error) {
-	was, err := at.Lstat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !was.IsDir() {
-		return nil, errNotDirectory
-	}
-	below, err := at.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if is, err := below.Stat("."); err != nil || !os.SameFile(was, is) { // a link was put there
-		below.Close()
-		return nil, errors.Join(err, errNotDirectory)
-	}
-	return below, nil
-}
-
 // statPath returns the metadata of a path, of a link its own; !ok if it does not exist.
 func (w *workspace) statPath(file string) (s pathInfo, ok bool, err error) {
 	p, base, err := w.openParent(file)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotDirectory) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, places.ErrNotDirectory) {
 		return s, false, nil
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	_ "parley/providers/llmtest/heap"
+	"parley/tools/places"
 )
 
 // A desk is a workspace with a history.
@@ -189,7 +190,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		if d.read("other/a") != "other\n" || d.read("../outside/a") != "outside\n" || d.read("away/a") != "model\n" || d.read("other/b") != "none" {
 			t.Errorf("%s: written through a link: %s", target, skipped)
 		}
-		if !strings.Contains(skipped, errNotDirectory.Error()) {
+		if !strings.Contains(skipped, places.ErrNotDirectory.Error()) {
 			t.Errorf("%s: skipped %q", target, skipped)
 		}
 	}
