@@ -60,6 +60,14 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	})
 }
 
+// Rename gives a conversation a title of the user's. One that is not stored has none.
+func Rename(s *Session, title string) error {
+	if s.log == nil {
+		return errors.New("this conversation is not stored, and has no title")
+	}
+	return s.log.Update(func(i *store.Session) { i.Title, i.Named = title, true })
+}
+
 // firstExchange returns the words that a conversation began with, and those of the first answer
 // that has any, once; "" while there is no answer.
 func firstExchange(s *Session) (prompt, answer string) {

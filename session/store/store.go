@@ -96,7 +96,7 @@ func (e *DamagedError) Error() string {
 func (e *DamagedError) Unwrap() error { return e.Err }
 
 // ErrNotFound marks the errors about a session that does not exist.
-var ErrNotFound = errors.New("no such session")
+var ErrNotFound = errors.New("no such conversation")
 
 // settings are those of every connection. Temporary tables in memory keep
 // conversations out of /tmp.

@@ -148,9 +148,9 @@ func (a *App) rename(title string) Effect {
 	if title == "" {
 		return ShowToast("Type /rename and a title")
 	}
-	lib, id := a.Library, a.Session.ID()
+	s := a.Session
 	return Effect{Async: func(context.Context) Effect {
-		if err := lib.Rename(id, title); err != nil {
+		if err := session.Rename(s, title); err != nil {
 			return Effect{Err: err}
 		}
 		return ShowToast("Renamed to " + title)
