@@ -39,9 +39,9 @@ type Editor interface {
 
 // An Approval shows all of a tool call and waits for consent, with a list of the answers or a row of
 // their letters (see approve_choices.go). The keys that allow do nothing until every row has been
-// drawn and settleDelay has passed (see Drawn), and while the user types. Text typed before they work
-// comes back as UnhandledKeyMsg; later text that is no key of the approval is dropped, since the
-// composer is out of sight. Scrolling is not typing. To always allow a call, the user first sees the
+// drawn and settleDelay has passed (see Drawn), and while the user types. What is typed on from before
+// comes back as UnhandledKeyMsg; text behind a pause that is no key of the approval is dropped, and the
+// last line says why, since the composer is out of sight. Scrolling is not typing. To always allow a call, the user first sees the
 // rule on a page of its own; see approve_rule.go.
 type Approval struct {
 	base
@@ -58,7 +58,7 @@ type Approval struct {
 	rows     []row
 	headless bool   // the title is too wide for its line and is part of rows
 	bright   bool   // the last View showed the keys that allow as working
-	woke     bool   // the keys that allow have worked
+	woke     bool   // a key came in sight of it: text is not for the composer any more
 	hinted   string // why the last key did nothing; "" if it did something
 
 	draftAnswer
@@ -255,12 +255,12 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 
 // review handles a key or a paste while the call is shown. Esc denies as soon as any of it was drawn.
 func (a *Approval) review(msg tea.Msg) tea.Cmd {
+	press, ok := msg.(tea.KeyPressMsg)
+	a.woke = a.woke || ok && a.isCalm()
 	if a.browse(msg) {
 		return nil
 	}
-	press, ok := msg.(tea.KeyPressMsg)
 	armed := a.isArmed()
-	a.woke = a.woke || armed
 	choice := choiceOf(a, press)
 	switch {
 	case !ok:
@@ -297,8 +297,8 @@ func isPrintable(msg tea.Msg) bool {
 	return false
 }
 
-// onOtherKey handles a key that is none of the approval. It counts as typing; text typed before the
-// keys that allow worked was meant for the composer and goes back.
+// onOtherKey handles a key that is none of the approval, or not yet. It counts as typing; text that went on
+// from before the question was meant for the composer and goes back.
 func (a *Approval) onOtherKey(msg tea.Msg) tea.Cmd {
 	press, pressed := msg.(tea.KeyPressMsg)
 	if !pressed && !isPrintable(msg) {

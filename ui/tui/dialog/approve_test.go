@@ -365,14 +365,17 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 	t.Run("page by page", func(t *testing.T) {
 		d, clock := asked(long, theme.Plain())
 		for i := 0; !strings.Contains(paint(d, clock), "120"); i++ {
-			if got, ok := press(t, d, "y").(dialog.UnhandledKeyMsg); !ok || i > 100 {
+			if got := press(t, d, "y"); got != nil || i > 100 {
 				t.Fatalf("page %d: %#v", i, got)
+			}
+			if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "scroll to the end first") {
+				t.Fatalf("it does not say why nothing is allowed\n%s", view)
 			}
 			press(t, d, "pgdown")
 		}
 		press(t, d, "ctrl+o") // more to see: begins anew
-		if got := press(t, d, "y"); got == allow(tools.Approval{}) {
-			t.Fatalf("allowed with the details unseen: %#v", got)
+		if got := press(t, d, "y"); got != nil {
+			t.Fatalf("with the details unseen: %#v", got)
 		}
 		for range 100 {
 			paint(d, clock)
@@ -799,5 +802,23 @@ func TestQuestionsScroll(t *testing.T) {
 		if rows(t, c, 60, 12); c.Scrolls() != want {
 			t.Errorf("%.10q: %v, want %v", text, c.Scrolls(), want)
 		}
+	}
+}
+
+// Details that are asked for as the first key do not send the next one to the composer.
+func TestDetailsFirst(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	rows(t, d, 60, 12)
+	d.Drawn(clock.now())
+	clock.pass(3000)
+	press(t, d, "ctrl+o")
+	if got := press(t, d, "y"); got != nil {
+		t.Errorf("behind the details, at once: %#v", got)
+	}
+	rows(t, d, 60, 12)
+	d.Drawn(clock.now())
+	clock.pass(400)
+	if got := press(t, d, "y"); got != allow(tools.Approval{}) {
+		t.Errorf("behind the details, seen: %#v", got)
 	}
 }

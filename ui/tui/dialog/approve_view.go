@@ -86,8 +86,12 @@ func (a *Approval) foot() string {
 	if a.width < minConsentWidth {
 		return a.keyHint(a.theme.Warn, deny)
 	}
-	if line := a.unreadHint(a.Keys.ScrollKeys, a.width, "scroll to the end to allow", deny); line != "" {
-		return a.theme.Warn.Render(line)
+	below, style := "scroll to the end to allow", a.theme.Warn
+	if a.hinted != "" {
+		below, style = "scroll to the end first", style.Bold(true)
+	}
+	if line := a.unreadHint(a.Keys.ScrollKeys, a.width, below, deny); line != "" {
+		return style.Render(line)
 	}
 	if a.hinted != "" {
 		return a.theme.Warn.Render(ansi.Truncate(a.hinted, a.width, "…"))
