@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"parley/providers/llm"
@@ -79,6 +80,46 @@ func (ids *CallIDs) Claim(id, prefix string) (own string, repeated bool) {
 	(*ids)[id] = true
 	return id, repeated
 }
+
+// SentIDs gives the calls of a history the ids under which they are sent, no two the same: some servers number
+// the calls of every answer from 0. The zero value has given none.
+type SentIDs struct {
+	used Set
+	open map[string][]string // those of the last message's calls, by their own ids, still to be answered
+}
+
+// Begin begins a message with calls: those before it are answered by nothing that follows.
+func (s *SentIDs) Begin() { s.open = nil }
+
+// IsUsed reports whether a call was given an id.
+func (s *SentIDs) IsUsed(id string) bool { return s.used.Has(id) }
+
+// Call returns the id of a call: as clean, unless it was given before, else another one that begins with prefix.
+func (s *SentIDs) Call(id, clean, prefix string) string {
+	sent := clean
+	for n := 2; s.used.Has(sent); n++ {
+		sent = prefix + Hash(id + "#" + strconv.Itoa(n))[:24]
+	}
+	s.used.Add(sent)
+	if s.open == nil {
+		s.open = map[string][]string{}
+	}
+	s.open[id] = append(s.open[id], sent)
+	return sent
+}
+
+// Result returns the id of the call that a result answers, if there is one.
+func (s *SentIDs) Result(id string) (string, bool) {
+	open := s.open[id]
+	if len(open) == 0 {
+		return "", false
+	}
+	s.open[id] = open[1:]
+	return open[0], true
+}
+
+// Clone returns a copy of s.
+func (s *SentIDs) Clone() SentIDs { return SentIDs{s.used.Clone(), maps.Clone(s.open)} }
 
 // Hash returns the SHA-256 of s in hexadecimal digits.
 func Hash(s string) string {

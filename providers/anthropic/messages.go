@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,7 +21,7 @@ type history struct {
 	refused   map[[32]byte]bool // thinking to leave out; never changed
 	takesPDFs bool              // documents are taken
 	fills     bool              // messages with calls have thinking, be it empty
-	ids       callIDs
+	ids       adapter.SentIDs
 	list      []*message // that are not settled
 	omitted   []string   // files that were left out, in words
 }
@@ -135,7 +134,7 @@ func (h *history) Clone() *history {
 		own.blocks, own.tools = adapter.CloneItems(m.blocks), adapter.CloneItems(m.tools)
 		c.list = append(c.list, &own)
 	}
-	c.ids = callIDs{h.ids.used.Clone(), maps.Clone(h.ids.now)}
+	c.ids = h.ids.Clone()
 	return &c
 }
 
@@ -144,7 +143,7 @@ func (h *history) Clone() *history {
 func (h *history) addAssistant(m llm.Message, bare bool) (varies bool) {
 	own := m.Origin == h.origin
 	var blocks, calls []any
-	h.ids.now = map[string][]string{}
+	h.ids.Begin()
 	paired := completePairs(m.Parts)
 	for _, p := range m.Parts {
 		switch {
@@ -212,7 +211,7 @@ func (h *history) encodeCall(p llm.Part) map[string]any {
 	if !ok { // what the model wrote cannot be parsed, and the format wants an object
 		input = []byte("{}")
 	}
-	return map[string]any{"type": "tool_use", "id": h.ids.call(p.ID), "name": adapter.WireName(p.Name), "input": input}
+	return map[string]any{"type": "tool_use", "id": h.callID(p.ID), "name": adapter.WireName(p.Name), "input": input}
 }
 
 // addResults adds what tools answered. Images belong into the result, unless it
@@ -223,7 +222,7 @@ func (h *history) addResults(parts []llm.Part) {
 		if p.Kind != llm.Result {
 			continue
 		}
-		id, ok := h.ids.result(p.ID)
+		id, ok := h.ids.Result(p.ID)
 		if !ok {
 			continue
 		}

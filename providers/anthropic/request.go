@@ -38,7 +38,7 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 	req = req.VerbosityInPrompt()
 	limit := m.outputLimit(req, ceiling, t.limit)
 	body = map[string]any{"model": m.o.Model, "max_tokens": limit, "stream": !m.o.NoStream}
-	h := &history{origin: m.Origin(), refused: refused, takesPDFs: m.facts.claude, ids: callIDs{now: map[string][]string{}}}
+	h := &history{origin: m.Origin(), refused: refused, takesPDFs: m.facts.claude}
 	p, plainFrom := m.think(req, limit, t.noThinking, h)
 	p.addTo(body)
 	notices = slices.Concat(p.notices, m.addSettings(body, req.Settings, p.isOn(m.facts)), adapter.WithoutDetail(m.o.Model, req))

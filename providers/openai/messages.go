@@ -394,5 +394,5 @@ func (d Dialect) wireID(id string, own bool) string {
 	case own && id != "", id != "" && len(id) <= 40 && adapter.CleanName(id) == id:
 		return id
 	}
-	return "call_" + adapter.Hash(id)[:24]
+	return callPrefix + adapter.Hash(id)[:24]
 }

@@ -47,6 +47,7 @@ type inputWriter struct {
 	omitsFields  []string        // of items; never changed
 	list         []any           // that are not settled
 	sameOrigin   bool            // the last assistant message is of this origin
+	ids          adapter.SentIDs // calls by one that is taken would have two results
 }
 
 // responsesEncoder returns those of Responses.
@@ -93,6 +94,7 @@ func (in *inputWriter) Settle() (list []any) {
 // Clone implements adapter.Writer.
 func (in *inputWriter) Clone() *inputWriter {
 	c := *in
+	c.ids = in.ids.Clone()
 	c.list, c.omitted = adapter.CloneItems(in.list), slices.Clip(in.omitted)
 	return &c
 }
@@ -100,6 +102,7 @@ func (in *inputWriter) Clone() *inputWriter {
 // addAssistant adds the items of a message of the model's.
 func (in *inputWriter) addAssistant(m llm.Message) {
 	in.sameOrigin = m.Origin == in.origin
+	in.ids.Begin()
 	first := len(in.list)
 	whole := in.sameOrigin // no reasoning is missing so far
 	for _, p := range m.Parts {
@@ -107,20 +110,33 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 		if in.sameOrigin && p.State != nil {
 			it = decodeItem(p.State)
 		}
+		isCall := p.Kind == llm.Call && !p.Remote
+		if whole && isCall && in.ids.IsUsed(p.ID) { // it goes without its own id, and so without reasoning
+			in.list, whole = withoutReasoning(in.list, first), false
+		}
 		switch {
 		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State):
+			if isCall {
+				in.ids.Call(p.ID, p.ID, "")
+			}
 			in.add(rawItem(p.State).without(in.omitsFields))
 		case p.Kind == llm.Text && p.Text != "":
 			in.addText(p.Text, it.Phase)
-		case p.Kind == llm.Call && !p.Remote:
+		case isCall:
 			in.addCall(p)
 		case p.Kind == llm.Thinking, it.Type == "reasoning":
 			whole = false
 		}
 	}
-	for len(in.list) > first && isReasoning(in.list[len(in.list)-1]) {
-		in.list = in.list[:len(in.list)-1]
+	in.list = withoutReasoning(in.list, first)
+}
+
+// withoutReasoning returns list without the reasoning at its end, which needs an item behind it; the first n stay.
+func withoutReasoning(list []any, n int) []any {
+	for len(list) > n && isReasoning(list[len(list)-1]) {
+		list = list[:len(list)-1]
 	}
+	return list
 }
 
 // decodeItem returns what can be read of an item.
@@ -154,9 +170,12 @@ func (in *inputWriter) addCall(p llm.Part) {
 		arguments = []byte("{}")
 	}
 	in.add(map[string]any{
-		"type": "function_call", "call_id": in.callID(p.ID), "name": adapter.WireName(p.Name), "arguments": string(arguments),
+		"type": "function_call", "call_id": in.ids.Call(p.ID, in.callID(p.ID), callPrefix), "name": adapter.WireName(p.Name), "arguments": string(arguments),
 	})
 }
+
+// callPrefix begins the ids that we make.
+const callPrefix = "call_"
 
 func (in *inputWriter) callID(id string) string { return Dialect{}.wireID(id, in.sameOrigin) }
 
@@ -181,6 +200,10 @@ func (in *inputWriter) addResults(parts []llm.Part) {
 		if len(shown) > 0 {
 			output = flattenText(in.content(append([]llm.Part{{Kind: llm.Text, Text: text}}, shown...)))
 		}
-		in.add(map[string]any{"type": "function_call_output", "call_id": in.callID(p.ID), "output": output})
+		id, ok := in.ids.Result(p.ID)
+		if !ok {
+			id = in.callID(p.ID)
+		}
+		in.add(map[string]any{"type": "function_call_output", "call_id": id, "output": output})
 	}
 }

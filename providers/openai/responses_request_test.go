@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/openai"
 )
@@ -141,6 +142,8 @@ func TestResponsesHistory(t *testing.T) {
 	bare := func(p llm.Part) llm.Part { p.State = nil; return p }
 	with := func(p llm.Part, change func(*llm.Part)) llm.Part { change(&p); return p }
 	const plainCall = `{"arguments":"{\"x\":1}","call_id":"call_1","name":"f","type":"function_call"}`
+	again := func(id string) string { return "call_" + adapter.Hash(id)[:24] }
+	renamed := func(id string) string { return strings.Replace(plainCall, "call_1", again(id), 1) }
 	const output = `{"call_id":"call_1","output":"42","type":"function_call_output"}`
 	for _, test := range []struct {
 		name string
@@ -163,6 +166,11 @@ func TestResponsesHistory(t *testing.T) {
 			string(thought.State) + `,{"content":"o","phase":"commentary","role":"assistant","type":"message"},` + string(call.State) + "," + output},
 		{"a call that got another id", []llm.Message{own(with(call, func(p *llm.Part) { p.ID = "made" })), {Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "made"}}}},
 			`{"arguments":"{\"x\":1}","call_id":"made","name":"f","type":"function_call"},{"call_id":"made","output":"(no output)","type":"function_call_output"}`},
+		{"ids that a server began anew, of others and of its own", []llm.Message{alien(bare(call)), result, alien(bare(call), with(bare(call), func(p *llm.Part) { p.ID = "call_2" })), {Role: llm.RoleTool, Parts: []llm.Part{
+			{Kind: llm.Result, ID: "call_2", Text: "two"}, {Kind: llm.Result, ID: "call_1", Text: "one"}}}, own(thought, call), result},
+			plainCall + "," + output + "," + renamed("call_1#2") + "," + strings.Replace(plainCall, "call_1", "call_2", 1) +
+				`,{"call_id":"call_2","output":"two","type":"function_call_output"},{"call_id":"` + again("call_1#2") + `","output":"one","type":"function_call_output"},` +
+				renamed("call_1#3") + "," + strings.Replace(output, "call_1", again("call_1#3"), 1)},
 		{"arguments that cannot be parsed", []llm.Message{own(llm.Part{Kind: llm.Call, ID: "call_1", Name: "f", Input: `{"x`,
 			State: json.RawMessage(`{"type":"function_call","id":"fc_1","call_id":"call_1","name":"f","arguments":"{\"x"}`)}), result},
 			`{"arguments":"{}","call_id":"call_1","name":"f","type":"function_call"},` + output},
