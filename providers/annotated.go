@@ -59,12 +59,12 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 // overflowError returns the error that an answer without a word is, which ended where the
 // window does.
 func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
-	if f.Reason != llm.Length || shown || m.window == 0 || u.Input < m.window-m.window/100 {
+	if f.Reason != llm.Length || shown || m.window == 0 || u.Prompt() < m.window-m.window/100 {
 		return nil
 	}
 	return &llm.Error{
 		Fault: llm.ContextOverflow, Provider: m.service.name, URL: wire.Public(m.service.url), Key: m.service.key.name, ID: f.ID,
-		Message: fmt.Sprintf("the prompt of %d tokens leaves no room for an answer in the context window of %d", u.Input, m.window),
+		Message: fmt.Sprintf("the prompt of %d tokens leaves no room for an answer in the context window of %d", u.Prompt(), m.window),
 	}
 }
 
@@ -75,7 +75,7 @@ func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u llm.Usage) []string {
 	switch {
 	case u.Input == 0:
-	case m.window > 0 && u.Input > m.window:
+	case m.window > 0 && u.Prompt() > m.window:
 		return []string{m.id + " got more than its context window, and may have seen only the end of it"}
 	case m.service.kind == "ollama":
 		sent := estimateTokens(req) // a rough one

@@ -260,9 +260,9 @@ func (c *conversation) restoreCache(n store.Node) {
 }
 
 // cacheRequest returns the request that n answers; false if n is no answer of a chat model, or
-// its usage is unknown, shared or estimated.
+// its usage is unknown, shared, estimated or of several requests.
 func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
-	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Input > 0
+	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Discarded == 0 && u.Input > 0
 	return cachewatch.Request{Model: n.Model, At: n.At, LastSeq: n.Parent, Usage: u}, ok
 }
 

@@ -381,4 +381,4 @@ func (a *answer) nextRound() []json.RawMessage {
 }
 
 // totalUsage returns what all rounds have used.
-func (a *answer) totalUsage() llm.Usage { return a.earlierUsage.Add(a.usage.toLLM()) }
+func (a *answer) totalUsage() llm.Usage { return a.earlierUsage.Then(a.usage.toLLM()) }

@@ -38,7 +38,7 @@ func (p Price) Cost(u llm.Usage) (float64, bool) {
 	}
 	rate := Tier{Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite}
 	for _, tier := range p.Tiers {
-		if u.Input > tier.Above {
+		if u.Prompt() > tier.Above {
 			rate = tier
 		}
 	}

@@ -251,7 +251,7 @@ const finishContinuation = "CONTINUATION"
 
 // nextRequest makes ready for the request that the answer goes on in.
 func (a *answer) nextRequest() {
-	a.earlierUsage, a.leg = a.earlierUsage.Add(a.usage.toLLM()), leg{}
+	a.earlierUsage, a.leg = a.earlierUsage.Then(a.usage.toLLM()), leg{}
 }
 
 // mistakeReasons holds finish reasons that say the model did something wrong. It mostly
@@ -282,7 +282,7 @@ func (a *answer) mistake() error {
 
 // sendUsage sends the numbers, if there are any.
 func (a *answer) sendUsage() {
-	u := a.earlierUsage.Add(a.usage.toLLM())
+	u := a.earlierUsage.Then(a.usage.toLLM())
 	if u.Searches = len(a.queries); a.onePrice {
 		u.Searches = min(u.Searches, 1)
 	}

@@ -238,7 +238,7 @@ type Usage struct {
 	Cost       float64 `json:"cost"`                // US dollars; see Priced
 	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
 	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
-	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output of attempts whose answer was thrown away: no message has it
+	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output that the next prompt does not hold: of attempts whose answer was thrown away, and of requests before the last of an answer
 	Searches   int     `json:"searches,omitempty"`  // of the web, that the provider made and charges for
 	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it; of a sum, of some of it
 }
@@ -260,6 +260,19 @@ func (u Usage) Clamped() Usage {
 	}
 	return u
 }
+
+// Then returns the sum of u and v, where v is of the request in which an answer went on: its prompt holds what u
+// counts.
+func (u Usage) Then(v Usage) Usage {
+	sum := u.Add(v)
+	if v.Input > 0 {
+		sum.Discarded = u.Input + u.Output + v.Discarded
+	}
+	return sum
+}
+
+// Prompt returns how many tokens the last prompt had, or somewhat fewer if it was not the only one.
+func (u Usage) Prompt() int { return max(u.Input-u.Discarded, 0) }
 
 // Add returns the sum of u and v, for totals over several answers. The sum is
 // priced only if both are, and estimated if one is.
