@@ -90,6 +90,10 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 		if effort == 0 {
 			notice = fmt.Sprintf("%s cannot turn thinking off, using %d tokens", m.o.Model, tokens)
 		}
+		if most := req.Settings.MaxTokens; most > 0 && tokens > max(most/2, how.min) { // thinking counts in it
+			tokens = max(most/2, how.min)
+			notice = fmt.Sprintf("max_tokens of %d counts thinking too: using %d tokens for that", most, tokens)
+		}
 		config["thinkingBudget"] = tokens
 	default:
 		level := how.levels[effort]

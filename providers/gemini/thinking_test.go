@@ -2,7 +2,9 @@ package gemini_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/providers/gemini"
@@ -93,6 +95,25 @@ func TestBudget(t *testing.T) {
 		}
 		if test.notice == "" && len(notices) > 0 || test.notice != "" && !slices.Equal(notices, []string{test.notice}) {
 			t.Errorf("%s, %d: notices %q, want %q", test.model, test.budget, notices, test.notice)
+		}
+	}
+}
+
+// Thinking leaves room for an answer where the most tokens of both are set.
+func TestThinkingLeavesRoom(t *testing.T) {
+	for _, test := range []struct {
+		model string
+		most  int
+		want  string
+		told  bool
+	}{
+		{"gemini-2.5-pro", 1000, `{"includeThoughts":true,"thinkingBudget":500}`, true},
+		{"gemini-2.5-pro", 100, `{"includeThoughts":true,"thinkingBudget":128}`, true},
+		{"gemini-2.5-pro", 100_000, `{"includeThoughts":true,"thinkingBudget":24576}`, false},
+	} {
+		got, notices := thinkingOf(t, test.model, llm.Request{Effort: llm.EffortHigh, Settings: llm.Settings{MaxTokens: test.most}})
+		if got != test.want || test.told != (len(notices) == 1 && strings.Contains(notices[0], "max_tokens of "+fmt.Sprint(test.most))) {
+			t.Errorf("%s, %d: got %s, %q, want %s", test.model, test.most, got, notices, test.want)
 		}
 	}
 }
