@@ -55,6 +55,8 @@ func (e Effort) addTo(body map[string]any, req llm.Request, model string, learne
 		notices = append(notices, notice)
 	case e.Switch.Field != "" && word == "":
 		adapter.SetField(body, e.Switch.Field, e.Switch.value(!off))
+	case !off && req.Budget == 0 && e.Words == [6]string{} && e.Budgets == [6]int{}:
+		notices = append(notices, model+" has no reasoning-effort setting that is known; not sent")
 	}
 	if word != "" {
 		field := e.Field
