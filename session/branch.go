@@ -116,8 +116,8 @@ func DropEmptyAnswer(s *Session) bool {
 var errNotEmpty = errors.New("the last answer says something, or was interrupted")
 
 // abandonInterrupted makes the conversation end in front of its last message if that is an
-// interrupted response. It stays in sight, on a branch of its own.
-func (c *conversation) abandonInterrupted() {
+// interrupted response, and reports whether it is. That stays in sight, on a branch of its own.
+func (c *conversation) abandonInterrupted() bool {
 	c.mu.Lock()
 	last, ok := c.tree.Last()
 	if ok = ok && last.Role == llm.RoleAssistant && last.Interrupted; ok {
@@ -128,6 +128,7 @@ func (c *conversation) abandonInterrupted() {
 	if ok {
 		c.persistHead(last.Parent) // nothing may come behind it
 	}
+	return ok
 }
 
 // SwitchBranch makes the conversation go on at the end of the branch that the message

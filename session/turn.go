@@ -259,7 +259,9 @@ func showPrompt(t *turn, n store.Node) {
 
 // prepareRetry sets aside an interrupted response and checks that something is unanswered.
 func (t *turn) prepareRetry() error {
-	t.abandonInterrupted()
+	if t.abandonInterrupted() {
+		t.emit(llm.Notice{Text: "trying again: the answer above is not sent"})
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if last, ok := t.tree.Last(); !ok || last.Role == llm.RoleAssistant && len(last.Calls()) == 0 {
