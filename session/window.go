@@ -63,6 +63,13 @@ func fitWindow(t *turn) (changed bool, err error) {
 	return true, err
 }
 
+// CanSummarize reports whether there is more in front of the prompt that waits than a summary.
+func CanSummarize(s *Session) bool {
+	path := s.Path()
+	before := sinceSummary(path[:firstWaiting(path)])
+	return len(before) > 1 && !(len(before) == 2 && before[0].Summary)
+}
+
 // sentAnyway says that a request goes out although it does not fit.
 func sentAnyway(o Overflow) string { return "sent as it is: " + o.String() }
 

@@ -172,9 +172,13 @@ const (
 	RuleRemoved    = "Rule removed"
 )
 
-// SummaryOffer asks whether to summarize a conversation that is too long. Then is called on yes.
-func SummaryOffer(then func() Effect) *Confirm {
-	return &Confirm{
+// SummaryOffer asks whether to summarize a conversation that is too long. Then is called on yes. Where the
+// message alone is too long, it says so instead.
+func SummaryOffer(a *App, then func() Effect) Effect {
+	if !session.CanSummarize(a.Session) {
+		return ShowToast("This message is too long for the model: shorten it, or choose a model with a larger context window")
+	}
+	return Effect{Confirm: &Confirm{
 		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",
 		Yes:  "Summarize", No: "Not now", Harmless: true,
 		Answer: func(yes bool) Effect {
@@ -183,7 +187,7 @@ func SummaryOffer(then func() Effect) *Confirm {
 			}
 			return then()
 		},
-	}
+	}}
 }
 
 // CompactedText says what a summary saves.

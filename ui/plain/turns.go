@@ -172,12 +172,11 @@ func (t *turns) follow(d session.Done) {
 
 // offerSummary asks whether to continue with a summary of the conversation.
 func (t *turns) offerSummary() {
-	c := app.SummaryOffer(func() app.Effect {
+	t.apply(app.SummaryOffer(t.app, func() app.Effect {
 		t.again = t.current == nil
 		t.play(true, t.app.Session.Compact)
 		return app.Effect{}
-	})
-	t.questions.confirm(c.Text, c.Yes, c.No, false, func(yes bool) { c.Answer(yes) })
+	}))
 }
 
 // name generates a title for the conversation, if a model for that is configured.

@@ -394,3 +394,11 @@ func TestInterruptedSearch(t *testing.T) {
 	s.idle()
 	s.Type("a draft").Press("ctrl+r", "w").Shows("history: w").Press("ctrl+c").Lacks("history: w").Shows("› a draft")
 }
+
+// A first message that a server finds too long is not offered to be summarized.
+func TestTooLongByItself(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Message: "too many tokens"}))
+	s.ask("hello", "too many tokens")
+	s.idle()
+	s.WaitForText("This message is too long for the model").Lacks("Summarize")
+}
