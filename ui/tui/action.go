@@ -165,6 +165,9 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 		}
 		return m.ShowToast(why)
 	}
+	if a.Group != app.View && a.Group != app.Program { // what was said last is past
+		m.HideToast()
+	}
 	if a.run != nil {
 		return a.run(m, arg)
 	}

@@ -143,6 +143,11 @@ func TestToasts(t *testing.T) {
 		s.Type("two").Press("enter").WaitForText("Queued – sent with")
 		s.Type("/unqueue").Press("enter").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Queued – sent with") })
 	})
+	t.Run("of a command, until the next one", func(t *testing.T) {
+		s := setUp(t, 80, 24)
+		s.Type("a draft").Press("ctrl+x", "s").WaitForText("Draft stashed · ctrl+x s restores it")
+		s.Press("ctrl+x", "s").WaitForText("› a draft").Lacks("Draft stashed")
+	})
 	t.Run("quit, until something is typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Press("ctrl+c").WaitForText("Press ctrl+c again to quit")
