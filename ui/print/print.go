@@ -133,6 +133,9 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		if p.event(e, status) != nil {
 			break // Close returns the error
 		}
+		if done, ok := e.(session.Done); ok && (o.Format == "json" || o.Format == "jsonl") {
+			writeError(o, done.Err)
+		}
 	}
 	if err := out.Close(); err != nil {
 		return pipeStatus(err, o.Err)

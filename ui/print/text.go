@@ -271,12 +271,17 @@ func (s *stderrWriter) done(d session.Done) {
 	if !errors.Is(d.Err, app.ErrPipe) {
 		s.interruptedUsage()
 	}
-	if d.Err == nil || llm.Canceled(d.Err) || errors.Is(d.Err, app.ErrPipe) {
+	writeError(s.o, d.Err)
+}
+
+// writeError writes why a turn ended early to Err, in any format.
+func writeError(o Options, err error) {
+	if err == nil || llm.Canceled(err) || errors.Is(err, app.ErrPipe) {
 		return // the user stopped it: nothing to report
 	}
-	fmt.Fprintln(s.o.Err, s.o.Theme.Bad.Render("parley: "+sanitize.Text(app.ShellErrorText(d.Err))))
-	if hint := app.ShellHint(d.Err); hint != "" {
-		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render("  "+sanitize.Text(hint)))
+	fmt.Fprintln(o.Err, o.Theme.Bad.Render("parley: "+sanitize.Text(app.ShellErrorText(err))))
+	if hint := app.ShellHint(err); hint != "" {
+		fmt.Fprintln(o.Err, o.Theme.Dim.Render("  "+sanitize.Text(hint)))
 	}
 }
 
