@@ -1034,7 +1034,8 @@ var updateRatchets = flag.Bool("ratchets", false, "lower the sizes in testdata/r
 func TestRatchets(t *testing.T) {
 	t.Parallel()
 	over := map[string]int{}
-	for name, size := range measure(t) {
+	sizes := measure(t)
+	for name, size := range sizes {
 		if size.got > size.limit {
 			over[name] = size.got
 		}
@@ -1057,7 +1058,7 @@ func TestRatchets(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(over)) {
 		switch before, known := was[name]; {
 		case !known:
-			t.Errorf("%s: %d is over the limit", name, over[name])
+			t.Errorf("%s: %d, at most %d: see \"The rooms\" in docs/architecture.md", name, over[name], sizes[name].limit)
 		case over[name] > before:
 			t.Errorf("%s: %d, and may not rise above %d", name, over[name], before)
 		}
@@ -1109,7 +1110,9 @@ func measure(t *testing.T) map[string]size {
 					add("methods", dir+"."+recv, 1, typeMethods)
 					name = dir + "." + recv + "." + d.Name.Name
 				}
-				add("function", name, max(0, lines(d)-sizes["function "+name].got), functionLines) // the longest of its builds
+				if !isTable(d) {
+					add("function", name, max(0, lines(d)-sizes["function "+name].got), functionLines) // the longest of its builds
+				}
 			case *ast.GenDecl:
 				for _, spec := range d.Specs {
 					if typ, ok := spec.(*ast.TypeSpec); ok {
@@ -1144,6 +1147,19 @@ func measure(t *testing.T) map[string]size {
 		}
 	}
 	return sizes
+}
+
+// isTable reports whether a function only returns a list of rows, which may be as long as it has to be.
+func isTable(f *ast.FuncDecl) bool {
+	if f.Body == nil || len(f.Body.List) != 1 {
+		return false
+	}
+	only, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(only.Results) != 1 {
+		return false
+	}
+	_, ok = only.Results[0].(*ast.CompositeLit)
+	return ok
 }
 
 // measureStruct adds the fields of the structs in typ.

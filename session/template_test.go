@@ -252,7 +252,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 		}
 	}
 	check("chosen", "Be terse", 2)
-	if err := Edit(s, terse - 1); err != nil {
+	if err := Edit(s, terse-1); err != nil {
 		t.Fatal(err)
 	}
 	check("in front of it", "own", len(set.Tools()))

@@ -39,13 +39,13 @@ var builtinNames = []string{"read", "list", "glob", "grep", "write", "edit", she
 func builtin(name string) toolDefinition {
 	switch name {
 	case "read":
-		return define(name, planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines})
+		return reading(define(name, planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines}))
 	case "list":
-		return define(name, planList, argumentLimit{"depth", 1, 10})
+		return reading(define(name, planList, argumentLimit{"depth", 1, 10}))
 	case "glob":
-		return define(name, planGlob)
+		return reading(define(name, planGlob))
 	case "grep":
-		return define(name, planGrep, argumentLimit{"context", 0, 10})
+		return reading(define(name, planGrep, argumentLimit{"context", 0, 10}))
 	case "write":
 		return define(name, planWrite)
 	case "edit":
@@ -70,7 +70,11 @@ type toolDefinition struct {
 	name   string
 	schema func() (*argumentSchema, error)
 	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error)
+	reads  bool // its actions have AccessRead, or are refused: models that are compared may call it
 }
+
+// reading returns d as a tool that only reads.
+func reading(d toolDefinition) toolDefinition { d.reads = true; return d }
 
 // define makes a tool whose arguments are A: its fields are the schema, by
 // their json and jsonschema tags. Nothing is computed before it is needed, and the schema once.
@@ -195,15 +199,12 @@ func (s *Set) WithTools(names ...string) (*Set, error) {
 func (s *Set) ReadOnly() *Set {
 	view := &Set{workspace: s.workspace}
 	for _, e := range s.tools {
-		if slices.Contains(readOnlyTools, e.name) {
+		if e.reads {
 			view.tools = append(view.tools, e)
 		}
 	}
 	return view
 }
-
-// readOnlyTools lists the tools whose actions have AccessRead, or are refused.
-var readOnlyTools = []string{readTool, "list", "glob", "grep"}
 
 // MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
 // program, or is a server's. The other tools that write name the file.

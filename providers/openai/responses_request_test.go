@@ -32,7 +32,7 @@ func TestResponsesBody(t *testing.T) {
 		{name: "nothing chosen", model: "gpt-6.1-sol", req: llm.Request{Messages: hello, Session: "s"},
 			want: `{"include":["reasoning.encrypted_content"],` + input + `,"model":"gpt-6.1-sol","reasoning":{"summary":"auto"},"store":false,"stream":true}`},
 		{name: "a model that cannot think", model: "gpt-4o", req: llm.Request{Messages: hello, Effort: llm.EffortHigh, Settings: llm.Settings{Temperature: &warm, TopP: &warm}},
-			want: `{` + input + `,"model":"gpt-4o","store":false,"stream":true,"temperature":0.5,"top_p":0.5}`,
+			want:    `{` + input + `,"model":"gpt-4o","store":false,"stream":true,"temperature":0.5,"top_p":0.5}`,
 			notices: []string{"gpt-4o has no reasoning-effort setting that is known; not sent"}},
 		{name: "an unknown model", model: "my-deployment", base: "https://me.openai.azure.com/openai/v1", req: llm.Request{Messages: hello, Effort: llm.EffortMax, Session: "s"},
 			want: `{"include":["reasoning.encrypted_content"],` + input + `,"model":"my-deployment","prompt_cache_key":"043a718774c572bd8a25adbeb1bfcd5c","reasoning":{"effort":"high"},"store":false,"stream":true}`},

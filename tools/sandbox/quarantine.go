@@ -134,7 +134,7 @@ func (h *quarantine) addLocation(where string) {
 // copyMoved copies a moved path to quarantine.
 func (h *quarantine) copyMoved(m movedPath) error {
 	if h.root == nil {
-		return errors.New("there is no shelf")
+		return errors.New("there is no quarantine")
 	}
 	if h.dir == "" {
 		at := timestamp()

@@ -2,6 +2,9 @@ package acp
 
 import (
 	"encoding/json"
+	"os"
+	"parley/tools"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,5 +41,21 @@ func TestAnswerBeginsAgain(t *testing.T) {
 	}
 	if want := "Hel\n\nNetwork error · retrying (attempt 1). The answer begins again:\n\nHello"; said.String() != want || !failed {
 		t.Errorf("said %q, want %q; the call failed: %v", said.String(), want, failed)
+	}
+}
+
+// Each tool has a kind, which clients show, and a row in the manual.
+func TestToolsHaveAKindAndAPlace(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/tools.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range tools.Names() {
+		if kinds[name] == "" {
+			t.Errorf("kinds has no %s", name)
+		}
+		if !regexp.MustCompile("(?m)^\\| [^|]*`" + name + "`").Match(manual) {
+			t.Errorf("docs/tools.md has no row for %s", name)
+		}
 	}
 }
