@@ -3,7 +3,6 @@ package acp
 import (
 	"encoding/json"
 	"os"
-	"parley/tools"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/tools/sanitize"
 )
 
