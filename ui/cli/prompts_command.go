@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/charmbracelet/x/ansi"
@@ -238,6 +240,9 @@ func (c *promptsCommand) open(path string) error {
 	}
 	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments, as in "code --wait"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	keys := make(chan os.Signal, 1) // ctrl+c is the editor's
+	signal.Notify(keys, os.Interrupt, syscall.SIGQUIT)
+	defer signal.Stop(keys)
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("%s: %w", editor, err)
 	}

@@ -167,6 +167,8 @@ type execTerminal struct {
 }
 
 func (l *execTerminal) Run() error {
+	l.s.lent.Store(l.cmd != nil)
+	defer l.s.lent.Store(false)
 	l.s.leave()
 	err := l.s.t.Cooked()
 	if err == nil {

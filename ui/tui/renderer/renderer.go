@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -57,8 +58,13 @@ type Screen struct {
 	redraw bool // the content of the terminal is unknown
 	set    settings
 
+	lent atomic.Bool // see Lent
+
 	painted
 }
+
+// Lent reports whether another program has the terminal: see Exec.
+func (s *Screen) Lent() bool { return s.lent.Load() }
 
 // signals wake Run and Follow.
 type signals struct {

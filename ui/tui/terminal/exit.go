@@ -24,6 +24,7 @@ type exit struct {
 	leave    func(time.Duration) bool // ends painting, and undoes its modes if there is time
 	guard    *guard                   // for the ways out that cannot be caught
 	kill     func()                   // ends the program's loop without its consent
+	lent     func() bool              // reports whether another program has the terminal
 
 	mu      sync.Mutex
 	orderly bool // the loop ended by itself
@@ -54,10 +55,8 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 		}
 	}
 	go e.safely(func() {
-		var s os.Signal
-		select {
-		case s = <-ch:
-		case <-over:
+		s := e.first(ch, over)
+		if s == nil {
 			return
 		}
 		e.mu.Lock()
@@ -82,6 +81,22 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 	return func() {
 		signal.Stop(ch)
 		close(over)
+	}
+}
+
+// first returns the first signal that ends the screen; nil if that is over. What the keyboard sends while another
+// program has the terminal, such as an editor, is for that one.
+func (e *exit) first(ch <-chan os.Signal, over <-chan struct{}) os.Signal {
+	for {
+		select {
+		case s := <-ch:
+			if (s == os.Interrupt || s == syscall.SIGQUIT) && e.lent() {
+				continue
+			}
+			return s
+		case <-over:
+			return nil
+		}
 	}
 }
 

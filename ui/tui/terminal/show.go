@@ -36,7 +36,7 @@ func Run(root tea.Model, reports Reports, started func(Loop), over func()) (stat
 	const forFrame = 2 * time.Second // a slow terminal may have one before it comes back
 	terminal := Save(os.Stdin, os.Stdout)
 	screen := renderer.New(terminal.Screen(os.Environ()))
-	out := &exit{terminal: terminal, reports: reports, leave: screen.Close}
+	out := &exit{terminal: terminal, reports: reports, leave: screen.Close, lent: screen.Lent}
 	program := screen.Program(root, tea.WithoutSignalHandler(), tea.WithoutCatchPanics())
 	out.kill = program.Kill
 	started(Loop{Send: program.Send, Crash: out.crashed, Drawn: screen.Drawn})
