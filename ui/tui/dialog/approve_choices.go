@@ -92,8 +92,8 @@ func (a *Approval) SelectNone() { a.selected = describe.NoChoice }
 func (a *Approval) hasSelection() bool { return a.width >= minSelectWidth }
 
 // selectNext handles keys that select another answer, and reports whether msg was one: arrows and tab
-// in the list; tab, left and right in the row. They do nothing before the call has been in sight for
-// settleDelay.
+// in the list; tab, left and right in the row, and up and down where they have no text to scroll. They do
+// nothing before the call has been in sight for settleDelay.
 func selectNext(a *Approval, msg tea.Msg) bool {
 	press, ok := msg.(tea.KeyPressMsg)
 	if !ok || !a.hasSelection() {
@@ -102,7 +102,10 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 	by, order := 0, rowOrder(a)
 	up, down := false, false
 	if a.listRows() > 0 {
-		up, down, order = key.Matches(press, a.Keys.Up), key.Matches(press, a.Keys.Down), choicesOf(a)
+		order = choicesOf(a)
+	}
+	if a.listRows() > 0 || len(a.rows) <= a.visible() {
+		up, down = key.Matches(press, a.Keys.Up), key.Matches(press, a.Keys.Down)
 	}
 	switch {
 	case down, key.Matches(press, a.Keys.Next):

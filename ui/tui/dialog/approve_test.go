@@ -822,3 +822,32 @@ func TestDetailsFirst(t *testing.T) {
 		t.Errorf("behind the details, seen: %#v", got)
 	}
 }
+
+// Where the answers are a row, up and down select in it, so that enter is what they lead to; where the text
+// scrolls they scroll that.
+func TestArrowsInTheRow(t *testing.T) {
+	d, clock := asked(shell("ls"), theme.Plain())
+	paint := func(h int) string {
+		view := strings.Join(rows(t, d, 60, h), "\n")
+		d.Drawn(clock.now())
+		clock.pass(500)
+		return view
+	}
+	paint(5)
+	press(t, d, "down")
+	if view := paint(5); !strings.Contains(view, "› n deny") {
+		t.Errorf("down selects\n%s", view)
+	}
+	press(t, d, "up")
+	if view := paint(5); !strings.Contains(view, "› y once") {
+		t.Errorf("up selects\n%s", view)
+	}
+	long, clock2 := asked(shell("true"+strings.Repeat("\necho", 9)), theme.Plain())
+	rows(t, long, 60, 6)
+	long.Drawn(clock2.now())
+	clock2.pass(500)
+	press(t, long, "down")
+	if view := strings.Join(rows(t, long, 60, 6), "\n"); strings.Contains(view, "› n") {
+		t.Errorf("down scrolls\n%s", view)
+	}
+}
