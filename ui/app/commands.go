@@ -90,7 +90,8 @@ func Commands() []Command {
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
 		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: openPanel(PanelPermissions)},
 		{Name: "tools", Group: Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: noTools, Args: toolItems, Run: switchTools},
-		{Name: "mode", Aliases: []string{"approvals"}, Keys: []string{"shift+tab"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
+		{Name: "mode", Aliases: []string{"approvals"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
+		{Name: "next-mode", Keys: []string{"shift+tab"}, Group: Messages, Help: "Next approval mode", Run: nextMode},
 
 		{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: Messages, Help: "Move the running command to the background", Run: moveToBackground},
 		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: jobItems, Run: jobs},

@@ -87,7 +87,7 @@ func TestCommandsAreComplete(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	for line, want := range map[string]string{
-		"/mode":                 "Approval mode: auto",
+		"/next-mode":            "Approval mode: auto",
 		"/mode read-only":       "Approval mode: read-only",
 		"/mode yolo":            "Approval mode: yolo",
 		"/mode loud":            `Unknown approval mode "loud"`,

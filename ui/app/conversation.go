@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
 )
 
 // replace puts another conversation in the place of the open one.
@@ -280,31 +278,6 @@ func (a *App) history(arg string) Effect {
 	}
 	a.Session.SetHistoryMode(mode)
 	return ShowToast("History: " + arg)
-}
-
-// modeItems returns the ways to approve tools.
-func modeItems(a *App) []Item {
-	var items []Item
-	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
-		if !slices.ContainsFunc(items, func(i Item) bool { return i.Value == string(mode) }) {
-			items = append(items, Item{Title: string(mode), Detail: modeHelp[mode], Value: string(mode), Current: mode == a.Session.Policy().Mode()})
-		}
-	}
-	return items
-}
-
-// mode sets the approval mode; without a name, the next one.
-func (a *App) mode(arg string) Effect {
-	p := a.Session.Policy()
-	switch {
-	case arg == "":
-		p.NextMode()
-	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
-		p.SetMode(tools.Mode(arg))
-	default:
-		return ShowToast(fmt.Sprintf("Unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes)))
-	}
-	return ShowToast("Approval mode: " + ModeHelp(p.Mode()))
 }
 
 // JoinComma returns values with commas between them.

@@ -323,3 +323,34 @@ func jobEnded(a *App, j tools.Job) Effect {
 	}
 	return a.Note(text)
 }
+
+// modeItems returns the ways to approve tools.
+func modeItems(a *App) []Item {
+	var items []Item
+	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
+		if !slices.ContainsFunc(items, func(i Item) bool { return i.Value == string(mode) }) {
+			items = append(items, Item{Title: string(mode), Detail: modeHelp[mode], Value: string(mode), Current: mode == a.Session.Policy().Mode()})
+		}
+	}
+	return items
+}
+
+// mode sets the approval mode; without a name, one from the list.
+func (a *App) mode(arg string) Effect {
+	p := a.Session.Policy()
+	switch {
+	case arg == "":
+		return Effect{List: &List{Title: "Approval mode", Noun: "mode", Items: modeItems(a), Choose: func(i Item, _ string) Effect { return a.mode(i.Value) }}}
+	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
+		p.SetMode(tools.Mode(arg))
+	default:
+		return ShowToast(fmt.Sprintf("Unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes)))
+	}
+	return ShowToast("Approval mode: " + ModeHelp(p.Mode()))
+}
+
+// nextMode sets the approval mode behind the current one.
+func nextMode(a *App, _ string) Effect {
+	a.Session.Policy().NextMode()
+	return ShowToast("Approval mode: " + ModeHelp(a.Session.Policy().Mode()))
+}

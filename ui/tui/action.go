@@ -99,7 +99,7 @@ func talkingActions() []action {
 		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach").with(filesToAttach),
 		own("paste-image", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
 		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(requireAttached),
-		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"),
+		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"), shared("next-mode"),
 		shared("model").with(func(m *Model) []dialog.Item { return m.features.models.Args() }), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
 }
