@@ -217,9 +217,12 @@ func setsGitConfig(words []string) bool {
 }
 
 // programName returns the name of the program that word calls, in lower case, without
-// directory and version.
+// directory and version. The digits of run0 are no version: programs.txt has it with them.
 func programName(word string) string {
 	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/"))), ".exe")
+	if refusedPrefixes()[name] != "" {
+		return name
+	}
 	if bare := strings.TrimRight(name, "0123456789.-"); bare != "" {
 		return bare
 	}

@@ -279,13 +279,18 @@ func TestTables(t *testing.T) {
 			t.Errorf("%q: %q", name, why)
 		}
 		words := strings.Fields(name)
-		if len(words) > 1 && words[0] != programName(words[0]) {
+		if words[0] != programName(words[0]) {
 			t.Errorf("%q is never looked up", name)
 		}
 		for n := 1; n < len(words) && !strings.HasPrefix(words[n], "-"); n++ {
 			if above := refusedPrefixes()[strings.Join(words[:n], " ")]; above != reasonSubcommands && above != reasonScripts && above != reasonInterprets {
 				t.Errorf("%q is never looked up: the words before %s do not lead there, for they are %q", name, words[n], above)
 			}
+		}
+	}
+	for name := range opaqueArgsOf() {
+		if name != programName(name) {
+			t.Errorf("%q is never looked up", name)
 		}
 	}
 	for name, a := range harmlessTable() {
