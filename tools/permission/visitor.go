@@ -183,9 +183,10 @@ func (s *visitor) addInner(depth int) {
 	}
 }
 
-// addText adds text that may be a command line. Its line is known not to be simple.
+// addText adds text that may be a command line, also behind the ! of an alias for a shell, as
+// git, gh and hg have it. Its line is known not to be simple.
 func (s *visitor) addText(text string, depth int) {
-	text = strings.TrimPrefix(text, dynamicMark)
+	text = strings.TrimLeft(strings.TrimPrefix(text, dynamicMark), "! \t\n")
 	if s.innerBytes += len(text); s.innerBytes > maxInner {
 		s.opaque = true
 		return
@@ -193,14 +194,15 @@ func (s *visitor) addText(text string, depth int) {
 	if text == ";" { // ends what find is to run
 		return
 	}
-	if !strings.ContainsAny(text, separators) {
+	isLine := strings.ContainsAny(text, separators)
+	if _, value, ok := strings.Cut(text, "="); ok && value != "" && (isLine || value[0] == '!') {
+		s.addLine(strings.TrimLeft(value, "! \t\n"), depth+1)
+	}
+	if !isLine {
 		if text != "" {
 			s.cmds = append(s.cmds, Command{[]string{text}})
 		}
 		return
-	}
-	if _, value, ok := strings.Cut(text, "="); ok && value != "" {
-		s.addLine(strings.TrimLeft(value, "!"), depth+1)
 	}
 	s.addLine(text, depth+1)
 }
