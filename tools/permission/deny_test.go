@@ -18,6 +18,28 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"find . ! -name rm -type f", "test ! -e rm", "! grep rm f",
 		},
 	},
+	"programs that run their arguments": {
+		denied: []string{
+			"linux64 rm x", "linux32 rm x", "i386 rm x", "x86_64 rm x", "/usr/bin/x86_64 rm x", "uname26 -R rm x", "setarch -R rm x", "setarch x86_64 rm x", "s390x rm x", "arch -x86_64 rm x", "sudo linux64 rm x",
+			"cpulimit -l 50 -- rm x", "setuidgid u rm x", "softlimit -m 1 rm x", "envdir d rm x", "envuidgid u rm x", "setlock f rm x", "multilog t '!rm x' d", "s6-setuidgid u rm x", "execlineb -c 'rm x'", "choom -n 0 -- rm x", "prlimit --nofile=10 rm x",
+			"sshpass -p x rm y", "sshpass -f f ssh -p 22 me@host rm y", "sshpass -e ssh h 'rm y'", "chronic rm x", "gtimeout 5 rm x", "genv A=b rm x", "ls | gxargs rm", "cross-env A=b rm x", "mpirun -n 2 rm x", "ccache rm x", "caffeinate -i rm x", "systemd-inhibit rm x",
+			"conda run rm x", "conda run -n env rm x", "mamba run rm x", "micromamba run -n env rm x", "rustup run stable rm x", "nix develop -c rm x", "nix shell nixpkgs#x -c rm y", "gem exec rm x", "nvm exec 18 rm x", "opam exec -- rm x", "heroku run rm x", "oc exec pod -- rm x",
+			"docker container exec web rm x", "docker container run image rm x", "podman container exec web rm x", "flatpak run --command=rm x", "gcloud compute ssh vm --command='rm x'",
+			"bfs -exec rm {} +", "bfs . -name x -execdir rm {} ';'", "gfind . -exec rm {} +", "gfind . -ok rm {} ';'", "bfs . -exec sh -c 'rm x' ';'",
+		},
+		ask: []string{"bfs . -exec {} ';'", "gfind . -exec sh {} ';'", "ls | gxargs sh", "genv -S x"},
+		run: []string{
+			"arch", "linux64 make", "setarch -R ./a.out", "conda install numpy", "conda list rm", "conda activate base", "conda run -n env pytest", "rustup update", "nix build", "nix flake update", "gem install rm", "composer install", "nvm use 18", "opam install dune",
+			"bfs . -name rm", "gfind . -name rm -type f", "prlimit", "ccache -s", "flatpak list", "snap install rm", "oc get pods", "heroku logs", "docker container ls", "sshpass -p x ssh host ls",
+		},
+	},
+	"commands behind options": {
+		denied: []string{
+			"kubectl -n web exec pod -- rm x", "kubectl --context c -n web exec -it pod -- rm x", "npm --silent exec rm x", "npm --prefix y exec -- rm x", "git -C y submodule foreach 'rm x'", "git -C y config core.pager 'rm x'", "git -C y config alias.x '!rm x'", "git --no-pager bisect run rm x",
+			"docker --context c run image rm x", "docker -H h container exec web rm x", "conda -v run rm x", "cargo -q run rm x", "gh -R a/b codespace ssh rm x",
+		},
+		run: []string{"kubectl -n web logs rm", "npm --silent run rm", "git -C y log rm", "git --no-pager log rm", "docker --context c ps", "git -C x rm y"},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

@@ -26,6 +26,10 @@ func init() {
 	for _, name := range []string{"gmake", "bmake"} {
 		opaqueFuncs[name] = isOpaqueMake
 	}
+	for _, name := range []string{"bfs", "gfind"} {
+		opaqueFuncs[name] = isOpaqueFind
+	}
+	opaqueFuncs["gxargs"] = isOpaqueXargs
 }
 
 // devicePath matches inputs that are no files of the workspace.

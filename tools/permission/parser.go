@@ -191,14 +191,10 @@ func isWrapper(words []string) bool {
 	case name == "git" && setsGitConfig(words), execOption(words) != "":
 		return true
 	}
-	for _, word := range words[1:] {
-		if why != reasonSubcommands && why != reasonScripts {
-			break
-		}
-		name += " " + word
-		why = refusedPrefixes()[name]
-	}
-	return why == reasonRuns
+	words = withoutNoPager(words)
+	return slices.ContainsFunc(execCommands()[name], func(command []string) bool {
+		return slices.Contains(words, command[1]) && beginsWith(words, command)
+	})
 }
 
 // setsGitConfig reports whether git gets settings or programs before its command.

@@ -59,9 +59,21 @@ var execOptions = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
+// execCommands returns the words of programs and their commands in programs.txt that run their
+// arguments, by program.
+var execCommands = sync.OnceValue(func() map[string][][]string {
+	table := map[string][][]string{}
+	for name, why := range refusedPrefixes() {
+		if words := strings.Fields(name); why == reasonRuns && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+			table[words[0]] = append(table[words[0]], words)
+		}
+	}
+	return table
+})
+
 // refusalReason returns why no prefix can stand for a program, or "".
 func refusalReason(name string) string {
-	for _, family := range []string{"git-", "ld-linux-"} {
+	for _, family := range []string{"git-", "ld-linux-", "s6-"} {
 		if strings.HasPrefix(name, family) {
 			return refusedPrefixes()[family+"*"]
 		}
