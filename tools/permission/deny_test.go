@@ -40,6 +40,21 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 		},
 		run: []string{"kubectl -n web logs rm", "npm --silent run rm", "git -C y log rm", "git --no-pager log rm", "docker --context c ps", "git -C x rm y"},
 	},
+	"standard inputs": {
+		denied: []string{"echo .shell rm x | sqlite3 x", "psql <<'E'\n\\! rm x\nE", "mysql <<'E'\n\\! rm x\nE"},
+		ask: []string{
+			"sqlite3 :memory: <<E\n.shell rm victim\nE", "sqlite3 :memory: <<'E'\nSELECT 1;\n  .system rm x\nE", "sqlite3 x < f", "sqlite3 < f", "cat f | sqlite3 x", "cat f | sqlite3 -batch x.db", "sqlite3 x <<< '.shell rm'", "echo -n '.shell rm x' | sqlite3 x",
+			"sqlite3 -separator , x < f", "sqlite3 --separator , x < f", "sqlite3 x < <(echo .shell)", "sqlite3 x <<-E\n\t.shell x\n\tE", "sqlite3 x <<E\n.\\\nshell x\nE", "sqlite3 x <<< \"$y\"", "{ sqlite3 x; } < f", "cat f | (cd y; sqlite3 x)", "while read -r x; do sqlite3 y; done < f",
+			"exec < f; sqlite3 x", "f() { sqlite3 x; }; f < y", "cat f | tee >(sqlite3 x)", "cat f | timeout 5 sqlite3 x", "bash -c 'sqlite3 x' < f", "echo 'SELECT 1' | sqlite3 x < f", "sqlite3 --cmd .x y", "sqlite3 --init f x", "sqlite3 x 0< f", "cat f | eval sqlite3 x",
+			"psql x < f", "cat f | psql -h y -U me", "psql -U c -v -c < f", "psql <<E\nSELECT 1 \\gexec\nE", "mysql x < f", "mysql -u e -pe x < f", "echo 'system rm x' | mysql", "mariadb <<< 'system rm x'", "duckdb x < f", "duckdb <<< .shell",
+			"gdb < f", "gdb -q ./x <<E\nshell rm x\nE", "lldb < f", "sftp h < f", "sftp h <<E\ncd x\n!rm x\nE", "sftp h <<< '-@!rm x'", "lftp h < f", "ftp h < f", "smbclient //h/x < f", "m4 < f", "echo sys | m4", "m4 - < f", "crontab < f", "R --no-save < f", "Rscript - < f", "iex < f", "cat f | racket", "deno < f",
+		},
+		run: []string{
+			"sqlite3 x.db <<E\nSELECT * from t;\n.tables\n.mode csv\n.quit\nE", "echo 'SELECT 1' | sqlite3 x.db", "sqlite3 x.db 'SELECT 1' < f", "sqlite3 x.db 'SELECT 1' | head", "cat f | while read -r x; do sqlite3 y.db .tables; done", "sqlite3 -header -csv x.db 'SELECT 1' > f", "sqlite3 x.db", "sqlite3 x.db < /dev/null", "sqlite3 -version | head",
+			"sqlite3 x.db '.schema t' | head", "ls | wc -l; sqlite3 x.db", "sqlite3 x.db .dump | gzip > f", "psql -c 'SELECT 1' | head", "psql -Atc 'SELECT 1' < f", "psql -l | grep x", "pg_dump x | gzip > f", "psql x <<E\nSELECT 1;\nE", "mysql -e 'show tables' | head", "mysql -u me -e 'show tables' x < /dev/null", "mysql x <<E\nSELECT 1;\nE",
+			"gdb --args ./x", "sftp h <<E\nput x\nE", "m4 configure.m4 > f", "m4 -D x=1 a.m4 < /dev/null", "crontab -l | grep x", "crontab f", "Rscript x.R < f", "R --version", "iex -S mix", "racket x.rkt < f", "deno test | tail -3", "bun test | tail -3", "cat f | jq .", "sort < f", "python3 x.py < f",
+		},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

@@ -154,7 +154,7 @@ func TestWorkIsBounded(t *testing.T) {
 
 // Texts without separators are not parsed, and bounded all the same.
 func TestInnerTextsAreBounded(t *testing.T) {
-	s := &visitor{parser: &parser{seen: map[string]bool{}, inputVisible: map[int]bool{}}}
+	s := &visitor{parser: &parser{seen: map[string]bool{}, inputs: map[int]input{}}}
 	const size, most = 1 << 10, 512
 	for n := range 2 * most {
 		if s.addText(strings.Repeat("a", size), 0); s.opaque != (n >= most) {

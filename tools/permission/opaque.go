@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -26,6 +27,17 @@ type opaqueArgs struct {
 	valued, terminators                            []string         // take the next word; end the program's own arguments
 	anyWord                                        []*regexp.Regexp // match any word
 	firstWord                                      []*regexp.Regexp // match the first word
+	readsInput                                     bool             // the standard input counts as well
+	maxOperands                                    int              // with as many operands it is not read; 0 for any
+	inputText                                      []*regexp.Regexp // match the standard input
+	noInput                                        []*regexp.Regexp // match words with which it is not read
+}
+
+// input describes the standard input of a command.
+type input struct {
+	given   bool   // by the line: it is redirected or piped
+	visible bool   // it is text of the line
+	text    string // if it is visible
 }
 
 func (o *opaqueArgs) add(item string) {
@@ -41,6 +53,13 @@ func (o *opaqueArgs) add(item string) {
 		o.stopsAtOperand = true
 	case item == "=stdin":
 		o.readsStdin = true
+	case strings.HasPrefix(item, "=input"):
+		o.readsInput = true
+		o.maxOperands, _ = strconv.Atoi(strings.TrimPrefix(item, "=input"))
+	case strings.HasPrefix(item, "</"):
+		o.inputText = append(o.inputText, expr(item[1:]))
+	case strings.HasPrefix(item, "!/"):
+		o.noInput = append(o.noInput, expr(item[1:]))
 	case strings.HasPrefix(item, "+/"):
 		o.firstWord = append(o.firstWord, expr(item[1:]))
 	case strings.HasPrefix(item, "/"):
@@ -80,9 +99,8 @@ var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 // maxOpaqueWords bounds the words of a command that are examined; with more it is opaque.
 const maxOpaqueWords = 300
 
-// isOpaque reports whether a command can start programs that rules cannot see. With
-// inputVisible its standard input is text of the line, which is examined as well.
-func isOpaque(words []string, fed bool) bool {
+// isOpaque reports whether a command can start programs that rules cannot see.
+func isOpaque(words []string, in input) bool {
 	if len(words) == 0 || isDynamic(words[0]) {
 		return false // which is hidden already
 	}
@@ -94,7 +112,7 @@ func isOpaque(words []string, fed bool) bool {
 	if len(args) > maxOpaqueWords {
 		return true
 	}
-	return special != nil && special(args, fed) || o != nil && o.match(args)
+	return special != nil && special(args, in.visible) || o != nil && (o.match(args) || o.runsInput(args, in))
 }
 
 // isOpaque reports whether a line may start programs that rules cannot see.
@@ -103,7 +121,7 @@ func (r *parser) isOpaque() bool {
 		if r.opaque {
 			break
 		}
-		r.opaque = isOpaque(cmd.Words, r.inputVisible[i])
+		r.opaque = isOpaque(cmd.Words, r.inputs[i])
 	}
 	return r.opaque
 }
@@ -113,7 +131,7 @@ func (r *parser) isOpaque() bool {
 func startsNothing(words []string) bool {
 	switch name := programName(words[0]); name {
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
-		return len(words) > 1 && !isOpaque(words, false)
+		return len(words) > 1 && !isOpaque(words, input{})
 	case ".", "source":
 		return len(words) > 1 && !isDynamic(words[1]) && !devicePath().MatchString(words[1])
 	}
@@ -142,6 +160,29 @@ func (o *opaqueArgs) match(args []string) bool {
 		}
 	}
 	return o.readsStdin
+}
+
+// runsInput reports whether the program may start others for what it reads.
+func (o *opaqueArgs) runsInput(args []string, in input) bool {
+	if !o.readsInput || !in.given {
+		return false
+	}
+	operands := 0
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case matchesAny(o.noInput, word):
+			return false
+		case slices.Contains(o.valued, word), o.singleDash && slices.Contains(o.valued, strings.TrimPrefix(word, "-")):
+			i++
+		case !strings.HasPrefix(word, "-"):
+			operands++
+		}
+	}
+	if o.maxOperands > 0 && operands >= o.maxOperands {
+		return false
+	}
+	return !in.visible || matchesAny(o.inputText, in.text) || matchesAny(o.anyWord, in.text)
 }
 
 func matchesAny(all []*regexp.Regexp, word string) bool {

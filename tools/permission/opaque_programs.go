@@ -223,7 +223,7 @@ func inputBecomesCode(words []string, mark string) bool {
 		return true
 	}
 	if why := refusalReason(programName(words[0])); mark == "" && why == reasonInterprets {
-		return len(words) == 1 || isOpaque(append(slices.Clip(words), dynamicMark), false)
+		return len(words) == 1 || isOpaque(append(slices.Clip(words), dynamicMark), input{})
 	}
 	if !isWrapper(words) {
 		return len(words) == 1 && mark == "" && refusalReason(programName(words[0])) == reasonSubcommands

@@ -96,7 +96,7 @@ func TestDenyAllowsCommonCommands(t *testing.T) {
 func TestOpaqueWordsAreBounded(t *testing.T) {
 	for _, program := range []string{"sed", "tar", "git", "find", "xargs", "awk", "make", "ssh"} {
 		words := append([]string{program}, slices.Repeat([]string{"p"}, maxOpaqueWords+1)...)
-		if !isOpaque(words, false) {
+		if !isOpaque(words, input{}) {
 			t.Errorf("%s with %d words is looked through", program, len(words))
 		}
 	}

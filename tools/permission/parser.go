@@ -46,19 +46,20 @@ func Parse(line string) (cmds []Command, simple bool, why string) {
 
 // parser collects the commands of a line.
 type parser struct {
-	cmds         []Command
-	list         []Command       // commands of the list, if the line is one
-	notSimple    string          // first reason why the line is no list of simple commands; "" if it is one
-	isWrapped    string          // first reason why a command of the list runs others; "" if none does
-	opaque       bool            // a program may run that cmds does not have
-	inputVisible map[int]bool    // indexes in cmds of commands whose standard input is text of the line
-	parsedBytes  int             // bytes given to the syntax parser
-	innerBytes   int             // bytes of inner lines
-	seen         map[string]bool // lines already added
+	cmds        []Command
+	list        []Command       // commands of the list, if the line is one
+	notSimple   string          // first reason why the line is no list of simple commands; "" if it is one
+	isWrapped   string          // first reason why a command of the list runs others; "" if none does
+	opaque      bool            // a program may run that cmds does not have
+	inputs      map[int]input   // what the line gives to commands, by index in cmds
+	givesInput  bool            // inputs holds or held one
+	parsedBytes int             // bytes given to the syntax parser
+	innerBytes  int             // bytes of inner lines
+	seen        map[string]bool // lines already added
 }
 
 func parseLine(line string) *parser {
-	r := &parser{seen: map[string]bool{}, inputVisible: map[int]bool{}}
+	r := &parser{seen: map[string]bool{}, inputs: map[int]input{}}
 	if why := invisibleReason(line); why != "" {
 		r.setNotSimple(why)
 	}
@@ -93,7 +94,8 @@ func (r *parser) addLine(line string, depth int) {
 		r.addUnparsed(line) // a shell runs what stands before an error
 		return
 	}
-	syntax.Walk(file, s.visit)
+	s.given = []bool{depth > 0 && r.givesInput}
+	syntax.Walk(file, s.walk)
 	for _, text := range s.innerLines {
 		s.addText(text, depth)
 	}

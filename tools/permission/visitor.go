@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,11 +11,14 @@ import (
 type visitor struct {
 	*parser
 	source        string
-	ownCmds       []Command                 // commands of this line, without inner ones
-	texts         []string                  // quoted texts and values that could be command lines
-	innerLines    []string                  // texts that are command lines to their program
-	runsArguments bool                      // a command runs its arguments, as text or as words
-	visibleInputs map[*syntax.CallExpr]bool // commands whose standard input is text of this line
+	ownCmds       []Command                   // commands of this line, without inner ones
+	texts         []string                    // quoted texts and values that could be command lines
+	innerLines    []string                    // texts that are command lines to their program
+	runsArguments bool                        // a command runs its arguments, as text or as words
+	ownInputs     []input                     // the inputs of ownCmds
+	given         []bool                      // by node from the root to the one visited: the line gives it an input
+	piped         map[*syntax.Stmt]bool       // statements behind a pipe
+	visibleInputs map[*syntax.CallExpr]string // the inputs that are text of this line, by command
 }
 
 // checkStatement checks that a statement is a list of simple commands.
@@ -72,14 +76,39 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr) {
 	}
 }
 
+// walk visits a node, and follows to which the line gives an input. nil ends a node.
+func (s *visitor) walk(node syntax.Node) bool {
+	if node == nil {
+		s.given = s.given[:len(s.given)-1]
+		return true
+	}
+	given := s.given[len(s.given)-1]
+	switch node := node.(type) {
+	case *syntax.Stmt:
+		redirected := slices.ContainsFunc(node.Redirs, isInput)
+		given = given || redirected || s.piped[node]
+		if call, ok := node.Cmd.(*syntax.CallExpr); ok && redirected && len(call.Args) > 0 && call.Args[0].Lit() == "exec" {
+			for i := range s.given { // what follows has it
+				s.given[i] = true
+			}
+		}
+	case *syntax.FuncDecl, *syntax.CoprocClause:
+		given = true
+	case *syntax.ProcSubst:
+		given = given || node.Op == syntax.CmdOut
+	}
+	s.given = append(s.given, given)
+	return s.visit(node)
+}
+
 // visit collects the commands and texts of a node that could run.
 func (s *visitor) visit(node syntax.Node) bool {
 	switch node := node.(type) {
 	case *syntax.Stmt:
-		s.noteHeredoc(node)
+		s.noteRedirects(node)
 	case *syntax.BinaryCmd:
-		if to, ok := node.Y.Cmd.(*syntax.CallExpr); ok && (node.Op == syntax.Pipe || node.Op == syntax.PipeAll) && printsStaticText(node.X) {
-			s.markInputVisible(to)
+		if node.Op == syntax.Pipe || node.Op == syntax.PipeAll {
+			s.notePipe(node)
 		}
 	case *syntax.ParamExp:
 		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
@@ -96,10 +125,9 @@ func (s *visitor) visit(node syntax.Node) bool {
 			s.innerLines = append(s.innerLines, s.texts[before:]...)
 		}
 		s.noteVariables(node.Assigns)
-		if s.visibleInputs[node] {
-			s.inputVisible[len(s.cmds)] = true
-		}
-		s.addCommand(s.wordsOf(node.Args))
+		in := input{given: s.given[len(s.given)-1]}
+		in.text, in.visible = s.visibleInputs[node]
+		s.addCommand(s.wordsOf(node.Args), in)
 	case *syntax.DeclClause:
 		words := []string{node.Variant.Value}
 		for _, assign := range node.Args {
@@ -110,12 +138,12 @@ func (s *visitor) visit(node syntax.Node) bool {
 			s.noteVariables([]*syntax.Assign{assign})
 			words = append(words, s.sourceOf(assign))
 		}
-		s.addCommand(words)
+		s.addCommand(words, input{})
 	case *syntax.LetClause:
-		s.addCommand([]string{"let"})
+		s.addCommand([]string{"let"}, input{})
 		s.runsArguments = true
 	case *syntax.TimeClause:
-		s.addCommand([]string{"time"})
+		s.addCommand([]string{"time"}, input{})
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.TestClause:
 		s.runsArguments = true // an index in them is evaluated, substitutions and all
 	case *syntax.Redirect:
@@ -140,10 +168,14 @@ func (s *visitor) addValue(word *syntax.Word) {
 }
 
 // addCommand adds a command of this line.
-func (s *visitor) addCommand(words []string) {
+func (s *visitor) addCommand(words []string, in input) {
 	if len(words) == 0 {
 		return
 	}
+	if in.given {
+		s.inputs[len(s.cmds)], s.givesInput = in, true
+	}
+	s.ownInputs = append(s.ownInputs, in)
 	s.cmds = append(s.cmds, Command{words})
 	s.ownCmds = append(s.ownCmds, Command{words})
 	switch {
@@ -164,9 +196,13 @@ func (s *visitor) addCommand(words []string) {
 // addInner adds the arguments of this line's commands as commands: once one command runs its
 // arguments, any of them may be meant.
 func (s *visitor) addInner(depth int) {
-	for _, cmd := range s.ownCmds {
+	for n, cmd := range s.ownCmds {
 		if len(cmd.Words) > 1 {
+			first := len(s.cmds)
 			s.addSuffixes(cmd.Words[1:])
+			for i := first; i < len(s.cmds) && s.ownInputs[n].given; i++ {
+				s.inputs[i] = input{given: true}
+			}
 		}
 		for i, word := range cmd.Words {
 			if isDynamic(word) {
@@ -228,28 +264,53 @@ func (s *visitor) sourceOf(word syntax.Node) string {
 	return s.source[min(from, len(s.source)):min(max(from, to), len(s.source))]
 }
 
-// noteHeredoc marks a command whose standard input is a here-document or here-string.
-func (s *visitor) noteHeredoc(stmt *syntax.Stmt) {
+// isInput reports whether a redirection gives a standard input that holds something.
+func isInput(redir *syntax.Redirect) bool {
+	switch redir.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return (redir.N == nil || redir.N.Value == "0") && redir.Word.Lit() != "/dev/null"
+	}
+	return false
+}
+
+// noteRedirects notes the text of a here-document or here-string that is the standard input
+// of a command, unless another redirection replaces it.
+func (s *visitor) noteRedirects(stmt *syntax.Stmt) {
 	to, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok {
 		return
 	}
 	for _, redir := range stmt.Redirs {
-		text := redir.Hdoc
-		if redir.Op == syntax.WordHdoc {
-			text = redir.Word
+		if !isInput(redir) {
+			continue
 		}
-		if text != nil && isStaticText(text) {
-			s.markInputVisible(to)
+		delete(s.visibleInputs, to)
+		switch {
+		case redir.Op == syntax.WordHdoc && isStaticText(redir.Word):
+			s.setVisibleInput(to, evalWord(redir.Word).text)
+		case redir.Hdoc != nil && isStaticText(redir.Hdoc):
+			s.setVisibleInput(to, strings.ReplaceAll(s.sourceOf(redir.Hdoc), "\\\n", ""))
 		}
 	}
 }
 
-func (s *visitor) markInputVisible(to *syntax.CallExpr) {
-	if s.visibleInputs == nil {
-		s.visibleInputs = map[*syntax.CallExpr]bool{}
+// notePipe notes what a pipe gives to a statement.
+func (s *visitor) notePipe(pipe *syntax.BinaryCmd) {
+	if s.piped == nil {
+		s.piped = map[*syntax.Stmt]bool{}
 	}
-	s.visibleInputs[to] = true
+	s.piped[pipe.Y] = true
+	if to, ok := pipe.Y.Cmd.(*syntax.CallExpr); ok && printsStaticText(pipe.X) {
+		printed := slices.DeleteFunc(s.wordsOf(pipe.X.Cmd.(*syntax.CallExpr).Args[1:]), func(word string) bool { return strings.HasPrefix(word, "-") }) // as echo -n
+		s.setVisibleInput(to, strings.Join(printed, "\n"))
+	}
+}
+
+func (s *visitor) setVisibleInput(to *syntax.CallExpr, text string) {
+	if s.visibleInputs == nil {
+		s.visibleInputs = map[*syntax.CallExpr]string{}
+	}
+	s.visibleInputs[to] = text
 }
 
 // isStaticText reports whether the parts of a word are literal text.
