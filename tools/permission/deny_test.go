@@ -55,6 +55,27 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"gdb --args ./x", "sftp h <<E\nput x\nE", "m4 configure.m4 > f", "m4 -D x=1 a.m4 < /dev/null", "crontab -l | grep x", "crontab f", "Rscript x.R < f", "R --version", "iex -S mix", "racket x.rkt < f", "deno test | tail -3", "bun test | tail -3", "cat f | jq .", "sort < f", "python3 x.py < f",
 		},
 	},
+	"files that the line makes": {
+		denied: []string{"make -f <(rm x)", "cat <(rm x)"},
+		ask: []string{
+			"make -f <(echo 'a:;rm victim')", "make -f<(echo x)", "make -C y -f <(echo x)", "make -kf <(echo x)", "make --file=<(echo x)", "make --file <(echo x)", "make --makefile=<(echo x)", "make -f \"$x\"", "make -f$x", "make -f /dev/{stdin,}", "make -f *.mk", "gmake -f <(echo x)", "sudo make -f <(echo x)",
+			"make -f -", "make -kf -", "make -f-", "make -f/dev/stdin", "make --fil=/dev/stdin", "make --makefile /dev/stdin", "make -f /proc/self/fd/0", "make -f //dev/stdin", "make -f - <<E\na:;rm x\nE", "make x <(echo x)", "make -I /dev/fd/3",
+			"ninja -f <(echo x)", "ninja -f /dev/stdin", "cmake -P <(echo x)", "rake -f /dev/stdin", "just -f /dev/stdin", "ant -f <(echo x)", "mvn -f <(echo x)", "gradle -b/dev/stdin", "ansible-playbook /dev/stdin",
+			"python3 /dev/stdin < f", "python3 <(echo x)", "perl /dev/fd/3", "node /dev/stdin", "ruby /proc/self/fd/0", "php /dev/stdin", "lua //dev/stdin", "tclsh /dev/./stdin", "Rscript /dev/stdin", "deno run /dev/stdin", "bun /dev/stdin", "go run /dev/stdin", "elixir /dev/stdin",
+			"cat f | parallel", "parallel -j4 < f", "parallel -j 4 < f",
+		},
+		run: []string{
+			"make", "make -f other.mk", "make -fother.mk", "make -f ~/x.mk", "make --file=other.mk", "make --makefile other.mk", "make -C sub -kf other.mk", "make -j8 *.o", "make OUT=/dev/null", "make --max-load 2", "ninja -f build.ninja", "cmake -P x.cmake", "rake -f x", "python3 x.py /dev/stdin", "node x.js < f", "go run . > /dev/null", "go test ./... 2> /dev/null",
+			"diff <(ls a) <(ls b)", "comm -12 <(sort a) <(sort b)", "grep -f <(ls) x", "cat f | parallel gzip", "parallel echo ::: a b",
+		},
+	},
+	"shells that programs start": {
+		denied: []string{"su <<E\nrm x\nE", "ssh h <<E\nrm x\nE", "echo rm x | sudo -s", "linux64 <<< 'rm x'"},
+		ask:    []string{"cat f | su", "su - me < f", "cat f | sudo -s", "sudo -u me -i < f", "cat f | linux64", "i386 < f", "setarch -R < f", "cat f | unshare -r", "cat f | fakeroot", "chroot d < f", "ssh h < f", "cat f | ssh -p 22 -i k me@h"},
+		run: []string{
+			"su -c ls", "cat f | su -c cat", "runuser -u me cat < f", "sudo -v", "echo x | sudo -S ls", "cat f | sudo tee x > /dev/null", "sudo cat < f", "linux64 make < f", "setarch -R ./a.out < f", "unshare -r ls", "cat f | ssh h cat", "tar cf - x | ssh -p 22 h 'tar xf -'", "ssh -N -L 1:h:2 h", "ssh h ls | head", "ssh h <<E\nls\nE",
+		},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

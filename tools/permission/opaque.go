@@ -23,6 +23,7 @@ var opaqueText string
 // opaqueArgs holds the arguments that make a program opaque; the items of opaque.txt.
 type opaqueArgs struct {
 	always, singleDash, stopsAtOperand, readsStdin bool
+	runsFiles                                      bool             // the files that its words name are code
 	options                                        []string         // make it opaque
 	valued, terminators                            []string         // take the next word; end the program's own arguments
 	anyWord                                        []*regexp.Regexp // match any word
@@ -52,7 +53,9 @@ func (o *opaqueArgs) add(item string) {
 	case item == "=first":
 		o.stopsAtOperand = true
 	case item == "=stdin":
-		o.readsStdin = true
+		o.readsStdin, o.runsFiles = true, true
+	case item == "=code":
+		o.runsFiles = true
 	case strings.HasPrefix(item, "=input"):
 		o.readsInput = true
 		o.maxOperands, _ = strconv.Atoi(strings.TrimPrefix(item, "=input"))
@@ -138,6 +141,10 @@ func startsNothing(words []string) bool {
 	return false
 }
 
+// madeFile matches words that name a file that the line makes: an open one or a process
+// substitution.
+var madeFile = lazyRegexp(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
+
 // match reports whether args make the program opaque.
 func (o *opaqueArgs) match(args []string) bool {
 	if o.always {
@@ -149,12 +156,14 @@ func (o *opaqueArgs) match(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {
-		case matchesAny(o.anyWord, word), slices.ContainsFunc(o.options, func(option string) bool { return o.isOption(word, option) }):
+		case matchesAny(o.anyWord, word), o.runsFiles && madeFile().MatchString(word), slices.ContainsFunc(o.options, func(option string) bool { return o.isOption(word, option) }):
 			return true
 		case slices.ContainsFunc(o.terminators, func(option string) bool { return o.isOption(word, option) }):
 			return i+1 < len(args) && matchesAny(o.anyWord, args[i+1])
 		case slices.Contains(o.valued, word):
-			i++
+			if i++; i < len(args) && matchesAny(o.anyWord, args[i]) {
+				return true
+			}
 		case o.stopsAtOperand && !strings.HasPrefix(word, "-"):
 			return false
 		}

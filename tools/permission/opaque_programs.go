@@ -113,11 +113,14 @@ func isOpaqueGit(args []string, _ bool) bool {
 
 var (
 	makeOption     = lazyRegexp(`^(--ev|-E)`)
+	makeFile       = lazyRegexp(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
+	unseenMakefile = lazyRegexp(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
 	makeAssignment = lazyRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
 	plainValue     = lazyRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
-// isOpaqueMake reports whether make gets more than targets and plain values.
+// isOpaqueMake reports whether make gets more than targets, plain values and a makefile whose
+// name is known.
 func isOpaqueMake(args []string, _ bool) bool {
 	for i, word := range args {
 		m := makeAssignment().FindStringSubmatch(word)
@@ -126,7 +129,12 @@ func isOpaqueMake(args []string, _ bool) bool {
 			return true
 		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !plainValue().MatchString(m[2])):
 			return true
-		case (word == "-f" || word == "--file") && i+1 < len(args) && devicePath().MatchString(args[i+1]), word == "-f-":
+		}
+		file := makeFile().FindStringSubmatch(word)
+		if file != nil && file[1] == "" && i+1 < len(args) {
+			file[1] = strings.TrimPrefix(args[i+1], dynamicMark)
+		}
+		if file != nil && unseenMakefile().MatchString(file[1]) {
 			return true
 		}
 	}
@@ -180,8 +188,13 @@ func isOpaqueFind(args []string, _ bool) bool {
 }
 
 // isOpaqueParallel extends isOpaqueXargs to GNU parallel, which puts its input in place of
-// {} or at the end.
+// {} or at the end. Without a command, each line of its input is one.
 func isOpaqueParallel(args []string, fed bool) bool {
+	if !fed && !slices.ContainsFunc(args, func(word string) bool {
+		return !strings.HasPrefix(word, "-") && strings.Trim(word, "0123456789%") != ""
+	}) {
+		return true
+	}
 	return isOpaqueXargs(args, fed) || isOpaqueXargs(append([]string{"-i"}, args...), fed)
 }
 
