@@ -34,13 +34,6 @@ type opaqueArgs struct {
 	noInput                                        []*regexp.Regexp // match words with which it is not read
 }
 
-// input describes the standard input of a command.
-type input struct {
-	given   bool   // by the line: it is redirected or piped
-	visible bool   // it is text of the line
-	text    string // if it is visible
-}
-
 func (o *opaqueArgs) add(item string) {
 	expr := func(s string) *regexp.Regexp {
 		return regexp.MustCompile(strings.TrimSuffix(strings.TrimPrefix(s, "/"), "/"))
