@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -185,12 +186,28 @@ func (s *visitor) addInner(depth int) {
 			if i > 0 || strings.ContainsAny(word, separators) { // the program alone is no inner command
 				s.addText(word, depth)
 			}
+			if isAliased(cmd.Words, i) {
+				s.addText(cmd.Words[0]+" "+word, depth)
+			}
 		}
 		s.addText(strings.Join(cmd.Words[1:], " "), depth)
 	}
 	for _, text := range s.texts {
 		s.addText(text, depth)
 	}
+}
+
+// isAliased reports whether the word at i is a command of the program for which the line sets
+// an alias.
+func isAliased(words []string, i int) bool {
+	switch programName(words[0]) {
+	case "git":
+		return i > 1 && strings.HasPrefix(strings.ToLower(words[i-1]), "alias.")
+	case "gh", "glab":
+		at := slices.Index(words, "alias")
+		return at > 0 && i > at+2 && words[at+1] == "set"
+	}
+	return false
 }
 
 // addText adds text that may be a command line, also behind the ! of an alias for a shell, as
