@@ -177,21 +177,26 @@ func ContinueWithCandidate(a *App, list Comparison, n int) Effect {
 	return e
 }
 
-// inSequence returns what runs both, one behind the other.
-func inSequence(first, then func(context.Context) Effect) func(context.Context) Effect {
-	switch {
-	case first == nil:
-		return then
-	case then == nil:
-		return first
+// KeepCandidate leaves a comparison without a choice: the conversation goes on from the answer that it stands
+// at, with the model that it had.
+func KeepCandidate(a *App, list Comparison) Effect {
+	names := list.Reveal(a)
+	path := a.Session.Path()
+	i := slices.IndexFunc(list, func(c *Candidate) bool {
+		return c.Answer.Seq > 0 && slices.ContainsFunc(path, func(n session.Node) bool { return n.Seq == c.Answer.Seq })
+	})
+	if i < 0 {
+		return Effect{SessionOpened: &SessionOpened{}, Toast: names}
 	}
-	return func(ctx context.Context) Effect {
-		e := first(ctx)
-		if also := then(ctx); e.Err == nil {
-			e.Err = also.Err
-		}
-		return e
+	kept, model := list[i], a.Session.Model().Name
+	if kept.Name != model {
+		a.Session.Annotate(0, session.ModelSwitched{From: kept.Name, To: model})
 	}
+	toast := "Kept the answer of " + kept.Label + " · other answers: " + a.KeyOf("tree")
+	if names != "" {
+		toast = "Kept the answer of " + kept.Name + " · " + names
+	}
+	return Effect{SessionOpened: &SessionOpened{}, Toast: toast}
 }
 
 // keepChoice stores which of several models was preferred; nil: there was no choice.
@@ -371,14 +376,6 @@ func (c *Candidate) result() string {
 		said = append(said, fmt.Sprintf("$%.4f", c.Usage.Cost))
 	}
 	return strings.Join(append(said, format.Seconds(a.Duration)), " · ")
-}
-
-// ComparedCallText says that a model called a tool, which may read and no more while comparing.
-func ComparedCallText(tool string, status CallStatus) string {
-	if status == CallRunning || status == CallDone {
-		return "Called " + tool
-	}
-	return "Wanted to call " + tool + " (not run while comparing)"
 }
 
 // CandidateLabels returns the names of models to tell their answers apart by: those that

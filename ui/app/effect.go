@@ -222,3 +222,28 @@ func ModeDetail(mode tools.Mode) string { return modeHelp[mode] }
 
 // ModeHelp names an approval mode and says what it does.
 func ModeHelp(mode tools.Mode) string { return string(mode) + " – " + modeHelp[mode] }
+
+// inSequence returns what runs both, one behind the other.
+func inSequence(first, then func(context.Context) Effect) func(context.Context) Effect {
+	switch {
+	case first == nil:
+		return then
+	case then == nil:
+		return first
+	}
+	return func(ctx context.Context) Effect {
+		e := first(ctx)
+		if also := then(ctx); e.Err == nil {
+			e.Err = also.Err
+		}
+		return e
+	}
+}
+
+// ComparedCallText says that a model called a tool, which may read and no more while comparing.
+func ComparedCallText(tool string, status CallStatus) string {
+	if status == CallRunning || status == CallDone {
+		return "Called " + tool
+	}
+	return "Wanted to call " + tool + " (not run while comparing)"
+}

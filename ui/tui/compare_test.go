@@ -141,13 +141,27 @@ func TestCompareNobody(t *testing.T) {
 // TestCompareFails: an answer that did not come cannot be chosen, says why in its
 // own column, and leaves the others to be chosen.
 func TestCompareFails(t *testing.T) {
-	s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
-	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ").Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("no money left")
-	s.Press("enter").Shows("no answer", "esc keep the first")
-	s.Press("right", "enter").WaitForText("Continuing with fake/two")
-	if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
-		t.Errorf("the conversation is %+v", got)
+	failed := func(t *testing.T) *stage {
+		s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
+		s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ").Type("which?").Press("enter").WaitForText("esc keep the second").WaitForText("no money left")
+		return s
 	}
+	answered := func(t *testing.T, s *stage) {
+		if got := s.m.App.Session.History(); len(got) != 2 || got[1].Text() != "the second" {
+			t.Errorf("the conversation is %+v", got)
+		}
+	}
+	t.Run("the other is chosen", func(t *testing.T) {
+		s := failed(t)
+		s.Press("left", "enter").WaitForText("No answer to continue with").Shows("no answer")
+		s.Press("right", "enter").WaitForText("Continuing with fake/two")
+		answered(t, s)
+	})
+	t.Run("left: the model that was in use goes on", func(t *testing.T) {
+		s := failed(t)
+		s.Press("esc").WaitForText("Kept the answer of fake/two").Shows("Model: fake/two → fake/one", "the second")
+		answered(t, s)
+	})
 }
 
 // A prompt is not lost when a model is out of reach by the time it is sent.

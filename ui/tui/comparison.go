@@ -44,12 +44,7 @@ func (c *comparison) ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
 func (c *comparison) goOn(msg compare.ChosenMsg) tea.Cmd {
 	c.Close()
 	if msg.N < 0 {
-		names := msg.Reveal(c.App)
-		c.chat.Replay()
-		if names != "" {
-			return c.ShowToast(names)
-		}
-		return nil
+		return c.Perform(app.KeepCandidate(c.App, msg.Comparison))
 	}
 	cmd := c.Perform(app.ContinueWithCandidate(c.App, msg.Comparison, msg.N))
 	c.chat.Transcript.Bottom()

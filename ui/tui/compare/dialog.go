@@ -3,6 +3,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ type Dialog struct {
 	at            int       // column that keys are about
 	wanted        int       // that was chosen while others still answered; below zero: none
 	running       bool      // somebody still answers
+	none          bool      // one was just chosen that has no answer
 	over          bool
 	verdict       string   // of a judge; "": none yet
 	view          string   // of the last View; "" if anything but a pane changed
@@ -115,6 +117,9 @@ func (c *column) draw(b app.Change) {
 func (c *Dialog) Finish() (chosen ChosenMsg, ok bool) {
 	c.running, c.view = false, ""
 	c.Comparison.MarkDone()
+	if kept := c.kept(); kept >= 0 && c.columns[c.at].Answer.Seq == 0 {
+		c.at = kept
+	}
 	if c.wanted < 0 || c.columns[c.wanted].Answer.Seq == 0 {
 		return ChosenMsg{}, false
 	}
@@ -158,7 +163,7 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 	if c.over {
 		return nil
 	}
-	c.view = ""
+	c.view, c.none = "", false
 	col := c.columns[c.at]
 	key, ok := msg.(tea.KeyPressMsg)
 	if !ok {
@@ -210,7 +215,8 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 // complete then never will be.
 func (c *Dialog) choose(n int) tea.Cmd {
 	if !c.running && c.columns[n].Answer.Seq == 0 {
-		return nil // its state says why there is nothing to go on with
+		c.none = true
+		return nil
 	}
 	if !c.running {
 		return c.answer(n)
@@ -260,6 +266,9 @@ func (c *Dialog) draw() string {
 	if c.verdict != "" {
 		title = c.verdict
 	}
+	if c.none {
+		title = "No answer to continue with · choose another"
+	}
 	rows := make([]string, max(c.height, 0))
 	put := func(i int, row string) {
 		if i >= 0 && i < len(rows) {
@@ -290,14 +299,29 @@ func (c *Dialog) draw() string {
 	return strings.Join(rows, "\n")
 }
 
+// kept returns which answer the conversation stands at: the first that is whole, or else the first there is;
+// below zero, none.
+func (c *Dialog) kept() int {
+	whole := func(col *column) bool { return col.Answer.Seq > 0 && col.Err == nil }
+	if i := slices.IndexFunc(c.columns, whole); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(c.columns, func(col *column) bool { return col.Answer.Seq > 0 })
+}
+
 // hint returns which keys work, as many as fit.
 func (c *Dialog) hint() string {
 	leave := "esc stop"
-	if !c.running {
-		leave = "esc keep the first"
+	if kept := c.kept(); !c.running && kept < 0 {
+		leave = "esc leave"
+	} else if !c.running {
+		leave = "esc keep the " + []string{"first", "second", "third", "fourth"}[min(kept, 3)]
 	}
 	said := "enter continue with this"
-	for _, more := range []string{leave, "←→ choose", "y copy", "↑↓ scroll", "ctrl+t thinking"} {
+	if ansi.StringWidth(said+" · ←→ choose · "+leave) > c.width {
+		said = "enter use this"
+	}
+	for _, more := range []string{"←→ choose", leave, "y copy", "↑↓ scroll", "ctrl+t thinking"} {
 		if ansi.StringWidth(said+" · "+more) > c.width {
 			break
 		}
