@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -278,6 +279,19 @@ func TestAnswers(t *testing.T) {
 		{"how much does it cost?", "--max-cost"},
 		{"how do I start a new conversation?", "/new"},
 		{"how do I continue a session?", "parley -c"},
+		{"how do I …", "Ask me about any of these"},
+		{"how do I quit", "ctrl+d"},
+		{"How can I exit parley?", "ctrl+d"},
+		{"what is the exit status?", "git diff | parley"},
+		{"how do I undo", "/undo"},
+		{"how do I stop an answer", "**esc** stops"},
+		{"how do I stop it from asking me first", "read-only"},
+		{"how do I attach a file", "@path"},
+		{"how do I add an image?", "@path"},
+		{"how do I switch the model", "ctrl+x m"},
+		{"how do I find a conversation", "ctrl+x l"},
+		{"how do I copy an answer", "ctrl+x y"},
+		{"how do I add a provider", "## Adding a provider"},
 		{"is this private?", "What leaves this machine"},
 		{"what can you do?", "parley"},
 		{"please help", "parley"},
@@ -303,6 +317,31 @@ func TestAnswers(t *testing.T) {
 	k := &talk{t: t}
 	if got := k.say("show me something long"); strings.Count(got, "\n") < 100 {
 		t.Errorf("the long answer has %d lines", strings.Count(got, "\n"))
+	}
+}
+
+// TestOffers types every phrase that the demo offers, as it stands there.
+func TestOffers(t *testing.T) {
+	offered := regexp.MustCompile("(?m)^(?:\\| |- \\*\\*)`([^`]+)`(.*)")
+	for _, name := range []string{"unknown", "40-greeting"} {
+		found := offered.FindAllStringSubmatch(named(name).body, -1)
+		if len(found) < 6 {
+			t.Errorf("%s offers %d phrases", name, len(found))
+		}
+		for _, m := range found {
+			if cell, _, _ := strings.Cut(m[2], " | "); strings.Contains(cell, "`") {
+				t.Errorf("%s: more than one phrase in %s", name, m[0])
+			}
+			k := &talk{t: t, tools: parleyTools, outputs: map[string]string{"read": "     1\tfoo\n"}}
+			if answer := k.say(m[1]); strings.Contains(answer, "I do not know that") {
+				t.Errorf("%s offers %q, which it does not know", name, m[1])
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(named("80-parley").body, -1) {
+		if answer := (&talk{t: t, tools: parleyTools}).say(m[1]); strings.Contains(answer, "I do not know that") {
+			t.Errorf("80-parley offers %q, which it does not know", m[1])
+		}
 	}
 }
 
