@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,52 @@ func branches(s *Session) []string {
 		out = append(out, fmt.Sprintf("%s%s%s+%d→%d", strings.Repeat(" ", b.Depth), mark, b.Node.Text(), b.Length-1, b.Tip))
 	}
 	return out
+}
+
+// TestBranchPaths: the figure of a branch is what can be counted on the screen where it is opened,
+// and on the current path never more than that has.
+func TestBranchPaths(t *testing.T) {
+	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"), llmtest.Say("4"), llmtest.Say("5"))
+	s := New(Options{Model: endpoint("a/a", fake)})
+	steps := []struct {
+		name string
+		do   func() error
+		want []string
+	}{
+		{"one way", func() error {
+			play(t.Context(), s, nil, say("one"))
+			play(t.Context(), s, nil, say("two"))
+			play(t.Context(), s, nil, say("three"))
+			return nil
+		}, []string{"one 6"}},
+		{"a short branch beside a long one", func() error {
+			_, err := s.Rewind(3)
+			play(t.Context(), s, nil, say("other"))
+			return err
+		}, []string{"one 4", "two 4", "other 2"}},
+		{"the long one again", func() error { return s.SwitchBranch(3) }, []string{"one 6", "two 4", "other 2"}},
+		{"a branch that was left counts the way that grew last", func() error {
+			err := s.Regenerate(8)
+			play(t.Context(), s, nil)
+			return errors.Join(err, s.SwitchBranch(3))
+		}, []string{"one 6", "two 4", "other 2", "4 1", "5 1"}},
+		{"the current path ends where it parts", func() error { _, err := s.Rewind(3); return err }, []string{"one 2", "two 4", "other 2", "4 1", "5 1"}},
+	}
+	for _, tt := range steps {
+		if err := tt.do(); err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		var got []string
+		for _, b := range s.Branches() {
+			got = append(got, fmt.Sprint(b.Node.Text(), " ", b.Path))
+			if b.Active && b.Path > len(s.Path()) {
+				t.Errorf("%s: %q has %d messages, and the path %d", tt.name, b.Node.Text(), b.Path, len(s.Path()))
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
 }
 
 func TestBranches(t *testing.T) {

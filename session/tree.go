@@ -283,12 +283,12 @@ func (t *Tree) Tip(seq int) int {
 // A Branch is a place where the conversation went on in several ways, or the
 // beginning of it.
 type Branch struct {
-	Node        store.Node // the first message that differs
-	Depth       int        // how many branches it is away from the beginning
-	Length      int        // messages from Node to the end of the branch, without those of branches off it
-	Descendants int        // messages behind Node, on all branches
-	Tip         int        // Seq of its last message
-	Active      bool       // the current branch goes through it
+	Node   store.Node // the first message that differs
+	Depth  int        // how many branches it is away from the beginning
+	Length int        // messages from Node to the end of the branch, without those of branches off it
+	Path   int        // messages from Node to the end of the current path, or of the one that grew last if that is elsewhere
+	Tip    int        // Seq of its last message
+	Active bool       // the current branch goes through it
 }
 
 // Branches lists every branch, each behind the one it grew from, in the order
@@ -306,20 +306,32 @@ func (t *Tree) Branches() []Branch {
 		active[n.Seq] = true
 	}
 	var out []Branch
-	var walk func(seq, depth int) int
-	walk = func(seq, depth int) int {
+	var walk func(seq, depth int) (last, path int) // the last message behind seq, and how many lead there
+	walk = func(seq, depth int) (last, path int) {
 		b := Branch{Node: *t.at(seq), Depth: depth, Active: active[seq]}
 		end := seq
 		for b.Length = 1; len(children[end]) == 1; b.Length++ {
+			if end == t.head {
+				path = b.Length
+			}
 			end = children[end][0]
 		}
-		b.Tip, b.Descendants = end, b.Length-1
+		b.Tip = end
 		at := len(out)
 		out = append(out, b)
+		last, behind := end, 0
 		for _, child := range children[end] {
-			out[at].Descendants += walk(child, depth+1)
+			childLast, n := walk(child, depth+1)
+			if active[child] || childLast > last && !active[end] {
+				behind = n
+			}
+			last = max(last, childLast)
 		}
-		return out[at].Descendants + 1
+		if path == 0 {
+			path = b.Length + behind
+		}
+		out[at].Path = path
+		return last, path
 	}
 	for _, root := range children[0] {
 		walk(root, 0)

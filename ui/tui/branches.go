@@ -66,7 +66,7 @@ func (b *branches) tree() tea.Cmd {
 	rows := make([]dialog.Branch, len(known))
 	for i, k := range known {
 		rows[i] = dialog.Branch{
-			Seq: k.Node.Seq, Depth: k.Depth, Label: app.Author(k.Node.Message), Text: app.MessageLine(k.Node.Message), Length: k.Descendants,
+			Seq: k.Node.Seq, Depth: k.Depth, Label: app.Author(k.Node.Message), Text: app.MessageLine(k.Node.Message), Length: k.Path,
 			Model: k.Node.Model, Age: b.App.Age(k.Node.At), Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
 	}

@@ -20,7 +20,7 @@ type Branch struct {
 	Depth   int    // one more than that of the branch it leaves; 0 if it leaves none
 	Label   string // author: "you" or a model
 	Text    string // first words that distinguish it from its siblings
-	Length  int    // number of messages below it
+	Length  int    // messages from it to the end of its path, with it; 0: not known
 	Model   string // provider/model that answered last
 	Age     string
 	Current bool // on the current path
