@@ -173,3 +173,20 @@ func TestPageOfDamagedList(t *testing.T) {
 		t.Errorf("with damage: %d rows, %q, %v", rows, note, err)
 	}
 }
+
+// Answers of compared models that say the same are one line, which says how many it stands for:
+// the lines are told apart, and the messages that a note counts are all there.
+func TestHitLines(t *testing.T) {
+	one, two := session.Info{ID: "a1", Title: "Whales"}, session.Info{ID: "b2", Title: "Whales"}
+	got := hitLines([]session.Hit{
+		{Session: one, Snippet: "Whales"},
+		{Session: one, Seq: 2, Role: "assistant", Snippet: "a blue whale", Model: "fake/one"},
+		{Session: two, Seq: 2, Role: "assistant", Snippet: "a blue whale"},
+		{Session: one, Seq: 1, Role: "user", Snippet: "a blue whale"},
+		{Session: one, Seq: 3, Role: "assistant", Snippet: "a blue whale", Model: "fake/two"},
+	})
+	want := "a1  Whales  title: Whales\na1  Whales  assistant, 2 messages: a blue whale\nb2  Whales  assistant: a blue whale\na1  Whales  you: a blue whale\n"
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -289,30 +289,48 @@ func (s SessionCommands) search() *cobra.Command {
 			if total == 0 {
 				s.Note("nothing found for " + q.Words)
 			}
-			var text strings.Builder
 			if note := page.note(total, "messages"); note != "" {
 				defer s.Note(note)
 			}
-			for _, h := range hits {
-				if asJSON {
-					if err := WriteJSON(s.Out, h); err != nil {
-						return err
-					}
-					continue
-				}
-				who := map[llm.Role]string{llm.RoleUser: "you: ", "": "title: "}[h.Role]
-				if who == "" {
-					who = string(h.Role) + ": "
-				}
-				fmt.Fprintf(&text, "%s  %s  %s%s\n", sanitize.Line(h.Session.ID), sanitize.Line(app.Title(h.Session)), who, sanitize.Line(h.Snippet))
+			if !asJSON {
+				return errors.Join(s.lines(hitLines(hits)), err)
 			}
-			return errors.Join(s.lines(text.String()), err)
+			for _, h := range hits {
+				if err := WriteJSON(s.Out, h); err != nil {
+					return err
+				}
+			}
+			return err
 		})
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd, usualPage)
 	LinesFlags(cmd, &asJSON, "one JSON object per line")
 	return cmd
+}
+
+// hitLines returns a line for each hit. Those that would be the same line, such as answers of
+// compared models, are one that says how many messages it stands for.
+func hitLines(hits []session.Hit) string {
+	type line struct{ id, title, who, snippet string }
+	var lines []line
+	messages := map[line]int{}
+	for _, h := range hits {
+		who := cmp.Or(map[llm.Role]string{llm.RoleUser: "you", "": "title"}[h.Role], string(h.Role))
+		l := line{sanitize.Line(h.Session.ID), sanitize.Line(app.Title(h.Session)), who, sanitize.Line(h.Snippet)}
+		if messages[l]++; messages[l] == 1 {
+			lines = append(lines, l)
+		}
+	}
+	var text strings.Builder
+	for _, l := range lines {
+		who := l.who
+		if n := messages[l]; n > 1 {
+			who += ", " + format.Plural(n, "message")
+		}
+		fmt.Fprintf(&text, "%s  %s  %s: %s\n", l.id, l.title, who, l.snippet)
+	}
+	return text.String()
 }
 
 func (s SessionCommands) remove() *cobra.Command {
