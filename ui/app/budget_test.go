@@ -60,6 +60,45 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// A limit in US dollars says that the model's answers are not counted in it, where it is set and
+// where it is shown.
+func TestBudgetWithoutPrice(t *testing.T) {
+	price := func(known bool) func(llm.Usage) (float64, bool) {
+		return func(llm.Usage) (float64, bool) { return 0, known }
+	}
+	const uncounted = " · mock/alpha has no price: not counted"
+	for _, tt := range []struct {
+		name  string
+		model llm.Endpoint
+		typed string
+		want  string
+	}{
+		{"no price", llm.Endpoint{Name: "mock/alpha", Cost: price(false)}, "day 5", "Today: $0.00 of $5.00 · 0%" + uncounted},
+		{"nothing known", llm.Endpoint{Name: "mock/alpha"}, "session 5", "This conversation: $0.00 of $5.00 · 0%" + uncounted},
+		{"free", llm.Endpoint{Name: "mock/alpha", Cost: price(true)}, "day 5", "Today: $0.00 of $5.00 · 0%"},
+		{"images", llm.Endpoint{Name: "mock/draw", Origin: llm.OriginImages}, "day 5", "Today: $0.00 of $5.00 · 0%"},
+		{"tokens are counted", llm.Endpoint{Name: "mock/alpha"}, "day 5k tokens", "Today: 0 tokens of 5.0k · 0%"},
+		{"none set", llm.Endpoint{Name: "mock/alpha"}, "day off", "Today: $0.00 · no limit"},
+	} {
+		a := &App{Session: session.New(session.Options{Model: tt.model})}
+		if got := budget(a, tt.typed).Prepare(t.Context())().Toast; got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		shown := false
+		for _, i := range budgetItems(a.Session) {
+			shown = shown || i.Title+": "+i.Detail == tt.want
+		}
+		if !shown {
+			t.Errorf("%s: the list lacks %q", tt.name, tt.want)
+		}
+	}
+	elsewhere := session.Limit{Period: session.PerDay, Provider: "other", Cost: 5}
+	s := session.New(session.Options{Model: llm.Endpoint{Name: "mock/alpha"}, Limits: []session.Limit{elsewhere}})
+	if got := budgetItem(s, elsewhere).Detail; got != "$0.00 of $5.00 · 0%" {
+		t.Errorf("at another provider: %q", got)
+	}
+}
+
 // Each question of a turn is told with its answers, and with what it comes to by itself.
 func TestQuestionText(t *testing.T) {
 	limit := session.Limit{Period: session.PerDay, Cost: 5}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/format"
@@ -297,7 +298,25 @@ func budgetItem(s *session.Session, l session.Limit) Item {
 	default:
 		item.Detail = cost + " · no limit"
 	}
+	if m := s.Model(); l.Cost > 0 && l.AppliesTo(m.Name) && isUncounted(s, m) {
+		item.Detail += " · " + m.Name + " has no price: not counted"
+	}
 	return item
+}
+
+// isUncounted reports whether no limit in US dollars counts what m answers: it has no price, and its
+// provider did not say what the last answer cost.
+func isUncounted(s *session.Session, m llm.Endpoint) bool {
+	if m.Name == "" || m.Origin == llm.OriginImages { // each image has a price
+		return false
+	}
+	if m.Cost != nil {
+		if _, known := m.Cost(llm.Usage{Input: 1, Output: 1}); known {
+			return false
+		}
+	}
+	_, last := s.Usage()
+	return !last.Priced
 }
 
 // chooseBudget offers amounts for the limit of a row.
