@@ -54,7 +54,7 @@ func noWeb(s service, model string) string {
 	case s.kind == "mistral":
 		return "Mistral's chat has no web search"
 	}
-	return s.modelID(model) + " has no web search"
+	return s.name + "/" + s.modelID(model) + " has no web search"
 }
 
 // clampEffort returns the effort to ask of a model that has not all of them, "" for none,

@@ -14,15 +14,15 @@ func TestWeb(t *testing.T) {
 		"openai/gpt-6-sol":            {`"type": "web_search"`, ""},
 		"anthropic/claude-sonnet-5-5": {`"type": "web_search_20250305"`, ""},
 		"gemini/gemini-3.5-flash":     {`"googleSearch"`, ""},
-		"gemini/gemma-4-31b-it":       {"", "gemma-4-31b-it has no web search"},
+		"gemini/gemma-4-31b-it":       {"", "gemini/gemma-4-31b-it has no web search"},
 		"xai/grok-4.7":                {`"type": "web_search"`, ""},
 		"openrouter/z-ai/glm-5.3":     {`"type": "openrouter:web_search"`, ""},
 		"qwen/qwen3.7-plus":           {`"enable_search": true`, ""},
 		"zai/glm-5.3":                 {`"search_engine": "search-prime"`, ""},
 		"gate/sonar-pro":              {"", ""},
-		"gate/some-model":             {"", "some-model has no web search"},
+		"gate/some-model":             {"", "gate/some-model has no web search"},
 		"mistral/mistral-medium-3.5":  {"", "Mistral's chat has no web search"},
-		"deepseek/deepseek-flash":     {"", "deepseek-flash has no web search"},
+		"deepseek/deepseek-flash":     {"", "deepseek/deepseek-flash has no web search"},
 	} {
 		c := Config{Providers: map[string]Provider{"gate": {BaseURL: "http://127.0.0.1:9/v1"}}}
 		p, _, _ := strings.Cut(name, "/")
