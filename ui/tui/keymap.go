@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -113,32 +114,61 @@ func (k *keymap) lead(s *common.Screen, key string) tea.Cmd {
 	return s.Tick(leaderDelay, leaderMsg(k.presses))
 }
 
+// leaderWords are what commands do in the words of the command list, short, where their names are
+// others.
+var leaderWords = map[string]string{
+	"now": "retry now", "wait": "keep waiting", "stash": "stash draft", "sessions": "conversations", "tree": "branches", "compact": "summarize",
+	"copy": "copy answer", "copy-code": "copy code", "palette": "all commands", "wire": "HTTP inspector",
+}
+
+// leaderWord returns what stands behind the key of a command.
+func leaderWord(name string) string {
+	return cmp.Or(leaderWords[name], strings.ReplaceAll(name, "-", " "))
+}
+
+// fitLeaders lays cells out in columns, a gap apart, each of height cells but the last: as many
+// columns as fit into width, and one at least. It returns how wide each is.
+func fitLeaders(cells []int, width, gap int) (height int, columns []int) {
+	for height = 1; height <= len(cells); height++ {
+		columns = nil
+		total := -gap
+		for column := range slices.Chunk(cells, height) {
+			columns = append(columns, slices.Max(column))
+			total += slices.Max(column) + gap
+		}
+		if total <= width {
+			break
+		}
+	}
+	return min(height, len(cells)), columns
+}
+
 // next lays out which keys may follow the leader, in columns of at most rows rows: what has
 // no room is left out.
 func (k *keymap) next(width, rows int, s *common.Screen) []string {
 	th := s.Theme
 	type entry struct{ key, name string }
 	var entries []entry
-	widest := 0
+	var widths []int
 	for _, a := range k.actions {
 		for _, key := range a.Keys {
 			if second, ok := strings.CutPrefix(key, k.leader+" "); ok && !slices.ContainsFunc(entries, func(e entry) bool { return e.key == second }) {
-				entries = append(entries, entry{second, a.Name})
-				widest = max(widest, ansi.StringWidth(second)+1+len(a.Name))
+				entries = append(entries, entry{second, leaderWord(a.Name)})
+				widths = append(widths, ansi.StringWidth(second+" "+leaderWord(a.Name)))
 			}
 		}
 	}
-	const margin, gap = 2, 3
-	columns := max((width-margin+gap)/(widest+gap), 1)
-	height := min((len(entries)+columns-1)/columns, max(rows-1, 0))
+	const margin, gap = 2, 2
+	all, columns := fitLeaders(widths, width-margin, gap)
+	height := min(all, max(rows-1, 0))
 	out := []string{th.Accent.Render(k.leader) + th.Dim.Render(" …")}
 	for y := range height {
 		row := strings.Repeat(" ", margin)
-		for x := range columns {
-			if i := x*height + y; i < len(entries) {
+		for x, widest := range columns {
+			if i := x*all + y; i < len(entries) {
 				e := entries[i]
 				cell := th.Strong.Render(e.key) + " " + th.Text.Render(e.name)
-				row += cell + strings.Repeat(" ", max(widest+gap-ansi.StringWidth(cell), 0))
+				row += cell + strings.Repeat(" ", max(widest+gap-widths[i], 0))
 			}
 		}
 		out = append(out, strings.TrimRight(row, " "))
