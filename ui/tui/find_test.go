@@ -109,7 +109,7 @@ func TestEscapeWhileBrowsing(t *testing.T) {
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")
 	}
-	s.Press("tab").Type("/half").WaitForText("search: esc exit").Press("enter")
+	s.Press("tab").Type("/half").WaitForText("search: esc back").Press("enter")
 	s.Press("esc", "esc").WaitForScreen(lacks("search:")).Lacks("browse:")
 	if s.m.chat.Turn == nil || s.m.chat.Turn.Stopped {
 		t.Fatal("the answer was stopped")

@@ -52,6 +52,7 @@ type Pager struct {
 	base
 	selectList
 	Actions []PageKey
+	Back    bool // closing it leads back to what it was opened from
 
 	title, note string
 	parts       []PagePart

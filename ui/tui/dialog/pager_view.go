@@ -189,7 +189,11 @@ func (p *Pager) foot() string {
 	case p.message != "":
 		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.width, "…"))
 	}
-	keys := []key.Binding{hint(p.Keys.Close, "close")}
+	leave := "close"
+	if p.Back {
+		leave = "back"
+	}
+	keys := []key.Binding{hint(p.Keys.Close, leave)}
 	if len(p.rows) > 0 {
 		if l := p.lines[p.rows[p.selected].line]; p.full(l) != "" {
 			does := "unfold"

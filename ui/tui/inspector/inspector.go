@@ -70,7 +70,7 @@ func (i *Inspector) OpenTurn(t transcript.Target) tea.Cmd {
 
 // openList opens the list, with one exchange selected.
 func (i *Inspector) openList(selected int) tea.Cmd {
-	i.list = dialog.Pick("Wire", i.items(selected), i.Theme)
+	i.list = dialog.Pick("HTTP inspector", i.items(selected), i.Theme)
 	i.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "got"}, {Name: "took"}, {Name: "sent"}}
 	return tea.Batch(i.Choose(i.list, func(p dialog.PickedMsg) tea.Cmd {
 		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
@@ -135,6 +135,7 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 	}
 	i.id, i.listed = id, listed
 	i.pager = dialog.Pages(e.Name, nil, i.Theme)
+	i.pager.Back = listed
 	i.pager.SetParts(e.State(), pages(e))
 	i.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl"}, {Key: "s", Help: "save"}}
 	if e.Done {

@@ -181,13 +181,13 @@ func (m *Model) Hint() string {
 	case !m.browsing:
 		return ""
 	case m.Typing():
-		return "search: esc exit · enter keep · up down matches"
+		return "search: esc back · enter keep · up down matches"
 	case m.details != nil && !m.details.searching:
 		return "details: esc back · j k scroll · / search · y copy"
 	case m.searching || m.details != nil:
-		return "search: esc exit · n N next, previous · / new search"
+		return "search: esc back · n N next, previous · / new search"
 	case m.anchor >= 0:
-		return "select: esc exit · j k extend · y copy"
+		return "select: esc back · j k extend · y copy"
 	}
 	if n := len(m.codeBlocks(m.items[m.sourceAt()])); n > 0 {
 		return "browse: esc back · " + codeKeys(n) + " copy code · y copy · j k move · space fold · enter details · / search"
