@@ -24,7 +24,7 @@ func (c *conversation) open() {
 		c.writeLine("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
 		c.transcript.readBack("")
 		if session.Unanswered(c.app.Session) && !endedEarly(c.app.Session, path) {
-			c.writeLine("Stopped. /retry continues.")
+			c.writeLine("Stopped. /retry starts it again.")
 		}
 	}
 	c.drafts.load()
