@@ -1,6 +1,8 @@
 package plain
 
 import (
+	"context"
+
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -24,7 +26,7 @@ func (c *conversation) open() {
 		c.writeLine("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
 		c.transcript.readBack("")
 		if session.Unanswered(c.app.Session) && !endedEarly(c.app.Session, path) {
-			c.writeLine("Stopped. /retry starts it again.")
+			c.writeLine("%s", ended(session.Done{Err: context.Canceled}))
 		}
 	}
 	c.drafts.load()

@@ -337,6 +337,20 @@ func TestQuit(t *testing.T) {
 	}
 }
 
+// TestStoppedWhenReopened: a conversation that ends without an answer says what /retry does, in the
+// words of an answer that was stopped while it ran.
+func TestStoppedWhenReopened(t *testing.T) {
+	d := talk(t, func(_ *app.Options, so *session.Options) {
+		if err := so.Log.Put(session.Node{Seq: 1, At: so.Now(), Message: llm.UserText("whales?")}); err != nil {
+			t.Fatal(err)
+		}
+	}, llmtest.Say("Whales."))
+	d.heard("Stopped. /retry starts it again.")
+	d.enter("/retry")
+	d.heard("Whales.")
+	d.idle()
+}
+
 // TestInterruptOfAQuestion: ctrl+c stops the turn that asks, and leaves a list.
 func TestInterruptOfAQuestion(t *testing.T) {
 	d := talk(t, nil, asks("touch ran"))
