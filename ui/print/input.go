@@ -52,7 +52,8 @@ const inputSilence = 20 * time.Millisecond
 // ReadStdin reads standard input to its end. If bounded is set, because the command line has a
 // prompt already, it gives up after inputTimeout on an input that no process seems to write to:
 // programs often start others with an open input. It calls notice when that happens and when it
-// waits for long. It returns an error if there are more than maxInput bytes.
+// waits for long, on a pipe or the like: callers read no terminal. It returns an error if there are
+// more than maxInput bytes.
 func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 	return readInput(f, bounded, func() bool { return inputHasWriter(f) }, notice)
 }
@@ -83,7 +84,7 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 		return nil, nil
 	}
 	if !isClosed(first, 2*time.Second) {
-		notice("waiting for standard input (ctrl+d ends it)")
+		notice("waiting for standard input")
 	}
 	r := <-all
 	if r.err != nil {
