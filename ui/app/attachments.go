@@ -74,13 +74,13 @@ func (o Options) isMention(text string) bool {
 // of one file as it is. With an error come those that could be read.
 func Attach(arg string) ([]attach.Attachment, error) {
 	if paths := attach.DroppedPaths(arg); paths != nil {
-		return AttachFiles(paths)
+		return attachFiles(paths)
 	}
-	return AttachFiles([]string{ExpandHome(arg)})
+	return attachFiles([]string{ExpandHome(arg)})
 }
 
-// AttachFiles reads files by their paths. With an error come those that could be read.
-func AttachFiles(paths []string) (items []attach.Attachment, err error) {
+// attachFiles reads files by their paths. With an error come those that could be read.
+func attachFiles(paths []string) (items []attach.Attachment, err error) {
 	for _, p := range paths {
 		item, failed := attach.FromFile(p, attach.DefaultLimits())
 		if failed != nil {
@@ -236,7 +236,7 @@ func (a *App) attach(arg string) Effect {
 // AttachPaths attaches files by their paths.
 func (a *App) AttachPaths(paths []string) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		items, err := AttachFiles(paths)
+		items, err := attachFiles(paths)
 		return func() Effect { return a.attached(items, err) }
 	}}
 }

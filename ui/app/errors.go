@@ -195,8 +195,8 @@ func changesText(e session.ModelSwitched) string {
 // statusPanic is the exit status after a crash, that of an uncaught Go panic.
 const statusPanic = 2
 
-// StateDir returns where parley keeps what is neither configuration nor cache.
-func StateDir(getenv func(string) string) (string, error) {
+// stateDir returns where parley keeps what is neither configuration nor cache.
+func stateDir(getenv func(string) string) (string, error) {
 	dir := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
 		home, err := os.UserHomeDir()
@@ -242,7 +242,7 @@ func Crash(p any, stack []byte, tell bool) (status int) {
 
 // CrashPath returns a file for a crash report, with a name that nobody can guess.
 func CrashPath() (string, error) {
-	dir, err := StateDir(os.Getenv)
+	dir, err := stateDir(os.Getenv)
 	if err != nil {
 		return "", err
 	}

@@ -101,7 +101,7 @@ func ExportName(about session.Info) string {
 // Board returns where text is copied to. Terminal writes a sequence between frames; if
 // it is nil, text does not go that way.
 func (o Options) Board(terminal func(seq string)) *clip.Board {
-	folder, _ := StateDir(o.Getenv) // without one there is a route less
+	folder, _ := stateDir(o.Getenv) // without one there is a route less
 	return &clip.Board{Getenv: o.Getenv, Directory: folder, Workspace: o.Directory, Terminal: terminal}
 }
 

@@ -59,7 +59,7 @@ func (s Service) ConnectedText() string {
 	if s.More {
 		more = "more than "
 	}
-	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortModelName(s.Model))
+	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), shortModelName(s.Model))
 }
 
 // lookFor bounds how long a prompt waits for what is on this machine.
@@ -146,7 +146,7 @@ func firstError(effects ...Effect) Effect {
 
 // question asks whether s is to answer.
 func (s Service) question() string {
-	switch id := ShortModelName(s.Model); {
+	switch id := shortModelName(s.Model); {
 	case s.Program:
 		return fmt.Sprintf("%s is installed and logged in: use it?", s.Name)
 	case s.Models == 1 && !s.More:
@@ -158,9 +158,9 @@ func (s Service) question() string {
 	}
 }
 
-// ShortModelName returns the word for a model of a local server: without its provider, and
+// shortModelName returns the word for a model of a local server: without its provider, and
 // without the tag that Ollama gives each.
-func ShortModelName(name string) string {
+func shortModelName(name string) string {
 	_, id, _ := strings.Cut(name, "/")
 	return strings.TrimSuffix(id, ":latest")
 }

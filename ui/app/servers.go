@@ -13,8 +13,8 @@ import (
 	"parley/ui/format"
 )
 
-// ServerNotice returns what a user has to know or do about a server; "" for nothing.
-func ServerNotice(s mcp.State) string {
+// serverNotice returns what a user has to know or do about a server; "" for nothing.
+func serverNotice(s mcp.State) string {
 	switch s.Status {
 	case mcp.StatusNew:
 		return fmt.Sprintf("MCP server %s offers %s: review and enable them with /mcp", s.Name, format.Plural(len(s.Tools), "tool"))
@@ -36,9 +36,9 @@ func ServerNotice(s mcp.State) string {
 	return ""
 }
 
-// ServerProgress returns the last line that a server wrote which may be downloading; "" if
+// serverProgress returns the last line that a server wrote which may be downloading; "" if
 // there is nothing to tell.
-func ServerProgress(s mcp.State) string {
+func serverProgress(s mcp.State) string {
 	if s.Status != mcp.StatusStarting || !s.FirstStart {
 		return ""
 	}
@@ -46,9 +46,9 @@ func ServerProgress(s mcp.State) string {
 	return lines[len(lines)-1]
 }
 
-// ServerDetails returns all that there is to know of a server, with everything the
+// serverDetails returns all that there is to know of a server, with everything the
 // model would be told of its tools, and whether it waits for a word on them.
-func ServerDetails(s mcp.State) (text string, unseen bool) {
+func serverDetails(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Location)
 	if allowed := s.Allowed.String(); allowed != "" {
@@ -133,9 +133,9 @@ func ServerChoices(s mcp.State) []ServerChoice {
 	return out
 }
 
-// ApproveServer offers the tools of a server, as ServerDetails showed them, to the
+// approveServer offers the tools of a server, as serverDetails showed them, to the
 // model. It says what it did.
-func ApproveServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
+func approveServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did string, err error) {
 	if s.Status == mcp.StatusChanged { // what was allowed was allowed of other tools
 		for _, r := range policy.Rules() {
 			if strings.HasPrefix(r.Tool, mcp.ToolPrefix(s.Name)) {
@@ -157,13 +157,13 @@ func (a *App) ServerChanged(name string) Effect {
 			continue
 		}
 		if a.toldStatus[name] == s.Status {
-			if line := ServerProgress(s); line != "" {
+			if line := serverProgress(s); line != "" {
 				return ShowToast("MCP server " + name + ": " + line)
 			}
 			return Effect{}
 		}
 		a.toldStatus[name] = s.Status
-		if news := ServerNotice(s); news != "" {
+		if news := serverNotice(s); news != "" {
 			return Effect{Event: llm.Notice{Text: news}} // of this run, not of the conversation
 		}
 	}
@@ -205,7 +205,7 @@ func (a *App) mcp(name string) Effect {
 		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
 			about = append(about, allowed)
 		}
-		switch line := ServerProgress(s); {
+		switch line := serverProgress(s); {
 		case line != "":
 			about = append(about, line)
 		case s.Status == mcp.StatusLogin:
@@ -226,7 +226,7 @@ func (a *App) mcp(name string) Effect {
 // server shows a server, with everything the model would be told of its tools, and
 // asks what to do with it.
 func (a *App) server(s mcp.State) Effect {
-	text, unseen := ServerDetails(s)
+	text, unseen := serverDetails(s)
 	servers, policy := a.Servers(), a.Session.Policy()
 	if s.Status == mcp.StatusLogin {
 		return Effect{Confirm: &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
@@ -249,7 +249,7 @@ func (a *App) server(s mcp.State) Effect {
 			return Effect{}
 		}
 		return Effect{Async: func(context.Context) Effect {
-			did, err := ApproveServer(servers, s, policy)
+			did, err := approveServer(servers, s, policy)
 			if err != nil {
 				return Effect{Err: err}
 			}

@@ -44,10 +44,10 @@ func settingCommand(name string) func(a *App, value string) Effect {
 	return nil
 }
 
-// SettingName returns the name under which a conversation keeps the setting that a user calls
+// settingName returns the name under which a conversation keeps the setting that a user calls
 // name: one of llm.Adjustable, or a field of requests. What looks like a misspelled setting is an
 // error which says how it is sent all the same.
-func SettingName(name string) (string, error) {
+func settingName(name string) (string, error) {
 	if _, ok := llm.FindSetting(name); ok {
 		return name, nil
 	}
@@ -97,7 +97,7 @@ func ParseSetting(text string) (name, value string, err error) {
 	if settingCommand(name) != nil {
 		return "", "", fmt.Errorf("%s: use --%s", name, name)
 	}
-	if name, err = SettingName(name); err != nil {
+	if name, err = settingName(name); err != nil {
 		return "", "", err
 	}
 	if value == wordDefault || value == wordOff {
@@ -125,7 +125,7 @@ func changeSetting(a *App, arg string) Effect {
 	if isCommand(name) {
 		return ShowToast(fmt.Sprintf("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value)))
 	}
-	name, err := SettingName(name)
+	name, err := settingName(name)
 	if err != nil {
 		return Effect{Err: err}
 	}

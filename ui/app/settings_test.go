@@ -138,7 +138,7 @@ func TestReadSetting(t *testing.T) {
 		}
 	}
 	for _, name := range llm.CommonOptions {
-		if got, err := SettingName(name); err != nil || got != name {
+		if got, err := settingName(name); err != nil || got != name {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
 	}

@@ -42,7 +42,7 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 		path := s.PathBack(end, back)
 		whole, to := len(path) < back, len(path)-more
 		from := max(to-n, 0)
-		for from > 0 && !BeginsTurn(path, from) {
+		for from > 0 && !beginsTurn(path, from) {
 			from--
 		}
 		if !whole {
@@ -59,8 +59,8 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 	}
 }
 
-// BeginsTurn reports whether a turn may begin with path[i].
-func BeginsTurn(path []session.Node, i int) bool {
+// beginsTurn reports whether a turn may begin with path[i].
+func beginsTurn(path []session.Node, i int) bool {
 	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && continues(path, i))
 }
 

@@ -368,7 +368,7 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 			var pages []string
 			for to := len(path); to > 0; {
 				from := to - 1
-				for !BeginsTurn(path, from) || from > 0 && k.r.IntN(2) == 0 {
+				for !beginsTurn(path, from) || from > 0 && k.r.IntN(2) == 0 {
 					from--
 				}
 				page := board{t: t}

@@ -328,7 +328,7 @@ func planText(h *session.FileHistory, p *session.FilePlan, to string) string {
 	for _, s := range p.Steps {
 		fmt.Fprintf(&head, "  %s %s%s\n", stepSign(s), displayName(s.Path), stepNote(s))
 		if lines < maxPlanLines && s.Blocked == "" {
-			text := StepDiff(h, s)
+			text := stepDiff(h, s)
 			lines += strings.Count(text, "\n")
 			diffs.WriteString(text)
 		}
@@ -389,9 +389,9 @@ func stepNote(s session.FileStep) string {
 	return ""
 }
 
-// StepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
+// stepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
 // are none to show.
-func StepDiff(h *session.FileHistory, s session.FileStep) string {
+func stepDiff(h *session.FileHistory, s session.FileStep) string {
 	if s.Now.Kind != session.FileRegular && s.To.Kind != session.FileRegular {
 		return ""
 	}
