@@ -55,9 +55,9 @@ type sources struct {
 type source int
 
 const (
-	fromContent source = iota + 1 // reasoning_content
+	fromReasoningContent source = iota + 1
 	fromReasoning
-	fromCopilot
+	fromReasoningText
 	fromDetails
 )
 
@@ -170,7 +170,7 @@ func (a *answer) delta(d *delta) {
 // thinking picks from d the thinking that is new.
 func (a *answer) thinking(d *delta) string {
 	var details string
-	for _, raw := range slices.Concat(d.Details, d.Blocks, opaqueEntry(d.Opaque)) {
+	for _, raw := range slices.Concat(d.Details, d.Blocks, opaqueEntry(d.ReasoningOpaque)) {
 		entries := len(a.details)
 		text := a.details.add(raw, a.dialect.CumulativeReasoning)
 		kept := len(text)
@@ -181,9 +181,9 @@ func (a *answer) thinking(d *delta) string {
 		details += text
 		a.out.Hold(kept)
 	}
-	texts := [...]string{fromContent: string(d.Thinking), fromReasoning: string(d.Reasoning), fromCopilot: string(d.Copilot), fromDetails: details}
+	texts := [...]string{fromReasoningContent: string(d.ReasoningContent), fromReasoning: string(d.Reasoning), fromReasoningText: string(d.ReasoningText), fromDetails: details}
 	if a.source == 0 {
-		for s := fromContent; s <= fromDetails && a.source == 0; s++ {
+		for s := fromReasoningContent; s <= fromDetails && a.source == 0; s++ {
 			if texts[s] != "" {
 				a.source = s
 			}

@@ -73,23 +73,23 @@ type choice struct {
 }
 
 type delta struct {
-	Content   content           `json:"content"`
-	Refusal   wire.Text         `json:"refusal"`
-	Thinking  wire.Text         `json:"reasoning_content"`
-	Reasoning wire.Text         `json:"reasoning"`
-	Details   []json.RawMessage `json:"reasoning_details"`
-	Blocks    []json.RawMessage `json:"thinking_blocks"`  // LiteLLM
-	Copilot   wire.Text         `json:"reasoning_text"`   // Copilot
-	Opaque    wire.Text         `json:"reasoning_opaque"` // Copilot
-	Calls     []fragment        `json:"tool_calls"`
-	Images    []drawing         `json:"images"` // OpenRouter, Vercel
-	Cites     []annotation      `json:"annotations"`
+	Content          content           `json:"content"`
+	Refusal          wire.Text         `json:"refusal"`
+	ReasoningContent wire.Text         `json:"reasoning_content"`
+	Reasoning        wire.Text         `json:"reasoning"`
+	Details          []json.RawMessage `json:"reasoning_details"`
+	Blocks           []json.RawMessage `json:"thinking_blocks"`  // LiteLLM
+	ReasoningText    wire.Text         `json:"reasoning_text"`   // Copilot
+	ReasoningOpaque  wire.Text         `json:"reasoning_opaque"` // Copilot
+	Calls            []fragment        `json:"tool_calls"`
+	Images           []drawing         `json:"images"` // OpenRouter, Vercel
+	Cites            []annotation      `json:"annotations"`
 }
 
 // hasContent reports whether d adds anything to an answer but citations.
 func (d *delta) hasContent() bool {
-	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.Thinking != "" || d.Reasoning != "" ||
-		len(d.Details) > 0 || len(d.Blocks) > 0 || d.Copilot != "" || d.Opaque != "" || len(d.Calls) > 0 || len(d.Images) > 0
+	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.ReasoningContent != "" || d.Reasoning != "" ||
+		len(d.Details) > 0 || len(d.Blocks) > 0 || d.ReasoningText != "" || d.ReasoningOpaque != "" || len(d.Calls) > 0 || len(d.Images) > 0
 }
 
 // A drawing is an image that the model made.
@@ -239,7 +239,7 @@ func chunkDeltas(c *chunk) []json.Unmarshaler {
 		return nil
 	}
 	d := &c.Choices[0].Delta
-	fields := []json.Unmarshaler{&d.Content, &d.Thinking, &d.Reasoning}
+	fields := []json.Unmarshaler{&d.Content, &d.ReasoningContent, &d.Reasoning}
 	if len(d.Calls) == 1 {
 		fields = append(fields, &d.Calls[0].Function.Arguments)
 	}

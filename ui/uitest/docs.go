@@ -41,7 +41,12 @@ func GeneratedDoc(t *testing.T, page, name, text string) {
 		onlyIn(t, "lacks", text, was)
 		return
 	}
-	if err := os.WriteFile(filepath.Join(docs, page+".md"), []byte(before+begin+text+end+after), 0o644); err != nil {
+	file := filepath.Join(docs, page+".md")
+	err := os.WriteFile(file+".new", []byte(before+begin+text+end+after), 0o644)
+	if err == nil {
+		err = os.Rename(file+".new", file) // other tests read it meanwhile
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
