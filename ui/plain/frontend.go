@@ -175,7 +175,7 @@ func (p *frontend) enter(text string) {
 	switch {
 	case !isCommand(text):
 		p.sender.send(text, p.input.pasted)
-	case p.input.maybePasted:
+	case p.input.maybePasted && strings.TrimSpace(text) != "/stop": // which does no harm, and cannot wait
 		p.writeLine("Read as a message: a line that follows this fast is not a command.")
 		p.sender.send(text, true)
 	case isShell:

@@ -676,3 +676,15 @@ func TestQuotedQuestion(t *testing.T) {
 		t.Errorf("got %s", quoted)
 	}
 }
+
+// Whoever stops an answer at once is understood, although a line that comes so fast is no command otherwise.
+func TestStopAtOnce(t *testing.T) {
+	d := talk(t, nil, llmtest.Hang("Well"))
+	d.paste("hello")
+	d.pass(90 * time.Millisecond)
+	d.paste("/stop")
+	d.until(func() bool { return d.turns.current == nil && d.pending == 0 })
+	if said := d.said(); !strings.Contains(said, "Stopp") || strings.Contains(said, "not a command") || d.app.Session.QueueLen() > 0 {
+		t.Errorf("it said\n%s", said)
+	}
+}
