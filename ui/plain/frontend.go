@@ -188,7 +188,7 @@ func (p *frontend) enter(text string) {
 // queue sends text after the running answer.
 func (p *frontend) queue(text string) {
 	if strings.TrimSpace(text) == "" {
-		p.writeLine("/queue and the text to send.")
+		p.writeLine("Nothing to queue: write a message behind /queue.")
 		return
 	}
 	p.sender.sendMessage(text, false, true)

@@ -161,7 +161,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 // queue sends text, or else what is written, for after the answer; at once if none is coming.
 func queue(m *Model, text string) tea.Cmd {
 	if text == "" && m.input.Composer.Empty() {
-		return m.ShowToast("/queue and the text to send")
+		return m.ShowToast("Nothing to queue: write a message first")
 	}
 	if text == "" {
 		m.input.Composer.SendLater()

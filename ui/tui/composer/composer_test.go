@@ -207,7 +207,7 @@ func TestHistory(t *testing.T) {
 		"but once":                    {[]string{"third", "enter", "third", "enter", "up", "up"}, "second|"},
 		"search":                      {[]string{"ctrl+r", "ir"}, "history: ir|\nthird"},
 		"search further":              {[]string{"ctrl+r", "ir", "ctrl+r"}, "history: ir|\nfirst"},
-		"search without end":          {[]string{"ctrl+r", "ir", "ctrl+r", "ctrl+r"}, "Not in history: ir|\nfirst"},
+		"search without end":          {[]string{"ctrl+r", "ir", "ctrl+r", "ctrl+r"}, "No earlier match: ir|\nfirst"},
 		"search nothing":              {[]string{"draft", "ctrl+r"}, "history: |\ndraft"},
 		"search back to nothing":      {[]string{"draft", "ctrl+r", "f", "backspace"}, "history: |\ndraft"},
 		"search with capitals":        {[]string{"ctrl+r", "FI"}, "Not in history: FI|\n"},

@@ -146,6 +146,14 @@ func (m *recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	return false
 }
 
+// matches reports whether a prompt has the query in it.
+func (s *search) matches(prompt string) bool {
+	if !strings.ContainsFunc(s.query, unicode.IsUpper) {
+		prompt = strings.ToLower(prompt)
+	}
+	return strings.Contains(prompt, s.query)
+}
+
 // find looks for the query from the prompt at index from backwards. Capitals
 // count only if the query has some.
 func (m *recall) find(from int) {
@@ -156,13 +164,8 @@ func (m *recall) find(from int) {
 		m.load(s.savedText.units, s.savedText.cur)
 		return
 	}
-	exact := strings.ContainsFunc(s.query, unicode.IsUpper)
 	for i := min(from, len(m.history.prompts)-1); i >= 0; i-- {
-		prompt := m.history.prompts[i]
-		if !exact {
-			prompt = strings.ToLower(prompt)
-		}
-		if strings.Contains(prompt, s.query) {
+		if s.matches(m.history.prompts[i]) {
 			s.index = i
 			units := unitsOf(m.history.prompts[i])
 			m.load(units, len(units))
@@ -181,7 +184,10 @@ func (m *recall) searchRows() int {
 
 func (m *recall) searchText() string {
 	name := "history: "
-	if m.search.notFound {
+	switch s := m.search; {
+	case s.notFound && s.index < len(m.history.prompts) && s.matches(m.history.prompts[s.index]):
+		name = "No earlier match: "
+	case s.notFound:
 		name = "Not in history: "
 	}
 	room := max(m.width-1-len(name), 0)
