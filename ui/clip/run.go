@@ -6,11 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"parley/tools/process"
@@ -23,46 +20,22 @@ var passedEnv = []string{
 	"XDG_RUNTIME_DIR", "TMUX", "TMUX_PANE", "TMUX_TMPDIR", "WSL_DISTRO_NAME", "WSL_INTEROP", "PREFIX", "SystemRoot",
 }
 
-// directories returns those of PATH from which a command may be run: what lies in the
-// workspace may be anybody's.
-func (b *Board) directories() []string {
-	return slices.DeleteFunc(filepath.SplitList(b.Getenv("PATH")), func(dir string) bool {
-		return !filepath.IsAbs(dir) || b.inWorkspace(dir)
-	})
-}
-
-// inWorkspace reports whether path leads into the workspace. One that is all of
-// the disk is not meant.
-func (b *Board) inWorkspace(path string) bool {
-	if b.Workspace == "" || filepath.Dir(b.Workspace) == b.Workspace {
-		return false
-	}
-	rel, err := filepath.Rel(resolved(b.Workspace), resolved(path))
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// resolved returns path without links, if it is there.
-func resolved(path string) string {
-	if plain, err := filepath.EvalSymlinks(path); err == nil {
-		return plain
-	}
-	return filepath.Clean(path)
-}
-
 var errMissing = errors.New("not installed")
 
-// findCommand finds a command. A link in a good directory may lead into the workspace.
+// searchPath is where commands are looked up.
+func (b *Board) searchPath() process.SearchPath {
+	return process.SearchPath{List: b.Getenv("PATH"), Workspace: b.Workspace}
+}
+
 func (b *Board) findCommand(name string) (string, error) {
-	for _, dir := range b.directories() {
-		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil && !b.inWorkspace(path) {
-			return path, nil
-		}
+	if path := b.searchPath().Find(name); path != "" {
+		return path, nil
 	}
 	return "", errMissing
 }
 
 func (b *Board) environ() []string {
-	env := []string{"PATH=" + strings.Join(b.directories(), string(os.PathListSeparator))}
+	env := []string{"PATH=" + b.searchPath().String()}
 	for _, name := range passedEnv {
 		if value := b.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

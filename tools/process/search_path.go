@@ -1,0 +1,80 @@
+package process
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A SearchPath is where programs are looked up that nobody named: without folders that are relative,
+// and without what lies in the workspace, whose files may be anybody's.
+type SearchPath struct {
+	List      string // of folders, as PATH has it
+	Workspace string // absolute; "", or all of the disk, is none
+}
+
+// Folders returns the folders from which a program may be run.
+func (p SearchPath) Folders() []string {
+	return slices.DeleteFunc(filepath.SplitList(p.List), func(folder string) bool {
+		return !filepath.IsAbs(folder) || p.Excludes(folder)
+	})
+}
+
+// String returns the folders from which a program may be run, as PATH has them. A program that is
+// started needs them as its PATH: it, or the line that names its interpreter, looks up others.
+func (p SearchPath) String() string {
+	return strings.Join(p.Folders(), string(os.PathListSeparator))
+}
+
+// Find returns the absolute path of a program; "" if there is none that can be run. A link in a good
+// folder may lead into the workspace.
+func (p SearchPath) Find(name string) string {
+	for _, folder := range filepath.SplitList(p.List) {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		file, err := exec.LookPath(filepath.Join(folder, name)) // checks permissions, and adds the extensions of Windows
+		if err == nil && !p.Excludes(folder) && !p.Excludes(file) {
+			return file
+		}
+	}
+	return ""
+}
+
+// Excludes reports whether path lies in the workspace, or leads there.
+func (p SearchPath) Excludes(path string) bool {
+	if p.Workspace == "" || filepath.Dir(p.Workspace) == p.Workspace {
+		return false
+	}
+	return inFolder(path, p.Workspace) || inFolder(resolved(path), resolved(p.Workspace))
+}
+
+func inFolder(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// resolved returns path without links, if it is there.
+func resolved(path string) string {
+	if plain, err := filepath.EvalSymlinks(path); err == nil {
+		return plain
+	}
+	return filepath.Clean(path)
+}
+
+// Variables returns those of environ, a list of NAME=value, whose names are among passed, in upper
+// case. One that ends with _ stands for all that begin with it; the case in environ does not matter.
+func Variables(environ, passed []string) (kept []string) {
+	for _, v := range environ {
+		name, _, ok := strings.Cut(v, "=")
+		name = strings.ToUpper(name)
+		if ok && slices.ContainsFunc(passed, func(p string) bool {
+			return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p)
+		}) {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
