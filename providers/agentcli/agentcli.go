@@ -114,8 +114,8 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 
 // Find returns the absolute path and first arguments that start the program of a kind: those of
 // command, or the usual ones if it is zero. A name without a directory is looked up in path, a list
-// in the form of PATH. A shell command line gets further arguments as its parameters. The error says
-// how to install the program.
+// in the form of PATH, but not in the working directory. A shell command line gets further arguments as its
+// parameters. The error says how to install the program.
 func Find(kind string, command CommandLine, path string) (argv []string, err error) {
 	f, ok := flavors[kind]
 	if !ok {
@@ -135,6 +135,9 @@ func Find(kind string, command CommandLine, path string) (argv []string, err err
 	if found := lookUp(argv[0], path); found != "" {
 		return append([]string{found}, argv[1:]...), nil
 	}
+	if there := (proc.SearchPath{List: path}).Find(argv[0]); there != "" && filepath.Base(argv[0]) == argv[0] {
+		return nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s is only found in the current folder: if you trust it, set command to %q in config.toml", argv[0], there)}
+	}
 	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
 	if !command.IsZero() {
 		message = fmt.Sprintf("program %s not found: correct command in config.toml, or install %s with %q", argv[0], f.program, f.install)
@@ -151,6 +154,7 @@ func Version(ctx context.Context, provider, kind string, argv []string) (string,
 	out := proc.PrefixBuffer{Limit: maxVersionOutput}
 	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clip(argv[1:]), "--version")...)
 	cmd.Env = append(Environment(kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
+	cmd.Dir = string(filepath.Separator) // some read settings of where they run
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // a child may hold the pipe open
 	began := time.Now()
@@ -173,25 +177,32 @@ func Version(ctx context.Context, provider, kind string, argv []string) (string,
 
 // lookUp returns the absolute path of a program; "" if there is none that can be run.
 func lookUp(name, path string) string {
-	candidates := []string{name}
 	if filepath.Base(name) == name {
-		candidates = nil
-		for _, folder := range filepath.SplitList(path) {
-			if filepath.IsAbs(folder) { // a relative one depends on where parley runs
-				candidates = append(candidates, filepath.Join(folder, name))
-			}
-		}
+		return searchPath(path).Find(name)
 	}
-	for _, candidate := range candidates {
-		found, err := exec.LookPath(candidate) // checks permissions, and adds the extensions of Windows
-		if err == nil {
-			found, err = filepath.Abs(found)
-		}
-		if err == nil {
-			return found
-		}
+	found, err := exec.LookPath(name) // checks permissions, and adds the extensions of Windows
+	if err == nil {
+		found, err = filepath.Abs(found)
 	}
-	return ""
+	if err != nil {
+		return ""
+	}
+	return found
+}
+
+// searchPath returns where programs are looked up that are named without a folder. The working
+// directory is a workspace, unless the user's own programs may lie in it.
+func searchPath(path string) proc.SearchPath {
+	p := proc.SearchPath{List: path}
+	dir, err := os.Getwd()
+	if err != nil {
+		return p
+	}
+	if home, err := os.UserHomeDir(); err == nil && (proc.SearchPath{Workspace: dir}).Excludes(home) {
+		return p
+	}
+	p.Workspace = dir
+	return p
 }
 
 // expand replaces a leading ~ by the home directory.

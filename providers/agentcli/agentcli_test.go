@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -276,17 +277,22 @@ func TestFind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(bin)
+	work := t.TempDir()
+	t.Chdir(work)
+	if err := os.Symlink(filepath.Join(bin, "claude"), "claude"); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ kind, command, path, want string }{
 		{"claude-cli", "", bin, filepath.Join(bin, "claude")},
 		{"claude-cli", "", "/nowhere" + string(os.PathListSeparator) + bin, filepath.Join(bin, "claude")},
 		{"claude-cli", "~/mine", "", filepath.Join(home, "mine")},
 		{"claude-cli", filepath.Join(home, "mine"), "", filepath.Join(home, "mine")},
-		{"claude-cli", "./claude", "", filepath.Join(bin, "claude")},
+		{"claude-cli", "./claude", "", filepath.Join(work, "claude")},
 		{"claude-cli", "A=b claude --verbose", bin + string(os.PathListSeparator) + "/bin", `/bin/sh|-c|A=b claude --verbose "$@"|claude`},
 		{"claude-cli", "~/mine --verbose", "/bin", `/bin/sh|-c|~/mine --verbose "$@"|claude`},
 		{"claude-cli", "", "", ""},
 		{"claude-cli", "", ".", ""}, // whatever lies in the directory of the day
+		{"claude-cli", "", work, ""},
 		{"gemini-cli", "", bin, ""}, // cannot be run
 	} {
 		argv, err := Find(tt.kind, proc.ShellLine(tt.command), tt.path)
@@ -298,6 +304,50 @@ func TestFind(t *testing.T) {
 	argv, err := Find("claude-cli", proc.Program("~/mine", "--verbose"), "")
 	if want := []string{filepath.Join(home, "mine"), "--verbose"}; err != nil || !slices.Equal(argv, want) {
 		t.Errorf("a list: %q, %v; want %q", argv, err, want)
+	}
+}
+
+// TestUntrustedFolder: no program of the working directory is run for being on PATH, and what is run
+// finds none there either.
+func TestUntrustedFolder(t *testing.T) {
+	base := t.TempDir()
+	t.Setenv("HOME", filepath.Join(base, "home"))
+	work, bin, links := filepath.Join(base, "home/work"), filepath.Join(base, "home/bin"), filepath.Join(base, "links")
+	ours := filepath.Join(work, "node_modules/.bin")
+	for _, folder := range []string{ours, bin, links} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, folder := range []string{ours, bin} {
+		if err := os.WriteFile(filepath.Join(folder, "claude"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(ours, "claude"), filepath.Join(links, "claude")); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(work)
+	_, err := Find("claude-cli", CommandLine{}, ours)
+	if want := "claude is only found in the current folder: if you trust it, set command to " + strconv.Quote(filepath.Join(ours, "claude")); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	list := strings.Join([]string{ours, links, bin}, string(os.PathListSeparator))
+	for _, tt := range []struct{ name, dir, want, path string }{
+		{"project", work, bin, strings.Join([]string{links, bin}, string(os.PathListSeparator))},
+		{"folder of the project", ours, bin, strings.Join([]string{links, bin}, string(os.PathListSeparator))},
+		{"home directory", filepath.Join(base, "home"), ours, list},
+		{"above the home directory", base, ours, list},
+		{"root", "/", ours, list},
+	} {
+		t.Chdir(tt.dir)
+		argv, err := Find("claude-cli", CommandLine{}, list)
+		if want := []string{filepath.Join(tt.want, "claude")}; err != nil || !slices.Equal(argv, want) {
+			t.Errorf("%s: %q, %v; want %q", tt.name, argv, err, want)
+		}
+		if got := Environment("claude-cli", []string{"PATH=" + list}); !slices.Equal(got, []string{"PATH=" + tt.path}) {
+			t.Errorf("%s: it gets %q, want PATH=%s", tt.name, got, tt.path)
+		}
 	}
 }
 

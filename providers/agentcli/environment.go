@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	proc "parley/tools/process"
 )
 
 // passedVariables are the variables that every program inherits: those it needs to start, to find
@@ -63,7 +65,8 @@ func cloudVariables(name string) []string {
 var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 
 // Environment returns those of environ, a list of NAME=value, that the program of a kind inherits.
-// For an unknown kind, these are the variables that every program inherits.
+// For an unknown kind, these are the variables that every program inherits. PATH is without the
+// working directory: the first line of a script has its interpreter looked up there.
 func Environment(kind string, environ []string) []string {
 	passed := append(slices.Clone(passedVariables), ownVariables(kind)...)
 	for _, v := range environ {
@@ -71,19 +74,16 @@ func Environment(kind string, environ []string) []string {
 			passed = append(passed, cloudVariables(name)...)
 		}
 	}
-	var kept []string
-	for _, v := range environ {
-		if name, _, ok := strings.Cut(v, "="); ok && !slices.Contains(hiddenVariables, name) && isPassed(passed, strings.ToUpper(name)) {
-			kept = append(kept, v)
+	kept := slices.DeleteFunc(proc.Variables(environ, passed), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains(hiddenVariables, name)
+	})
+	for i, v := range kept {
+		if name, path, _ := strings.Cut(v, "="); strings.EqualFold(name, "PATH") {
+			kept[i] = name + "=" + searchPath(path).String()
 		}
 	}
 	return kept
-}
-
-func isPassed(passed []string, name string) bool {
-	return slices.ContainsFunc(passed, func(p string) bool {
-		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p)
-	})
 }
 
 // environment returns the whole environment of the program, which may hold its credentials.
