@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
+
+	"parley/tools/process"
 )
 
 // openersByOS are programs that show an address in the user's browser, with the arguments in
@@ -17,16 +21,37 @@ var openersByOS = map[string][]string{
 	"windows": {"rundll32", "url.dll,FileProtocolHandler"},
 }
 
-// openURL shows an address of the web, which begins with its scheme, in the user's browser.
-// The program is not waited for longer than it takes to say that it cannot.
-func openURL(ctx context.Context, address string) error {
+// browserVariables are what a browser, and what finds it, inherits: keys are none of its business.
+// The form is that of [process.Variables].
+var browserVariables = []string{
+	"HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TERM", "TMPDIR",
+	"BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_",
+	"DESKTOP_SESSION", "GNOME_DESKTOP_SESSION_ID", "KDE_", "MOZ_ENABLE_WAYLAND", "GDK_BACKEND", "QT_QPA_PLATFORM", "LD_LIBRARY_PATH",
+	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+	"WSL_", "WSLENV", "PREFIX", // PREFIX is where Termux is
+	"__CF_USER_TEXT_ENCODING", // of macOS; what follows, of Windows
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
+	"APPDATA", "LOCALAPPDATA", "ALLUSERSPROFILE", "PUBLIC", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432",
+	"COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)",
+}
+
+// openURL shows an address of the web, which begins with its scheme, in the user's browser. The
+// program is not of the workspace, and is not waited for longer than it takes to say that it cannot.
+func openURL(ctx context.Context, workspace, address string) error {
 	command := openersByOS[runtime.GOOS]
 	if command == nil {
 		if command = []string{"xdg-open"}; os.Getenv("DISPLAY")+os.Getenv("WAYLAND_DISPLAY") == "" && os.Getenv("BROWSER") == "" {
 			return errors.New("no browser here: open the address yourself")
 		}
 	}
-	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], address)...)
+	path := process.SearchPath{List: os.Getenv("PATH"), Workspace: workspace}
+	opener := path.Find(command[0])
+	if opener == "" {
+		return fmt.Errorf("no browser: %s is not installed", command[0])
+	}
+	cmd := exec.Command(opener, append(slices.Clip(command[1:]), address)...)
+	cmd.Env = append(process.Variables(os.Environ(), browserVariables), "PATH="+path.String())
+	cmd.Dir = string(filepath.Separator) // what BROWSER names may be relative
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("no browser: %w", err)
 	}

@@ -165,7 +165,7 @@ func loginServer(ctx context.Context, a *program, name string) error {
 	}
 	defer login.Close()
 	fmt.Fprintln(a.out, app.LoginText(name, login.Host, login.URL)+"\n")
-	if err := openURL(ctx, login.URL); err != nil {
+	if err := openURL(ctx, a.dir, login.URL); err != nil {
 		a.note(format.ErrorText(err))
 	}
 	if term.IsTerminal(os.Stdin.Fd()) {
