@@ -71,6 +71,19 @@ type storedState struct {
 	Started  bool   `json:"started,omitempty"` // it was ready once: what it downloads is there
 	Stopped  bool   `json:"stopped,omitempty"` // the user does not want it to run
 	Access   Access `json:"access,omitzero"`
+	// Given is what a directory's server was given, values of variables included, when Access was
+	// allowed: one that says something else can run anything. It is salted, for values may be secret.
+	Given fingerprint `json:"given,omitempty"`
+}
+
+// allow sets what is allowed to a server of this configuration.
+func (m *storedState) allow(a Access, c Config) error {
+	m.Access, m.Given = a, nil
+	if a.IsZero() || !c.ofProject {
+		return nil
+	}
+	m.Given = fingerprint{}
+	return m.Given.addStart(c, m.Given.saltOrNew())
 }
 
 // configID stands for what a configuration starts, without values that may be
@@ -89,6 +102,9 @@ func parseStored(text string, c Config) storedState {
 	var m storedState
 	if json.Unmarshal([]byte(text), &m) != nil || m.ConfigID != c.configID() {
 		return storedState{ConfigID: c.configID()}
+	}
+	if c.ofProject && !m.Given.coversStart(c) {
+		m.Access = Access{} // Given tells updateStored that something is stored
 	}
 	return m
 }

@@ -54,18 +54,20 @@ func (s *server) updateStored(change func(*storedState)) error {
 // server is started with, and need not be asked about its tools again.
 func (s *server) grant(more Access) error {
 	seal, agreed := "", false
+	var sealErr error
 	err := s.updateStored(func(m *storedState) {
 		old := s.approved.coversStart(m.Access.applyTo(s.config))
-		if more.IsZero() {
-			m.Access = Access{}
-		} else {
-			m.Access = m.Access.Union(more)
+		all := Access{}
+		if !more.IsZero() {
+			all = m.Access.Union(more)
 		}
+		sealErr = m.allow(all, s.config)
 		m.Stopped = false
 		if old && s.approved.addStart(m.Access.applyTo(s.config), s.approved[saltKey]) == nil {
 			seal, agreed = s.approved.String(), true
 		}
 	})
+	err = errors.Join(err, sealErr)
 	if !agreed || s.opts.Approve == nil {
 		return err
 	}

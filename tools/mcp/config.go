@@ -45,6 +45,8 @@ type Config struct {
 	Read        []string `toml:"read"`             // further files and directories it may read
 	Write       []string `toml:"write"`            // further ones it may change
 	Unsandboxed bool     `toml:"free" json:"Free"` // it is not held at all
+
+	ofProject bool // it is of a directory's .mcp.json, which somebody else may change
 }
 
 // samplingAsk lets a server have the model answer, if the user agrees.
