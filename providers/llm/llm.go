@@ -108,17 +108,25 @@ func UserText(text string) Message {
 
 // Text joins the text parts of m, without thinking.
 func (m Message) Text() string {
-	var text string
-	for _, p := range m.Parts {
-		if p.Kind != Text || p.Text == "" {
-			continue
+	first := ""
+	var all strings.Builder // of more than one: a hostile file has a hundred thousand
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; {
+		case p.Kind != Text || p.Text == "":
+		case first == "":
+			first = p.Text
+		default:
+			if all.Len() == 0 {
+				all.WriteString(first)
+			}
+			all.WriteString("\n\n")
+			all.WriteString(p.Text)
 		}
-		if text != "" {
-			text += "\n\n"
-		}
-		text += p.Text
 	}
-	return text
+	if all.Len() == 0 {
+		return first
+	}
+	return all.String()
 }
 
 // Calls returns the tool calls in m that parley has to answer, in order. Tools

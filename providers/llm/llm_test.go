@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -462,5 +463,22 @@ func TestWaitText(t *testing.T) {
 		if got := WaitText(d); got != want {
 			t.Errorf("%s: %q, want %q", d, got, want)
 		}
+	}
+}
+
+// TestTextCost: one part is returned as it is, and many are not copied for each of them.
+func TestTextCost(t *testing.T) {
+	message := UserText("a")
+	if n := testing.AllocsPerRun(10, func() { _ = message.Text() }); n != 0 {
+		t.Errorf("one part: %v allocations", n)
+	}
+	for range 1999 {
+		message.Parts = append(message.Parts, Part{Kind: Text}, Part{Kind: Thinking, Text: "-"}, Part{Kind: Text, Text: "a"})
+	}
+	if got, want := message.Text(), strings.TrimSuffix(strings.Repeat("a\n\n", 2000), "\n\n"); got != want {
+		t.Errorf("got %d bytes, want %d", len(got), len(want))
+	}
+	if n := testing.AllocsPerRun(10, func() { _ = message.Text() }); n > 50 {
+		t.Errorf("2000 parts: %v allocations", n)
 	}
 }

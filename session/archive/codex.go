@@ -237,11 +237,11 @@ func (d *codexImporter) message(l *codexLine, it *codexItem) {
 		}
 		return
 	}
-	said := ""
+	var all strings.Builder
 	for _, p := range parts {
-		said += p.Text
+		all.WriteString(p.Text)
 	}
-	said = strings.TrimSpace(said)
+	said := strings.TrimSpace(all.String())
 	wrapped := it.Role != "user"
 	for _, w := range injectedPrefixes {
 		wrapped = wrapped || strings.HasPrefix(said, w)
@@ -296,13 +296,13 @@ func (d *codexImporter) currentAnswer(l *codexLine) int {
 func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
 	p := llm.Part{Kind: llm.Thinking}
 	for _, list := range [][]codexContent{it.Summary, it.Content} {
+		var texts []string
 		for _, piece := range list {
-			if p.Text != "" && piece.Text != "" {
-				p.Text += "\n\n"
+			if piece.Text != "" {
+				texts = append(texts, piece.Text)
 			}
-			p.Text += piece.Text
 		}
-		if p.Text != "" {
+		if p.Text = strings.Join(texts, "\n\n"); p.Text != "" {
 			break
 		}
 	}

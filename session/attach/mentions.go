@@ -149,15 +149,15 @@ func missing(err error) bool {
 
 // SplitMessage returns what a message of the user's says, and what goes with it.
 func SplitMessage(msg llm.Message) (text string, attached []llm.Part) {
+	var texts []string
 	for _, p := range msg.Parts {
 		if p.Kind != llm.Text || p.Name != "" {
 			attached = append(attached, p)
 			continue
 		}
-		if text != "" {
-			text += "\n\n"
+		if p.Text != "" {
+			texts = append(texts, p.Text)
 		}
-		text += p.Text
 	}
-	return text, attached
+	return strings.Join(texts, "\n\n"), attached
 }

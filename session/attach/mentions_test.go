@@ -201,3 +201,19 @@ func FuzzMentions(f *testing.F) {
 		}
 	})
 }
+
+// TestSplitMessageCost: many texts are not copied for each of them.
+func TestSplitMessageCost(t *testing.T) {
+	parts := []llm.Part{{Kind: llm.Text, Text: "a"}, {Kind: llm.Media, Name: "b"}}
+	for range 1999 {
+		parts = append(parts, llm.Part{Kind: llm.Text, Text: "a"})
+	}
+	message := llm.Message{Role: llm.RoleUser, Parts: parts}
+	text, attached := SplitMessage(message)
+	if want := strings.TrimSuffix(strings.Repeat("a\n\n", 2000), "\n\n"); text != want || len(attached) != 1 {
+		t.Errorf("got %d bytes and %d attached, want %d and 1", len(text), len(attached), len(want))
+	}
+	if n := testing.AllocsPerRun(10, func() { SplitMessage(message) }); n > 50 {
+		t.Errorf("%v allocations", n)
+	}
+}

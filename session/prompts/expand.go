@@ -266,23 +266,24 @@ func split(args string) (words []word) {
 		if args == "" {
 			return words
 		}
-		end, text := 0, ""
+		end := 0
+		var text strings.Builder // what is pasted may be long
 		for end < len(args) {
 			c := args[end]
 			if begins := end == 0 || args[end-1] == '='; begins && (c == '"' || c == '\'') {
 				if inside, _, closed := strings.Cut(args[end+1:], string(c)); closed {
 					end += len(inside) + 2
-					text += inside
+					text.WriteString(inside)
 					continue
 				}
 			}
 			if strings.IndexByte(" \t\n\v\f\r", c) >= 0 {
 				break
 			}
-			text += args[end : end+1]
+			text.WriteByte(c)
 			end++
 		}
-		w.source, w.text = args[:end], text
+		w.source, w.text = args[:end], text.String()
 		words = append(words, w)
 		args = args[end:]
 	}

@@ -13,7 +13,7 @@ type quoter struct {
 	comment bool   // up to the end of the line
 	less    int    // how many < are in front
 	braces  int    // of ${ } in double quotes that are open
-	word    string // without quotes that is read
+	word    string // without quotes that is read, as far as it may be "case"
 	last    byte
 	unsure  string // behind what nothing can be quoted from here on; "": nothing
 }
@@ -86,7 +86,10 @@ func (q *quoter) doubt(c, in byte) {
 	if q.less++; c != '<' || in != 0 {
 		q.less = 0
 	}
-	if q.word += string(c); in != 0 || strings.IndexByte(" \t\n;&|()", c) >= 0 {
+	if len(q.word) <= len("case") {
+		q.word += string(c)
+	}
+	if in != 0 || strings.IndexByte(" \t\n;&|()", c) >= 0 {
 		q.word = ""
 	}
 }
