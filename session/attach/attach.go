@@ -25,6 +25,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 
 	"parley/providers/llm"
@@ -109,10 +110,21 @@ func FromFile(path string, l Limits) (Attachment, error) {
 		return Attachment{}, err
 	}
 	defer f.Close()
+	return fromOpened(f, path, size, l)
+}
+
+// maxWait is how long what says that it is empty may take to be read: some of /proc and /sys, such as
+// /proc/kmsg, call themselves regular and wait for what comes.
+const maxWait = time.Second
+
+func fromOpened(f *os.File, path string, size int64, l Limits) (Attachment, error) {
+	if size == 0 {
+		_ = f.SetReadDeadline(time.Now().Add(maxWait)) // an error: it is on a disk, and no read waits
+	}
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return Attachment{}, err
+		return Attachment{}, readError(path, err)
 	}
 	head = head[:n]
 	kind := sniff(head)
@@ -123,9 +135,16 @@ func FromFile(path string, l Limits) (Attachment, error) {
 	// The size is a promise that files of /proc and files being written break.
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), limit+1))
 	if err != nil {
-		return Attachment{}, fmt.Errorf("reading %s: %w", printable(path), err)
+		return Attachment{}, readError(path, err)
 	}
 	return item(path, data, l)
+}
+
+func readError(path string, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%s has no end and is %w: write what it holds to a file and attach that", printable(path), ErrNotRegular)
+	}
+	return fmt.Errorf("reading %s: %w", printable(path), err)
 }
 
 // FromBytes attaches data, such as the clipboard's or standard input's. Name is what

@@ -4,9 +4,11 @@ package attach
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A pipe that nobody writes to would keep the program waiting for ever.
@@ -18,6 +20,30 @@ func TestFileIsNoPipe(t *testing.T) {
 	for _, name := range []string{path, "/dev/zero"} {
 		if _, err := FromFile(name, Limits{}); !errors.Is(err, ErrNotRegular) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What calls itself regular may wait for what comes, as /proc/kmsg does. A mention of it is none of
+// its content.
+func TestFileWithoutEnd(t *testing.T) {
+	for _, written := range []string{"", "a line\n"} {
+		out, in, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		defer in.Close()
+		if _, err := in.WriteString(written); err != nil {
+			t.Fatal(err)
+		}
+		stuck := time.AfterFunc(20*time.Second, func() { in.Close() })
+		defer stuck.Stop()
+		const want = "/proc/kmsg has no end and is not a regular file: write what it holds to a file and attach that"
+		open := func(path string) (Attachment, error) { return fromOpened(out, path, 0, DefaultLimits()) }
+		parts, notes, err := ExpandMentions("see @/proc/kmsg", open)
+		if err != nil || len(parts) != 1 || len(notes) != 1 || notes[0] != want {
+			t.Errorf("after %q: got %v, %q, %v", written, parts, notes, err)
 		}
 	}
 }
