@@ -95,9 +95,9 @@ type Budget struct {
 var data embed.FS
 
 // order is the order of providers in pickers. When no model is configured, the first of them with a
-// key answers. Files that are not listed follow in alphabetical order.
+// key answers. Each file has its place.
 var order = []string{
-	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq",
+	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq", "cerebras",
 	"openrouter", "azure", "foundry", "foundry-claude", "bedrock", "bedrock-claude", "vertex", "vertex-claude", "vertex-express",
 	"ollama", "lmstudio", "llamacpp", "vllm", "sglang", "llamafile", "localai", "koboldcpp", "jan", "docker", "mlx", "claude-cli", "codex-cli", "gemini-cli",
 	"antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli", "demo",

@@ -33,6 +33,9 @@ func TestDataDecodesStrictly(t *testing.T) {
 			t.Errorf("%s: unknown keys %v", file.Name(), unknown)
 		}
 		id := strings.TrimSuffix(file.Name(), ".toml")
+		if !slices.Contains(order, id) {
+			t.Errorf("%s has no place in the order of providers", file.Name())
+		}
 		if got := len(IDs(id)); p.ModelsFrom == "" && got != len(p.Models) {
 			t.Errorf("%s: %d rows found one by one, %d in the file: is id the first line of each?", file.Name(), got, len(p.Models))
 		}
