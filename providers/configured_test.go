@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/openai"
 )
 
 // requested returns the body that a model would send, and what the user is told.
@@ -64,6 +65,28 @@ func TestClampedEffortsAreTold(t *testing.T) {
 	}
 }
 
+// An effort that a model of the catalog offers changes its request: otherwise the dialect does not
+// know its id.
+func TestOfferedEffortsAreSent(t *testing.T) {
+	for _, p := range catalog.Providers() {
+		if !slices.Contains(openai.Kinds, p.Kind) && p.Kind != openai.KindResponses {
+			continue
+		}
+		for _, m := range p.Models {
+			name := p.ID + "/" + m.ID
+			plain, _ := requested(t, name, "")
+			for _, effort := range supportedEfforts(m) {
+				if effort == llm.EffortMax && m.Thinking == "budget" {
+					continue // without a bound, as unasked
+				}
+				if body, _ := requested(t, name, effort); body == plain {
+					t.Errorf("%s, effort %s: nothing is sent of it\n%s", name, effort, body)
+				}
+			}
+		}
+	}
+}
+
 // A model gets its effort by its id, whatever the name of the provider: one of
 // the user's of the model's kind, or a gateway.
 func TestEffortUnderOwnNames(t *testing.T) {
@@ -89,6 +112,8 @@ func TestEffortUnderOwnNames(t *testing.T) {
 		{"gate/google/gemini-3-pro-preview", "off", `"reasoning_effort": "low"`, "using low"},
 		{"gate/gemini-2.5-flash", "off", `"reasoning_effort": "none"`, ""},
 		{"gate/anthropic/claude-opus-4.5", "medium", `"reasoning_effort": "medium"`, ""},
+		{"gate/openai.gpt-oss-120b-1:0", "high", `"reasoning_effort": "high"`, ""},
+		{"gate/us.anthropic.claude-opus-4-5-20251101-v1:0", "medium", `"reasoning_effort": "medium"`, ""},
 		{"gate/deepseek/deepseek-v4-pro", "max", `"reasoning_effort": "max"`, ""},
 	} {
 		body, notices, err := Preview(c, tt.name, OpenOptions{Getenv: env()}, func(llm.Endpoint) llm.Request {

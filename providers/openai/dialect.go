@@ -151,7 +151,7 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	} else if d.SystemRole != "" {
 		d.MaxTokensField = "max_completion_tokens"
 	}
-	if strings.Contains(model, "/") {
+	if baseModel(model) != strings.ToLower(model) {
 		d.Effort.WithTools = "" // a gateway asks by another route
 	}
 	return d, true
@@ -201,9 +201,17 @@ func effortOf(rows []modelEffort, model string) Effort {
 	return Effort{}
 }
 
-// baseModel returns a model's id without the publisher a gateway puts before it.
+// baseModel returns a model's id without the publisher a gateway puts before it: "openai/", or
+// "openai." as Bedrock has it, there perhaps behind a region.
 func baseModel(model string) string {
-	return strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	id := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	for {
+		publisher, rest, ok := strings.Cut(id, ".")
+		if !ok || !strings.Contains(rest, "-") || publisher == "" || strings.ContainsFunc(publisher, func(r rune) bool { return r < 'a' || r > 'z' }) {
+			return id // a dot of a version, or of a file
+		}
+		id = rest
+	}
 }
 
 // matchesGlobs reports whether one of the globs, separated by spaces, fits all of id.
