@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -78,7 +79,40 @@ type sessionLine struct {
 type nodeLine struct {
 	Type string `json:"type"`
 	store.Node
-	Parts []partLine `json:"parts"` // hides the field of llm.Message
+	Parts partList `json:"parts"` // hides the field of llm.Message
+}
+
+// maxParts is how many parts a message may have.
+const maxParts = 100_000
+
+var errManyParts = errors.New("too many parts")
+
+// A partList is read part by part, up to maxParts.
+type partList []partLine
+
+// UnmarshalJSON reads a list, or null.
+func (l *partList) UnmarshalJSON(data []byte) error {
+	*l = nil
+	d := json.NewDecoder(bytes.NewReader(data))
+	begin, err := d.Token()
+	switch {
+	case err != nil || begin == nil:
+		return err
+	case begin != json.Delim('['):
+		return errors.New("parts are no list")
+	}
+	*l = partList{}
+	for d.More() {
+		if len(*l) == maxParts {
+			return errManyParts
+		}
+		var p partLine
+		if err := d.Decode(&p); err != nil {
+			return err
+		}
+		*l = append(*l, p)
+	}
+	return nil
 }
 
 type annotationLine struct {
@@ -162,7 +196,11 @@ func (d *jsonlImporter) line(data []byte) error {
 		d.all = append(d.all, &Conversation{Session: l.Session, MaskedTexts: l.Masked, FromParley: true})
 	case typeMessage:
 		var l nodeLine
-		if len(d.all) == 0 || json.Unmarshal(data, &l) != nil {
+		switch err := json.Unmarshal(data, &l); {
+		case errors.Is(err, errManyParts):
+			d.skipped.add(manyParts, 1)
+			return nil
+		case err != nil || len(d.all) == 0:
 			d.skipped.add(badLines, 1)
 			return nil
 		}

@@ -315,6 +315,7 @@ const (
 	badLines       = "malformed lines skipped"
 	longLines      = "lines or conversations skipped: too long"
 	unknownLines   = "lines of unknown types skipped"
+	manyParts      = "messages skipped: more than 100,000 parts"
 	badMessages    = "invalid messages skipped"
 	orphans        = "messages attached to the one before: their parent is missing"
 	badAnnotations = "notices skipped: invalid, or too many"

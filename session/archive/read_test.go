@@ -291,6 +291,23 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestManyParts: three bytes of a line are a part of some hundred, so that a message has no more of
+// them than there is memory for.
+func TestManyParts(t *testing.T) {
+	line := func(parts int) string {
+		return `{"type":"message","seq":1,"role":"user","parts":[{"kind":"text","text":"x"}` + strings.Repeat(",{}", parts-1) + "]}\n"
+	}
+	for parts, kept := range map[int]int{maxParts: 1, maxParts + 1: 0} {
+		list, notices, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"a","title":"T"}`+"\n"+line(parts)), "x.jsonl")
+		if err != nil || len(list) != 1 || len(list[0].Nodes) != kept {
+			t.Fatalf("%d parts: %d conversations, %v", parts, len(list), err)
+		}
+		if told := strings.Contains(noticeTexts(notices), manyParts+" (1): line 2"); told != (kept == 0) {
+			t.Errorf("%d parts: notices %q", parts, notices)
+		}
+	}
+}
+
 // TestFailingReader: what was read before a fault is not lost.
 func TestFailingReader(t *testing.T) {
 	broken := errors.New("the disk is gone")
