@@ -40,7 +40,7 @@ var families = []struct {
 	// reasoning, by default or asked for, so that only "none" passes
 	// (github.com/openai/openai-openapi issue 541, github.com/BerriAI/litellm
 	// pull 34569). Versions yet unknown are taken to be like 5.6.
-	{"gpt-oss* openai.gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low medium high high")}}},
 	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{CleanText: true, NoReasoning: true}},
 	{"o1* o3* o4-mini*", earlyReasoning("low low low medium high high")},
 	{"gpt-5-pro*", reasoningFamily("high high high high high high", "")},
