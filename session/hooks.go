@@ -147,9 +147,12 @@ func (b *callBatch) stoppedByHook() error {
 }
 
 // submitToHooks returns a message of the user's with the texts that hooks add to it. The error says
-// why it is not sent; Unsent gives it back then.
-func submitToHooks(t *turn, m llm.Message) (llm.Message, error) {
+// why it is not sent; Unsent gives it back then, with its own parts alone where there are any.
+func submitToHooks(t *turn, m llm.Message, own ...llm.Part) (llm.Message, error) {
 	t.given = givenPrompt{Unsent: Unsent{Message: m}}
+	if len(own) > 0 {
+		t.given.Message.Parts = own
+	}
 	if t.hooks.Runner == nil {
 		return m, nil
 	}
@@ -174,7 +177,9 @@ func giveBackBlocked(t *turn) {
 		t.persistHead(head)
 		followPersona(t.Session)
 	}
-	t.emit(t.given.Unsent)
+	if t.given.Command != "" || len(t.given.Message.Parts) > 0 {
+		t.emit(t.given.Unsent)
+	}
 }
 
 // promptContexts tells the hooks of a message of the user's, and returns the texts that they add to it.

@@ -46,9 +46,8 @@ func TurnFromTemplate(ctx context.Context, s *Session, from Template) iter.Seq[E
 			err = useSettings(t, from.Settings)
 		}
 		if err != nil {
-			if from.Draft.Command != "" {
-				t.emit(from.Draft)
-			}
+			t.given = givenPrompt{Unsent: from.Draft}
+			giveBackBlocked(t)
 			return err
 		}
 		return t.run(from.Parts(outputs))

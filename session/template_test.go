@@ -356,3 +356,24 @@ func TestSearchTurnedOnMeanwhile(t *testing.T) {
 		t.Error("the user turned the search of the web on, and it is off behind the prompt")
 	}
 }
+
+// A prompt file that was to replace a message, and is not sent, leaves the conversation as it was.
+func TestTemplateOfAnEdit(t *testing.T) {
+	s := New(Options{Model: endpoint("a/a", llmtest.New(llmtest.Say("one"), llmtest.Say("two")))})
+	play(t.Context(), s, nil, say("first"))
+	play(t.Context(), s, nil, say("second"))
+	head := s.Head()
+	if err := Edit(s, 3); err != nil {
+		t.Fatal(err)
+	}
+	from := Template{Commands: []string{"ls"}, Draft: Unsent{Command: "/prompt"}}
+	var back []Unsent
+	for e := range TurnFromTemplate(t.Context(), s, from) {
+		if u, ok := e.(Unsent); ok {
+			back = append(back, u)
+		}
+	}
+	if len(back) != 1 || back[0].Edits != 3 || back[0].Command != "/prompt" || s.Head() != head {
+		t.Errorf("given back %+v, at %d, not at %d", back, s.Head(), head)
+	}
+}

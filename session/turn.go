@@ -290,10 +290,11 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		path := t.Path()
 		parts = path[len(path)-1].Parts
 	} else {
+		own := parts
 		if !anew && (!model.Known || model.Vision) {
 			parts = append(lastImages(t.Path(), parts), parts...)
 		}
-		m, err := submitToHooks(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts})
+		m, err := submitToHooks(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts}, own...)
 		if err != nil {
 			return err
 		}

@@ -386,7 +386,7 @@ func TestPause(t *testing.T) {
 	if got.err != nil || got.finish.Reason != llm.Stop {
 		t.Fatal(got.finish, got.err)
 	}
-	if want := (llm.Usage{Input: 60, Output: 12, Discarded: 37}); got.usage != want {
+	if want := (llm.Usage{Input: 60, Output: 12, Discarded: 37, Last: 30}); got.usage != want {
 		t.Errorf("usage %+v, want %+v", got.usage, want)
 	}
 	var kinds []llm.Kind

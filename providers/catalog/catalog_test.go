@@ -321,6 +321,7 @@ func TestCost(t *testing.T) {
 		{"at the bound", tiered, llm.Usage{Input: 200_000, Output: 100_000}, 0.2 + 1, true},
 		{"above the bound", tiered, llm.Usage{Input: 200_001, CacheRead: 200_001, Output: 100_000}, 0.0400002 + 1.5, true},
 		{"two requests below it", tiered, llm.Usage{Input: 150_000}.Then(llm.Usage{Input: 160_000, Output: 100_000}), 0.31 + 1, true},
+		{"two requests, the last above it with what the first said", tiered, llm.Usage{Input: 190_000, Output: 15_000}.Then(llm.Usage{Input: 210_000, Output: 1_000}), 0.8 + 0.24, true},
 		{"two requests, the last above it", tiered, llm.Usage{Input: 100_000}.Then(llm.Usage{Input: 300_001, Output: 100_000}), 0.800002 + 1.5, true},
 		{"second tier", tiered, llm.Usage{Input: 600_000, CacheRead: 100_000}, 2.4, true},
 	} {

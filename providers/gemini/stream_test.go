@@ -186,7 +186,7 @@ func TestContinuation(t *testing.T) {
 	if want := []llm.Part{said("one two three", "")}; got.err != nil || !reflect.DeepEqual(got.parts, want) {
 		t.Errorf("got %+v (%v), want %+v", got.parts, got.err, want)
 	}
-	if want := (llm.Usage{Input: 30, CacheRead: 4, Output: 9, Thinking: 3, Discarded: 24}); got.usage != want || got.finish.Reason != llm.Stop {
+	if want := (llm.Usage{Input: 30, CacheRead: 4, Output: 9, Thinking: 3, Discarded: 24, Last: 10}); got.usage != want || got.finish.Reason != llm.Stop {
 		t.Errorf("usage %+v, want %+v; finish %+v", got.usage, want, got.finish)
 	}
 	for i, want := range []string{"", `"continuationToken":"dDE="`, `"continuationToken":"dDI="`} {

@@ -247,6 +247,7 @@ type Usage struct {
 	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
 	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
 	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output that the next prompt does not hold: of attempts whose answer was thrown away, and of requests before the last of an answer
+	Last       int     `json:"-"`                   // prompt of the last of several requests; 0: Input is of one. It decides the price, and is not kept
 	Searches   int     `json:"searches,omitempty"`  // of the web, that the provider made and charges for
 	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it; of a sum, of some of it
 }
@@ -260,7 +261,7 @@ const (
 // Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
 // not known.
 func (u Usage) Clamped() Usage {
-	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Searches} {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Last, &u.Searches} {
 		*n = min(max(*n, 0), maxTokenCount)
 	}
 	if !(u.Cost >= 0 && u.Cost <= maxCost) {
@@ -273,14 +274,14 @@ func (u Usage) Clamped() Usage {
 // counts.
 func (u Usage) Then(v Usage) Usage {
 	sum := u.Add(v)
-	if v.Input > 0 {
-		sum.Discarded = u.Input + u.Output + v.Discarded
+	if u.Input > 0 && v.Input > 0 {
+		sum.Discarded, sum.Last = u.Input+u.Output+v.Discarded, v.Prompt()
 	}
 	return sum
 }
 
-// Prompt returns how many tokens the last prompt had, or somewhat fewer if it was not the only one.
-func (u Usage) Prompt() int { return max(u.Input-u.Discarded, 0) }
+// Prompt returns how many tokens the last prompt had.
+func (u Usage) Prompt() int { return cmp.Or(u.Last, u.Input) }
 
 // Add returns the sum of u and v, for totals over several answers. The sum is
 // priced only if both are, and estimated if one is.

@@ -144,6 +144,9 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 			used = a.discarded.Add(e)
 			used.Shared = e.Shared
 			used.Discarded = a.discarded.Input + a.discarded.Output + e.Discarded
+			if a.discarded.Input > 0 {
+				used.Last = e.Prompt()
+			}
 			event = used
 		}
 		if !yield(event, err) || err != nil {

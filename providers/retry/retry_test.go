@@ -328,7 +328,7 @@ func TestMistakeIsDiscarded(t *testing.T) {
 			got = u
 		}
 	}
-	if want := (llm.Usage{Input: 200, Output: 40, Discarded: 120}); got != want {
+	if want := (llm.Usage{Input: 200, Output: 40, Discarded: 120, Last: 100}); got != want {
 		t.Errorf("used %+v, want %+v", got, want)
 	}
 }

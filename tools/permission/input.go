@@ -76,7 +76,10 @@ func (s *visitor) notePipe(pipe *syntax.BinaryCmd) {
 	}
 	s.piped[pipe.Y] = true
 	if to, ok := pipe.Y.Cmd.(*syntax.CallExpr); ok && printsStaticText(pipe.X) {
-		printed := slices.DeleteFunc(s.wordsOf(pipe.X.Cmd.(*syntax.CallExpr).Args[1:]), func(word string) bool { return strings.HasPrefix(word, "-") }) // as echo -n
+		printed := s.wordsOf(pipe.X.Cmd.(*syntax.CallExpr).Args[1:])
+		for len(printed) > 0 && strings.HasPrefix(printed[0], "-") && strings.Trim(printed[0][1:], "neE") == "" { // options of echo
+			printed = printed[1:]
+		}
 		s.setVisibleInput(to, strings.Join(printed, "\n"))
 	}
 }

@@ -121,7 +121,11 @@ func (b *branches) setAside() {
 // editAgain has an edit of a message go on that did not enter the conversation, which is as before it.
 func (b *branches) editAgain(e session.Unsent) {
 	b.setAside()
-	b.input.RestoreMessage(e.Message)
+	if e.Command != "" {
+		b.input.RestoreCommand(e.Command, e.Message.Parts)
+	} else {
+		b.input.RestoreMessage(e.Message)
+	}
 	b.editing, b.text, b.attached = e.Edits, "", slices.Clone(b.App.Attached)
 	b.chat.Replay()
 }

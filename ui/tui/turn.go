@@ -19,15 +19,11 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		switch {
-		case e.Ends: // in front of what waits behind it: see done
+		if e.Edits > 0 || e.Ends && e.Command == "" { // in front of what waits behind it: see done
 			m.held.givenBack = append(m.held.givenBack, e)
 			return nil
-		case e.Command != "":
-			m.input.RestoreCommand(e.Command, e.Message.Parts)
-		default:
-			m.input.RestoreMessage(e.Message)
 		}
+		restoreUnsent(m, e)
 		return m.input.Changed()
 	case session.ApprovalRequest:
 		m.overlay.Approve(e)
@@ -94,6 +90,18 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	return m.Notify("Failed: " + app.ErrorText(d.Err))
 }
 
+// restoreUnsent makes a message that was not sent the draft, or goes on with the edit that it was.
+func restoreUnsent(m *Model, e session.Unsent) {
+	switch {
+	case e.Edits > 0:
+		m.branches.editAgain(e)
+	case e.Command != "":
+		m.input.RestoreCommand(e.Command, e.Message.Parts)
+	default:
+		m.input.RestoreMessage(e.Message)
+	}
+}
+
 // restoreGivenBack makes messages that were not sent the draft, the first in front, and stores it at once; nil
 // for none.
 func restoreGivenBack(m *Model) tea.Cmd {
@@ -102,11 +110,7 @@ func restoreGivenBack(m *Model) tea.Cmd {
 		return nil
 	}
 	for _, e := range slices.Backward(given) {
-		if e.Edits > 0 {
-			m.branches.editAgain(e)
-		} else {
-			m.input.RestoreMessage(e.Message)
-		}
+		restoreUnsent(m, e)
 	}
 	m.held.givenBack = nil
 	return tea.Batch(m.input.Changed(), m.input.SaveDraft())

@@ -17,7 +17,7 @@ func TestPanicInTheSignalHandler(t *testing.T) {
 	e := &exit{terminal: &Terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }, leave: func(time.Duration) bool { return true }, lent: func() bool { return false }}
 	stop := e.signals(func(tea.Msg) { panic("in the handler") })
 	defer stop()
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -27,7 +27,7 @@ func TestPanicInTheSignalHandler(t *testing.T) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.panic != "in the handler" || e.status != 129 {
+	if e.panic != "in the handler" || e.status != 143 {
 		t.Errorf("panic %v, status %d", e.panic, e.status)
 	}
 }
