@@ -170,3 +170,20 @@ func TestNotGivenBack(t *testing.T) {
 		t.Errorf("asked %+v, given back %+v, left %+v", asked, eventsOf[Unsent](events), s.History())
 	}
 }
+
+// A prompt for an image that changes the one above is given back without that one, which nobody attached.
+func TestImagePromptGivenBack(t *testing.T) {
+	drawn := llmtest.Script(llm.Delta{Block: "i", Part: llm.Part{Kind: llm.Media, Name: "fox.png", MIME: "image/png", Data: []byte("f")}}, llm.Finish{Reason: llm.Stop})
+	o := Options{Model: endpoint("a/a", llmtest.New(drawn)), Attended: true, ConfirmCost: 4000}
+	o.Model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Input), true }
+	o.Model.Vision = true
+	s := New(o)
+	repliesTo(t, s.GenerateImage(t.Context(), o.Model, false, say("a fox")), nil)
+	if n := len(s.History()); n != 2 {
+		t.Fatalf("%d messages", n)
+	}
+	events, _ := repliesTo(t, s.GenerateImage(t.Context(), o.Model, false, long(5000)), []Action{StopTurn})
+	if given := givenBack(t, events); !reflect.DeepEqual(given.Message.Parts, []llm.Part{long(5000)}) {
+		t.Errorf("given back is %.200v", given)
+	}
+}
