@@ -205,34 +205,34 @@ func TestRandomDamage(t *testing.T) {
 		`'user'`, `'tool'`, `'assistant'`, `'1'`, `hex(zeroblob(5000))`}
 	seed := uint64(time.Now().UnixNano())
 	r := rand.New(rand.NewPCG(seed, 1))
-	for range either(25, 1000) {
-		db := orchard(t)
-		var done []string
-		for range 1 + r.IntN(4) {
-			tables := []string{"sessions", "nodes", "nodes", "nodes", "ledger", "leases"}
-			table := tables[r.IntN(len(tables))]
-			column := columns[table][r.IntN(len(columns[table]))]
-			where := fmt.Sprintf(`abs(random()) %% %d = 0`, 1+r.IntN(4))
-			sql := fmt.Sprintf(`UPDATE OR IGNORE %s SET %s = %s WHERE %s`, table, column, values[r.IntN(len(values))], where)
-			if err := db.write(func(w *writer) error { return w.script(sql) }); err != nil {
-				t.Fatalf("%s: %v", sql, err)
+	for round := range either(25, 1000) {
+		if !t.Run(fmt.Sprint(seed, " ", round), func(t *testing.T) {
+			db := orchard(t)
+			var done []string
+			for range 1 + r.IntN(4) {
+				tables := []string{"sessions", "nodes", "nodes", "nodes", "ledger", "leases"}
+				table := tables[r.IntN(len(tables))]
+				column := columns[table][r.IntN(len(columns[table]))]
+				where := fmt.Sprintf(`abs(random()) %% %d = 0`, 1+r.IntN(4))
+				sql := fmt.Sprintf(`UPDATE OR IGNORE %s SET %s = %s WHERE %s`, table, column, values[r.IntN(len(values))], where)
+				if err := db.write(func(w *writer) error { return w.script(sql) }); err != nil {
+					t.Fatalf("%s: %v", sql, err)
+				}
+				done = append(done, sql)
 			}
-			done = append(done, sql)
+			ended := make(chan bool)
+			go func() {
+				defer close(ended)
+				inspect(t, db, strings.Join(done, "; "))
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				t.Fatalf("it hangs after %q", done)
+			}
+		}) {
+			return
 		}
-		ended := make(chan bool)
-		go func() {
-			defer close(ended)
-			inspect(t, db, strings.Join(done, "; "))
-		}()
-		select {
-		case <-ended:
-		case <-time.After(time.Minute):
-			t.Fatalf("it hangs after %q", done)
-		}
-		if t.Failed() {
-			t.Fatalf("seed %d", seed)
-		}
-		_ = db.Close()
 	}
 }
 

@@ -37,9 +37,9 @@ func sample(t testing.TB, sessions int) (file []byte, ids []string) {
 	return file, ids
 }
 
-// survey opens a file and reads all of it. Nothing may panic, and no list may be
-// empty without an error.
-func survey(t *testing.T, name string, file []byte, ids []string) (listed int, explicit bool) {
+// survey opens a file and reads all of it, in a test of its own, which removes the copy.
+// Nothing may panic, and no list may be empty without an error.
+func survey(t *testing.T, file []byte, ids []string) (listed int, explicit bool) {
 	t.Helper()
 	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
@@ -52,13 +52,13 @@ func survey(t *testing.T, name string, file []byte, ids []string) (listed int, e
 	defer func() { _ = db.Close() }()
 	list, err := db.List(Query{})
 	if err == nil && len(list) == 0 && len(file) > 0 {
-		t.Errorf("%s: an empty list without a word", name)
+		t.Error("an empty list without a word")
 	}
 	explicit = err != nil || db.Check() != nil
 	for _, id := range ids {
 		_, nodes, err := db.Read(id)
 		if err == nil && len(nodes) == 0 {
-			t.Errorf("%s: session %s is empty without a word", name, id)
+			t.Errorf("session %s is empty without a word", id)
 		}
 	}
 	_, _ = db.Find("s0")
@@ -79,10 +79,12 @@ func TestFlippedBytes(t *testing.T) {
 		at, bit := r.IntN(len(file)), byte(1)<<r.IntN(8)
 		damaged := bytes.Clone(file)
 		damaged[at] ^= bit
-		listed, explicit := survey(t, fmt.Sprintf("byte %d ^ %#x", at, bit), damaged, ids)
-		if listed < len(ids)-1 && !explicit {
-			t.Errorf("byte %d ^ %#x: only %d sessions are listed, without a word", at, bit, listed)
-		}
+		t.Run(fmt.Sprintf("byte %d ^ %#x", at, bit), func(t *testing.T) {
+			listed, explicit := survey(t, damaged, ids)
+			if listed < len(ids)-1 && !explicit {
+				t.Errorf("only %d sessions are listed, without a word", listed)
+			}
+		})
 	}
 }
 
@@ -98,9 +100,11 @@ func TestTruncated(t *testing.T) {
 		if size == 0 {
 			continue
 		}
-		if _, explicit := survey(t, fmt.Sprintf("%d of %d bytes", size, len(file)), file[:size], ids); !explicit {
-			t.Errorf("%d of %d bytes: nobody noticed", size, len(file))
-		}
+		t.Run(fmt.Sprintf("%d of %d bytes", size, len(file)), func(t *testing.T) {
+			if _, explicit := survey(t, file[:size], ids); !explicit {
+				t.Error("nobody noticed")
+			}
+		})
 	}
 }
 

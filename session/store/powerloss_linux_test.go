@@ -36,7 +36,7 @@ func TestPowerLoss(t *testing.T) {
 			if try > 0 {
 				keep = rand.New(rand.NewPCG(uint64(cut), uint64(try)))
 			}
-			checkPowerLoss(t, d, cut, keep)
+			t.Run(fmt.Sprint(cut, " ", try), func(t *testing.T) { checkPowerLoss(t, d, cut, keep) })
 			checked++
 		}
 	}
