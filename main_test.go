@@ -99,6 +99,7 @@ func TestScript(t *testing.T) {
 			if err := os.Mkdir(home, 0o755); err != nil {
 				return err
 			}
+			e.Defer(func() { _ = os.RemoveAll(home) })
 			e.Setenv("HOME", home)
 			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.local/share")
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
