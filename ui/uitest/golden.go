@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/aymanbagabas/go-udiff"
 )
 
 var update = flag.Bool("update", false, "write the golden files of screens anew")
@@ -45,7 +47,8 @@ func (d *Driver) golden(name string, screen func() string) *Driver {
 		d.t.Fatal(err)
 	}
 	if !d.waitUntil(func() bool { return screen()+"\n" == string(want) }, nil) {
-		d.t.Errorf("the screen is not %s (-update accepts it). got\n%s\nwant\n%s", file, framed(screen()), framed(string(want)))
+		got := screen() + "\n"
+		d.t.Errorf("the screen is not %s (-update accepts it):\n%s", file, udiff.Unified("want", "got", string(want), got))
 	}
 	return d
 }
