@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"parley/providers/llm"
@@ -162,12 +163,66 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	return found, err
 }
 
-// draftWriterKey returns the key of the state that holds the process whose a draft is.
-func draftWriterKey(key string) string { return "draft of " + key }
+// draftWriterKey returns the key of the state that holds the process whose the draft in a slot is.
+func draftWriterKey(slot string) string { return "draft of " + slot }
 
-// SaveDraft stores a draft under key: this process's, or with Left no process's. If d has no text and no parts, it deletes the draft
-// instead, unless it is another running process's. With a session is removed what is under "session:" and
-// its ID.
+// Each process has a draft of its own under a key, in a slot: one is the key itself, and the others
+// begin with it.
+const slotMark = "\x1f" // behind the key, in front of the number of a slot
+
+// draftSlots returns the SQL by which d is a draft under a key, which is SQL.
+func draftSlots(key string) string {
+	return `(d.key = ` + key + ` OR d.key > ` + key + ` || char(31) AND d.key < ` + key + ` || char(32))`
+}
+
+// draftsOfSession is the SQL by which d is a draft of the session s.
+var draftsOfSession = draftSlots(`'session:' || s.id`)
+
+// A draftWriter is the process whose a draft is.
+type draftWriter struct {
+	holder.Process
+	Left bool `json:"left,omitempty"` // others may take it
+}
+
+// findDraft returns the slot of this process's draft under key; else that of the last one that no running
+// process holds, which is not its own; "" if there is none. A draft can be added in the slot free.
+func findDraft(db *DB, q querier, key string) (slot string, own bool, free string, err error) {
+	taken := map[string]bool{}
+	err = eachRow(q, func(rows *sql.Rows) error {
+		var at, text string
+		if err := rows.Scan(&at, &text); err != nil {
+			return err
+		}
+		taken[at] = true
+		var w draftWriter
+		known := json.Unmarshal([]byte(text), &w) == nil
+		switch {
+		case known && w.Process == db.process:
+			slot, own = at, true
+		case slot == "" && !(known && !w.Left && w.IsRunning(db.process)):
+			slot = at
+		}
+		return nil
+	}, `SELECT d.key, ifnull(s.value, '') FROM drafts d LEFT JOIN state s ON s.key = 'draft of ' || d.key WHERE `+draftSlots(`?1`)+` ORDER BY d.at DESC`, key)
+	free = key
+	for n := 2; taken[free]; n++ {
+		free = key + slotMark + strconv.Itoa(n)
+	}
+	return slot, own, free, err
+}
+
+// holdDraft makes the draft in a slot this process's, which others may take if it is left.
+func holdDraft(w *writer, db *DB, slot string, left bool) error {
+	process, err := json.Marshal(draftWriter{db.process, left})
+	if err != nil {
+		return err
+	}
+	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(slot), string(process))
+}
+
+// SaveDraft stores this process's draft under key, in the place of the one before; drafts of others stay.
+// If d has no text and no parts, there is none from then on. With a session is removed what is under
+// "session:" and its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
 	if err != nil {
@@ -177,73 +232,49 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 		d.At = db.now()
 	}
 	return db.write(func(w *writer) error {
-		if d.Text == "" && len(d.Parts) == 0 {
-			if draftElsewhere(db, w, key) {
-				return nil
-			}
-			if err := releaseDraft(w, db, key); err != nil {
-				return err
-			}
-			return w.exec(`DELETE FROM drafts WHERE key = ?`, key)
+		slot, own, free, err := findDraft(db, w, key)
+		switch {
+		case err != nil:
+			return err
+		case d.Text == "" && len(d.Parts) == 0 && own:
+			return errors.Join(w.exec(`DELETE FROM drafts WHERE key = ?`, slot), w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(slot)))
+		case d.Text == "" && len(d.Parts) == 0:
+			return nil
+		case !own:
+			slot = free
 		}
-		hold := claimDraft
-		if d.Left {
-			hold = releaseDraft
-		}
-		if err := hold(w, db, key); err != nil {
+		if err := holdDraft(w, db, slot, d.Left); err != nil {
 			return err
 		}
 		return w.exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
-			key, d.Text, d.Cursor, string(parts), nanos(d.At))
+			slot, d.Text, d.Cursor, string(parts), nanos(d.At))
 	})
 }
 
-// claimDraft makes the draft under key this process's.
-func claimDraft(w *writer, db *DB, key string) error {
-	process, err := json.Marshal(db.process)
-	if err != nil {
-		return err
-	}
-	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(key), string(process))
-}
-
-// releaseDraft makes the draft under key no process's.
-func releaseDraft(w *writer, _ *DB, key string) error {
-	return w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(key))
-}
-
-// draftElsewhere reports whether the draft under key is another process's, which runs.
-func draftElsewhere(db *DB, q querier, key string) bool {
-	var process string
-	var p holder.Process
-	err := q.queryRow(`SELECT value FROM state WHERE key = ?`, draftWriterKey(key)).Scan(&process)
-	return err == nil && json.Unmarshal([]byte(process), &p) == nil && p != db.process && p.IsRunning(db.process)
-}
-
-// TakeDraft returns the draft under key, and whether there is one. It is this process's from then on, unless
-// it is another running process's: then Draft.Elsewhere is set. With a *DamagedError it comes without its
+// TakeDraft returns this process's draft under key, else the last one that no running process holds, which
+// is this process's from then on; false if there is none. With a *DamagedError it comes without its
 // attachments.
 func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
-	var c columns
-	var parts string
-	err = db.read(func(q querier) error {
-		d.Elsewhere = draftElsewhere(db, q, key)
-		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, key).Scan(textOf(&c, "text", &d.Text),
+	var slot, parts string
+	find := func(q querier) (err error) {
+		if slot, _, _, err = findDraft(db, q, key); err != nil || slot == "" {
+			return err
+		}
+		var c columns
+		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, slot).Scan(textOf(&c, "text", &d.Text),
 			numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return Draft{}, false, nil
 	}
-	if err != nil {
+	if err := db.read(find); err != nil || slot == "" {
 		return Draft{}, false, err
 	}
-	if !d.Elsewhere { // what cannot be written can be read
-		_ = db.write(func(w *writer) error {
-			if d.Elsewhere = draftElsewhere(db, w, key); d.Elsewhere { // it was faster
-				return nil
-			}
-			return claimDraft(w, db, key)
-		})
+	_ = db.write(func(w *writer) error { // what cannot be written can be read
+		if err := find(w); err != nil || slot == "" { // another process was faster
+			return err
+		}
+		return holdDraft(w, db, slot, false)
+	})
+	if slot == "" {
+		return Draft{}, false, nil
 	}
 	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
 	var attached []llm.Part

@@ -311,8 +311,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// A draft is another process's while that runs, and is not deleted then. One that has ended, waited for or
-// not, has none, nor has a process that got the id of one.
+// A draft is another process's while that runs: nobody else takes, replaces or deletes it then. One that has
+// ended, waited for or not, has none, nor has a process that got the id of one.
 func TestDraftElsewhere(t *testing.T) {
 	ended := exec.Command("true")
 	if err := ended.Start(); err != nil {
@@ -366,7 +366,7 @@ func TestDraftElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		clock = clock.Add(time.Hour)
-		if d, ok, err := db.TakeDraft("k"); d.Elsewhere != tt.elsewhere || !ok || err != nil || d.Text != "half a thought" {
+		if d, ok, err := db.TakeDraft("k"); ok == tt.elsewhere || err != nil || ok && d.Text != "half a thought" {
 			t.Errorf("%s: got %+v, %t, %v", name, d, ok, err)
 		}
 		wants := process(func(*holder.Process) {})
@@ -376,31 +376,75 @@ func TestDraftElsewhere(t *testing.T) {
 		if now, err := db.Get(draftWriterKey("k")); now != wants || err != nil {
 			t.Errorf("%s: it is %s's now, %v", name, now, err)
 		}
-		if err := db.SaveDraft("k", Draft{}); err != nil {
+		if err := errors.Join(db.SaveDraft("k", Draft{Text: "mine"}), db.SaveDraft("k", Draft{})); err != nil {
 			t.Fatal(err)
 		}
-		_, left, err := db.TakeDraft("k")
-		writer, failed := db.Get(draftWriterKey("k"))
-		if left != tt.elsewhere || (writer != "") != tt.elsewhere || err != nil || failed != nil {
-			t.Errorf("%s: deleted, it is there: %t, %s's, %v, %v", name, left, writer, err, failed)
+		var left int
+		err := db.read(func(q querier) error {
+			return q.queryRow(`SELECT count(*) FROM drafts WHERE text = 'half a thought'`).Scan(&left)
+		})
+		holder, failed := db.Get(draftWriterKey("k"))
+		if (left == 1) != tt.elsewhere || (holder != "") != tt.elsewhere || err != nil || failed != nil {
+			t.Errorf("%s: deleted, it is there: %d, %s's, %v, %v", name, left, holder, err, failed)
+		}
+		if err := db.write(func(w *writer) error { return w.script(`DELETE FROM drafts; DELETE FROM state`) }); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
 
-// A draft of a conversation that was left is anybody's.
+// Each of several windows has a draft of its own under the same key. Those of windows that have ended are
+// taken one after the other, the last first.
+func TestDraftsOfWindows(t *testing.T) {
+	db := fresh(t)
+	clock := time.Now()
+	window := func(pid int, runs bool) *DB {
+		w := reopen(t, db.path)
+		w.process.PID, w.now = pid, func() time.Time { clock = clock.Add(time.Second); return clock }
+		if !runs {
+			w.process.Boot += " before"
+		}
+		return w
+	}
+	parent := window(os.Getppid(), false)
+	windows := []*DB{parent, window(os.Getpid(), false), window(os.Getpid()+1, false)}
+	for i, w := range windows {
+		for _, text := range []string{"h", "half a thought"} {
+			if err := w.SaveDraft("k", Draft{Text: fmt.Sprint(text, i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if d, ok, err := parent.TakeDraft("k"); !ok || err != nil || d.Text != "half a thought0" {
+		t.Errorf("its own: got %+v, %t, %v", d, ok, err)
+	}
+	for _, want := range []string{"half a thought2", "half a thought1", "half a thought0", ""} {
+		d, ok, err := db.TakeDraft("k")
+		if d.Text != want || ok != (want != "") || err != nil {
+			t.Errorf("got %+v, %t, %v, want %q", d, ok, err, want)
+		}
+		if err := db.SaveDraft("k", Draft{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A draft of a conversation that was left is anybody's, and whose it was until somebody takes it.
 func TestLeftDraft(t *testing.T) {
 	db := fresh(t)
-	if err := db.SaveDraft("k", Draft{Text: "half a thought"}); err != nil {
-		t.Fatal(err)
+	other := reopen(t, db.path)
+	other.process.Boot += " before"
+	left := Draft{Text: "half a page", Left: true}
+	for _, d := range []Draft{{Text: "half a thought"}, left, {Text: "half a word"}, left} {
+		if err := db.SaveDraft("k", d); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := db.SaveDraft("k", Draft{Text: "half a page", Left: true}); err != nil {
-		t.Fatal(err)
-	}
-	if writer, err := db.Get(draftWriterKey("k")); writer != "" || err != nil {
-		t.Errorf("a draft that was left is %s's, %v", writer, err)
-	}
-	if d, ok, err := db.TakeDraft("k"); !ok || d.Text != "half a page" || d.Elsewhere || err != nil {
+	if d, ok, err := other.TakeDraft("k"); !ok || d.Text != "half a page" || err != nil {
 		t.Errorf("got %+v, %t, %v", d, ok, err)
+	}
+	if d, ok, err := other.TakeDraft("k"); !ok || d.Text != "half a page" || err != nil {
+		t.Errorf("again: got %+v, %t, %v", d, ok, err)
 	}
 }
 
@@ -412,12 +456,18 @@ func TestDraftGoesWithItsSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := "session:" + l.Session().ID
-	if err := errors.Join(db.SaveDraft(key, Draft{Text: "half"}), l.Close(), db.Remove(l.Session().ID)); err != nil {
+	other := reopen(t, db.path)
+	other.process.PID++
+	err := errors.Join(db.SaveDraft(key, Draft{Text: "half"}), other.SaveDraft(key, Draft{Text: "the other half"}), db.SaveDraft(key+"2", Draft{Text: "whole"}))
+	if err := errors.Join(err, l.Close(), db.Remove(l.Session().ID)); err != nil {
 		t.Fatal(err)
 	}
-	_, ok, err := db.TakeDraft(key)
-	if writer, failed := db.Get(draftWriterKey(key)); ok || writer != "" || err != nil || failed != nil {
-		t.Errorf("left: %t, %q, %v, %v", ok, writer, err, failed)
+	var left string
+	err = db.read(func(q querier) error {
+		return q.queryRow(`SELECT group_concat(key) FROM (SELECT key FROM drafts UNION ALL SELECT key FROM state WHERE key LIKE 'draft of %')`).Scan(&left)
+	})
+	if want := key + "2,draft of " + key + "2"; left != want || err != nil {
+		t.Errorf("left: %q, want %q, %v", left, want, err)
 	}
 }
 

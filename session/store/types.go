@@ -109,10 +109,7 @@ type Draft struct {
 	Parts  []llm.Part `json:"parts,omitempty"` // attachments
 	At     time.Time  `json:"at"`
 
-	// Elsewhere says, of what DB.TakeDraft returns, that it is another process's, which runs.
-	Elsewhere bool `json:"-"`
-
-	// Left has DB.SaveDraft store a draft that is no process's: its conversation is left.
+	// Left has DB.SaveDraft store a draft that other processes may take: its conversation is left.
 	Left bool `json:"-"`
 }
 

@@ -39,9 +39,6 @@ func SharesDraft(a *App, s *session.Session) bool { return draftKey(a.Options, s
 func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Effect {
 	key := draftKey(o, s)
 	d, _, err := o.Library.TakeDraft(key)
-	if err == nil && d.Elsewhere {
-		err = errors.New("another parley has the draft of that conversation")
-	}
 	if err == nil {
 		d.Parts, d.At = append(d.Parts, part), o.Now()
 		err = o.Library.SaveDraft(key, d)
@@ -70,12 +67,12 @@ func (o Options) RememberPrompt(text string) (stored func() error) {
 	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
 }
 
-// Draft returns the draft that is stored under key; false if there is none, or if another living
-// process wrote it. Shell commands of the user's that were running when parley ended are
+// Draft returns the draft that is stored under key; false if there is none but those of other running
+// processes. Shell commands of the user's that were running when parley ended are
 // attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	d, ok, err := o.Library.TakeDraft(key) // ok with an error: attachments are damaged, and the text is not
-	if d.Elsewhere || err != nil && !ok {
+	if err != nil && !ok {
 		return session.Draft{}, false
 	}
 	for _, at := range slices.Compact([]string{key, "folder:" + o.Directory}) {
