@@ -131,6 +131,7 @@ type Item struct {
 type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // yes works at once, even before the question was on the screen
+	Unasked       bool // it comes without a key of the user's: text that is typed goes into the input, and answers nothing
 	Answer        func(yes bool) Effect
 	OnDismiss     func() // called when the question is closed without an answer; may be nil
 	Lapse

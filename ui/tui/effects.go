@@ -93,7 +93,7 @@ func takeText(m *Model, e app.Effect) tea.Cmd {
 // ask asks a question with a yes and a no.
 func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d := dialog.Confirm(c.Text, c.Yes, c.No, m.Theme)
-	d.Harmless = c.Harmless
+	d.Harmless, d.Unasked = c.Harmless, c.Unasked
 	cmd := m.overlay.Ask(d, answered)
 	onLeave(m, c.OnDismiss)
 	return tea.Batch(cmd, lapses(m, c.Lapse))
@@ -324,7 +324,7 @@ func (m *Model) offerSummary() tea.Cmd {
 // askTrust asks whether what the directory brings may be used, and goes on.
 func (m *Model) askTrust() tea.Cmd {
 	decide := m.App.Decide
-	return m.ask(app.Confirm{Text: m.App.Question, Yes: app.TrustYes, No: app.TrustNo}, func(yes bool) tea.Cmd {
+	return m.ask(app.Confirm{Text: m.App.Question, Yes: app.TrustYes, No: app.TrustNo, Unasked: true}, func(yes bool) tea.Cmd {
 		m.App.Question = ""
 		return func() tea.Msg {
 			system, err := decide(yes)

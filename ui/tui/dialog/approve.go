@@ -213,7 +213,7 @@ func (a *Approval) Drawn(now time.Time) tea.Cmd {
 // wake sends a settledMsg at the time when the keys that allow begin to work.
 func (a *Approval) wake(now time.Time) tea.Cmd {
 	if a.state == choosing {
-		return a.wakeAt(now, a.always.drawnAt, 0)
+		return a.wakeAt(now, a.always.drawnAt, quietDelay-now.Sub(a.typedAt))
 	}
 	return a.readGate.wake(now)
 }

@@ -67,7 +67,7 @@ func (c *ruleChoice) limitReason() []string {
 }
 
 // updateRule handles keys that widen and narrow the rule. Enter allows the call and stores the rule,
-// once that was drawn and settleDelay has passed.
+// once that was drawn and settleDelay has passed; text is typing, whose end it may be.
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	c := &a.always
 	total := len(c.rows(a))
@@ -76,7 +76,7 @@ func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case !ok:
+	case !ok && !isPrintable(msg):
 	case key.Matches(press, a.Keys.Close):
 		a.state = reviewing
 	case key.Matches(press, a.Keys.Wider) && c.at < len(c.prefixes)-1:
@@ -85,6 +85,8 @@ func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 		c.changeWidth(-1)
 	case key.Matches(press, a.Keys.Accept) && a.ruleArmed():
 		return a.reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
+	case isPrintable(msg):
+		return a.onTyping()
 	}
 	return nil
 }
@@ -95,9 +97,10 @@ func (c *ruleChoice) changeWidth(n int) {
 	c.top, c.drawnAt = 0, time.Time{}
 }
 
-// ruleArmed reports whether the rule was on the screen for long enough.
+// ruleArmed reports whether the rule was on the screen for long enough, and nobody types.
 func (a *Approval) ruleArmed() bool {
-	return a.width >= minConsentWidth && !a.always.drawnAt.IsZero() && a.Now().Sub(a.always.drawnAt) >= settleDelay
+	now := a.Now()
+	return a.width >= minConsentWidth && !a.always.drawnAt.IsZero() && now.Sub(a.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay
 }
 
 func (a *Approval) ruleDrawn(now time.Time) tea.Cmd {

@@ -719,6 +719,27 @@ func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 	})
 }
 
+// Enter at the end of a sentence, whose first letter opened the page of the rule, stores none.
+func TestTypingStoresNoRule(t *testing.T) {
+	d, clock := asked(shell("touch a"), theme.Plain())
+	awake(d, clock)
+	press(t, d, "p")
+	d.View()
+	d.Drawn(clock.now())
+	for _, letter := range "lease do not" {
+		clock.pass(80)
+		press(t, d, string(letter))
+	}
+	clock.pass(399)
+	if got := press(t, d, "enter"); got != nil {
+		t.Errorf("399 ms later: %#v", got)
+	}
+	clock.pass(1)
+	if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true}) {
+		t.Errorf("400 ms later: %#v", got)
+	}
+}
+
 // What the network changes has to be seen before it is allowed.
 func TestNetworkIsSeenFirst(t *testing.T) {
 	d, clock := asked(boxed("ls"), theme.Plain())

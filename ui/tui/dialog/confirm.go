@@ -29,6 +29,7 @@ type Confirmation struct {
 	window
 	readGate
 	Harmless  bool // every answer can be undone: they work at once
+	Unasked   bool // it came without a key of the user's: text answers it only behind a pause
 	text      string
 	answers   []string // yes and no, or a list
 	list      bool
@@ -174,12 +175,18 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	return c.onTyping()
 }
 
-// Leaves reports whether msg is text and no answer to a list; the root then passes it to the
-// composer.
+// Leaves reports whether msg is text and no answer, of a list or of what came unasked; the root then
+// passes it to the composer.
 func (c *Confirmation) Leaves(msg tea.Msg) bool {
+	if !isPrintable(msg) || !c.list && !c.Unasked {
+		return false
+	}
 	press, ok := msg.(tea.KeyPressMsg)
+	if !c.list {
+		return !(ok && key.Matches(press, c.Keys.Yes, c.Keys.No) && c.isCalm())
+	}
 	digit := ok && len(press.Text) == 1 && press.Text[0] >= '1' && int(press.Text[0]-'0') <= len(c.answers)
-	return c.list && isPrintable(msg) && !(digit && c.isArmed())
+	return !(digit && c.isArmed())
 }
 
 // onSelecting handles a change of the selection. In a row it counts as typing; in a list it does not,

@@ -84,6 +84,46 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
+// What came unasked is answered by y and n behind a pause, and by enter only if nothing is being typed; the
+// rest of what is typed leaves for the composer.
+func TestUnaskedConfirm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		typed string
+		left  string
+		want  any
+	}{
+		"a sentence with n and y": {"explain why", "explain why", nil},
+		"a word of no more":       {"why", "why", nil},
+		"y":                       {"y", "", yes},
+		"n":                       {"n", "", no},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, clock := confirm("Trust this folder?")
+			q.Unasked = true
+			rows(t, q, 40, 10)
+			q.Drawn(clock.now())
+			clock.pass(400)
+			left, got := "", any(nil)
+			for _, letter := range tt.typed {
+				if q.Leaves(tea.KeyPressMsg{Code: letter, Text: string(letter)}) {
+					left += string(letter)
+				}
+				if said := answer(t, q, string(letter)); said != nil {
+					got = said
+				}
+				clock.pass(80)
+			}
+			if tt.want == nil {
+				clock.pass(10_000)
+				got = answer(t, q, "enter")
+			}
+			if left != tt.left || got != tt.want {
+				t.Errorf("left %q, want %q; answered %#v, want %#v", left, tt.left, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestConfirmLooks(t *testing.T) {
 	q := dialog.Confirm("Delete\tall?\n\x1b[2J"+strings.Repeat("long ", 40), "delete", "keep", theme.Plain())
 	q.Harmless = true
