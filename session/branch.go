@@ -19,7 +19,7 @@ type edit struct {
 }
 
 // Edit does as Rewind. If what is sent next does not enter the conversation, or is given back, that goes on
-// where it did before the edit: see Unsent.
+// where it did before the edit, see Unsent; so it does where the session is closed with nothing sent.
 func Edit(s *Session, seq int) error {
 	head := s.Head()
 	_, err := s.Rewind(seq)
@@ -37,6 +37,16 @@ func undoEdit(s *Session, e edit) int {
 	}
 	setHead(s, e.head)
 	return e.seq
+}
+
+// leaveEdit undoes an edit of which nothing was sent, for the end of the session.
+func leaveEdit(s *Session) {
+	s.mu.Lock()
+	undone, head := undoEdit(s, s.edited), s.tree.head
+	s.mu.Unlock()
+	if undone > 0 {
+		s.persistHead(head)
+	}
 }
 
 // Rewind makes the conversation end before the message seq of the user's and

@@ -106,6 +106,25 @@ func TestBranchesAreKept(t *testing.T) {
 	}
 }
 
+// An edit of which nothing is sent changes nothing, also where parley ends before.
+func TestUnsentEditIsUndone(t *testing.T) {
+	for _, seq := range []int{1, 3} {
+		lib, _ := newTestStore(t)
+		fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"))
+		o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
+		s := New(o)
+		play(t.Context(), s, nil, say("one"))
+		play(t.Context(), s, nil, say("two"))
+		if err := Edit(s, seq); err != nil {
+			t.Fatal(err)
+		}
+		s = reopen(t, lib, s, o)
+		if got := texts(s); !slices.Equal(got, []string{"one", "1", "two", "2"}) {
+			t.Errorf("message %d: the conversation is %q", seq, got)
+		}
+	}
+}
+
 // TestInterrupted reads the store as the next start would after a kill at that
 // moment.
 func TestInterrupted(t *testing.T) {

@@ -251,6 +251,7 @@ func (s *Session) saveInfo() {
 // Close ends the session and its lease on the stored conversation. It returns an error if
 // something could not be stored.
 func (s *Session) Close() error {
+	leaveEdit(s)
 	endHooks(s)
 	s.files.Close()
 	if s.log == nil {

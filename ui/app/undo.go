@@ -126,13 +126,13 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 	}}}
 }
 
-// EditMessage makes a message of the user's their draft; what followed it stays as a branch.
+// EditMessage makes a message of the user's their draft; what followed it stays as a branch once that is sent.
 func EditMessage(a *App, seq int) Effect {
-	msg, err := a.Session.Rewind(seq)
-	if err != nil {
+	n, _ := a.Session.At(seq) // Edit fails as well
+	if err := session.Edit(a.Session, seq); err != nil {
 		return Effect{Err: err}
 	}
-	text, attached := DraftFrom(msg)
+	text, attached := DraftFrom(n.Message)
 	a.Attached = append(a.Attached, attached...)
 	return Effect{SessionOpened: &SessionOpened{}, Text: text, Attached: attached}
 }
