@@ -172,7 +172,7 @@ func TestReopenedAsItWas(t *testing.T) {
 			if k.s.Empty() { // then nothing may be stored
 				continue
 			}
-			leaveEdit(k.s) // it ends with the session
+			LeaveEdit(k.s) // it ends with the session
 			before := state()
 			o.Model = k.s.Model()
 			k.s = reopen(t, lib, k.s, o)
