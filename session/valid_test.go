@@ -169,10 +169,10 @@ func TestReopenedAsItWas(t *testing.T) {
 		for range 12 {
 			k.act()
 			k.s.Unqueue()
+			LeaveEdit(k.s) // it ends with the session
 			if k.s.Empty() { // then nothing may be stored
 				continue
 			}
-			LeaveEdit(k.s) // it ends with the session
 			before := state()
 			o.Model = k.s.Model()
 			k.s = reopen(t, lib, k.s, o)
