@@ -1019,7 +1019,7 @@ const (
 	structFields  = 16
 	optionFields  = 24 // options, and what is decoded from JSON or TOML
 	typeMethods   = 40
-	packageFiles  = 25 // one file per command and tool: ui/cli and tools are exempt
+	packageFiles  = 25 // one file per command and tool: ui/app, ui/cli and tools are exempt
 	ownImports    = 8
 	wideImports   = 12 // ui/app, ui/tui, providers
 	importDepth   = 7
@@ -1099,7 +1099,7 @@ func measure(t *testing.T) map[string]size {
 	for name, f := range source.files {
 		dir := path.Dir(name)
 		add("file", name, source.positions.File(f.Pos()).LineCount(), fileLines)
-		if dir != "ui/cli" && dir != "tools" {
+		if dir != "ui/app" && dir != "ui/cli" && dir != "tools" {
 			add("package", dir, 1, packageFiles)
 		}
 		for _, d := range f.Decls {

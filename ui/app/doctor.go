@@ -1,0 +1,153 @@
+package app
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"parley/tools/sanitize"
+	"parley/ui/clip"
+)
+
+// A Check is one line of a checkup: how it stands with one thing that parley works with.
+type Check struct {
+	Section string `json:"section"`
+	Name    string `json:"name"`
+	Status  Status `json:"status"`
+	Detail  string `json:"detail"`
+	Hint    string `json:"hint"` // what to do about it; "" if nothing has to be done
+}
+
+// A Status says whether something works.
+type Status string
+
+const (
+	Works  Status = "ok"
+	Warns  Status = "warning" // works, but not as well as it could
+	Broken Status = "broken"
+)
+
+// Sign returns the sign that a line with the status begins with.
+func (s Status) Sign() string {
+	return map[Status]string{Works: "✓", Warns: "!", Broken: "✗"}[s]
+}
+
+// Sections of a checkup, in their order.
+const (
+	SectionProviders     = "Providers"
+	SectionAgents        = "Agent CLIs"
+	SectionLocal         = "Local servers"
+	SectionMCP           = "MCP servers"
+	SectionTerminal      = "Terminal"
+	SectionSandbox       = "Sandbox"
+	SectionStore         = "Store"
+	SectionConfiguration = "Configuration"
+)
+
+// Sections lists all of them in order.
+var Sections = []string{SectionProviders, SectionAgents, SectionLocal, SectionMCP, SectionTerminal, SectionSandbox, SectionStore, SectionConfiguration}
+
+// A TerminalState is what a front end knows of the terminal; "" is not known.
+type TerminalState struct {
+	Colors     string // how many, such as "truecolor"
+	Background string // "dark" or "light", and how that is known
+	Keyboard   string // its protocol
+	Images     string // how they are drawn
+}
+
+// Checks returns the lines about a terminal: what the front end knows, and the way to the
+// clipboard.
+func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, board *clip.Board) []Check {
+	line := func(name, detail, hint string) Check {
+		c := Check{Section: SectionTerminal, Name: name, Status: Works, Detail: detail}
+		if detail == "" {
+			c.Detail = "unknown"
+		}
+		if hint != "" {
+			c.Status, c.Hint = Warns, hint
+		}
+		return c
+	}
+	hint := func(when bool, text string) string {
+		if when {
+			return text
+		}
+		return ""
+	}
+	term, routes := getenv("TERM"), board.Routes(ctx)
+	clipboard := strings.Join(routes, ", ")
+	if clipboard == "" {
+		clipboard = "none"
+	}
+	return []Check{
+		line("TERM", term, hint(term == "" || term == "dumb", "Set TERM to your terminal, such as xterm-256color; with dumb parley prints plain lines")),
+		line("colors", t.Colors, ""),
+		line("background", t.Background, ""),
+		line("keyboard", t.Keyboard, ""),
+		line("clipboard", clipboard, hint(len(routes) == 0, "Copies go to a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
+		line("images", t.Images, ""),
+	}
+}
+
+// CheckReport returns checks by their sections, each with its title and the lines that show it.
+func CheckReport(checks []Check) (parts []CheckSection) {
+	for _, section := range Sections {
+		var lines []CheckLine
+		for _, c := range checks {
+			if c.Section == section {
+				lines = append(lines, c.lines()...)
+			}
+		}
+		if len(lines) > 0 {
+			parts = append(parts, CheckSection{Title: section, Lines: lines})
+		}
+	}
+	return parts
+}
+
+// lines returns c as a user reads it, and below it what to do.
+func (c Check) lines() []CheckLine {
+	text := sanitize.Line(c.Name)
+	if detail := sanitize.Line(c.Detail); detail != "" {
+		text += ": " + detail
+	}
+	lines := []CheckLine{{Sign: c.Status.Sign(), Text: text}}
+	if hint := sanitize.Line(c.Hint); hint != "" {
+		lines = append(lines, CheckLine{Sign: " ", Text: hint})
+	}
+	return lines
+}
+
+// HasBrokenCheck reports whether something of checks does not work.
+func HasBrokenCheck(checks []Check) bool {
+	return slices.ContainsFunc(checks, func(c Check) bool { return c.Status == Broken })
+}
+
+// A CheckSection is a part of a checkup, in lines to show. They are sanitized.
+type CheckSection struct {
+	Title string
+	Lines []CheckLine
+}
+
+// A CheckLine is one of them: what a Check says behind its sign, or behind a blank what to
+// do about it.
+type CheckLine struct{ Sign, Text string }
+
+// String returns the line in plain text.
+func (l CheckLine) String() string { return l.Sign + " " + l.Text }
+
+// Text returns the lines of s.
+func (s CheckSection) Text() string {
+	var lines []string
+	for _, l := range s.Lines {
+		lines = append(lines, l.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func noCheckup(a *App) string {
+	if a.Checkup == nil {
+		return "Not available here"
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package app
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/sanitize"
+)
+
+// removeFolder begins the argument of /add-dir that takes a folder away.
+const removeFolder = "remove "
+
+// addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
+// them.
+func addFolder(a *App, arg string) Effect {
+	now := slices.Clone(session.BranchDirectories(a.Session))
+	name, remove := strings.CutPrefix(arg, removeFolder)
+	switch {
+	case arg == "" && len(now) == 0:
+		return ShowToast("No folders added · /add-dir PATH adds one")
+	case arg == "":
+		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
+	case remove:
+		dir, err := a.absolute(strings.TrimSpace(name))
+		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
+			dir = real
+		}
+		if err != nil || !slices.Contains(now, dir) {
+			return ShowToast(sanitize.Line(name) + " is not among the added folders")
+		}
+		return setFolders(a, func() error {
+			return session.SetDirectories(a.Session, slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
+		})
+	}
+	dir, err := a.absolute(arg)
+	if err == nil {
+		dir, err = session.CheckDirectory(a.Session, dir)
+	}
+	if err != nil {
+		return Effect{Err: err}
+	}
+	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
+	return Effect{Confirm: &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return setFolders(a, func() error { return session.AddDirectory(a.Session, dir) })
+	}}}
+}
+
+// setFolders changes which folders tools reach but for those that are missing, which the error of the
+// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
+// providers have in their caches.
+func setFolders(a *App, change func() error) Effect {
+	before, kept := session.AddedDirectories(a.Session), session.BranchDirectories(a.Session)
+	err := change()
+	now, stay := session.AddedDirectories(a.Session), session.Directories{Dirs: session.BranchDirectories(a.Session)}
+	switch {
+	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
+		return Effect{Err: err}
+	case slices.Equal(now, before): // a missing one was removed
+		return Effect{Event: stay, Err: err}
+	}
+	if servers := a.Servers(); servers != nil {
+		servers.SetRoots(append([]string{a.Directory}, now...)...)
+	}
+	var told []string
+	for _, dir := range before {
+		switch {
+		case slices.Contains(now, dir):
+		case slices.Contains(stay.Dirs, dir):
+			told = append(told, "The folder "+dir+" is missing: tools do not reach it until it is back.")
+		default:
+			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
+		}
+	}
+	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
+		told = append(told, "The user added a folder. "+session.DirectoriesText(added))
+	}
+	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
+	a.Attached = append(a.Attached, note)
+	return Effect{Event: stay, Attached: []llm.Part{note}, Err: err}
+}
+
+// FoldersText says which folders tools reach beside the working directory.
+func FoldersText(f session.Directories) string {
+	if len(f.Dirs) == 0 {
+		return "No added folders"
+	}
+	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
+}
+
+func addedItems(a *App, verb string) (items []Item) {
+	missing := session.MissingDirectories(a.Session)
+	for _, dir := range session.BranchDirectories(a.Session) {
+		item := Item{Title: verb + a.AbbrevPath(dir), Value: verb + dir}
+		if slices.Contains(missing, dir) {
+			item.Detail = "missing · used again once it is back"
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// folderItems lists what can be removed behind /add-dir.
+func folderItems(a *App) []Item { return addedItems(a, removeFolder) }

@@ -1,0 +1,154 @@
+package app
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// ImageModels lists and opens models that make images.
+type ImageModels struct {
+	List func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
+	Open func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
+}
+
+// imageCommand begins a prompt for an image.
+const imageCommand = "/image "
+
+// newImage, behind it, says that no image is changed.
+const newImage = "--new"
+
+// imageModelKey is where the image model is stored that was chosen last.
+const imageModelKey = "image_model"
+
+func noImages(a *App) string {
+	if a.Images.Open == nil {
+		return "Images cannot be drawn here"
+	}
+	return ""
+}
+
+// drawImage draws what arg describes, with the files it mentions, changes the image that the
+// conversation stands at, or, if arg is only the name of a file, attaches it. Without arg the
+// image model is chosen.
+func drawImage(a *App, arg string) Effect {
+	if file := strings.TrimPrefix(arg, "@"); isFile(file) || file == arg && exists(file) {
+		return a.attach(file)
+	}
+	why := busy(a)
+	text, anew := strings.CutPrefix(arg+" ", newImage+" ")
+	text = strings.TrimSpace(text)
+	addresses, without := a.Addresses(text)
+	switch {
+	case arg == "":
+		return chooseImageModel(a)
+	case text == "":
+		return ShowToast("Say what to draw: " + imageCommand + newImage + " PROMPT")
+	case why != "":
+		return Effect{Err: errors.New(why), Text: imageCommand + arg}
+	case len(addresses) > 0: // a front end does not say which were pasted
+		return Effect{Confirm: &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text", Answer: func(yes bool) Effect {
+			if yes {
+				without = text
+			}
+			return drawPrompt(a, arg, anew, text, without)
+		}}}
+	}
+	return drawPrompt(a, arg, anew, text, text)
+}
+
+// drawPrompt draws text, which stands in the argument arg, with the files that mentions names.
+// The line can be recalled; it is the draft again if it does not run.
+func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
+	o, attached, line := a.Options, slices.Clone(a.Attached), imageCommand+arg
+	e := draw(a, "", anew, func(ctx context.Context) (parts []llm.Part, notes []string, err error) {
+		mentioned, notes, err := o.Expand(ctx, mentions)
+		return append(append(Unmentioned(attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text}), notes, err
+	})
+	prepare := e.Prepare
+	e.Prepare = func(ctx context.Context) func() Effect {
+		shown := prepare(ctx)
+		return func() Effect {
+			e := shown()
+			if e.Turn == nil {
+				e.Text = line
+			} else {
+				a.RememberPrompt(line)
+			}
+			return e
+		}
+	}
+	return e
+}
+
+// chooseImageModel lists the models that draw.
+func chooseImageModel(a *App) Effect {
+	items := a.Images.List()
+	if len(items) == 0 {
+		return ShowToast("No provider with image models is known")
+	}
+	used, _ := a.Library.Get(imageModelKey)
+	if used != "" && !slices.ContainsFunc(items, func(i Item) bool { return i.Value == used }) {
+		items = slices.Insert(items, 0, Item{Title: used, Value: used}) // of a server that tells of none
+	}
+	for i, item := range items {
+		items[i].Current = item.Value == used
+	}
+	return Effect{List: &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
+		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && cannotConnect(a) == "" {
+			return connect(a, provider)
+		}
+		e := a.SaveState(imageModelKey, i.Value)
+		e.Toast = "Images: " + i.Value + " · /image PROMPT draws"
+		return e
+	}}}
+}
+
+// draw asks an image model, the one in use for the empty name, with what prompt returns beside.
+// Without prompt, it is asked again.
+func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []llm.Part, notes []string, err error)) Effect {
+	used, _ := a.Library.Get(imageModelKey)
+	open, s := a.Images.Open, a.Session
+	return Effect{Prepare: func(ctx context.Context) func() Effect {
+		var parts []llm.Part
+		var notes []string
+		var unread error
+		if prompt != nil {
+			if parts, notes, unread = prompt(ctx); unread != nil {
+				return func() Effect { return Effect{Err: unread} }
+			}
+		}
+		model, err := open(ctx, cmp.Or(name, used))
+		return func() Effect {
+			switch why := busy(a); {
+			case err != nil:
+				return Effect{Failed: err}
+			case a.Session != s:
+				return Effect{Err: errors.New("another conversation was opened: not drawn")}
+			case why != "":
+				return Effect{Err: errors.New(why)}
+			}
+			a.Attached = slices.DeleteFunc(a.Attached, func(p llm.Part) bool {
+				return slices.ContainsFunc(parts, func(q llm.Part) bool { return p.Kind == q.Kind && p.Name == q.Name && bytes.Equal(p.Data, q.Data) })
+			})
+			if len(a.Attached) == 0 {
+				a.Attached = nil
+			}
+			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.GenerateImage(ctx, model, anew, parts...) }}
+		}
+	}}
+}
+
+// IsImagePrompt reports whether msg, which must be no summary, is a prompt for an image model.
+func IsImagePrompt(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
+
+// IsImageEdit reports whether text, with which a user replaces an earlier message, is an /image
+// command.
+func IsImageEdit(text string) bool { return strings.HasPrefix(text, imageCommand) }

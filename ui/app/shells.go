@@ -1,0 +1,83 @@
+package app
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/tools"
+)
+
+// A ShellRecord is a command that the user typed, from before it starts until
+// its output is attached. One whose process is gone was interrupted.
+type ShellRecord struct {
+	PID     int    `json:"pid"`
+	N       int    `json:"n"` // counts the commands of the process
+	Command string `json:"command"`
+}
+
+// shellRecords guards the records of this process against itself.
+var shellRecords struct {
+	sync.Mutex
+	n int
+}
+
+// recordKey returns where the records of the commands stand that were typed while the
+// draft had this key.
+func recordKey(draftKey string) string { return "commands of " + draftKey }
+
+// RecordShell stores a record of a shell command that is about to run, and returns once that is
+// on disk or cannot be. End removes the record.
+func (o Options) RecordShell(draftKey, command string) (end func()) {
+	shellRecords.Lock()
+	defer shellRecords.Unlock()
+	shellRecords.n++
+	r := ShellRecord{os.Getpid(), shellRecords.n, command}
+	_ = o.SetShells(draftKey, append(o.Shells(draftKey), r)) // it runs without a disk as well
+	return func() {
+		shellRecords.Lock()
+		defer shellRecords.Unlock()
+		_ = o.SetShells(draftKey, slices.DeleteFunc(o.Shells(draftKey), func(x ShellRecord) bool { return x == r }))
+	}
+}
+
+// Shells returns the records of commands typed while the draft had this key.
+func (o Options) Shells(draftKey string) (records []ShellRecord) {
+	text, err := o.Library.Get(recordKey(draftKey))
+	if err == nil && text != "" {
+		_ = json.Unmarshal([]byte(text), &records) // what cannot be read names no command
+	}
+	return records
+}
+
+// SetShells replaces the records that Shells returns.
+func (o Options) SetShells(draftKey string, records []ShellRecord) error {
+	text := ""
+	if len(records) > 0 {
+		b, err := json.Marshal(records)
+		if err != nil {
+			return err
+		}
+		text = string(b)
+	}
+	return o.Library.Set(recordKey(draftKey), text)
+}
+
+// interruptedShells returns an attachment for each command that ran when its
+// process ended, and the records that are left.
+func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
+	for _, r := range o.Shells(draftKey) {
+		if r.PID == os.Getpid() || tools.ProcessAlive(r.PID) {
+			left = append(left, r)
+			continue
+		}
+		parts = append(parts, llm.Part{
+			Kind: llm.Text, Name: "interrupted: " + FirstLine(r.Command),
+			Text: fmt.Sprintf("<output command=%q>\nInterrupted: the program ended while this ran. What it did until then is not known.\n</output>", r.Command),
+		})
+	}
+	return parts, left
+}

@@ -1,0 +1,108 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"parley/providers/llm"
+	"parley/tools/sanitize"
+)
+
+// ChooseSource asks which source of the answer with this Seq to open.
+func ChooseSource(a *App, seq int) Effect {
+	n, err := a.Session.At(seq)
+	if err != nil || len(Sources(n.Message)) == 0 {
+		return ShowToast("No sources here")
+	}
+	return askSource(a, Sources(n.Message))
+}
+
+// Sources returns what an answer cites, in the order in which it is numbered.
+func Sources(m llm.Message) (list []llm.Part) {
+	for _, p := range m.Parts {
+		if p.Kind == llm.Source {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// lastSources returns those of the last answer that has any.
+func lastSources(a *App) []llm.Part {
+	for _, n := range slices.Backward(a.Session.Path()) {
+		if list := Sources(n.Message); len(list) > 0 {
+			return list
+		}
+	}
+	return nil
+}
+
+func noSources(a *App) string {
+	if len(lastSources(a)) == 0 {
+		return "No sources yet"
+	}
+	return ""
+}
+
+func sourceItems(a *App) []Item { return itemsOfSources(lastSources(a)) }
+
+func itemsOfSources(list []llm.Part) []Item {
+	items := make([]Item, len(list))
+	for i, p := range list {
+		text := SourceText(Change{Part: &p, Count: i + 1})
+		items[i] = Item{Title: text, Value: strconv.Itoa(i + 1), Disabled: !isOpenableAddress(p.URL)}
+	}
+	return items
+}
+
+// isOpenableAddress reports whether an address is one of the web, with nothing in it that is not seen.
+func isOpenableAddress(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && sanitize.Line(address) == address
+}
+
+// openSource opens the nth source of the last answer that has any, or asks which.
+func openSource(a *App, arg string) Effect {
+	list := lastSources(a)
+	if arg == "" {
+		return askSource(a, list)
+	}
+	n, err := strconv.Atoi(arg)
+	if err != nil || n < 1 || n > len(list) {
+		return ShowToast(fmt.Sprintf("No source %q: use a number from 1 to %d", arg, len(list)))
+	}
+	return confirmSource(a, list[n-1])
+}
+
+func askSource(a *App, list []llm.Part) Effect {
+	return Effect{List: &List{Title: "Sources", Noun: "source", Items: itemsOfSources(list), Choose: func(i Item, _ string) Effect {
+		if n, err := strconv.Atoi(i.Value); err == nil && n <= len(list) {
+			return confirmSource(a, list[n-1])
+		}
+		return Effect{}
+	}}}
+}
+
+// confirmSource opens an address once the user has seen the whole of it.
+func confirmSource(a *App, p llm.Part) Effect {
+	switch {
+	case !isOpenableAddress(p.URL):
+		return ShowToast("Not an address of the web: " + sanitize.Line(p.URL))
+	case a.OpenURL == nil:
+		return ShowToast(p.URL)
+	}
+	return Effect{Confirm: &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Answer: func(yes bool) Effect {
+		if !yes {
+			return Effect{}
+		}
+		return Effect{Async: func(ctx context.Context) Effect {
+			if err := a.OpenURL(ctx, p.URL); err != nil {
+				return Effect{Err: err}
+			}
+			return ShowToast("Opened in the browser")
+		}}
+	}}}
+}
