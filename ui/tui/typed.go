@@ -210,6 +210,8 @@ func (m *Model) interrupt() tea.Cmd {
 		return nil
 	case !written.Empty():
 		return m.input.Clear()
+	case m.chat.StopShells():
+		return nil
 	case m.Now().Sub(m.keymap.quitAsked) < quitWithin:
 		return m.perform(app.Quit(m.App))
 	}

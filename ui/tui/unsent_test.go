@@ -387,6 +387,20 @@ func TestOutputOfAnEmptyConversation(t *testing.T) {
 	s.WaitForText("[output of ls")
 }
 
+// ctrl+c clears what is written, then stops a typed command, and quits only behind that.
+func TestInterruptedShell(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Shell = func(ctx context.Context, _, _ string, _ func(string)) tools.Outcome {
+			<-ctx.Done()
+			return tools.Outcome{Text: "stopped here"}
+		}
+	})
+	s.Type("!sleep 40").Press("enter").WaitForText("running · esc stops it")
+	s.Type("a draft").Press("ctrl+c").Lacks("a draft").Shows("running · esc stops it")
+	s.Press("ctrl+c").WaitForText("stopped here").Lacks("again to quit")
+	s.Press("ctrl+c").Shows("Press ctrl+c again to quit")
+}
+
 // ctrl+c leaves a search in the history, as in a shell.
 func TestInterruptedSearch(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("about whales"))

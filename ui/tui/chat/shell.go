@@ -71,7 +71,7 @@ func shellTool(e session.ShellCommand) transcript.Tool {
 // show shows a command that runs.
 func (run *shellRun) show(c *Chat) {
 	run.id = c.Transcript.NewID()
-	c.Transcript.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started})
+	c.Transcript.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started, Hint: "esc stops it"})
 }
 
 // runOf returns the command that an annotation of this conversation is about; nil if it
