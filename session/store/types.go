@@ -61,7 +61,7 @@ type Node struct {
 
 	ThinkingDurations []time.Duration   `json:"thought,omitempty"` // of each thinking part, in ns; nil: not known
 	Cache             *cachewatch.Entry `json:"cache,omitempty"`   // the prompt cache of the request; nil: not known
-	InterruptedBy     string            `json:"broke,omitempty"`   // the error that interrupted it; "" if the user stopped it, or parley ended
+	InterruptedBy     string            `json:"broke,omitempty"`   // the error that interrupted it, or that parley ended; "" if the user stopped it
 
 	// Of results, by the id of their call.
 	Results map[string]Outcome `json:"results,omitempty"`
