@@ -2,7 +2,6 @@ package session
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -136,19 +135,31 @@ type ProviderBudget struct {
 // DefaultBudget returns what holds where the configuration says nothing.
 func DefaultBudget() Budget { return Budget{Confirm: 1} }
 
-// Validate names a value that cannot be meant.
+// Validate names the first key whose value cannot be meant; nil if all can.
 func (b Budget) Validate() error {
 	for _, l := range b.all() {
-		if !(l.Cost >= 0) || math.IsInf(l.Cost, 0) || l.Tokens < 0 {
-			name := "budget."
-			if l.Provider != "" {
-				name += "providers." + l.Provider + "."
-			}
-			return fmt.Errorf("%s%s cannot be negative; 0 is no limit", name, l.Period)
+		key := "budget."
+		if l.Provider != "" {
+			key += "providers." + l.Provider + "."
+		}
+		key += fmt.Sprint(l.Period)
+		if err := checkCost(key, l.Cost, "is no limit"); err != nil {
+			return err
+		}
+		if l.Tokens < 0 {
+			return fmt.Errorf("%s_tokens cannot be negative; 0 is no limit", key)
 		}
 	}
-	if !(b.Confirm >= 0) || math.IsInf(b.Confirm, 0) {
-		return errors.New("budget.confirm cannot be negative; 0 never asks")
+	return checkCost("budget.confirm", b.Confirm, "never asks")
+}
+
+// checkCost returns what is wrong with the cost of a key, of which 0 does zero; nil if nothing is.
+func checkCost(key string, cost float64, zero string) error {
+	switch {
+	case math.IsInf(cost, 0) || math.IsNaN(cost):
+		return fmt.Errorf("%s must be a finite number; 0 %s", key, zero)
+	case cost < 0:
+		return fmt.Errorf("%s cannot be negative; 0 %s", key, zero)
 	}
 	return nil
 }
