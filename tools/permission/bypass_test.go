@@ -218,7 +218,7 @@ func TestWordsAgreeWithBash(t *testing.T) {
 	var words [][]string
 	for _, lines := range append([][]string{everydayLines, odd}, bypasses["options that run"], bypasses["options that write"], bypasses["operands that do"], bypasses["hidden"]) {
 		for _, line := range lines {
-			if cmds, simple, _ := Parse(line); simple && len(cmds) == 1 {
+			if cmds, simple, _ := parse(line); simple && len(cmds) == 1 {
 				all, words = append(all, line), append(words, cmds[0].Words)
 			}
 		}

@@ -27,23 +27,6 @@ const (
 	maxDepth    = 5 // nesting of inner lines
 )
 
-// Parse splits a command line of bash or sh. It is simple if it is a list of simple
-// commands, joined by ; && || or line breaks, whose words are all static; cmds are then
-// those of the list. Otherwise why describes it, to follow "the command", and cmds are all
-// commands that could run as far as the parser sees, rather too many than too few: also the
-// arguments of wrappers such as env, xargs and sh -c. Parse never fails, and its work is
-// bounded by the length.
-func Parse(line string) (cmds []Command, simple bool, why string) {
-	r := parseLine(line)
-	switch {
-	case r.notSimple != "":
-		return r.cmds, false, r.notSimple
-	case r.isWrapped != "":
-		return r.cmds, false, r.isWrapped
-	}
-	return r.list, true, ""
-}
-
 // parser collects the commands of a line.
 type parser struct {
 	cmds        []Command
@@ -58,6 +41,12 @@ type parser struct {
 	seen        map[string]bool // lines already added
 }
 
+// parseLine splits a command line of bash or sh. It is simple if it is a list of simple
+// commands, joined by ; && || or line breaks, whose words are all static, and none of which runs
+// others: notSimple and isWrapped are then "", and list has its commands. Otherwise they describe
+// it, to follow "the command", and cmds are all commands that could run as far as the parser sees,
+// rather too many than too few: also the arguments of wrappers such as env, xargs and sh -c. It
+// never fails, and its work is bounded by the length.
 func parseLine(line string) *parser {
 	r := &parser{seen: map[string]bool{}, inputs: map[int]input{}}
 	if why := invisibleReason(line); why != "" {
