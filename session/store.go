@@ -43,13 +43,10 @@ type (
 
 // What a request is paid for.
 const (
-	PurposeAnswer  = store.PurposeAnswer
-	PurposeCompare = store.PurposeCompare
-	PurposeTitle   = store.PurposeTitle
-	PurposeSummary = store.PurposeSummary
-	PurposeEmbed   = store.PurposeEmbed
-	PurposeImage   = store.PurposeImage
-	PurposeVideo   = store.PurposeVideo
+	PurposeAnswer = store.PurposeAnswer
+	PurposeTitle  = store.PurposeTitle
+	PurposeEmbed  = store.PurposeEmbed
+	PurposeImage  = store.PurposeImage
 )
 
 // ErrNotFound marks the errors about a conversation that does not exist.

@@ -34,9 +34,6 @@ const (
 	Unexplained     Cause = "provider" // the provider had it and did not use it
 )
 
-// Causes lists every cause.
-var Causes = []Cause{ModelSwitched, Expired, ToolsChanged, SystemChanged, EffortChanged, SettingsChanged, Summarized, HistoryLeftOut, PromptChanged, Unexplained}
-
 // A miss of fewer tokens has no entry; one of a smaller share of what was there, or where
 // less was there than the provider keeps, is not told.
 const (
