@@ -14,14 +14,16 @@ import (
 )
 
 // An Effect says what a front end has to show or do after a user's action: data, no terminal.
-// The zero value shows nothing; fields that are set are all shown, in the order below.
+// The zero value shows nothing. Fields that are set are shown in the order below, but for a Toast
+// beside an Err, which is left out, and an Event beside SessionOpened, which a front end that draws
+// the conversation again leaves out, as it stands there.
 type Effect struct {
 	SessionOpened *SessionOpened                                // App.Session, or its branch, is another one now
 	Event         session.Event                                 // to show between the messages; it is stored already, if it is to stay
 	Failed        error                                         // to show between the messages as an error with its hint
 	Notes         []string                                      // to store with the conversation as notices, and to show
 	Text          string                                        // to insert in front of the draft
-	Attached      []llm.Part                                    // to add to App.Attached
+	Attached      []llm.Part                                    // what App.Attached has been given already: to tell, not to add
 	Toast         string                                        // to show for a few seconds
 	Err           error                                         // to show like a Toast: what did not work
 	View          PanelQuery                                    // panel to open
