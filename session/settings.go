@@ -184,7 +184,7 @@ func SetDirectories(s *Session, dirs ...string) error {
 	was, now := directoriesOf(s), s.tools.Folders()
 	before := was.Dirs
 	kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || isDirectory(dir))
+		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || mayExist(dir))
 	})
 	if !slices.Equal(kept, before) {
 		ids := tools.FolderIDs(s.tools)
@@ -195,7 +195,9 @@ func SetDirectories(s *Session, dirs ...string) error {
 	return err
 }
 
-func isDirectory(dir string) bool {
+// mayExist reports whether something may stand at dir, whatever it is: only an error that says that
+// there is nothing denies it, so that what cannot be looked at counts as there.
+func mayExist(dir string) bool {
 	_, err := os.Lstat(dir)
 	return !errors.Is(err, fs.ErrNotExist)
 }
@@ -212,10 +214,10 @@ func MissingDirectories(s *Session) []string {
 // them, which the user is told.
 func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
 	missing := MissingDirectories(t.Session)
-	if t.Session.tools == nil || !slices.ContainsFunc(missing, isDirectory) {
+	if t.Session.tools == nil || !slices.ContainsFunc(missing, mayExist) {
 		return parts
 	}
-	there := slices.DeleteFunc(slices.Clone(BranchDirectories(t.Session)), func(dir string) bool { return !isDirectory(dir) })
+	there := slices.DeleteFunc(slices.Clone(BranchDirectories(t.Session)), func(dir string) bool { return !mayExist(dir) })
 	if err := RestoreDirectories(t.Session, there...); err != nil {
 		t.emit(llm.Notice{Text: "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
 		_ = SetDirectories(t.Session, BranchDirectories(t.Session)...) // those that are gone stay
