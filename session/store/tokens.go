@@ -290,7 +290,8 @@ func markWords(line string, words terms) (string, [][2]int) {
 }
 
 // accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case
-// and accents. It is only used to mark matches; SQLite finds them, with all alphabets.
+// and accents, for fold: what marks matches and what compares words with titles uses it. The full
+// text search of SQLite, which has all alphabets, does not.
 var accents = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, family := range strings.Fields(families) {
