@@ -70,7 +70,7 @@ func learnDowngrade(l *adapter.LearnedLimits, r downgrade) (downgrade, bool) {
 // A downgrade is what to change in a request that the server refused.
 type downgrade struct {
 	field   string // or field=word, or one of the downgrades above
-	becomes string // "" is left out, "=word" is a value, anything else another name, or the value in place of word
+	becomes string // "" is left out, "=word" is a value (see applyDowngrades), anything else another name, or the value in place of word
 	notice  string // what to tell the user; "" tells the change
 }
 
@@ -225,6 +225,8 @@ var userFields = []string{"temperature", "top_p", "frequency_penalty", "presence
 
 // applyDowngrades changes body by what the server taught us, and returns the settings of the
 // user's that this leaves out. A downgrade of "field=word" holds for that value of the field only.
+// One that becomes "=false" always sets the field to false; any other "=word" sets it to the word
+// only in a body with tools.
 func applyDowngrades(body map[string]any, learned map[string]string) (omitted []string) {
 	for _, name := range slices.Sorted(maps.Keys(learned)) { // max becomes xhigh, and then xhigh high
 		becomes := learned[name]
@@ -240,7 +242,7 @@ func applyDowngrades(body map[string]any, learned map[string]string) (omitted []
 		case isWord:
 			if word == "false" {
 				adapter.SetField(body, field, false)
-			} else if _, tools := body["tools"]; tools {
+			} else if _, tools := body["tools"]; tools { // without tools, the field stays as it is
 				adapter.SetField(body, field, word)
 			}
 		case !sent:
