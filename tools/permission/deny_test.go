@@ -46,13 +46,13 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"sqlite3 :memory: <<E\n.shell rm victim\nE", "sqlite3 :memory: <<'E'\nSELECT 1;\n  .system rm x\nE", "sqlite3 x < f", "sqlite3 < f", "cat f | sqlite3 x", "cat f | sqlite3 -batch x.db", "sqlite3 x <<< '.shell rm'", "echo -n '.shell rm x' | sqlite3 x",
 			"sqlite3 -separator , x < f", "sqlite3 --separator , x < f", "sqlite3 x < <(echo .shell)", "sqlite3 x <<-E\n\t.shell x\n\tE", "sqlite3 x <<E\n.\\\nshell x\nE", "sqlite3 x <<< \"$y\"", "{ sqlite3 x; } < f", "cat f | (cd y; sqlite3 x)", "while read -r x; do sqlite3 y; done < f",
 			"exec < f; sqlite3 x", "f() { sqlite3 x; }; f < y", "cat f | tee >(sqlite3 x)", "cat f | timeout 5 sqlite3 x", "bash -c 'sqlite3 x' < f", "echo 'SELECT 1' | sqlite3 x < f", "sqlite3 --cmd .x y", "sqlite3 --init f x", "sqlite3 x 0< f", "cat f | eval sqlite3 x",
-			"psql x < f", "cat f | psql -h y -U me", "psql -U c -v -c < f", "psql <<E\nSELECT 1 \\gexec\nE", "mysql x < f", "mysql -u e -pe x < f", "echo 'system rm x' | mysql", "mariadb <<< 'system rm x'", "duckdb x < f", "duckdb <<< .shell",
+			"cat f | psql --output -c mydb", "cat f | psql --log-file -c mydb", "cat f | psql -- -c", "cat f | psql -qo -c x", "cat f | pgcli --prompt -c x", "cat f | mysql --prompt -e x", "cat f | mysql -BD -e", "cat f | mysql --ssl --user -e x", "psql x < f", "cat f | psql -h y -U me", "psql -U c -v -c < f", "psql <<E\nSELECT 1 \\gexec\nE", "mysql x < f", "mysql -u e -pe x < f", "echo 'system rm x' | mysql", "mariadb <<< 'system rm x'", "duckdb x < f", "duckdb <<< .shell",
 			"gdb < f", "gdb -q ./x <<E\nshell rm x\nE", "lldb < f", "sftp h < f", "sftp h <<E\ncd x\n!rm x\nE", "sftp h <<< '-@!rm x'", "lftp h < f", "ftp h < f", "smbclient //h/x < f", "m4 < f", "echo sys | m4", "m4 - < f", "crontab < f", "R --no-save < f", "Rscript - < f", "iex < f", "cat f | racket", "deno < f",
 		},
 		run: []string{
 			"sqlite3 x.db <<E\nSELECT * from t;\n.tables\n.mode csv\n.quit\nE", "echo 'SELECT 1' | sqlite3 x.db", "sqlite3 x.db 'SELECT 1' < f", "sqlite3 x.db 'SELECT 1' | head", "cat f | while read -r x; do sqlite3 y.db .tables; done", "sqlite3 -header -csv x.db 'SELECT 1' > f", "sqlite3 x.db", "sqlite3 x.db < /dev/null", "sqlite3 -version | head",
 			"sqlite3 x.db '.schema t' | head", "ls | wc -l; sqlite3 x.db", "sqlite3 x.db .dump | gzip > f", "psql -c 'SELECT 1' | head", "psql -Atc 'SELECT 1' < f", "psql -l | grep x", "pg_dump x | gzip > f", "psql x <<E\nSELECT 1;\nE", "mysql -e 'show tables' | head", "mysql -u me -e 'show tables' x < /dev/null", "mysql x <<E\nSELECT 1;\nE",
-			"gdb --args ./x", "sftp h <<E\nput x\nE", "m4 configure.m4 > f", "m4 -D x=1 a.m4 < /dev/null", "crontab -l | grep x", "crontab f", "Rscript x.R < f", "R --version", "iex -S mix", "racket x.rkt < f", "deno test | tail -3", "bun test | tail -3", "cat f | jq .", "sort < f", "python3 x.py < f",
+			"psql -c 'SELECT 1' db", "cat f | psql --command 'SELECT 1' db", "cat f | psql -qAt -U me -c 'SELECT 1' db", "cat f | psql --list", "cat f | mysql -BNe 'show tables'", "cat f | mysql -psecret -e 'show tables'", "cat f | mysql --execute='show tables'", "gdb --args ./x", "sftp h <<E\nput x\nE", "m4 configure.m4 > f", "m4 -D x=1 a.m4 < /dev/null", "crontab -l | grep x", "crontab f", "Rscript x.R < f", "R --version", "iex -S mix", "racket x.rkt < f", "deno test | tail -3", "bun test | tail -3", "cat f | jq .", "sort < f", "python3 x.py < f",
 		},
 	},
 	"files that the line makes": {
@@ -71,8 +71,14 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 	},
 	"shells that programs start": {
 		denied: []string{"su <<E\nrm x\nE", "ssh h <<E\nrm x\nE", "echo rm x | sudo -s", "linux64 <<< 'rm x'"},
-		ask:    []string{"cat f | su", "su - me < f", "cat f | sudo -s", "sudo -u me -i < f", "cat f | linux64", "i386 < f", "setarch -R < f", "cat f | unshare -r", "cat f | fakeroot", "chroot d < f", "ssh h < f", "cat f | ssh -p 22 -i k me@h"},
+		ask: []string{"cat f | su", "su - me < f", "cat f | sudo -s", "sudo -u me -i < f", "cat f | linux64", "i386 < f", "setarch -R < f", "cat f | unshare -r", "cat f | fakeroot", "chroot d < f", "ssh h < f", "cat f | ssh -p 22 -i k me@h",
+			"cat f | sudo -iu root", "cat f | sudo -nu root -s", "cat f | sudo --user root -s", "cat f | sudo --us root -s", "cat f | sudo FOO=1 -s", "cat f | sudo -s FOO=1", "cat f | sudo --prompt -l -s", "cat f | sudo -p -l -s", "cat f | sudo -sp -l", "cat f | sudo -k -s", "cat f | sudo --login", "cat f | sudo -ul -s", "cat f | doas -nu root -s",
+			"ssh -Tp 22 localhost < f", "ssh -To X=y localhost < f", "cat f | ssh -M -p 22 h", "cat f | autossh -M 0 h", "cat f | ssh -- h", "cat f | su -s -c me", "cat f | su --shell -c",
+			"cat f | unshare -r --map-user 0", "cat f | unshare -S 0", "cat f | unshare -rS 0", "cat f | chroot --userspec a:b /x", "cat f | chroot -u a /x", "cat f | fakeroot -i f", "cat f | fakeroot -s c", "cat f | fakeroot -ui f", "cat f | setarch x86_64", "cat f | setarch i686 -R",
+		},
 		run: []string{
+			"ls | sudo -u root ls", "sudo -u root ls < f", "cat f | sudo -nu root tee x", "cat f | sudo --user root tee x", "cat f | sudo --user=root tee x", "cat f | sudo FOO=1 tee x", "cat f | sudo -nv", "sudo -k", "cat f | sudo -u root -- tee x", "cat f | ssh -p 22 host ls", "cat f | ssh -Tp 22 h ls", "cat f | ssh -To X=y h ls", "cat f | ssh -MS s h ls",
+			"cat f | unshare -r --map-user 0 cat", "cat f | chroot --userspec a:b /x cat", "cat f | fakeroot -i f cat", "cat f | setarch x86_64 cat", "cat f | su me -c cat", "cat f | su -lc cat me", "git log | cat",
 			"su -c ls", "cat f | su -c cat", "runuser -u me cat < f", "sudo -v", "echo x | sudo -S ls", "cat f | sudo tee x > /dev/null", "sudo cat < f", "linux64 make < f", "setarch -R ./a.out < f", "unshare -r ls", "cat f | ssh h cat", "tar cf - x | ssh -p 22 h 'tar xf -'", "ssh -N -L 1:h:2 h", "ssh h ls | head", "ssh h <<E\nls\nE",
 		},
 	},

@@ -26,12 +26,14 @@ type opaqueArgs struct {
 	runsFiles                                      bool             // the files that its words name are code
 	options                                        []string         // make it opaque
 	valued, terminators                            []string         // take the next word; end the program's own arguments
+	glued                                          []string         // take no more than the rest of their word
 	anyWord                                        []*regexp.Regexp // match any word
 	firstWord                                      []*regexp.Regexp // match the first word
 	readsInput                                     bool             // the standard input counts as well
 	maxOperands                                    int              // with as many operands it is not read; 0 for any
 	inputText                                      []*regexp.Regexp // match the standard input
 	noInput                                        []*regexp.Regexp // match words with which it is not read
+	noOperand                                      []*regexp.Regexp // match words that are none of its operands
 }
 
 func (o *opaqueArgs) add(item string) {
@@ -56,12 +58,16 @@ func (o *opaqueArgs) add(item string) {
 		o.inputText = append(o.inputText, expr(item[1:]))
 	case strings.HasPrefix(item, "!/"):
 		o.noInput = append(o.noInput, expr(item[1:]))
+	case strings.HasPrefix(item, "~/"):
+		o.noOperand = append(o.noOperand, expr(item[1:]))
 	case strings.HasPrefix(item, "+/"):
 		o.firstWord = append(o.firstWord, expr(item[1:]))
 	case strings.HasPrefix(item, "/"):
 		o.anyWord = append(o.anyWord, expr(item))
 	case strings.HasSuffix(item, "+"):
 		o.valued = append(o.valued, strings.TrimSuffix(item, "+"))
+	case strings.HasSuffix(item, "?"):
+		o.glued = append(o.glued, strings.TrimSuffix(item, "?"))
 	case strings.HasSuffix(item, "."):
 		o.terminators = append(o.terminators, strings.TrimSuffix(item, "."))
 	default:
@@ -79,7 +85,9 @@ var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 		case !indented:
 			names = strings.Split(body, ", ")
 			for _, name := range names {
-				table[name] = &opaqueArgs{}
+				if table[name] == nil {
+					table[name] = &opaqueArgs{}
+				}
 			}
 		default:
 			for _, name := range names {
@@ -153,7 +161,7 @@ func (o *opaqueArgs) match(args []string) bool {
 			return true
 		case slices.ContainsFunc(o.terminators, func(option string) bool { return o.isOption(word, option) }):
 			return i+1 < len(args) && matchesAny(o.anyWord, args[i+1])
-		case slices.Contains(o.valued, word):
+		case o.takesNext(word):
 			if i++; i < len(args) && matchesAny(o.anyWord, args[i]) {
 				return true
 			}
@@ -162,29 +170,6 @@ func (o *opaqueArgs) match(args []string) bool {
 		}
 	}
 	return o.readsStdin
-}
-
-// runsInput reports whether the program may start others for what it reads.
-func (o *opaqueArgs) runsInput(args []string, in input) bool {
-	if !o.readsInput || !in.given {
-		return false
-	}
-	operands := 0
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		switch {
-		case matchesAny(o.noInput, word):
-			return false
-		case slices.Contains(o.valued, word), o.singleDash && slices.Contains(o.valued, strings.TrimPrefix(word, "-")):
-			i++
-		case !strings.HasPrefix(word, "-"):
-			operands++
-		}
-	}
-	if o.maxOperands > 0 && operands >= o.maxOperands {
-		return false
-	}
-	return !in.visible || matchesAny(o.inputText, in.text) || matchesAny(o.anyWord, in.text)
 }
 
 func matchesAny(all []*regexp.Regexp, word string) bool {

@@ -29,7 +29,7 @@ func TestDenyAsksForOpaqueCommands(t *testing.T) {
 }'`, "mawk -W exec x",
 		},
 		"code": {
-			"python -c 'import os'", "python3 -uc x", "python3 - <<'E'\nx\nE", "echo x | python3", "python3 -W ignore -c x", "python3 -m timeit x", "perl -e x", "perl -pi -e x f", "perl -Mx y", "ruby -e x", "node -e x", "node --eval=x", "node -p x", "node -r ./x y", "node --import ./x y", "node --requir x y", "php -r x", "lua -e x", "deno eval x", "bun -e x",
+			"python -c 'import os'", "python3 -uc x", "python3 - <<'E'\nx\nE", "echo x | python3", "python3 -W ignore -c x", "python3 -uW ignore -c x", "perl -wI lib -e x", "python3 -m timeit x", "perl -e x", "perl -pi -e x f", "perl -Mx y", "ruby -e x", "node -e x", "node --eval=x", "node -p x", "node -r ./x y", "node --import ./x y", "node --requir x y", "php -r x", "lua -e x", "deno eval x", "bun -e x",
 			"julia -e x", "Rscript -e x", "tclsh <<< x", "expect -c x", "osascript -e x", "pwsh -c x", "fish -c x", "groovy -e x", "ghc -e x f", "erl -eval x", "bpftrace -e x", "sqlite3 x '.shell evil'", "sqlite3 x .sh", "sqlite3 -cmd '.system evil' x", "psql -c '\\! evil'", "psql -f x", "mysql -e '\\! evil'", "mysql -e 'system evil'", "dc -e '!evil'", "echo x | dc", "mlr -n put 'end{system(\"evil\")}'",
 			"mongosh --eval x", "redis-cli --eval x", "emacs --batch --eval x", "emacs -Q --batch -l x", "at now <<< evil", "gdb -ex 'shell evil' -batch", "gdb --batch --ex x", "gdb -x f", "lldb -o 'platform shell evil'", "java -XX:OnError=evil x", "java -javaagent:x y",
 		},

@@ -1,0 +1,75 @@
+package permission
+
+import (
+	"slices"
+	"strings"
+)
+
+// runsInput reports whether the program may start others for what it reads.
+func (o *opaqueArgs) runsInput(args []string, in input) bool {
+	if !o.readsInput || !in.given {
+		return false
+	}
+	operands := 0
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		switch {
+		case o.isNoInput(word):
+			return false
+		case word == "--":
+			operands += len(args) - i - 1
+			i = len(args)
+		case o.takesNext(word):
+			i++
+		case !strings.HasPrefix(word, "-") && !matchesAny(o.noOperand, word):
+			operands++
+		}
+	}
+	if o.maxOperands > 0 && operands >= o.maxOperands {
+		return false
+	}
+	return !in.visible || matchesAny(o.inputText, in.text) || matchesAny(o.anyWord, in.text)
+}
+
+// isNoInput reports whether the program does not read its standard input for a word that is
+// not the value of an option.
+func (o *opaqueArgs) isNoInput(word string) bool {
+	if len(o.noInput) == 0 {
+		return false
+	}
+	letters, _ := o.splitLetters(word)
+	return matchesAny(o.noInput, word) || slices.ContainsFunc(letters, func(letter string) bool { return matchesAny(o.noInput, letter) })
+}
+
+// takesNext reports whether a word is an option that takes the next one for its value.
+func (o *opaqueArgs) takesNext(word string) bool {
+	switch {
+	case slices.Contains(o.valued, word), o.singleDash && slices.Contains(o.valued, strings.TrimPrefix(word, "-")):
+		return true
+	case slices.Contains(o.glued, word), len(word) < 3:
+		return false
+	case strings.HasPrefix(word, "--"):
+		return slices.ContainsFunc(o.valued, func(option string) bool { return strings.HasPrefix(option, word) })
+	}
+	_, takesNext := o.splitLetters(word)
+	return takesNext
+}
+
+// splitLetters splits -abc into options as getopt does: one that takes a value takes the rest of
+// the word for it, or the next word where nothing is left.
+func (o *opaqueArgs) splitLetters(word string) (options []string, takesNext bool) {
+	if o.singleDash || !strings.HasPrefix(word, "-") || strings.HasPrefix(word, "--") {
+		return nil, false
+	}
+	for i := 1; i < len(word); i++ {
+		option := "-" + word[i:i+1]
+		options = append(options, option)
+		switch {
+		case slices.Contains(o.valued, option):
+			return options, i+1 == len(word)
+		case slices.Contains(o.glued, option):
+			return options, false
+		}
+	}
+	return options, false
+}
