@@ -82,6 +82,18 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"su -c ls", "cat f | su -c cat", "runuser -u me cat < f", "sudo -v", "echo x | sudo -S ls", "cat f | sudo tee x > /dev/null", "sudo cat < f", "linux64 make < f", "setarch -R ./a.out < f", "unshare -r ls", "cat f | ssh h cat", "tar cf - x | ssh -p 22 h 'tar xf -'", "ssh -N -L 1:h:2 h", "ssh h ls | head", "ssh h <<E\nls\nE",
 		},
 	},
+	"shells that more programs start": {
+		denied: []string{"newgrp g <<E\nrm x\nE", "echo rm x | oksh", "posh -c 'rm x'", "newgrp -c 'rm x'", "nix develop <<E\nrm x\nE", "script -c 'rm x' f"},
+		ask: []string{
+			"cat f | script -q /dev/null", "cat f | script", "script -qt 0 /dev/null < f", "script -q -O -c f < f", "cat f | newgrp", "cat f | newgrp - g", "cat f | sg g", "cat f | sg - g", "cat f | nsenter -t 1", "cat f | nsenter -at 1", "cat f | nsenter --net -t 1", "cat f | nsenter --target 1 --net --mount", "cat f | dbus-run-session", "cat f | dbus-run-session --config-file x",
+			"cat f | firejail", "cat f | firejail --private --join=x", "cat f | proot", "cat f | proot -r /x -b /dev", "cat f | pkexec", "cat f | pkexec --user me", "cat f | run0", "run0 -u me < f", "run0 --slice-inherit -u me < f", "cat f | systemd-run -S", "cat f | systemd-run -p x=y -tS", "cat f | machinectl shell", "cat f | machinectl shell me@x", "machinectl -q shell x < f", "machinectl shell --uid me x < f", "cat f | machinectl -M y shell x",
+			"cat f | nix-shell", "cat f | nix-shell -p jq", "cat f | nix develop", "cat f | nix develop .#x", "cat f | nix --option x develop", "cat f | nix develop --profile -c", "cat f | nix shell nixpkgs#x", "cat f | poetry shell", "cat f | poetry -C x shell", "cat f | pipenv shell", "cat f | oksh", "cat f | posh -s", "posh < f", "ls | xargs posh", "cat f | ocaml", "ocaml -I x < f", "ocaml -e x", "ocaml <<E\nSys.command \"x\"\nE", "ocaml /dev/stdin", "cat f | utop", "sudo nsenter -t 1 < f",
+		},
+		run: []string{
+			"script -q /dev/null ls", "cat f | script -qc ls /dev/null", "cat f | script -q /dev/null cat", "cat f | sg g -c cat", "cat f | sg g cat", "cat f | nsenter -t 1 -m cat", "cat f | nsenter -t 1 --net ip a", "cat f | dbus-run-session -- cat", "cat f | firejail --private cat", "cat f | proot -r /x cat", "cat f | pkexec tee x", "pkexec --version | head", "cat f | run0 tee x", "cat f | run0 -u me tee x", "cat f | systemd-run --user -P cat", "systemd-run --on-active 5 ls",
+			"machinectl list | head", "cat f | machinectl shell me@x /bin/cat", "cat f | nix-shell -p jq --run 'jq .'", "nix develop", "cat f | nix develop -c cat", "nix build < f", "cat f | nix run .", "cat f | poetry run pytest", "poetry shell", "cat f | pipenv run cat", "ocaml x.ml < f", "ocaml -version | head", "posh x.sh", "script f", "newgrp docker",
+		},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

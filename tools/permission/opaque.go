@@ -109,14 +109,43 @@ func isOpaque(words []string, in input) bool {
 		return false // which is hidden already
 	}
 	name, args := programName(words[0]), words[1:]
-	special, o := opaqueFuncs[name], opaqueArgsOf()[name]
-	if special == nil && o == nil {
+	special, o, hasCommands := opaqueFuncs[name], opaqueArgsOf()[name], opaquePrograms()[name]
+	if special == nil && o == nil && !hasCommands {
 		return false
 	}
 	if len(args) > maxOpaqueWords {
 		return true
 	}
-	return special != nil && special(args, in.visible) || o != nil && (o.match(args) || o.runsInput(args, in))
+	return special != nil && special(args, in.visible) || o.isOpaque(args, in) || hasCommands && isOpaqueCommand(name, args, in)
+}
+
+// opaquePrograms returns the programs of which opaque.txt has commands.
+var opaquePrograms = sync.OnceValue(func() map[string]bool {
+	programs := map[string]bool{}
+	for name := range opaqueArgsOf() {
+		if program, _, ok := strings.Cut(name, " "); ok {
+			programs[program] = true
+		}
+	}
+	return programs
+})
+
+// isOpaqueCommand reports whether a word that can be the command of a program makes it opaque.
+func isOpaqueCommand(program string, args []string, in input) bool {
+	for i, word := range args {
+		switch {
+		case opaqueArgsOf()[program+" "+word].isOpaque(args[i+1:], in):
+			return true
+		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // nor is it the value of an option
+			return false
+		}
+	}
+	return false
+}
+
+// isOpaque reports whether arguments or the input make a program opaque; nil never is.
+func (o *opaqueArgs) isOpaque(args []string, in input) bool {
+	return o != nil && (o.match(args) || o.runsInput(args, in))
 }
 
 // isOpaque reports whether a line may start programs that rules cannot see.

@@ -11,7 +11,7 @@ var opaqueFuncs map[string]func(args []string, fed bool) bool
 
 func init() {
 	opaqueFuncs = map[string]func([]string, bool) bool{"git": isOpaqueGit, "make": isOpaqueMake, "find": isOpaqueFind, "xargs": isOpaqueXargs, "parallel": isOpaqueParallel, "rsync": isOpaqueRsync}
-	for _, name := range []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "yash"} {
+	for _, name := range []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash"} {
 		opaqueFuncs[name] = isOpaqueShell
 	}
 	for _, name := range []string{".", "source"} {
