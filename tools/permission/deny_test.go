@@ -12,8 +12,13 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"gh alias set x '!rm victim'", "gh alias set x '!rm'", "gh alias set --shell x 'rm victim'", "gh config set pager 'rm x'", "glab alias set x '!rm victim'", "glab config set editor 'rm x'",
 			"hg --config alias.x='!rm x' x", "hg --config=alias.x='!rm x' x", "hg --config alias.x='!rm' x", "jj util exec -- rm x", "jj --config ui.pager='rm x' log", "jj config set --user ui.editor 'rm x'",
 		},
-		ask: []string{"git config alias.x \"!rm $1\"", "git config alias.x \"!$x\""},
+		ask: []string{
+			"git config alias.x \"!rm $1\"", "git config alias.x \"!$x\"",
+			"gh alias import - <<'E'\nx: '!rm y'\nE", "cat f | gh alias import -", "cat f | gh alias import", "cat f | gh alias set x -", "cat f | gh -R a/b alias import -", "cat f | glab alias import -",
+			"jj --config-toml 'aliases.x=[\"util\",\"exec\",\"--\",\"rm\",\"x\"]' x", "jj --config-toml='aliases.x=[\"util\"]' x", "jj --config-file f x", "jj -R y --config-file=f x", "jj --config 'aliases.x=[\"util\",\"exec\",\"--\",\"rm\",\"x\"]' x",
+		},
 		run: []string{
+			"gh alias import f", "while read -r x; do gh alias list; done < f", "gh pr list -R a/b | head", "jj log -r @-",
 			"git config alias.co checkout", "git config alias.x '!git log --oneline'", "git config user.name x", "gh alias set co 'pr checkout'", "gh alias list", "gh config get editor", "hg --config ui.color=never log", "jj --config ui.paginate=never log", "jj config list",
 			"find . ! -name rm -type f", "test ! -e rm", "! grep rm f",
 		},
@@ -98,6 +103,29 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},
 	},
+}
+
+// denyPushTests holds lines under a rule that denies git push: those that ask and those that run.
+var denyPushTests = struct{ ask, run []string }{
+	ask: []string{
+		"echo push | xargs git", "echo push | xargs -I{} git {}", "echo push | xargs -0I{} git {}", "echo push | xargs -rI {} git {} x", "echo push | xargs -i git {}", "echo push | xargs --replace git {}", "echo push | xargs --repl=% git %", "echo push | xargs -I% git -C x %", "echo push | xargs -I{} git -c color.ui=never {}", "echo push | xargs -I{} git --no-pager {} x", "echo push | xargs -I{} git --git-dir={} {}",
+		"echo push | xargs git -C x", "echo push | xargs git --no-pager", "echo push | xargs sudo git", "echo push | xargs -I{} sudo git {}", "echo push | xargs -I{} sudo -u mail git {}", "echo push | xargs -n 1 git", "echo push | xargs --max-args 1 git", "echo push | xargs -rn 1 git", "echo push | xargs -P2 -d , git", "echo push | parallel --jobs 2 git {}", "find push -exec git {} ';'", "echo merge | xargs -I{} gh pr {}", "echo exec | xargs kubectl -n web", "ls | xargs -0n 1 sh",
+	},
+	run: []string{
+		"ls | xargs -I{} git -C {} pull", "ls | xargs -I{} git -C {} status", "ls | xargs -I{} git --git-dir={} log", "ls | xargs -I{} git --git-dir {} --work-tree x status", "git branch | xargs git branch -d", "git branch | xargs -I{} git branch -d {}", "ls | xargs -0 git add", "cat tags | xargs -n1 git tag", "cat tags | xargs -I{} git tag {}", "find . -name .git -execdir git -C {} gc ';'", "ls | xargs -P4 -I{} docker pull {}", "ls | xargs -I{} kubectl -n {} get pods",
+		"ls | xargs -I{} terraform -chdir={} plan", "ls | xargs -I{} npm run {}", "ls | xargs -I{} sudo chown git {}", "ls | xargs sudo chown git", "ls | xargs -I{} gh pr view {}", "ls | xargs -n 1 gzip", "ls | xargs -rn1 basename", "ls | xargs -0I{} cp {} dst", "ls | parallel git -C {} pull", "ls | parallel --jobs 4 gzip", "ls | xargs -I{} go -C {} build",
+	},
+}
+
+func TestDenyGitPush(t *testing.T) {
+	rs := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:git push *")}
+	for want, lines := range map[Effect][]string{Ask: denyPushTests.ask, Allow: denyPushTests.run} {
+		for _, line := range lines {
+			if got, _, _ := rs.Decide(shellCall(line)); got != want {
+				t.Errorf("%q: got %s, want %s", line, got, want)
+			}
+		}
+	}
 }
 
 func TestDenyRm(t *testing.T) {

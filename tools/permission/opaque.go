@@ -190,7 +190,7 @@ func (o *opaqueArgs) match(args []string) bool {
 			return true
 		case slices.ContainsFunc(o.terminators, func(option string) bool { return o.isOption(word, option) }):
 			return i+1 < len(args) && matchesAny(o.anyWord, args[i+1])
-		case o.takesNext(word):
+		case o.stopsAtOperand && o.takesNext(word):
 			if i++; i < len(args) && matchesAny(o.anyWord, args[i]) {
 				return true
 			}

@@ -1,0 +1,100 @@
+package permission
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// isOpaqueXargs reports whether the input of xargs becomes a program or code.
+func isOpaqueXargs(args []string, _ bool) bool {
+	mark, o := "", opaqueArgsOf()["parallel"]
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		if !strings.HasPrefix(word, "-") {
+			return inputBecomesCode(args[i:], mark)
+		}
+		letters, _ := o.splitLetters(word)
+		value := word[min(len(letters)+1, len(word)):]
+		if o.takesNext(word) && i+1 < len(args) {
+			i++
+			value = args[i]
+		}
+		option, rest, _ := strings.Cut(word, "=")
+		switch {
+		case len(option) > 3 && strings.HasPrefix("--replace", option):
+			mark = cmp.Or(rest, "{}")
+		case len(letters) == 0:
+		case letters[len(letters)-1] == "-i":
+			mark = cmp.Or(value, "{}")
+		case letters[len(letters)-1] == "-I", letters[len(letters)-1] == "-J":
+			mark = value
+		}
+	}
+	return false
+}
+
+// inputBecomesCode reports whether input put in place of mark, or at the end if mark is "",
+// makes a command another one.
+func inputBecomesCode(words []string, mark string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	if mark != "" && strings.Contains(words[0], mark) {
+		return true
+	}
+	if why := refusalReason(programName(words[0])); mark == "" && why == reasonInterprets {
+		return len(words) == 1 || isOpaque(append(slices.Clip(words), dynamicMark), input{})
+	}
+	if inputNamesCommand(words, mark) {
+		return true
+	}
+	if !isWrapper(words) {
+		return false
+	}
+	for i := 1; i < len(words); i++ {
+		if inputNamesCommand(words[i:], mark) {
+			return true
+		}
+		why := refusalReason(programName(words[i]))
+		if !strings.HasPrefix(words[i-1], "-") && !slices.Contains([]string{reasonUnknown, reasonRuns, reasonInterprets}, why) {
+			break // it is the program, and what follows are its arguments
+		}
+	}
+	if mark != "" {
+		return slices.ContainsFunc(words[1:], func(w string) bool { return strings.Contains(w, mark) && w != mark }) ||
+			len(words) > 1 && words[1] == mark
+	}
+	return !slices.ContainsFunc(words[1:], func(w string) bool {
+		return strings.ContainsAny(w, " \t") || refusalReason(programName(w)) != reasonUnknown
+	})
+}
+
+// inputNamesCommand reports whether input put in place of mark, or at the end if mark is "",
+// names which of its many things a program does.
+func inputNamesCommand(words []string, mark string) bool {
+	name := programName(words[0])
+	if refusalReason(name) != reasonSubcommands {
+		return false
+	}
+	o := opaqueArgsOf()[name]
+	if o == nil {
+		o = &opaqueArgs{}
+	}
+	for i := 1; i < len(words); i++ {
+		word := words[i]
+		option, _, _ := strings.Cut(word, "=")
+		switch {
+		case mark != "" && strings.Contains(word, mark) && (option == word || strings.Contains(option, mark) || !o.takesNext(option)):
+			return true
+		case o.takesNext(word):
+			i++ // a mark in it is a value
+		case strings.HasPrefix(word, "-"):
+		case name != "git" && refusedPrefixes()[name+" "+word] == reasonSubcommands:
+			name += " " + word
+		default:
+			return false
+		}
+	}
+	return mark == ""
+}
