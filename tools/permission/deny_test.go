@@ -67,10 +67,12 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"make -f -", "make -kf -", "make -f-", "make -f/dev/stdin", "make --fil=/dev/stdin", "make --makefile /dev/stdin", "make -f /proc/self/fd/0", "make -f //dev/stdin", "make -f - <<E\na:;rm x\nE", "make x <(echo x)", "make -I /dev/fd/3",
 			"ninja -f <(echo x)", "ninja -f /dev/stdin", "cmake -P <(echo x)", "rake -f /dev/stdin", "just -f /dev/stdin", "ant -f <(echo x)", "mvn -f <(echo x)", "gradle -b/dev/stdin", "ansible-playbook /dev/stdin",
 			"python3 /dev/stdin < f", "python3 <(echo x)", "perl /dev/fd/3", "node /dev/stdin", "ruby /proc/self/fd/0", "php /dev/stdin", "lua //dev/stdin", "tclsh /dev/./stdin", "Rscript /dev/stdin", "deno run /dev/stdin", "bun /dev/stdin", "go run /dev/stdin", "elixir /dev/stdin",
+			"cat f | task -t -", "cat f | task -t-", "cat f | task --taskfile=-", "cat f | just -f -", "cat f | just -f-", "cat f | just --justfile -", "cat f | just --justfile=-", "just -f - < f", "cat f | rake -f -", "cat f | rake -sf-", "task -t - <<'E'\ntasks: x\nE", "cat f | sudo rake -f -", "cat f | scons -f -", "cat f | gradle -b -",
 			"cat f | parallel", "parallel -j4 < f", "parallel -j 4 < f",
 		},
 		run: []string{
 			"make", "make -f other.mk", "make -fother.mk", "make -f ~/x.mk", "make --file=other.mk", "make --makefile other.mk", "make -C sub -kf other.mk", "make -j8 *.o", "make OUT=/dev/null", "make --max-load 2", "ninja -f build.ninja", "cmake -P x.cmake", "rake -f x", "python3 x.py /dev/stdin", "node x.js < f", "go run . > /dev/null", "go test ./... 2> /dev/null",
+			"cat f | just x", "cat f | task x -- -", "cat f | rake -f x", "cat f | go run ./x -", "cat f | python3 x.py -", "cat f | cmake -P x.cmake", "task -t x.yml < f", "cat f | cat -",
 			"diff <(ls a) <(ls b)", "comm -12 <(sort a) <(sort b)", "grep -f <(ls) x", "cat f | parallel gzip", "parallel echo ::: a b",
 		},
 	},

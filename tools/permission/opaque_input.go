@@ -7,7 +7,12 @@ import (
 
 // runsInput reports whether the program may start others for what it reads.
 func (o *opaqueArgs) runsInput(args []string, in input) bool {
-	if !o.readsInput || !in.given {
+	switch {
+	case !in.given:
+		return false
+	case o.takesInputForFile(args):
+		return true
+	case !o.readsInput:
 		return false
 	}
 	operands := 0
@@ -29,6 +34,22 @@ func (o *opaqueArgs) runsInput(args []string, in input) bool {
 		return false
 	}
 	return !in.visible || matchesAny(o.inputText, in.text) || matchesAny(o.anyWord, in.text)
+}
+
+// inputAsFile matches words that name the standard input as a file.
+var inputAsFile = lazyRegexp(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
+
+// takesInputForFile reports whether a file of code that the words of the program name is its
+// standard input. A program that stops at its first operand, or has options of one dash, leaves
+// the - to another.
+func (o *opaqueArgs) takesInputForFile(args []string) bool {
+	if !o.runsFiles || o.stopsAtOperand || o.singleDash {
+		return false
+	}
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.ContainsFunc(args, inputAsFile().MatchString)
 }
 
 // isNoInput reports whether the program does not read its standard input for a word that is
