@@ -100,7 +100,7 @@ func ParseRule(text string) (Rule, error) {
 	if !utf8.ValidString(match) {
 		return Rule{}, fmt.Errorf("rule %q: it is not valid UTF-8", text)
 	}
-	if strings.TrimSpace(match) == "" {
+	if match == "" {
 		return Rule{}, fmt.Errorf("rule %q: nothing follows the colon", text)
 	}
 	r.Match = match
