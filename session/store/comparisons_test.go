@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,5 +26,25 @@ func TestComparisons(t *testing.T) {
 	}
 	if old, err := db.Comparisons().List(time.Time{}, before); len(old) > 0 || err != nil {
 		t.Errorf("an hour ago: %+v, %v", old, err)
+	}
+	if err := db.write(func(w *writer) error { return w.exec(`UPDATE comparisons SET at = NULL WHERE num = 1`) }); err != nil {
+		t.Fatal(err)
+	}
+	one, two := all[0].At, all[1].At
+	for _, tt := range []struct {
+		since, until time.Time
+		want         string
+	}{
+		{time.Time{}, time.Time{}, "a/one b/two"}, {one, two.Add(1), "a/one b/two"}, {time.Time{}, one, ""}, {two.Add(1), time.Time{}, ""},
+		{time.Time{}, before, ""}, {before, time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC), "a/one b/two"}, {time.Date(1000, 1, 1, 0, 0, 0, 0, time.UTC), two.Add(1), "a/one b/two"},
+	} {
+		found, err := db.Comparisons().List(tt.since, tt.until)
+		var winners []string
+		for _, c := range found {
+			winners = append(winners, c.Winner)
+		}
+		if got := strings.Join(winners, " "); got != tt.want || err != nil {
+			t.Errorf("from %v to %v: %q, %v, want %q", tt.since, tt.until, got, err, tt.want)
+		}
 	}
 }
