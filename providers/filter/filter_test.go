@@ -368,16 +368,35 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestLeave leaves the loop at every event: nothing may come after, and no
-// parser may stay behind (see TestMain).
+// TestLeave leaves the loop at every event: nothing may come after, the source
+// has ended with it, and no parser may stay behind (see TestMain).
 func TestLeave(t *testing.T) {
 	in := []llm.Event{text("<think>a</think>b "), text("<tool_call>"), text(`{"name":"list"}</tool_call> c `), text(`<tool_call>{"na`), stop}
-	for n := 1; n < 8; n++ {
-		seen := 0
-		for range both(stream(in...)) {
+	all := 0
+	for range both(stream(in...)) {
+		all++
+	}
+	for n := 1; n <= all; n++ {
+		seen, taken, left, ended := 0, 0, false, false
+		source := func(yield func(llm.Event, error) bool) {
+			defer func() { ended = true }()
+			for _, e := range in {
+				if left {
+					t.Errorf("left at event %d: the source is asked for more after %d", n, taken)
+				}
+				if taken++; !yield(e, nil) {
+					return
+				}
+			}
+		}
+		for range both(source) {
 			if seen++; seen == n {
+				left = true
 				break
 			}
+		}
+		if seen != n || !ended || n == 1 && taken == len(in) {
+			t.Errorf("left at event %d of %d: the source ended: %v, after %d", seen, all, ended, taken)
 		}
 	}
 }
