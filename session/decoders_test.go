@@ -1,0 +1,56 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+)
+
+// What kindOf stores is read back, whatever kind it has.
+func TestEveryKindIsReadBack(t *testing.T) {
+	events := []Event{
+		llm.Notice{Text: "n"}, llm.Retry{Attempt: 2, Wait: time.Second}, Fallback{From: "a/a", To: "b/b"}, ModelSwitched{From: "a/a", To: "b/b"},
+		Compacted{Seq: 3, Messages: 2}, ShellCommand{Command: "ls", Output: "x"}, DroppedCall{Name: "read", Input: "{}"}, Persona{Name: "p"},
+		Directories{Dirs: []string{"/d"}}, Settings{}, Verdict{}, Abandoned{}, Done{Err: errors.New("x")},
+	}
+	read := map[string]bool{}
+	for _, e := range events {
+		kind, stored := kindOf(e)
+		data, err := json.Marshal(stored)
+		if err != nil || kind == "" || read[kind] {
+			t.Errorf("%T is stored as %q, %v; another one, too: %v", e, kind, err, read[kind])
+		}
+		read[kind] = true
+		back := DecodeAnnotation(Annotation{Kind: kind, Data: data})
+		again, err := json.Marshal(back)
+		if reflect.TypeOf(back) != reflect.TypeOf(e) || string(again) != string(data) || err != nil {
+			t.Errorf("%T, stored as %q: %s, reads %T: %s, %v", e, kind, data, back, again, err)
+		}
+	}
+	for kind := range annotationDecoders {
+		if !read[kind] {
+			t.Errorf("no event here has the kind %q, which has a decoder", kind)
+		}
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "annotations.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := 0
+	ast.Inspect(file.Scope.Lookup("kindOf").Decl.(*ast.FuncDecl), func(n ast.Node) bool {
+		if _, ok := n.(*ast.CaseClause); ok {
+			cases++
+		}
+		return true
+	})
+	if cases != len(events) {
+		t.Errorf("kindOf has %d cases, and %d events are read back here", cases, len(events))
+	}
+}
