@@ -391,8 +391,9 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 	}
 }
 
-// Whatever order events come in, nothing breaks: a session may have been left in the
-// middle of a turn.
+// Whatever order events come in, no block changes after it went, no id is given again, and none
+// is replaced that is not there (see board.draw): a session may have been left in the middle of a
+// turn. A block of which nothing was shown may be renamed or dropped.
 func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 	part := func(kind llm.Kind, id string) llm.Part {
 		return llm.Part{Kind: kind, ID: id, Name: "read", Text: "x", Input: "{"}
@@ -400,6 +401,7 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		var turn Turn
+		drawn, gone := board{t: t}, map[string]bool{}
 		for range 40 {
 			id := fmt.Sprint(r.IntN(3))
 			kind := []llm.Kind{llm.Text, llm.Thinking, llm.Call, llm.Result, llm.Source, llm.Media, ""}[r.IntN(7)]
@@ -409,8 +411,21 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 				session.ApprovalRequest{Call: part(llm.Call, id), Action: &tools.Action{}}, session.Decision{ID: id, Verdict: tools.Allow}, session.Progress{ID: id, Text: "x"},
 				session.Result{Part: part(llm.Result, id)}, session.CandidateEvent{}, session.Done{Err: errors.New("x")}, session.Done{}, llm.Retry{Discards: []string{id}}, session.Compacted{Seq: 3}, nil,
 			}
-			turn.Apply(events[r.IntN(len(events))], time.Unix(int64(r.IntN(1000)), 0))
-			turn.Tick(time.Unix(2000, 0))
+			draw := func(changes []Change) {
+				for _, c := range changes {
+					id := c.ID
+					if c.Op == Renamed {
+						id = c.Was
+					}
+					if gone[id] {
+						t.Fatalf("seed %d: a change of the block %q, which is gone: %+v", seed, id, c)
+					}
+					gone[id] = c.Op == Dropped || c.Op == Renamed
+					drawn.draw(c)
+				}
+			}
+			draw(turn.Apply(events[r.IntN(len(events))], time.Unix(int64(r.IntN(1000)), 0)))
+			draw(turn.Tick(time.Unix(2000, 0)))
 		}
 	}
 }
