@@ -52,6 +52,3 @@ func (m *recall) swap(d savedText) {
 	m.cur = d.cur
 	m.swapped()
 }
-
-// Stashed returns how many drafts are set aside.
-func (m *recall) Stashed() int { return len(m.stash) }
