@@ -111,8 +111,8 @@ func explainArguments(cmd *cobra.Command) {
 	}
 }
 
-// wrongArguments says which argument of cmd is missing, or is one too many, and how it is called.
-// An error that cobra did not make is said as it is.
+// wrongArguments says which argument of cmd is missing, or is one too many, and on a second line how
+// it is called. An error that cobra did not make is said as it is.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	var takes []string
 	for _, word := range strings.Fields(cmd.Use)[1:] {
@@ -121,16 +121,18 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 		}
 	}
 	said, use := err.Error(), strings.TrimSuffix(cmd.UseLine(), " [flags]")
-	if example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n"); example != "" {
-		use += ", such as " + strings.TrimSpace(example)
+	example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
+	example, _, _ = strings.Cut(example, "  #") // its comment
+	if example = strings.TrimSpace(example); example != "" && example != use {
+		use += ", such as " + example
 	}
 	switch own := !strings.Contains(said, "arg(s)") && !strings.HasPrefix(said, "unknown command"); {
 	case own:
-		return fmt.Errorf("%w: usage: %s", err, use)
+		return fmt.Errorf("%w\nusage: %s", err, use)
 	case len(args) < len(takes):
-		return fmt.Errorf("%s is missing: usage: %s", takes[len(args)], use)
+		return fmt.Errorf("%s is missing\nusage: %s", takes[len(args)], use)
 	}
-	return fmt.Errorf("%q is one argument too many: usage: %s", args[min(len(takes), len(args)-1)], use)
+	return fmt.Errorf("%q is one argument too many\nusage: %s", args[min(len(takes), len(args)-1)], use)
 }
 
 // mistypedCommand returns an error for words that are one word, which is a subcommand but for a

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -30,6 +31,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 		write(out, object{{"error", json.RawMessage(encode(failureObject(err, status)[1:]))}, {"finish_reason", "error"}, {"exit", status}})
 	}
 	text := regexp.MustCompile(`\n(\S)`).ReplaceAllString(sanitize.Text(app.ShellErrorText(err)), "\nparley: $1") // of several errors each
+	text = strings.ReplaceAll(text, "\nparley: usage: ", "\nusage: ")
 	fmt.Fprintf(stderr, "parley: %s\n", text)
 	if hint != "" {
 		fmt.Fprintf(stderr, "  %s\n", sanitize.Text(hint))
