@@ -22,6 +22,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,8 +72,15 @@ type Attachment struct {
 	Width, Height int    // of an image as it is sent, in pixels
 }
 
+// commandNotes are the lines behind the output of a command that tell how it ended, as package tools
+// and a draft write them.
+var commandNotes = regexp.MustCompile(`(?:(?m:^)(?:\[(?:no output|exit status -?\d+|signal: [^\n]+|(?:canceled|killed|timed out) after [^\n]+|` +
+	`ended \d+ process(?:es)? still running [^\n]+|it could not be ended|CAUTION: the sandbox [^\n]+|the sandbox may have denied it [^\n]+|` +
+	`\d+ [a-z ]+ removed|\d+ bytes? shown as [^\n]+|it continues in the background as job \d+[^\n]*)\]|Interrupted: the program ended while this ran\.[^\n]*)\n?)+\z`)
+
 // PartLabel names an attachment that was kept, as Attachment.Label does a new one. A text
-// that is one has a name, which what a user typed has not.
+// that is one has a name, which what a user typed has not. Of the output of a command only what the command
+// wrote is counted.
 func PartLabel(p llm.Part) string {
 	name, size, what := cmp.Or(p.Name, p.MIME, p.URL), len(p.Data), ""
 	switch {
@@ -80,6 +88,16 @@ func PartLabel(p llm.Part) string {
 		_, body, _ := strings.Cut(p.Text, "\n")
 		for _, tag := range []string{"file", "context", "output"} {
 			body = strings.TrimSuffix(body, "\n</"+tag+">")
+		}
+		if strings.HasPrefix(p.Text, "<output ") {
+			if notes := commandNotes.FindStringIndex(body); notes != nil {
+				body = body[:notes[0]]
+				size, what = len(body), "empty"
+				if body != "" {
+					what = lineCount(strings.TrimSuffix(body, "\n"))
+				}
+				break
+			}
 		}
 		size, what = len(body), lineCount(body)
 	case strings.HasPrefix(p.MIME, "image/"):

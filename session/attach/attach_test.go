@@ -107,6 +107,13 @@ func TestPartLabel(t *testing.T) {
 		"<output command=\"date\">\none\ntwo\n\n</output>": "a, 3 lines, 8 bytes",
 		"<output command=\"cat\">\n<output>\n</output>":    "a, 1 line, 8 bytes",
 		"<output command=\"cat\">\n1\n</file>\n</output>":  "a, 2 lines, 9 bytes",
+
+		"<output command=\"seq 3\">\n1\n2\n3\n[exit status 0]\n</output>":                               "a, 3 lines, 6 bytes",
+		"<output command=\"false\">\nshell out\n[exit status 3]\n</output>":                             "a, 1 line, 10 bytes",
+		"<output command=\"sleep 21\">\n[no output]\n[canceled after 2s]\n</output>":                    "a, empty",
+		"<output command=\"x\">\n[1]\n[2 invisible characters removed]\n[signal: killed]\n</output>":    "a, 1 line, 4 bytes",
+		"<output command=\"x\">\nInterrupted: the program ended while this ran. What it did\n</output>": "a, empty",
+		"<file path=\"a\">\n[exit status 0]\n</file>":                                                   "a, 1 line, 15 bytes",
 	} {
 		if got := PartLabel(llm.Part{Kind: llm.Text, Name: "a", Text: text}); got != want {
 			t.Errorf("%q is labeled %q, want %q", text, got, want)
