@@ -32,7 +32,7 @@ const (
 const joinedSession = joinedPlace + `s.folder, s.origin, s.preview,` + joinedRest
 
 // joinedBrief is joinedSession without what Query.Brief leaves out.
-const joinedBrief = joinedPlace + `'', '', '',` + joinedRest
+const joinedBrief = joinedPlace + `'', s.origin, '',` + joinedRest
 
 const (
 	joinedPlace = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''), `

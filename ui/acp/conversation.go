@@ -153,7 +153,7 @@ func (a *agent) ListSessions(_ context.Context, p sdk.ListSessionsRequest) (r sd
 	from = min(from, len(list))
 	for _, s := range list[from:min(from+page, len(list))] {
 		r.Sessions = append(r.Sessions, sdk.SessionInfo{
-			SessionId: sdk.SessionId(s.ID), Cwd: s.Dir, Title: sdk.Ptr(sanitize.Line(app.Title(s))), UpdatedAt: sdk.Ptr(s.Updated.UTC().Format(time.RFC3339)),
+			SessionId: sdk.SessionId(s.ID), Cwd: s.Dir, Title: sdk.Ptr(sanitize.Line(app.ListTitle(s))), UpdatedAt: sdk.Ptr(s.Updated.UTC().Format(time.RFC3339)),
 		})
 	}
 	if from+page < len(list) {

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"parley/session"
 )
 
 // The application knows no terminal: what it says is data, for any front end.
@@ -32,6 +34,18 @@ func TestShortVersion(t *testing.T) {
 	} {
 		if got := shortVersion(version); got != want {
 			t.Errorf("shortVersion(%q) = %q, want %q", version, got, want)
+		}
+	}
+}
+
+// A copy is told from its original in lists, until it has a name of its own.
+func TestListTitle(t *testing.T) {
+	for want, about := range map[string]session.Info{
+		"whales": {Title: "whales"}, "copy: seals": {Title: "seals", Origin: "fork 0a1b"}, "copy: untitled": {Origin: "fork 0a1b"},
+		"mine": {Title: "mine", Origin: "fork 0a1b", Named: true}, "theirs": {Title: "theirs", Origin: "codex"},
+	} {
+		if got := ListTitle(about); got != want {
+			t.Errorf("%+v is listed as %q, want %q", about, got, want)
 		}
 	}
 }

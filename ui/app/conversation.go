@@ -331,6 +331,15 @@ func Title(about session.Info) string {
 	return "untitled"
 }
 
+// ListTitle returns Title for lists, where a copy stands beside its original: "copy: TITLE" until it
+// is renamed.
+func ListTitle(about session.Info) string {
+	if strings.HasPrefix(about.Origin, "fork ") && !about.Named {
+		return "copy: " + Title(about)
+	}
+	return Title(about)
+}
+
 // NearestNames returns up to n of names that look most like name, the nearest first.
 func NearestNames(name string, names []string, n int) []string {
 	return catalog.Nearest(name, names, n)

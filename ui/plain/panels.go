@@ -73,7 +73,7 @@ func (p *panels) sessions(words string) {
 	p.async(func() func() {
 		found, err := lib.List(session.Query{})
 		found = slices.DeleteFunc(found, func(s session.Info) bool {
-			return !strings.Contains(strings.ToLower(s.ID+" "+app.Title(s)), strings.ToLower(words))
+			return !strings.Contains(strings.ToLower(s.ID+" "+app.ListTitle(s)), strings.ToLower(words))
 		})
 		return func() { p.listSessions(found, err) }
 	})
@@ -92,7 +92,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 		if s.ID == p.app.Session.ID() {
 			detail = append(detail, "this one")
 		}
-		rows = append(rows, choice{name: app.Title(s), detail: strings.Join(detail, ", "), value: s.ID})
+		rows = append(rows, choice{name: app.ListTitle(s), detail: strings.Join(detail, ", "), value: s.ID})
 	}
 	if len(rows) == 0 {
 		p.writeLine("No conversations yet.")

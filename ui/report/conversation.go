@@ -70,7 +70,7 @@ func FindSession(lib *session.Store, word string) (session.Info, error) {
 	}
 	var names []string
 	for _, f := range found[:min(len(found), 5)] {
-		names = append(names, f.ID+" "+app.Title(f))
+		names = append(names, f.ID+" "+app.ListTitle(f))
 	}
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))

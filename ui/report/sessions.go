@@ -62,7 +62,7 @@ func (s SessionCommands) Complete(*cobra.Command, []string, string) (ids []strin
 	_ = s.with(func(lib *session.Store) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		for _, f := range found {
-			ids = append(ids, f.ID+"\t"+sanitize.Line(app.Title(f)))
+			ids = append(ids, f.ID+"\t"+sanitize.Line(app.ListTitle(f)))
 		}
 		return err
 	})
@@ -190,7 +190,7 @@ func (s SessionCommands) rows(found []session.Info, ids map[string]string, asJSO
 	for i := range found {
 		f, row := &found[i], cells[size*i:size*(i+1):size*(i+1)]
 		row[0], row[1], row[2] = sanitize.Line(cmp.Or(ids[f.ID], f.ID)), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model)
-		row[3], row[4] = format.Cost(f.Usage.Cost, f.Usage.Priced), sanitize.Line(app.Title(*f))
+		row[3], row[4] = format.Cost(f.Usage.Cost, f.Usage.Priced), sanitize.Line(app.ListTitle(*f))
 		if f.Pinned {
 			row[4] = "pinned: " + row[4]
 		}
@@ -317,7 +317,7 @@ func hitLines(hits []session.Hit) string {
 	messages := map[line]int{}
 	for _, h := range hits {
 		who := cmp.Or(map[llm.Role]string{llm.RoleUser: "you", "": "title"}[h.Role], string(h.Role))
-		l := line{sanitize.Line(h.Session.ID), sanitize.Line(app.Title(h.Session)), who, sanitize.Line(h.Snippet)}
+		l := line{sanitize.Line(h.Session.ID), sanitize.Line(app.ListTitle(h.Session)), who, sanitize.Line(h.Snippet)}
 		if messages[l]++; messages[l] == 1 {
 			lines = append(lines, l)
 		}

@@ -55,7 +55,7 @@ func recentSessions(o app.Options) (rows []app.Item) {
 		list, _ = o.Library.List(session.Query{Limit: maxSuggested})
 	}
 	for _, s := range list {
-		rows = append(rows, app.Item{Title: sanitize.Line(app.Title(s)), Detail: format.Age(o.Now().Sub(s.Updated)), Value: s.ID})
+		rows = append(rows, app.Item{Title: sanitize.Line(app.ListTitle(s)), Detail: format.Age(o.Now().Sub(s.Updated)), Value: s.ID})
 	}
 	return rows
 }
