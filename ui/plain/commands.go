@@ -85,6 +85,26 @@ func isCommand(text string) bool {
 	return (ok || strings.HasPrefix(text, "!")) && !strings.Contains(text, "\n")
 }
 
+// namesCommand reports whether text is the whole name of a command, with an argument or without.
+func namesCommand(text string) bool {
+	name, _, ok := app.ParseCommand(text)
+	return ok && slices.ContainsFunc(commands(), func(c command) bool { return slices.Contains(c.Names(), name) })
+}
+
+// holdBack keeps a command that came too fast as the draft. One that is about the draft does not
+// become part of it.
+func (p *frontend) holdBack(line string) {
+	line = strings.TrimSpace(line)
+	shown := truncate(line, maxAddress)
+	switch line {
+	case "/send", "/draft", "/edit":
+		p.writeLine("Held back: %s followed too fast to be a command. Type it again to run it.", shown)
+		return
+	}
+	p.drafts.add(line)
+	p.writeLine("Held back: %s followed too fast to be a command. /send sends it as a message; type it again to run it.", shown)
+}
+
 // command runs a line such as "/name argument".
 func (p *frontend) command(line string) {
 	name, arg, _ := app.ParseCommand(line)

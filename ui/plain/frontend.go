@@ -166,7 +166,8 @@ func (p *frontend) message(lines []console.Line) {
 }
 
 // enter runs a command or sends a message. Several lines are never a command, and neither is a line
-// that may have been pasted, since somebody else may have written it.
+// that may have been pasted, since somebody else may have written it: the name of a command is held
+// back then.
 func (p *frontend) enter(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
@@ -175,7 +176,11 @@ func (p *frontend) enter(text string) {
 	switch {
 	case !isCommand(text):
 		p.sender.send(text, p.input.pasted)
-	case p.input.maybePasted && strings.TrimSpace(text) != "/stop": // which does no harm, and cannot wait
+	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // which does no harm, and cannot wait
+		p.command(text)
+	case p.input.maybePasted && namesCommand(text):
+		p.holdBack(text)
+	case p.input.maybePasted:
 		p.writeLine("Read as a message: a line that follows this fast is not a command.")
 		p.sender.send(text, true)
 	case isShell:

@@ -154,6 +154,21 @@ func TestTypedAhead(t *testing.T) {
 	}
 }
 
+// TestFastCommands: a command that follows too fast is neither run nor sent.
+func TestFastCommands(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("One."))
+	d.paste("hello")
+	d.paste("/mode plan")
+	d.paste("/send")
+	d.idle()
+	if d.drafts.text != "/mode plan" || d.app.Session.Policy().Mode() == tools.ModePlan || len(d.fake.Requests()) != 1 {
+		t.Errorf("draft %q, mode %v, %d requests", d.drafts.text, d.app.Session.Policy().Mode(), len(d.fake.Requests()))
+	}
+	if heard := strings.Join(strings.Fields(d.heap.String()), " "); !strings.Contains(heard, "Held back: /mode plan followed too fast to be a command. /send sends it as a message; type it again to run it.") {
+		t.Errorf("heard %s", heard)
+	}
+}
+
 // TestPastedCommands: what is pasted commands nothing, at once or in pieces, and a
 // user who pauses does.
 func TestPastedCommands(t *testing.T) {
