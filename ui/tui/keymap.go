@@ -11,6 +11,7 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/tui/common"
+	"parley/ui/tui/dialog"
 )
 
 // A keymap says which keys and names run which actions.
@@ -78,7 +79,7 @@ func (k *keymap) names() [][]string {
 }
 
 // sendsAsText ends what mistyped says of a line that is the draft again.
-const sendsAsText = " · enter again sends it as text"
+const sendsAsText = dialog.AgainSends
 
 // mistyped says that there is no command like text, which begins like one; "" for any other text.
 // Several lines are a message, unless their first word is the name of a command with a slip in it.

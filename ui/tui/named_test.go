@@ -38,6 +38,38 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 	})
 }
 
+// Where the list shows rows, but names none of them, a second enter sends the line; one behind another
+// key, and one in a list that no slash opened, does not.
+func TestSecondEnterSendsFromTheList(t *testing.T) {
+	t.Parallel()
+	const unknown = "Unknown command /conect · enter again sends it as text"
+	t.Run("slash", func(t *testing.T) {
+		s := setUp(t, 100, 40, llmtest.Say("understood"))
+		s.Type("/conect").Press("enter").WaitForText(unknown)
+		s.Press("left").Lacks(unknown).Press("enter").Shows(unknown)
+		if n := len(s.fake.Requests()); n != 0 || s.m.overlay.Dialog == nil {
+			t.Errorf("%d requests, the list %v", n, s.m.overlay.Dialog != nil)
+		}
+		s.Press("enter").WaitForText("understood")
+		if got := s.m.App.Session.History()[0].Text(); got != "/conect" {
+			t.Errorf("the model got %q", got)
+		}
+	})
+	t.Run("several begin so", func(t *testing.T) {
+		s := setUp(t, 100, 40)
+		s.Type("/mod").Press("enter").WaitForText("Several: ")
+		s.Press("enter").Shows("Several: ").Lacks("sends it as text")
+	})
+	t.Run("palette", func(t *testing.T) {
+		s := setUp(t, 100, 40)
+		s.Press("ctrl+p").Type("conect").Press("enter").WaitForText("Unknown command /conect").Lacks("sends it as text")
+		s.Press("enter").Shows("Unknown command /conect")
+		if s.m.overlay.Dialog == nil || s.m.chat.Turn != nil {
+			t.Error("the second enter did something")
+		}
+	})
+}
+
 // The beginning of one command's names runs it, in the list and without one.
 func TestBeginningsRun(t *testing.T) {
 	t.Parallel()

@@ -75,12 +75,18 @@ func (m *Model) palette() tea.Cmd {
 // is not lost: it may have been a message.
 func (m *Model) slash() tea.Cmd {
 	cmd := m.palette()
+	if p, ok := m.overlay.Dialog.(*dialog.Picker); ok {
+		p.IsMessage = true
+	}
 	m.overlay.OnLeave(func(msg dialog.ClosedMsg) tea.Cmd {
 		typed := "/" + msg.Typed
 		switch {
 		case msg.Typed == "":
 			return nil
 		case msg.Accepted:
+			if msg.Again {
+				m.held.refused = typed
+			}
 			m.input.Composer.SetValue(typed)
 			m.input.Composer.Send()
 			return nil

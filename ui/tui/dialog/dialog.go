@@ -48,6 +48,7 @@ type Dialog interface {
 type ClosedMsg struct {
 	Typed    string // text of the filter, which now belongs to the root
 	Accepted bool   // the user accepted a filter that matches nothing
+	Again    bool   // accepted twice: it was said already that it names no command
 }
 
 // base is the common part of all dialogs.

@@ -117,7 +117,21 @@ func (p *Picker) noMatchReason() string {
 	case len(like) > 1:
 		return "Several: " + strings.Join(like, ", ") + " · " + down + " select"
 	}
-	return "Unknown command /" + printableRow(wanted) + " · " + down + " select one of these"
+	why := "Unknown command /" + printableRow(wanted)
+	if sendsAgain(p) {
+		why += AgainSends
+	}
+	return why + " · " + down + " select one of these"
+}
+
+// AgainSends says what enter does once more with a line that is no command.
+const AgainSends = " · enter again sends it as text"
+
+// sendsAgain reports whether enter, pressed once more, accepts what is typed as text: it names no
+// command, and begins the name of none.
+func sendsAgain(p *Picker) bool {
+	wanted, _ := p.split()
+	return p.IsMessage && !p.hasSelection() && wanted != "" && len(namedAlike(p)) == 0
 }
 
 // matchedByDescription reports whether the command of a hit matches only by its description.

@@ -65,6 +65,7 @@ type Picker struct {
 	Columns     []Column
 	Favorites   bool                                       // items can be marked as favorites and hidden
 	NotifyMoves bool                                       // send MovedMsg when the selection changes
+	IsMessage   bool                                       // of commands: enter again on a name that none has accepts it as text
 	FreeItem    func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
 
 	commands bool                      // the first word filters, the rest is an argument; see preselect
@@ -304,7 +305,11 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	if p.done {
 		return nil
 	}
+	said := p.message
 	p.view, p.message = "", ""
+	if press, ok := msg.(tea.KeyPressMsg); ok && said != "" && sendsAgain(p) && key.Matches(press, p.Keys.Accept) {
+		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true, Again: true})
+	}
 	before := p.Selected()
 	cmd := tea.Batch(p.update(msg), requestPaths(p))
 	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
