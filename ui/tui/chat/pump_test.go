@@ -85,6 +85,7 @@ func TestPumpRhythm(t *testing.T) {
 		began, shown, frames, stale := time.Now(), "", 0, 0
 		for done := false; !done; {
 			<-wakes
+			synctest.Wait() // for what happens at the same time
 			frames++
 			for _, e := range p.take() {
 				_, d, is := deltaOf(e)
