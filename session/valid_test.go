@@ -169,7 +169,7 @@ func TestReopenedAsItWas(t *testing.T) {
 		for range 12 {
 			k.act()
 			k.s.Unqueue()
-			LeaveEdit(k.s) // it ends with the session
+			LeaveEdit(k.s)   // it ends with the session
 			if k.s.Empty() { // then nothing may be stored
 				continue
 			}
