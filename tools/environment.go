@@ -4,11 +4,13 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"parley/tools/sanitize"
 )
 
 // passedVariables are the variables that a command gets from parley's own environment.
 // Everything else stays behind, for keys and passwords hide under any name. A
-// name that ends with _ stands for all that begin with it.
+// name that ends with _ stands for all that begin with it but those called as a secret.
 var passedVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR",
 	"LANG", "LANGUAGE", "LC_", "XDG_",
@@ -24,10 +26,6 @@ var passedVariables = []string{
 var fixedVariables = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
 }
-
-// secretWords are in the names of variables that hold keys and passwords. A
-// variable with one of them passes only if its name is given whole.
-var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"}
 
 // commandEnvironment returns what a command gets of environ: what is passed, and extra.
 func commandEnvironment(environ, extra []string) []string {
@@ -45,11 +43,6 @@ func passesVariable(name string) bool {
 		name = strings.ToUpper(name) // there they are the same
 	}
 	return slices.ContainsFunc(passedVariables, func(p string) bool {
-		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) && !isSecretName(name)
+		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) && !sanitize.IsSecretVariable(name)
 	})
-}
-
-func isSecretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }

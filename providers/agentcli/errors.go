@@ -115,9 +115,6 @@ func (a *answer) unknownFormError() *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s answered in a form that is not known, beginning with: %s", a.flavor.program, oneLineHead(a.unknown))}
 }
 
-// secretVariable matches names of variables that hold credentials.
-var secretVariable = adapter.Pattern(`(?i)(key|token|secret|password|credentials?)$`)
-
 // oneLineHead returns the beginning of s, which must be masked, as one line.
 func oneLineHead(s string) string {
 	if s = sanitize.Line(sanitize.Words(s)); len(s) > maxNotice {

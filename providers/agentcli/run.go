@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/sanitize"
 )
 
 // A run holds the arguments, input and directory of one start of the program.
@@ -203,7 +204,7 @@ const minSecret = 8
 func (m *Model) credentials() []string {
 	secrets := slices.Clone(m.o.Secrets)
 	for _, v := range append(os.Environ(), m.o.Env...) {
-		if name, value, _ := strings.Cut(v, "="); len(value) >= minSecret && secretVariable().MatchString(name) {
+		if name, value, _ := strings.Cut(v, "="); len(value) >= minSecret && sanitize.IsSecretVariable(name) {
 			secrets = append(secrets, value)
 		}
 	}

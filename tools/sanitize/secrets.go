@@ -42,6 +42,21 @@ func HoldsSecret(name string) bool {
 // secretEndings are endings of what is no ordinary word, as "key" is one of "monkey": "openaitoken".
 var secretEndings = []string{"apikey", "token", "secret", "password", "passwd"}
 
+// secretWords are in the names of variables that hold keys and passwords.
+var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"}
+
+// publicVariables have one of secretWords in their names, and hold where something is, or who
+// somebody is: to mask that would spoil what is said of it.
+var publicVariables = []string{"SSH_AUTH_SOCK", "XAUTHORITY", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"}
+
+// IsSecretVariable reports whether a variable of the environment may hold a secret by its name, whose
+// case does not count: unlike HoldsSecret, it prefers one too many. It is false for "".
+func IsSecretVariable(name string) bool {
+	name = strings.ToUpper(name)
+	return !slices.Contains(publicVariables, name) &&
+		slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
 // nameWords returns the words of a name in small letters: "apiKey", "APIKey" and "--api-key" are api and key.
 func nameWords(name string) []string {
 	name = wordBorder().ReplaceAllString(name, "$1$3 $2$4")

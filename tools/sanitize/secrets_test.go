@@ -264,3 +264,17 @@ func FuzzRedactCommand(f *testing.F) {
 		}
 	})
 }
+
+func TestIsSecretVariable(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"OPENAI_API_KEY": true, "apiKey": true, "GITHUB_TOKEN": true, "AWS_SECRET_ACCESS_KEY": true, "MY_PASSWORD": true,
+		"X_PASSPHRASE": true, "DB_PASS": true, "FOO_AUTH": true, "HTTP_AUTHORIZATION": true, "CREDENTIALS_JSON": true,
+		"KEY_2": true, "MY_SSH_AUTH_SOCK": true, "PATH": false, "HOME": false, "LANG": false, "": false,
+		"SSH_AUTH_SOCK": false, "ssh_auth_sock": false, "XAUTHORITY": false, "GIT_AUTHOR_NAME": false, "GIT_AUTHOR_EMAIL": false,
+	} {
+		if got := IsSecretVariable(name); got != want {
+			t.Errorf("%q: got %v", name, got)
+		}
+	}
+}

@@ -268,17 +268,12 @@ func writeCrash(p any, stack []byte) (string, error) {
 
 var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sanitize.KeyShapes) })
 
-// secretName is what variables that hold a secret are called.
-var secretName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)key|token|secret|passw|credential|auth`)
-})
-
 // masked returns text without keys: those in the environment, and what looks like
 // one. A panic may have anything in its words.
 func masked(text string) string {
 	var secrets []string
 	for _, entry := range os.Environ() {
-		if name, value, _ := strings.Cut(entry, "="); secretName().MatchString(name) {
+		if name, value, _ := strings.Cut(entry, "="); sanitize.IsSecretVariable(name) {
 			secrets = append(secrets, value)
 		}
 	}
