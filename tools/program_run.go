@@ -67,8 +67,10 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	if err := r.start(ctx, s.workspace, argv); err != nil {
 		return ProgramResult{Exit: -1, Err: startError(argv[0], err)}
 	}
-	r.collect(ctx)
-	r.cleanUp()
+	func() {
+		defer r.cleanUp() // also after a panic
+		r.collect(ctx)
+	}()
 	if held == nil {
 		s.cmdSandbox.acceptRepositories()
 	}
