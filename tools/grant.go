@@ -12,7 +12,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// ServerPolicy does as SandboxPolicy for a program that lasts, such as an MCP server. Key
+// ServerPolicy returns what SandboxPolicy does for a program that lasts, such as an MCP server. Key
 // stands for the program, which has a cache of its own: what commands leave in
 // theirs is not for it to run. Env is its environment; own reports which variables of
 // it the user has set for this program. Where the directory is no workspace, the
@@ -22,11 +22,8 @@ func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name
 	if err != nil {
 		return sandbox.Policy{}, err
 	}
-	var p sandbox.Policy
-	if s.problem == "" {
-		p = s.SandboxPolicy(network)
-	} else {
-		p = s.sandboxPolicy(network)
+	p := s.SandboxPolicy(network)
+	if s.problem != "" {
 		if p.Workspace, p.Protected = filepath.Join(cache, "empty"), nil; os.MkdirAll(p.Workspace, 0o700) != nil {
 			return sandbox.Policy{}, os.ErrPermission
 		}

@@ -70,15 +70,18 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
 	return s.cmdSandbox.probe
 }
 
-// SandboxPolicy returns what commands of s may do, for programs that others start. They
-// may run beside commands of s: from then on each of these looks for repositories
-// that have appeared in between.
-func (s *Set) SandboxPolicy(network bool) sandbox.Policy {
+// SandboxPolicy returns what commands of s may do, for programs that others start. Where one may
+// run beside commands of s, WatchBeside comes first.
+func (s *Set) SandboxPolicy(network bool) sandbox.Policy { return s.sandboxPolicy(network) }
+
+// WatchBeside provides for a program that runs beside commands of s: from now on, and without end,
+// each command looks for repositories that have appeared in between, in the workspace and in added
+// directories. Where commands are not held it does nothing.
+func (s *Set) WatchBeside() {
 	s.watchRepositories()
 	if s.cmdSandbox.isActive() {
 		watchFolders(s.workspace, true) // without end
 	}
-	return s.sandboxPolicy(network)
 }
 
 // watchRepositories has each command look for repositories that a program beside it has made.

@@ -289,7 +289,7 @@ func TestProgramBeside(t *testing.T) {
 	}
 	write("before")
 	run(false)
-	f.SandboxPolicy(false)
+	f.WatchBeside()
 	for _, without := range []bool{false, true} {
 		name := fmt.Sprintf("beside, %v", without)
 		write(name)

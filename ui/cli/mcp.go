@@ -144,6 +144,9 @@ func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string)
 	case !backend.Available():
 		return nil, nil, nil
 	}
+	if m.set.WorkspaceProblem() == "" { // else it works in an empty folder
+		m.set.WatchBeside()
+	}
 	p, err := m.policy(server, c, env)
 	if err != nil {
 		return nil, nil, err

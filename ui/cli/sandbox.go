@@ -40,6 +40,7 @@ func (a *program) sandboxCommand() *cobra.Command {
 			if backend := set.EnableSandbox(a.config.Sandbox)(); !backend.Available() {
 				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Reason))
 			}
+			set.WatchBeside()
 			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
 			if errors.Is(err, exec.ErrNotFound) {
 				return a.fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
