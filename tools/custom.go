@@ -60,7 +60,7 @@ func (s CustomToolSchema) read(dir string) (json.RawMessage, error) {
 		return s.JSON, nil
 	}
 	path := s.File
-	if expanded := ExpandHome([]string{path}); len(expanded) == 1 {
+	if expanded := AbsolutePaths([]string{path}); len(expanded) == 1 {
 		path = expanded[0]
 	} else {
 		path = filepath.Join(dir, path)

@@ -29,7 +29,7 @@ func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name
 		}
 	}
 	p.LongRunning = true
-	p.WritePaths = append(ExpandHome(s.cmdSandbox.Write), cache)
+	p.WritePaths = append(AbsolutePaths(s.cmdSandbox.Write), cache)
 	set := map[string]bool{}
 	p.Env = nil
 	for _, entry := range cacheVariables(cache, network) {

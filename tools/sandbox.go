@@ -62,7 +62,7 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
 		if cfg.Off {
 			return sandbox.Backend{Reason: "it is turned off (sandbox.off)"}
 		}
-		if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: ExpandHome(cfg.Write)}).CheckAgainst(s.places); err != nil {
+		if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: AbsolutePaths(cfg.Write)}).CheckAgainst(s.places); err != nil {
 			return sandbox.Backend{Reason: err.Error()}
 		}
 		return sandbox.Probe()
@@ -130,8 +130,8 @@ func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 	environ := commandEnvironment(os.Environ(), w.cmdSandbox.Env)
 	p := sandbox.Policy{
 		Workspace:  w.realDir,
-		ReadPaths:  append(sandbox.ReadablePaths(environ), append(ExpandHome(w.cmdSandbox.Read), w.readable...)...),
-		WritePaths: ExpandHome(w.cmdSandbox.Write),
+		ReadPaths:  append(sandbox.ReadablePaths(environ), append(AbsolutePaths(w.cmdSandbox.Read), w.readable...)...),
+		WritePaths: AbsolutePaths(w.cmdSandbox.Write),
 		Protected:  append(sandbox.Protected(), w.protectedPlaces()...),
 		Network:    network,
 		Folders:    (&Set{workspace: w}).Folders(), ReadOnly: folderPlaces(w),
@@ -179,8 +179,9 @@ func (w *workspace) cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// ExpandHome replaces ~/ in front of paths; see Validate for what else there is.
-func ExpandHome(paths []string) []string {
+// AbsolutePaths returns paths as they are on the disk, with the home directory for ~/ in front, and
+// leaves out relative ones, and those in a home directory that is not known. It returns nil for none.
+func AbsolutePaths(paths []string) []string {
 	var out []string
 	for _, path := range paths {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok {

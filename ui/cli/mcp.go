@@ -161,7 +161,7 @@ func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandb
 		_, own := c.Env[name]
 		return own
 	})
-	p.ReadPaths, p.WritePaths = append(p.ReadPaths, tools.ExpandHome(c.Read)...), append(p.WritePaths, tools.ExpandHome(c.Write)...)
+	p.ReadPaths, p.WritePaths = append(p.ReadPaths, tools.AbsolutePaths(c.Read)...), append(p.WritePaths, tools.AbsolutePaths(c.Write)...)
 	return p, err
 }
 
