@@ -40,7 +40,6 @@ type Dialect struct {
 	Schema              schema.Target     // what schemas must look like; the zero value is schema.OpenAI
 	CumulativeReasoning bool              // thinking may come as all there is so far instead of what is new; see cumulative
 	takesAudio          bool              // the model takes sound
-	detail              string            // of the images of one request; "" leaves it out
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
 	Family
 }

@@ -13,28 +13,29 @@ import (
 )
 
 // messages writes the system prompt and the history in the dialect d. Messages that this origin
-// wrote keep their ids and get their thinking back. Left are the files that had
-// to be left out.
-func (c *Chat) messages(d Dialect, req llm.Request, whole bool) (list any, left []string) {
+// wrote keep their ids and get their thinking back. Detail is
+// that of its images, "" leaves it out. Whole writes all of it anew, with nothing kept as JSON.
+// Omitted are the files that had to be left out.
+func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (list any, omitted []string) {
 	sign := c.o.Learned.Has(downgradeSign)
 	echo, learned := c.o.Learned.All()[downgradeEcho]
 	bare := learned && Echo(echo) == EchoNever
 	fresh := func() *history {
-		return &history{Dialect: d, partEncoder: chatEncoder(d), origin: c.Origin(), signs: sign, bare: bare}
+		return &history{Dialect: d, partEncoder: chatEncoder(d, detail), origin: c.Origin(), signs: sign, bare: bare}
 	}
 	var kept []byte
 	var h *history
 	if whole {
 		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		kept, h = c.kept.Write(fmt.Sprintf("%+v %t %t", d, sign, bare), req.Messages, len(req.Messages), fresh)
+		kept, h = c.kept.Write(fmt.Sprintf("%+v %q %t %t", d, detail, sign, bare), req.Messages, len(req.Messages), fresh)
 	}
 	var system []any
 	if req.System != "" {
 		system = append(system, map[string]any{"role": cmp.Or(d.SystemRole, "system"), "content": req.System})
 	}
 	if d.CacheControl && !h.markCache(system) && kept != nil { // they stand further in front
-		return c.messages(d, req, true)
+		return c.messages(d, detail, req, true)
 	}
 	return adapter.ListOf(system, kept, h.list), h.omitted
 }
@@ -322,12 +323,13 @@ func markLastText(m map[string]any) bool {
 	return false
 }
 
-// chatEncoder returns those of chat completions. Few services take PDFs.
-func chatEncoder(d Dialect) partEncoder {
+// chatEncoder returns those of chat completions, with the detail of images, which "" leaves out. Few
+// services take PDFs.
+func chatEncoder(d Dialect, detail string) partEncoder {
 	s := partEncoder{text: "text", inline: d.InlineImagesOnly, image: func(url string) map[string]any {
 		image := map[string]any{"url": url}
-		if d.detail != "" {
-			image["detail"] = d.detail
+		if detail != "" {
+			image["detail"] = detail
 		}
 		return map[string]any{"type": "image_url", "image_url": image}
 	}}

@@ -60,7 +60,7 @@ var soundFormats = map[string]string{"audio/wav": "wav", "audio/mpeg": "mp3"}
 
 // Files lists what is taken beside text and images; see llm.Endpoint.Files.
 func (d Dialect) Files() []string {
-	return filesOf(chatEncoder(d))
+	return filesOf(chatEncoder(d, ""))
 }
 
 // ResponsesFiles lists what a model behind Responses takes beside text and images.

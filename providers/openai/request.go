@@ -50,13 +50,14 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 		d.SystemRole = ""
 	}
 	d.CacheControl = c.usesCacheControl(learned)
-	if d.detail = req.Detail; !d.ImageDetail {
-		d.detail = ""
+	detail := req.Detail
+	if !d.ImageDetail {
+		detail = ""
 		notices = append(notices, adapter.WithoutDetail(c.o.Model, req)...)
 	}
-	var left []string
-	body["messages"], left = c.messages(d, req, whole)
-	for _, file := range left {
+	var omitted []string
+	body["messages"], omitted = c.messages(d, detail, req, whole)
+	for _, file := range omitted {
 		notices = append(notices, adapter.LeftOut(c.o.Model, file))
 	}
 	return body, append(notices, mergeUserFields(body, c.o, req, learned)...)
