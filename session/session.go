@@ -11,7 +11,8 @@
 // accepts: each call has its result, and a response that broke off holds no
 // calls and no private data. Models are handed in; this package knows none.
 //
-// A Session is made of parts that each hold one thing and its rules:
+// A Session is made of parts that each hold one thing; the rules about several of them are those of
+// the session and of the turn:
 //
 //	conversation     the tree of messages, in memory and on disk; its mutex guards the session
 //	requestSettings  what the next request asks for: model, effort, system prompt, schema, history mode

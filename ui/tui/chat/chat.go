@@ -1,7 +1,7 @@
 // Package chat is the conversation on the screen: the transcript, the turn that grows it,
 // the pump between the two, and the user's own shell commands.
 //
-//	session.Turn ──► pump ──► Chat.Update ──► Heard ──► Chat.Apply ──► transcript
+//	session.Turn ──► pump ──► Chat.Update ──► OnEvent ──► Chat.Apply ──► transcript
 package chat
 
 import (
