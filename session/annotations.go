@@ -183,6 +183,7 @@ type storedDone struct {
 	Is    string     `json:"is,omitempty"`    // one of ends
 	Error *llm.Error `json:"error,omitempty"` // without its words, which Text has
 	Whole bool       `json:"whole,omitempty"`
+	Ended bool       `json:"ended,omitempty"` // the error is ErrProgramEnded
 }
 
 // endErrors holds the errors besides those of models that front ends tell apart.
@@ -190,7 +191,7 @@ var endErrors = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
 
 // MarshalJSON implements json.Marshaler. Of a turn that ended early it keeps how.
 func (d Done) MarshalJSON() ([]byte, error) {
-	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText), Whole: d.AnswerComplete}
+	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText), Whole: d.AnswerComplete, Ended: errors.Is(d.Err, ErrProgramEnded)}
 	for _, end := range endErrors {
 		if errors.Is(d.Err, end) {
 			s.Is = end.Error()
@@ -216,6 +217,9 @@ func (d *Done) UnmarshalJSON(data []byte) error {
 		if s.Is == end.Error() {
 			e.is = append(e.is, end)
 		}
+	}
+	if s.Ended {
+		e.is = append(e.is, ErrProgramEnded)
 	}
 	if s.Error != nil {
 		e.is = append(e.is, s.Error)

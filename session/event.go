@@ -249,6 +249,13 @@ func (q Question) StopCountdown() {
 	}
 }
 
+// ErrProgramEnded is the cause to cancel the context of a turn with because the program ends: nobody
+// stopped the answer. It is a context.Canceled.
+var ErrProgramEnded = fmt.Errorf("the program ended: %w", context.Canceled)
+
+// EndedText is what Node.InterruptedBy holds of an answer that the end of the program interrupted.
+const EndedText = store.PartialAnswerText
+
 // errStoppedAtQuestion ends a turn in which the user chose StopTurn.
 var errStoppedAtQuestion = fmt.Errorf("stopped at a question: %w", context.Canceled)
 

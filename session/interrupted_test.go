@@ -30,6 +30,7 @@ func TestCutAnswersCount(t *testing.T) {
 		broke string
 	}{
 		"stopped":           {llmtest.Hang(text), llm.Usage{Input: 1 + 10 + 1, Output: 500, Estimated: true}, ""},
+		"parley ended":      {llmtest.Hang(text), llm.Usage{Input: 1 + 10 + 1, Output: 500, Estimated: true}, EndedText},
 		"broke off":         {llmtest.Cut(text), llm.Usage{Input: 1 + 10 + 1, Output: 500, Estimated: true}, "stream ended"},
 		"its start is told": {reported, llm.Usage{Input: 70, Output: 500, Cost: 0.5, Estimated: true}, "gone"},
 	} {
@@ -39,8 +40,11 @@ func TestCutAnswersCount(t *testing.T) {
 			defer cancel(nil)
 			for e := range s.Turn(ctx, say("four")) {
 				if d, ok := e.(llm.Delta); ok && d.Text != "" {
-					if tt.broke == "" {
+					switch tt.broke {
+					case "":
 						cancel(context.Canceled)
+					case EndedText:
+						cancel(ErrProgramEnded)
 					}
 				}
 			}

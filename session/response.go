@@ -80,7 +80,9 @@ func (t *turn) endStream(r *responseStream) {
 	r.partial.stop()
 	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
 	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
-	if r.err != nil && !llm.Canceled(r.err) {
+	if errors.Is(t.cause(nil), ErrProgramEnded) && llm.Canceled(r.err) {
+		r.partial.node.InterruptedBy = EndedText
+	} else if r.err != nil && !llm.Canceled(r.err) {
 		r.partial.node.InterruptedBy = r.err.Error()
 	}
 	u := r.event.Usage

@@ -198,6 +198,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
+			if llm.Canceled(t.done.Err) {
+				t.done.Err = t.cause(t.done.Err)
+			}
 			t.done.Unsent = t.asked.unsent && t.ctx.Err() == nil && giveBack(t)
 			t.done.AnswerComplete = !Unanswered(s)
 			noticeReached(t)

@@ -233,7 +233,7 @@ func reparentOrphans(nodes []Node, damage *damageReport) {
 
 // What is said of an answer and of calls that were interrupted because the program ended.
 const (
-	partialAnswerText = "Interrupted: the program ended before the answer was complete"
+	PartialAnswerText = "Interrupted: the program ended before the answer was complete"
 	// of a call that had begun
 	startedCallText = "Interrupted: the program ended while this ran. What it did until then is not known."
 	// of a call that had not begun, or only read
@@ -250,7 +250,7 @@ func CloseInterrupted(n Node, calls []llm.Part) Node {
 	n.Partial = false
 	switch n.Role {
 	case llm.RoleAssistant:
-		n.Interrupted, n.InterruptedBy = true, partialAnswerText
+		n.Interrupted, n.InterruptedBy = true, PartialAnswerText
 	case llm.RoleTool:
 		n.Parts = append(n.Parts[:len(n.Parts):len(n.Parts)], unanswered(n, calls)...)
 	}

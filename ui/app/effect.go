@@ -165,6 +165,7 @@ const (
 	TrustYes       = "Trust"
 	TrustNo        = "Don't trust"
 	Stopped        = "Stopped"
+	Interrupted    = "Interrupted: parley ended"
 	EmptyAnswer    = "Empty answer from the model"
 	CutOff         = "Answer cut off at the output limit"
 	AnswerCutOff   = CutOff + ` · type "continue"`

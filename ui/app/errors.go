@@ -74,6 +74,15 @@ func ErrorText(err error) string {
 	return text
 }
 
+// StoppedText says that an answer was stopped, or that the program ended, by the error that ended its
+// turn; nil is taken for the user's own.
+func StoppedText(err error) string {
+	if errors.Is(err, session.ErrProgramEnded) {
+		return Interrupted
+	}
+	return Stopped
+}
+
 // ShellErrorText is ErrorText behind the name of the program: without a capital that the
 // error does not have. What the system said is without the names of calls.
 func ShellErrorText(err error) string {

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"runtime/debug"
 	"sync"
+
+	"parley/session"
 )
 
 // errHangup causes a cancel when the terminal is gone.
-var errHangup = errors.Join(errors.New("the terminal is gone"), context.Canceled)
+var errHangup = errors.Join(errors.New("the terminal is gone"), session.ErrProgramEnded)
 
 // A runner runs functions beside the owner, the goroutine that owns the front end, and hands their
 // results back to it.
@@ -74,7 +76,7 @@ func (r *runner) guard(f func()) {
 
 // stop cancels everything that runs.
 func (r *runner) stop() {
-	r.cancel(context.Canceled)
+	r.cancel(session.ErrProgramEnded)
 	close(r.closed)
 }
 

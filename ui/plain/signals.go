@@ -1,13 +1,13 @@
 package plain
 
 import (
-	"context"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
 	"time"
 
+	"parley/session"
 	"parley/ui/plain/console"
 )
 
@@ -44,7 +44,7 @@ func (p *frontend) watchSignals() (stop, release func()) {
 				if n, ok := s.(syscall.Signal); ok {
 					status = 128 + int(n)
 				}
-				p.cancel(context.Canceled)
+				p.cancel(session.ErrProgramEnded)
 				p.mail.post(func() { p.status, p.isOver = status, true })
 				end = time.After(patience)
 			}

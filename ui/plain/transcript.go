@@ -77,7 +77,7 @@ func (t *transcript) event(e session.Event) {
 
 // ended says why an answer ended early, and what to do.
 func ended(e session.Done) string {
-	text, retry := "Stopped.", " /retry starts it again."
+	text, retry := app.StoppedText(e.Err)+".", " /retry starts it again."
 	if !llm.Canceled(e.Err) {
 		text, retry = failure(e.Err), " Type /retry to try again."
 	}

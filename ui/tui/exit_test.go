@@ -72,6 +72,13 @@ func child(where string) int {
 		return Run(o)
 	case "copies":
 		turn = llmtest.Say(copiedWhole())
+	case "kept":
+		lib, err := session.OpenStore(os.Getenv)
+		if err != nil {
+			return 9
+		}
+		defer lib.Close()
+		o.Log = lib.Create(session.Info{})
 	case "answered":
 		turn = llmtest.Say("streaming is over")
 	case "flood":
@@ -314,6 +321,51 @@ func TestHangUp(t *testing.T) {
 	found, err := lib.List(session.Query{})
 	if err != nil || len(found) != 1 || found[0].Messages < 3 {
 		t.Errorf("kept: %+v, %v", found, err)
+	}
+}
+
+// TestWhyAnswersEnded: a conversation that is opened again tells an answer that the user stopped from
+// one that ended with parley.
+func TestWhyAnswersEnded(t *testing.T) {
+	t.Parallel()
+	kill := func(n syscall.Signal) func(*stand) { return func(s *stand) { s.Process.Signal(n) } }
+	for name, tt := range map[string]struct {
+		end         func(*stand)
+		want, lacks string
+	}{
+		"esc": {func(s *stand) {
+			io.WriteString(s.tty, "\x1b")
+			s.out.waitFor(t, "Stopped")
+			kill(syscall.SIGTERM)(s)
+		}, app.Stopped, app.Interrupted},
+		"SIGHUP":  {kill(syscall.SIGHUP), app.Interrupted, app.Stopped},
+		"SIGKILL": {kill(syscall.SIGKILL), app.Interrupted, app.Stopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := launch(t, "kept", "streaming")
+			lib, err := session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": s.home}[name] })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lib.Close()
+			var found []session.Info
+			for deadline := time.Now().Add(10 * time.Second); len(found) == 0 || found[0].Messages < 2; time.Sleep(5 * time.Millisecond) {
+				if found, err = lib.List(session.Query{}); err != nil || time.Now().After(deadline) {
+					t.Fatalf("stored: %+v, %v", found, err)
+				}
+			}
+			tt.end(s)
+			wait(t, s.Cmd)
+			log, err := lib.Resume(found[0].ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := session.Options{Model: llm.Endpoint{Model: llmtest.New(), Name: "fake/m"}, Log: log}
+			m := newModel(Options{Config: Default(), Options: app.Options{Session: session.New(o)}})
+			d := uitest.New(t, m, 80, 24)
+			d.WaitForText("· " + tt.want).Lacks(tt.lacks)
+		})
 	}
 }
 

@@ -82,7 +82,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 // A Turn is the running turn.
 type Turn struct {
 	app.Turn
-	cancel        context.CancelFunc
+	cancel        context.CancelCauseFunc
 	Pulse         *llm.Pulse
 	Stopped       bool      // esc was pressed
 	callStoppedAt time.Time // when calls were stopped

@@ -60,11 +60,14 @@ func (c *Chat) draw(b app.Change) {
 	case app.FooterBlock:
 		c.drawFooter(b.Totals)
 	case app.InterruptedBlock:
-		if b.Text != "" {
+		switch b.Text {
+		case "":
+			t.AddMarker(transcript.Info, app.Stopped)
+		case session.EndedText:
+			t.AddMarker(transcript.Info, app.Interrupted)
+		default:
 			t.AddError(b.Text, "")
-			return
 		}
-		t.AddMarker(transcript.Info, app.Stopped)
 	}
 }
 
@@ -143,7 +146,7 @@ func (c *Chat) Show(e session.Event) {
 	case session.Done:
 		if llm.Canceled(e.Err) {
 			if !e.AnswerComplete {
-				t.AddMarker(transcript.Info, app.Stopped)
+				t.AddMarker(transcript.Info, app.StoppedText(e.Err))
 			}
 			return
 		}

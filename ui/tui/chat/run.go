@@ -28,7 +28,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	if c.Turn != nil {
 		return c.ShowToast("Stop the running turn first")
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
 	c.Turn = &Turn{Turn: app.NewTurn(c.Transcript.NewID), cancel: cancel, Pulse: pulse}
 	c.Turn.Begin(c.Now())
@@ -36,7 +36,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	c.pump = pump
 	ctx = llm.WithReadDelay(ctx, pump.readDelay)
 	c.Go(func() {
-		defer cancel()
+		defer cancel(nil)
 		for e := range events(ctx) {
 			pump.put(e)
 		}
@@ -103,7 +103,7 @@ func (c *Chat) StopCallOrTurn() tea.Cmd {
 func (c *Chat) Stop() tea.Cmd {
 	if c.Turn != nil {
 		c.Turn.Stopped = true
-		c.Turn.cancel()
+		c.Turn.cancel(context.Canceled)
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (c *Chat) Stop() tea.Cmd {
 // Cancel ends the turn and the user's shell commands, before the screen closes.
 func (c *Chat) Cancel() {
 	if c.StopShells(); c.Turn != nil {
-		c.Turn.cancel()
+		c.Turn.cancel(session.ErrProgramEnded)
 	}
 }
 
