@@ -194,7 +194,7 @@ func named(m *Model, text string) (tea.Cmd, bool) {
 	if !app.IsPromptCommand(m.App, text) {
 		return nil, false
 	}
-	if err := m.branches.begin(); err != nil {
+	if err := m.branches.commitEdit(); err != nil {
 		m.input.InsertPrompt(text)
 		return m.ShowToast(app.ShellErrorText(err)), true
 	}

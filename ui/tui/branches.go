@@ -200,8 +200,8 @@ func (b *branches) rewrite(text string) bool {
 	return true
 }
 
-// begin makes what is sent next an edit of the message that was chosen, if one was.
-func (b *branches) begin() error {
+// commitEdit makes what is sent next an edit of the message that was chosen, if one was.
+func (b *branches) commitEdit() error {
 	if b.editing == 0 {
 		return nil
 	}

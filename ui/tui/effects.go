@@ -334,9 +334,9 @@ func (m *Model) askTrust() tea.Cmd {
 				case err != nil:
 					m.chat.Note(app.ShellErrorText(err))
 				case yes:
-					return tea.Batch(begin(m), readPrompts(m), m.ShowToast(app.Trusted))
+					return tea.Batch(sendInitial(m), readPrompts(m), m.ShowToast(app.Trusted))
 				}
-				return begin(m)
+				return sendInitial(m)
 			})
 		}
 	})

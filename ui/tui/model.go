@@ -104,7 +104,7 @@ func newModel(o Options) *Model {
 
 // Init asks the terminal for its background and sends a first prompt.
 func (m *Model) Init() tea.Cmd {
-	first := begin
+	first := sendInitial
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
@@ -126,16 +126,17 @@ func sayNotice(m *Model) tea.Cmd {
 	return m.ShowToast(m.App.Notice)
 }
 
-// begin sends what the command line asked, and looks for what can answer.
-func begin(m *Model) tea.Cmd {
+// sendInitial sends the prompt of the command line, if there is one, and looks for what can answer.
+func sendInitial(m *Model) tea.Cmd {
 	if m.App.Start.Find != nil { // a list is open, which shows what is found
-		return m.first()
+		return m.sendInitialPrompt()
 	}
-	return tea.Batch(m.first(), m.features.local.Ready())
+	return tea.Batch(m.sendInitialPrompt(), m.features.local.Ready())
 }
 
-// first sends what the command line asked.
-func (m *Model) first() tea.Cmd {
+// sendInitialPrompt sends the prompt of the command line, or opens the list that it asks for. It
+// returns nil where it has neither.
+func (m *Model) sendInitialPrompt() tea.Cmd {
 	prompt := m.App.Start.Prompt
 	switch {
 	case m.App.Start.Find != nil:

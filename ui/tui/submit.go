@@ -49,7 +49,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	}
 	if !msg.Plain {
 		if app.IsImageEdit(text) {
-			if err := m.branches.begin(); err != nil {
+			if err := m.branches.commitEdit(); err != nil {
 				m.input.InsertPrompt(text)
 				return m.ShowToast(app.ShellErrorText(err))
 			}
@@ -138,7 +138,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 		compared, err = app.OpenCompared(m.App)
 	}
 	if err == nil {
-		err = m.branches.begin()
+		err = m.branches.commitEdit()
 	}
 	if err != nil {
 		m.input.InsertPrompt(text)
