@@ -84,3 +84,36 @@ func glob(t *testing.T, pattern string) []string {
 	}
 	return found
 }
+
+// TestRooms holds that the table of rooms names each package, itself or as one of "room/…".
+func TestRooms(t *testing.T) {
+	table, err := os.ReadFile("architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := map[string]bool{}
+	for line := range strings.Lines(string(table)) {
+		if cells := strings.Split(line, "|"); len(cells) == 5 {
+			for _, name := range strings.Split(cells[1], ",") {
+				rooms[strings.Trim(name, " `")] = true
+			}
+		}
+	}
+	for _, top := range []string{"docs", "providers", "session", "tools", "ui"} {
+		if err := filepath.WalkDir("../"+top, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			room := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../")
+			for in := room; !rooms[room] && !rooms[in+"/…"]; in = in[:strings.LastIndex(in, "/")] {
+				if !strings.Contains(in, "/") {
+					t.Errorf("the table does not name %s", room)
+					break
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
