@@ -163,6 +163,7 @@ func TestFitAgrees(t *testing.T) {
 			}
 		}
 		o.Model = s.Model()
+		LeaveEdit(s) // it ends with the session
 		grown := []ModelFit{EstimateFit(s, models[0]), EstimateFit(s, models[1]), EstimateFit(s, models[2])}
 		s = reopen(t, lib, s, o)
 		if at := s.ContextTokens(); at > 0 && grown[0].Tokens == 0 {
