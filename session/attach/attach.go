@@ -25,6 +25,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -74,9 +75,11 @@ type Attachment struct {
 
 // commandNotes are the lines behind the output of a command that tell how it ended, as package tools
 // and a draft write them.
-var commandNotes = regexp.MustCompile(`(?:(?m:^)(?:\[(?:no output|exit status -?\d+|signal: [^\n]+|(?:canceled|killed|timed out) after [^\n]+|` +
-	`ended \d+ process(?:es)? still running [^\n]+|it could not be ended|CAUTION: the sandbox [^\n]+|the sandbox may have denied it [^\n]+|` +
-	`\d+ [a-z ]+ removed|\d+ bytes? shown as [^\n]+|it continues in the background as job \d+[^\n]*)\]|Interrupted: the program ended while this ran\.[^\n]*)\n?)+\z`)
+var commandNotes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:(?m:^)(?:\[(?:no output|exit status -?\d+|signal: [^\n]+|(?:canceled|killed|timed out) after [^\n]+|` +
+		`ended \d+ process(?:es)? still running [^\n]+|it could not be ended|CAUTION: the sandbox [^\n]+|the sandbox may have denied it [^\n]+|` +
+		`\d+ [a-z ]+ removed|\d+ bytes? shown as [^\n]+|it continues in the background as job \d+[^\n]*)\]|Interrupted: the program ended while this ran\.[^\n]*)\n?)+\z`)
+})
 
 // PartLabel names an attachment that was kept, as Attachment.Label does a new one. A text
 // that is one has a name, which what a user typed has not. Of the output of a command only what the command
@@ -90,7 +93,7 @@ func PartLabel(p llm.Part) string {
 			body = strings.TrimSuffix(body, "\n</"+tag+">")
 		}
 		if strings.HasPrefix(p.Text, "<output ") {
-			if notes := commandNotes.FindStringIndex(body); notes != nil {
+			if notes := commandNotes().FindStringIndex(body); notes != nil {
 				body = body[:notes[0]]
 				size, what = len(body), "empty"
 				if body != "" {

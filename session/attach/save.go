@@ -186,7 +186,7 @@ func newPart(dir string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, partPrefix+rand.Text()[:partRandom]+partSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// A part is called .parley-XXXXXXXXXXXX.part, with letters and digits of base32.
+// A part is called as .parley-K5TQ2ZB7A4MN.part is: letters and digits of base32 in the middle.
 const (
 	partPrefix, partSuffix = ".parley-", ".part"
 	partRandom             = 12
