@@ -121,7 +121,7 @@ func (t *damageReport) summary() error {
 // sessions reads the sessions that where selects, in the order of lists; text is that of
 // joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
 // the rest is read from the end.
-func (db *DB) sessions(q querier, text, where string, args ...any) ([]Session, error) {
+func (db *DB) sessions(q querier, text joinedText, where string, args ...any) ([]Session, error) {
 	if found, err := joinedSessions(db, q, text, place.compare, where, args...); err == nil {
 		return found, nil
 	}
@@ -219,7 +219,12 @@ func (db *DB) List(q Query) ([]Session, error) {
 	}
 	var list []Session
 	err := db.read(func(r querier) (err error) {
-		if list, err = firstSessions(db, r, text, limit, where, args...); err != nil {
+		if q.Brief && limit == math.MaxInt && q.isPlain() {
+			list, err = briefSessions(db, r)
+		} else {
+			list, err = firstSessions(db, r, text, limit, where, args...)
+		}
+		if err != nil {
 			list, err = db.sessions(r, text, where, args...) // damage may have hidden some, or changed the order
 		}
 		return err
@@ -233,10 +238,19 @@ func (db *DB) Count(q Query) (n int, err error) {
 	if where == "" {
 		return 0, nil
 	}
-	err = db.read(func(r querier) error {
+	err = db.read(func(r querier) (err error) {
+		if q.isPlain() {
+			n, err = countListed(r)
+			return err
+		}
 		return r.queryRow(`SELECT count(*) FROM sessions s `+where, args...).Scan(&n)
 	})
 	return n, err
+}
+
+// isPlain reports whether q selects all that are not deleted, but for its Limit.
+func (q Query) isPlain() bool {
+	return q == Query{Limit: q.Limit, Brief: q.Brief}
 }
 
 // selection returns q as SQL, without its Limit; "" if it selects nothing.
@@ -257,13 +271,15 @@ func selection(db *DB, q Query) (where string, args []any) {
 	return where, args
 }
 
+// listOrder is place.compare as SQL.
+const listOrder = ` ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC`
+
 // firstSessions returns the first n sessions that where selects, without decoding the others.
-func firstSessions(db *DB, q querier, text string, n int, where string, args ...any) ([]Session, error) {
+func firstSessions(db *DB, q querier, text joinedText, n int, where string, args ...any) ([]Session, error) {
 	if n == math.MaxInt {
 		return db.sessions(q, text, where, args...)
 	}
-	first := `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + `
-		ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC LIMIT ` + strconv.Itoa(n) + `)`
+	first := `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + listOrder + ` LIMIT ` + strconv.Itoa(n) + `)`
 	return db.sessions(q, text, first, args...)
 }
 

@@ -202,7 +202,7 @@ func TestFindingIsFlat(t *testing.T) {
 			err := rows.Scan(&id, &parent, &unused, &detail)
 			plan += detail + "\n"
 			return err
-		}, `EXPLAIN QUERY PLAN SELECT s.num FROM sessions s WHERE s.deleted IS NULL ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC LIMIT 3`)
+		}, `EXPLAIN QUERY PLAN SELECT s.num FROM sessions s WHERE s.deleted IS NULL `+listOrder+` LIMIT 3`)
 	})
 	if err != nil || !strings.Contains(plan, "sessions_listed") || strings.Contains(plan, "TEMP B-TREE") {
 		t.Errorf("the first of a list are found by\n%s%v", plan, err)

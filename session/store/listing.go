@@ -2,11 +2,8 @@ package store
 
 import (
 	"cmp"
-	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -17,9 +14,17 @@ import (
 )
 
 // listIndexes make it as fast to read the first sessions of a list, and the last one of a
-// directory, however many sessions there are.
+// directory, however many sessions there are. briefIndex takes the place of the first.
 const listIndexes = `CREATE INDEX sessions_listed ON sessions (pinned, touched, updated) WHERE deleted IS NULL;
 CREATE INDEX sessions_folder ON sessions (folder, updated) WHERE deleted IS NULL;`
+
+// briefIndex has a list read the sessions as they were joined when they were written, in their
+// order, without the table. Its expression is that of joinedBrief, which SQLite replaces by what
+// the index holds.
+const briefIndex = `DROP INDEX sessions_listed;
+CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, concat_ws(char(31), num, iif(pinned IS 0, 'false', quote(pinned)), touched,
+	ifnull(updated, ''), '', origin, '', id, title, iif(named IS 0, 'false', quote(named)), model, effort, history, ifnull(created, ''), head,
+	iif(messages IS head, 'head', quote(messages)), usage, ifnull(deleted, ''))) WHERE deleted IS NULL;`
 
 // Separators of rows and columns in a text that SQLite joins.
 const (
@@ -27,12 +32,19 @@ const (
 	columnEnd = "\x1f"
 )
 
-// joinedSession is the SQL of a session s as text: its columns in the order of parsePlace and
-// parseSession. Numbers take longest, so that usual ones are words.
-const joinedSession = joinedPlace + `s.folder, s.origin, s.preview,` + joinedRest
+// A joinedText is a session s as text that SQLite joins.
+type joinedText struct {
+	sql     string
+	columns int
+	place   func(text string) (place, bool) // where it stands, as far as it says; false: not as parley writes it
+}
+
+// joinedSession has the columns of a session in the order of parsePlace and parseSession. Numbers
+// take longest, so that usual ones are words.
+var joinedSession = joinedText{joinedPlace + `s.folder, s.origin, s.preview,` + joinedRest, 18, placeOf}
 
 // joinedBrief is joinedSession without what Query.Brief leaves out.
-const joinedBrief = joinedPlace + `'', s.origin, '',` + joinedRest
+var joinedBrief = joinedText{joinedPlace + `'', s.origin, '',` + joinedRest, 18, placeOf}
 
 const (
 	joinedPlace = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''), `
@@ -40,8 +52,17 @@ const (
 		s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`
 )
 
-// joinedColumns is the number of columns of joinedSession.
-const joinedColumns = 18
+// joinedTitle has the num and the title of a session.
+var joinedTitle = joinedText{`s.num || char(31) || s.title`, 2, func(text string) (place, bool) {
+	c := columnReader{rest: text, ok: true}
+	return place{num: c.number()}, c.ok
+}}
+
+// placeOf returns the place of a joinedSession.
+func placeOf(text string) (place, bool) {
+	r, ok := parsePlace(text)
+	return r.place, ok
+}
 
 // joinedRows is how many rows are read as one text.
 const joinedRows = 500
@@ -49,30 +70,55 @@ const joinedRows = 500
 // errUnusual reports that rows cannot be read joined, but have to be column by column.
 var errUnusual = errors.New("unusual row")
 
-// eachJoined calls f with the texts of the sessions that where selects, in the order of num:
-// up to joinedRows at once, joined by rowEnd. The first column of text is s.num. SQLite joins
-// the texts, as reading row by row takes five times as long; it prepares a query again at each
-// run if its LIMIT is a parameter. If a text contains a separator, the error is errUnusual.
-func eachJoined(q querier, text string, columns int, f func(texts string, n int), where string, args ...any) error {
+// A pass is an order in which sessions are read.
+type pass struct {
+	index   string               // that is used; "": what SQLite chooses
+	from    string               // condition for a row and those behind it, with a parameter for each of keys
+	keys    func(at place) []any // where a row stands in order
+	order   string
+	compare func(a, b place) int // as order
+	begin   place                // in front of all rows
+}
+
+// byNum reads the table from end to end.
+var byNum = pass{
+	from: ` AND s.num >= ?`, keys: func(at place) []any { return []any{at.num} }, order: ` ORDER BY s.num`,
+	compare: func(a, b place) int { return cmp.Compare(a.num, b.num) }, begin: place{num: 1},
+}
+
+// byPlace reads what is not deleted in the order of lists. It is for joinedBrief alone, which the
+// index holds, and misses what has no usual place, such as some without a time.
+var byPlace = pass{
+	index: ` INDEXED BY sessions_listed`,
+	from:  ` AND (s.pinned, s.touched, s.updated, s.num) <= (?, ?, ?, ?)`,
+	keys:  func(at place) []any { return []any{at.pinned, at.touched, at.updated, at.num} },
+	order: listOrder, compare: place.compare, begin: place{pinned: true, touched: math.MaxInt64, updated: math.MaxInt64, num: math.MaxInt64},
+}
+
+// eachJoined calls f with the texts of the sessions that where selects, in the order of a pass:
+// up to joinedRows at once, joined by rowEnd. SQLite joins the texts, as reading row by row takes
+// five times as long; it prepares a query again at each run if its LIMIT is a parameter. If a text
+// contains a separator, the error is errUnusual.
+func eachJoined(q querier, text joinedText, p pass, f func(texts string, n int), where string, args ...any) error {
 	query, err := q.prepare(`SELECT ifnull(group_concat(t, char(30)), ''), count(*) FROM
-		(SELECT ` + text + ` AS t FROM sessions s ` + where + ` AND s.num > ? ORDER BY s.num LIMIT ` + strconv.Itoa(joinedRows) + `)`)
+		(SELECT ` + text.sql + ` AS t FROM sessions s` + p.index + ` ` + where + p.from + p.order + ` LIMIT ` + strconv.Itoa(joinedRows) + `)`)
 	if err != nil {
 		return err
 	}
 	last := "" // row that was read
-	for after := int64(0); ; {
+	for at := p.begin; ; {
 		var texts string
 		var n int
-		if err := query.QueryRow(append(slices.Clone(args), after)...).Scan(&texts, &n); err != nil || n == 0 && last == "" {
+		if err := query.QueryRow(slices.Concat(args, p.keys(at))...).Scan(&texts, &n); err != nil || n == 0 && last == "" {
 			return err
 		}
-		if strings.Count(texts, rowEnd) != n-1 || strings.Count(texts, columnEnd) != n*(columns-1) {
+		if strings.Count(texts, rowEnd) != n-1 || strings.Count(texts, columnEnd) != n*(text.columns-1) {
 			return errUnusual
 		}
 		all := n < joinedRows
 		if last != "" {
 			again := ""
-			if again, texts, _ = strings.Cut(texts, rowEnd); again != last { // a damaged table, in which rows may be missed
+			if again, texts, _ = strings.Cut(texts, rowEnd); again != last { // damage, by which rows may be missed
 				return errUnusual
 			}
 			n--
@@ -86,12 +132,11 @@ func eachJoined(q querier, text string, columns int, f func(texts string, n int)
 			return nil
 		}
 		last = texts[strings.LastIndex(texts, rowEnd)+1:]
-		c := columnReader{rest: last, ok: true}
-		next := c.number()
-		if !c.ok || next <= after+1 { // it would not end
+		next, ok := text.place(last)
+		if !ok || p.compare(at, next) >= 0 { // it would not end
 			return errUnusual
 		}
-		after = next - 1 // the row is read again
+		at = next // the row is read again
 	}
 }
 
@@ -105,41 +150,86 @@ func useSmallCache(q querier) (end func()) {
 // joinedSessions is the fast form of checkedSessions, in an order of places; text is joinedSession
 // or joinedBrief. If anything is damaged or of another type, it returns errUnusual or an error of
 // SQLite.
-func joinedSessions(db *DB, q querier, text string, order func(a, b place) int, where string, args ...any) ([]Session, error) {
-	held, err := leases(q)
+func joinedSessions(db *DB, q querier, text joinedText, order func(a, b place) int, where string, args ...any) ([]Session, error) {
+	batches, total, err := joinedBatches(q, text, byNum, where, args...)
 	if err != nil {
 		return nil, err
 	}
-	var batches []string
-	total := 0
-	err = eachJoined(q, text, joinedColumns, func(texts string, n int) {
-		batches, total = append(batches, texts), total+n
-	}, where, args...)
-	if err != nil || total == 0 {
-		return nil, err
-	}
 	rows := make([]joinedRow, 0, total)
-	for _, texts := range batches {
-		for text := range strings.SplitSeq(texts, rowEnd) {
-			r, ok := parsePlace(text)
-			if !ok {
-				return nil, errUnusual
-			}
-			rows = append(rows, r)
+	for r, ok := range eachRowOf(batches) {
+		if !ok {
+			return nil, errUnusual
 		}
+		rows = append(rows, r)
 	}
 	slices.SortFunc(rows, func(a, b joinedRow) int { return order(a.place, b.place) })
-	found := make([]Session, total)
-	for i, r := range rows {
+	return parseSessions(db, q, total, func(yield func(joinedRow, bool) bool) {
+		for _, r := range rows {
+			if !yield(r, true) {
+				return
+			}
+		}
+	})
+}
+
+// briefSessions is joinedSessions with joinedBrief of all that are not deleted, as briefIndex has
+// them, in the order of lists.
+func briefSessions(db *DB, q querier) ([]Session, error) {
+	batches, total, err := joinedBatches(q, joinedBrief, byPlace, `WHERE s.deleted IS NULL`)
+	if err != nil {
+		return nil, err
+	}
+	if all, err := countListed(q); err != nil || all != total {
+		return nil, cmp.Or(err, errUnusual)
+	}
+	return parseSessions(db, q, total, eachRowOf(batches))
+}
+
+// joinedBatches returns the texts that eachJoined finds, and how many there are.
+func joinedBatches(q querier, text joinedText, p pass, where string, args ...any) (batches []string, total int, err error) {
+	err = eachJoined(q, text, p, func(texts string, n int) {
+		batches, total = append(batches, texts), total+n
+	}, where, args...)
+	return batches, total, err
+}
+
+// eachRowOf parses the places of joined sessions, false for one that is not as parley writes it.
+func eachRowOf(batches []string) iter.Seq2[joinedRow, bool] {
+	return func(yield func(joinedRow, bool) bool) {
+		for _, texts := range batches {
+			for text := range strings.SplitSeq(texts, rowEnd) {
+				if !yield(parsePlace(text)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// parseSessions reads n sessions of which the places are read.
+func parseSessions(db *DB, q querier, n int, rows iter.Seq2[joinedRow, bool]) ([]Session, error) {
+	held, err := leases(q)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	found, i := make([]Session, n), 0
+	for r, ok := range rows {
 		s := &found[i]
-		if !parseSession(r, s) {
+		if !ok || !parseSession(r, s) {
 			return nil, errUnusual
 		}
 		if l, ok := held[s.ID]; ok {
 			s.LockedBy = lockedBy(db, l)
 		}
+		i++
 	}
 	return found, nil
+}
+
+// countListed returns how many sessions are not deleted, without looking at each.
+func countListed(q querier) (n int, err error) {
+	err = q.queryRow(`SELECT (SELECT count(*) FROM sessions) - (SELECT count(*) FROM sessions WHERE deleted IS NOT NULL)`).Scan(&n)
+	return n, err
 }
 
 // A place is where a session stands in a list. Imported sessions may share touched.
@@ -280,107 +370,4 @@ func parseInt(text string) (n int64, ok bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil
-}
-
-// findJoined is the fast form of Find, false if it finds nothing or something is unusual.
-func findJoined(db *DB, q querier, word string) ([]Session, bool) {
-	found, err := joinedSessions(db, q, joinedSession, place.compareFound, `WHERE s.id = ?`, word)
-	if err != nil || len(found) > 0 {
-		return found, err == nil
-	}
-	begun, err := joinedSessions(db, q, joinedSession, place.compareFound, idsFrom, prefixRange(word)...)
-	if err != nil || len(begun) == 1 {
-		return begun, err == nil
-	}
-	words := strings.Fields(folded(word))
-	titled := map[string]bool{} // nums
-	err = eachJoined(q, `s.num || char(31) || s.title`, 2, func(texts string, _ int) {
-		for text := range strings.SplitSeq(texts, rowEnd) {
-			num, title, _ := strings.Cut(text, columnEnd)
-			if holdsAll(title, words) {
-				titled[num] = true
-			}
-		}
-	}, `WHERE s.deleted IS NULL`)
-	if err != nil || len(titled) == 0 {
-		return begun, err == nil && len(begun) > 0
-	}
-	nums := "[" + strings.Join(slices.Collect(maps.Keys(titled)), ",") + "]"
-	found, err = joinedSessions(db, q, joinedSession, place.compareFound, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
-	return found, err == nil && len(found) > 0
-}
-
-// holdsAll reports whether a title contains all of words, which are folded; false without words.
-func holdsAll(title string, words []string) bool {
-	if len(words) == 0 {
-		return false
-	}
-	title = folded(title)
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
-}
-
-// idsFrom selects sessions whose ID begins with a word, by the index of IDs: its arguments are
-// those of prefixRange.
-const idsFrom = `WHERE s.deleted IS NULL AND s.id >= ? AND s.id < ?`
-
-// prefixRange returns the first and the last of the possible IDs that begin with word.
-func prefixRange(word string) []any {
-	word = strings.ToLower(word)
-	return []any{word, word + "\U0010FFFF"}
-}
-
-// ShortIDs returns by ID the shortest prefixes, of least bytes or more, by which Find knows
-// sessions from all others. Sessions that do not exist, or were deleted, are left out.
-func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	short := make(map[string]string, len(ids))
-	err = db.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
-			var id, before, after string // an ID and its neighbors in order
-			if err := rows.Scan(&id, &before, &after); err != nil {
-				return err
-			}
-			size := max(least, 1+commonPrefix(id, before), 1+commonPrefix(id, after))
-			short[id] = id[:min(size, len(id))]
-			return nil
-		}, `SELECT s.id, coalesce((SELECT max(o.id) FROM sessions o WHERE o.id < s.id), ''), coalesce((SELECT min(o.id) FROM sessions o WHERE o.id > s.id), '')
-			FROM sessions s WHERE s.deleted IS NULL AND s.id IN (SELECT value FROM json_each(?))`, string(list))
-	})
-	return short, err
-}
-
-// commonPrefix returns how many bytes a and b have in common at the beginning.
-func commonPrefix(a, b string) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// Latest returns the session last updated of those that began in folder and were not imported.
-// The error is ErrNotFound if there is none.
-func (db *DB) Latest(folder string) (Session, error) {
-	var found []Session
-	err := db.read(func(q querier) (err error) {
-		found, err = joinedSessions(db, q, joinedSession, place.compare, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
-			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
-		return err
-	})
-	if err == nil && len(found) > 0 {
-		return found[0], nil
-	}
-	found, err = db.List(Query{Dir: folder, Limit: -1}) // damage may have hidden it
-	found = slices.DeleteFunc(found, func(s Session) bool {
-		return s.Dir != folder || s.Origin != "" && !strings.HasPrefix(s.Origin, "fork ")
-	})
-	switch {
-	case len(found) > 0:
-		return slices.MaxFunc(found, func(a, b Session) int { return a.Updated.Compare(b.Updated) }), nil
-	case err != nil:
-		return Session{}, err
-	}
-	return Session{}, fmt.Errorf("%w in %s", ErrNotFound, folder)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"parley/providers/llm"
@@ -138,6 +140,49 @@ func TestJoinedSessionsInParts(t *testing.T) {
 		if short, err := db.ShortIDs(3, id); short[id] != want || err != nil {
 			t.Errorf("%s is %q for short, %v", id, short, err)
 		}
+	}
+}
+
+// A brief list that is read in parts is the same list, whatever the places of the sessions: many
+// that were imported at once share one, also without a time.
+func TestBriefListInParts(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 3*joinedRows)
+	for _, places := range []string{``, `UPDATE sessions SET updated = num % 7`, `UPDATE sessions SET pinned = 1 WHERE num % 3 = 0`, `UPDATE sessions SET touched = 4`,
+		`UPDATE sessions SET updated = NULL WHERE num % 2 = 0`, `UPDATE sessions SET deleted = 9 WHERE num % 5 = 0`, `UPDATE sessions SET updated = NULL`} {
+		if err := db.write(func(w *writer) error { return w.script(places) }); err != nil {
+			t.Fatal(err)
+		}
+		brief, err := db.List(Query{Brief: true})
+		all, fullErr := db.List(Query{})
+		for i := range all {
+			all[i].Dir, all[i].Preview = "", ""
+		}
+		if err != nil || fullErr != nil || !slices.Equal(brief, all) {
+			t.Errorf("after %q: got %d sessions, %v, want %d, %v", places, len(brief), err, len(all), fullErr)
+		}
+		if n, err := db.Count(Query{}); err != nil || n != len(all) {
+			t.Errorf("after %q: %d are counted, %v, want %d", places, n, err, len(all))
+		}
+	}
+}
+
+// A brief list reads the index alone: it joins nothing.
+func TestBriefListReadsIndex(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 3)
+	var steps []string
+	err := db.read(func(q querier) error {
+		return eachRow(q, func(rows *sql.Rows) error {
+			var step string
+			var unused, argument any
+			err := rows.Scan(&unused, &step, &unused, &unused, &unused, &argument, &unused, &unused)
+			steps = append(steps, fmt.Sprint(step, " ", argument))
+			return err
+		}, `EXPLAIN SELECT `+joinedBrief.sql+` FROM sessions s`+byPlace.index+` WHERE s.deleted IS NULL`+byPlace.from+byPlace.order, 1, 1, 1, 1)
+	})
+	if text := strings.Join(steps, "\n"); err != nil || !strings.Contains(text, "SeekLE") || strings.Contains(text, "concat_ws") {
+		t.Errorf("the steps are\n%s\n%v", text, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,4 +273,107 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 		return h, &rowError{fmt.Errorf("session %s, message %d: %w", s.ID, h.Seq, err)}
 	}
 	return h, nil
+}
+
+// findJoined is the fast form of Find, false if it finds nothing or something is unusual.
+func findJoined(db *DB, q querier, word string) ([]Session, bool) {
+	found, err := joinedSessions(db, q, joinedSession, place.compareFound, `WHERE s.id = ?`, word)
+	if err != nil || len(found) > 0 {
+		return found, err == nil
+	}
+	begun, err := joinedSessions(db, q, joinedSession, place.compareFound, idsFrom, prefixRange(word)...)
+	if err != nil || len(begun) == 1 {
+		return begun, err == nil
+	}
+	words := strings.Fields(folded(word))
+	titled := map[string]bool{} // nums
+	err = eachJoined(q, joinedTitle, byNum, func(texts string, _ int) {
+		for text := range strings.SplitSeq(texts, rowEnd) {
+			num, title, _ := strings.Cut(text, columnEnd)
+			if holdsAll(title, words) {
+				titled[num] = true
+			}
+		}
+	}, `WHERE s.deleted IS NULL`)
+	if err != nil || len(titled) == 0 {
+		return begun, err == nil && len(begun) > 0
+	}
+	nums := "[" + strings.Join(slices.Collect(maps.Keys(titled)), ",") + "]"
+	found, err = joinedSessions(db, q, joinedSession, place.compareFound, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
+	return found, err == nil && len(found) > 0
+}
+
+// holdsAll reports whether a title contains all of words, which are folded; false without words.
+func holdsAll(title string, words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	title = folded(title)
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
+}
+
+// idsFrom selects sessions whose ID begins with a word, by the index of IDs: its arguments are
+// those of prefixRange.
+const idsFrom = `WHERE s.deleted IS NULL AND s.id >= ? AND s.id < ?`
+
+// prefixRange returns the first and the last of the possible IDs that begin with word.
+func prefixRange(word string) []any {
+	word = strings.ToLower(word)
+	return []any{word, word + "\U0010FFFF"}
+}
+
+// ShortIDs returns by ID the shortest prefixes, of least bytes or more, by which Find knows
+// sessions from all others. Sessions that do not exist, or were deleted, are left out.
+func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	short := make(map[string]string, len(ids))
+	err = db.read(func(q querier) error {
+		return eachRow(q, func(rows *sql.Rows) error {
+			var id, before, after string // an ID and its neighbors in order
+			if err := rows.Scan(&id, &before, &after); err != nil {
+				return err
+			}
+			size := max(least, 1+commonPrefix(id, before), 1+commonPrefix(id, after))
+			short[id] = id[:min(size, len(id))]
+			return nil
+		}, `SELECT s.id, coalesce((SELECT max(o.id) FROM sessions o WHERE o.id < s.id), ''), coalesce((SELECT min(o.id) FROM sessions o WHERE o.id > s.id), '')
+			FROM sessions s WHERE s.deleted IS NULL AND s.id IN (SELECT value FROM json_each(?))`, string(list))
+	})
+	return short, err
+}
+
+// commonPrefix returns how many bytes a and b have in common at the beginning.
+func commonPrefix(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// Latest returns the session last updated of those that began in folder and were not imported.
+// The error is ErrNotFound if there is none.
+func (db *DB) Latest(folder string) (Session, error) {
+	var found []Session
+	err := db.read(func(q querier) (err error) {
+		found, err = joinedSessions(db, q, joinedSession, place.compare, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
+			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
+		return err
+	})
+	if err == nil && len(found) > 0 {
+		return found[0], nil
+	}
+	found, err = db.List(Query{Dir: folder, Limit: -1}) // damage may have hidden it
+	found = slices.DeleteFunc(found, func(s Session) bool {
+		return s.Dir != folder || s.Origin != "" && !strings.HasPrefix(s.Origin, "fork ")
+	})
+	switch {
+	case len(found) > 0:
+		return slices.MaxFunc(found, func(a, b Session) int { return a.Updated.Compare(b.Updated) }), nil
+	case err != nil:
+		return Session{}, err
+	}
+	return Session{}, fmt.Errorf("%w in %s", ErrNotFound, folder)
 }
