@@ -22,9 +22,11 @@ CREATE INDEX sessions_folder ON sessions (folder, updated) WHERE deleted IS NULL
 // order, without the table. Its expression is that of joinedBrief, which SQLite replaces by what
 // the index holds.
 const briefIndex = `DROP INDEX sessions_listed;
-CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, concat_ws(char(31), num, iif(pinned IS 0, 'false', quote(pinned)), touched,
-	ifnull(updated, ''), '', origin, '', id, title, iif(named IS 0, 'false', quote(named)), model, effort, history, ifnull(created, ''), head,
-	iif(messages IS head, 'head', quote(messages)), usage, ifnull(deleted, ''))) WHERE deleted IS NULL;`
+CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, num || char(31) || iif(pinned IS 0, 'false', quote(pinned))
+	|| char(31) || touched || char(31) || ifnull(updated, '') || char(31) || char(31) || origin || char(31) || char(31) || id || char(31) || title
+	|| char(31) || iif(named IS 0, 'false', quote(named)) || char(31) || model || char(31) || effort || char(31) || history
+	|| char(31) || ifnull(created, '') || char(31) || head || char(31) || iif(messages IS head, 'head', quote(messages))
+	|| char(31) || usage || char(31) || ifnull(deleted, '')) WHERE deleted IS NULL;`
 
 // Separators of rows and columns in a text that SQLite joins.
 const (
@@ -41,16 +43,16 @@ type joinedText struct {
 
 // joinedSession has the columns of a session in the order of parsePlace and parseSession. Numbers
 // take longest, so that usual ones are words.
-var joinedSession = joinedText{joinedPlace + `s.folder, s.origin, s.preview,` + joinedRest, 18, placeOf}
+var joinedSession = joinedText{`concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''),
+	s.folder, s.origin, s.preview, s.id, s.title, iif(s.named IS 0, 'false', quote(s.named)), s.model, s.effort, s.history, ifnull(s.created, ''),
+	s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`, 18, placeOf}
 
-// joinedBrief is joinedSession without what Query.Brief leaves out.
-var joinedBrief = joinedText{joinedPlace + `'', s.origin, '',` + joinedRest, 18, placeOf}
-
-const (
-	joinedPlace = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''), `
-	joinedRest  = `s.id, s.title, iif(s.named IS 0, 'false', quote(s.named)), s.model, s.effort, s.history, ifnull(s.created, ''),
-		s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`
-)
+// joinedBrief is joinedSession without what Query.Brief leaves out. It is written as briefIndex is,
+// which older versions of SQLite have to understand.
+var joinedBrief = joinedText{`s.num || char(31) || iif(s.pinned IS 0, 'false', quote(s.pinned)) || char(31) || s.touched || char(31) || ifnull(s.updated, '')
+	|| char(31) || char(31) || s.origin || char(31) || char(31) || s.id || char(31) || s.title || char(31) || iif(s.named IS 0, 'false', quote(s.named))
+	|| char(31) || s.model || char(31) || s.effort || char(31) || s.history || char(31) || ifnull(s.created, '') || char(31) || s.head
+	|| char(31) || iif(s.messages IS s.head, 'head', quote(s.messages)) || char(31) || s.usage || char(31) || ifnull(s.deleted, '')`, 18, placeOf}
 
 // joinedTitle has the num and the title of a session.
 var joinedTitle = joinedText{`s.num || char(31) || s.title`, 2, func(text string) (place, bool) {
@@ -304,12 +306,11 @@ type columnReader struct {
 }
 
 func (c *columnReader) text() (column string) {
-	end := strings.IndexByte(c.rest, columnEnd[0])
-	if end < 0 {
-		column, c.rest = c.rest, ""
-		return column
+	if rest, empty := strings.CutPrefix(c.rest, columnEnd); empty { // as many are
+		c.rest = rest
+		return ""
 	}
-	column, c.rest = c.rest[:end], c.rest[end+1:]
+	column, c.rest, _ = strings.Cut(c.rest, columnEnd)
 	return column
 }
 
@@ -345,7 +346,7 @@ func (c *columnReader) skip(word string) bool {
 	if !found || rest != "" && rest[0] != columnEnd[0] {
 		return false
 	}
-	c.text()
+	c.rest = strings.TrimPrefix(rest, columnEnd)
 	return true
 }
 
