@@ -112,6 +112,12 @@ func Decode(text string, cfg Validator) error {
 			continue // what is in it is told
 		}
 		problem := fmt.Sprintf("%d: unknown key %q", line(text, key), key.String())
+		switch tables := tablesWith(reflect.TypeOf(cfg), name); {
+		case len(tables) == 1 && tables[0] == "":
+			return fmt.Errorf("%s: %s goes above the first [table]", problem, name)
+		case len(tables) == 1:
+			return fmt.Errorf("%s: %s goes into [%s]", problem, name, tables[0])
+		}
 		if near := catalog.Nearest(name, known, 1); len(near) > 0 {
 			return fmt.Errorf("%s: did you mean %q?", problem, near[0])
 		}
@@ -279,6 +285,20 @@ func keysAt(t reflect.Type, path []string) (keys []string) {
 		}
 	}
 	return keys
+}
+
+// tablesWith returns the tables of t that have a key, without those in tables; "" for t itself.
+func tablesWith(t reflect.Type, key string) (tables []string) {
+	for _, table := range append([]string{""}, keysAt(t, nil)...) {
+		var path []string
+		if table != "" {
+			path = append(path, table)
+		}
+		if in := typeAt(t, path); in != nil && in.Kind() == reflect.Struct && slices.Contains(keysAt(t, path), key) {
+			tables = append(tables, table)
+		}
+	}
+	return tables
 }
 
 // lineOf finds the first line of key, or of what is in it, which the decoder does

@@ -37,6 +37,8 @@ func TestDecode(t *testing.T) {
 		{name: "unknown", text: "\nnme = 'a'\n", want: `2: unknown key "nme": did you mean "name"?`},
 		{name: "nothing near", text: "zzzzzz = 1\n", want: `1: unknown key "zzzzzz": there are name, sizes, box, boxes`},
 		{name: "unknown below a name of one's own", text: "[boxes.x]\ncolr = 'red'\n", want: `2: unknown key "boxes.x.colr": did you mean "color"?`},
+		{name: "of a table", text: "color = 'red'\n", want: `1: unknown key "color": color goes into [box]`},
+		{name: "behind a table", text: "[box]\nname = 'a'\n", want: `2: unknown key "box.name": name goes above the first [table]`},
 		{name: "no table", text: "boxes = 1\n", want: "1: boxes has to be a table"},
 		{name: "a number for a text", text: "\nname = 1\n", want: "2: name has to be text, and is a number"},
 		{name: "a list for a text", text: "[boxes.x]\ncolor = ['red']\n", want: "2: boxes.x.color has to be text, and is a list"},
