@@ -42,19 +42,39 @@ func HoldsSecret(name string) bool {
 // secretEndings are endings of what is no ordinary word, as "key" is one of "monkey": "openaitoken".
 var secretEndings = []string{"apikey", "token", "secret", "password", "passwd"}
 
-// secretWords are in the names of variables that hold keys and passwords.
-var secretWords = []string{"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH"}
+// secretParts are in the words of names of variables that hold keys and passwords: "NPM_AUTHTOKEN".
+var secretParts = []string{"key", "token", "secret", "pass", "credential", "auth"}
 
-// publicVariables have one of secretWords in their names, and hold where something is, or who
-// somebody is: to mask that would spoil what is said of it.
-var publicVariables = []string{"SSH_AUTH_SOCK", "XAUTHORITY", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"}
+// secretVariableWords are such words that only count whole: "MYSQL_PWD", "SENTRY_DSN".
+var secretVariableWords = []string{"pwd", "pat", "dsn", "jwt", "creds", "bearer", "cookie", "cookies", "webhook"}
 
-// IsSecretVariable reports whether a variable of the environment may hold a secret by its name, whose
-// case does not count: unlike HoldsSecret, it prefers one too many. It is false for "".
+// ordinaryWords have one of secretParts in them, and are no secrets.
+var ordinaryWords = []string{
+	"keyring", "keyrings", "keyboard", "keymap", "keymaps", "keycode", "keycodes", "keypad", "keyword", "keywords", "keyframe", "keytimeout",
+	"keycloak", "lesskey", "hotkey", "hotkeys", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey",
+	"tokenizer", "tokenizers", "tokenize", "author", "authors", "authority", "xauthority",
+	"askpass", "bypass", "compass", "passenger", "passive", "passthrough", "passage", "secretary",
+}
+
+// publicVariables are called as secrets are, and hold where something is, or how much: to mask that
+// would spoil what is said of it.
+var publicVariables = []string{"SSH_AUTH_SOCK", "PASSWORD_STORE_DIR", "PWD", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"}
+
+// serverURL matches variables that hold the address of a server, with a password often.
+var serverURL = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(database|db|postgres(ql)?|pg|mysql|mariadb|mongo(db)?|redis|amqp|rabbitmq|broker)_?(ur[li]|dsn)$|connection_?string`)
+})
+
+// IsSecretVariable reports whether a variable of the environment may hold a secret by the words of its
+// name, whose case does not count: unlike HoldsSecret, it prefers one too many. It is false for "".
 func IsSecretVariable(name string) bool {
-	name = strings.ToUpper(name)
-	return !slices.Contains(publicVariables, name) &&
-		slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+	if slices.Contains(publicVariables, strings.ToUpper(name)) {
+		return false
+	}
+	return serverURL().MatchString(name) || slices.ContainsFunc(nameWords(name), func(word string) bool {
+		return slices.Contains(secretVariableWords, word) || !slices.Contains(ordinaryWords, word) &&
+			slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
+	})
 }
 
 // nameWords returns the words of a name in small letters: "apiKey", "APIKey" and "--api-key" are api and key.

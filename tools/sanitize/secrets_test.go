@@ -272,6 +272,25 @@ func TestIsSecretVariable(t *testing.T) {
 		"X_PASSPHRASE": true, "DB_PASS": true, "FOO_AUTH": true, "HTTP_AUTHORIZATION": true, "CREDENTIALS_JSON": true,
 		"KEY_2": true, "MY_SSH_AUTH_SOCK": true, "PATH": false, "HOME": false, "LANG": false, "": false,
 		"SSH_AUTH_SOCK": false, "ssh_auth_sock": false, "XAUTHORITY": false, "GIT_AUTHOR_NAME": false, "GIT_AUTHOR_EMAIL": false,
+
+		"AWS_ACCESS_KEY_ID": true, "AWS_SESSION_TOKEN": true, "NPM_TOKEN": true, "NODE_AUTH_TOKEN": true, "npm_config__authToken": true,
+		"PGPASSWORD": true, "PGPASSFILE": true, "MYSQL_PWD": true, "MYSQL_ROOT_PASSWORD": true, "REDISCLI_AUTH": true,
+		"DOCKER_AUTH_CONFIG": true, "SENTRY_DSN": true, "SENTRY_AUTH_TOKEN": true, "DATABASE_URL": true, "REDIS_URL": true,
+		"MONGODB_URI": true, "CELERY_BROKER_URL": true, "AZURE_STORAGE_CONNECTION_STRING": true, "CI_JOB_TOKEN": true,
+		"AZURE_DEVOPS_EXT_PAT": true, "GITHUB_PAT": true, "SLACK_WEBHOOK_URL": true, "STRIPE_APIKEY": true, "SECRETKEY": true,
+		"DJANGO_SECRET_KEY": true, "SECRET_KEY_BASE": true, "RAILS_MASTER_KEY": true, "RELEASE_COOKIE": true, "SUPABASE_JWT": true,
+		"GOOGLE_APPLICATION_CREDENTIALS": true, "VAULT_TOKEN": true, "ANSIBLE_VAULT_PASSWORD_FILE": true, "GPG_PASSPHRASE": true,
+		"SSH_PRIVATE_KEY": true, "CARGO_REGISTRY_TOKEN": true, "TWINE_PASSWORD": true, "SONAR_TOKEN": true, "HF_TOKEN": true,
+		"DBPASS": true, "APITOKENS": true, "BASIC_AUTHENTICATION": true, "GNOME_KEYRING_PASSWORD": true, "KEYCLOAK_ADMIN_PASSWORD": true,
+		"KEYBOARD_API_KEY": true, "AUTHOR_TOKEN": true,
+
+		"GNOME_KEYRING_CONTROL": false, "GNOME_KEYRING_PID": false, "PIP_KEYRING_PROVIDER": false, "KEYBOARD": false, "XKB_KEYMAP": false,
+		"KEYMAP": false, "KEYTIMEOUT": false, "MONKEY": false, "TURKEY_REGION": false, "TOKENIZERS_PARALLELISM": false,
+		"GIT_AUTHOR_DATE": false, "CARGO_PKG_AUTHORS": false, "SSH_ASKPASS": false, "GIT_ASKPASS": false, "SUDO_ASKPASS": false,
+		"SSH_ASKPASS_REQUIRE": false, "LESSKEY": false, "KEYCLOAK_URL": false, "PASSENGER_APP_ENV": false, "COMPASS_HOME": false,
+		"PASSWORD_STORE_DIR": false, "MAX_THINKING_TOKENS": false, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": false, "PWD": false, "OLDPWD": false,
+		"SSH_AGENT_PID": false, "PATH_INFO": false, "XDG_RUNTIME_DIR": false, "DBUS_SESSION_BUS_ADDRESS": false, "COLORTERM": false,
+		"BASE_URL": false, "BACKEND_URL": false, "CLICOLOR": false, "PATCH": false, "EDITOR": false,
 	} {
 		if got := IsSecretVariable(name); got != want {
 			t.Errorf("%q: got %v", name, got)
