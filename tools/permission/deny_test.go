@@ -101,6 +101,42 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"machinectl list | head", "cat f | machinectl shell me@x /bin/cat", "cat f | nix-shell -p jq --run 'jq .'", "nix develop", "cat f | nix develop -c cat", "nix build < f", "cat f | nix run .", "cat f | poetry run pytest", "poetry shell", "cat f | pipenv run cat", "ocaml x.ml < f", "ocaml -version | head", "posh x.sh", "script f", "newgrp docker",
 		},
 	},
+	"programs in containers and on machines": {
+		denied: []string{
+			"distrobox ephemeral -- rm f", "distrobox-ephemeral -- rm f", "docker create image rm f", "docker --context c create image rm f", "podman unshare rm f", "podman machine ssh vm rm f", "docker sandbox run x rm f", "kubectl create job x --image=y -- rm f", "kubectl -n web create deployment x --image=y -- rm f", "kubectl create cronjob x --schedule='* * * * *' -- sh -c 'rm f'",
+			"flatpak enter x rm f", "flatpak build dir rm f", "orb rm f", "orbctl run rm f", "colima ssh -- rm f", "colima nerdctl -- run x rm f", "adb shell rm f", "adb -s x shell 'rm f'", "railway ssh rm f", "fly console -C 'rm f'", "cf ssh app -c 'rm f'", "dokku run app rm f", "tsh ssh h rm f", "devcontainer exec --workspace-folder . rm f", "devenv shell -- rm f", "meson devenv -C x rm f",
+			"nix --option x y shell n#x -c rm f", "nix develop --option x y -c rm f", "guix shell x -- rm f", "firebase emulators:exec 'rm f'", "aws ecs execute-command --command 'rm f'", "consul lock x rm f", "etcdctl watch x -- rm f", "jexec 1 rm f", "udocker run x rm f", "gh cs ssh -- rm f",
+		},
+		ask: []string{
+			"cat f | guix shell", "cat f | guix shell coreutils", "cat f | guix environment x", "cat f | toolbox enter", "cat f | toolbox enter x", "cat f | distrobox enter x", "cat f | distrobox-enter -n x", "cat f | lxc shell x", "cat f | incus shell x", "cat f | lxc-attach -n x", "cat f | multipass shell x", "cat f | limactl shell x", "cat f | lima", "cat f | wsl", "cat f | colima ssh", "cat f | adb shell", "cat f | singularity shell x", "cat f | aws-vault exec p",
+			"cat f | mise en", "cat f | chezmoi cd", "cat f | flatpak run --command=sh app", "docker build - < f", "docker build -f - . < f", "cat f | docker compose -f - up", "cat f | podman play kube -", "cat f | bundle console", "cat f | rails c", "qsub < f", "sbatch < f",
+		},
+		run: []string{
+			"cat f | guix shell coreutils -- cat", "cat f | distrobox enter x -- cat", "cat f | lxc-attach -n x -- cat", "cat f | limactl shell x cat", "cat f | adb shell cat", "cat f | aws-vault exec p -- cat", "docker build -t x . < /dev/null", "docker compose -f a.yml up", "docker run -v \"$PWD\":/w x make", "docker run -v \"$(pwd):/w\" x make", "docker run -v $(pwd):/w x make", "cat f | docker run -i x",
+			"adb install rm", "aws s3 rm s3://x/y", "aws ecs list-clusters", "kubectl apply -f -", "flatpak list", "docker compose up", "guix build rm", "nix build rm",
+		},
+	},
+	"programs that are in no table": {
+		denied: []string{"teller run -- rm f", "foo -- rm f", "foo x -- /bin/rm f", "foo -- sh -c 'rm f'", "foo -- env rm f", "./foo.sh -- rm", "foo --exec rm f", "foo --exec='rm f' x", "foo --exec=rm x", "foo --command 'rm f'", "foo --run=5 -- rm f", "foo -c 'rm f'", "foo -c 'x && rm f'", "yt-dlp --exec 'rm f' x", "foo -- bar -- rm f", "sudo foo -- rm f", "ls | foo -- rm"},
+		ask:    []string{"cat f | foo -- sh", "foo -- python -c x", "foo -- find . -exec {} ';'", "foo -c '$x'"},
+		run:    []string{"foo rm", "foo -c rm", "foo -- tests/rm", "foo -- ./rm.txt", "./test.sh -- -k rm", "tox -e py -- tests/rm", "foo -- \"$x\"", "foo -m 'rm f'", "foo --execute", "foo --", "foo --command", "foo -c 'print x'"},
+	},
+	"more programs that run their arguments": {
+		denied: []string{
+			"fd -x rm", "fd -Hx rm", "fd . -X rm {}", "fd --exec=rm x", "fdfind -x sh -c 'rm {}'", "cargo watch -s 'rm f'", "yarn workspace x exec rm f", "yarn workspaces foreach -A exec rm f", "npm config set script-shell rm", "npm pkg set scripts.x='rm f'", "chezmoi cd -- rm f", "coreutils --coreutils-prog=rm f", "ld.so /bin/rm f", "/lib64/ld-linux-x86-64.so.2 /bin/rm f", "ld-linux.so.2 rm f", "/lib/ld-musl-x86_64.so.1 /bin/rm f",
+			"osh -c 'rm f'", "pdksh -c 'rm f'", "nushell -c 'rm f'", "hush -c 'rm f'", "cabal v2-exec rm f", "rtx exec -- rm f", "nodenv exec rm f", "n exec 20 rm f", "pueue add 'rm f'", "run-one rm f", "torchrun rm f", "nsys profile rm f", "stap -c 'rm f' x", "dtrace -c 'rm f' x", "gpg-agent --daemon rm f", "gpg-connect-agent '!rm f' /bye", "msgexec -i x rm f", "systemd-notify --exec ';' rm f", "swaymsg exec 'rm f'",
+			"hg bisect -c 'rm f'", "svn diff --diff-cmd rm", "svn --editor-cmd='rm f' commit", "ctest --test-command rm f", "dvc run -n x 'rm f'", "snakemake --cluster 'rm f'", "tox -x testenv.commands='rm f'", "vifm -c '!rm f'", "git hook run x -- rm", "kitten @ launch rm f", "ghostty -e rm f", "busybox hush -c 'rm f'",
+		},
+		ask: []string{
+			"fd -x {}", "fd -x sh {}", "fd -X sh", "xargs -I{} sudo sh -ec {}", "uv run -", "echo x | uv run --with y -", "cat f | bun run -", "bun repl", "cat f | osh", "cat f | hush", "cat f | pdksh", "cat f | busybox hush", "cargo rustc -- -C linker=x", "RUSTFLAGS='-C linker=x' cargo build", "GOFLAGS=-toolexec=x go build", "GOFLAGS=\"$x\" go build", "FZF_DEFAULT_OPTS='--preview x' fzf",
+			"npm edit x --editor=y", "rust-script -e x", "cargo eval x", "rake -e x", "cmake --build . -- SHELL=x", "latexmk -e x", "latexmk -pdflatex=x y", "rails runner x", "mix run -e x", "mix eval x", "chezmoi execute-template x", "nvim -l f", "ranger --cmd x", "mutt -e x", "lf -command x", "sk --cmd x", "yt-dlp --downloader x y", "tmux confirm-before x", "tmux -C < f", "cat f | dtach -p x", "zellij action write 10", "svn --config-option=x co y", "pry -e x", "swift -e x", "cat f | swift", "scala-cli -e x", "jbang -c x", "blender --python-expr x", "gsplit --filter 'rm $FILE' x", "kak -e 'nop %sh{rm f}'", "mycli -e 'system rm f'", "usql -c '\\! rm f'", "litecli -e '\\! x'", "sqlplus x @f", "guestfish <<E\n!x\nE", "psql -c '\\echo `x`'",
+		},
+		run: []string{
+			"fd rm", "fd -HI rm", "fd -e go -x wc -l", "uv run python x.py", "env python x.py", "sudo node x.js", "timeout 5 bash x.sh", "uv run --with x pytest -", "bun run x -", "cargo watch -x test", "GOFLAGS=-mod=mod go build", "RUSTFLAGS='-D warnings' cargo build", "rake test", "cmake --build build --target test", "latexmk -pdf x", "latexmk -xelatex x", "mix run x.exs", "tmux capture-pane -p", "hg log rm", "npm pkg get version", "swift build < f", "xargs -I{} bash x.sh --file {}", "find . -exec php -l {} ';'", "find . -exec bash -n {} ';'",
+			"sqlite3 x.db 'select 1'", "sqlite3 x.db 'select a from (rm)'", "psql -c 'select 1'", "psql -h h -U me db -c '\\d'", "psql -c '\\dt+'", "psql -c 'drop table rm'", "mysql -e 'select 1 from rm'",
+			"cat f | sudo -k", "cat f | sudo -K", "cat f | sudo -nk",
+		},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

@@ -29,11 +29,17 @@ type opaqueArgs struct {
 	glued                                          []string         // take no more than the rest of their word
 	anyWord                                        []*regexp.Regexp // match any word
 	firstWord                                      []*regexp.Regexp // match the first word
-	readsInput                                     bool             // the standard input counts as well
-	maxOperands                                    int              // with as many operands it is not read; 0 for any
-	inputText                                      []*regexp.Regexp // match the standard input
-	noInput                                        []*regexp.Regexp // match words with which it is not read
-	noOperand                                      []*regexp.Regexp // match words that are none of its operands
+	inputArgs
+}
+
+// inputArgs holds the arguments with which a program reads code from its standard input.
+type inputArgs struct {
+	readsInput   bool             // the standard input counts as well
+	maxOperands  int              // with as many operands it is not read; 0 for any
+	inputText    []*regexp.Regexp // match the standard input
+	inputOptions []string         // options without which it is not read, if there are any
+	noInput      []*regexp.Regexp // match words with which it is not read
+	noOperand    []*regexp.Regexp // match words that are none of its operands
 }
 
 func (o *opaqueArgs) add(item string) {
@@ -54,6 +60,8 @@ func (o *opaqueArgs) add(item string) {
 	case strings.HasPrefix(item, "=input"):
 		o.readsInput = true
 		o.maxOperands, _ = strconv.Atoi(strings.TrimPrefix(item, "=input"))
+	case strings.HasPrefix(item, "<-"):
+		o.inputOptions = append(o.inputOptions, item[1:])
 	case strings.HasPrefix(item, "</"):
 		o.inputText = append(o.inputText, expr(item[1:]))
 	case strings.HasPrefix(item, "!/"):
@@ -154,6 +162,9 @@ func (r *parser) isOpaque() bool {
 		if r.opaque {
 			break
 		}
+		if cmd.isText && !r.givesInput { // is most often the name of a program whose arguments were looked at
+			continue
+		}
 		r.opaque = isOpaque(cmd.Words, r.inputs[i])
 	}
 	return r.opaque
@@ -161,8 +172,10 @@ func (r *parser) isOpaque() bool {
 
 // startsNothing reports whether the arguments of a program with a language of its own start
 // nothing, and so are no commands.
-func startsNothing(words []string) bool {
+func startsNothing(words []string, in input) bool {
 	switch name := programName(words[0]); name {
+	case "sqlite", "psql", "pgcli", "mysql", "mariadb":
+		return !slices.ContainsFunc(words, isDynamic) && !isOpaque(words, in)
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
 		return len(words) > 1 && !isOpaque(words, input{})
 	case ".", "source":

@@ -15,9 +15,10 @@ func (o *opaqueArgs) runsInput(args []string, in input) bool {
 	case !o.readsInput:
 		return false
 	}
-	operands := 0
+	operands, reads := 0, len(o.inputOptions) == 0
 	for i := 0; i < len(args); i++ {
 		word := args[i]
+		reads = reads || slices.ContainsFunc(o.inputOptions, func(option string) bool { return o.isOption(word, option) })
 		switch {
 		case o.isNoInput(word):
 			return false
@@ -30,7 +31,7 @@ func (o *opaqueArgs) runsInput(args []string, in input) bool {
 			operands++
 		}
 	}
-	if o.maxOperands > 0 && operands >= o.maxOperands {
+	if !reads || o.maxOperands > 0 && operands >= o.maxOperands {
 		return false
 	}
 	return !in.visible || matchesAny(o.inputText, in.text) || matchesAny(o.anyWord, in.text)

@@ -9,9 +9,12 @@ import (
 // where opaque.txt is not enough.
 var opaqueFuncs map[string]func(args []string, fed bool) bool
 
+// shells are programs that take a line of sh behind -c, or else read it.
+var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash", "brush", "hush", "loksh", "osh", "pdksh", "rksh", "sash", "static-sh", "ysh"}
+
 func init() {
 	opaqueFuncs = map[string]func([]string, bool) bool{"git": isOpaqueGit, "make": isOpaqueMake, "find": isOpaqueFind, "xargs": isOpaqueXargs, "parallel": isOpaqueParallel, "rsync": isOpaqueRsync}
-	for _, name := range []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash"} {
+	for _, name := range shells {
 		opaqueFuncs[name] = isOpaqueShell
 	}
 	for _, name := range []string{".", "source"} {
@@ -27,6 +30,9 @@ func init() {
 		opaqueFuncs[name] = isOpaqueMake
 	}
 	for _, name := range []string{"bfs", "gfind"} {
+		opaqueFuncs[name] = isOpaqueFind
+	}
+	for _, name := range []string{"fd", "fdfind"} {
 		opaqueFuncs[name] = isOpaqueFind
 	}
 	opaqueFuncs["gxargs"] = isOpaqueXargs
@@ -170,10 +176,13 @@ func isOpaqueRsync(args []string, _ bool) bool {
 	return false
 }
 
+// findExec matches options of find and fd before a command.
+var findExec = lazyRegexp(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
+
 // isOpaqueFind reports whether find starts the files it finds.
 func isOpaqueFind(args []string, _ bool) bool {
 	for i, word := range args {
-		if !slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, word) {
+		if !findExec().MatchString(word) {
 			continue
 		}
 		inner := args[i+1:]

@@ -46,7 +46,7 @@ func inputBecomesCode(words []string, mark string) bool {
 	if why := refusalReason(programName(words[0])); mark == "" && why == reasonInterprets {
 		return len(words) == 1 || isOpaque(append(slices.Clip(words), dynamicMark), input{})
 	}
-	if inputNamesCommand(words, mark) {
+	if inputNamesCommand(words, mark) || mark != "" && inputIsLine(words, mark) {
 		return true
 	}
 	if !isWrapper(words) {
@@ -68,6 +68,19 @@ func inputBecomesCode(words []string, mark string) bool {
 	return !slices.ContainsFunc(words[1:], func(w string) bool {
 		return strings.ContainsAny(w, " \t") || refusalReason(programName(w)) != reasonUnknown
 	})
+}
+
+// inputIsLine reports whether input put in place of mark is the line of a shell, as in sh -c {}.
+func inputIsLine(words []string, mark string) bool {
+	end := slices.Index(words, mark)
+	if end < 0 {
+		return false
+	}
+	from := end - 1
+	for from > 0 && strings.HasPrefix(words[from], "-") {
+		from--
+	}
+	return from >= 0 && slices.Contains(shells, programName(words[from])) && isOpaqueShell(words[from+1:end], true)
 }
 
 // inputNamesCommand reports whether input put in place of mark, or at the end if mark is "",

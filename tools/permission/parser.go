@@ -12,7 +12,10 @@ import (
 
 // Command holds one simple command of a line: the program and its arguments, without quotes.
 // A word whose value is only known at run time is a NUL followed by its source.
-type Command struct{ Words []string }
+type Command struct {
+	Words  []string
+	isText bool // its one word was found as a text that could be a line
+}
 
 // Bounds of parsing. The parser's time and stack grow with the square of
 // unclosed openers, so that a line with more of them than a user
@@ -157,7 +160,7 @@ var (
 func (r *parser) addSuffixes(words []string) {
 	r.cmds = slices.Grow(r.cmds, len(words))
 	for i := range words {
-		r.cmds = append(r.cmds, Command{words[i:]})
+		r.cmds = append(r.cmds, Command{Words: words[i:]})
 	}
 }
 

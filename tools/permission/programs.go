@@ -73,7 +73,7 @@ var execCommands = sync.OnceValue(func() map[string][][]string {
 
 // refusalReason returns why no prefix can stand for a program, or "".
 func refusalReason(name string) string {
-	for _, family := range []string{"git-", "ld-linux-", "s6-"} {
+	for _, family := range []string{"git-", "ld-linux", "ld-musl-", "s6-"} {
 		if strings.HasPrefix(name, family) {
 			return refusedPrefixes()[family+"*"]
 		}
@@ -120,7 +120,10 @@ func execOption(words []string) string {
 	all := execOptions()[programName(words[0])]
 	for _, word := range words[1:] {
 		option, _, _ := strings.Cut(word, "=")
-		if slices.Contains(all, option) {
+		if len(option) > 2 && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several letters
+			option = "-" + option[len(option)-1:]
+		}
+		if slices.Contains(all, strings.ToLower(option)) {
 			return option
 		}
 	}

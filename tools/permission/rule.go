@@ -6,9 +6,10 @@
 //
 // Deny beats ask beats allow. The two sides are read with opposite care. A rule
 // that denies or asks holds for every command that can be seen anywhere in a
-// line: in substitutions, behind env and xargs, in the string of sh -c; and where
-// there is one, a line asks that can start programs which do not show in it: sed's e,
-// tar --checkpoint-action, python -c, what is piped into a shell (opaque.txt). A rule
+// line: in substitutions, behind env and xargs, in the string of sh -c, behind the --
+// of a program that is in no table; and where there is one, a line asks that can start
+// programs which do not show in it: sed's e, tar --checkpoint-action, python -c, what is
+// piped into a shell (opaque.txt). A rule
 // that allows holds for the very text that it names or, if it is a prefix, for a
 // simple command with static words, in which nothing follows that could make
 // the program write, run others or reach beyond the workspace; see options.go.

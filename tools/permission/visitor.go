@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -70,7 +72,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr) {
 		}
 	}
 	words := s.wordsOf(cmd.Args)
-	s.parser.list = append(s.parser.list, Command{words})
+	s.parser.list = append(s.parser.list, Command{Words: words})
 	if isWrapper(words) && s.isWrapped == "" {
 		s.isWrapped = "is wrapped: " + words[0] + " runs its arguments"
 	}
@@ -151,12 +153,12 @@ func (s *visitor) addCommand(words []string, in input) {
 		s.inputs[len(s.cmds)], s.givesInput = in, true
 	}
 	s.ownInputs = append(s.ownInputs, in)
-	s.cmds = append(s.cmds, Command{words})
-	s.ownCmds = append(s.ownCmds, Command{words})
+	s.cmds = append(s.cmds, Command{Words: words})
+	s.ownCmds = append(s.ownCmds, Command{Words: words})
 	switch {
 	case isDynamic(words[0]):
 		s.opaque, s.runsArguments = true, true
-	case startsNothing(words):
+	case startsNothing(words, in):
 	case isWrapper(words):
 		s.runsArguments = true
 	case refusalReason(programName(words[0])) == reasonAltersShell:
@@ -164,6 +166,33 @@ func (s *visitor) addCommand(words []string, in input) {
 			if strings.Contains(word, "$(") || strings.Contains(word, "`") { // test -v 'a[$(x)]' runs x
 				s.innerLines = append(s.innerLines, word)
 			}
+		}
+	case refusalReason(programName(words[0])) == reasonUnknown:
+		s.addHandedOn(words, in)
+	}
+}
+
+// handsOn matches what precedes a command that a program runs, among the words of many.
+var handsOn = lazyRegexp(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
+
+// addHandedOn adds what a program that is in no table is likely to run: the words behind -- or
+// an option such as --exec, and the value of -c if that is a line.
+func (s *visitor) addHandedOn(words []string, in input) {
+	for i := 1; i < len(words); i++ {
+		rest := words[i+1:]
+		switch m := handsOn().FindStringSubmatch(words[i]); {
+		case m != nil && m[1] != "":
+			rest = append([]string{m[1]}, rest...)
+		case m == nil && words[i] != "-c":
+			continue
+		}
+		switch {
+		case len(rest) == 0 || isDynamic(rest[0]):
+		case strings.ContainsAny(rest[0], separators):
+			s.innerLines = append(s.innerLines, rest[0])
+		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // else it is a file of the workspace
+			s.addCommand(rest, in)
+			return
 		}
 	}
 }
@@ -180,6 +209,9 @@ func (s *visitor) addInner(depth int) {
 			}
 		}
 		for i, word := range cmd.Words {
+			if mountedDirectory().MatchString(word) {
+				continue
+			}
 			if isDynamic(word) {
 				s.opaque = true
 			}
@@ -196,6 +228,10 @@ func (s *visitor) addInner(depth int) {
 		s.addText(text, depth)
 	}
 }
+
+// mountedDirectory matches a word that joins the current directory and a static one, as in docker
+// run -v "$PWD:/src": no program, whatever the directory is.
+var mountedDirectory = lazyRegexp(`^\x00("\$(PWD|\{PWD\}|\(pwd\))"?|\$\(pwd\)):[A-Za-z0-9_./:-]*"?$`)
 
 // isAliased reports whether the word at i is a command of the program for which the line sets
 // an alias.
@@ -227,7 +263,7 @@ func (s *visitor) addText(text string, depth int) {
 	}
 	if !isLine {
 		if text != "" {
-			s.cmds = append(s.cmds, Command{[]string{text}})
+			s.cmds = append(s.cmds, Command{Words: []string{text}, isText: true})
 		}
 		return
 	}
@@ -255,6 +291,15 @@ func (s *visitor) sourceOf(word syntax.Node) string {
 	return s.source[min(from, len(s.source)):min(max(from, to), len(s.source))]
 }
 
+// variableCode finds, by variable, a value that names a program or code. Others are options.
+var variableCode = map[string]func() *regexp.Regexp{
+	"NODE_OPTIONS":      lazyRegexp(`-r|import|loader`),
+	"GOFLAGS":           lazyRegexp(`exec|vettool|-extld`),
+	"RUSTFLAGS":         lazyRegexp(`linker`),
+	"FZF_DEFAULT_OPTS":  lazyRegexp(`preview|bind|execute`),
+	"SKIM_DEFAULT_OPTS": lazyRegexp(`preview|bind|execute|cmd`),
+}
+
 // execVariables matches variables with which programs start or load others.
 var execVariables = lazyRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
 
@@ -265,9 +310,9 @@ func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 			continue
 		}
 		name, code := a.Name.Value, execVariables().MatchString(a.Name.Value)
-		if name == "NODE_OPTIONS" && a.Value != nil {
+		if values := variableCode[name]; values != nil && a.Value != nil {
 			v := evalWord(a.Value)
-			code = !v.isKnown || strings.Contains(v.text, "-r") || strings.Contains(v.text, "import") || strings.Contains(v.text, "loader")
+			code = !v.isKnown || values().MatchString(v.text)
 		}
 		s.opaque = s.opaque || code
 	}
