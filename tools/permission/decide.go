@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -78,7 +79,8 @@ func (r Rule) matchesWide(c Call, line *parser) bool {
 // then the rule matches its exact text only.
 func (r Rule) commandWords() []string {
 	line := parseLine(r.Match)
-	if len(line.list) != 1 || line.notSimple != "" && !strings.HasPrefix(line.notSimple, dynamicReason) {
+	why := cmp.Or(line.notSimple, line.notBare)
+	if len(line.list) != 1 || why != "" && !strings.HasPrefix(why, dynamicReason) {
 		return nil
 	}
 	return line.list[0].Words
@@ -135,7 +137,7 @@ func hasOption(words []string, want string) bool {
 }
 
 // findAllow returns the narrowest rule that allows c; for a list of commands that needs one
-// rule each, the first of them.
+// rule each, the one of them that allows least.
 func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	find := func(holds func(Rule) bool) (Rule, bool) {
 		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && r.appliesTo(c) && holds(r) })
@@ -157,17 +159,29 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	if line == nil || line.notSimple != "" || line.isWrapped != "" {
 		return find(anything)
 	}
-	var first Rule
+	var by Rule
 	for _, cmd := range line.list {
 		r, ok := find(func(r Rule) bool { return r.Match != "" && r.coversCommand(cmd.Words, c.Workspace) })
-		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell { // what follows cd is not what it was alone
+		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell || // what follows cd is not what it was alone
+			cmd.piped && !isFilter(cmd.Words) {
 			return find(anything)
 		}
-		if first.Tool == "" {
-			first = r
+		if by.Tool == "" || r.Sandboxed { // which allows less
+			by = r
 		}
 	}
-	return first, true
+	return by, true
+}
+
+// isFilter reports whether a command does the same with whatever it reads: it can be named alone by
+// a prefix, and what it reads is no code to it.
+func isFilter(words []string) bool {
+	name := programName(words[0])
+	if why := refusalReason(name); why != "" && why != reasonKnown {
+		return false
+	}
+	o := opaqueArgsOf()[name]
+	return (o == nil || !o.runsFiles) && !isOpaque(words, input{given: true})
 }
 
 // matchesExactly reports whether an allowing rule names exactly the target of a call.
@@ -197,10 +211,21 @@ func (r Rule) coversCommand(words []string, folder string) bool {
 	if !r.Prefix {
 		return slices.Equal(own, words)
 	}
+	if len(own) < 2 || own[1] != "--no-pager" {
+		words = withoutNoPager(words)
+	}
 	if len(words) < len(own) || !slices.Equal(own, words[:len(own)]) || refusePrefix(own) != "" {
 		return false
 	}
-	return !slices.ContainsFunc(words[len(own):], func(word string) bool { return !mayFollow(own, word, folder) })
+	return !slices.ContainsFunc(words[len(own):], func(word string) bool {
+		if pattern, ok := strings.CutPrefix(word, dynamicMark); ok {
+			word = pattern
+			if len(harmlessArgsOf(own).forbidden) > 0 { // what it stands for was not looked at
+				return true
+			}
+		}
+		return !mayFollow(own, word, folder)
+	})
 }
 
 // isPlain reports whether a word of a line stands for itself.

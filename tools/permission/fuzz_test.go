@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -22,12 +23,13 @@ func addSeeds(f *testing.F, add func(string)) {
 	}
 }
 
-// parse returns the commands of a line and whether it is simple; why says what it is otherwise.
+// parse returns the commands of a line and whether it is a list of simple ones; why says what it is
+// otherwise.
 func parse(line string) (cmds []Command, simple bool, why string) {
 	r := parseLine(line)
 	switch {
-	case r.notSimple != "":
-		return r.cmds, false, r.notSimple
+	case r.notSimple != "" || r.notBare != "":
+		return r.cmds, false, cmp.Or(r.notSimple, r.notBare)
 	case r.isWrapped != "":
 		return r.cmds, false, r.isWrapped
 	}
@@ -53,12 +55,16 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		if effect != Allow || !simple || !utf8.ValidString(line) {
+		r := parseLine(line)
+		if effect != Allow || r.notSimple != "" || r.isWrapped != "" || !utf8.ValidString(line) {
 			t.Fatalf("%q: %s by %s, but it %s", line, effect, by, why)
 		}
 		letters := strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(line)
-		for _, cmd := range cmds {
+		for _, cmd := range r.list {
 			for _, word := range cmd.Words {
+				if pattern, ok := strings.CutPrefix(word, dynamicMark); ok && filesBelow().MatchString(pattern) {
+					word = pattern
+				}
 				if isDynamic(word) || !strings.Contains(letters, strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(word)) {
 					t.Fatalf("%q: allowed, but the word %q is not in it", line, word)
 				}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -27,11 +26,16 @@ var optionText string
 type harmlessArgs struct {
 	options    map[string]bool
 	forbidden  []*regexp.Regexp // words that may not follow, whatever the options are
+	harmless   []*regexp.Regexp // words that may, though they look like settings
 	singleDash bool             // long options have one dash, so that letters cannot be combined
 }
 
 // add adds one item of options.txt.
 func (a *harmlessArgs) add(item string) {
+	if word, ok := strings.CutPrefix(item, "=/"); ok {
+		a.harmless = append(a.harmless, regexp.MustCompile(strings.TrimSuffix(word, "/")))
+		return
+	}
 	body, without := strings.CutPrefix(item, "!")
 	expr, isExpr := strings.CutPrefix(body, "/")
 	switch {
@@ -109,8 +113,10 @@ func (a *harmlessArgs) hasOption(word string) bool {
 	if letters == "" || strings.HasPrefix(letters, "-") || a.singleDash && strings.Trim(letters[1:], "0123456789") != "" {
 		return false
 	}
-	for _, c := range letters {
-		if (c < '0' || c > '9') && !a.options["-"+string(c)] {
+	for i, c := range letters {
+		switch {
+		case c >= '0' && c <= '9', a.options["-"+string(c)], i > 0 && strings.ContainsRune(":;,| ", c): // as in cut -d: -f1
+		default:
 			return false
 		}
 	}
@@ -126,10 +132,11 @@ var (
 // mayFollow reports whether word may follow a prefix.
 func mayFollow(words []string, word, folder string) bool {
 	a := harmlessArgsOf(words)
-	if slices.ContainsFunc(a.forbidden, func(expr *regexp.Regexp) bool { return expr.MatchString(word) }) {
-		return false
-	}
 	switch {
+	case matchesAny(a.forbidden, word):
+		return false
+	case matchesAny(a.harmless, word):
+		return true
 	case word == "-", word == "--":
 		return true
 	case strings.HasPrefix(word, "-"):

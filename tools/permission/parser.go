@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -15,6 +16,7 @@ import (
 type Command struct {
 	Words  []string
 	isText bool // its one word was found as a text that could be a line
+	piped  bool // it reads what another command of the list writes
 }
 
 // Bounds of parsing. The parser's time and stack grow with the square of
@@ -35,6 +37,7 @@ type parser struct {
 	cmds        []Command
 	list        []Command       // commands of the list, if the line is one
 	notSimple   string          // first reason why the line is no list of simple commands; "" if it is one
+	notBare     string          // first reason why it is more: joined by pipes, or with harmless redirections or wildcards
 	isWrapped   string          // first reason why a command of the list runs others; "" if none does
 	opaque      bool            // a program may run that cmds does not have
 	inputs      map[int]input   // what the line gives to commands, by index in cmds
@@ -45,8 +48,9 @@ type parser struct {
 }
 
 // parseLine splits a command line of bash or sh. It is simple if it is a list of simple
-// commands, joined by ; && || or line breaks, whose words are all static, and none of which runs
-// others: notSimple and isWrapped are then "", and list has its commands. Otherwise they describe
+// commands, joined by ; && || | or line breaks, whose words are all static, and none of which runs
+// others: notSimple and isWrapped are then "", and list has its commands; notBare has what rules do
+// not name, a pipe for one. Otherwise they describe
 // it, to follow "the command", and cmds are all commands that could run as far as the parser sees,
 // rather too many than too few: also the arguments of wrappers such as env, xargs and sh -c. It
 // never fails, and its work is bounded by the length.
@@ -60,11 +64,10 @@ func parseLine(line string) *parser {
 }
 
 // setNotSimple sets the first reason why the line is not simple.
-func (r *parser) setNotSimple(why string) {
-	if r.notSimple == "" {
-		r.notSimple = why
-	}
-}
+func (r *parser) setNotSimple(why string) { r.notSimple = cmp.Or(r.notSimple, why) }
+
+// setNotBare sets the first reason why the line, if it is simple, is more than a list.
+func (r *parser) setNotBare(why string) { r.notBare = cmp.Or(r.notBare, why) }
 
 // addLine adds the commands of a line; depth is 0 for the outer one.
 func (r *parser) addLine(line string, depth int) {
@@ -79,7 +82,7 @@ func (r *parser) addLine(line string, depth int) {
 			r.setNotSimple(why)
 		}
 		for _, stmt := range file.Stmts {
-			s.checkStatement(stmt)
+			s.checkStatement(stmt, false)
 		}
 	}
 	if why != "" {
@@ -223,8 +226,8 @@ func programName(word string) string {
 // others. The error is to follow "the line".
 func singleCommand(line string) ([]string, error) {
 	r := parseLine(line)
-	if r.notSimple != "" {
-		return nil, errors.New(r.notSimple)
+	if why := cmp.Or(r.notSimple, r.notBare); why != "" {
+		return nil, errors.New(why)
 	}
 	if len(r.list) != 1 {
 		return nil, fmt.Errorf("contains %d commands", len(r.list))

@@ -12,7 +12,9 @@
 // piped into a shell (opaque.txt). A rule
 // that allows holds for the very text that it names or, if it is a prefix, for a
 // simple command with static words, in which nothing follows that could make
-// the program write, run others or reach beyond the workspace; see options.go.
+// the program write, run others or reach beyond the workspace; see options.go. A
+// line of several needs a rule for each, and a pipe a program that runs nothing of
+// what it reads.
 // What is not understood is allowed by no prefix. No command is allowed by
 // itself. Rules are a user's convenience, not a boundary: that is the sandbox.
 package permission

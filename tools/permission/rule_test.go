@@ -101,6 +101,12 @@ func TestDecide(t *testing.T) {
 		{"not behind it", "allow shell:ls \\", shellCall("ls \\\n"), nothing},
 		{"exact is no prefix", "allow shell:git log", shellCall("git log x"), nothing},
 		{"exact words in a list", "allow shell:go vet ./..., allow shell:go test ./...", shellCall("go vet ./... && go test ./..."), Allow},
+		{"a pipeline of exact commands", "allow shell:ls -l, allow shell:wc -l", shellCall("ls -l | wc -l"), Allow},
+		{"a pipeline into what is not allowed", "allow shell:ls -l", shellCall("ls -l | wc -l"), nothing},
+		{"a pipeline into what could run it", "allow shell:ls -l, allow shell:sh x, allow shell:sh, allow shell:./x y", shellCall("ls -l | ./x y"), nothing},
+		{"a redirected exact command", "allow shell:./x y", shellCall("./x y 2>&1"), Allow},
+		{"a pipeline that is denied", "allow shell, deny shell:ls | wc", shellCall("ls | wc"), Deny},
+		{"a redirection in a rule that denies", "allow shell, deny shell:ls 2>&1", shellCall("ls"), Allow},
 		{"a list with one that is not allowed", "allow shell:go vet ./...", shellCall("go vet ./... && go test ./..."), nothing},
 		{"a list that goes elsewhere first", "allow shell:cd x, allow shell:make", shellCall("cd x && make"), nothing},
 		{"exactly that list", "allow shell:cd x && make", shellCall("cd x && make"), Allow},
@@ -168,6 +174,19 @@ func TestWorkspaceRules(t *testing.T) {
 	there.Workspace = "/home/me/other"
 	if _, _, ok := here.Decide(there); ok {
 		t.Error("holds in another folder")
+	}
+}
+
+// A list of commands runs unsandboxed only if each of them may.
+func TestListIsAsNarrowAsItsRules(t *testing.T) {
+	open, held := ExactRule("shell", "ls"), ExactRule("shell", "make x")
+	held.Sandboxed = true
+	for _, line := range []string{"ls && make x", "make x && ls", "make x 2>&1", "ls; make x; ls"} {
+		for _, rs := range []Rules{{open, held}, {held, open}} {
+			if _, by, ok := rs.Decide(shellCall(line)); !ok || by != held {
+				t.Errorf("%q: decided by %s, %v", line, by, ok)
+			}
+		}
 	}
 }
 

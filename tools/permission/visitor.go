@@ -23,28 +23,32 @@ type visitor struct {
 	visibleInputs map[*syntax.CallExpr]string // the inputs that are text of this line, by command
 }
 
-// checkStatement checks that a statement is a list of simple commands.
-func (s *visitor) checkStatement(stmt *syntax.Stmt) {
+// checkStatement checks that a statement is a list of simple commands; piped if it reads the
+// output of another.
+func (s *visitor) checkStatement(stmt *syntax.Stmt, piped bool) {
 	for ; s.notSimple == ""; stmt = stmt.Cmd.(*syntax.BinaryCmd).X { // lists lean to the left, however long
 		switch {
 		case stmt.Background, stmt.Coprocess, stmt.Disown:
 			s.setNotSimple("runs in the background")
 		case stmt.Negated:
 			s.setNotSimple("is negated")
-		case len(stmt.Redirs) > 0:
+		case slices.ContainsFunc(stmt.Redirs, func(r *syntax.Redirect) bool { return !isHarmlessRedirect(r) }):
 			s.setNotSimple("is redirected")
 		case stmt.Cmd == nil:
 			s.setNotSimple("is empty")
+		case len(stmt.Redirs) > 0:
+			s.setNotBare("is redirected")
 		}
 		switch cmd := stmt.Cmd.(type) {
 		case *syntax.BinaryCmd:
-			if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
-				s.checkStatement(cmd.Y)
-				continue
+			pipe := cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll
+			if pipe {
+				s.setNotBare("is a pipeline")
 			}
-			s.setNotSimple("is a pipeline")
+			s.checkStatement(cmd.Y, piped || pipe)
+			continue
 		case *syntax.CallExpr:
-			s.checkCall(cmd)
+			s.checkCall(cmd, piped)
 		default:
 			s.setNotSimple("is compound")
 		}
@@ -52,8 +56,26 @@ func (s *visitor) checkStatement(stmt *syntax.Stmt) {
 	}
 }
 
+// isHarmlessRedirect reports whether a redirection joins the outputs, or drops one or the input.
+func isHarmlessRedirect(redir *syntax.Redirect) bool {
+	if redir.N != nil && !slices.Contains([]string{"0", "1", "2"}, redir.N.Value) {
+		return false
+	}
+	switch to := redir.Word.Lit(); redir.Op {
+	case syntax.DplOut:
+		return to == "1" || to == "2"
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrIn:
+		return to == "/dev/null"
+	}
+	return false
+}
+
+// filesBelow matches a word with wildcards that stands for files below a directory of the workspace,
+// and so for no option.
+var filesBelow = lazyRegexp(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
+
 // checkCall checks that a call is simple.
-func (s *visitor) checkCall(cmd *syntax.CallExpr) {
+func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 	if len(cmd.Assigns) > 0 {
 		s.setNotSimple("sets variables")
 		return
@@ -61,6 +83,8 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr) {
 	for i, word := range cmd.Args {
 		v := evalWord(word)
 		switch {
+		case i > 0 && filesBelow().MatchString(s.sourceOf(word)) && !v.isStatic():
+			s.setNotBare(dynamicReason + s.sourceOf(word))
 		case !v.isStatic():
 			s.setNotSimple(dynamicReason + s.sourceOf(word))
 		case i == 0 && (!v.isUnquoted || !isASCII(v.text)):
@@ -72,7 +96,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr) {
 		}
 	}
 	words := s.wordsOf(cmd.Args)
-	s.parser.list = append(s.parser.list, Command{Words: words})
+	s.parser.list = append(s.parser.list, Command{Words: words, piped: piped})
 	if isWrapper(words) && s.isWrapped == "" {
 		s.isWrapped = "is wrapped: " + words[0] + " runs its arguments"
 	}
