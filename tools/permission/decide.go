@@ -274,9 +274,14 @@ func PrefixRule(command string, n int) (Rule, error) {
 			if i == 0 {
 				return Rule{}, fmt.Errorf("the name of the program, %q, needs quotes", word)
 			}
-			if word, err = syntax.Quote(word, syntax.LangPOSIX); err != nil {
+			quoted, err := syntax.Quote(word, syntax.LangPOSIX)
+			if err != nil {
 				return Rule{}, err
 			}
+			if quoted == word { // without quotes, its letters could pass for others
+				quoted = "'" + word + "'"
+			}
+			word = quoted
 		}
 		out = append(out, word)
 	}

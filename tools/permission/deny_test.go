@@ -117,7 +117,7 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 		},
 	},
 	"programs that are in no table": {
-		denied: []string{"teller run -- rm f", "foo -- rm f", "foo x -- /bin/rm f", "foo -- sh -c 'rm f'", "foo -- env rm f", "./foo.sh -- rm", "foo --exec rm f", "foo --exec='rm f' x", "foo --exec=rm x", "foo --command 'rm f'", "foo --run=5 -- rm f", "foo -c 'rm f'", "foo -c 'x && rm f'", "yt-dlp --exec 'rm f' x", "foo -- bar -- rm f", "sudo foo -- rm f", "ls | foo -- rm"},
+		denied: []string{"bash <<'E'\npsql -c '\\g |rm f'\nE", "teller run -- rm f", "foo -- rm f", "foo x -- /bin/rm f", "foo -- sh -c 'rm f'", "foo -- env rm f", "./foo.sh -- rm", "foo --exec rm f", "foo --exec='rm f' x", "foo --exec=rm x", "foo --command 'rm f'", "foo --run=5 -- rm f", "foo -c 'rm f'", "foo -c 'x && rm f'", "yt-dlp --exec 'rm f' x", "foo -- bar -- rm f", "sudo foo -- rm f", "ls | foo -- rm"},
 		ask:    []string{"cat f | foo -- sh", "foo -- python -c x", "foo -- find . -exec {} ';'", "foo -c '$x'"},
 		run:    []string{"foo rm", "foo -c rm", "foo -- tests/rm", "foo -- ./rm.txt", "./test.sh -- -k rm", "tox -e py -- tests/rm", "foo -- \"$x\"", "foo -m 'rm f'", "foo --execute", "foo --", "foo --command", "foo -c 'print x'"},
 	},

@@ -76,7 +76,7 @@ func FuzzParse(f *testing.F) {
 // A rule reads as it was written.
 func FuzzRule(f *testing.F) {
 	addSeeds(f, func(line string) { f.Add("shell:" + line) })
-	for _, text := range []string{"edit:a/../b", `edit:\ a`, "edit:[a-z]*", "fetch:*.x.", "mcp__a*", `shell:\*`, `shell:x \\\*`, "shell:x \t*", "edit:./ ", "\f/"} {
+	for _, text := range []string{"edit:a/../b", `edit:\ a`, "edit:[a-z]*", "fetch:*.x.", "mcp__a*", `shell:\*`, `shell:x \\\*`, "shell:x \t*", "edit:./ ", "\f/", `0 "”"`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

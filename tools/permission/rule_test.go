@@ -204,6 +204,7 @@ func TestPrefixRule(t *testing.T) {
 		{"git -C x log", 4, "before any option"},
 		{"git config a b", 2, "git config runs its arguments"},
 		{`git commit -m "it's (x)"`, 4, `shell:git commit -m "it's (x)" *`},
+		{`go test "”"`, 3, "shell:go test '”' *"},
 		{"go test -exec sh ./x", 3, "what follows could be the value of -exec"},
 		{"go test -exec=sh ./x", 3, "shell:go test -exec=sh *"},
 		{"env A=b ls", 1, "env runs its arguments"},

@@ -150,6 +150,9 @@ func (s *visitor) visit(node syntax.Node) bool {
 	case *syntax.Redirect:
 		s.addValue(node.Word)
 		s.addValue(node.Hdoc)
+		if node.Hdoc != nil && strings.Contains(s.sourceOf(node.Hdoc), `\`) { // it stays behind a quoted word
+			s.texts = append(s.texts, s.sourceOf(node.Hdoc))
+		}
 	case *syntax.SglQuoted:
 		s.texts = append(s.texts, node.Value)
 	}
