@@ -180,6 +180,8 @@ func TestDenyFindsNestedCommands(t *testing.T) {
 		{"shell:gh pr merge", []string{"gh pr merge 1", "gh alias set x 'pr merge'", "gh alias set --clobber x 'pr merge --admin'"}, []string{"gh pr view 1", "gh alias set co 'pr checkout'", "gh alias list"}},
 		{"shell:rm -rf *", []string{"rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -vrf x", "rm -f y -r x"}, []string{"rm x", "rm -r x", "rm -f x", "rm --force x"}},
 		{"shell:git push --force", []string{"git push --force", "git push origin main --force", "git push --force=x o"}, []string{"git push", "git push --force-with-lease"}},
+		{"shell:./deploy.sh", []string{"./deploy.sh x", "bash deploy.sh", "bash -x -o pipefail ./deploy.sh prod", "sh -e ./deploy.sh \"$x\"", ". ./deploy.sh", "source ~/deploy.sh", "sudo bash deploy.sh", "python3 -u deploy.sh x", "cat f | sh deploy.sh", "bash x.sh deploy.sh"}, []string{"cat deploy.sh", "bash x.sh --file=deploy.sh"}},
+		{"shell:pip install", []string{"pip install x", "python3 -m pip install x", "sudo python -m pip install x", "uv run pip install x"}, []string{"pip list", "python3 -m pip list"}},
 		{"shell:python3 *", []string{"python x", "python3.12 x", "/opt/python3 x"}, []string{"ls"}},
 		{"shell:env *", []string{"env", "env x", "ls; env"}, []string{"ls env"}},
 		{"shell:rm -rf /*", []string{"rm -rf /*", "ls; rm -rf /*"}, []string{"rm -rf x", "rm -rf *"}},

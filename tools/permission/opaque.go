@@ -171,17 +171,53 @@ func (r *parser) isOpaque() bool {
 }
 
 // startsNothing reports whether the arguments of a program with a language of its own start
-// nothing, and so are no commands.
+// nothing, and so are no commands; a script and its arguments are none.
 func startsNothing(words []string, in input) bool {
-	switch name := programName(words[0]); name {
+	switch programName(words[0]) {
 	case "sqlite", "psql", "pgcli", "mysql", "mariadb":
-		return !slices.ContainsFunc(words, isDynamic) && !isOpaque(words, in)
+		return !isOpaque(words, in) && !slices.ContainsFunc(words, isDynamic)
 	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
 		return len(words) > 1 && !isOpaque(words, input{})
-	case ".", "source":
-		return len(words) > 1 && !isDynamic(words[1]) && !devicePath().MatchString(words[1])
 	}
-	return false
+	return scriptOf(words) != nil && !isOpaque(words, in)
+}
+
+// homeFile matches a file below the home directory, by a tilde.
+var homeFile = lazyRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
+
+// scriptOf returns the file that a shell or an interpreter is to run and the arguments of that, or
+// nil if it is not to run one, or its name is not known.
+func scriptOf(words []string) []string {
+	name, args, at := programName(words[0]), words[1:], -1
+	switch o := opaqueArgsOf()[name]; {
+	case name == ".", name == "source":
+		at = 0
+	case slices.Contains(shells, name):
+		at = scriptOfShell(args)
+	case o != nil && o.readsStdin:
+		at = o.scriptOf(args)
+	}
+	if at < 0 || at >= len(args) || isDynamic(args[at]) && !homeFile().MatchString(args[at]) {
+		return nil
+	}
+	return args[at:]
+}
+
+// scriptOf returns the index of the operand that is the file to run, or -1.
+func (o *opaqueArgs) scriptOf(args []string) int {
+	for i := 0; i < len(args); i++ {
+		switch word := args[i]; {
+		case slices.Contains(o.terminators, word):
+			return -1
+		case o.takesNext(word):
+			if i++; i < len(args) && isDynamic(args[i]) {
+				return -1
+			}
+		case !strings.HasPrefix(word, "-"):
+			return i
+		}
+	}
+	return -1
 }
 
 // madeFile matches words that name a file that the line makes: an open one or a process

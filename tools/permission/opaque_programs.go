@@ -68,6 +68,21 @@ func isOpaqueShell(args []string, fed bool) bool {
 	return !fed
 }
 
+// scriptOfShell returns the index of the operand that is the file a shell reads, or -1.
+func scriptOfShell(args []string) int {
+	for i := 0; i < len(args); i++ {
+		switch word := args[i]; {
+		case word == "-o", word == "+o", word == "-O", word == "+O":
+			i++
+		case !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "+"):
+			return i
+		case word == "-", !strings.HasPrefix(word, "--") && strings.ContainsAny(word, "cs"):
+			return -1
+		}
+	}
+	return -1
+}
+
 // isOpaqueSource reports whether a shell reads lines that are in no file.
 func isOpaqueSource(args []string, _ bool) bool {
 	return len(args) > 0 && devicePath().MatchString(args[0])
@@ -122,6 +137,7 @@ var (
 	makeFile       = lazyRegexp(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
 	unseenMakefile = lazyRegexp(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
 	makeAssignment = lazyRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	processorCount = lazyRegexp(`^\x00(-j)?"?\$\((nproc( --all)?|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|physical)?(ncpu|cpu))\)"?$`)
 	plainValue     = lazyRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
@@ -131,6 +147,8 @@ func isOpaqueMake(args []string, _ bool) bool {
 	for i, word := range args {
 		m := makeAssignment().FindStringSubmatch(word)
 		switch {
+		case processorCount().MatchString(word):
+			continue
 		case makeOption().MatchString(word), strings.ContainsAny(word, "$`"):
 			return true
 		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !plainValue().MatchString(m[2])):

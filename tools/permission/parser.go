@@ -86,7 +86,8 @@ func (r *parser) addLine(line string, depth int) {
 		}
 	}
 	if why != "" {
-		r.addUnparsed(line) // a shell runs what stands before an error
+		r.opaque = true // a shell runs what stands before an error
+		r.addUnparsed(line)
 		return
 	}
 	s.given = []bool{depth > 0 && r.givesInput}
@@ -144,7 +145,6 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 
 // addUnparsed adds each word of unparsed text as a command, with the words after it.
 func (r *parser) addUnparsed(text string) {
-	r.opaque = true
 	text = unquoter.Replace(text[:min(len(text), maxUnparsed)])
 	r.addSuffixes(strings.FieldsFunc(text, func(c rune) bool { return c < 0x80 && isSeparator[c] }))
 }

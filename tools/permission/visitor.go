@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -186,6 +185,7 @@ func (s *visitor) addCommand(words []string, in input) {
 	case isDynamic(words[0]):
 		s.opaque, s.runsArguments = true, true
 	case startsNothing(words, in):
+		s.addSuffixes(scriptOf(words)) // it may run its arguments
 	case isWrapper(words):
 		s.runsArguments = true
 	case refusalReason(programName(words[0])) == reasonAltersShell:
@@ -198,107 +198,6 @@ func (s *visitor) addCommand(words []string, in input) {
 		s.addHandedOn(words, in)
 	}
 }
-
-// handsOn matches what precedes a command that a program runs, among the words of many.
-var handsOn = lazyRegexp(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
-
-// addHandedOn adds what a program that is in no table is likely to run: the words behind -- or
-// an option such as --exec, and the value of -c if that is a line.
-func (s *visitor) addHandedOn(words []string, in input) {
-	for i := 1; i < len(words); i++ {
-		rest := words[i+1:]
-		switch m := handsOn().FindStringSubmatch(words[i]); {
-		case m != nil && m[1] != "":
-			rest = append([]string{m[1]}, rest...)
-		case m == nil && words[i] != "-c":
-			continue
-		}
-		switch {
-		case len(rest) == 0 || isDynamic(rest[0]):
-		case strings.ContainsAny(rest[0], separators):
-			s.innerLines = append(s.innerLines, rest[0])
-		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // else it is a file of the workspace
-			s.addCommand(rest, in)
-			return
-		}
-	}
-}
-
-// addInner adds the arguments of this line's commands as commands: once one command runs its
-// arguments, any of them may be meant.
-func (s *visitor) addInner(depth int) {
-	for n, cmd := range s.ownCmds {
-		if len(cmd.Words) > 1 {
-			first := len(s.cmds)
-			s.addSuffixes(cmd.Words[1:])
-			for i := first; i < len(s.cmds) && s.ownInputs[n].given; i++ {
-				s.inputs[i] = input{given: true}
-			}
-		}
-		for i, word := range cmd.Words {
-			if mountedDirectory().MatchString(word) {
-				continue
-			}
-			if isDynamic(word) {
-				s.opaque = true
-			}
-			if i > 0 || strings.ContainsAny(word, separators) { // the program alone is no inner command
-				s.addText(word, depth)
-			}
-			if isAliased(cmd.Words, i) {
-				s.addText(cmd.Words[0]+" "+word, depth)
-			}
-		}
-		s.addText(strings.Join(cmd.Words[1:], " "), depth)
-	}
-	for _, text := range s.texts {
-		s.addText(text, depth)
-	}
-}
-
-// mountedDirectory matches a word that joins the current directory and a static one, as in docker
-// run -v "$PWD:/src": no program, whatever the directory is.
-var mountedDirectory = lazyRegexp(`^\x00("\$(PWD|\{PWD\}|\(pwd\))"?|\$\(pwd\)):[A-Za-z0-9_./:-]*"?$`)
-
-// isAliased reports whether the word at i is a command of the program for which the line sets
-// an alias.
-func isAliased(words []string, i int) bool {
-	switch programName(words[0]) {
-	case "git":
-		return i > 1 && strings.HasPrefix(strings.ToLower(words[i-1]), "alias.")
-	case "gh", "glab":
-		at := slices.Index(words, "alias")
-		return at > 0 && i > at+2 && words[at+1] == "set"
-	}
-	return false
-}
-
-// addText adds text that may be a command line, also behind the ! of an alias for a shell, as
-// git, gh and hg have it. Its line is known not to be simple.
-func (s *visitor) addText(text string, depth int) {
-	text = strings.TrimLeft(strings.TrimPrefix(text, dynamicMark), "! \t\n")
-	if s.innerBytes += len(text); s.innerBytes > maxInner {
-		s.opaque = true
-		return
-	}
-	if text == ";" { // ends what find is to run
-		return
-	}
-	isLine := strings.ContainsAny(text, separators)
-	if _, value, ok := strings.Cut(text, "="); ok && value != "" && (isLine || value[0] == '!') {
-		s.addLine(strings.TrimLeft(value, "! \t\n"), depth+1)
-	}
-	if !isLine {
-		if text != "" {
-			s.cmds = append(s.cmds, Command{Words: []string{text}, isText: true})
-		}
-		return
-	}
-	s.addLine(text, depth+1)
-}
-
-// separators separate the words of a line, or stand for others.
-const separators = " \t\n;&|()`$"
 
 func (s *visitor) wordsOf(args []*syntax.Word) []string {
 	words := make([]string, len(args))
