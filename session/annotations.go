@@ -20,7 +20,7 @@ const maxAnnotationText = 64 << 10
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
 	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
-	"done": decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[Directories],
+	"done": decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
 	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
 }
 
@@ -53,7 +53,7 @@ func kindOf(e Event) (string, Event) {
 		return "dropped", e
 	case Persona:
 		return store.KindPersona, e
-	case Directories:
+	case AddedDirectories:
 		return store.KindDirectories, e
 	case Settings:
 		return store.KindSettings, e
@@ -82,19 +82,19 @@ func DecodeAnnotation(a Annotation) Event {
 // Annotate stores an event that a front end shows between the messages, or puts it
 // in the place of annotation n, and returns its number. It does not wait for the
 // disk. Events of a turn are stored by the turn.
-func (s *Session) Annotate(n int, e Event) int {
-	return locked(&s.mu, func() int { return annotateBetween(s, n, e) })
+func (c *conversation) Annotate(n int, e Event) int {
+	return locked(&c.mu, func() int { return c.annotateBetween(n, e) })
 }
 
 // annotateBetween does as Annotate. The session is locked.
-func annotateBetween(s *Session, n int, e Event) int {
-	a := s.tree.newAnnotation(s.now())
-	a.Idle = s.turnSeq == 0
-	if i, found := slices.BinarySearchFunc(s.tree.annotations, n, compareN); found {
-		a = s.tree.annotations[i]
+func (c *conversation) annotateBetween(n int, e Event) int {
+	a := c.tree.newAnnotation(c.now())
+	a.Idle = c.turnSeq == 0
+	if i, found := slices.BinarySearchFunc(c.tree.annotations, n, compareN); found {
+		a = c.tree.annotations[i]
 	}
-	if s.putAnnotation(a, e) && s.log != nil {
-		go func() { _ = s.log.Flush() }() // as in persist
+	if c.putAnnotation(a, e) && c.log != nil {
+		go func() { _ = c.log.Flush() }() // as in persist
 	}
 	return a.N
 }

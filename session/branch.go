@@ -5,12 +5,27 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/providers/llm"
 	"parley/session/store"
 )
 
 var errRunning = errors.New("a turn is running: stop it first")
+
+// A CurrentBranch changes the branch that the conversation goes on with: nothing is lost, what a
+// change leaves stays as a branch of its own. While a turn runs its methods return an error.
+type CurrentBranch struct {
+	session *Session
+
+	edited    edit       // the last one, until the turn that sends it ended; guarded by the session's mutex
+	givenBack bool       // a message was, which is not stored yet; guarded by the session's mutex
+	unsaid    []llm.Part // notes for the model that went with a message which was given back; the turn's that runs
+	settling  sync.Mutex // held while StoreGivenBack runs
+}
+
+// Branch returns the current branch, to be changed between turns.
+func (s *Session) Branch() *CurrentBranch { return &s.branch }
 
 // An edit is of a message in front of which the conversation ends, until it is sent anew.
 type edit struct {
@@ -20,29 +35,31 @@ type edit struct {
 
 // Edit does as Rewind. If what is sent next does not enter the conversation, or is given back, that goes on
 // where it did before the edit, see Unsent; so it does where the session is closed with nothing sent.
-func Edit(s *Session, seq int) error {
-	head := s.Head()
-	_, err := s.Rewind(seq)
+func (b *CurrentBranch) Edit(seq int) error {
+	head := b.session.Head()
+	_, err := b.Rewind(seq)
 	if err == nil {
-		set(s, &s.edited, edit{seq, head})
+		set(&b.session.mu, &b.edited, edit{seq, head})
 	}
 	return err
 }
 
 // undoEdit makes the conversation go on where it did before an edit that nothing was sent of, and returns the
 // message that was edited; 0 if there is none. The session is locked.
-func undoEdit(s *Session, e edit) int {
-	if e.seq == 0 || s.tree.head != s.tree.at(e.seq).Parent {
+func (b *CurrentBranch) undoEdit(e edit) int {
+	t := &b.session.tree
+	if e.seq == 0 || t.head != t.at(e.seq).Parent {
 		return 0
 	}
-	setHead(s, e.head)
+	b.setHead(e.head)
 	return e.seq
 }
 
 // leaveEdit undoes an edit of which nothing was sent, for the end of the session.
-func leaveEdit(s *Session) {
+func (b *CurrentBranch) leaveEdit() {
+	s := b.session
 	s.mu.Lock()
-	undone, head := undoEdit(s, s.edited), s.tree.head
+	undone, head := b.undoEdit(b.edited), s.tree.head
 	s.mu.Unlock()
 	if undone > 0 {
 		s.persistHead(head)
@@ -51,9 +68,9 @@ func leaveEdit(s *Session) {
 
 // Rewind makes the conversation end before the message seq of the user's and
 // returns it, to be changed and sent anew. What came after stays as a branch.
-func (s *Session) Rewind(seq int) (llm.Message, error) {
+func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 	var message llm.Message
-	err := s.move(func(t *Tree) (int, error) {
+	err := b.move(func(t *Tree) (int, error) {
 		n, err := t.At(seq)
 		if err != nil {
 			return 0, err
@@ -69,7 +86,8 @@ func (s *Session) Rewind(seq int) (llm.Message, error) {
 
 // Rewrite grows a branch in which the answer seq says text. Answers that call
 // tools stay as they are: their results belong to what was called.
-func (s *Session) Rewrite(seq int, text string) error {
+func (b *CurrentBranch) Rewrite(seq int, text string) error {
+	s := b.session
 	if !s.turn.TryLock() {
 		return errRunning
 	}
@@ -83,21 +101,21 @@ func (s *Session) Rewrite(seq int, text string) error {
 		s.mu.Unlock()
 		return err
 	}
-	setHead(s, n.Parent)
+	b.setHead(n.Parent)
 	own := s.tree.NewNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
 	own.At = s.now()
 	s.tree.Put(own)
 	s.mu.Unlock()
 	s.persist(own)
-	followPersona(s)
+	s.personas.follow()
 	return nil
 }
 
 // Regenerate makes the conversation end with the prompt that began the turn of the message
 // seq, so that Turn without parts gives another answer. What was answered stays as a
 // branch.
-func (s *Session) Regenerate(seq int) error {
-	return s.move(func(t *Tree) (int, error) {
+func (b *CurrentBranch) Regenerate(seq int) error {
+	return b.move(func(t *Tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
 		}
@@ -113,8 +131,8 @@ func (s *Session) Regenerate(seq int) error {
 // DropEmptyAnswer makes the conversation end in front of its last answer if that is whole and says
 // nothing, so that Turn without parts asks again, and reports whether it is. That answer stays as a
 // branch.
-func DropEmptyAnswer(s *Session) bool {
-	return s.move(func(t *Tree) (int, error) {
+func (b *CurrentBranch) DropEmptyAnswer() bool {
+	return b.move(func(t *Tree) (int, error) {
 		last, _ := t.Last()
 		if last.Role != llm.RoleAssistant || last.Interrupted || !last.Message.Empty() {
 			return 0, errNotEmpty
@@ -141,10 +159,10 @@ func (c *conversation) abandonInterrupted() bool {
 	return ok
 }
 
-// SwitchBranch makes the conversation go on at the end of the branch that the message
+// Switch makes the conversation go on at the end of the branch that the message
 // seq is on.
-func (s *Session) SwitchBranch(seq int) error {
-	return s.move(func(t *Tree) (int, error) {
+func (b *CurrentBranch) Switch(seq int) error {
+	return b.move(func(t *Tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
 		}
@@ -152,7 +170,8 @@ func (s *Session) SwitchBranch(seq int) error {
 	})
 }
 
-func (s *Session) move(to func(*Tree) (int, error)) error {
+func (b *CurrentBranch) move(to func(*Tree) (int, error)) error {
+	s := b.session
 	if !s.turn.TryLock() {
 		return errRunning
 	}
@@ -160,21 +179,22 @@ func (s *Session) move(to func(*Tree) (int, error)) error {
 	s.mu.Lock()
 	head, err := to(&s.tree)
 	if err == nil {
-		setHead(s, head)
+		b.setHead(head)
 	}
 	s.mu.Unlock()
 	if err == nil {
 		s.persistHead(head)
-		followPersona(s)
+		s.personas.follow()
 	}
 	return err
 }
 
 // setHead makes the conversation go on behind the message seq; 0 is its beginning. The session is
 // locked.
-func setHead(s *Session, seq int) {
+func (b *CurrentBranch) setHead(seq int) {
+	s := b.session
 	s.files.MarkBranch(s.tree.head)
-	s.tree.head, s.edited = seq, edit{}
+	s.tree.head, b.edited = seq, edit{}
 	s.last = s.tree.lastUsage()
 }
 
@@ -183,8 +203,8 @@ var ErrNoSummary = errors.New("there is no summary in this conversation yet")
 
 // LastSummary returns the summary that requests begin with, without the skills that it brings, and
 // the number of its message; not ok if there is none.
-func (s *Session) LastSummary() (seq int, text string, ok bool) {
-	path := s.Path()
+func (b *CurrentBranch) LastSummary() (seq int, text string, ok bool) {
+	path := b.session.Path()
 	i := lastSummary(path)
 	if i < 0 {
 		return 0, "", false
@@ -207,10 +227,11 @@ func lastSummary(path []store.Node) int {
 // EditSummary grows a branch in which the last summary says text, with the skills that it brings. A
 // prompt that waits for its answer stands behind it again. Once something was answered behind a summary, it stays
 // as it was.
-func (s *Session) EditSummary(text string) error {
+func (b *CurrentBranch) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return errors.New("a summary cannot be empty: /compact undo goes back in front of it")
 	}
+	s := b.session
 	if !s.turn.TryLock() {
 		return errRunning
 	}
@@ -226,7 +247,7 @@ func (s *Session) EditSummary(text string) error {
 		s.mu.Unlock()
 		return errors.New("the conversation went on after the summary: /compact undo goes back in front of it")
 	}
-	setHead(s, path[i].Parent)
+	b.setHead(path[i].Parent)
 	var own []store.Node
 	for _, n := range path[i:] {
 		message := n.Message
@@ -243,15 +264,15 @@ func (s *Session) EditSummary(text string) error {
 	for _, n := range own {
 		s.persist(n)
 	}
-	followPersona(s)
+	s.personas.follow()
 	return nil
 }
 
 // UndoSummary makes the conversation end in front of its last summary, so that requests
 // have the messages themselves again. The summary, and what came behind it, stay as a
 // branch. Prompts that waited while it was made wait again.
-func (s *Session) UndoSummary() error {
-	return s.move(func(t *Tree) (int, error) {
+func (b *CurrentBranch) UndoSummary() error {
+	return b.move(func(t *Tree) (int, error) {
 		path := t.PathTo(t.head)
 		i := lastSummary(path)
 		if i < 0 {
@@ -290,3 +311,48 @@ func (t *Tree) endsWith(seq, parent int, prompts []store.Node) bool {
 
 // errAfterSummary keeps what was said since a summary in sight.
 var errAfterSummary = errors.New("not undone: answers follow the summary; /rewind goes back to in front of them")
+
+// giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
+// about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
+// with it goes with the next one. It reports whether the message is given back.
+func giveBack(t *turn) bool {
+	t.mu.Lock()
+	last, ok := t.tree.Last()
+	if ok = ok && last.Seq == t.given.Seq; ok {
+		edited := t.branch.edited
+		t.branch.setHead(last.Parent)
+		t.given.Edits, t.given.Ends = t.branch.undoEdit(edited), true
+		t.branch.unsaid, t.hooks.unsaid, t.branch.givenBack = t.given.notes, t.given.starts, true
+	}
+	t.mu.Unlock()
+	if !ok {
+		return false
+	}
+	t.personas.follow()
+	t.emit(t.given.Unsent)
+	return true
+}
+
+// StoreGivenBack stores that the conversation ends in front of a message which was given back, if one was: a
+// front end calls it once the message is a stored draft. Until then, or until the conversation goes on, is
+// forked or closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
+func (b *CurrentBranch) StoreGivenBack() {
+	b.settling.Lock() // the next message waits for it
+	defer b.settling.Unlock()
+	s := b.session
+	s.mu.Lock()
+	given, head := b.givenBack, s.tree.head
+	b.givenBack = false
+	s.mu.Unlock()
+	if !given {
+		return
+	}
+	s.persistHead(head)
+	if head == 0 && s.log != nil { // the title is of what was never said
+		_ = s.log.Update(func(i *store.Session) {
+			if !i.Named {
+				i.Title = ""
+			}
+		})
+	}
+}

@@ -52,17 +52,17 @@ func TestBranchPaths(t *testing.T) {
 			return nil
 		}, []string{"one 6"}},
 		{"a short branch beside a long one", func() error {
-			_, err := s.Rewind(3)
+			_, err := s.Branch().Rewind(3)
 			play(t.Context(), s, nil, say("other"))
 			return err
 		}, []string{"one 4", "two 4", "other 2"}},
-		{"the long one again", func() error { return s.SwitchBranch(3) }, []string{"one 6", "two 4", "other 2"}},
+		{"the long one again", func() error { return s.Branch().Switch(3) }, []string{"one 6", "two 4", "other 2"}},
 		{"a branch that was left counts the way that grew last", func() error {
-			err := s.Regenerate(8)
+			err := s.Branch().Regenerate(8)
 			play(t.Context(), s, nil)
-			return errors.Join(err, s.SwitchBranch(3))
+			return errors.Join(err, s.Branch().Switch(3))
 		}, []string{"one 6", "two 4", "other 2", "4 1", "5 1"}},
-		{"the current path ends where it parts", func() error { _, err := s.Rewind(3); return err }, []string{"one 2", "two 4", "other 2", "4 1", "5 1"}},
+		{"the current path ends where it parts", func() error { _, err := s.Branch().Rewind(3); return err }, []string{"one 2", "two 4", "other 2", "4 1", "5 1"}},
 	}
 	for _, tt := range steps {
 		if err := tt.do(); err != nil {
@@ -96,7 +96,7 @@ func TestBranches(t *testing.T) {
 		{"as it was said", func() error { return nil },
 			[]string{"one", "1", "two", "2"}, []string{"*one+3→4"}},
 		{"an edited message is a branch", func() error {
-			m, err := s.Rewind(3)
+			m, err := s.Branch().Rewind(3)
 			if err == nil && m.Text() != "two" {
 				err = fmt.Errorf("got %q back", m.Text())
 			}
@@ -104,13 +104,13 @@ func TestBranches(t *testing.T) {
 			return err
 		}, []string{"one", "1", "other", "3"}, []string{"*one+1→2", " two+1→4", " *other+1→6"}},
 		{"another answer is a branch", func() error {
-			err := s.Regenerate(6)
+			err := s.Branch().Regenerate(6)
 			play(t.Context(), s, nil)
 			return err
 		}, []string{"one", "1", "other", "4"}, []string{"*one+1→2", " two+1→4", " *other+0→5", "  3+0→6", "  *4+0→7"}},
-		{"switching goes to the end of the branch", func() error { return s.SwitchBranch(3) },
+		{"switching goes to the end of the branch", func() error { return s.Branch().Switch(3) },
 			[]string{"one", "1", "two", "2"}, []string{"*one+1→2", " *two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
-		{"the first message can be edited too", func() error { return Edit(s, 1) },
+		{"the first message can be edited too", func() error { return s.Branch().Edit(1) },
 			nil, []string{"one+1→2", " two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
 	}
 	for _, tt := range steps {
@@ -124,10 +124,10 @@ func TestBranches(t *testing.T) {
 			t.Errorf("%s: the tree is\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.branches, "\n"))
 		}
 	}
-	if err := Edit(s, 2); err == nil {
+	if err := s.Branch().Edit(2); err == nil {
 		t.Error("an answer cannot be edited")
 	}
-	if err := Edit(s, 8); err == nil {
+	if err := s.Branch().Edit(8); err == nil {
 		t.Error("there are seven messages")
 	}
 }
@@ -349,10 +349,10 @@ func TestRetryEmptyAnswer(t *testing.T) {
 	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
 	fake := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), blank, llmtest.Say("alpha"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
-	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !Unanswered(s) {
+	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !s.Unanswered() {
 		t.Fatalf("an answer of thinking alone ends the turn with %+v", done)
 	}
-	if !DropEmptyAnswer(s) || DropEmptyAnswer(s) {
+	if !s.Branch().DropEmptyAnswer() || s.Branch().DropEmptyAnswer() {
 		t.Error("one answer says nothing, and what is in front of it does")
 	}
 	if done := doneOf(t, play(t.Context(), s, nil)); done.Err != nil || !done.AnswerComplete {
@@ -377,7 +377,7 @@ func TestRewriteUsage(t *testing.T) {
 	for _, text := range []string{"one", "two", "three"} {
 		play(t.Context(), s, nil, say(text))
 	}
-	if err := s.Rewrite(4, "better"); err != nil {
+	if err := s.Branch().Rewrite(4, "better"); err != nil {
 		t.Fatal(err)
 	}
 	if _, last := s.Usage(); last.Input != 10 {

@@ -312,7 +312,7 @@ func (b *callBatch) execute(jobs []*job) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return HasSkill(b.Session, text) }))
+			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return b.Session.HasSkill(text) }))
 			defer turn.End()
 			ctx = tools.WithReady(ctx, j.keepFiles(func(notice string) { events <- update{job: j, notice: notice} }))
 			out := j.action.Run(ctx, func(text string) { events <- update{job: j, text: text} })

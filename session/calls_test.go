@@ -208,7 +208,7 @@ func TestCallsOfWhatIsNotOffered(t *testing.T) {
 			for e := range s.Turn(t.Context(), say("hello")) {
 				events = append(events, e)
 				if step, ok := e.(Step); ok && step.N == 1 && tt.off != "" {
-					if _, err := ChangeSettings(s, func(own *Settings) error { own.SetTool(tt.off, false); return nil }); err != nil {
+					if _, err := s.OwnSettings().Change(func(own *Settings) error { own.SetTool(tt.off, false); return nil }); err != nil {
 						t.Error(err)
 					}
 				}

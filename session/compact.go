@@ -200,7 +200,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
-		said, used, err := complete(t.ctx, t.Session, model, req, t.emit)
+		said, used, err := t.complete(t.ctx, model, req, t.emit)
 		recordSideUsage(t, store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
@@ -380,7 +380,7 @@ func isSkill(p llm.Part) bool {
 
 // HasSkill reports whether the next request holds the text of a skill. Mark is how that text
 // begins; see skills.Skill.Mark.
-func HasSkill(s *Session, mark string) bool {
+func (s *Session) HasSkill(mark string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var prompt []llm.Part

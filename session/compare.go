@@ -43,7 +43,7 @@ type CandidateEvent struct {
 
 // Compare asks several models the same at once. Each answer is a branch of the
 // conversation, which goes on with the first of models that answered until
-// SwitchBranch chooses another. They may call tools that only read, and no others: models
+// CurrentBranch.Switch chooses another. They may call tools that only read, and no others: models
 // that write in one directory at once would be in each other's way.
 //
 // Its events are Prompt, then CandidateEvents, then, if judge is not nil, a Verdict of that
@@ -138,7 +138,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if t.tools != nil {
 		if reads := t.tools.ReadOnly(); len(reads.Tools()) > 0 {
 			c.toolsForCandidates = reads
-			set(t.Session, &t.turnTools, reads)
+			set(&t.mu, &t.turnTools, reads)
 		}
 	}
 	if err := c.run(); err != nil || judge == nil {
@@ -177,7 +177,7 @@ func (c *comparison) run() error {
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := overBudget(c.Session, modelsOf(c.list)...); err != nil {
+			if err := c.overBudget(modelsOf(c.list)...); err != nil {
 				c.stop(err)
 			}
 		}
@@ -209,14 +209,14 @@ func (c *comparison) prepare(one *candidate) {
 	c.mu.Lock()
 	c.tree.head = one.tip
 	req, omitted := c.compile(one.model, nil)
-	over, _, _ := overflowOf(c.Session, one.model)
+	over, _, _ := c.overflowOf(one.model)
 	c.tree.head = c.base
 	c.mu.Unlock()
 	if one.steps++; c.toolsForCandidates == nil || one.steps == comparedSteps {
 		req.ToolChoice = "none"
 	}
 	one.last = newResponseStream(one.model, req, c.now())
-	one.last.trimmed = isTrimmed(c.Session, omitted)
+	one.last.trimmed = c.isTrimmed(omitted)
 	c.done.Steps++
 	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
 	if told := omitted.notice(one.omitted, one.model); told != "" {
@@ -332,7 +332,7 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 			return Verdict{}, err
 		}
 		c.done.Steps++
-		text, usage, err := complete(c.turn.ctx, c.Session, model, sent, func(Event) {})
+		text, usage, err := c.complete(c.turn.ctx, model, sent, func(Event) {})
 		recordSideUsage(c.turn, store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err

@@ -88,7 +88,7 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 // not to ask it; that no limit is reached was checked.
 func (c *comparison) reserveNext(one *candidate) {
 	shared := func(l Limit) bool { return l.Shared() }
-	if c.log == nil || !slices.ContainsFunc(limitsOf(c.Session, one.model), shared) {
+	if c.log == nil || !slices.ContainsFunc(c.limitsOf(one.model), shared) {
 		return
 	}
 	room, err := c.log.Ledger().Reserve(one.model.Name, estimateRequest(c.turn, one.model))

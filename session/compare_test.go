@@ -113,7 +113,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		for _, l := range s.Nodes() { // every branch can be gone on with
-			if err := s.SwitchBranch(l.Seq); err != nil {
+			if err := s.Branch().Switch(l.Seq); err != nil {
 				t.Fatal(err)
 			}
 			if err := valid(s.History()); err != nil {
@@ -156,7 +156,7 @@ func TestCompareLeft(t *testing.T) {
 	for range s.Compare(t.Context(), models, nil, say("which?")) {
 		break
 	}
-	if err := Edit(s, 1); err != nil {
+	if err := s.Branch().Edit(1); err != nil {
 		t.Errorf("the turn still runs: %v", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestCompareKept(t *testing.T) {
 	play(t.Context(), s, nil, say("one"))
 	for range s.Compare(t.Context(), models, nil, say("which?")) {
 	}
-	if err := s.SwitchBranch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
+	if err := s.Branch().Switch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
 		t.Fatal(err)
 	}
 	before, path := branches(s), texts(s)
@@ -239,7 +239,7 @@ func TestComparePanics(t *testing.T) {
 		if p := fmt.Sprint(recover()); !strings.Contains(p, "boom") || !strings.Contains(p, "compare_test.go") {
 			t.Errorf("got panic %q, want boom and where it was", p)
 		}
-		if err := Edit(s, 1); err != nil {
+		if err := s.Branch().Edit(1); err != nil {
 			t.Errorf("the turn still runs: %v", err)
 		}
 	}()
@@ -333,7 +333,7 @@ func TestCompareShares(t *testing.T) {
 		if n.Role != llm.RoleAssistant {
 			continue
 		}
-		if err := s.SwitchBranch(n.Seq); err != nil {
+		if err := s.Branch().Switch(n.Seq); err != nil {
 			t.Fatal(err)
 		}
 		if fill, most := s.ContextTokens(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
@@ -415,7 +415,7 @@ func TestCompareReads(t *testing.T) {
 		t.Errorf("the conversation is %q", got)
 	}
 	for _, l := range s.Nodes() { // every branch can be gone on with
-		if err := s.SwitchBranch(l.Seq); err != nil {
+		if err := s.Branch().Switch(l.Seq); err != nil {
 			t.Fatal(err)
 		}
 		if err := valid(s.History()); err != nil {

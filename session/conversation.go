@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -20,6 +21,8 @@ type conversation struct {
 	id   string     // as requests name it
 	now  func() time.Time
 
+	turnSeq int // Seq of the message the running turn began with; 0: none runs
+
 	caches    cachewatch.Tracker // of providers' prompt caches
 	histories historyCache       // messages as requests hold them
 }
@@ -29,6 +32,16 @@ func locked[T any](mu *sync.Mutex, f func() T) T {
 	mu.Lock()
 	defer mu.Unlock()
 	return f()
+}
+
+// get returns a field while mu is held.
+func get[T any](mu *sync.Mutex, field *T) T { return locked(mu, func() T { return *field }) }
+
+// set sets a field while mu is held.
+func set[T any](mu *sync.Mutex, field *T, value T) {
+	mu.Lock()
+	defer mu.Unlock()
+	*field = value
 }
 
 // recentMessages is how many of the last messages of a long conversation are looked at for what
@@ -86,10 +99,10 @@ func (c *conversation) HasPrompt() bool {
 }
 
 // Unanswered reports whether the conversation ends without a whole answer that says something, so
-// that a turn without parts goes on from there, once DropEmptyAnswer was called.
-func Unanswered(s *Session) bool {
-	return locked(&s.mu, func() bool {
-		last, ok := s.tree.Last()
+// that a turn without parts goes on from there, once CurrentBranch.DropEmptyAnswer was called.
+func (c *conversation) Unanswered() bool {
+	return locked(&c.mu, func() bool {
+		last, ok := c.tree.Last()
 		switch {
 		case !ok || last.Summary:
 			return false
@@ -98,6 +111,26 @@ func Unanswered(s *Session) bool {
 		}
 		return last.Message.Empty() || len(last.Calls()) > 0
 	})
+}
+
+// CanSummarize reports whether there is more in front of the prompt that waits than a summary.
+func (c *conversation) CanSummarize() bool {
+	path := c.Path()
+	before := sinceSummary(path[:firstWaiting(path)])
+	return len(before) > 1 && !(len(before) == 2 && before[0].Summary)
+}
+
+// ImageModelOf returns the image model that the message seq, or the prompt it answers, was sent
+// to; "" if that was the session's model.
+func (c *conversation) ImageModelOf(seq int) string {
+	n, err := c.At(seq)
+	for err == nil && (n.Role != llm.RoleUser || n.Summary) {
+		n, err = c.At(n.Parent)
+	}
+	if err != nil {
+		return ""
+	}
+	return n.Model
 }
 
 // Path returns the current branch with everything that is known of each message.
@@ -248,145 +281,95 @@ func (c *conversation) persistHead(seq int) {
 	}
 }
 
-// restoreCache adds a stored response to c.caches.
-func (c *conversation) restoreCache(n store.Node) {
-	if r, ok := cacheRequest(n, *n.Usage); ok && !n.Partial && !n.Interrupted {
-		var e cachewatch.Entry
-		if n.Cache != nil {
-			e = *n.Cache
-		}
-		c.caches.Restore(r, e, n.Missed)
-	}
-}
+// The store's vocabulary, under the session's name: front ends know the session
+// only, and it has nothing to add to these.
+type (
+	Store   = store.DB      // everything that is kept
+	Log     = store.Log     // a conversation open for writing
+	Info    = store.Session // a conversation without its messages
+	Node    = store.Node
+	Query   = store.Query
+	Hit     = store.Hit
+	Draft   = store.Draft
+	Outcome = store.Outcome
 
-// cacheRequest returns the request that n answers; false if n is no answer of a chat model, or
-// its usage is unknown, shared, estimated or of several requests.
-func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
-	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Discarded == 0 && u.Input > 0
-	return cachewatch.Request{Model: n.Model, At: n.At, LastSeq: n.Parent, Usage: u}, ok
-}
+	Collection  = store.Collection  // of vectors
+	SimilarText = store.SimilarText // of a collection
 
-// observeCache adds a response that ended to c.caches, and sets n.Cache and n.Missed. It returns
-// a notice for the user; "" for none. Interrupted responses are left out: their figures cannot
-// be relied on. The session is locked.
-func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice string) {
-	request, ok := cacheRequest(*n, r.event.Usage)
-	if !ok || !r.event.UsageKnown || r.err != nil {
-		return ""
-	}
-	prefix, first := cachewatch.PrefixOf(r.req)
-	request.First, request.Compared = first, n.Purpose == store.PurposeCompare
-	facts := cachewatch.Facts{Cache: r.model.Cache, Cost: r.model.Cost}
-	var e cachewatch.Entry
-	e, n.Missed, notice = c.caches.Observe(request, prefix, facts, func(before cachewatch.Request) (cachewatch.Cause, string) {
-		return c.tree.divergence(before, request)
-	})
-	n.Cache = &e
-	return notice
-}
+	Ledger      = store.Ledger      // of what was paid
+	LedgerEntry = store.LedgerEntry // one request of it
+	UsageSum    = store.UsageSum    // what some requests used together
+	CacheMiss   = store.CacheMiss
+	CacheSum    = store.CacheSum // what requests missed for one cause
+	Cap         = store.Cap      // what may be spent
+	CapError    = store.CapError
+	Reservation = store.Reservation
 
-// A promptQueue holds messages of the user's until the running turn can take them: those that
-// steer go along with the next results of tools, in front of the others, which wait until the
-// turn has nothing more to do. The zero value is empty.
-type promptQueue struct {
-	lock   sync.Mutex
-	queued []llm.Message
-	steers int // how many of the first ones steer
+	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
+	Video      = store.Video      // a job that makes a video
+	Comparison = store.Comparison // which of several answers a user chose
 
-	unsaid    []llm.Part // notes for the model that went with a message which was given back; the turn's that runs
-	givenBack bool       // a message was, which is not stored yet; under conversation.mu
-	edited    edit       // the last one, until the turn that sends it ended; under conversation.mu
-	settling  sync.Mutex // see StoreGivenBack
-}
+	LockedError    = store.LockedError
+	LeaseLostError = store.LeaseLostError
+	SentPrompt     = store.SentPrompt // something a user sent before
+	HistoryMode    = store.HistoryMode
+)
 
-// Queue adds a message of the user's that waits until there is an answer.
-func (q *promptQueue) Queue(parts ...llm.Part) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	q.queued = append(q.queued, llm.Message{Role: llm.RoleUser, Parts: parts})
-}
+// What a request is paid for.
+const (
+	PurposeAnswer = store.PurposeAnswer
+	PurposeTitle  = store.PurposeTitle
+	PurposeEmbed  = store.PurposeEmbed
+	PurposeImage  = store.PurposeImage
+)
 
-// Steer adds a message of the user's that goes along with the next results of tools; if none
-// come, it is sent once there is an answer.
-func (q *promptQueue) Steer(parts ...llm.Part) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	q.queued = slices.Insert(q.queued, q.steers, llm.Message{Role: llm.RoleUser, Parts: parts})
-	q.steers++
-}
+// ErrNotFound marks the errors about a conversation that does not exist.
+var ErrNotFound = store.ErrNotFound
 
-// Queued returns the messages that wait, the next one first, and how many of the first of them
-// steer.
-func (q *promptQueue) Queued() (waiting []llm.Message, steer int) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	return slices.Clone(q.queued), q.steers
-}
+// UsageKeys lists what requests can be summed up by.
+var UsageKeys = store.UsageKeys
 
-// QueueLen returns how many messages wait.
-func (q *promptQueue) QueueLen() int {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	return len(q.queued)
-}
+// ValidCollection reports whether a collection can have that name.
+func ValidCollection(name string) bool { return store.ValidCollection(name) }
 
-// UnqueueAt removes and returns the nth waiting message, from 0; false if it does not say text
-// (any more).
-func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	if n < 0 || n >= len(q.queued) || q.queued[n].Text() != text {
-		return llm.Message{}, false
-	}
-	return q.remove(n), true
-}
+// What of a conversation a request holds.
+const (
+	HistoryFull      = store.HistoryFull
+	HistoryDynamic   = store.HistoryDynamic
+	HistoryStateless = store.HistoryStateless
+)
 
-// Unqueue removes and returns every waiting message.
-func (q *promptQueue) Unqueue() []llm.Message {
-	waiting, _ := q.drain()
-	return waiting
-}
-
-// drain removes and returns the messages that wait, and how many of the first of them steer.
-func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	waiting, steer = q.queued, q.steers
-	q.queued, q.steers = nil, 0
-	return waiting, steer
-}
-
-// Dequeue removes and returns the first waiting message of s, to begin a turn with; false if none
-// waits. Those behind it stay queued: some may steer that turn.
-func Dequeue(s *Session) (llm.Message, bool) { return s.dequeue(false) }
-
-// MoveQueued moves the waiting messages of one session to another, those that steer first.
-func MoveQueued(from, to *Session) {
-	waiting, steer := from.drain()
-	for i, m := range waiting {
-		if i < steer {
-			to.Steer(m.Parts...)
-		} else {
-			to.Queue(m.Parts...)
+// OpenStore opens the store of this machine. With an error, which says why it cannot be opened, comes
+// a store in memory.
+func OpenStore(getenv func(string) string) (*Store, error) {
+	path, err := store.Path(getenv)
+	if err == nil {
+		var lib *Store
+		if lib, err = store.Open(path); err == nil {
+			return lib, nil
 		}
 	}
+	return MemoryStore(), fmt.Errorf("conversations are not saved: %w", err)
 }
 
-// dequeue removes and returns the next message, or the next that steers; false if none waits.
-func (q *promptQueue) dequeue(steers bool) (llm.Message, bool) {
-	q.lock.Lock()
-	defer q.lock.Unlock()
-	if len(q.queued) == 0 || steers && q.steers == 0 {
-		return llm.Message{}, false
-	}
-	return q.remove(0), true
+// StorePath returns the file that OpenStore opens.
+func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
+
+// An ImportSource says where a conversation of another program comes from.
+type ImportSource = store.ImportSource
+
+// ImportFrom imports a conversation. One that was imported from there before gets the messages that
+// are new; added counts them.
+func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown ...store.Annotation) (id string, added int, err error) {
+	done, err := store.ImportFrom(lib, from, s, nodes, shown...)
+	return done.ID, done.Added, err
 }
 
-func (q *promptQueue) remove(n int) llm.Message {
-	m := q.queued[n]
-	q.queued = slices.Delete(q.queued, n, n+1)
-	if n < q.steers {
-		q.steers--
+// MemoryStore returns a store in memory.
+func MemoryStore() *Store {
+	lib, err := store.OpenMemory()
+	if err != nil {
+		panic(err) // there is nothing in it that could fail
 	}
-	return m
+	return lib
 }

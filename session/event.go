@@ -339,52 +339,8 @@ func (t *turn) userPrompt(m llm.Message) { t.given.Seq, t.given.notes = t.prompt
 
 // moved has to be called when the message that the turn began with got another number.
 func (t *turn) moved(from, to int) {
-	set(t.Session, &t.turnSeq, to)
+	set(&t.mu, &t.turnSeq, to)
 	if t.given.Seq == from {
 		t.given.Seq = to
-	}
-}
-
-// giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
-// about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
-// with it goes with the next one. It reports whether the message is given back.
-func giveBack(t *turn) bool {
-	t.mu.Lock()
-	last, ok := t.tree.Last()
-	if ok = ok && last.Seq == t.given.Seq; ok {
-		edited := t.edited
-		setHead(t.Session, last.Parent)
-		t.given.Edits, t.given.Ends = undoEdit(t.Session, edited), true
-		t.unsaid, t.hooks.unsaid, t.givenBack = t.given.notes, t.given.starts, true
-	}
-	t.mu.Unlock()
-	if !ok {
-		return false
-	}
-	followPersona(t.Session)
-	t.emit(t.given.Unsent)
-	return true
-}
-
-// StoreGivenBack stores that the conversation ends in front of a message which was given back, if one was: a
-// front end calls it once the message is a stored draft. Until then, or until the conversation goes on, is
-// forked or closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
-func StoreGivenBack(s *Session) {
-	s.settling.Lock() // the next message waits for it
-	defer s.settling.Unlock()
-	s.mu.Lock()
-	given, head := s.givenBack, s.tree.head
-	s.givenBack = false
-	s.mu.Unlock()
-	if !given {
-		return
-	}
-	s.persistHead(head)
-	if head == 0 && s.log != nil { // the title is of what was never said
-		_ = s.log.Update(func(i *store.Session) {
-			if !i.Named {
-				i.Title = ""
-			}
-		})
 	}
 }

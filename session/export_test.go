@@ -1,4 +1,4 @@
 package session
 
-// LeaveEdit is what Close does with an edit of which nothing was sent.
-var LeaveEdit = leaveEdit
+// LeaveEdit does what Close does with an edit of which nothing was sent.
+func LeaveEdit(s *Session) { s.branch.leaveEdit() }

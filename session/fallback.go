@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -132,8 +131,8 @@ func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.
 	return time.Time{}, ""
 }
 
-// EndCooldown ends the cooldown of the model that s has chosen, and reports whether it had one.
-func EndCooldown(s *Session) bool {
+// EndCooldown ends the cooldown of the chosen model, and reports whether it had one.
+func (s *Session) EndCooldown() bool {
 	name := s.Model().Name
 	until, _ := s.fallback.cooldowns.Of(name, s.now())
 	s.fallback.cooldowns.Clear(name)
@@ -179,7 +178,7 @@ func chooseModel(t *turn) {
 		t.tried = map[string]bool{} // nobody else can: it is asked all the same
 	}
 	if stoodIn != "" && stoodIn != chosen.Name {
-		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: changesFor(t.Session, chosen)})
+		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: t.changesFor(chosen)})
 	}
 }
 
@@ -187,7 +186,7 @@ func chooseModel(t *turn) {
 func continueWithModel(t *turn, model llm.Endpoint, e Fallback) {
 	e.To = model.Name
 	t.emit(e)
-	if changes := changesFor(t.Session, model); len(changes) > 0 {
+	if changes := t.changesFor(model); len(changes) > 0 {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
 	t.mu.Lock()
@@ -314,16 +313,4 @@ func hasText(m llm.Message) bool {
 		}
 	}
 	return false
-}
-
-// changesFor returns what of the conversation has to be adapted for model.
-func changesFor(s *Session, model llm.Endpoint) []llm.Change {
-	s.mu.Lock()
-	history, running := messages(s.tree.Path()), s.turnSeq > 0
-	s.mu.Unlock()
-	_, changes := model.Portable(history)
-	if running { // calls that run have no result yet
-		changes = slices.DeleteFunc(changes, func(c llm.Change) bool { return c.What == llm.ChangeUnfinished })
-	}
-	return changes
 }

@@ -198,7 +198,7 @@ func TestCooldown(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		ask("a/a", 3)
 		ask("b/b", 4, false)
-		if !EndCooldown(s) || EndCooldown(s) {
+		if !s.EndCooldown() || s.EndCooldown() {
 			t.Error("its cooldown did not end")
 		}
 		ask("a/a", 5)

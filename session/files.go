@@ -2,11 +2,16 @@ package session
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 	"parley/tools/undo"
 )
@@ -31,14 +36,14 @@ const (
 )
 
 // Files returns the history of what tools changed in this conversation; nil if none is kept.
-func Files(s *Session) *undo.History { return s.files }
+func (r *runningCalls) Files() *undo.History { return r.files }
 
 // openFiles opens the history of a conversation; nil where nothing can be kept.
-func openFiles(s *Session, kept *undo.Store) *undo.History {
-	if kept == nil || s.tools == nil || s.log == nil {
+func openFiles(histories *undo.Store, c *conversation, set *tools.Set) *undo.History {
+	if histories == nil || set == nil || c.log == nil {
 		return nil
 	}
-	h, err := kept.History(s.ID(), s.tools.Root())
+	h, err := histories.History(c.ID(), set.Root())
 	if err != nil {
 		return nil
 	}
@@ -205,4 +210,133 @@ func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
 		parts = append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "jobs that ended", Text: "<note>\n" + told + "\n</note>"})
 	}
 	return parts
+}
+
+// AddedDirectories are the directories beside the workspace that tools reach in a conversation. It
+// is an event: the last one on a branch holds.
+type AddedDirectories struct {
+	Dirs []string          `json:"dirs"`          // absolute, without links; some may be gone at the moment
+	IDs  map[string]string `json:"ids,omitempty"` // what told each from others when it was added; not of all
+}
+
+// Directories holds the directories beside the workspace: those that tools reach, which they keep,
+// and those that a branch stores.
+type Directories struct {
+	conversation *conversation
+	tools        *tools.Set    // nil: none are offered
+	files        *undo.History // of what is changed in them; nil: none is kept
+}
+
+// Directories returns the directories that the user added to the workspace.
+func (s *Session) Directories() *Directories { return &s.directories }
+
+// Stored returns the added directories that the current branch stores, whether tools reach them or
+// not; see Missing.
+func (d *Directories) Stored() []string { return d.last().Dirs }
+
+func (d *Directories) last() AddedDirectories {
+	a, _ := d.conversation.lastAnnotation(store.KindDirectories)
+	f, _ := DecodeAnnotation(a).(AddedDirectories)
+	return f
+}
+
+// Reachable returns the directories that tools reach beside the workspace.
+func (d *Directories) Reachable() []string { return d.tools.Folders() }
+
+// Missing returns the added directories of the conversation that tools cannot use, for instance
+// because they no longer exist.
+func (d *Directories) Missing() []string {
+	now := d.Reachable()
+	return slices.DeleteFunc(slices.Clone(d.Stored()), func(dir string) bool { return slices.Contains(now, dir) })
+}
+
+// Check returns the path of dir without symbolic links, or an error why it cannot be added.
+func (d *Directories) Check(dir string) (real string, err error) {
+	if d.tools == nil {
+		return "", errNoTools
+	}
+	return d.tools.CheckFolder(dir)
+}
+
+var errNoTools = errors.New("no tools are available")
+
+// Add adds a directory that tools may use beside the workspace. Dir is the path that Check
+// returned, after the user agreed. The conversation stores it.
+func (d *Directories) Add(dir string) error {
+	others := slices.DeleteFunc(slices.Clone(d.Stored()), func(other string) bool { return other == dir })
+	if slices.Contains(d.Missing(), dir) {
+		_ = d.Set(others...) // what it says of others is said below
+	}
+	return d.Set(append(others, dir)...)
+}
+
+// Set replaces the added directories of the conversation, from here on. It returns an error for
+// those that cannot be added, and leaves them out; a directory that the conversation had and that
+// no longer exists stays, and is used once it is back.
+func (d *Directories) Set(dirs ...string) error {
+	if d.tools == nil {
+		return errNoTools
+	}
+	err := d.Restore(dirs...)
+	was, now := d.last(), d.Reachable()
+	stay := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
+		return !slices.Contains(now, dir) && (!slices.Contains(was.Dirs, dir) || mayExist(dir))
+	})
+	if !slices.Equal(stay, was.Dirs) {
+		ids := tools.FolderIDs(d.tools)
+		maps.Copy(ids, was.IDs)
+		maps.DeleteFunc(ids, func(dir, _ string) bool { return !slices.Contains(stay, dir) })
+		d.conversation.Annotate(0, AddedDirectories{Dirs: stay, IDs: ids})
+	}
+	return err
+}
+
+// Restore does what Set does with the directories that the conversation stores, when it is opened
+// again.
+func (d *Directories) Restore(dirs ...string) error {
+	if d.tools == nil {
+		return nil
+	}
+	err := tools.RestoreFolders(d.tools, d.last().IDs, dirs...)
+	d.files.AddFolders(d.Reachable()...)
+	return err
+}
+
+// mayExist reports whether something may stand at dir, whatever it is: only an error that says that
+// there is nothing denies it, so that what cannot be looked at counts as there.
+func mayExist(dir string) bool {
+	_, err := os.Lstat(dir)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// withRestoredDirectories has tools reach the directories of the conversation that are back, and returns a
+// prompt with what the model is told of that. Where another one stands by now it is no longer among
+// them, which the user is told.
+func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
+	d := t.Directories()
+	missing := d.Missing()
+	if d.tools == nil || !slices.ContainsFunc(missing, mayExist) {
+		return parts
+	}
+	there := slices.DeleteFunc(slices.Clone(d.Stored()), func(dir string) bool { return !mayExist(dir) })
+	if err := d.Restore(there...); err != nil {
+		t.emit(llm.Notice{Text: "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+		_ = d.Set(d.Stored()...) // those that are gone stay
+	}
+	now := d.Reachable()
+	back := slices.DeleteFunc(missing, func(dir string) bool { return !slices.Contains(now, dir) })
+	if len(back) == 0 {
+		return parts
+	}
+	notice := "Tools reach " + strings.Join(back, ", ") + " again"
+	t.emit(llm.Notice{Text: notice})
+	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + notice + ", as before.\n</note>"})
+}
+
+// DirectoriesText tells a model of added directories; "" for none.
+func DirectoriesText(dirs []string) string {
+	if len(dirs) == 0 {
+		return ""
+	}
+	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
 }

@@ -121,7 +121,7 @@ func TestLookBeginsWhereTheCallEnds(t *testing.T) {
 				for range s.Turn(t.Context(), say("go")) {
 				}
 				changed := map[string]int{}
-				for _, r := range Files(s).Records() {
+				for _, r := range s.Files().Records() {
 					changed[r.Call] = len(r.Changes)
 				}
 				if (changed["1"] == 1) != tt.ahead || changed["2"] != 1 {

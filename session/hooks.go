@@ -170,12 +170,12 @@ func submitToHooks(t *turn, m llm.Message, own ...llm.Part) (llm.Message, error)
 // giveBackBlocked gives the user a message back that did not enter the conversation.
 func giveBackBlocked(t *turn) {
 	t.mu.Lock()
-	t.given.Edits, t.given.Ends = undoEdit(t.Session, t.edited), t.turnSeq == 0
+	t.given.Edits, t.given.Ends = t.branch.undoEdit(t.branch.edited), t.turnSeq == 0
 	head := t.tree.head
 	t.mu.Unlock()
 	if t.given.Edits > 0 {
 		t.persistHead(head)
-		followPersona(t.Session)
+		t.personas.follow()
 	}
 	if t.given.Command != "" || len(t.given.Message.Parts) > 0 {
 		t.emit(t.given.Unsent)
@@ -214,7 +214,7 @@ func promptContexts(t *turn, m llm.Message) (added []string, err error) {
 // through; false if there is none.
 func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 	for {
-		m, ok := t.dequeue(steers)
+		m, ok := t.next(steers)
 		if !ok {
 			return m, false, nil
 		}
@@ -256,15 +256,15 @@ func notifyHooks(t *turn, a *tools.Action) {
 	t.hooks.notifying.Go(func() { t.hooks.Fire(t.ctx, in) })
 }
 
-// endHooks tells the hooks that the conversation is closed, if it had begun, and waits for all.
-func endHooks(s *Session) {
-	if s.hooks.Runner == nil {
+// end tells the hooks that the conversation is closed, if it had begun, and waits for all.
+func (h *sessionHooks) end(session string) {
+	if h.Runner == nil {
 		return
 	}
-	s.hooks.notifying.Wait()
-	if s.hooks.started {
-		s.hooks.started = false
-		s.hooks.Fire(context.Background(), hooks.Input{Session: s.id, Event: hooks.SessionEnd})
+	h.notifying.Wait()
+	if h.started {
+		h.started = false
+		h.Fire(context.Background(), hooks.Input{Session: session, Event: hooks.SessionEnd})
 	}
 }
 

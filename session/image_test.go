@@ -66,10 +66,10 @@ func TestDraw(t *testing.T) {
 	for range s.Turn(context.Background(), text("what is it?")) {
 	}
 	run(false, text("an owl")) // the image is further up
-	if err := s.Regenerate(s.Head()); err != nil {
+	if err := s.Branch().Regenerate(s.Head()); err != nil {
 		t.Fatal(err)
 	}
-	if model := ImageModelOf(s, s.Head()); model != "i/draw" {
+	if model := s.ImageModelOf(s.Head()); model != "i/draw" {
 		t.Errorf("again by %q", model)
 	}
 	run(false)
@@ -150,7 +150,7 @@ func TestDrawAgain(t *testing.T) {
 	run := func(anew bool, text string) {
 		var parts []llm.Part
 		if text == "" {
-			if err := s.Regenerate(s.Head()); err != nil {
+			if err := s.Branch().Regenerate(s.Head()); err != nil {
 				t.Fatal(err)
 			}
 		} else {
@@ -211,7 +211,7 @@ func TestDrawnBySummary(t *testing.T) {
 	}
 	for range s.Compact(t.Context()) {
 	}
-	if name := ImageModelOf(s, s.Head()); name != "" {
+	if name := s.ImageModelOf(s.Head()); name != "" {
 		t.Errorf("drawn by %s", name)
 	}
 }

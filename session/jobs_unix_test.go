@@ -81,7 +81,7 @@ func TestJobs(t *testing.T) {
 			if again := set.Jobs().TakeEnded(s.ID()); len(again) > 0 {
 				t.Errorf("to be told again: %v", again)
 			}
-			records := Files(s).Records()
+			records := s.Files().Records()
 			if len(records) != 1 || records[0].Open || !strings.Contains(records[0].Partial, "continued in the background as job 1") {
 				t.Errorf("records %+v", records)
 			}

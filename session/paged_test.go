@@ -81,25 +81,25 @@ func TestPagedConversation(t *testing.T) {
 			"branches":  func(s *Session) any { return s.Branches() },
 			"branched":  func(s *Session) any { return s.HasBranches() },
 			"tokens":    func(s *Session) any { return s.ContextTokens() },
-			"fit":       func(s *Session) any { return []ModelFit{EstimateFit(s, endpoint), EstimateFit(s, other)} },
+			"fit":       func(s *Session) any { return []ModelFit{s.EstimateFit(endpoint), s.EstimateFit(other)} },
 			"request":   func(s *Session) any { _, req := s.Request(); return req },
 			"history":   func(s *Session) any { return s.History() },
 			"usage":     func(s *Session) any { return s.last },
 			"back":      func(s *Session) any { return s.PathBack(s.Head(), 300) },
-			"asked":     func(s *Session) any { return []bool{s.HasPrompt(), s.Empty(), Unanswered(s)} },
+			"asked":     func(s *Session) any { return []bool{s.HasPrompt(), s.Empty(), s.Unanswered()} },
 			"title":     func(s *Session) any { return s.tree.title() },
 			"tip":       func(s *Session) any { return s.tree.Tip(700) },
 			"nodes":     func(s *Session) any { return s.Nodes() },
-			"persona":   func(s *Session) any { return PersonaOf(s) },
-			"estimated": func(s *Session) any { return estimateInput(s, endpoint) },
+			"persona":   func(s *Session) any { return s.Personas().Current() },
+			"estimated": func(s *Session) any { return s.estimateInput(endpoint) },
 		}
 		do := map[string]func(*Session){
 			"say": func(s *Session) {
 				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "and now"}}})
 			},
-			"persona":   func(s *Session) { _ = SetPersona(s, Persona{Name: fmt.Sprint("p", s.Head())}, "be brief") },
-			"switch":    func(s *Session) { _ = s.SwitchBranch(1 + int(seed)*100) },
-			"again":     func(s *Session) { _ = s.Regenerate(s.Head()) },
+			"persona":   func(s *Session) { _ = s.Personas().Set(Persona{Name: fmt.Sprint("p", s.Head())}, "be brief") },
+			"switch":    func(s *Session) { _ = s.Branch().Switch(1 + int(seed)*100) },
+			"again":     func(s *Session) { _ = s.Branch().Regenerate(s.Head()) },
 			"dynamic":   func(s *Session) { s.SetHistoryMode(HistoryDynamic) },
 			"full":      func(s *Session) { s.SetHistoryMode(HistoryFull) },
 			"stateless": func(s *Session) { s.SetHistoryMode(HistoryStateless) },
@@ -150,7 +150,7 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	s.PathBack(s.Head(), 200)
 	s.HasBranches()
 	s.Title()
-	PersonaOf(s)
+	s.Personas().Current()
 	read := 0
 	for _, page := range s.tree.pages {
 		if page != nil {
@@ -255,10 +255,10 @@ func TestPersonaOfBranch(t *testing.T) {
 		for range 12 {
 			switch r.IntN(4) {
 			case 0:
-				_ = SetPersona(s, Persona{Name: fmt.Sprint(r.IntN(100))}, "")
+				_ = s.Personas().Set(Persona{Name: fmt.Sprint(r.IntN(100))}, "")
 			case 1:
 				if s.tree.count > 0 {
-					_ = s.move(func(t *Tree) (int, error) { return r.IntN(t.count + 1), nil })
+					_ = s.branch.move(func(t *Tree) (int, error) { return r.IntN(t.count + 1), nil })
 				}
 			default:
 				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "hm"}}})
@@ -269,7 +269,7 @@ func TestPersonaOfBranch(t *testing.T) {
 					want, _ = DecodeAnnotation(a).(Persona)
 				}
 			}
-			if got := PersonaOf(s); got.Name != want.Name {
+			if got := s.Personas().Current(); got.Name != want.Name {
 				t.Fatalf("seed %d: persona %q, want %q", seed, got.Name, want.Name)
 			}
 		}

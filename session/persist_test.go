@@ -88,7 +88,7 @@ func TestBranchesAreKept(t *testing.T) {
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
-	if err := Edit(s, 1); err != nil {
+	if err := s.Branch().Edit(1); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, nil, say("other"))
@@ -97,7 +97,7 @@ func TestBranchesAreKept(t *testing.T) {
 	if got := branches(s); !slices.Equal(got, tree) {
 		t.Errorf("reopened with %q, want %q", got, tree)
 	}
-	if err := s.SwitchBranch(1); err != nil {
+	if err := s.Branch().Switch(1); err != nil {
 		t.Fatal(err)
 	}
 	s = reopen(t, lib, s, o)
@@ -115,7 +115,7 @@ func TestUnsentEditIsUndone(t *testing.T) {
 		s := New(o)
 		play(t.Context(), s, nil, say("one"))
 		play(t.Context(), s, nil, say("two"))
-		if err := Edit(s, seq); err != nil {
+		if err := s.Branch().Edit(seq); err != nil {
 			t.Fatal(err)
 		}
 		s = reopen(t, lib, s, o)

@@ -20,7 +20,7 @@ func TestRenameFork(t *testing.T) {
 	}
 	o.Log = copied
 	fork := New(o)
-	if err := Rename(fork, "A name"); err != nil || fork.Title() != "A name" {
+	if err := fork.Rename("A name"); err != nil || fork.Title() != "A name" {
 		t.Fatalf("%v, it is called %q", err, fork.Title())
 	}
 	play(t.Context(), fork, nil, say("more"))
@@ -29,7 +29,7 @@ func TestRenameFork(t *testing.T) {
 			t.Errorf("%s is called %q, %v, %v", id, stored.Title, stored.Named, err)
 		}
 	}
-	if err := Rename(New(Options{Model: o.Model}), "x"); err == nil {
+	if err := New(Options{Model: o.Model}).Rename("x"); err == nil {
 		t.Error("one that is not stored has a name")
 	}
 }

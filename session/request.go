@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/providers/llm"
+	"parley/session/cachewatch"
 	"parley/session/store"
 	"parley/tools"
 )
@@ -15,146 +16,6 @@ import (
 //
 //go:embed prompt.md
 var Instructions string
-
-// requestSettings holds what the next request asks for.
-type requestSettings struct {
-	model        llm.Endpoint
-	effort       llm.Effort
-	system       string
-	answerSchema *llm.Schema // nil: free text
-	mode         HistoryMode
-	omitsOldest  bool         // in this turn, what does not fit is left out in spite of mode
-	configured   llm.Settings // by the command line and the configuration
-	own          Settings     // of the conversation
-	settings     llm.Settings // both
-	onlyTools    []string     // that are offered; nil: all
-	persona      Persona      // that system and onlyTools come from
-	systemOf     systemMaker  // nil: a persona does not follow when the branch changes
-	replaced     *replaced    // by settings that hold for the running prompt alone; nil: nothing is
-	forRun       runModel
-}
-
-// A replaced is what holds again after a prompt with settings of its own. Of what is nil, the user
-// chose another meanwhile.
-type replaced struct {
-	model        *llm.Endpoint
-	effort       *llm.Effort
-	system       *string
-	answerSchema *llm.Schema
-	tools        *tools.Set
-}
-
-// A runModel is a model and an effort that hold for this run only, and those that the
-// conversation stores instead. The zero value: none do.
-type runModel struct {
-	model, kept        string
-	effort, keptEffort llm.Effort
-}
-
-// SetModelForRun makes the current model and effort of s hold for this run only: the conversation
-// stores kept (provider/model) and effort for the next run instead. A model or an effort that is
-// set later is stored as usual.
-func SetModelForRun(s *Session, kept string, effort llm.Effort) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forRun = runModel{s.model.Name, kept, s.effort, effort}
-}
-
-// storedModel returns the model and the effort to store with the conversation. The session is
-// locked.
-func (r *requestSettings) storedModel() (model string, effort llm.Effort) {
-	model, effort = r.model.Name, r.effort
-	if r.forRun == (runModel{}) {
-		return model, effort
-	}
-	if model == r.forRun.model {
-		model = r.forRun.kept
-	}
-	if effort == r.forRun.effort {
-		effort = r.forRun.keptEffort
-	}
-	return model, effort
-}
-
-func get[T any](s *Session, field *T) T {
-	return locked(&s.mu, func() T { return *field })
-}
-
-func set[T any](s *Session, field *T, value T) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	*field = value
-}
-
-// Model returns the model that the next request goes to.
-func (s *Session) Model() llm.Endpoint { return get(s, &s.model) }
-
-// SetModel makes the next request go to model, also in the middle of a turn, and
-// returns what of the conversation has to be adapted for it. Nothing is lost:
-// going back restores what the first model said, byte for byte.
-func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
-	s.mu.Lock()
-	from := s.model.Name
-	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
-	if s.replaced != nil {
-		from = s.replaced.chooseModel(from, model.Name)
-	}
-	s.mu.Unlock()
-	return ModelSwitched{From: from, To: model.Name, Changes: changesFor(s, model)}
-}
-
-// RefreshModel replaces the model in use by known, the same model opened again, of which more is
-// known, such as its context window. Where another model is in use by now, nothing happens.
-func RefreshModel(s *Session, known llm.Endpoint) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.model.Name == known.Name {
-		s.model = known
-	}
-	if r := s.replaced; r != nil && r.model != nil && r.model.Name == known.Name {
-		r.model = &known
-	}
-}
-
-// Effort returns the reasoning effort of the next request; "" is the provider's default.
-func (s *Session) Effort() llm.Effort { return get(s, &s.effort) }
-
-// SetEffort changes the reasoning effort of later requests.
-func (s *Session) SetEffort(e llm.Effort) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.effort = e; s.replaced != nil {
-		s.replaced.effort = nil
-	}
-}
-
-// System returns the system prompt of the next request.
-func (s *Session) System() string { return get(s, &s.system) }
-
-// SetSystem changes the system prompt. Providers' prompt caches of the conversation are then
-// of no use.
-func (s *Session) SetSystem(text string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.system = text; s.replaced != nil {
-		s.replaced.system = nil
-	}
-	s.tokens.reset()
-}
-
-// WebSearch reports whether answers may search the web; see llm.Settings.Web.
-func WebSearch(s *Session) bool { return locked(&s.mu, func() bool { return s.settings.Web }) }
-
-// HistoryMode returns which messages of the conversation requests hold.
-func (s *Session) HistoryMode() HistoryMode { return get(s, &s.mode) }
-
-// SetHistoryMode changes which messages of the conversation later requests hold.
-func (s *Session) SetHistoryMode(h HistoryMode) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.mode = h
-	s.tokens.branch = branchCounts{} // what was sent says something else now
-}
 
 // messages returns what path holds for a model: a summary stands for everything in
 // front of it.
@@ -229,7 +90,7 @@ func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request
 	case HistoryStateless:
 		path = path[turnStart(path, s.turnSeq):]
 	case HistoryDynamic:
-		path, omitted = s.newestTurns(sinceSummary(path), s.messageBudget(model, req))
+		path, omitted = s.tokens.newestTurns(sinceSummary(path), s.turnSeq, s.tokens.messageBudget(model, req))
 	}
 	req.Messages, _ = model.Portable(messages(path))
 	return req, omitted
@@ -343,20 +204,6 @@ func turnStart(path []store.Node, began int) int {
 	return from
 }
 
-// messageBudget returns how many tokens of the model's window messages may take; 0 if
-// the window is unknown. A share stays free for the response and for what the
-// estimate is wrong by.
-func (s *Session) messageBudget(model llm.Endpoint, req llm.Request) int {
-	if model.Context <= 0 {
-		return 0
-	}
-	response := min(model.Context/4, 16<<10)
-	if req.MaxTokens > 0 {
-		response = min(req.MaxTokens, model.Context/2)
-	}
-	return max(model.Context*9/10-response-s.tokens.overhead(req), 1)
-}
-
 // ContextTokens returns about how many tokens the next request takes: what the
 // provider counted last, and an estimate of what came after it.
 func (s *Session) ContextTokens() int {
@@ -366,7 +213,7 @@ func (s *Session) ContextTokens() int {
 }
 
 func (s *Session) contextTokens() int {
-	c := countBranch(s)
+	c := s.tokens.countBranch(s.mode)
 	if c.tokens == 0 || c.counted {
 		return c.tokens
 	}
@@ -377,7 +224,7 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 	req := llm.Request{System: s.system, Effort: s.effort, Session: s.id, Settings: s.settings, AnswerSchema: s.answerSchema}
 	set := s.turnTools
 	if set == nil {
-		set = offeredTools(s)
+		set = s.offeredTools()
 	}
 	if set != nil && model.Strategy != "none" {
 		req.Tools = set.Tools()
@@ -391,4 +238,53 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 		req.Web = false
 	}
 	return req
+}
+
+// restoreCache adds a stored response to c.caches.
+func (c *conversation) restoreCache(n store.Node) {
+	if r, ok := cacheRequest(n, *n.Usage); ok && !n.Partial && !n.Interrupted {
+		var e cachewatch.Entry
+		if n.Cache != nil {
+			e = *n.Cache
+		}
+		c.caches.Restore(r, e, n.Missed)
+	}
+}
+
+// cacheRequest returns the request that n answers; false if n is no answer of a chat model, or
+// its usage is unknown, shared, estimated or of several requests.
+func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
+	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Discarded == 0 && u.Input > 0
+	return cachewatch.Request{Model: n.Model, At: n.At, LastSeq: n.Parent, Usage: u}, ok
+}
+
+// observeCache adds a response that ended to c.caches, and sets n.Cache and n.Missed. It returns
+// a notice for the user; "" for none. Interrupted responses are left out: their figures cannot
+// be relied on. The session is locked.
+func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice string) {
+	request, ok := cacheRequest(*n, r.event.Usage)
+	if !ok || !r.event.UsageKnown || r.err != nil {
+		return ""
+	}
+	prefix, first := cachewatch.PrefixOf(r.req)
+	request.First, request.Compared = first, n.Purpose == store.PurposeCompare
+	facts := cachewatch.Facts{Cache: r.model.Cache, Cost: r.model.Cost}
+	var e cachewatch.Entry
+	e, n.Missed, notice = c.caches.Observe(request, prefix, facts, func(before cachewatch.Request) (cachewatch.Cause, string) {
+		return c.tree.divergence(before, request)
+	})
+	n.Cache = &e
+	return notice
+}
+
+// changesFor returns what of the conversation has to be adapted for model.
+func (c *conversation) changesFor(model llm.Endpoint) []llm.Change {
+	c.mu.Lock()
+	history, running := messages(c.tree.Path()), c.turnSeq > 0
+	c.mu.Unlock()
+	_, changes := model.Portable(history)
+	if running { // calls that run have no result yet
+		changes = slices.DeleteFunc(changes, func(change llm.Change) bool { return change.What == llm.ChangeUnfinished })
+	}
+	return changes
 }

@@ -37,7 +37,7 @@ func checkBudget(t *turn, models ...llm.Endpoint) error {
 // unknown, and that a limit is about to be reached.
 func checkLimits(t *turn, models []llm.Endpoint) error {
 	warnUnpriced(t, "", models...)
-	for _, l := range limitsOf(t.Session, models...) {
+	for _, l := range t.limitsOf(models...) {
 		used, err := t.Used(l)
 		if err != nil {
 			return fmt.Errorf("what was spent cannot be read: %w", err)
@@ -88,16 +88,16 @@ func orCurrent(t *turn, models []llm.Endpoint) []llm.Endpoint {
 }
 
 // limitsOf returns the limits that hold for one of models or more.
-func limitsOf(s *Session, models ...llm.Endpoint) []Limit {
-	return slices.DeleteFunc(s.Limits(), func(l Limit) bool {
+func (p *spending) limitsOf(models ...llm.Endpoint) []Limit {
+	return slices.DeleteFunc(p.Limits(), func(l Limit) bool {
 		return !slices.ContainsFunc(models, func(m llm.Endpoint) bool { return l.AppliesTo(m.Name) })
 	})
 }
 
 // overBudget returns a *BudgetError once a limit of models is reached.
-func overBudget(s *Session, models ...llm.Endpoint) error {
-	for _, l := range limitsOf(s, models...) {
-		if used, err := s.Used(l); err == nil && l.share(used) >= 1 {
+func (p *spending) overBudget(models ...llm.Endpoint) error {
+	for _, l := range p.limitsOf(models...) {
+		if used, err := p.Used(l); err == nil && l.share(used) >= 1 {
 			return &BudgetError{l, used}
 		}
 	}
@@ -137,7 +137,7 @@ func reserve(t *turn, models []llm.Endpoint) error {
 	}
 	held := map[Limit]bool{} // what is reserved here is no reason not to ask the others
 	for _, m := range models {
-		shared := slices.DeleteFunc(limitsOf(t.Session, m), func(l Limit) bool { return !l.Shared() })
+		shared := slices.DeleteFunc(t.limitsOf(m), func(l Limit) bool { return !l.Shared() })
 		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return held[l] })
 		var room Reservation
 		var err error
@@ -204,25 +204,25 @@ func endReservationsOf(t *turn, rooms ...Reservation) {
 	if rooms == nil {
 		rooms = t.reservations
 	}
-	noticeUnreserved(t, endReservations(t.Session, rooms...))
+	noticeUnreserved(t, t.endReservations(rooms...))
 	t.reservations = slices.DeleteFunc(slices.Clone(t.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
 }
 
 // endReservations ends rooms, and those that could not be ended before. It keeps what cannot be
 // ended now: it counts until the process ends, or a later call ends it.
-func endReservations(s *Session, rooms ...Reservation) (err error) {
-	s.mu.Lock()
-	rooms, s.unsettled = append(s.unsettled, rooms...), nil
-	s.mu.Unlock()
+func (p *spending) endReservations(rooms ...Reservation) (err error) {
+	p.conversation.mu.Lock()
+	rooms, p.unsettled = append(p.unsettled, rooms...), nil
+	p.conversation.mu.Unlock()
 	var left []Reservation
 	for _, r := range rooms {
 		if failed := r.Settle(); failed != nil {
 			left, err = append(left, r), failed
 		}
 	}
-	s.mu.Lock()
-	s.unsettled = append(s.unsettled, left...)
-	s.mu.Unlock()
+	p.conversation.mu.Lock()
+	p.unsettled = append(p.unsettled, left...)
+	p.conversation.mu.Unlock()
 	return err
 }
 

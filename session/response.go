@@ -152,7 +152,7 @@ func noticeUnread(t *turn) error {
 // streamFrom sends req to model and stores the response.
 func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
-	r.trimmed = isTrimmed(t.Session, t.omitted)
+	r.trimmed = t.isTrimmed(t.omitted)
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
@@ -221,7 +221,7 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 // its model, "" if it cannot have one there, can be given a price: as soon as the response is
 // there, for there may be no other.
 func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
-	if !get(t.Session, &t.hasUnpriced) || t.warnedUnpriced || len(limitsOf(t.Session, orCurrent(t, asked)...)) == 0 {
+	if !get(&t.mu, &t.hasUnpriced) || t.warnedUnpriced || len(t.limitsOf(orCurrent(t, asked)...)) == 0 {
 		return
 	}
 	t.warnedUnpriced = true
@@ -339,7 +339,7 @@ const metaSchema = `{
 // whether the model has to answer once more. An answer that was cut or refused
 // is what it is: asking again would not change that.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
-	want := get(t.Session, &t.answerSchema)
+	want := get(&t.mu, &t.answerSchema)
 	if want == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}

@@ -11,17 +11,23 @@
 // accepts: each call has its result, and a response that broke off holds no
 // calls and no private data. Models are handed in; this package knows none.
 //
-// A Session is made of parts that each hold one thing; the rules about several of them are those of
-// the session and of the turn:
+// A Session is made of parts that each own their state, and methods for it; the rules about several
+// of them are those of the session and of the turn. What the user asks of the conversation as a
+// whole are methods of the session, some of them its parts' own; four parts are reached by name:
 //
 //	conversation     the tree of messages, in memory and on disk; its mutex guards the session
 //	requestSettings  what the next request asks for: model, effort, system prompt, schema, history mode
 //	promptQueue      prompts that wait for the running turn
-//	spending         usage so far, and the limit on its cost
+//	spending         usage so far, the limits on it, and what is reserved of them
+//	runningCalls     the tool calls of the moment, to be stopped, and the files that they change
 //	tokenCounter     estimates of what messages and tools take of the model's window
 //	fallbackChain    models to go on with after a fault, and which are not asked for a while
 //	helperModels     the models that give the conversation its title and write its summaries
-//	runningCalls     the tool calls of the moment, to be stopped
+//
+//	Branch()       CurrentBranch  edits, regenerated answers, other branches, summaries undone
+//	Personas()     Personas       the system prompt and the tools that each branch continues with
+//	OwnSettings()  OwnSettings    what the user set for the conversation, over the configuration
+//	Directories()  Directories    where tools reach beside the workspace
 //
 // A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
 // its result.
@@ -33,6 +39,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,6 +82,39 @@ type Options struct {
 	Config
 }
 
+// Config holds the [session] section of the configuration.
+type Config struct {
+	History    string  `toml:"history"` // "full", "dynamic" or "stateless"
+	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never
+	TitleModel string  `toml:"title"`   // model that names conversations; "": the first words do
+
+	SummaryModel string `toml:"summary_model"` // model that writes summaries; "": the one that answers
+
+	FallbackOnFilter bool `toml:"fallback_on_filter"` // another model goes on after a content filter as well
+}
+
+// DefaultConfig returns what holds where the configuration says nothing.
+func DefaultConfig() Config { return Config{History: "full"} }
+
+// Validate names a value that cannot be meant.
+func (c Config) Validate() error {
+	if !slices.Contains([]string{"", "full", "dynamic", "stateless"}, c.History) {
+		return fmt.Errorf("session.history = %q: use full, dynamic or stateless", c.History)
+	}
+	if !(c.CompactAt >= 0 && c.CompactAt < 1) {
+		return fmt.Errorf("session.compact = %v: use a share of the context window such as 0.8, or 0 for never", c.CompactAt)
+	}
+	return nil
+}
+
+// historyMode returns History as sessions know it.
+func (c Config) historyMode() HistoryMode {
+	if c.History == "full" {
+		return HistoryFull // as ""
+	}
+	return HistoryMode(c.History)
+}
+
 // Errors that end a turn early, beside those of the model and the context.
 var (
 	ErrSteps  = errors.New("the turn reached its limit of requests")
@@ -89,19 +129,27 @@ type Session struct {
 	promptQueue
 	spending
 	runningCalls
+	turnRules
 
-	tokens    tokenCounter
-	fallback  fallbackChain
-	helpers   helperModels
-	tools     *tools.Set
-	policy    *tools.Policy
-	maxSteps  int
-	compactAt float64 // share of the model's window; 0: never
+	personas    Personas
+	ownSettings OwnSettings
+	directories Directories
+	branch      CurrentBranch
+
+	tokens   tokenCounter
+	fallback fallbackChain
+	helpers  helperModels
+	tools    *tools.Set // nil: none are offered
+	policy   *tools.Policy
+
+	turn sync.Mutex // held while a turn runs
+}
+
+// turnRules holds what does not change for any turn.
+type turnRules struct {
+	maxSteps  int     // requests in a turn
+	compactAt float64 // share of the model's window at which a turn summarizes the conversation; 0: never
 	attended  bool    // a user can be asked
-
-	turn      sync.Mutex // held while a turn runs
-	turnTools *tools.Set // the tools as the running turn knows them; nil: none runs
-	turnSeq   int        // Seq of the message the running turn began with; 0: none runs
 }
 
 // New returns a session: a new conversation, or that of o.Log.
@@ -127,14 +175,18 @@ func New(o Options) *Session {
 	s := &Session{
 		conversation: conversation{id: rand.Text(), log: o.Log, now: o.Now},
 		requestSettings: requestSettings{
-			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), configured: o.Settings, settings: o.Settings,
+			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
 		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Runner: o.Hooks}},
-		tokens:   tokenCounter{estimate: o.EstimateTokens, messages: map[int]int{}},
-		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
-		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
-		tools:    o.Tools, policy: o.Policy, maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
+		turnRules: turnRules{o.MaxSteps, o.CompactAt, o.Attended},
+		fallback:  fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
+		helpers:   helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
+		tools:     o.Tools, policy: o.Policy,
 	}
+	s.requestSettings.conversation, s.spending.conversation = &s.conversation, &s.conversation
+	s.tokens = tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
+	s.personas.session, s.branch.session = s, s
+	s.ownSettings = OwnSettings{session: s, configured: o.Settings}
 	for _, l := range o.Limits {
 		s.SetLimit(l)
 	}
@@ -145,9 +197,10 @@ func New(o Options) *Session {
 		}
 		s.last = s.tree.lastUsage()
 		s.helpers.titled = s.tree.answered()
-		restoreSettings(s)
+		s.ownSettings.restore()
 	}
-	s.files = openFiles(s, o.Undo)
+	s.files = openFiles(o.Undo, &s.conversation, o.Tools)
+	s.directories = Directories{&s.conversation, o.Tools, s.files}
 	return s
 }
 
@@ -187,13 +240,13 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			defer func() { // also after a panic
 				endReservationsOf(t)
 				t.mu.Lock()
-				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn, t.edited = 0, nil, false, llm.Endpoint{}, edit{}
+				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn, t.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
 				t.mu.Unlock()
 			}()
 			if s.tools != nil {
-				t.tools = locked(&s.mu, func() *tools.Set { return offeredTools(s) })
+				t.tools = locked(&s.mu, s.offeredTools)
 			}
-			set(s, &s.turnTools, t.tools)
+			set(&s.mu, &s.turnTools, t.tools)
 			beginUsage(t)
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
@@ -202,7 +255,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.done.Err = t.cause(t.done.Err)
 			}
 			t.done.Unsent = t.asked.unsent && t.ctx.Err() == nil && giveBack(t)
-			t.done.AnswerComplete = !Unanswered(s)
+			t.done.AnswerComplete = !s.Unanswered()
 			noticeReached(t)
 			if !t.done.Unsent { // nothing was stopped in what the conversation is now
 				t.annotate(t.done, 0)
@@ -255,17 +308,17 @@ func (s *Session) saveInfo() {
 // Close ends the session and its lease on the stored conversation. It returns an error if
 // something could not be stored.
 func (s *Session) Close() error {
-	leaveEdit(s)
-	endHooks(s)
+	s.branch.leaveEdit()
+	s.hooks.end(s.id)
 	s.files.Close()
 	if s.log == nil {
 		return nil
 	}
-	StoreGivenBack(s)
+	s.branch.StoreGivenBack()
 	if !s.Empty() {
 		s.saveInfo()
 	}
-	return errors.Join(endReservations(s), s.log.Close())
+	return errors.Join(s.endReservations(), s.log.Close())
 }
 
 // errStopped holds why the context of a call ended that the user stopped.

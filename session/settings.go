@@ -3,11 +3,7 @@ package session
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -17,254 +13,301 @@ import (
 	"parley/tools"
 )
 
-// What a conversation keeps beside its messages: a persona, settings, added directories. Each is an
-// event that it stores, and what the next request is made with.
-
-// MaxPersona is how many bytes the system prompt of a persona may have.
-const MaxPersona = 128 << 10
-
-// A Persona is a system prompt that stays with a conversation, with the tools it offers. It is
-// an event: the last one on a branch holds.
-type Persona struct {
-	Name    string   `json:"name"` // "": none from here on
-	System  string   `json:"system,omitempty"`
-	Tools   []string `json:"tools,omitempty"`   // as tools.Set.WithTools has them; nil: all
-	Project string   `json:"project,omitempty"` // the directory that it came with; "": it is the user's own
-	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
+// requestSettings holds what the next request asks for. All of it is guarded by the mutex of the
+// conversation.
+type requestSettings struct {
+	conversation *conversation
+	model        llm.Endpoint
+	effort       llm.Effort
+	system       string
+	answerSchema *llm.Schema // nil: free text
+	mode         HistoryMode
+	turnTools    *tools.Set   // that models are offered in the running turn; nil: none runs
+	omitsOldest  bool         // in this turn, what does not fit is left out in spite of mode
+	settings     llm.Settings // those of the conversation over those that are configured
+	replaced     *replaced    // by settings that hold for the running prompt alone; nil: nothing is
+	forRun       runModel
 }
 
-// TypedPersona is the Name of the persona that /system makes: its System is what the user typed.
-const TypedPersona = "/system"
-
-// PersonaOf returns the persona of the current branch; without a Name there is none.
-func PersonaOf(s *Session) Persona {
-	a, ok := s.lastAnnotation(store.KindPersona)
-	if !ok {
-		return Persona{}
-	}
-	p, _ := DecodeAnnotation(a).(Persona)
-	return p
+// A runModel is a model and an effort that hold for this run only, and those that the
+// conversation stores instead. The zero value: none do.
+type runModel struct {
+	model, storedModel   string
+	effort, storedEffort llm.Effort
 }
 
-// SetPersona has the conversation continue with a persona, or without one, and system as the
-// system prompt that this makes. It stays with the conversation.
-func SetPersona(s *Session, p Persona, system string) error {
-	if len(p.System) > MaxPersona {
-		return fmt.Errorf("the persona %s is too large: its system prompt may have %d KB", p.Name, MaxPersona>>10)
-	}
-	if s.tools != nil && len(p.Tools) > 0 {
-		if _, err := s.tools.WithTools(p.Tools...); err != nil {
-			return fmt.Errorf("the persona %s: %w", p.Name, err)
-		}
-	}
-	if p.Name != "" || PersonaOf(s).Name != "" {
-		s.Annotate(0, p)
-	}
-	RestorePersona(s, p, system)
-	return nil
+// SetModelForRun makes the current model and effort hold for this run only: the conversation
+// stores stored (provider/model) and effort for the next run instead. A model or an effort that is
+// set later is stored as usual.
+func (r *requestSettings) SetModelForRun(stored string, effort llm.Effort) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	r.forRun = runModel{r.model.Name, stored, r.effort, effort}
 }
 
-// RestorePersona does as SetPersona for the persona that the conversation has.
-func RestorePersona(s *Session, p Persona, system string) {
-	set(s, &s.onlyTools, p.Tools)
-	set(s, &s.persona, p)
-	s.SetSystem(system)
+// storedModel returns the model and the effort to store with the conversation. The session is
+// locked.
+func (r *requestSettings) storedModel() (model string, effort llm.Effort) {
+	model, effort = r.model.Name, r.effort
+	if r.forRun == (runModel{}) {
+		return model, effort
+	}
+	if model == r.forRun.model {
+		model = r.forRun.storedModel
+	}
+	if effort == r.forRun.effort {
+		effort = r.forRun.storedEffort
+	}
+	return model, effort
 }
 
-// A systemMaker returns the system prompt that a persona makes, for one without a Name that of a
-// conversation without one; not ok if the persona may not be used here.
-type systemMaker = func(Persona) (system string, ok bool)
+// Model returns the model that the next request goes to.
+func (r *requestSettings) Model() llm.Endpoint { return get(&r.conversation.mu, &r.model) }
 
-// FollowPersona makes the system prompt follow the branch: when the conversation switches to a
-// branch with another persona, systemOf returns the system prompt of that; not ok: it cannot be
-// used.
-func FollowPersona(s *Session, systemOf func(Persona) (system string, ok bool)) {
-	set(s, &s.systemOf, systemOf)
+// SetModel makes the next request go to model, also in the middle of a turn, and
+// returns what of the conversation has to be adapted for it. Nothing is lost:
+// going back restores what the first model said, byte for byte.
+func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
+	s.mu.Lock()
+	from := s.model.Name
+	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
+	if s.replaced != nil {
+		from = s.replaced.chooseModel(from, model.Name)
+	}
+	s.mu.Unlock()
+	return ModelSwitched{From: from, To: model.Name, Changes: s.changesFor(model)}
 }
 
-// followPersona continues with the persona of the current branch.
-func followPersona(s *Session) {
-	systemOf, was, now := get(s, &s.systemOf), get(s, &s.persona), PersonaOf(s)
-	if systemOf == nil || now.Name == was.Name && now.System == was.System && slices.Equal(now.Tools, was.Tools) {
-		return
+// RefreshModel replaces the model in use by known, the same model opened again, of which more is
+// known, such as its context window. Where another model is in use by now, nothing happens.
+func (r *requestSettings) RefreshModel(known llm.Endpoint) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	if r.model.Name == known.Name {
+		r.model = known
 	}
-	system, ok := systemOf(now)
-	if !ok {
-		now = Persona{}
-		system, _ = systemOf(now)
+	if own := r.replaced; own != nil && own.model != nil && own.model.Name == known.Name {
+		own.model = &known
 	}
-	RestorePersona(s, now, system)
+}
+
+// Effort returns the reasoning effort of the next request; "" is the provider's default.
+func (r *requestSettings) Effort() llm.Effort { return get(&r.conversation.mu, &r.effort) }
+
+// SetEffort changes the reasoning effort of later requests.
+func (r *requestSettings) SetEffort(e llm.Effort) {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	if r.effort = e; r.replaced != nil {
+		r.replaced.effort = nil
+	}
+}
+
+// System returns the system prompt of the next request.
+func (r *requestSettings) System() string { return get(&r.conversation.mu, &r.system) }
+
+// SetSystem changes the system prompt. Providers' prompt caches of the conversation are then
+// of no use.
+func (s *Session) SetSystem(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.system = text; s.replaced != nil {
+		s.replaced.system = nil
+	}
+	s.tokens.reset()
+}
+
+// WebSearch reports whether answers may search the web; see llm.Settings.Web.
+func (r *requestSettings) WebSearch() bool {
+	return locked(&r.conversation.mu, func() bool { return r.settings.Web })
+}
+
+// HistoryMode returns which messages of the conversation requests hold.
+func (r *requestSettings) HistoryMode() HistoryMode { return get(&r.conversation.mu, &r.mode) }
+
+// SetHistoryMode changes which messages of the conversation later requests hold.
+func (s *Session) SetHistoryMode(h HistoryMode) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mode = h
+	s.tokens.branch = branchCounts{} // what was sent says something else now
 }
 
 // Settings are what the user set for a conversation. It is an event: the last one of the
 // conversation holds, on all branches.
 type Settings = settings.Settings
 
-// SettingsOf returns what was set for the conversation. It is the caller's.
-func SettingsOf(s *Session) Settings {
-	return locked(&s.mu, func() Settings { return s.own.Clone() })
+// OwnSettings holds the settings of a conversation, over those that are configured.
+type OwnSettings struct {
+	session    *Session
+	configured llm.Settings // by the command line and the configuration
+
+	now Settings // guarded by the session's mutex
 }
 
-// ChangeSettings has change set values of the conversation for its next requests, and returns what
-// holds then. It stays with the conversation. Two calls at a time follow one another; change must
-// not call the session. With an error of change, or where nothing is Changed, all is as before.
-func ChangeSettings(s *Session, change func(*Settings) error) (Settings, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.own.Clone()
-	if err := change(&now); err != nil {
-		return s.own.Clone(), err
-	}
-	if now.Changed == "" {
-		return now, nil
-	}
-	if data, err := json.Marshal(now); err != nil || len(data) > maxAnnotationText {
-		return s.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
-	}
-	annotateBetween(s, 0, now)
-	applySettings(s, now.Clone())
-	return now, nil
+// OwnSettings returns the settings of the conversation.
+func (s *Session) OwnSettings() *OwnSettings { return &s.ownSettings }
+
+// Get returns what was set for the conversation. It is the caller's.
+func (o *OwnSettings) Get() Settings {
+	return locked(&o.session.mu, func() Settings { return o.now.Clone() })
 }
 
-// restoreSettings finds the settings of a conversation that was kept.
-func restoreSettings(s *Session) {
-	for _, a := range slices.Backward(s.tree.annotations) {
+// Change has change set values of the conversation for its next requests, and returns what holds
+// then. It stays with the conversation. Two calls at a time follow one another; change must not
+// call the session. With an error of change, or where nothing is Changed, all is as before.
+func (o *OwnSettings) Change(change func(*Settings) error) (Settings, error) {
+	o.session.mu.Lock()
+	defer o.session.mu.Unlock()
+	next := o.now.Clone()
+	if err := change(&next); err != nil {
+		return o.now.Clone(), err
+	}
+	if next.Changed == "" {
+		return next, nil
+	}
+	if data, err := json.Marshal(next); err != nil || len(data) > maxAnnotationText {
+		return o.now.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
+	}
+	o.session.annotateBetween(0, next)
+	o.apply(next.Clone())
+	return next, nil
+}
+
+// restore finds the settings of a conversation that was stored.
+func (o *OwnSettings) restore() {
+	for _, a := range slices.Backward(o.session.tree.annotations) {
 		if a.Kind == store.KindSettings {
-			if now, ok := DecodeAnnotation(a).(Settings); ok {
-				applySettings(s, now.Clone())
+			if stored, ok := DecodeAnnotation(a).(Settings); ok {
+				o.apply(stored.Clone())
 			}
 			return
 		}
 	}
 }
 
-// applySettings makes own the settings of the conversation. The session is locked.
-func applySettings(s *Session, own Settings) {
-	given := s.configured
-	given.Web = s.settings.Web // a prompt may search the web while it is answered
-	s.own, s.settings = own, own.Override(given)
-	s.tokens.reset()
+// apply makes next the settings of the conversation. The session is locked.
+func (o *OwnSettings) apply(next Settings) {
+	given := o.configured
+	given.Web = o.session.settings.Web // a prompt may search the web while it is answered
+	o.now, o.session.settings = next, next.Override(given)
+	o.session.tokens.reset()
 }
 
-// Directories are the directories beside the workspace that tools reach in a conversation. It is an
-// event: the last one on a branch holds.
-type Directories struct {
-	Dirs []string          `json:"dirs"`          // absolute, without links; some may be gone at the moment
-	IDs  map[string]string `json:"ids,omitempty"` // what told each from others when it was added; not of all
+// TurnSettings hold while a prompt is answered. What is not set stays as it is.
+type TurnSettings struct {
+	Model  llm.Endpoint // without a Name: the session's
+	Effort llm.Effort
+	System string
+	Tools  []string // that are offered, as tools.Set.WithTools has them; nil: all
+	Schema *llm.Schema
+	Web    bool // the answer may search the web
 }
 
-// BranchDirectories returns the added directories that the current branch stores, whether tools
-// reach them or not; see MissingDirectories.
-func BranchDirectories(s *Session) []string { return directoriesOf(s).Dirs }
-
-func directoriesOf(s *Session) Directories {
-	a, _ := s.lastAnnotation(store.KindDirectories)
-	f, _ := DecodeAnnotation(a).(Directories)
-	return f
+// A replaced is what holds again after a prompt with settings of its own. Of what is nil, the user
+// chose another meanwhile.
+type replaced struct {
+	model        *llm.Endpoint
+	effort       *llm.Effort
+	system       *string
+	answerSchema *llm.Schema
+	tools        *tools.Set
 }
 
-// AddDirectory adds a directory that tools may use beside the workspace. Dir is the path that
-// CheckDirectory returned, after the user agreed. The conversation stores it.
-func AddDirectory(s *Session, dir string) error {
-	others := slices.DeleteFunc(slices.Clone(BranchDirectories(s)), func(other string) bool { return other == dir })
-	if slices.Contains(MissingDirectories(s), dir) {
-		_ = SetDirectories(s, others...) // what it says of others is said below
+// useSettings has the running prompt answered with settings of its own.
+func useSettings(t *turn, o TurnSettings) error {
+	offered := t.tools
+	if len(o.Tools) > 0 && t.tools != nil {
+		var err error
+		if offered, err = t.tools.WithTools(o.Tools...); err != nil {
+			return fmt.Errorf("tools of the prompt: %w", err)
+		}
 	}
-	return SetDirectories(s, append(others, dir)...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	model, effort, system := t.model, t.effort, t.system
+	t.replaced = &replaced{&model, &effort, &system, t.answerSchema, t.tools}
+	if o.Model.Name != "" {
+		t.model, t.fallback.standIn, t.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
+	}
+	t.effort, t.system = cmp.Or(o.Effort, t.effort), cmp.Or(o.System, t.system)
+	if o.Schema != nil {
+		t.answerSchema = o.Schema
+	}
+	t.settings.Web = t.settings.Web || o.Web
+	t.tools, t.turnTools = offered, offered
+	t.tokens.reset()
+	return nil
 }
 
-// SetDirectories replaces the added directories of the conversation, from here on. It returns an
-// error for those that cannot be added, and leaves them out; a directory that the conversation
-// had and that no longer exists stays, and is used once it is back.
-func SetDirectories(s *Session, dirs ...string) error {
-	if s.tools == nil {
-		return errors.New("no tools are available")
+// restoreSettings ends what useSettings began, but for what the user chose meanwhile.
+func (t *turn) restoreSettings() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r := t.replaced
+	if r == nil {
+		return
 	}
-	err := RestoreDirectories(s, dirs...)
-	was, now := directoriesOf(s), s.tools.Folders()
-	before := was.Dirs
-	kept := slices.DeleteFunc(slices.Clone(dirs), func(dir string) bool {
-		return !slices.Contains(now, dir) && (!slices.Contains(before, dir) || mayExist(dir))
-	})
-	if !slices.Equal(kept, before) {
-		ids := tools.FolderIDs(s.tools)
-		maps.Copy(ids, was.IDs)
-		maps.DeleteFunc(ids, func(dir, _ string) bool { return !slices.Contains(kept, dir) })
-		s.Annotate(0, Directories{Dirs: kept, IDs: ids})
+	if t.replaced = nil; r.model != nil {
+		t.model = *r.model
 	}
-	return err
+	if r.effort != nil {
+		t.effort = *r.effort
+	}
+	if r.system != nil {
+		t.system = *r.system
+	}
+	t.settings = t.ownSettings.now.Override(t.ownSettings.configured)
+	t.answerSchema, t.tools, t.turnTools = r.answerSchema, r.tools, r.tools
+	t.tokens.reset()
 }
 
-// mayExist reports whether something may stand at dir, whatever it is: only an error that says that
-// there is nothing denies it, so that what cannot be looked at counts as there.
-func mayExist(dir string) bool {
-	_, err := os.Lstat(dir)
-	return !errors.Is(err, fs.ErrNotExist)
+// HasPromptModel reports whether the running prompt is answered by a model of its own, which the user
+// did not choose for what follows.
+func (r *requestSettings) HasPromptModel() bool {
+	r.conversation.mu.Lock()
+	defer r.conversation.mu.Unlock()
+	return r.replaced != nil && r.replaced.model != nil && r.replaced.model.Name != r.model.Name
 }
 
-// MissingDirectories returns the added directories of the conversation that tools cannot use, for
-// instance because they no longer exist.
-func MissingDirectories(s *Session) []string {
-	now := AddedDirectories(s)
-	return slices.DeleteFunc(slices.Clone(BranchDirectories(s)), func(dir string) bool { return slices.Contains(now, dir) })
+// chooseModel notes that the user chose a model, and returns which it is in the place of: that in
+// use, or the conversation's where the prompt's own is chosen.
+func (r *replaced) chooseModel(from, to string) string {
+	if r.model != nil && from == to {
+		from = r.model.Name
+	}
+	r.model = nil
+	return from
 }
 
-// withRestoredDirectories has tools reach the directories of the conversation that are back, and returns a
-// prompt with what the model is told of that. Where another one stands by now it is no longer among
-// them, which the user is told.
-func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
-	missing := MissingDirectories(t.Session)
-	if t.Session.tools == nil || !slices.ContainsFunc(missing, mayExist) {
-		return parts
+// RenewModels opens the models of a provider again that the session uses, such as after another key was given:
+// that of the next request, and that which holds again after a prompt with one of its own. It
+// chooses none of them. Where open fails, the model stays as it is.
+func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpoint, error)) {
+	s.mu.Lock()
+	names := []string{s.model.Name}
+	if r := s.replaced; r != nil && r.model != nil && r.model.Name != s.model.Name {
+		names = append(names, r.model.Name)
 	}
-	there := slices.DeleteFunc(slices.Clone(BranchDirectories(t.Session)), func(dir string) bool { return !mayExist(dir) })
-	if err := RestoreDirectories(t.Session, there...); err != nil {
-		t.emit(llm.Notice{Text: "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
-		_ = SetDirectories(t.Session, BranchDirectories(t.Session)...) // those that are gone stay
+	s.mu.Unlock()
+	for _, name := range names {
+		if own, _, _ := strings.Cut(name, "/"); own != provider {
+			continue
+		}
+		model, err := open(name)
+		if err != nil {
+			continue
+		}
+		s.RefreshModel(model)
+		if s.Model().Name == name {
+			set(&s.mu, &s.fallback.standIn, llm.Endpoint{})
+			set(&s.mu, &s.fallback.stoodIn, "")
+		}
 	}
-	now := AddedDirectories(t.Session)
-	back := slices.DeleteFunc(missing, func(dir string) bool { return !slices.Contains(now, dir) })
-	if len(back) == 0 {
-		return parts
-	}
-	t.emit(llm.Notice{Text: "Tools reach " + strings.Join(back, ", ") + " again"})
-	told := "Tools reach " + strings.Join(back, ", ") + " again, as before."
-	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + told + "\n</note>"})
 }
-
-// RestoreDirectories does what SetDirectories does with the directories that the conversation
-// stores, when it is opened again.
-func RestoreDirectories(s *Session, dirs ...string) error {
-	if s.tools == nil {
-		return nil
-	}
-	err := tools.RestoreFolders(s.tools, directoriesOf(s).IDs, dirs...)
-	s.files.AddFolders(s.tools.Folders()...)
-	return err
-}
-
-// DirectoriesText tells a model of added directories; "" for none.
-func DirectoriesText(dirs []string) string {
-	if len(dirs) == 0 {
-		return ""
-	}
-	return "Besides the workspace, tools reach these folders, by absolute paths: " + strings.Join(dirs, ", ") + ". Commands in the sandbox can change files in them, but not git's own."
-}
-
-// CheckDirectory returns the path of dir without symbolic links, or an error why it cannot be
-// added.
-func CheckDirectory(s *Session, dir string) (real string, err error) {
-	if s.tools == nil {
-		return "", errors.New("no tools are available")
-	}
-	return s.tools.CheckFolder(dir)
-}
-
-// AddedDirectories returns the directories that tools reach beside the workspace.
-func AddedDirectories(s *Session) []string { return s.tools.Folders() }
 
 // Tools returns the tools of the session, and of these what the next request offers.
-func Tools(s *Session) (all, offered []llm.Tool) {
+func (s *Session) Tools() (all, offered []llm.Tool) {
 	if s.tools != nil {
 		all = s.tools.Tools()
 	}
@@ -280,7 +323,7 @@ func (t *turn) notOffered(name string) error {
 		return noTools(name)
 	}
 	t.mu.Lock()
-	off := len(t.own.Tools) > 0 && !t.own.Offers(name)
+	off := len(t.ownSettings.now.Tools) > 0 && !t.ownSettings.now.Offers(name)
 	t.mu.Unlock()
 	if off && slices.ContainsFunc(t.tools.Tools(), func(tool llm.Tool) bool { return tool.Name == name }) {
 		return fmt.Errorf("the user has turned the tool %q off", name)
@@ -295,24 +338,24 @@ func noTools(name string) error {
 
 // offeredTools returns the tools as they are now that a persona and the user leave; nil for
 // none. The session is locked.
-func offeredTools(s *Session) *tools.Set {
+func (s *Session) offeredTools() *tools.Set {
 	if s.tools == nil {
 		return nil
 	}
 	offered := s.tools.Snapshot()
-	if len(s.onlyTools) > 0 {
-		only, err := offered.WithTools(s.onlyTools...)
+	if len(s.personas.inUse.Tools) > 0 {
+		only, err := offered.WithTools(s.personas.inUse.Tools...)
 		if err != nil { // one of them is gone since
 			only, _ = offered.WithTools("none")
 		}
 		offered = only
 	}
-	if len(s.own.Tools) == 0 {
+	if len(s.ownSettings.now.Tools) == 0 {
 		return offered
 	}
 	names := []string{}
 	for _, t := range offered.Tools() {
-		if s.own.Offers(t.Name) {
+		if s.ownSettings.now.Offers(t.Name) {
 			names = append(names, t.Name)
 		}
 	}

@@ -184,6 +184,8 @@ func (b Budget) all() []Limit {
 
 // A spending holds what a session has used so far, and what it may use.
 type spending struct {
+	conversation *conversation // whose mutex guards the limits, the totals and unsettled; the rest is the running turn's
+
 	limits                      []Limit
 	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never
 	notified                    map[Limit]time.Time // limits of which noticeShare was told, and when
@@ -195,43 +197,43 @@ type spending struct {
 
 // Usage returns what the session used so far, and what its last response used,
 // whose Input and Output together are what fills the model's window.
-func (s *Session) Usage() (total, last llm.Usage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.total, s.last
+func (p *spending) Usage() (total, last llm.Usage) {
+	p.conversation.mu.Lock()
+	defer p.conversation.mu.Unlock()
+	return p.total, p.last
 }
 
 // Limits returns the limits that hold for the session.
-func (s *Session) Limits() []Limit {
-	return locked(&s.mu, func() []Limit { return slices.Clone(s.limits) })
+func (p *spending) Limits() []Limit {
+	return locked(&p.conversation.mu, func() []Limit { return slices.Clone(p.limits) })
 }
 
 // SetLimit replaces the limit on the same, for this session; one without an amount ends.
-func (s *Session) SetLimit(l Limit) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.limits = slices.DeleteFunc(slices.Clone(s.limits), l.same)
+func (p *spending) SetLimit(l Limit) {
+	p.conversation.mu.Lock()
+	defer p.conversation.mu.Unlock()
+	p.limits = slices.DeleteFunc(slices.Clone(p.limits), l.same)
 	if l.Cost > 0 || l.Tokens > 0 {
-		s.limits = append(s.limits, l)
-		slices.SortStableFunc(s.limits, func(a, b Limit) int {
+		p.limits = append(p.limits, l)
+		slices.SortStableFunc(p.limits, func(a, b Limit) int {
 			return slices.Index(Periods, a.Period) - slices.Index(Periods, b.Period)
 		})
 	}
 }
 
 // Used returns what was used of a limit so far, in the running turn if it is about one.
-func (s *Session) Used(l Limit) (llm.Usage, error) {
+func (p *spending) Used(l Limit) (llm.Usage, error) {
 	switch l.Period {
 	case PerTurn:
-		return locked(&s.mu, func() llm.Usage { return s.turnUsage }), nil
+		return locked(&p.conversation.mu, func() llm.Usage { return p.turnUsage }), nil
 	case PerSession:
-		total, _ := s.Usage()
+		total, _ := p.Usage()
 		return total, nil
 	}
-	if s.log == nil {
+	if p.conversation.log == nil {
 		return llm.Usage{}, nil
 	}
-	sum, err := s.log.Ledger().Spent(l.Period.began(s.now()), time.Time{}, l.Provider)
+	sum, err := p.conversation.log.Ledger().Spent(l.Period.began(p.conversation.now()), time.Time{}, l.Provider)
 	return sum.Usage, err
 }
 

@@ -90,7 +90,7 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 	if want := []string{"user: two", "call", "result", "user: the other one"}; !slices.Equal(got, want) {
 		t.Errorf("the request has %q, want %q", got, want)
 	}
-	if err := s.Regenerate(s.Head()); err != nil || s.PathBack(s.Head(), 1)[0].Text() != "two" {
+	if err := s.Branch().Regenerate(s.Head()); err != nil || s.PathBack(s.Head(), 1)[0].Text() != "two" {
 		t.Errorf("the answer is given anew from %q, %v", s.PathBack(s.Head(), 1)[0].Text(), err)
 	}
 }
@@ -195,8 +195,8 @@ func TestMoveQueued(t *testing.T) {
 	from.Queue(say("c"))
 	from.Steer(say("a"))
 	from.Steer(say("b"))
-	MoveQueued(from, to)
-	if m, ok := Dequeue(to); !ok || m.Text() != "a" {
+	from.MoveQueued(to)
+	if m, ok := to.Dequeue(); !ok || m.Text() != "a" {
 		t.Errorf("got %q, %v first", m.Text(), ok)
 	}
 	waiting, steer := to.Queued()
@@ -204,7 +204,7 @@ func TestMoveQueued(t *testing.T) {
 		t.Errorf("got %q, %d of them steer, %d were left", got, steer, from.QueueLen())
 	}
 	to.Unqueue()
-	if m, ok := Dequeue(to); ok {
+	if m, ok := to.Dequeue(); ok {
 		t.Errorf("got %q of nothing", m.Text())
 	}
 }
@@ -230,7 +230,7 @@ func TestMoveQueuedMeanwhile(t *testing.T) {
 			moving = false
 		default:
 		}
-		MoveQueued(from, to)
+		from.MoveQueued(to)
 	}
 	if got := to.QueueLen() + from.QueueLen(); got != 2*each {
 		t.Errorf("%d messages wait, want %d", got, 2*each)

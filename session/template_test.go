@@ -64,7 +64,7 @@ func TestTemplate(t *testing.T) {
 			asked, edited := 0, false
 			var failed error
 			var back []string
-			for e := range TurnFromTemplate(t.Context(), s, from) {
+			for e := range s.TurnFromTemplate(t.Context(), from) {
 				switch e := e.(type) {
 				case ApprovalRequest:
 					asked++
@@ -113,7 +113,7 @@ func TestTemplateSettings(t *testing.T) {
 	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set})
 	from := template()
 	from.Settings = TurnSettings{Model: endpoint("fake/other", other), Effort: llm.EffortHigh, System: "other", Tools: []string{"read"}}
-	for e := range TurnFromTemplate(t.Context(), s, from) {
+	for e := range s.TurnFromTemplate(t.Context(), from) {
 		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(own.Requests()) == 0 && len(other.Requests()) == 0 {
 			s.Queue(llm.Part{Kind: llm.Text, Text: "later"})
 		}
@@ -134,7 +134,7 @@ func TestTemplateSettings(t *testing.T) {
 		t.Errorf("%s %s %s is left", s.Model().Name, s.System(), s.Effort())
 	}
 	from.Settings.Tools = []string{"raed"}
-	for e := range TurnFromTemplate(t.Context(), s, from) {
+	for e := range s.TurnFromTemplate(t.Context(), from) {
 		if d, ok := e.(Done); ok && (d.Err == nil || !strings.Contains(d.Err.Error(), `did you mean "read"?`)) {
 			t.Errorf("an unknown tool: %v", d.Err)
 		}
@@ -158,18 +158,18 @@ func TestTemplateSettingsChosen(t *testing.T) {
 			s.SetModel(endpoint("fake/third", other))
 			s.SetModel(endpoint("fake/other", other))
 		}, "fake/other low own"},
-		{"what is known of its model", func(s *Session) { RefreshModel(s, endpoint("fake/other", other)) }, "fake/own low own"},
+		{"what is known of its model", func(s *Session) { s.RefreshModel(endpoint("fake/other", other)) }, "fake/own low own"},
 		{"what is known of the session's", func(s *Session) {
 			known := endpoint("fake/own", other)
 			known.Context = 7
-			RefreshModel(s, known)
+			s.RefreshModel(known)
 		}, "fake/own low own of 7"},
 	}
 	for _, tt := range tests {
 		s := New(Options{Model: endpoint("fake/own", other), Effort: llm.EffortLow, System: "own"})
 		from := template()
 		from.Settings = TurnSettings{Model: endpoint("fake/other", llmtest.New(llmtest.Say("other"))), Effort: llm.EffortHigh, System: "other"}
-		for e := range TurnFromTemplate(t.Context(), s, from) {
+		for e := range s.TurnFromTemplate(t.Context(), from) {
 			if _, ok := e.(Step); ok {
 				tt.choose(s)
 			}
@@ -194,10 +194,10 @@ func TestPersona(t *testing.T) {
 	log := lib.Create(Info{Dir: "/w"})
 	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Log: log})
 	play(t.Context(), s, allow, say("one"))
-	if err := SetPersona(s, Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
+	if err := s.Personas().Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
 		t.Errorf("unknown tools: %v, system %q", err, s.System())
 	}
-	if err := SetPersona(s, Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}}, "Be terse, whole"); err != nil {
+	if err := s.Personas().Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}}, "Be terse, whole"); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, allow, say("two"))
@@ -218,11 +218,11 @@ func TestPersona(t *testing.T) {
 	}
 	for name, log := range map[string]*Log{"a copy": fork, "the next run": again} {
 		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: log})
-		if p := PersonaOf(s); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
+		if p := s.Personas().Current(); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
 			t.Errorf("%s has %+v", name, p)
 		}
-		if err := SetPersona(s, Persona{}, "own"); err != nil || PersonaOf(s).Name != "" || s.System() != "own" {
-			t.Errorf("%s: off: %v, %+v", name, err, PersonaOf(s))
+		if err := s.Personas().Set(Persona{}, "own"); err != nil || s.Personas().Current().Name != "" || s.System() != "own" {
+			t.Errorf("%s: off: %v, %+v", name, err, s.Personas().Current())
 		}
 		if _, req := s.Request(say("three")); len(req.Tools) != len(set.Tools()) {
 			t.Errorf("%s: off leaves %d tools", name, len(req.Tools))
@@ -238,11 +238,11 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set})
 	trusted := true
-	FollowPersona(s, func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
+	s.Personas().Follow(func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
 	play(t.Context(), s, allow, say("one"))
 	play(t.Context(), s, allow, say("two"))
 	terse := s.Head()
-	if err := SetPersona(s, Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}, Project: "/w"}, "Be terse"); err != nil {
+	if err := s.Personas().Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}, Project: "/w"}, "Be terse"); err != nil {
 		t.Fatal(err)
 	}
 	check := func(what, system string, offered int) {
@@ -252,7 +252,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 		}
 	}
 	check("chosen", "Be terse", 2)
-	if err := Edit(s, terse-1); err != nil {
+	if err := s.Branch().Edit(terse - 1); err != nil {
 		t.Fatal(err)
 	}
 	check("in front of it", "own", len(set.Tools()))
@@ -270,7 +270,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 		{"not trusted any more", terse, false, "own", len(set.Tools())},
 	} {
 		trusted = step.trusted
-		if err := s.SwitchBranch(step.seq); err != nil {
+		if err := s.Branch().Switch(step.seq); err != nil {
 			t.Fatal(err)
 		}
 		check(step.what, step.system, step.tools)
@@ -305,7 +305,7 @@ func TestSkillsSurviveSummaries(t *testing.T) {
 			t.Errorf("request %d has the skill %d times: %s", i, got, whole(requests[i]))
 		}
 	}
-	if !strings.Contains(whole(requests[len(requests)-1]), "## Goal") || !HasSkill(s, `<skill name="pdf"`) || HasSkill(s, `<skill name="forged"`) {
+	if !strings.Contains(whole(requests[len(requests)-1]), "## Goal") || !s.HasSkill(`<skill name="pdf"`) || s.HasSkill(`<skill name="forged"`) {
 		t.Errorf("the last request is %s", whole(requests[len(requests)-1]))
 	}
 }
@@ -322,7 +322,7 @@ func TestSkillsAreLoadedAgain(t *testing.T) {
 	fake := llmtest.New(load, llmtest.Say("ok"), load, load, llmtest.Say("ok"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Config: Config{History: "stateless"}})
 	play(t.Context(), s, allow, say("one"))
-	if HasSkill(s, mark) {
+	if s.HasSkill(mark) {
 		t.Error("the next prompt is said to have the skill, and is sent alone")
 	}
 	play(t.Context(), s, allow, say("two"))
@@ -342,7 +342,7 @@ func TestSkillsAreLoadedAgain(t *testing.T) {
 func TestSearchTurnedOnMeanwhile(t *testing.T) {
 	var s *Session
 	fake := llmtest.New(func(ctx context.Context, req llm.Request, out *llm.Out) error {
-		if _, err := ChangeSettings(s, searching(true)); err != nil {
+		if _, err := s.OwnSettings().Change(searching(true)); err != nil {
 			t.Error(err)
 		}
 		return llmtest.Say("ok")(ctx, req, out)
@@ -350,9 +350,9 @@ func TestSearchTurnedOnMeanwhile(t *testing.T) {
 	s = New(Options{Model: endpoint("fake/a", fake)})
 	from := template()
 	from.Settings = TurnSettings{Web: true}
-	for range TurnFromTemplate(t.Context(), s, from) {
+	for range s.TurnFromTemplate(t.Context(), from) {
 	}
-	if !WebSearch(s) {
+	if !s.WebSearch() {
 		t.Error("the user turned the search of the web on, and it is off behind the prompt")
 	}
 }
@@ -363,12 +363,12 @@ func TestTemplateOfAnEdit(t *testing.T) {
 	play(t.Context(), s, nil, say("first"))
 	play(t.Context(), s, nil, say("second"))
 	head := s.Head()
-	if err := Edit(s, 3); err != nil {
+	if err := s.Branch().Edit(3); err != nil {
 		t.Fatal(err)
 	}
 	from := Template{Commands: []string{"ls"}, Draft: Unsent{Command: "/prompt"}}
 	var back []Unsent
-	for e := range TurnFromTemplate(t.Context(), s, from) {
+	for e := range s.TurnFromTemplate(t.Context(), from) {
 		if u, ok := e.(Unsent); ok {
 			back = append(back, u)
 		}

@@ -29,7 +29,7 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if s.log == nil || s.helpers.title == "" || s.helpers.open == nil || s.log.Session().Named {
 		return nil
 	}
-	prompt, answer := firstExchange(s)
+	prompt, answer := s.helpers.firstExchange(&s.conversation)
 	if prompt == "" && answer == "" {
 		return nil
 	}
@@ -37,12 +37,12 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
-	if overBudget(s, model) != nil {
+	if s.overBudget(model) != nil {
 		return nil // the first words do
 	}
 	text := elideMiddle(prompt, maxQuoted) + "\n\n" + elideMiddle(answer, maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
-	said, err := sideRequest(ctx, s, store.PurposeTitle, model, req)
+	said, err := s.sideRequest(ctx, store.PurposeTitle, model, req)
 	if errors.Is(err, ErrBudget) {
 		return nil
 	}
@@ -60,35 +60,35 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	})
 }
 
-// Rename gives a conversation a title of the user's. One that is not stored has none.
-func Rename(s *Session, title string) error {
-	if s.log == nil {
-		return errors.New("this conversation is not stored, and has no title")
-	}
-	return s.log.Update(func(i *store.Session) { i.Title, i.Named = title, true })
-}
-
 // firstExchange returns the words that a conversation began with, and those of the first answer
 // that has any, once; "" while there is no answer.
-func firstExchange(s *Session) (prompt, answer string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.helpers.titled {
+func (h *helperModels) firstExchange(c *conversation) (prompt, answer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if h.titled {
 		return "", ""
 	}
-	for _, m := range s.tree.messages() {
+	for _, m := range c.tree.messages() {
 		switch {
 		case m.Role == llm.RoleUser && prompt == "":
 			prompt = m.Text()
 		case m.Role == llm.RoleAssistant:
-			s.helpers.titled = true
+			h.titled = true
 			answer = cmp.Or(answer, m.Text())
 		}
 	}
-	if !s.helpers.titled {
+	if !h.titled {
 		return "", ""
 	}
 	return prompt, answer
+}
+
+// Rename gives a conversation a title of the user's. One that is not stored has none.
+func (c *conversation) Rename(title string) error {
+	if c.log == nil {
+		return errors.New("this conversation is not stored, and has no title")
+	}
+	return c.log.Update(func(i *store.Session) { i.Title, i.Named = title, true })
 }
 
 // answered reports whether there is an answer on the current branch. It looks no further back
@@ -102,20 +102,20 @@ func (t *Tree) answered() bool {
 	return false
 }
 
-// sideRequest asks model once beside the conversation of s, within its limits, and enters the cost
+// sideRequest asks model once beside the conversation, within its limits, and enters the cost
 // in the ledger.
-func sideRequest(ctx context.Context, s *Session, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
-	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, sideUsage(s, model, req, llm.Usage{}, nil, nil))
+func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
+	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil))
 	if errors.Is(err, ErrBudget) {
 		return "", err
 	}
-	said, usage, err := complete(ctx, s, model, req, func(Event) {})
+	said, usage, err := s.complete(ctx, model, req, func(Event) {})
 	if info := s.log.Session(); !s.Empty() {
 		s.spend(purpose, model.Name, usage, err)
 	} else if err == nil || usage != (llm.Usage{}) { // an empty conversation is not on the disk, and may never be
 		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: info.Dir, Model: model.Name, Purpose: purpose, Usage: usage})
 	}
-	_ = endReservations(s, room) // it is tried again with the next
+	_ = s.endReservations(room) // it is tried again with the next
 	s.mu.Lock()
 	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced
 	s.total = s.total.Add(usage)
@@ -125,26 +125,26 @@ func sideRequest(ctx context.Context, s *Session, purpose string, model llm.Endp
 
 // Sample sends a request of an MCP server to the model of the conversation: without the conversation,
 // its system prompt and its tools, within its limits. It returns the answer and the model's name.
-func Sample(ctx context.Context, s *Session, req llm.Request) (said, name string, err error) {
+func (s *Session) Sample(ctx context.Context, req llm.Request) (said, name string, err error) {
 	model := s.Model()
 	if s.log == nil {
 		return "", "", errors.New("there is no conversation")
 	}
-	if err := overBudget(s, model); err != nil {
+	if err := s.overBudget(model); err != nil {
 		return "", "", err
 	}
-	said, err = sideRequest(ctx, s, store.PurposeSampling, model, req)
+	said, err = s.sideRequest(ctx, store.PurposeSampling, model, req)
 	return said, model.Name, err
 }
 
 // errRefused is returned beside the text of a model that refused to answer.
 var errRefused = errors.New("the model refused")
 
-// complete asks model once, outside the conversation of s, and returns the text it said.
+// complete asks model once, outside the conversation, and returns the text it said.
 // It passes on notices and retries. What the provider did not count is estimated.
-func complete(ctx context.Context, s *Session, model llm.Endpoint, req llm.Request, pass func(Event)) (text string, usage llm.Usage, err error) {
+func (s *Session) complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass func(Event)) (text string, usage llm.Usage, err error) {
 	var draft llm.Draft
-	defer func() { usage = sideUsage(s, model, req, usage, draft.Complete(), err) }()
+	defer func() { usage = s.tokens.sideUsage(model, req, usage, draft.Complete(), err) }()
 	for e, failed := range model.Stream(ctx, req) {
 		if failed != nil {
 			return "", usage, failed
@@ -170,10 +170,10 @@ func complete(ctx context.Context, s *Session, model llm.Endpoint, req llm.Reque
 
 // sideUsage returns what a request outside the conversation used: what its provider did not
 // count, or not to the end, is estimated from what was sent and what came.
-func sideUsage(s *Session, model llm.Endpoint, req llm.Request, u llm.Usage, came []llm.Part, err error) llm.Usage {
-	output, input := 0, s.tokens.estimate(req.System)
+func (c *tokenCounter) sideUsage(model llm.Endpoint, req llm.Request, u llm.Usage, came []llm.Part, err error) llm.Usage {
+	output, input := 0, c.estimate(req.System)
 	for _, p := range came {
-		output += s.tokens.estimate(p.Text) + s.tokens.estimate(p.Input)
+		output += c.estimate(p.Text) + c.estimate(p.Input)
 	}
 	whole := err == nil || errors.Is(err, errRefused)
 	if whole && (u.Input+u.Output > 0 || u.Cost > 0) || !whole && output <= u.Output {
@@ -181,7 +181,7 @@ func sideUsage(s *Session, model llm.Endpoint, req llm.Request, u llm.Usage, cam
 	}
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
-			input += s.tokens.estimate(p.Text)
+			input += c.estimate(p.Text)
 		}
 	}
 	if u.Input > 0 {

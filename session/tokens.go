@@ -23,6 +23,7 @@ const (
 // A tokenCounter estimates what messages and what goes with them take of a model's
 // window, each once.
 type tokenCounter struct {
+	tree      *Tree // of the conversation, whose mutex guards what follows
 	estimate  func(text string) int
 	messages  map[int]int // by Seq
 	fixed     [2]int      // what requests take beside messages, without and with tools; 0: not known yet
@@ -80,6 +81,20 @@ func (c *tokenCounter) overhead(req llm.Request) int {
 	return c.fixed[1]
 }
 
+// messageBudget returns how many tokens of the model's window messages may take; 0 if
+// the window is unknown. A share stays free for the response and for what the
+// estimate is wrong by.
+func (c *tokenCounter) messageBudget(model llm.Endpoint, req llm.Request) int {
+	if model.Context <= 0 {
+		return 0
+	}
+	response := min(model.Context/4, 16<<10)
+	if req.MaxTokens > 0 {
+		response = min(req.MaxTokens, model.Context/2)
+	}
+	return max(model.Context*9/10-response-c.overhead(req), 1)
+}
+
 // usualOutput is how many tokens an answer is estimated to have.
 const usualOutput = 2000
 
@@ -88,7 +103,7 @@ func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
 	var u llm.Usage // an image has a price of its own
 	if model.Origin != llm.OriginImages {
 		t.mu.Lock()
-		u = estimateInput(t.Session, model)
+		u = t.estimateInput(model)
 		t.mu.Unlock()
 		u.Output = usualOutput
 	}
@@ -100,11 +115,11 @@ func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
 
 // estimateInput returns about what the next request to a model has, as the history mode leaves
 // it, and what of that its provider has in its cache, as far as one knows. The session is locked.
-func estimateInput(s *Session, model llm.Endpoint) (u llm.Usage) {
+func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 	req := s.emptyRequest(model)
 	overhead := s.tokens.overhead(req)
 	whole := s.contextTokens()
-	if c := countBranch(s); c.lastOrigin != model.Origin { // which is not told it
+	if c := s.tokens.countBranch(s.mode); c.lastOrigin != model.Origin { // which is not told it
 		whole -= c.lastThinking
 	}
 	own := overhead
@@ -116,7 +131,7 @@ func estimateInput(s *Session, model llm.Endpoint) (u llm.Usage) {
 	case HistoryStateless:
 		u.Input = min(whole, own)
 	case HistoryDynamic:
-		if room := s.messageBudget(model, req); room > 0 {
+		if room := s.tokens.messageBudget(model, req); room > 0 {
 			u.Input = min(whole, max(own, room+overhead))
 		}
 	}
@@ -168,7 +183,7 @@ func (f ModelFit) Share() float64 {
 
 // EstimateFit says what would happen to the conversation if model were asked next. The model need
 // not be open: its facts are enough, and no request is compiled.
-func EstimateFit(s *Session, model llm.Endpoint) ModelFit {
+func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tree.head == 0 {
@@ -183,13 +198,13 @@ func EstimateFit(s *Session, model llm.Endpoint) ModelFit {
 		f.Tokens = s.tokens.overhead(req)
 		return f
 	}
-	countOlder(s)
-	c := countBranch(s)
+	s.tokens.countOlder(s.mode)
+	c := s.tokens.countBranch(s.mode)
 	f.Tokens = s.contextTokens()
 	if c.lastOrigin != model.Origin {
 		f.Tokens -= c.lastThinking
 	}
-	if room := s.messageBudget(model, req) + s.tokens.overhead(req); s.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
+	if room := s.tokens.messageBudget(model, req) + s.tokens.overhead(req); s.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
 		f.Tokens, f.Omitted = room, true
 	}
 	for mime, n := range c.media {
@@ -260,59 +275,59 @@ const longestCache = time.Hour
 
 // countBranch returns what is counted of the current branch. It looks at what came since the
 // last time only, if the branch grew. The session is locked.
-func countBranch(s *Session) branchCounts {
-	c := s.tokens.branch
+func (c *tokenCounter) countBranch(mode HistoryMode) branchCounts {
+	b := c.branch
 	var fresh []int
-	at, counted := s.tree.head, false
-	for at > 0 && at != c.head && (!counted || c.head > 0 && at > c.head) {
-		n := s.tree.at(at)
+	at, counted := c.tree.head, false
+	for at > 0 && at != b.head && (!counted || b.head > 0 && at > b.head) {
+		n := c.tree.at(at)
 		fresh = append(fresh, at)
-		counted = counted || !n.Partial && countsRequest(*n, s.mode) // what is older needs no estimate
+		counted = counted || !n.Partial && countsRequest(*n, mode) // what is older needs no estimate
 		if at = n.Parent; n.Summary {
 			at = 0
 		}
 	}
-	if at != c.head || c.media == nil { // another branch, or nothing is counted yet of this one
-		c = newBranchCounts()
-		c.older = at
+	if at != b.head || b.media == nil { // another branch, or nothing is counted yet of this one
+		b = newBranchCounts()
+		b.older = at
 	}
 	whole := true
 	for _, seq := range slices.Backward(fresh) {
-		n := *s.tree.at(seq)
+		n := *c.tree.at(seq)
 		if n.Partial && whole { // more comes of it: it is counted anew the next time
-			s.tokens.branch, whole = c, false
-			c.media, c.thinking = maps.Clone(c.media), maps.Clone(c.thinking)
+			c.branch, whole = b, false
+			b.media, b.thinking = maps.Clone(b.media), maps.Clone(b.thinking)
 		}
-		c.add(n, s.tokens.message(n), countsRequest(n, s.mode))
+		b.add(n, c.message(n), countsRequest(n, mode))
 	}
-	if whole && s.tree.unread == nil {
-		s.tokens.branch = c
+	if whole && c.tree.unread == nil {
+		c.branch = b
 	}
-	return c
+	return b
 }
 
 // countOlder counts the media and the thinking of the messages that countBranch passed over.
 // The session is locked.
-func countOlder(s *Session) {
-	countBranch(s)
-	c, older := &s.tokens.branch, newBranchCounts()
-	for at := c.older; at > 0; {
-		n := s.tree.at(at)
+func (c *tokenCounter) countOlder(mode HistoryMode) {
+	c.countBranch(mode)
+	b, older := &c.branch, newBranchCounts()
+	for at := b.older; at > 0; {
+		n := c.tree.at(at)
 		older.addMedia(n)
 		if at = n.Parent; n.Summary {
 			break
 		}
 	}
-	if s.tree.unread != nil {
+	if c.tree.unread != nil {
 		return
 	}
 	for mime, n := range older.media {
-		c.media[mime] += n
+		b.media[mime] += n
 	}
 	for origin, n := range older.thinking {
-		c.thinking[origin] += n
+		b.thinking[origin] += n
 	}
-	c.older = 0
+	b.older = 0
 }
 
 // countsRequest reports whether n holds what a provider counted of the request before it, and

@@ -33,7 +33,7 @@ func TestFit(t *testing.T) {
 	set, _ := workspace(t)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s := New(Options{Model: own, Tools: set, Now: func() time.Time { return now }})
-	if got := EstimateFit(s, own); !reflect.DeepEqual(got, ModelFit{}) {
+	if got := s.EstimateFit(own); !reflect.DeepEqual(got, ModelFit{}) {
 		t.Errorf("an empty conversation: %+v", got)
 	}
 	play(t.Context(), s, nil, image, pdf, notes, image, say("what is this?"))
@@ -60,18 +60,18 @@ func TestFit(t *testing.T) {
 		{moved, ModelFit{Tokens: 92_000, Window: 200_000, Strategy: "native", CacheLost: 84_000, CacheCost: 0.084, CachePriced: true}},
 	}
 	for _, test := range tests {
-		got := EstimateFit(s, test.model)
+		got := s.EstimateFit(test.model)
 		got.CacheCost = math.Round(got.CacheCost*1e6) / 1e6
 		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", test.model.Name, got, test.want)
 		}
 	}
 	s.SetHistoryMode(HistoryDynamic)
-	if got := EstimateFit(s, bare); !got.Omitted || got.Share() > 1 {
+	if got := s.EstimateFit(bare); !got.Omitted || got.Share() > 1 {
 		t.Errorf("with the oldest turns left out: %+v", got)
 	}
 	s.SetHistoryMode(HistoryStateless)
-	if got := EstimateFit(s, bare); got.Tokens > 10_000 || got.Images > 0 {
+	if got := s.EstimateFit(bare); got.Tokens > 10_000 || got.Images > 0 {
 		t.Errorf("without what was said: %+v", got)
 	}
 }
@@ -101,12 +101,12 @@ func TestFitKnowsWhenCachesExpire(t *testing.T) {
 			play(t.Context(), s, nil, say("what is this?"))
 			now = now.Add(tt.idle)
 			other := endpoint("far/m", nil)
-			if got := EstimateFit(s, other).CacheLost; got != tt.lost {
+			if got := s.EstimateFit(other).CacheLost; got != tt.lost {
 				t.Errorf("%d tokens are lost, want %d", got, tt.lost)
 			}
 			o.Model = endpoint("third/m", nil)
 			s = reopen(t, lib, s, o)
-			if got := EstimateFit(s, other).CacheLost; got != tt.lost {
+			if got := s.EstimateFit(other).CacheLost; got != tt.lost {
 				t.Errorf("once it was closed %d tokens are lost, want %d", got, tt.lost)
 			}
 		})
@@ -134,11 +134,11 @@ func TestFitAgrees(t *testing.T) {
 			s.SetModel(model)
 			switch nodes := s.Nodes(); {
 			case rng.IntN(4) == 0 && len(nodes) > 0:
-				if err := s.SwitchBranch(nodes[rng.IntN(len(nodes))].Seq); err != nil {
+				if err := s.Branch().Switch(nodes[rng.IntN(len(nodes))].Seq); err != nil {
 					t.Fatal(err)
 				}
 			case rng.IntN(4) == 0 && len(nodes) > 0:
-				_ = Edit(s, nodes[rng.IntN(len(nodes))].Seq)
+				_ = s.Branch().Edit(nodes[rng.IntN(len(nodes))].Seq)
 			case rng.IntN(6) == 0 && len(nodes) > 0:
 				for range s.Compact(t.Context()) {
 				}
@@ -151,7 +151,7 @@ func TestFitAgrees(t *testing.T) {
 			}
 			was := s.Model()
 			for _, model := range models {
-				fit, changes := EstimateFit(s, model), map[string]int{}
+				fit, changes := s.EstimateFit(model), map[string]int{}
 				for _, c := range s.SetModel(model).Changes {
 					changes[c.What] = c.Count
 				}
@@ -164,13 +164,13 @@ func TestFitAgrees(t *testing.T) {
 		}
 		o.Model = s.Model()
 		LeaveEdit(s) // it ends with the session
-		grown := []ModelFit{EstimateFit(s, models[0]), EstimateFit(s, models[1]), EstimateFit(s, models[2])}
+		grown := []ModelFit{s.EstimateFit(models[0]), s.EstimateFit(models[1]), s.EstimateFit(models[2])}
 		s = reopen(t, lib, s, o)
 		if at := s.ContextTokens(); at > 0 && grown[0].Tokens == 0 {
 			t.Errorf("seed %d: %d tokens, and none in %+v", seed, at, grown[0])
 		}
 		for i, model := range models {
-			if got := EstimateFit(s, model); !reflect.DeepEqual(got, grown[i]) {
+			if got := s.EstimateFit(model); !reflect.DeepEqual(got, grown[i]) {
 				t.Errorf("seed %d, %s:\ncounted as it grew %+v\nall at once         %+v", seed, model.Name, grown[i], got)
 			}
 		}
@@ -231,7 +231,7 @@ func BenchmarkFit(b *testing.B) {
 		b.Run(fmt.Sprintf("usage=%v", usage), func(b *testing.B) {
 			for range b.N {
 				for _, m := range models {
-					EstimateFit(s, m)
+					s.EstimateFit(m)
 				}
 			}
 		})
@@ -241,7 +241,7 @@ func BenchmarkFit(b *testing.B) {
 				s := New(o)
 				b.StartTimer()
 				for _, m := range models {
-					EstimateFit(s, m)
+					s.EstimateFit(m)
 				}
 			}
 		})
@@ -254,14 +254,14 @@ func TestFitKeepsCounts(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("one"), llmtest.Say("two"))
 	s := New(Options{Model: endpoint("own/m", fake), EstimateTokens: func(text string) int { estimated++; return len(text) / 4 }})
 	play(t.Context(), s, nil, say("first"))
-	first := EstimateFit(s, s.Model())
+	first := s.EstimateFit(s.Model())
 	before := estimated
-	if again := EstimateFit(s, endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
+	if again := s.EstimateFit(endpoint("far/m", nil)); again.Tokens != first.Tokens || estimated != before {
 		t.Errorf("looking again estimated %d texts", estimated-before)
 	}
 	play(t.Context(), s, nil, say("second"))
 	before = estimated
-	EstimateFit(s, s.Model())
+	s.EstimateFit(s.Model())
 	if news := estimated - before; news > 4 { // a text and an input for each of two messages
 		t.Errorf("two more messages took %d estimates", news)
 	}

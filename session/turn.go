@@ -69,7 +69,7 @@ func answer(t *turn) error {
 
 // TurnFromSummary summarizes the conversation, and then does what Turn does without parts. If
 // it cannot be summarized, a Notice says so.
-func TurnFromSummary(ctx context.Context, s *Session) iter.Seq[Event] {
+func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		if err := t.prepareRetry(); err != nil {
 			return err
@@ -140,14 +140,14 @@ func answerSteps(t *turn) error {
 // beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
 	t.asked.sendsAnyway, t.asked.costConfirmed, t.asked.failedSummaryAt, t.compactedOnOverflow = false, false, 0, false
-	set(t.Session, &t.omitsOldest, false)
+	set(&t.mu, &t.omitsOldest, false)
 	beginUsage(t)
 	chooseModel(t)
 }
 
 // beginUsage has what is used from now on count for the limits of a turn.
 func beginUsage(t *turn) {
-	set(t.Session, &t.turnUsage, llm.Usage{})
+	set(&t.mu, &t.turnUsage, llm.Usage{})
 	maps.DeleteFunc(t.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
@@ -173,7 +173,7 @@ func warm(t *turn) {
 	model := t.Model()
 	m, ok := model.Model.(interface{ Warm(context.Context) })
 	until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
-	if !ok || !fitsWell(t.Session, model) || t.attended && t.confirmCost > 0 || len(limitsOf(t.Session, model)) > 0 || !until.IsZero() {
+	if !ok || !t.fitsWell(model) || t.attended && t.confirmCost > 0 || len(t.limitsOf(model)) > 0 || !until.IsZero() {
 		return
 	}
 	go func() {
@@ -184,7 +184,7 @@ func warm(t *turn) {
 
 // fitsWell reports whether the conversation is so far below model's window that no request with another
 // prompt is asked about, summarized or sent to another model for its size.
-func fitsWell(s *Session, model llm.Endpoint) bool {
+func (s *Session) fitsWell(model llm.Endpoint) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	share := 0.5
@@ -235,12 +235,12 @@ func steer(t *turn) error {
 // prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
 // number and the notes.
 func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
-	StoreGivenBack(t.Session)
+	t.Branch().StoreGivenBack()
 	own := len(m.Parts)
-	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), t.unsaid...)))
-	t.unsaid = nil
+	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), t.branch.unsaid...)))
+	t.branch.unsaid = nil
 	n := t.append(m)
-	set(t.Session, &t.turnSeq, n.Seq)
+	set(&t.mu, &t.turnSeq, n.Seq)
 	t.saveInfo()
 	showPrompt(t, n)
 	return n.Seq, m.Parts[own:]
@@ -299,9 +299,9 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 			return err
 		}
 		parts = m.Parts
-		StoreGivenBack(t.Session)
+		t.Branch().StoreGivenBack()
 		n := t.append(m)
-		set(t.Session, &t.turnSeq, n.Seq)
+		set(&t.mu, &t.turnSeq, n.Seq)
 		t.given.Seq = n.Seq
 		t.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
@@ -338,17 +338,4 @@ func lastImages(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
 		}
 	}
 	return drawn
-}
-
-// ImageModelOf returns the image model that the message seq, or the prompt it answers, was sent
-// to; "" if that was the session's model.
-func ImageModelOf(s *Session, seq int) string {
-	n, err := s.At(seq)
-	for err == nil && (n.Role != llm.RoleUser || n.Summary) {
-		n, err = s.At(n.Parent)
-	}
-	if err != nil {
-		return ""
-	}
-	return n.Model
 }

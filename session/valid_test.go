@@ -78,24 +78,24 @@ func (k *talker) act() {
 	case 1:
 		k.turn()
 	case 2:
-		_ = Edit(s, seq)
+		_ = s.Branch().Edit(seq)
 	case 3:
-		_ = s.SwitchBranch(seq)
+		_ = s.Branch().Switch(seq)
 	case 4:
-		_ = s.Regenerate(seq)
+		_ = s.Branch().Regenerate(seq)
 	case 5:
-		_ = s.Rewrite(seq, []string{"", " ", "better"}[r.IntN(3)])
+		_ = s.Branch().Rewrite(seq, []string{"", " ", "better"}[r.IntN(3)])
 	case 6:
 		for range s.Compact(k.t.Context()) {
 		}
 	case 7:
-		_ = s.EditSummary("in short")
+		_ = s.Branch().EditSummary("in short")
 	case 8:
-		_ = s.UndoSummary()
+		_ = s.Branch().UndoSummary()
 	case 9:
 		s.SetHistoryMode([]HistoryMode{HistoryFull, HistoryDynamic, HistoryStateless}[r.IntN(3)])
 	case 10:
-		DropEmptyAnswer(s)
+		s.Branch().DropEmptyAnswer()
 	case 11:
 		k.turn(say("look"), llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte{1}})
 	case 12:
@@ -160,7 +160,7 @@ func TestReopenedAsItWas(t *testing.T) {
 		k.s = New(o)
 		state := func() string {
 			_, req := k.s.Request()
-			data, err := json.Marshal([]any{texts(k.s), branches(k.s), req.Messages, Unanswered(k.s), k.s.HistoryMode(), k.s.ContextTokens(), k.s.Annotations(k.s.Path())})
+			data, err := json.Marshal([]any{texts(k.s), branches(k.s), req.Messages, k.s.Unanswered(), k.s.HistoryMode(), k.s.ContextTokens(), k.s.Annotations(k.s.Path())})
 			if err != nil {
 				t.Fatal(err)
 			}

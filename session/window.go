@@ -63,13 +63,6 @@ func fitWindow(t *turn) (changed bool, err error) {
 	return true, err
 }
 
-// CanSummarize reports whether there is more in front of the prompt that waits than a summary.
-func CanSummarize(s *Session) bool {
-	path := s.Path()
-	before := sinceSummary(path[:firstWaiting(path)])
-	return len(before) > 1 && !(len(before) == 2 && before[0].Summary)
-}
-
 // sentAnyway says that a request goes out although it does not fit.
 func sentAnyway(o Overflow) string { return "sent as it is: " + o.String() }
 
@@ -83,7 +76,7 @@ func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 	case Fork:
 		return model, errForked
 	case OmitOldest:
-		set(t.Session, &t.omitsOldest, true)
+		set(&t.mu, &t.omitsOldest, true)
 	case SwitchModel:
 		if model, err = t.fallback.open(choice.Model); err != nil {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
@@ -146,11 +139,11 @@ func modelsOf(list []*candidate) (models []llm.Endpoint) {
 func overflow(t *turn, model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return overflowOf(t.Session, model)
+	return t.overflowOf(model)
 }
 
-// overflowOf does what overflow does. The session is locked.
-func overflowOf(s *Session, model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
+// overflowOf does as overflow. The session is locked.
+func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	if model.Context <= 0 {
 		return o, 0, 0
 	}
@@ -165,7 +158,7 @@ func overflowOf(s *Session, model llm.Endpoint) (o Overflow, turnTokens, afterSu
 		turnTokens += s.tokens.message(n)
 	}
 	size := s.contextTokens()
-	if c := countBranch(s); c.lastOrigin != model.Origin { // which is not told it
+	if c := s.tokens.countBranch(s.mode); c.lastOrigin != model.Origin { // which is not told it
 		size -= c.lastThinking
 	}
 	if s.historyMode() != HistoryFull { // the rest fits: see compile
@@ -178,11 +171,11 @@ func overflowOf(s *Session, model llm.Endpoint) (o Overflow, turnTokens, afterSu
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
-func (s *Session) historyMode() HistoryMode {
-	if s.omitsOldest && s.mode == HistoryFull {
+func (r *requestSettings) historyMode() HistoryMode {
+	if r.omitsOldest && r.mode == HistoryFull {
 		return HistoryDynamic
 	}
-	return s.mode
+	return r.mode
 }
 
 // overflowQuestion returns what to ask about a request that is too large. What would not help
@@ -238,8 +231,8 @@ type omission struct {
 }
 
 // isTrimmed reports whether a request that leaves out omitted has less than the current branch.
-func isTrimmed(s *Session, omitted omission) bool {
-	return omitted != omission{} || s.HistoryMode() == HistoryStateless
+func (r *requestSettings) isTrimmed(omitted omission) bool {
+	return omitted != omission{} || r.HistoryMode() == HistoryStateless
 }
 
 // String says what is left out, with the verb for it.
@@ -265,16 +258,16 @@ func (o omission) notice(before omission, model llm.Endpoint) string {
 	return fmt.Sprintf("%s not sent: the context window of %s is %d tokens", o, model.Name, model.Context)
 }
 
-// newestTurns leaves out the oldest whole turns of path until the rest takes no more
-// than room; the last one always stays.
-func (s *Session) newestTurns(path []store.Node, room int) (rest []store.Node, omitted omission) {
+// newestTurns leaves out the oldest whole turns of path until the rest takes no more than room; the
+// one that began with the message began, or the last one if that is 0, always stays.
+func (c *tokenCounter) newestTurns(path []store.Node, began, room int) (rest []store.Node, omitted omission) {
 	if room == 0 {
 		return path, omitted
 	}
-	last, size := turnStart(path, s.turnSeq), 0
+	last, size := turnStart(path, began), 0
 	cut := len(path)
 	for i := len(path) - 1; i >= 0; i-- {
-		size += s.tokens.message(path[i])
+		size += c.message(path[i])
 		if path[i].Role != llm.RoleUser || path[i].Steers {
 			continue
 		}

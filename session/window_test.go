@@ -92,7 +92,7 @@ func TestOverflowIsAsked(t *testing.T) {
 				o.Log, _ = lib.Fork(s.ID(), done.Fork)
 				s = New(o)
 				events = nil
-				for e := range TurnFromSummary(t.Context(), s) {
+				for e := range s.TurnFromSummary(t.Context()) {
 					events = append(events, e)
 				}
 				done = doneOf(t, events)

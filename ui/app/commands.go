@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"parley/providers/llm"
-	"parley/session"
 	"parley/ui/format"
 	"parley/ui/fuzzy"
 )
@@ -299,7 +298,7 @@ func NoBranchesText(a *App) string {
 }
 
 func nothingFailed(a *App) string {
-	if a.Busy() || !session.Unanswered(a.Session) {
+	if a.Busy() || !a.Session.Unanswered() {
 		return "Nothing to retry"
 	}
 	return ""

@@ -377,8 +377,8 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 		return a
 	}
 	a := early()
-	if e := run(t, a, "/persona critic"); e.Err != nil || session.PersonaOf(a.Session).Name != "critic" {
-		t.Errorf("%+v: the persona is %q", e, session.PersonaOf(a.Session).Name)
+	if e := run(t, a, "/persona critic"); e.Err != nil || a.Session.Personas().Current().Name != "critic" {
+		t.Errorf("%+v: the persona is %q", e, a.Session.Personas().Current().Name)
 	}
 	if e := run(t, early(), "/persona"); e.List == nil || len(e.List.Items) != 2 {
 		t.Errorf("/persona: %+v", e)

@@ -158,7 +158,7 @@ func ContinueWithCandidate(a *App, list Comparison, n int) Effect {
 	if c.Answer.Seq == 0 {
 		return Effect{SessionOpened: &SessionOpened{}, Toast: c.Label + ": no answer"}
 	}
-	if err := a.Session.SwitchBranch(c.Answer.Seq); err != nil {
+	if err := a.Session.Branch().Switch(c.Answer.Seq); err != nil {
 		return Effect{Err: err}
 	}
 	names := list.Reveal(a)

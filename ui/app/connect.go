@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"parley/providers/llm"
-	"parley/session"
 	"parley/tools/mcp"
 )
 
@@ -237,13 +236,13 @@ func connected(a *App, c Connection, said, model string) Effect {
 	if now, err := a.Connection(c.Provider); err == nil { // its models may be known only now
 		c = now
 	}
-	session.RenewModels(a.Session, c.Provider, a.Open)
+	a.Session.RenewModels(c.Provider, a.Open)
 	now := a.Session.Model().Name
 	if own, _, _ := strings.Cut(now, "/"); model == "" && own == "demo" {
 		model = c.Default
 	}
 	note := strings.ReplaceAll(said, "\n", " · ")
-	if model == "" || model == now && !session.HasPromptModel(a.Session) {
+	if model == "" || model == now && !a.Session.HasPromptModel() {
 		return Effect{Notes: []string{note}}
 	}
 	e, switched := a.use(model)

@@ -264,7 +264,7 @@ func TestConnectDuringPrompt(t *testing.T) {
 			m.Context = 7
 			return m, err
 		}
-		for ev := range session.TurnFromTemplate(t.Context(), a.Session, from) {
+		for ev := range a.Session.TurnFromTemplate(t.Context(), from) {
 			if _, ok := ev.(session.Step); !ok {
 				continue
 			}

@@ -52,7 +52,7 @@ const openedCopy = "Opened as a copy; the original is unchanged"
 func (a *App) ForkSession(id string, head int) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
-		session.StoreGivenBack(own) // what is forked is what is shown
+		own.Branch().StoreGivenBack() // what is forked is what is shown
 		s, note, err := a.Fork(id, head)
 		if err == nil && id == own.ID() { // it goes on as this one would
 			s.SetModel(own.Model())
@@ -83,13 +83,13 @@ func ContinueInFork(a *App, head int) Effect {
 				return e
 			}
 			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
-				_, _ = left.Rewind(head) // which is no turn of its own any more
+				_, _ = left.Branch().Rewind(head) // which is no turn of its own any more
 			}
-			session.MoveQueued(left, own)
+			left.MoveQueued(own)
 			if e.Toast == openedCopy {
 				e.Toast = "Forked: this copy continues from a summary; the original is unchanged"
 			}
-			e.Turn = func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFromSummary(ctx, own) }
+			e.Turn = func(ctx context.Context) iter.Seq[session.Event] { return own.TurnFromSummary(ctx) }
 			return e
 		}
 	}
@@ -148,7 +148,7 @@ func (a *App) rename(title string) Effect {
 	}
 	s := a.Session
 	return Effect{Async: func(context.Context) Effect {
-		if err := session.Rename(s, title); err != nil {
+		if err := s.Rename(title); err != nil {
 			return Effect{Err: err}
 		}
 		return ShowToast("Renamed to " + title)
@@ -182,7 +182,7 @@ func (a *App) export(arg string) Effect {
 
 // compactItems returns what can be done about a summary.
 func compactItems(a *App) []Item {
-	if _, _, ok := a.Session.LastSummary(); !ok {
+	if _, _, ok := a.Session.Branch().LastSummary(); !ok {
 		return nil
 	}
 	return []Item{
@@ -203,18 +203,18 @@ func compact(a *App, arg string) Effect {
 	case action == "":
 		return Effect{Turn: a.Session.Compact}
 	case action == "undo" && text == "":
-		if err := a.Session.UndoSummary(); err != nil {
+		if err := a.Session.Branch().UndoSummary(); err != nil {
 			return Effect{Err: err}
 		}
 		return Effect{SessionOpened: &SessionOpened{}, Toast: "Summary undone: requests have the messages themselves again"}
 	case action == "edit" && text == "":
-		_, summary, ok := a.Session.LastSummary()
+		_, summary, ok := a.Session.Branch().LastSummary()
 		if !ok {
 			return Effect{Err: session.ErrNoSummary}
 		}
 		return Effect{Text: editSummary + summary}
 	case action == "edit":
-		if err := a.Session.EditSummary(text); err != nil {
+		if err := a.Session.Branch().EditSummary(text); err != nil {
 			return Effect{Err: err}
 		}
 		return Effect{SessionOpened: &SessionOpened{}, Toast: "Summary replaced: the next request has it"}
@@ -225,7 +225,7 @@ func compact(a *App, arg string) Effect {
 // retry asks again, from the last prompt or results on. What came of an answer of nothing stays as a
 // branch.
 func (a *App) retry(string) Effect {
-	dropped := session.DropEmptyAnswer(a.Session)
+	dropped := a.Session.Branch().DropEmptyAnswer()
 	e := retryLast(a)
 	if dropped {
 		e.SessionOpened = &SessionOpened{}
@@ -236,7 +236,7 @@ func (a *App) retry(string) Effect {
 // retryLast asks for an answer where the conversation stands: the model that the prompt was for.
 func retryLast(a *App) Effect {
 	s := a.Session
-	if model := session.ImageModelOf(s, s.Head()); model != "" && a.Images.Open != nil {
+	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil {
 		return draw(a, model, false, nil)
 	}
 	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
@@ -244,7 +244,7 @@ func retryLast(a *App) Effect {
 
 // Regenerate asks for another answer in the place of one, which stays as a branch.
 func (a *App) Regenerate(seq int) Effect {
-	if err := a.Session.Regenerate(seq); err != nil {
+	if err := a.Session.Branch().Regenerate(seq); err != nil {
 		return Effect{Err: err}
 	}
 	e := retryLast(a)
@@ -358,7 +358,7 @@ func MessageLine(msg llm.Message) string {
 func ChooseBranch(a *App) *List {
 	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
-		if err := a.Session.SwitchBranch(seq); err != nil {
+		if err := a.Session.Branch().Switch(seq); err != nil {
 			return Effect{Err: err}
 		}
 		e := BranchFiles(a)

@@ -179,7 +179,7 @@ const (
 // SummaryOffer asks whether to summarize a conversation that is too long. Then is called on yes. Where the
 // message alone is too long, it says so instead.
 func SummaryOffer(a *App, then func() Effect) Effect {
-	if !session.CanSummarize(a.Session) {
+	if !a.Session.CanSummarize() {
 		return ShowToast("This message is too long for the model: shorten it, or choose a model with a larger context window")
 	}
 	return Effect{Confirm: &Confirm{

@@ -16,7 +16,7 @@ const removeFolder = "remove "
 // addFolder lets tools reach another folder once the user has agreed, takes one away, or lists
 // them.
 func addFolder(a *App, arg string) Effect {
-	now := slices.Clone(session.BranchDirectories(a.Session))
+	now := slices.Clone(a.Session.Directories().Stored())
 	name, remove := strings.CutPrefix(arg, removeFolder)
 	switch {
 	case arg == "" && len(now) == 0:
@@ -32,12 +32,12 @@ func addFolder(a *App, arg string) Effect {
 			return ShowToast(sanitize.Line(name) + " is not among the added folders")
 		}
 		return setFolders(a, func() error {
-			return session.SetDirectories(a.Session, slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
+			return a.Session.Directories().Set(slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
 		})
 	}
 	dir, err := a.absolute(arg)
 	if err == nil {
-		dir, err = session.CheckDirectory(a.Session, dir)
+		dir, err = a.Session.Directories().Check(dir)
 	}
 	if err != nil {
 		return Effect{Err: err}
@@ -47,7 +47,7 @@ func addFolder(a *App, arg string) Effect {
 		if !yes {
 			return Effect{}
 		}
-		return setFolders(a, func() error { return session.AddDirectory(a.Session, dir) })
+		return setFolders(a, func() error { return a.Session.Directories().Add(dir) })
 	}}}
 }
 
@@ -55,9 +55,9 @@ func addFolder(a *App, arg string) Effect {
 // effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
 // providers have in their caches.
 func setFolders(a *App, change func() error) Effect {
-	before, kept := session.AddedDirectories(a.Session), session.BranchDirectories(a.Session)
+	before, kept := a.Session.Directories().Reachable(), a.Session.Directories().Stored()
 	err := change()
-	now, stay := session.AddedDirectories(a.Session), session.Directories{Dirs: session.BranchDirectories(a.Session)}
+	now, stay := a.Session.Directories().Reachable(), session.AddedDirectories{Dirs: a.Session.Directories().Stored()}
 	switch {
 	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
 		return Effect{Err: err}
@@ -86,7 +86,7 @@ func setFolders(a *App, change func() error) Effect {
 }
 
 // FoldersText says which folders tools reach beside the working directory.
-func FoldersText(f session.Directories) string {
+func FoldersText(f session.AddedDirectories) string {
 	if len(f.Dirs) == 0 {
 		return "No added folders"
 	}
@@ -94,8 +94,8 @@ func FoldersText(f session.Directories) string {
 }
 
 func addedItems(a *App, verb string) (items []Item) {
-	missing := session.MissingDirectories(a.Session)
-	for _, dir := range session.BranchDirectories(a.Session) {
+	missing := a.Session.Directories().Missing()
+	for _, dir := range a.Session.Directories().Stored() {
 		item := Item{Title: verb + a.AbbrevPath(dir), Value: verb + dir}
 		if slices.Contains(missing, dir) {
 			item.Detail = "missing · used again once it is back"

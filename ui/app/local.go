@@ -176,7 +176,7 @@ func LearnModel(a *App) Effect {
 	}
 	return Effect{Async: func(ctx context.Context) Effect {
 		if known, ok := learn(ctx, model.Name); ok {
-			session.RefreshModel(s, known)
+			s.RefreshModel(known)
 		}
 		return Effect{}
 	}}

@@ -39,7 +39,7 @@ const leastCache = 1000
 // ModelFitWords says what would happen to the conversation with a model, in pieces: what matters
 // most stands first. There are none for an empty conversation.
 func ModelFitWords(a *App, model llm.Endpoint) (words []string) {
-	f := session.EstimateFit(a.Session, model)
+	f := a.Session.EstimateFit(model)
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch share := int(math.Ceil(f.Share() * 100)); {
 	case share > 100:
@@ -104,8 +104,8 @@ func (a *App) model(arg string) Effect {
 
 // UseModel switches to another model in mid-conversation.
 func (a *App) UseModel(name string) Effect {
-	if name = a.Resolve(name); name == a.Session.Model().Name && !session.HasPromptModel(a.Session) {
-		if session.EndCooldown(a.Session) {
+	if name = a.Resolve(name); name == a.Session.Model().Name && !a.Session.HasPromptModel() {
+		if a.Session.EndCooldown() {
 			return ShowToast(name + " is asked again with the next prompt")
 		}
 		return ShowToast("Already using " + name)
@@ -132,7 +132,7 @@ func follow(a *App, name string) Effect {
 
 // noteUsed returns the effect that stores the model in use as the one that was used last.
 func noteUsed(a *App) Effect {
-	session.EndCooldown(a.Session)
+	a.Session.EndCooldown()
 	a.rememberModel(a.Session.Model().Name)
 	return a.keepModels(a.Recent)
 }
@@ -310,7 +310,7 @@ func usePersona(a *App, name string) Effect {
 	if name != noPersona && a.prompts.Load() == nil && a.FindPrompts != nil { // it is too early to say that there is none
 		return readPrompts(a, func() Effect { return usePersona(a, name) })
 	}
-	now := session.PersonaOf(a.Session)
+	now := a.Session.Personas().Current()
 	switch name {
 	case "":
 		items := personaItems(a)
@@ -323,7 +323,7 @@ func usePersona(a *App, name string) Effect {
 			return ShowToast("No persona is on")
 		}
 		none := session.Persona{Ended: now.Name}
-		if err := session.SetPersona(a.Session, none, wholeSystem(a, "")); err != nil {
+		if err := a.Session.Personas().Set(none, wholeSystem(a, "")); err != nil {
 			return Effect{Err: err}
 		}
 		return Effect{Event: none}
@@ -340,7 +340,7 @@ func usePersona(a *App, name string) Effect {
 	if p.Project {
 		is.Project = a.Directory
 	}
-	if err := session.SetPersona(a.Session, is, wholeSystem(a, system)); err != nil {
+	if err := a.Session.Personas().Set(is, wholeSystem(a, system)); err != nil {
 		return Effect{Err: err}
 	}
 	if p.Effort != "" {
@@ -368,7 +368,7 @@ const noPersona = "off"
 
 // personaItems lists what /persona takes: prompts with a system prompt.
 func personaItems(a *App) []Item {
-	now := session.PersonaOf(a.Session).Name
+	now := a.Session.Personas().Current().Name
 	items := []Item{{Title: noPersona, Detail: "No persona", Value: noPersona, Current: now == ""}}
 	known := a.prompts.Load()
 	if known == nil {

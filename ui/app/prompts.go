@@ -237,7 +237,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 				s.Queue(from.Parts(nil)...)
 				return Effect{Notes: notes, Toast: "Queued – sent when the answer is done"}
 			}
-			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return session.TurnFromTemplate(ctx, s, from) }}
+			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.TurnFromTemplate(ctx, from) }}
 		}
 	}}
 }

@@ -299,7 +299,7 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 		return Effect{Async: func(ctx context.Context) Effect {
 			ctx, cancel := q.Waiting(ctx)
 			defer cancel()
-			said, name, err := session.Sample(ctx, s, *q.Sample)
+			said, name, err := s.Sample(ctx, *q.Sample)
 			if e, over := unanswered(q); over {
 				return e
 			}

@@ -140,12 +140,12 @@ func changeSetting(a *App, arg string) Effect {
 // putSetting changes a setting of the conversation.
 func putSetting(a *App, name, value string) (Effect, error) {
 	if value == wordDefault || value == wordOff {
-		if _, set := session.SettingsOf(a.Session).Values[name]; !set {
+		if _, set := a.Session.OwnSettings().Get().Values[name]; !set {
 			return ShowToast(name + " is not set in this conversation"), nil
 		}
 		value = ""
 	}
-	now, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { return own.Set(name, value) })
+	now, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { return own.Set(name, value) })
 	switch {
 	case err != nil:
 		return Effect{}, err
@@ -158,7 +158,7 @@ func putSetting(a *App, name, value string) (Effect, error) {
 // askSetting asks for the value of a setting.
 func askSetting(a *App, name string) Effect {
 	known, _ := llm.FindSetting(name)
-	now := session.SettingsOf(a.Session).Values[name]
+	now := a.Session.OwnSettings().Get().Values[name]
 	if known.Words != nil {
 		list := &List{Title: name, Noun: "value", Choose: func(i Item, _ string) Effect { return changeSetting(a, name+" "+i.Value) }}
 		for _, word := range append([]string{wordDefault}, known.Words...) {
@@ -196,8 +196,8 @@ func settingRows(a *App) []Item {
 	}
 	row("effort", effort.Value, effort.Source, "/effort")
 	delete(values, "effort")
-	switch on := session.WebSearch(a.Session); {
-	case session.SettingsOf(a.Session).Web != nil:
+	switch on := a.Session.WebSearch(); {
+	case a.Session.OwnSettings().Get().Web != nil:
 		row("web", map[bool]string{true: wordOn, false: wordOff}[on], inConversation, "")
 	case on:
 		row("web", wordOn, "config.toml", "")
@@ -220,7 +220,7 @@ func valuesOf(a *App) map[string]ConfiguredSetting {
 			values[c.Name] = c
 		}
 	}
-	own := session.SettingsOf(a.Session).Values
+	own := a.Session.OwnSettings().Get().Values
 	for name, value := range own {
 		values[name] = ConfiguredSetting{name, value, inConversation}
 	}
@@ -235,7 +235,7 @@ func settingItems(a *App) []Item {
 			items = append(items, Item{Title: known.Name + " " + word, Value: known.Name + " " + word})
 		}
 	}
-	for name := range maps.Keys(session.SettingsOf(a.Session).Values) {
+	for name := range maps.Keys(a.Session.OwnSettings().Get().Values) {
 		items = append(items, Item{Title: name + " " + wordDefault, Detail: "Take it back", Value: name + " " + wordDefault})
 	}
 	return items
@@ -257,7 +257,7 @@ func wholeSystem(a *App, own string) string {
 
 func systemItems(a *App) []Item {
 	items := []Item{{Title: "edit", Detail: "Edit the system prompt", Value: "edit"}}
-	if session.PersonaOf(a.Session).Name != "" {
+	if a.Session.Personas().Current().Name != "" {
 		items = append(items, Item{Title: wordOff, Detail: "Back to the configured one", Value: wordOff})
 	}
 	return items
@@ -280,13 +280,13 @@ func setSystem(a *App, text string) Effect {
 	case a.Busy():
 		return Effect{Text: editSystem + text, Toast: busy(a)}
 	case text == wordOff || text == wordDefault:
-		if session.PersonaOf(a.Session).Name == "" {
+		if a.Session.Personas().Current().Name == "" {
 			return ShowToast("The system prompt is the configured one")
 		}
 		return usePersona(a, noPersona)
 	}
 	is := session.Persona{Name: session.TypedPersona, System: text}
-	if err := session.SetPersona(a.Session, is, wholeSystem(a, text)); err != nil {
+	if err := a.Session.Personas().Set(is, wholeSystem(a, text)); err != nil {
 		return Effect{Text: editSystem + text, Err: fmt.Errorf("system prompt not set: it may have %d KB", session.MaxPersona>>10)}
 	}
 	return Effect{Event: is}
@@ -295,7 +295,7 @@ func setSystem(a *App, text string) Effect {
 // ownSystem returns the system prompt without what the folder and skills add, and where it comes
 // from.
 func ownSystem(a *App) (text, source string) {
-	switch p := session.PersonaOf(a.Session); {
+	switch p := a.Session.Personas().Current(); {
 	case p.Name == session.TypedPersona:
 		return p.System, inConversation
 	case p.Name != "":
@@ -341,7 +341,7 @@ const toolFact = "tool "
 // contextItems returns what every request tells the model, with a persona in the place of
 // parley's own system prompt, without tools that are off, and with the settings.
 func contextItems(a *App, facts []ContextItem) []ContextItem {
-	if p := session.PersonaOf(a.Session); p.Name != "" && len(facts) > 0 {
+	if p := a.Session.Personas().Current(); p.Name != "" && len(facts) > 0 {
 		name := "persona " + p.Name
 		note := ""
 		if p.Name == session.TypedPersona {
@@ -349,7 +349,7 @@ func contextItems(a *App, facts []ContextItem) []ContextItem {
 		}
 		facts[0] = ContextItem{Name: name, Tokens: a.Estimate(p.System), Note: note}
 	}
-	all, offered := session.Tools(a.Session)
+	all, offered := a.Session.Tools()
 	kept := namesOf(offered)
 	facts = slices.DeleteFunc(facts, func(f ContextItem) bool {
 		name, isTool := strings.CutPrefix(f.Name, toolFact)
@@ -371,7 +371,7 @@ func contextItems(a *App, facts []ContextItem) []ContextItem {
 
 // webItems returns whether the web may be searched.
 func webItems(a *App) []Item {
-	web := session.WebSearch(a.Session)
+	web := a.Session.WebSearch()
 	note := ""
 	if !a.Session.Model().Web {
 		note = a.Session.Model().Name + " has none"
@@ -385,7 +385,7 @@ func setWeb(a *App, arg string) Effect {
 	case "":
 		return Effect{List: &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}}
 	case wordOn, wordOff:
-		if _, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { own.SetWeb(arg == wordOn); return nil }); err != nil {
+		if _, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetWeb(arg == wordOn); return nil }); err != nil {
 			return Effect{Err: err}
 		}
 	default:

@@ -165,7 +165,7 @@ func TestSystem(t *testing.T) {
 		}
 	}
 	a.Busy = func() bool { return true }
-	if e := run(t, a, "/system x y"); e.Text != "/system x y" || e.Toast == "" || session.PersonaOf(a.Session).Name != "" {
+	if e := run(t, a, "/system x y"); e.Text != "/system x y" || e.Toast == "" || a.Session.Personas().Current().Name != "" {
 		t.Errorf("while a turn runs: %+v", e)
 	}
 }
@@ -173,7 +173,7 @@ func TestSystem(t *testing.T) {
 // TestTools: /tools shows what is offered and why something is not, and turns tools on and off.
 func TestTools(t *testing.T) {
 	a := newToolsApp(t)
-	all, _ := session.Tools(a.Session)
+	all, _ := a.Session.Tools()
 	for _, step := range []struct {
 		line, want string
 		offered    int
@@ -191,7 +191,7 @@ func TestTools(t *testing.T) {
 		{"/tools shell off", "Set: tool shell off", len(all) - 1},
 	} {
 		got := said(run(t, a, step.line))
-		if _, offered := session.Tools(a.Session); got != step.want || len(offered) != step.offered {
+		if _, offered := a.Session.Tools(); got != step.want || len(offered) != step.offered {
 			t.Errorf("%s: %q with %d tools, want %q with %d", step.line, got, len(offered), step.want, step.offered)
 		}
 	}
@@ -208,7 +208,7 @@ func TestTools(t *testing.T) {
 	if r := rows["fetch2"]; r.Detail != "not offered: --tools read" || !r.Disabled {
 		t.Errorf("fetch2: %+v", r)
 	}
-	if err := session.SetPersona(a.Session, session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
+	if err := a.Session.Personas().Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range toolRows(a) {
@@ -253,7 +253,7 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := add(kept)
-	if dirs := e.Event.(session.Directories).Dirs; e.Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(session.AddedDirectories(a.Session), []string{kept}) {
+	if dirs := e.Event.(session.AddedDirectories).Dirs; e.Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(a.Session.Directories().Reachable(), []string{kept}) {
 		t.Errorf("added are %q: %v", dirs, e.Err)
 	}
 	want := "<note>\nThe folder " + gone + " is missing: tools do not reach it until it is back.\nThe user added a folder. " + session.DirectoriesText([]string{kept}) + "\n</note>"
@@ -264,7 +264,7 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Errorf("listed are %+v", items)
 	}
 	attached := len(a.Attached)
-	if e := addFolder(a, removeFolder+gone); !slices.Equal(e.Event.(session.Directories).Dirs, []string{kept}) || len(a.Attached) != attached {
+	if e := addFolder(a, removeFolder+gone); !slices.Equal(e.Event.(session.AddedDirectories).Dirs, []string{kept}) || len(a.Attached) != attached {
 		t.Errorf("removing the missing one: %+v", e)
 	}
 }
@@ -309,7 +309,7 @@ func TestSettingThatIsACommand(t *testing.T) {
 		"budget 5":      "budget is not a setting: use /budget 5",
 		"persona terse": "persona is not a setting: use /persona terse",
 	} {
-		if e := changeSetting(a, arg); e.Toast != want || len(session.SettingsOf(a.Session).Values) > 0 {
+		if e := changeSetting(a, arg); e.Toast != want || len(a.Session.OwnSettings().Get().Values) > 0 {
 			t.Errorf("/set %s: got %q, want %q", arg, e.Toast, want)
 		}
 	}

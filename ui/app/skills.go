@@ -78,7 +78,7 @@ func useSkill(a *App, line string) Effect {
 	}
 	parts := a.Attached
 	a.Attached = nil
-	if !session.HasSkill(a.Session, s.Mark) {
+	if !a.Session.HasSkill(s.Mark) {
 		parts = append(parts, session.SkillPart(name, sanitize.Text(s.Text)))
 	}
 	parts = append(parts, llm.Part{Kind: llm.Text, Text: task})

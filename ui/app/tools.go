@@ -60,9 +60,9 @@ func firstSentence(text string) string {
 // toolRows lists the tools: those that are offered, with what they take, and the others, with why
 // they are not.
 func toolRows(a *App) (items []Item) {
-	all, offered := session.Tools(a.Session)
-	own, kept := session.SettingsOf(a.Session), namesOf(offered)
-	persona := session.PersonaOf(a.Session)
+	all, offered := a.Session.Tools()
+	own, kept := a.Session.OwnSettings().Get(), namesOf(offered)
+	persona := a.Session.Personas().Current()
 	for _, t := range all {
 		detail := wordOn
 		switch {
@@ -96,7 +96,7 @@ func toolRows(a *App) (items []Item) {
 // toolItems lists what /tools takes.
 func toolItems(a *App) []Item {
 	items := []Item{{Title: wordOn, Detail: "All tools", Value: wordOn}, {Title: wordOff, Detail: "No tools", Value: wordOff}}
-	own := session.SettingsOf(a.Session)
+	own := a.Session.OwnSettings().Get()
 	for _, row := range toolRows(a) {
 		if !row.Disabled {
 			word := map[bool]string{true: wordOff, false: wordOn}[own.Offers(row.Value)]
@@ -120,7 +120,7 @@ func switchTools(a *App, arg string) Effect {
 	case err != nil:
 		return Effect{Err: err}
 	case len(words) == 1:
-		return putTool(a, name, !session.SettingsOf(a.Session).Offers(name))
+		return putTool(a, name, !a.Session.OwnSettings().Get().Offers(name))
 	case len(words) > 2 || words[1] != wordOn && words[1] != wordOff:
 		return Effect{Err: fmt.Errorf("/tools %s: use on or off behind the name", arg)}
 	}
@@ -134,7 +134,7 @@ func listTools(a *App, at string) Effect {
 		rows[i].Current = rows[i].Value == at
 	}
 	return Effect{List: &List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(i Item, _ string) Effect {
-		e := putTool(a, i.Value, !session.SettingsOf(a.Session).Offers(i.Value))
+		e := putTool(a, i.Value, !a.Session.OwnSettings().Get().Offers(i.Value))
 		e.List = listTools(a, i.Value).List
 		return e
 	}}}
@@ -163,7 +163,7 @@ func toolNamed(a *App, name string) (string, error) {
 }
 
 func putTool(a *App, name string, on bool) Effect {
-	now, err := session.ChangeSettings(a.Session, func(own *session.Settings) error { own.SetTool(name, on); return nil })
+	now, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool(name, on); return nil })
 	switch {
 	case err != nil:
 		return Effect{Err: err}

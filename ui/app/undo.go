@@ -48,7 +48,7 @@ func filesUnchanged(records []session.FileRecord, from int) bool {
 // ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
 // is chosen. Where files were changed since, it asks what is to go back.
 func ChooseRewind(a *App, edit func(seq int) Effect) *List {
-	records := session.Files(a.Session).Records()
+	records := a.Session.Files().Records()
 	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(a, seq, records)
@@ -61,7 +61,7 @@ func ChooseRewind(a *App, edit func(seq int) Effect) *List {
 
 // ChooseUndo asks how far to go back, and then whether files, the conversation or both go.
 func ChooseUndo(a *App, edit func(seq int) Effect) *List {
-	records := session.Files(a.Session).Records()
+	records := a.Session.Files().Records()
 	l := &List{Title: "Go back to before which message?", Noun: "message", Items: rewindItems(a)}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
@@ -102,7 +102,7 @@ func rewindItems(a *App) (items []Item) {
 // chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
 // stands first.
 func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bool) Effect {
-	n, _ := session.CountFilesSince(session.Files(a.Session).Records(), p.from)
+	n, _ := session.CountFilesSince(a.Session.Files().Records(), p.from)
 	items := []Item{
 		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
@@ -129,7 +129,7 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 // EditMessage makes a message of the user's their draft; what followed it stays as a branch once that is sent.
 func EditMessage(a *App, seq int) Effect {
 	n, _ := a.Session.At(seq) // Edit fails as well
-	if err := session.Edit(a.Session, seq); err != nil {
+	if err := a.Session.Branch().Edit(seq); err != nil {
 		return Effect{Err: err}
 	}
 	text, attached := DraftFrom(n.Message)
@@ -164,7 +164,7 @@ func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) E
 // BranchFiles offers the files as they were when the branch that was gone to was left; nothing
 // where they are as they were.
 func BranchFiles(a *App) Effect {
-	files := session.Files(a.Session)
+	files := a.Session.Files()
 	n, ok := files.BranchMark(a.Session.Head())
 	if !ok {
 		return Effect{}
@@ -176,10 +176,10 @@ func BranchFiles(a *App) Effect {
 // show makes the plan, and asks about it.
 func (r *fileRestore) show(from int) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		plan, err := session.Files(r.of).Plan(from)
+		plan, err := r.of.Files().Plan(from)
 		text := ""
 		if err == nil {
-			text = planText(session.Files(r.of), plan, r.to)
+			text = planText(r.of.Files(), plan, r.to)
 		}
 		return func() Effect {
 			r.plan = plan
@@ -251,7 +251,7 @@ func (r *fileRestore) askChanged(intro string) Effect {
 // restore carries the plan out, and tells the model with the next prompt.
 func (r *fileRestore) restore(asked bool) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		done, skipped, err := session.Files(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
+		done, skipped, err := r.of.Files().Restore(r.plan, asked, r.seq, "undo: "+r.to)
 		return func() Effect {
 			e := Effect{}
 			if err == nil && r.app.Session == r.of {

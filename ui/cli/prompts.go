@@ -41,7 +41,7 @@ func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, fla
 	if p.model == "" || model == "" { // there is no other
 		model = s.Model().Name
 	}
-	session.SetModelForRun(s, model, firstEffort(a, flags.effort, kept))
+	s.SetModelForRun(model, firstEffort(a, flags.effort, kept))
 }
 
 // searches reports whether the answer may search the web because the prompt says so, and no flag
@@ -248,7 +248,7 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 // turnOf returns the turn that sends parts, or the prompt of -P.
 func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
 	if from := a.prompt.from; len(from.Commands) > 0 || from.Settings.Web {
-		return session.TurnFromTemplate(ctx, s, a.prompt.from)
+		return s.TurnFromTemplate(ctx, a.prompt.from)
 	}
 	return s.Turn(ctx, parts...)
 }

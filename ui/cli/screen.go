@@ -130,7 +130,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 				}
 			}
 			err = errors.Join(err, offerSkills(a, s.Model()))
-			return wholeSystem(a, session.PersonaOf(s).System), errors.Join(err, a.startMCPServers())
+			return wholeSystem(a, s.Personas().Current().System), errors.Join(err, a.startMCPServers())
 		}},
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, OnServerChange: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),

@@ -88,7 +88,7 @@ func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err
 	if err != nil {
 		return "", err
 	}
-	_, err = session.ChangeSettings(s, func(own *session.Settings) error {
+	_, err = s.OwnSettings().Change(func(own *session.Settings) error {
 		for _, name := range slices.Sorted(maps.Keys(f.settings)) {
 			if err := own.Set(name, f.settings[name]); err != nil {
 				return err
@@ -105,25 +105,25 @@ func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err
 // applyFolders has tools reach the folders that the conversation has, and those of --add-dir.
 // Notice says which of the former are left out.
 func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
-	if err := session.RestoreDirectories(s, session.BranchDirectories(s)...); err != nil {
+	if err := s.Directories().Restore(s.Directories().Stored()...); err != nil {
 		notice = "Continuing without a folder: " + strings.ReplaceAll(format.ErrorText(err), "\n", "; ")
 		if errors.Is(err, fs.ErrNotExist) {
 			notice += " · used again once it is back"
 		}
 	}
 	for _, dir := range f.addDirs {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(session.AddedDirectories(s), real) && slices.Contains(session.BranchDirectories(s), real) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(s.Directories().Reachable(), real) && slices.Contains(s.Directories().Stored(), real) {
 			continue
 		}
-		real, err := session.CheckDirectory(s, dir)
+		real, err := s.Directories().Check(dir)
 		if err == nil {
-			err = session.AddDirectory(s, real)
+			err = s.Directories().Add(real)
 		}
-		if err != nil && !slices.Contains(session.AddedDirectories(s), real) { // others may be missing
+		if err != nil && !slices.Contains(s.Directories().Reachable(), real) { // others may be missing
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
-	added := session.AddedDirectories(s)
+	added := s.Directories().Reachable()
 	s.SetSystem(wholeSystem(a, ""))                      // the tools had the folders of the conversation before this one
 	if servers := a.mcp.servers.Load(); servers != nil { // of a conversation before this one
 		servers.SetRoots(append([]string{a.dir}, added...)...)
@@ -134,25 +134,25 @@ func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice stri
 // applyPersona gives a session the persona of the flags, or restores the one that its conversation
 // has. One that came with a directory holds only where that is trusted, which notice says.
 func (f *settingFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
-	kept, want := session.PersonaOf(s), f.persona
+	kept, want := s.Personas().Current(), f.persona
 	trusted := func(p session.Persona) bool {
 		return p.Project == "" || a.project.trusted && p.Project == a.dir
 	}
-	session.FollowPersona(s, func(p session.Persona) (string, bool) { return wholeSystem(a, p.System), trusted(p) })
+	s.Personas().Follow(func(p session.Persona) (string, bool) { return wholeSystem(a, p.System), trusted(p) })
 	switch {
 	case f.system != "":
 		want = session.Persona{Name: session.TypedPersona, System: f.system}
 	case f.personaName == off:
-		return "", session.SetPersona(s, session.Persona{Ended: kept.Name}, wholeSystem(a, ""))
+		return "", s.Personas().Set(session.Persona{Ended: kept.Name}, wholeSystem(a, ""))
 	}
 	switch {
 	case want.Name != "" && (want.Name != kept.Name || want.System != kept.System || !slices.Equal(want.Tools, kept.Tools)):
-		return "", session.SetPersona(s, want, wholeSystem(a, want.System))
+		return "", s.Personas().Set(want, wholeSystem(a, want.System))
 	case kept.Name == "":
 	case !trusted(kept):
 		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
 	default:
-		session.RestorePersona(s, kept, wholeSystem(a, kept.System))
+		s.Personas().Restore(kept, wholeSystem(a, kept.System))
 	}
 	return "", nil
 }

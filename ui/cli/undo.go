@@ -117,7 +117,7 @@ func unfinishedCall(s *session.Session) string {
 	if s.Empty() {
 		return ""
 	}
-	records := session.Files(s).Records()
+	records := s.Files().Records()
 	if n := len(records); n > 0 && records[n-1].Open && !records[n-1].Restore {
 		return fmt.Sprintf("parley ended while %q ran: /undo does not know all that it changed", sanitize.Line(records[n-1].Title))
 	}

@@ -30,7 +30,7 @@ func TestUnfinishedCall(t *testing.T) {
 	s := session.New(session.Options{Log: log, Tools: set, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
 	defer s.Close()
 	begun := func(title string) *undo.Watch {
-		w := session.Files(s).Watch(undo.Call{ID: title, Title: title})
+		w := s.Files().Watch(undo.Call{ID: title, Title: title})
 		if err := w.Begin(); err != nil {
 			t.Fatal(err)
 		}

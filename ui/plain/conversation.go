@@ -25,7 +25,7 @@ func (c *conversation) open() {
 	if n := len(path); n > 0 {
 		c.writeLine("Conversation: %s, %s. The end of it:", c.app.Session.Title(), format.Plural(n, "message"))
 		c.transcript.readBack("")
-		if session.Unanswered(c.app.Session) && !endedEarly(c.app.Session, path) {
+		if c.app.Session.Unanswered() && !endedEarly(c.app.Session, path) {
 			c.writeLine("%s", ended(session.Done{Err: context.Canceled}))
 		}
 	}

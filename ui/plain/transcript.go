@@ -50,7 +50,7 @@ func (t *transcript) event(e session.Event) {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.writeLine("%s.", text)
-	case session.Directories:
+	case session.AddedDirectories:
 		t.writeLine("%s.", app.FoldersText(e))
 	case session.Persona:
 		t.writeLine("%s.", app.PersonaText(e))

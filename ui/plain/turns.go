@@ -162,7 +162,7 @@ func (t *turns) follow(d session.Done) {
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
 		t.offerSummary()
 	case t.app.Session.QueueLen() > 0: // queued too late for the turn
-		next, _ := session.Dequeue(t.app.Session)
+		next, _ := t.app.Session.Dequeue()
 		t.run(false, next.Parts...)
 	case d.Err == nil:
 		t.name()

@@ -75,7 +75,7 @@ func (b *branches) tree() tea.Cmd {
 
 // switchTo goes on at the end of the branch that a message is on.
 func (b *branches) switchTo(seq int) tea.Cmd {
-	if err := b.App.Session.SwitchBranch(seq); err != nil {
+	if err := b.App.Session.Branch().Switch(seq); err != nil {
 		return b.ShowToast(app.ShellErrorText(err))
 	}
 	b.chat.Replay()
@@ -192,7 +192,7 @@ func (b *branches) rewrite(text string) bool {
 	if was := n.Text(); composer.EscapeCommand(was) != was {
 		text = strings.TrimPrefix(text, " ") // which kept it from running
 	}
-	if err := b.App.Session.Rewrite(n.Seq, text); err != nil {
+	if err := b.App.Session.Branch().Rewrite(n.Seq, text); err != nil {
 		b.chat.Note(app.ShellErrorText(err))
 		return true
 	}
@@ -205,7 +205,7 @@ func (b *branches) commitEdit() error {
 	if b.editing == 0 {
 		return nil
 	}
-	if err := session.Edit(b.App.Session, b.editing); err != nil {
+	if err := b.App.Session.Branch().Edit(b.editing); err != nil {
 		return err // it is still to be edited
 	}
 	b.editing = 0

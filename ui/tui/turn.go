@@ -64,7 +64,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	}
 	if d.Unsent {
 		s := m.App.Session
-		m.chat.OnDraftStored(func() { session.StoreGivenBack(s) })
+		m.chat.OnDraftStored(func() { s.Branch().StoreGivenBack() })
 	}
 	given := restoreGivenBack(m)
 	if given != nil {

@@ -131,7 +131,7 @@ func (c *Chat) Show(e session.Event) {
 		t.AddMarker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
 		c.showSwitch(e)
-	case session.Directories:
+	case session.AddedDirectories:
 		t.AddMarker(transcript.Info, app.FoldersText(e))
 	case session.Persona:
 		t.AddMarker(transcript.Info, app.PersonaText(e))

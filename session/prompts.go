@@ -1,0 +1,192 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/tools"
+)
+
+// A Template is a prompt that is not whole yet: it waits for what commands print.
+type Template struct {
+	Commands []string                          // run first, in order, each as the policy allows
+	Project  string                            // the file they stand in, if it came with the working directory: each is asked about, whatever is allowed; "": the user's own
+	Parts    func(outputs []string) []llm.Part // what is sent
+	Settings TurnSettings
+	Draft    Unsent // what the user has back where nothing is sent; the zero value is nothing
+}
+
+// ErrNotAllowed ends a turn whose prompt has a command that was not allowed. Nothing was sent.
+var ErrNotAllowed = errors.New("not sent: a command of the prompt was not allowed")
+
+// TurnFromTemplate runs the commands of a template and sends what it becomes, as Turn does. Where a
+// command is not allowed, or cannot run, the turn ends and nothing is sent.
+func (s *Session) TurnFromTemplate(ctx context.Context, from Template) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error {
+		defer t.restoreSettings()
+		outputs, err := runCommands(t, from)
+		if err == nil {
+			err = useSettings(t, from.Settings)
+		}
+		if err != nil {
+			t.given = givenPrompt{Unsent: from.Draft}
+			giveBackBlocked(t)
+			return err
+		}
+		return t.run(from.Parts(outputs))
+	})
+}
+
+// origin returns a as an action that the prompt runs.
+func (from Template) origin(a *tools.Action) *tools.Action {
+	own := *a
+	own.OfPrompt = true
+	if from.Project != "" {
+		return tools.FromProject(&own, from.Project)
+	}
+	return &own
+}
+
+// runCommands runs the commands of a prompt through the shell tool, and returns what they
+// printed. They are no calls of a model: what stays of them in the conversation is a record.
+func runCommands(t *turn, from Template) (outputs []string, err error) {
+	for _, command := range from.Commands {
+		input, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			return nil, err
+		}
+		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, origin: from.origin}
+		b := &callBatch{turn: t, jobs: []*job{j}}
+		if !b.plan(j, j.call.Input) {
+			return nil, fmt.Errorf("the prompt runs %q: %w", command, j.err)
+		}
+		t.emit(Call{j.call})
+		if !b.decide(j) {
+			return nil, cmp.Or(context.Cause(t.ctx), fmt.Errorf("%w: %s", ErrNotAllowed, command))
+		}
+		if j.action.Command != "" {
+			command = j.action.Command // as the user edited it
+		}
+		j.notice = ""
+		record := t.Annotate(0, ShellCommand{Command: command})
+		b.execute(b.jobs)
+		if t.ctx.Err() != nil {
+			return nil, context.Cause(t.ctx)
+		}
+		out := j.result
+		t.Annotate(record, ShellCommand{Command: command, Output: out.Part.Text, Failed: out.Part.Failed, Ended: true, Duration: out.Duration})
+		outputs = append(outputs, strings.TrimSuffix(out.Part.Text, "\n[exit status 0]"))
+	}
+	return outputs, nil
+}
+
+// A promptQueue holds messages of the user's until the running turn can take them: those that
+// steer go along with the next results of tools, in front of the others, which wait until the
+// turn has nothing more to do. The zero value is empty.
+type promptQueue struct {
+	lock   sync.Mutex
+	queued []llm.Message
+	steers int // how many of the first ones steer
+
+}
+
+// Queue adds a message of the user's that waits until there is an answer.
+func (q *promptQueue) Queue(parts ...llm.Part) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.queued = append(q.queued, llm.Message{Role: llm.RoleUser, Parts: parts})
+}
+
+// Steer adds a message of the user's that goes along with the next results of tools; if none
+// come, it is sent once there is an answer.
+func (q *promptQueue) Steer(parts ...llm.Part) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	q.queued = slices.Insert(q.queued, q.steers, llm.Message{Role: llm.RoleUser, Parts: parts})
+	q.steers++
+}
+
+// Queued returns the messages that wait, the next one first, and how many of the first of them
+// steer.
+func (q *promptQueue) Queued() (waiting []llm.Message, steer int) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return slices.Clone(q.queued), q.steers
+}
+
+// QueueLen returns how many messages wait.
+func (q *promptQueue) QueueLen() int {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	return len(q.queued)
+}
+
+// UnqueueAt removes and returns the nth waiting message, from 0; false if it does not say text
+// (any more).
+func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if n < 0 || n >= len(q.queued) || q.queued[n].Text() != text {
+		return llm.Message{}, false
+	}
+	return q.remove(n), true
+}
+
+// Unqueue removes and returns every waiting message.
+func (q *promptQueue) Unqueue() []llm.Message {
+	waiting, _ := q.drain()
+	return waiting
+}
+
+// drain removes and returns the messages that wait, and how many of the first of them steer.
+func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	waiting, steer = q.queued, q.steers
+	q.queued, q.steers = nil, 0
+	return waiting, steer
+}
+
+// Dequeue removes and returns the first waiting message, to begin a turn with; false if none waits.
+// Those behind it stay queued: some may steer that turn.
+func (q *promptQueue) Dequeue() (llm.Message, bool) { return q.next(false) }
+
+// MoveQueued moves the waiting messages to another session, those that steer first.
+func (q *promptQueue) MoveQueued(to *Session) {
+	waiting, steer := q.drain()
+	for i, m := range waiting {
+		if i < steer {
+			to.Steer(m.Parts...)
+		} else {
+			to.Queue(m.Parts...)
+		}
+	}
+}
+
+// next removes and returns the next message, or the next that steers; false if none waits.
+func (q *promptQueue) next(steers bool) (llm.Message, bool) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	if len(q.queued) == 0 || steers && q.steers == 0 {
+		return llm.Message{}, false
+	}
+	return q.remove(0), true
+}
+
+func (q *promptQueue) remove(n int) llm.Message {
+	m := q.queued[n]
+	q.queued = slices.Delete(q.queued, n, n+1)
+	if n < q.steers {
+		q.steers--
+	}
+	return m
+}
