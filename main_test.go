@@ -1018,7 +1018,7 @@ const (
 	functionLines = 60
 	structFields  = 16
 	optionFields  = 24 // options, and what is decoded from JSON or TOML
-	typeMethods   = 40
+	typeMethods   = 40 // alone, and with the functions that take the type first: a method by another name
 	packageFiles  = 25 // one file per command and tool: ui/app, ui/cli and tools are exempt
 	ownImports    = 8
 	wideImports   = 12 // ui/app, ui/tui, providers
@@ -1109,7 +1109,10 @@ func measure(t *testing.T) map[string]size {
 				if d.Recv != nil {
 					recv := receiver(d.Recv.List[0].Type)
 					add("methods", dir+"."+recv, 1, typeMethods)
+					add("operations", dir+"."+recv, 1, typeMethods)
 					name = dir + "." + recv + "." + d.Name.Name
+				} else if first := firstParameter(d.Type); first != "" {
+					add("operations", dir+"."+first, 1, typeMethods)
 				}
 				if !isTable(d) {
 					add("function", name, max(0, lines(d)-sizes["function "+name].got), functionLines) // the longest of its builds
@@ -1193,6 +1196,23 @@ func receiver(typ ast.Expr) string {
 		return typ.Name
 	}
 	return "?"
+}
+
+// firstParameter returns the name of the type that a function of its package takes a pointer to as its
+// first parameter, not counting a context; "" if it takes none.
+func firstParameter(f *ast.FuncType) string {
+	for _, p := range f.Params.List {
+		if s, ok := p.Type.(*ast.SelectorExpr); ok && s.Sel.Name == "Context" {
+			continue
+		}
+		if s, ok := p.Type.(*ast.StarExpr); ok {
+			if typ := receiver(s.X); typ != "?" {
+				return typ
+			}
+		}
+		return ""
+	}
+	return ""
 }
 
 // A source is all Go files of the module, as they are on every system.
