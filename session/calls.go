@@ -29,9 +29,9 @@ const (
 	maxParallelCalls = 8 // calls that run at the same time
 )
 
-// A job is one call on its way to a result.
-type job struct {
-	call          llm.Part
+// A pendingCall is a call on its way to a result.
+type pendingCall struct {
+	part          llm.Part
 	origin        func(*tools.Action) *tools.Action // adds to action who wants it; nil: a model does
 	action        *tools.Action                     // what it would do
 	err           error                             // why it cannot be understood, in words for the model
@@ -51,16 +51,16 @@ type job struct {
 // A callBatch is the calls of one response, or a command of a prompt, on their way to results.
 type callBatch struct {
 	*turn
-	jobs    []*job
+	calls   []*pendingCall
 	results store.Node // the message of the results, without them; Seq 0: it is not stored, and no response has the calls
 }
 
 // newCallBatch returns the calls of a response, which ended for reason.
 func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
-	b := &callBatch{turn: t, jobs: make([]*job, len(calls))}
+	b := &callBatch{turn: t, calls: make([]*pendingCall, len(calls))}
 	for i, call := range calls {
-		b.jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
-		b.jobs[i].rejected = b.jobs[i].err != nil
+		b.calls[i] = &pendingCall{part: call, err: rejectReason(i, call, reason)}
+		b.calls[i].rejected = b.calls[i].err != nil
 	}
 	b.keepLastPlan()
 	t.mu.Lock()
@@ -75,9 +75,9 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 // written, and so do those whose order matters.
 func (b *callBatch) run() error {
 	b.warmFiles(false)
-	for rest := b.jobs; len(rest) > 0 && b.ctx.Err() == nil; {
+	for rest := b.calls; len(rest) > 0 && b.ctx.Err() == nil; {
 		n := 0
-		for n < len(rest) && b.plan(rest[n], rest[n].call.Input) && rest[n].action.Access == tools.AccessRead && !rest[n].action.Ordered {
+		for n < len(rest) && b.plan(rest[n], rest[n].part.Input) && rest[n].action.Access == tools.AccessRead && !rest[n].action.Ordered {
 			n++
 		}
 		n = max(n, 1)
@@ -87,9 +87,9 @@ func (b *callBatch) run() error {
 			b.persistResults() // what ran, ran, even if parley ends now
 		}
 	}
-	for _, j := range b.jobs {
-		if j.result == nil { // canceled before it began
-			b.setResult(j, tools.Outcome{Text: canceledCallText, Failed: true})
+	for _, call := range b.calls {
+		if call.result == nil { // canceled before it began
+			b.setResult(call, tools.Outcome{Text: canceledCallText, Failed: true})
 		}
 	}
 	n := b.node()
@@ -104,19 +104,19 @@ func (b *callBatch) run() error {
 	return b.stoppedByHook()
 }
 
-// node returns the message with the result of each job that has one. Of others
+// node returns the message with the result of each call that has one. Of others
 // it says which began to run. Writing it says how far the calls are.
 func (b *callBatch) node() store.Node {
 	n := b.results
 	n.Results = map[string]store.Outcome{}
-	for _, j := range b.jobs {
-		if j.result == nil && j.started {
-			n.Results[j.call.ID] = store.Outcome{Started: true}
+	for _, call := range b.calls {
+		if call.result == nil && call.started {
+			n.Results[call.part.ID] = store.Outcome{Started: true}
 		}
-		if j.result != nil {
-			n.Parts = append(n.Parts, j.result.Part)
-			n.Parts = append(n.Parts, j.media...)
-			n.Results[j.call.ID] = store.Outcome{Diff: j.result.Diff, Duration: j.result.Duration, Denied: j.denied, Stopped: j.stopped}
+		if call.result != nil {
+			n.Parts = append(n.Parts, call.result.Part)
+			n.Parts = append(n.Parts, call.media...)
+			n.Results[call.part.ID] = store.Outcome{Diff: call.result.Diff, Duration: call.result.Duration, Denied: call.denied, Stopped: call.stopped}
 		}
 	}
 	return n
@@ -154,12 +154,12 @@ func (b *callBatch) keepLastPlan() {
 		return
 	}
 	last := true
-	for _, j := range slices.Backward(b.jobs) {
-		if j.call.Name != tools.PlanTool || j.rejected {
+	for _, call := range slices.Backward(b.calls) {
+		if call.part.Name != tools.PlanTool || call.rejected {
 			continue
 		}
 		if !last {
-			j.rejected, j.err = true, errors.New("this plan was not shown: a later call of the same answer has another one")
+			call.rejected, call.err = true, errors.New("this plan was not shown: a later call of the same answer has another one")
 		}
 		last = false
 	}
@@ -168,67 +168,67 @@ func (b *callBatch) keepLastPlan() {
 // plan works out what a call would do, and reports whether it can be
 // understood. It is done anew when the call's turn comes: what ran in between
 // may have changed the answer.
-func (b *callBatch) plan(j *job, input string) bool {
-	if j.rejected {
+func (b *callBatch) plan(call *pendingCall, input string) bool {
+	if call.rejected {
 		return false
 	}
-	j.action, j.err = nil, nil
-	if j.err = b.notOffered(j.call.Name); j.err != nil {
+	call.action, call.err = nil, nil
+	if call.err = b.notOffered(call.part.Name); call.err != nil {
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
 	}
-	j.action, j.err = b.tools.Plan(b.ctx, j.call.Name, input)
-	if j.err == nil && j.origin != nil {
-		j.action = j.origin(j.action)
+	call.action, call.err = b.callable.Plan(b.ctx, call.part.Name, input)
+	if call.err == nil && call.origin != nil {
+		call.action = call.origin(call.action)
 	}
-	return j.err == nil
+	return call.err == nil
 }
 
-// process emits the calls of jobs, decides about them one by one, and runs those that may run side by
+// process emits calls, decides about them one by one, and runs those that may run side by
 // side.
-func (b *callBatch) process(jobs []*job) {
-	var allowed []*job
-	for _, j := range jobs {
-		b.emit(Call{j.call})
-		if j.err != nil {
-			b.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+func (b *callBatch) process(calls []*pendingCall) {
+	var allowed []*pendingCall
+	for _, call := range calls {
+		b.emit(Call{call.part})
+		if call.err != nil {
+			b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
 			continue
 		}
-		if b.decide(j) {
-			allowed = append(allowed, j)
+		if b.decide(call) {
+			allowed = append(allowed, call)
 		}
 	}
 	b.execute(allowed)
 }
 
-// decide asks the policy, and the user where the policy wants that. A job
+// decide asks the policy, and the user where the policy wants that. A call
 // that may not run gets its result.
-func (b *callBatch) decide(j *job) bool {
+func (b *callBatch) decide(call *pendingCall) bool {
 	for {
-		verdict, ok := b.verdict(j)
+		verdict, ok := b.verdict(call)
 		if !ok {
 			return false
 		}
-		b.watch(j)
+		b.watch(call)
 		switch verdict {
 		case tools.Allow:
-			b.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "policy"})
+			b.emit(Decision{ID: call.part.ID, Verdict: tools.Allow, By: "policy"})
 			return true
 		case tools.Deny:
-			b.deny(j, "policy", notRun+b.policy.DenialReason(j.action))
+			b.deny(call, "policy", notRun+b.policy.DenialReason(call.action))
 			return false
 		}
-		j.tellIrreversible()
-		answer, ok := b.ask(j)
+		call.tellIrreversible()
+		answer, ok := b.ask(call)
 		if !ok {
-			j.unwatch()
+			call.unwatch()
 			return false // canceled; run closes it
 		}
 		if answer.Verdict != tools.Allow {
 			by, text := "person", deniedCallText
-			if j.action.Proposal != "" {
+			if call.action.Proposal != "" {
 				text = keepPlanningText
 			}
 			switch {
@@ -237,31 +237,31 @@ func (b *callBatch) decide(j *job) bool {
 			case answer.Note != "":
 				text += " They said: " + answer.Note
 			}
-			b.deny(j, by, text)
+			b.deny(call, by, text)
 			return false
 		}
-		if answer.Input != "" && answer.Input != string(j.action.Input) {
+		if answer.Input != "" && answer.Input != string(call.action.Input) {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
-			j.unwatch()
-			j.notice, j.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
-			if !b.plan(j, answer.Input) {
-				b.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+			call.unwatch()
+			call.notice, call.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
+			if !b.plan(call, answer.Input) {
+				b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
 				return false
 			}
 			continue
 		}
-		b.rememberApproval(j, answer)
-		b.emit(Decision{ID: j.call.ID, Verdict: tools.Allow, By: "person"})
+		b.rememberApproval(call, answer)
+		b.emit(Decision{ID: call.part.ID, Verdict: tools.Allow, By: "person"})
 		return true
 	}
 }
 
 // rememberApproval remembers an answer that is for more than one time. With the network it
 // is for this time only: no rule says that a command may reach it.
-func (b *callBatch) rememberApproval(j *job, answer tools.Approval) {
+func (b *callBatch) rememberApproval(call *pendingCall, answer tools.Approval) {
 	switch {
-	case j.action.Proposal != "":
+	case call.action.Proposal != "":
 		want := tools.ModeAsk
 		if answer.Session {
 			want = tools.ModeAuto
@@ -270,23 +270,23 @@ func (b *callBatch) rememberApproval(j *job, answer tools.Approval) {
 			b.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
 		}
 	case answer.Network:
-		j.action = j.action.WithNetwork()
-	case j.action.AskEachTime:
+		call.action = call.action.WithNetwork()
+	case call.action.AskEachTime:
 	case answer.Always:
-		if _, err := b.policy.AllowAlways(j.action, answer.PrefixWords); err != nil {
+		if _, err := b.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
 			b.emit(llm.Notice{Text: "not remembered: " + err.Error()})
 		}
 	case answer.Session:
-		b.policy.AllowForSession(j.action)
+		b.policy.AllowForSession(call.action)
 	}
 }
 
 // ask waits for the user's word about a call; not ok: the turn was canceled.
-func (b *callBatch) ask(j *job) (tools.Approval, bool) {
+func (b *callBatch) ask(call *pendingCall) (tools.Approval, bool) {
 	b.persistResults() // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
-	notifyHooks(b.turn, j.action)
-	b.emit(ApprovalRequest{Call: j.call, Action: j.action, reply: reply})
+	notifyHooks(b.turn, call.action)
+	b.emit(ApprovalRequest{Call: call.part, Action: call.action, reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, b.ctx.Err() == nil
@@ -295,38 +295,38 @@ func (b *callBatch) ask(j *job) (tools.Approval, bool) {
 	}
 }
 
-// execute runs jobs side by side and yields their progress and results from
+// execute runs calls side by side and yields their progress and results from
 // this goroutine.
-func (b *callBatch) execute(jobs []*job) {
+func (b *callBatch) execute(calls []*pendingCall) {
 	type update struct {
-		job          *job
+		call         *pendingCall
 		text, notice string
 		end          *tools.Outcome
 	}
-	b.recordStart(jobs)
-	stoppable := b.runningCalls.start(b.ctx, jobs)
+	b.recordStart(calls)
+	stoppable := b.runningCalls.start(b.ctx, calls)
 	events := make(chan update)
 	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
 	var running sync.WaitGroup
-	for i, j := range jobs {
+	for i, call := range calls {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return b.Session.HasSkill(text) }))
 			defer turn.End()
-			ctx = tools.WithReady(ctx, j.keepFiles(func(notice string) { events <- update{job: j, notice: notice} }))
-			out := j.action.Run(ctx, func(text string) { events <- update{job: j, text: text} })
-			if told := j.compareFiles(b.tools, &out); told != "" {
-				events <- update{job: j, notice: told}
+			ctx = tools.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
+			out := call.action.Run(ctx, func(text string) { events <- update{call: call, text: text} })
+			if told := call.compareFiles(b.callable, &out); told != "" {
+				events <- update{call: call, notice: told}
 			}
-			b.prepare(j, &out, turn)
-			for _, told := range b.afterCall(ctx, j, &out) {
-				events <- update{job: j, notice: told}
+			b.prepare(call, &out, turn)
+			for _, told := range b.afterCall(ctx, call, &out) {
+				events <- update{call: call, notice: told}
 			}
-			if stopped := b.runningCalls.end(j, stoppable[i]); stopped && out.Failed {
-				j.stopped, out.Text = true, stoppedCallText+out.Text
+			if stopped := b.runningCalls.end(call, stoppable[i]); stopped && out.Failed {
+				call.stopped, out.Text = true, stoppedCallText+out.Text
 			}
-			events <- update{job: j, end: &out}
+			events <- update{call: call, end: &out}
 		})
 	}
 	go func() {
@@ -336,23 +336,23 @@ func (b *callBatch) execute(jobs []*job) {
 	for n := range events {
 		if n.end != nil {
 			b.tellEndedJobs(n.end)
-			b.setResult(n.job, *n.end)
+			b.setResult(n.call, *n.end)
 			continue
 		}
 		if n.notice != "" {
 			b.emit(llm.Notice{Text: n.notice})
 		} else {
-			b.emit(Progress{ID: n.job.call.ID, Text: n.text})
+			b.emit(Progress{ID: n.call.part.ID, Text: n.text})
 		}
 	}
 }
 
 // prepare makes the media of an outcome fit to be sent, while the call has its turn.
-func (b *callBatch) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
+func (b *callBatch) prepare(call *pendingCall, out *tools.Outcome, turn *tools.MediaTurn) {
 	media := out.Media
 	out.Media = nil
 	for _, p := range media {
-		p.Kind, p.ID, p.Name = llm.Media, j.call.ID, cmp.Or(p.Name, j.call.Name)
+		p.Kind, p.ID, p.Name = llm.Media, call.part.ID, cmp.Or(p.Name, call.part.Name)
 		if b.prepareMedia != nil {
 			prepared, told, err := llm.Part{}, "", turn.Wait()
 			if err == nil {
@@ -365,34 +365,34 @@ func (b *callBatch) prepare(j *job, out *tools.Outcome, turn *tools.MediaTurn) {
 			if p = prepared; told != "" {
 				out.Text += "\n[" + told + "]"
 			}
-			p.Kind, p.ID = llm.Media, j.call.ID
+			p.Kind, p.ID = llm.Media, call.part.ID
 		}
 		out.Media = append(out.Media, p)
 	}
 }
 
-// recordStart stores that jobs are about to run, unless they only read: if parley ends from here on,
+// recordStart stores that calls are about to run, unless they only read: if parley ends from here on,
 // their results do not say that they did not run.
-func (b *callBatch) recordStart(jobs []*job) {
+func (b *callBatch) recordStart(calls []*pendingCall) {
 	changes := false
-	for _, j := range jobs {
-		j.started = j.action.Access != tools.AccessRead
-		changes = changes || j.started
+	for _, call := range calls {
+		call.started = call.action.Access != tools.AccessRead
+		changes = changes || call.started
 	}
 	if changes {
 		b.persistResults()
 	}
 }
 
-func (b *callBatch) setResult(j *job, out tools.Outcome) {
-	j.stopped = out.Failed && !j.denied && (j.stopped || b.ctx.Err() != nil)
-	j.result = &Result{
-		Part:     llm.Part{Kind: llm.Result, ID: j.call.ID, Name: j.call.Name, Text: j.notice + out.Text, Failed: out.Failed},
+func (b *callBatch) setResult(call *pendingCall, out tools.Outcome) {
+	call.stopped = out.Failed && !call.denied && (call.stopped || b.ctx.Err() != nil)
+	call.result = &Result{
+		Part:     llm.Part{Kind: llm.Result, ID: call.part.ID, Name: call.part.Name, Text: call.notice + out.Text, Failed: out.Failed},
 		Diff:     out.Diff,
 		Duration: out.Duration,
 
-		Stopped: j.stopped,
+		Stopped: call.stopped,
 	}
-	j.media = out.Media
-	b.emit(*j.result)
+	call.media = out.Media
+	b.emit(*call.result)
 }

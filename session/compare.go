@@ -101,9 +101,9 @@ type modelEvent struct {
 	n     int
 	event llm.Event
 	err   error
-	over  bool   // the stream ended
-	ran   []*job // calls that ran, with their outcomes
-	crash string // a panic, and where it was
+	over  bool           // the stream ended
+	ran   []*pendingCall // calls that ran, with their outcomes
+	crash string         // a panic, and where it was
 }
 
 func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.Part) error {
@@ -135,8 +135,8 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 		return err
 	}
 	c.base = t.Head()
-	if t.tools != nil {
-		if reads := t.tools.ReadOnly(); len(reads.Tools()) > 0 {
+	if t.callable != nil {
+		if reads := t.callable.ReadOnly(); len(reads.Tools()) > 0 {
 			c.toolsForCandidates = reads
 			set(&t.mu, &t.turnTools, reads)
 		}

@@ -133,44 +133,44 @@ func (c *comparison) unbilledAnswers(one *candidate) (answers int) {
 
 // runReadCalls runs the calls of a candidate that only read, beside whatever the others do.
 func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.Reason) {
-	jobs := make([]*job, len(calls))
+	pending := make([]*pendingCall, len(calls))
 	for i, call := range calls {
-		jobs[i] = &job{call: call, err: rejectReason(i, call, reason)}
+		pending[i] = &pendingCall{part: call, err: rejectReason(i, call, reason)}
 		c.emit(CandidateEvent{N: one.n, Event: Call{call}})
 	}
 	c.running.Go(func() {
-		done := modelEvent{n: one.n, ran: jobs}
+		done := modelEvent{n: one.n, ran: pending}
 		defer func() {
 			if p := recover(); p != nil {
 				done.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			}
 			c.events <- done
 		}()
-		for _, j := range jobs {
-			j.outcome = c.runReadCall(one, j)
+		for _, call := range pending {
+			call.outcome = c.runReadCall(one, call)
 		}
 	})
 }
 
 // runReadCall runs a call if it only reads, and nobody has to be asked about it.
-func (c *comparison) runReadCall(one *candidate, j *job) tools.Outcome {
+func (c *comparison) runReadCall(one *candidate, call *pendingCall) tools.Outcome {
 	fail := func(text string) tools.Outcome { return tools.Outcome{Text: text, Failed: true} }
-	reads := slices.ContainsFunc(c.toolsForCandidates.Tools(), func(t llm.Tool) bool { return t.Name == j.call.Name })
-	input := j.call.Input
+	reads := slices.ContainsFunc(c.toolsForCandidates.Tools(), func(t llm.Tool) bool { return t.Name == call.part.Name })
+	input := call.part.Input
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
 	}
 	switch {
 	case c.ctx.Err() != nil:
 		return fail(canceledCallText)
-	case j.err != nil:
-		return fail(j.err.Error())
+	case call.err != nil:
+		return fail(call.err.Error())
 	case len(one.last.req.Tools) == 0:
-		return fail(noTools(j.call.Name).Error())
+		return fail(noTools(call.part.Name).Error())
 	case !reads:
 		return fail(comparedWriteText)
 	}
-	action, err := c.toolsForCandidates.Plan(c.ctx, j.call.Name, input)
+	action, err := c.toolsForCandidates.Plan(c.ctx, call.part.Name, input)
 	if err != nil {
 		return fail(err.Error())
 	}
@@ -183,26 +183,26 @@ func (c *comparison) runReadCall(one *candidate, j *job) tools.Outcome {
 	case verdict != tools.Allow:
 		return fail(comparedAskText)
 	}
-	j.action = action
-	if denied := c.askHooks(one, j); denied != "" {
-		return fail(withContext(denied, j.hook.context))
+	call.action = action
+	if denied := c.askHooks(one, call); denied != "" {
+		return fail(withContext(denied, call.hook.context))
 	}
 	ctx, turn := c.media.Turn(c.ctx)
 	defer turn.End()
 	out := action.Run(ctx, func(string) {})
 	b := callBatch{turn: c.turn}
-	b.prepare(j, &out, turn)
-	c.tell(one, b.afterCall(c.ctx, j, &out))
-	c.stopByHook(j)
+	b.prepare(call, &out, turn)
+	c.tell(one, b.afterCall(c.ctx, call, &out))
+	c.stopByHook(call)
 	return out
 }
 
 // askHooks asks the hooks about a call, and returns why it does not run; "": it may.
-func (c *comparison) askHooks(one *candidate, j *job) (denied string) {
-	a := c.hooks.Fire(c.ctx, hooks.Input{Session: c.id, Event: hooks.PreToolUse, Tool: j.call.Name, Input: j.action.Input})
+func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string) {
+	a := c.hooks.Fire(c.ctx, hooks.Input{Session: c.id, Event: hooks.PreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	c.tell(one, a.Notices)
-	j.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
-	c.stopByHook(j)
+	call.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
+	c.stopByHook(call)
 	switch {
 	case a.Verdict == hooks.Deny:
 		return notRun + "a hook forbids it: " + a.Reason
@@ -222,19 +222,19 @@ func (c *comparison) tell(one *candidate, notices []string) {
 }
 
 // stopByHook ends the comparison if a hook wants that because of a call.
-func (c *comparison) stopByHook(j *job) {
-	if j.hook.stop != "" {
-		c.stop(fmt.Errorf("%w: %s", ErrHookStopped, j.hook.stop))
+func (c *comparison) stopByHook(call *pendingCall) {
+	if call.hook.stop != "" {
+		c.stop(fmt.Errorf("%w: %s", ErrHookStopped, call.hook.stop))
 	}
 }
 
 // addResults puts what calls returned behind the response that has them.
-func (c *comparison) addResults(one *candidate, jobs []*job) {
+func (c *comparison) addResults(one *candidate, calls []*pendingCall) {
 	own := *c.turn // whose events are those of the candidate
 	own.emit = func(e Event) { c.emit(CandidateEvent{N: one.n, Event: e}) }
-	b := callBatch{turn: &own, jobs: jobs}
-	for _, j := range jobs {
-		b.setResult(j, j.outcome)
+	b := callBatch{turn: &own, calls: calls}
+	for _, call := range calls {
+		b.setResult(call, call.outcome)
 	}
 	c.addBehind(one, func(n store.Node) store.Node {
 		b.results = n

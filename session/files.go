@@ -52,52 +52,52 @@ func openFiles(histories *undo.Store, c *conversation, set *tools.Set) *undo.His
 
 // watch begins to look at what a call may change, beside what follows; nothing of one that only
 // reads.
-func (b *callBatch) watch(j *job) {
-	a := j.action
-	if j.fileWatch != nil || b.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
+func (b *callBatch) watch(call *pendingCall) {
+	a := call.action
+	if call.fileWatch != nil || b.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
 		return
 	}
-	call := undo.Call{ID: j.call.ID, Seq: b.results.Seq, Title: a.Title}
+	watched := undo.Call{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
 	switch {
 	case a.Access == tools.AccessWrite && a.Path != "":
-		call.Paths, call.Folder = []string{a.Path}, b.tools.FolderOf(a.Path)
-	case b.tools.WorkspaceProblem() != "":
-		a.Irreversible = "what it changes cannot be undone: this folder " + b.tools.WorkspaceProblem()
+		watched.Paths, watched.Folder = []string{a.Path}, b.callable.FolderOf(a.Path)
+	case b.callable.WorkspaceProblem() != "":
+		a.Irreversible = "what it changes cannot be undone: this folder " + b.callable.WorkspaceProblem()
 		return
 	}
-	if told := unwatchedDirectories(b.tools); told != "" && len(call.Paths) == 0 {
+	if told := unwatchedDirectories(b.callable); told != "" && len(watched.Paths) == 0 {
 		a.Irreversible = strings.Trim(a.Irreversible+"; "+told, "; ")
 	}
-	j.fileWatch = b.files.Watch(call)
+	call.fileWatch = b.files.Watch(watched)
 }
 
 // tellIrreversible tells with the question about a call what of it cannot be undone.
-func (j *job) tellIrreversible() {
-	if j.fileWatch != nil {
-		j.action.Irreversible = strings.Trim(j.action.Irreversible+"; "+j.fileWatch.Coverage(), "; ")
+func (call *pendingCall) tellIrreversible() {
+	if call.fileWatch != nil {
+		call.action.Irreversible = strings.Trim(call.action.Irreversible+"; "+call.fileWatch.Coverage(), "; ")
 	}
 }
 
 // unwatch ends the look at a call that does not run, or not as it was looked at.
-func (j *job) unwatch() {
-	j.fileWatch.Cancel()
-	j.fileWatch = nil
+func (call *pendingCall) unwatch() {
+	call.fileWatch.Cancel()
+	call.fileWatch = nil
 }
 
 // keepFiles begins to keep what a call that runs now may change, and returns what is closed once
 // that is done: until then a program may get ready, and runs no instruction. Tell gets what there is
 // to say, before that. Nil: nothing is kept.
-func (j *job) keepFiles(tell func(notice string)) <-chan struct{} {
-	if j.fileWatch == nil {
+func (call *pendingCall) keepFiles(tell func(notice string)) <-chan struct{} {
+	if call.fileWatch == nil {
 		return nil
 	}
 	kept := make(chan struct{})
-	j.filesRecorded = kept
+	call.filesRecorded = kept
 	go func() {
 		defer close(kept)
-		if err := j.fileWatch.Begin(); err != nil {
+		if err := call.fileWatch.Begin(); err != nil {
 			tell("this call cannot be undone: " + err.Error())
-			j.unwatch()
+			call.unwatch()
 		}
 	}()
 	return kept
@@ -105,18 +105,18 @@ func (j *job) keepFiles(tell func(notice string)) <-chan struct{} {
 
 // compareFiles enters into the history what a call changed. Of a command that goes on in the
 // background nothing is known that it changes later. It returns what to tell.
-func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
-	if j.filesRecorded == nil {
+func (call *pendingCall) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
+	if call.filesRecorded == nil {
 		return ""
 	}
-	<-j.filesRecorded // it may have ended before it began
+	<-call.filesRecorded // it may have ended before it began
 	if out.Job > 0 {
-		j.fileWatch.MarkIncomplete(fmt.Sprintf("the command continued in the background as job %d", out.Job))
+		call.fileWatch.MarkIncomplete(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}
-	if j.action.Access == tools.AccessRun {
-		j.fileWatch.MarkIncomplete(unwatchedDirectories(set))
+	if call.action.Access == tools.AccessRun {
+		call.fileWatch.MarkIncomplete(unwatchedDirectories(set))
 	}
-	if _, err := j.fileWatch.End(); err != nil {
+	if _, err := call.fileWatch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()
 	}
 	return ""
@@ -125,7 +125,7 @@ func (j *job) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
 // warmFiles reads files ahead of the snapshots before calls, beside the turn, once in it. Soon says
 // that a command has arrived, which runs once the answer has ended: its snapshot is taken now.
 func (t *turn) warmFiles(soon bool) {
-	if t.files == nil || t.warmed && !soon || t.tools.WorkspaceProblem() != "" {
+	if t.files == nil || t.warmed && !soon || t.callable.WorkspaceProblem() != "" {
 		return
 	}
 	t.warmed = true

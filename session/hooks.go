@@ -53,26 +53,26 @@ func fire(t *turn, in hooks.Input) hooks.Answer {
 
 // verdict returns what the policy and the hooks say about a call. Not ok: it has its result, or
 // the turn was canceled.
-func (b *callBatch) verdict(j *job) (verdict tools.Verdict, ok bool) {
-	verdict = b.policy.Decide(j.action)
+func (b *callBatch) verdict(call *pendingCall) (verdict tools.Verdict, ok bool) {
+	verdict = b.policy.Decide(call.action)
 	if verdict == tools.Deny || b.hooks.Runner == nil {
 		return verdict, true
 	}
-	if !j.hook.asked {
-		if !b.askHooks(j) {
+	if !call.hook.asked {
+		if !b.askHooks(call) {
 			return "", false
 		}
-		verdict = b.policy.Decide(j.action)
+		verdict = b.policy.Decide(call.action)
 	}
 	switch {
-	case j.hook.verdict == hooks.Ask && verdict == tools.Allow:
-		asking := *j.action
+	case call.hook.verdict == hooks.Ask && verdict == tools.Allow:
+		asking := *call.action
 		asking.Caution = "a hook asks about it"
-		if j.hook.reason != "" {
-			asking.Caution += ": " + j.hook.reason
+		if call.hook.reason != "" {
+			asking.Caution += ": " + call.hook.reason
 		}
-		j.action, verdict = &asking, tools.Ask
-	case j.hook.verdict == hooks.Allow && verdict == tools.Ask && b.policy.MayHookAllow(j.action):
+		call.action, verdict = &asking, tools.Ask
+	case call.hook.verdict == hooks.Allow && verdict == tools.Ask && b.policy.MayHookAllow(call.action):
 		verdict = tools.Allow
 	}
 	return verdict, true
@@ -80,32 +80,32 @@ func (b *callBatch) verdict(j *job) (verdict tools.Verdict, ok bool) {
 
 // askHooks asks the hooks about a call before anybody else is asked. It reports whether the call
 // goes on, with the arguments that they gave it.
-func (b *callBatch) askHooks(j *job) bool {
-	a := fire(b.turn, hooks.Input{Event: hooks.PreToolUse, Tool: j.call.Name, Input: j.action.Input})
+func (b *callBatch) askHooks(call *pendingCall) bool {
+	a := fire(b.turn, hooks.Input{Event: hooks.PreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	if b.ctx.Err() != nil {
 		return false
 	}
-	j.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
+	call.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
 	if a.Verdict == hooks.Deny || a.Stop {
 		why := a.Reason
 		if a.Verdict != hooks.Deny {
 			why = a.StopWhy
 		}
-		b.deny(j, "policy", withContext(notRun+"a hook forbids it: "+why, j.hook.context))
+		b.deny(call, "policy", withContext(notRun+"a hook forbids it: "+why, call.hook.context))
 		return false
 	}
-	if a.Input == nil || string(a.Input) == string(j.action.Input) {
+	if a.Input == nil || string(a.Input) == string(call.action.Input) {
 		return true
 	}
 	// What runs is planned, decided and shown anew.
-	j.notice = "A hook changed the arguments to " + string(a.Input) + "\n\n"
-	b.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", j.call.Name, a.Input)})
-	if !b.plan(j, string(a.Input)) {
-		b.setResult(j, tools.Outcome{Text: j.err.Error(), Failed: true})
+	call.notice = "A hook changed the arguments to " + string(a.Input) + "\n\n"
+	b.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
+	if !b.plan(call, string(a.Input)) {
+		b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
 		return false
 	}
 	if a.Project != "" {
-		j.action = tools.FromProject(j.action, a.Project)
+		call.action = tools.FromProject(call.action, a.Project)
 	}
 	return true
 }
@@ -120,27 +120,27 @@ func withContext(text, context string) string {
 
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
 // returns what the user is to be told.
-func (b *callBatch) afterCall(ctx context.Context, j *job, out *tools.Outcome) (notices []string) {
+func (b *callBatch) afterCall(ctx context.Context, call *pendingCall, out *tools.Outcome) (notices []string) {
 	if b.hooks.Runner == nil {
 		return nil
 	}
-	a := b.hooks.Fire(ctx, hooks.Input{Session: b.id, Event: hooks.PostToolUse, Tool: j.call.Name, Input: j.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
-	out.Text = withContext(out.Text, j.hook.context)
+	a := b.hooks.Fire(ctx, hooks.Input{Session: b.id, Event: hooks.PostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
+	out.Text = withContext(out.Text, call.hook.context)
 	if a.Verdict == hooks.Deny {
 		out.Text = withContext(out.Text, a.Reason)
 	}
 	out.Text = withContext(out.Text, a.Context())
 	if a.Stop {
-		j.hook.stop = a.StopWhy
+		call.hook.stop = a.StopWhy
 	}
 	return a.Notices
 }
 
 // stoppedByHook returns why the turn is to end, if a hook wants that.
 func (b *callBatch) stoppedByHook() error {
-	for _, j := range b.jobs {
-		if j.hook.stop != "" {
-			return fmt.Errorf("%w: %s", ErrHookStopped, j.hook.stop)
+	for _, call := range b.calls {
+		if call.hook.stop != "" {
+			return fmt.Errorf("%w: %s", ErrHookStopped, call.hook.stop)
 		}
 	}
 	return nil
@@ -269,9 +269,9 @@ func (h *sessionHooks) end(session string) {
 }
 
 // deny gives a call the result that tells the model why it was not allowed.
-func (b *callBatch) deny(j *job, by, text string) {
-	j.unwatch()
-	b.emit(Decision{ID: j.call.ID, Verdict: tools.Deny, By: by})
-	j.denied = true
-	b.setResult(j, tools.Outcome{Text: text, Failed: true})
+func (b *callBatch) deny(call *pendingCall, by, text string) {
+	call.unwatch()
+	b.emit(Decision{ID: call.part.ID, Verdict: tools.Deny, By: by})
+	call.denied = true
+	b.setResult(call, tools.Outcome{Text: text, Failed: true})
 }

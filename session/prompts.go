@@ -64,25 +64,25 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		j := &job{call: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, origin: from.origin}
-		b := &callBatch{turn: t, jobs: []*job{j}}
-		if !b.plan(j, j.call.Input) {
-			return nil, fmt.Errorf("the prompt runs %q: %w", command, j.err)
+		call := &pendingCall{part: llm.Part{Kind: llm.Call, ID: "prompt_" + rand.Text(), Name: "shell", Input: string(input)}, origin: from.origin}
+		b := &callBatch{turn: t, calls: []*pendingCall{call}}
+		if !b.plan(call, call.part.Input) {
+			return nil, fmt.Errorf("the prompt runs %q: %w", command, call.err)
 		}
-		t.emit(Call{j.call})
-		if !b.decide(j) {
+		t.emit(Call{call.part})
+		if !b.decide(call) {
 			return nil, cmp.Or(context.Cause(t.ctx), fmt.Errorf("%w: %s", ErrNotAllowed, command))
 		}
-		if j.action.Command != "" {
-			command = j.action.Command // as the user edited it
+		if call.action.Command != "" {
+			command = call.action.Command // as the user edited it
 		}
-		j.notice = ""
+		call.notice = ""
 		record := t.Annotate(0, ShellCommand{Command: command})
-		b.execute(b.jobs)
+		b.execute(b.calls)
 		if t.ctx.Err() != nil {
 			return nil, context.Cause(t.ctx)
 		}
-		out := j.result
+		out := call.result
 		t.Annotate(record, ShellCommand{Command: command, Output: out.Part.Text, Failed: out.Part.Failed, Ended: true, Duration: out.Duration})
 		outputs = append(outputs, strings.TrimSuffix(out.Part.Text, "\n[exit status 0]"))
 	}

@@ -244,9 +244,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.mu.Unlock()
 			}()
 			if s.tools != nil {
-				t.tools = locked(&s.mu, s.offeredTools)
+				t.callable = locked(&s.mu, s.offeredTools)
 			}
-			set(&s.mu, &s.turnTools, t.tools)
+			set(&s.mu, &s.turnTools, t.callable)
 			beginUsage(t)
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
@@ -331,7 +331,7 @@ type runningCalls struct {
 	warmed       bool                                     // files were read before the first of them in this turn
 	hooks        sessionHooks
 	callsLock    sync.Mutex
-	cancels      map[*job]context.CancelCauseFunc
+	cancels      map[*pendingCall]context.CancelCauseFunc
 }
 
 // StopCalls ends the tool calls that run at the moment, and returns how many that
@@ -348,25 +348,25 @@ func (r *runningCalls) StopCalls() int {
 	return n
 }
 
-// start returns a context for each job, which StopCalls ends.
-func (r *runningCalls) start(ctx context.Context, jobs []*job) []context.Context {
+// start returns a context for each call, which StopCalls ends.
+func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []context.Context {
 	r.callsLock.Lock()
 	defer r.callsLock.Unlock()
-	r.cancels = map[*job]context.CancelCauseFunc{}
-	contexts := make([]context.Context, len(jobs))
-	for i, j := range jobs {
-		contexts[i], r.cancels[j] = context.WithCancelCause(ctx)
+	r.cancels = map[*pendingCall]context.CancelCauseFunc{}
+	contexts := make([]context.Context, len(calls))
+	for i, call := range calls {
+		contexts[i], r.cancels[call] = context.WithCancelCause(ctx)
 	}
 	return contexts
 }
 
-// end removes a job that no longer runs, whose context is ctx, and reports whether it was stopped.
-func (r *runningCalls) end(j *job, ctx context.Context) (stopped bool) {
+// end removes a call that no longer runs, whose context is ctx, and reports whether it was stopped.
+func (r *runningCalls) end(call *pendingCall, ctx context.Context) (stopped bool) {
 	r.callsLock.Lock()
 	defer r.callsLock.Unlock()
-	if cancel, runs := r.cancels[j]; runs {
+	if cancel, runs := r.cancels[call]; runs {
 		cancel(nil)
-		delete(r.cancels, j)
+		delete(r.cancels, call)
 	}
 	return errors.Is(context.Cause(ctx), errStopped)
 }

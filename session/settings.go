@@ -216,17 +216,17 @@ type replaced struct {
 
 // useSettings has the running prompt answered with settings of its own.
 func useSettings(t *turn, o TurnSettings) error {
-	offered := t.tools
-	if len(o.Tools) > 0 && t.tools != nil {
+	offered := t.callable
+	if len(o.Tools) > 0 && t.callable != nil {
 		var err error
-		if offered, err = t.tools.WithTools(o.Tools...); err != nil {
+		if offered, err = t.callable.WithTools(o.Tools...); err != nil {
 			return fmt.Errorf("tools of the prompt: %w", err)
 		}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	model, effort, system := t.model, t.effort, t.system
-	t.replaced = &replaced{&model, &effort, &system, t.answerSchema, t.tools}
+	t.replaced = &replaced{&model, &effort, &system, t.answerSchema, t.callable}
 	if o.Model.Name != "" {
 		t.model, t.fallback.standIn, t.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
 	}
@@ -235,7 +235,7 @@ func useSettings(t *turn, o TurnSettings) error {
 		t.answerSchema = o.Schema
 	}
 	t.settings.Web = t.settings.Web || o.Web
-	t.tools, t.turnTools = offered, offered
+	t.callable, t.turnTools = offered, offered
 	t.tokens.reset()
 	return nil
 }
@@ -258,7 +258,7 @@ func (t *turn) restoreSettings() {
 		t.system = *r.system
 	}
 	t.settings = t.ownSettings.now.Override(t.ownSettings.configured)
-	t.answerSchema, t.tools, t.turnTools = r.answerSchema, r.tools, r.tools
+	t.answerSchema, t.callable, t.turnTools = r.answerSchema, r.tools, r.tools
 	t.tokens.reset()
 }
 
@@ -319,13 +319,13 @@ func (s *Session) Tools() (all, offered []llm.Tool) {
 // notOffered says why a call of a tool does not run, whatever the policy allows: the model had no tools, or
 // the user has turned the tool off since it was asked; nil if it may run.
 func (t *turn) notOffered(name string) error {
-	if t.tools == nil || t.latest.toolless {
+	if t.callable == nil || t.latest.toolless {
 		return noTools(name)
 	}
 	t.mu.Lock()
 	off := len(t.ownSettings.now.Tools) > 0 && !t.ownSettings.now.Offers(name)
 	t.mu.Unlock()
-	if off && slices.ContainsFunc(t.tools.Tools(), func(tool llm.Tool) bool { return tool.Name == name }) {
+	if off && slices.ContainsFunc(t.callable.Tools(), func(tool llm.Tool) bool { return tool.Name == name }) {
 		return fmt.Errorf("the user has turned the tool %q off", name)
 	}
 	return nil

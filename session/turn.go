@@ -18,13 +18,13 @@ import (
 // A turn is one run of the loop: from a prompt to an answer without calls.
 type turn struct {
 	*Session
-	ctx     context.Context
-	emit    func(Event)
-	start   time.Time
-	done    Done
-	tried   map[string]bool // models that failed in this turn
-	tools   *tools.Set      // the tools as they were when it began; nil: none
-	omitted omission        // what the last request left out
+	ctx      context.Context
+	emit     func(Event)
+	start    time.Time
+	done     Done
+	tried    map[string]bool // models that failed in this turn
+	callable *tools.Set      // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
+	omitted  omission        // what the last request left out
 
 	compactedOnOverflow bool           // the conversation was summarized because it did not fit
 	asked               turnQuestions  // of the user
