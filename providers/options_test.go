@@ -171,7 +171,7 @@ func TestSettingsRefused(t *testing.T) {
 func TestOptionsOfPrograms(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.Program(filepath.Join(dir, "claude")), MaxRetries: new(int)}}} // it answers nothing
+	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.CommandLine{Words: []string{filepath.Join(dir, "claude")}}, MaxRetries: new(int)}}} // it answers nothing
 	m, err := Open(c, "claude-cli/opus", OpenOptions{Getenv: getenv})
 	if err != nil {
 		t.Fatal(err)

@@ -37,8 +37,8 @@ func TestProgramsReady(t *testing.T) {
 	}{
 		{"claude-cli", Provider{}, ""},
 		{"gemini-cli", Provider{}, "install it with"},
-		{"gemini-cli", Provider{Command: process.Program(filepath.Join(dir, "other"))}, ""},
-		{"claude-cli", Provider{Command: process.Program(filepath.Join(dir, "gone"))}, "not found"},
+		{"gemini-cli", Provider{Command: process.CommandLine{Words: []string{filepath.Join(dir, "other")}}}, ""},
+		{"claude-cli", Provider{Command: process.CommandLine{Words: []string{filepath.Join(dir, "gone")}}}, "not found"},
 		{"mine", Provider{Kind: "claude-cli"}, ""},
 	} {
 		c := Default()
@@ -74,7 +74,7 @@ func TestOpenPrograms(t *testing.T) {
 // key.
 func TestPreviewProgram(t *testing.T) {
 	dir, getenv := installed(t, "claude")
-	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.Program(filepath.Join(dir, "claude")), APIKey: canary}}}
+	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.CommandLine{Words: []string{filepath.Join(dir, "claude")}}, APIKey: canary}}}
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	got, notices, err := Preview(c, "claude-cli/opus", OpenOptions{Getenv: getenv}, func(llm.Endpoint) llm.Request {
 		return llm.Request{Messages: []llm.Message{llm.UserText("Hello there")}}
@@ -96,11 +96,11 @@ func TestValidateCommand(t *testing.T) {
 		p    Provider
 		ok   bool
 	}{
-		{"claude-cli", Provider{Command: process.Program("/usr/bin/claude")}, true},
-		{"mine", Provider{Kind: "gemini-cli", Command: process.Program("gemini-nightly")}, true},
-		{"mine", Provider{Kind: "openai", Command: process.Program("x")}, false},
-		{"openai", Provider{Command: process.Program("x")}, false},
-		{"mine", Provider{Command: process.Program("x")}, false},
+		{"claude-cli", Provider{Command: process.CommandLine{Words: []string{"/usr/bin/claude"}}}, true},
+		{"mine", Provider{Kind: "gemini-cli", Command: process.CommandLine{Words: []string{"gemini-nightly"}}}, true},
+		{"mine", Provider{Kind: "openai", Command: process.CommandLine{Words: []string{"x"}}}, false},
+		{"openai", Provider{Command: process.CommandLine{Words: []string{"x"}}}, false},
+		{"mine", Provider{Command: process.CommandLine{Words: []string{"x"}}}, false},
 	} {
 		if errs := tt.p.validate(tt.name); (len(errs) == 0) != tt.ok {
 			t.Errorf("%s %+v: %v", tt.name, tt.p, errs)
@@ -115,7 +115,7 @@ func TestProgramsAreLogged(t *testing.T) {
 	llmtest.Executable(t, filepath.Join(dir, "claude"), "#!/bin/sh\ncat >/dev/null\necho '"+answer+"'\n")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var out bytes.Buffer
-	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.Program(filepath.Join(dir, "claude")), APIKey: canary}}}
+	c := Config{Providers: map[string]Provider{"claude-cli": {Command: process.CommandLine{Words: []string{filepath.Join(dir, "claude")}}, APIKey: canary}}}
 	e, err := Open(c, "claude-cli/opus", OpenOptions{Getenv: env(), Debug: slog.New(slog.NewJSONHandler(&out, nil))})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestProgramNamedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := Config{Providers: map[string]Provider{
-		"claude-cli": {Command: process.Program(self)}, "gemini-cli": {Command: process.Program(self)}, "mine": {Kind: "claude-cli", Command: process.Program(self)},
+		"claude-cli": {Command: process.CommandLine{Words: []string{self}}}, "gemini-cli": {Command: process.CommandLine{Words: []string{self}}}, "mine": {Kind: "claude-cli", Command: process.CommandLine{Words: []string{self}}},
 	}}
 	for name, kind := range map[string]string{"claude-cli": "claude-cli", "gemini-cli": "gemini-cli", "mine": "claude-cli"} {
 		e, err := Open(c, name, OpenOptions{Getenv: env()})

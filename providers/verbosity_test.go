@@ -15,7 +15,7 @@ func TestVerbosity(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	c := Config{Providers: map[string]Provider{"gate": {BaseURL: "http://127.0.0.1:9/v1", APIKey: "k"}}}
-	c.Providers["claude-cli"] = Provider{Command: process.Program(filepath.Join(dir, "claude"))}
+	c.Providers["claude-cli"] = Provider{Command: process.CommandLine{Words: []string{filepath.Join(dir, "claude")}}}
 	for _, p := range []string{"openai", "anthropic", "gemini", "deepseek", "openrouter", "xai"} {
 		c.Providers[p] = Provider{APIKey: "k"}
 	}

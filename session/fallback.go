@@ -28,11 +28,6 @@ type FallbackNeed struct {
 	Tokens int       // about, that the next request takes of their window; 0: not known
 }
 
-// FallbackModels returns a chain that is the same for every need, for Options.Fallback.
-func FallbackModels(names ...string) func(FallbackNeed) []string {
-	return func(FallbackNeed) []string { return names }
-}
-
 // FitsWindow reports whether a request of about that many tokens fits a context window of window
 // tokens, with some room for the answer. It is true if one of them is 0: not known.
 func FitsWindow(tokens, window int) bool { return window <= 0 || tokens <= window*fullWindow/100 }

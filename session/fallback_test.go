@@ -15,6 +15,11 @@ import (
 	. "parley/session"
 )
 
+// fallbackModels returns a chain that is the same for every need.
+func fallbackModels(names ...string) func(FallbackNeed) []string {
+	return func(FallbackNeed) []string { return names }
+}
+
 // chain returns options with the model a/a, and those that may go on with what it leaves.
 func chain(attended bool, scripts map[string]*llmtest.Fake) Options {
 	open := func(name string) (llm.Endpoint, error) {
@@ -25,7 +30,7 @@ func chain(attended bool, scripts map[string]*llmtest.Fake) Options {
 		return endpoint(name, m), nil
 	}
 	first, _ := open("a/a")
-	return Options{Model: first, Attended: attended, Fallback: FallbackModels("bad/bad", "b/b", "c/c"), OpenModel: open}
+	return Options{Model: first, Attended: attended, Fallback: fallbackModels("bad/bad", "b/b", "c/c"), OpenModel: open}
 }
 
 // replies plays a turn, and answers each question with the action that it is given in turn;
@@ -125,7 +130,7 @@ func TestFallbackByOtherNames(t *testing.T) {
 	down := &llm.Error{Fault: llm.Server}
 	b := llmtest.New(llmtest.Fail(down))
 	o := chain(false, map[string]*llmtest.Fake{"a/a": llmtest.New(llmtest.Fail(down))})
-	o.Fallback = FallbackModels("b", "a", "bee")
+	o.Fallback = fallbackModels("b", "a", "bee")
 	open := o.OpenModel
 	o.OpenModel = func(name string) (llm.Endpoint, error) {
 		if name == "a" {
@@ -161,7 +166,7 @@ func TestCountdownWaitsToBeShown(t *testing.T) {
 func TestFallbackToAnotherProvider(t *testing.T) {
 	models := map[string]*llmtest.Fake{"a/a": llmtest.New(llmtest.Fail(&llm.Error{Fault: llm.Authentication})), "a/b": llmtest.New(), "b/b": llmtest.New(llmtest.Say("yes"))}
 	o := chain(false, models)
-	o.Fallback = FallbackModels("a/b", "b/b")
+	o.Fallback = fallbackModels("a/b", "b/b")
 	s := New(o)
 	if done := doneOf(t, play(t.Context(), s, nil, say("hi"))); done.Err != nil || len(models["a/b"].Requests()) > 0 {
 		t.Error(done.Err)

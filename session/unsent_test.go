@@ -164,7 +164,7 @@ func TestGivenBack(t *testing.T) {
 func TestNotGivenBack(t *testing.T) {
 	failing := &llm.Error{Fault: llm.RateLimit, Message: "later", Wait: 100 * time.Hour}
 	open := func(name string) (llm.Endpoint, error) { return endpoint(name, llmtest.New()), nil }
-	s := New(Options{Model: endpoint("a/a", llmtest.New(llmtest.Fail(failing))), Attended: true, OpenModel: open, Alternatives: FallbackModels("b/b"), Fallback: FallbackModels("b/b")})
+	s := New(Options{Model: endpoint("a/a", llmtest.New(llmtest.Fail(failing))), Attended: true, OpenModel: open, Alternatives: fallbackModels("b/b"), Fallback: fallbackModels("b/b")})
 	events, asked := replies(t, s, []Action{StopTurn}, say("hello"))
 	if len(asked) != 1 || len(eventsOf[Unsent](events)) != 0 || len(s.History()) != 1 || doneOf(t, events).Unsent {
 		t.Errorf("asked %+v, given back %+v, left %+v", asked, eventsOf[Unsent](events), s.History())

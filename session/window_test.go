@@ -55,7 +55,7 @@ func TestOverflowIsAsked(t *testing.T) {
 			}
 			first, _ := open("a/a")
 			lib, _ := newTestStore(t)
-			o := Options{Model: first, Attended: true, OpenModel: open, Alternatives: FallbackModels("a/a", "big/big"), Log: lib.Create(Info{})}
+			o := Options{Model: first, Attended: true, OpenModel: open, Alternatives: fallbackModels("a/a", "big/big"), Log: lib.Create(Info{})}
 			s := New(o)
 			for range tt.turns {
 				if _, asked := replies(t, s, nil, long(300)); len(asked) > 0 {
@@ -260,7 +260,7 @@ func TestComparedWindows(t *testing.T) {
 				models[i], _ = open(name)
 			}
 			chosen, _ := open("writer/w") // which fits anything, and is none of them
-			s := New(Options{Model: chosen, Attended: tt.attended, OpenModel: open, Alternatives: FallbackModels("small/s", "big/b", "huge/h")})
+			s := New(Options{Model: chosen, Attended: tt.attended, OpenModel: open, Alternatives: fallbackModels("small/s", "big/b", "huge/h")})
 			replies(t, s, nil, long(600))
 			var offered []string
 			var told []string

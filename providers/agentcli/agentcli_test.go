@@ -301,7 +301,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("Find(%q, %q, %q) = %q, %v; want %q", tt.kind, tt.command, tt.path, got, err, tt.want)
 		}
 	}
-	argv, err := Find("claude-cli", proc.Program("~/mine", "--verbose"), "")
+	argv, err := Find("claude-cli", proc.CommandLine{Words: []string{"~/mine", "--verbose"}}, "")
 	if want := []string{filepath.Join(home, "mine"), "--verbose"}; err != nil || !slices.Equal(argv, want) {
 		t.Errorf("a list: %q, %v; want %q", argv, err, want)
 	}
@@ -356,7 +356,7 @@ func TestCannotStart(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\x7fELF"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	got := take(t, New(Options{Provider: "mine", Kind: "claude-cli", Command: proc.Program(file)}).Stream(t.Context(), asking("Hi")))
+	got := take(t, New(Options{Provider: "mine", Kind: "claude-cli", Command: proc.CommandLine{Words: []string{file}}}).Stream(t.Context(), asking("Hi")))
 	if got.err == nil || !strings.Contains(got.err.Error(), "cannot start") {
 		t.Error(got.err)
 	}

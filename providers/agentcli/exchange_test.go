@@ -49,7 +49,7 @@ func TestRecordThenReplay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			replayed := func(o *Options) { o.Replay, o.Command = played, proc.Program("/nowhere") }
+			replayed := func(o *Options) { o.Replay, o.Command = played, proc.CommandLine{Words: []string{"/nowhere"}} }
 			got := take(t, s.model(tt.kind, replayed).Stream(t.Context(), tt.req))
 			if !reflect.DeepEqual(got.parts, want.parts) || got.finish != want.finish || llm.FaultOf(got.err) != llm.FaultOf(want.err) || !reflect.DeepEqual(got.notices, want.notices) {
 				t.Errorf("got %+v\nwant %+v", got, want)

@@ -218,7 +218,7 @@ func (s stage) model(kind string, change ...func(*Options)) *Model {
 		s.t.Fatal(err)
 	}
 	o := Options{
-		Provider: "mine", Model: "best", Kind: kind, Command: proc.Program(self), IdleTimeout: patience,
+		Provider: "mine", Model: "best", Kind: kind, Command: proc.CommandLine{Words: []string{self}}, IdleTimeout: patience,
 		Env: []string{"FAKE_CLI=" + s.dir, "GORACE=atexit_sleep_ms=0"},
 	}
 	for _, f := range change {

@@ -27,7 +27,7 @@ func TestAnnotationsInJSONL(t *testing.T) {
 		if err := JSONL(&b, c); err != nil {
 			t.Fatal(err)
 		}
-		got, notes, err := Read(&b, "x.jsonl")
+		got, notes, err := standard.read(&b, "x.jsonl")
 		if err != nil || len(got) != 1 || len(notes) > 0 {
 			t.Fatalf("%d conversations, %q, %v", len(got), notes, err)
 		}
@@ -54,7 +54,7 @@ func TestLastAnnotationsAreKept(t *testing.T) {
 		fmt.Fprintf(&file, `{"type":"annotation","n":%d,"after":1,"next":2,"kind":"notice","data":{"text":"%d"}}`+"\n", n, n)
 	}
 	fmt.Fprintf(&file, `{"type":"annotation","n":1,"after":1,"next":2,"kind":"notice","data":{"text":%q}}`+"\n", strings.Repeat("x", 2<<20))
-	got, notes, err := Read(strings.NewReader(file.String()), "x.jsonl")
+	got, notes, err := standard.read(strings.NewReader(file.String()), "x.jsonl")
 	if err != nil || len(got) != 1 || len(notes) != 1 {
 		t.Fatalf("%d conversations, %q, %v", len(got), notes, err)
 	}
@@ -74,7 +74,7 @@ func TestImportDropsPersonasAndSettings(t *testing.T) {
 	if err := JSONL(&b, c); err != nil {
 		t.Fatal(err)
 	}
-	got, notes, err := Read(&b, "x.jsonl")
+	got, notes, err := standard.read(&b, "x.jsonl")
 	if err != nil || len(got) != 1 || len(got[0].Annotations) != 1 || got[0].Annotations[0].Kind != "notice" {
 		t.Fatalf("imported %+v, %v", got, err)
 	}

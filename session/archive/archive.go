@@ -2,8 +2,7 @@
 //
 //	Conversation ──► Markdown, HTML   the current branch, for people
 //	Conversation ──► JSONL            everything, byte for byte
-//	stream       ──► Read             JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude
-//	path         ──► ReadFile         these, and crush, opencode, llm
+//	path         ──► ReadFile         JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude, crush, opencode, llm
 //
 // What goes out is written for hostile content: no text of a model or a tool can
 // end the block it stands in, run, load anything, or hide itself. What comes in

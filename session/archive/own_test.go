@@ -17,7 +17,7 @@ func TestInvalidIDsAreReplaced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, _, err := Read(strings.NewReader(fmt.Sprintf(`{"type":"session","format":"parley","version":1,"id":%s,"title":"t","head":1}
+		list, _, err := standard.read(strings.NewReader(fmt.Sprintf(`{"type":"session","format":"parley","version":1,"id":%s,"title":"t","head":1}
 {"type":"message","seq":1,"parent":0,"role":"user","parts":[{"kind":"text","text":"hi"}]}
 `, text)), "")
 		if err != nil || len(list) != 1 {
@@ -32,7 +32,7 @@ func TestInvalidIDsAreReplaced(t *testing.T) {
 
 // Usage that cannot be does not make limits of later requests wider.
 func TestUsageIsClamped(t *testing.T) {
-	list, _, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"a","title":"t","head":1}
+	list, _, err := standard.read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"a","title":"t","head":1}
 {"type":"message","seq":1,"parent":0,"role":"assistant","parts":[{"kind":"text","text":"hi"}],"usage":{"input":-5,"output":7,"cost":-1000,"priced":true}}
 `), "")
 	if err != nil || len(list) != 1 {

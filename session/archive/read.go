@@ -32,30 +32,14 @@ var ErrNoConversation = errors.New("contains no conversation: expected parley's 
 	"a rollout of Codex, a session of Gemini CLI or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
 	"or the database of crush, opencode or llm")
 
-// Read returns the conversations in r, and a notice for each kind of thing that could
-// not be imported, with how many there were. The content of r tells which program
-// wrote it. Name is the name of the file, for errors, and for the id of a session of
-// Claude Code; it may be "".
+// conversations returns the conversations in r that have messages or a title. The content of r tells
+// which program wrote it; name is that of the file, for the id of a session of Claude Code, or "".
 //
-// The ids of the sessions are unique among them; an imported session keeps the id its
-// program gave it, so that a second import can be recognized.
+// The ids of the sessions are unique among them; an imported session keeps the id its program gave
+// it, so that a second import can be recognized.
 //
-// If there is no conversation, the error is ErrNoConversation, or says what was too long. If r
-// fails midway, what was read until then comes with the error.
-func Read(r io.Reader, name string) ([]Conversation, []Notice, error) {
-	return standard.read(r, name)
-}
-
-func (l limits) read(r io.Reader, name string) ([]Conversation, []Notice, error) {
-	n := newSkipped()
-	found, err := l.conversations(r, name, n)
-	if err != nil && name != "" {
-		err = fmt.Errorf("%s: %w", name, err)
-	}
-	return found, n.list(), err
-}
-
-// conversations returns the conversations in r that have messages or a title.
+// If there is no conversation, the error is ErrNoConversation, or says what was too long. If r fails
+// midway, what was read until then comes with the error.
 func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	found, err := l.open(r, b, name, n)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -13,6 +14,16 @@ import (
 
 	"parley/providers/llm"
 )
+
+// read returns the conversations in r, of a file of that name, and the notices about them.
+func (l limits) read(r io.Reader, name string) ([]Conversation, []Notice, error) {
+	n := newSkipped()
+	found, err := l.conversations(r, name, n)
+	if err != nil && name != "" {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return found, n.list(), err
+}
 
 // outline returns a conversation in a few words per message:
 //
@@ -79,7 +90,7 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer f.Close()
-			list, notices, err := Read(f, name)
+			list, notices, err := standard.read(f, name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -203,9 +214,9 @@ func TestZip(t *testing.T) {
 		var err error
 		var found []Conversation
 		if tt.seeker {
-			found, _, err = Read(bytes.NewReader(data), "x.zip")
+			found, _, err = standard.read(bytes.NewReader(data), "x.zip")
 		} else {
-			found, _, err = Read(iotest.OneByteReader(bytes.NewBuffer(data)), "x.zip")
+			found, _, err = standard.read(iotest.OneByteReader(bytes.NewBuffer(data)), "x.zip")
 		}
 		if err != nil || len(found) != 3 {
 			t.Fatalf("%s: %d conversations, %v", tt.name, len(found), err)
@@ -285,7 +296,7 @@ func TestLimits(t *testing.T) {
 	for i := range lines {
 		fmt.Fprintf(&b, `{"type":"user","uuid":"u%d","parentUuid":"u%d","message":{"content":"x"}}`+"\n", i, i-1)
 	}
-	list, _, err := Read(&b, "long.jsonl")
+	list, _, err := standard.read(&b, "long.jsonl")
 	if err != nil || len(list) != 1 || len(list[0].Nodes) != lines || len(list[0].branch()) != lines {
 		t.Fatalf("%d conversations, %v", len(list), err)
 	}
@@ -298,7 +309,7 @@ func TestManyParts(t *testing.T) {
 		return `{"type":"message","seq":1,"role":"user","parts":[{"kind":"text","text":"x"}` + strings.Repeat(",{}", parts-1) + "]}\n"
 	}
 	for parts, kept := range map[int]int{maxParts: 1, maxParts + 1: 0} {
-		list, notices, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"a","title":"T"}`+"\n"+line(parts)), "x.jsonl")
+		list, notices, err := standard.read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"a","title":"T"}`+"\n"+line(parts)), "x.jsonl")
 		if err != nil || len(list) != 1 || len(list[0].Nodes) != kept {
 			t.Fatalf("%d parts: %d conversations, %v", parts, len(list), err)
 		}
@@ -315,7 +326,7 @@ func TestFailingReader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, _, err := Read(&failing{bytes.NewReader(data), broken}, "codex.jsonl")
+	list, _, err := standard.read(&failing{bytes.NewReader(data), broken}, "codex.jsonl")
 	if !errors.Is(err, broken) || len(list) != 1 || !strings.HasPrefix(err.Error(), "codex.jsonl: ") {
 		t.Errorf("%d conversations, %v", len(list), err)
 	}
@@ -336,7 +347,7 @@ func (f *failing) Read(p []byte) (int, error) {
 
 // TestRepair: a file in parley's format with wrong numbers or parents becomes a tree.
 func TestRepair(t *testing.T) {
-	list, notices, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":99}
+	list, notices, err := standard.read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":99}
 {"type":"message","seq":2,"parent":1,"role":"assistant","parts":[]}
 {"type":"message","seq":1,"parent":2,"role":"user","parts":[{"kind":"text","text":"hi"}]}
 {"type":"message","seq":1,"parent":0,"role":"user","parts":[]}
@@ -366,7 +377,7 @@ func TestRepair(t *testing.T) {
 
 // A very high number of a message is replaced, as memory grows with the highest one.
 func TestRepairRenumbers(t *testing.T) {
-	list, _, err := Read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":9000000000000000000}
+	list, _, err := standard.read(strings.NewReader(`{"type":"session","format":"parley","version":1,"id":"x","head":9000000000000000000}
 {"type":"message","seq":7,"parent":0,"role":"user","parts":[{"kind":"text","text":"hi"}]}
 {"type":"message","seq":9000000000000000000,"parent":7,"role":"assistant","parts":[{"kind":"text","text":"hello"}]}
 `), "")
@@ -444,7 +455,7 @@ func checkWritable(t *testing.T, c Conversation) {
 		if format.Name != "jsonl" {
 			continue
 		}
-		back, _, err := Read(&b, "")
+		back, _, err := standard.read(&b, "")
 		if len(c.Nodes) > 0 && (err != nil || len(back) != 1) {
 			t.Fatalf("%d conversations came back, %v", len(back), err)
 		}

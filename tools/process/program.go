@@ -20,9 +20,6 @@ type CommandLine struct {
 	Shell bool     // Words has one element, a line for a shell
 }
 
-// Program returns a program with its arguments.
-func Program(words ...string) CommandLine { return CommandLine{Words: words} }
-
 // ShellLine returns a line for a shell; "" is none.
 func ShellLine(line string) CommandLine {
 	if line == "" {

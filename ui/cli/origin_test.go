@@ -2,7 +2,8 @@ package cli_test
 
 import (
 	"fmt"
-	"strings"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"parley/providers/anthropic"
@@ -13,12 +14,19 @@ import (
 // importedOrigin returns the Origin of the last message of an imported conversation.
 func importedOrigin(t *testing.T, text string) string {
 	t.Helper()
-	list, _, err := archive.Read(strings.NewReader(text), "")
+	path := filepath.Join(t.TempDir(), "conversation.jsonl")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var origin string
+	_, err := archive.ReadFile(t.Context(), path, nil, func(c archive.Conversation) error {
+		origin = c.Nodes[len(c.Nodes)-1].Origin
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := list[0].Nodes
-	return nodes[len(nodes)-1].Origin
+	return origin
 }
 
 // TestOriginOfCodex: State is imported with the Origin that the provider's adapter expects.

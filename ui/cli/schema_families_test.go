@@ -232,7 +232,7 @@ type visit struct {
 func (h *house) open(name string, s sample, answers []string) llm.Endpoint {
 	conf := providers.Provider{Kind: h.kind, APIKey: "test-key"}
 	if strings.HasSuffix(h.kind, "-cli") {
-		conf = providers.Provider{Kind: h.kind, Command: process.Program(h.program(name, answers))}
+		conf = providers.Provider{Kind: h.kind, Command: process.CommandLine{Words: []string{h.program(name, answers)}}}
 		return h.dial(conf)
 	}
 	h.mu.Lock()

@@ -60,7 +60,7 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := talk(t, func(_ *app.Options, so *session.Options) {
 				other := llmtest.New(llmtest.Say("From the other."))
-				so.Attended, so.Fallback = true, session.FallbackModels("other/x")
+				so.Attended, so.Fallback = true, func(session.FallbackNeed) []string { return []string{"other/x"} }
 				so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", other), nil }
 			}, llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("From the same."))
 			d.enter("hi")
@@ -91,7 +91,7 @@ func TestLateAnswer(t *testing.T) {
 	for typed, held := range map[string]bool{"2": true, "wait": true, "n": true, "and what about ships?": false} {
 		t.Run(typed, func(t *testing.T) {
 			d := talk(t, func(_ *app.Options, so *session.Options) {
-				so.Attended, so.Fallback = true, session.FallbackModels("other/x")
+				so.Attended, so.Fallback = true, func(session.FallbackNeed) []string { return []string{"other/x"} }
 				so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", llmtest.New()), nil }
 			}, llmtest.Fail(&llm.Error{Fault: llm.Server}))
 			d.enter("hi")

@@ -39,7 +39,7 @@ func TestHostileTexts(t *testing.T) {
 	}
 	turns = append(turns, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8]}))
 	d := talk(t, func(o *app.Options, so *session.Options) {
-		so.Fallback, so.OpenModel = session.FallbackModels(texts[9]), func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
+		so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{texts[9]} }, func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
 		o.Notice, o.SandboxOff, o.Workspace, o.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
 		o.Decide = func(bool) (string, error) { return "", errors.New(texts[14]) }
 		o.Choices = func() []app.ModelChoice {

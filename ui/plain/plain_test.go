@@ -62,7 +62,7 @@ func TestDialogues(t *testing.T) {
 		{name: "error and retry", turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "you have no money left"}), llmtest.Say("Now it works.")},
 			do: func(d *drive) { d.enter("hello", "/retry", "/retry") }},
 		{name: "fallback", change: func(o *app.Options, so *session.Options) {
-			so.Fallback, so.OpenModel = session.FallbackModels("fake/other"), func(name string) (llm.Endpoint, error) {
+			so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{"fake/other"} }, func(name string) (llm.Endpoint, error) {
 				return endpoint(name, llmtest.New(llmtest.Say("Here I am."))), nil
 			}
 		}, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"})}, do: func(d *drive) { d.enter("hello") }},

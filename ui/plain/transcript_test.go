@@ -20,7 +20,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	}
 	other := llmtest.New(llmtest.Say("Here I am."), llmtest.Fail(&llm.Error{Fault: llm.Authentication, Provider: "fake", Message: "no\x1b[2J", Key: "FAKE_KEY", Status: 401}))
 	d := talk(t, func(o *app.Options, so *session.Options) {
-		so.Fallback, so.OpenModel = session.FallbackModels("fake/other"), func(name string) (llm.Endpoint, error) {
+		so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{"fake/other"} }, func(name string) (llm.Endpoint, error) {
 			return endpoint(name, other), nil
 		}
 		o.Open = so.OpenModel

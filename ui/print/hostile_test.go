@@ -50,7 +50,7 @@ func TestHostileTexts(t *testing.T) {
 		failed := llmtest.Fail(&llm.Error{
 			Fault: llm.InvalidRequest, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8],
 		})
-		stdout, stderr, _ := playing(session.Options{Fallback: session.FallbackModels(texts[9]), OpenModel: func(string) (llm.Endpoint, error) {
+		stdout, stderr, _ := playing(session.Options{Fallback: func(session.FallbackNeed) []string { return []string{texts[9]} }, OpenModel: func(string) (llm.Endpoint, error) {
 			return llm.Endpoint{}, errors.New(texts[10])
 		}}, o, said, failed)
 		found := uitest.Foreign(stdout)

@@ -31,7 +31,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 	s := setUpWith(t, w, h, func(o *Options) {
 		build := func(log *session.Log) *session.Session {
 			one, _ := o.Open("fake/one")
-			return session.New(session.Options{Model: one, Log: log, Now: o.Now, Fallback: session.FallbackModels("fake/two"), OpenModel: o.Open, EstimateTokens: func(string) int { return 0 }})
+			return session.New(session.Options{Model: one, Log: log, Now: o.Now, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two"} }, OpenModel: o.Open, EstimateTokens: func(string) int { return 0 }})
 		}
 		o.Session = build(o.Library.Create(session.Info{Dir: o.Directory}))
 		o.Resume = func(id string) (*session.Session, string, error) {

@@ -234,7 +234,7 @@ func TestCompareWindows(t *testing.T) {
 					return llm.Endpoint{Model: models[name], Name: name, Origin: name, Strategy: "native", Known: true, Context: window}, nil
 				}
 				one, _ := o.Open("fake/one")
-				o.Session = session.New(session.Options{Model: one, Attended: true, Now: o.Now, OpenModel: o.Open, Alternatives: session.FallbackModels("fake/two", "fake/three")})
+				o.Session = session.New(session.Options{Model: one, Attended: true, Now: o.Now, OpenModel: o.Open, Alternatives: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }})
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
 			s.Paste(strings.Repeat("long ", 250))

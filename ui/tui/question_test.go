@@ -23,7 +23,7 @@ func attended(other llm.Model) func(*Options) {
 			return llm.Endpoint{Model: other, Name: name, Origin: name, Strategy: "native"}, nil
 		}
 		model := o.Session.Model()
-		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Fallback: session.FallbackModels("other/two"), OpenModel: open})
+		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Fallback: func(session.FallbackNeed) []string { return []string{"other/two"} }, OpenModel: open})
 	}
 }
 

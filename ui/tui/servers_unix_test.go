@@ -16,7 +16,7 @@ import (
 // has one. What is remembered of it goes to kept.
 func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
 	t.Helper()
-	servers := mcp.Open(t.Context(), map[string]mcp.Config{"weather": {Command: process.Program("/bin/sh"), Args: []string{"-c", "echo starting >&2; echo getaddrinfo EAI_AGAIN registry.example >&2; exit 1"}}}, mcp.Options{
+	servers := mcp.Open(t.Context(), map[string]mcp.Config{"weather": {Command: process.CommandLine{Words: []string{"/bin/sh"}}, Args: []string{"-c", "echo starting >&2; echo getaddrinfo EAI_AGAIN registry.example >&2; exit 1"}}}, mcp.Options{
 		Dir: t.TempDir(),
 		Confine: func(_ string, _ mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
 			cmd := exec.Command(argv[0], argv[1:]...)
