@@ -1,0 +1,105 @@
+package app
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"parley/tools/sanitize"
+	"parley/ui/format"
+)
+
+// statusPanic is the exit status after a crash, that of an uncaught Go panic.
+const statusPanic = 2
+
+// stateDir returns where parley keeps what is neither configuration nor cache.
+func stateDir(getenv func(string) string) (string, error) {
+	dir := getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(dir, "parley"), nil
+}
+
+// StopWait is how long a front end that ends waits for what runs to stop its children.
+const StopWait = 3 * time.Second
+
+// Within waits for f, which does not panic, and reports whether it ended in time. A program that
+// ends waits so for what may be stuck.
+func Within(patience time.Duration, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+		return true
+	case <-time.After(patience):
+		return false
+	}
+}
+
+// Crash keeps a panic in a file only its owner may read, and returns the exit status. It
+// says where on standard error if tell is set: the terminal must be in order by then.
+func Crash(p any, stack []byte, tell bool) (status int) {
+	path, err := writeCrash(p, stack)
+	if err != nil {
+		path = format.ErrorText(err)
+	}
+	if tell {
+		fmt.Fprintf(os.Stderr, "parley: crashed: %s\n  the report is in %s\n", sanitize.Line(masked(fmt.Sprint(p))), sanitize.Line(path))
+	}
+	return statusPanic
+}
+
+// CrashPath returns a file for a crash report, with a name that nobody can guess.
+func CrashPath() (string, error) {
+	dir, err := stateDir(os.Getenv)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
+}
+
+// writeCrash writes the report of a panic, and returns its path.
+func writeCrash(p any, stack []byte) (string, error) {
+	path, err := CrashPath()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.WriteString(f, masked(fmt.Sprintf("panic: %v\n\n%s", p, stack)))
+	return path, errors.Join(err, f.Close())
+}
+
+var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sanitize.KeyShapes) })
+
+// masked returns text without keys: those in the environment, and what looks like
+// one. A panic may have anything in its words.
+func masked(text string) string {
+	var secrets []string
+	for _, entry := range os.Environ() {
+		if name, value, _ := strings.Cut(entry, "="); sanitize.IsSecretVariable(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return keyLike().ReplaceAllString(sanitize.NewMask(secrets, 8).Text(text), sanitize.Redacted)
+}
