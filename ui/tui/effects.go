@@ -63,7 +63,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		cmds = append(cmds, func() tea.Msg { return e.Async(context.Background()) })
 	}
 	if e.Prepare != nil {
-		m.held.preparing++
+		m.pending.preparing++
 		cmds = append(cmds, func() tea.Msg { return preparedMsg(e.Prepare(context.Background())) })
 	}
 	if e.Quit {
@@ -170,8 +170,8 @@ func items(rows []app.Item) []dialog.Item {
 // preparedMsg brings what comes of an effect that input waits for.
 type preparedMsg func() app.Effect
 
-// heldInput is what was submitted while it was not clear what it goes to, or with.
-type heldInput struct {
+// pendingInput is what was submitted while it was not clear what it goes to, or with.
+type pendingInput struct {
 	preparing int
 	expanding []*expansion // each counts in preparing
 	submitted []composer.Submission
@@ -181,18 +181,22 @@ type heldInput struct {
 	givenBack []session.Unsent // what the turn that ends began with, until what waits behind it is the draft
 }
 
-// giveBackAll makes a draft of all that is held, as the program ends.
-func (h *heldInput) giveBackAll(in *input.Input) {
+// toDraft ends an edit and makes a draft of all that waits to be sent, as the program ends.
+func (h *pendingInput) toDraft(b *branches) {
+	b.endEdit()
+	in := b.input
 	h.giveBack(in)
 	for _, of := range slices.Backward(h.expanding) {
 		in.InsertPrompt(of.Text)
 	}
 	h.expanding = nil
 	h.giveBackDraft(in)
+	in.Watch()
+	in.QueueToDraft()
 }
 
 // giveBackDraft makes a draft of what is for a conversation that was to be chosen.
-func (h *heldInput) giveBackDraft(in *input.Input) {
+func (h *pendingInput) giveBackDraft(in *input.Input) {
 	if len(h.draft) > 0 {
 		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: h.draft})
 		h.draft = nil
@@ -200,7 +204,7 @@ func (h *heldInput) giveBackDraft(in *input.Input) {
 }
 
 // giveBack makes a draft of what was submitted.
-func (h *heldInput) giveBack(in *input.Input) tea.Cmd {
+func (h *pendingInput) giveBack(in *input.Input) tea.Cmd {
 	var changed tea.Cmd
 	for _, s := range slices.Backward(h.submitted) {
 		in.InsertPrompt(s.Text)
@@ -226,22 +230,22 @@ func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 // proceed goes on with what was submitted while something was prepared that is ready now, or makes a
 // draft of it.
 func proceed(m *Model, asDraft bool) tea.Cmd {
-	m.held.preparing--
+	m.pending.preparing--
 	switch {
 	case asDraft:
-		return m.held.giveBack(m.input)
-	case m.held.preparing > 0:
+		return m.pending.giveBack(m.input)
+	case m.pending.preparing > 0:
 		return nil
 	}
-	first, submitted := m.held.first, m.held.submitted
-	m.held.first, m.held.submitted = nil, nil
+	first, submitted := m.pending.first, m.pending.submitted
+	m.pending.first, m.pending.submitted = nil, nil
 	var cmds []tea.Cmd
 	if len(first) > 0 {
 		cmds = append(cmds, m.chat.SendPrompt(first...))
 	}
 	for i, s := range submitted {
-		if m.held.preparing > 0 { // for one of them
-			m.held.submitted = append(m.held.submitted, submitted[i:]...)
+		if m.pending.preparing > 0 { // for one of them
+			m.pending.submitted = append(m.pending.submitted, submitted[i:]...)
 			break
 		}
 		cmds = append(cmds, m.submit(s))

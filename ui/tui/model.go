@@ -34,7 +34,7 @@ type Model struct {
 	compare  *comparison
 
 	closeErr   error // what could not be kept in the end
-	held       heldInput
+	pending    pendingInput
 	compacting bool // the failed turn is tried again once the conversation is summarized
 	frames     frames
 }
@@ -141,7 +141,7 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	switch {
 	case m.App.Start.Find != nil:
 		if len(prompt) > 0 { // it is for the conversation that is chosen
-			m.held.draft = prompt
+			m.pending.draft = prompt
 		}
 		return m.features.sessions.List(*m.App.Start.Find)
 	case len(prompt) == 0:
@@ -156,7 +156,7 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 		return m.compare.ask(compared, prompt)
 	}
 	if app.AwaitsLocal(m.App) {
-		m.held.first = prompt
+		m.pending.first = prompt
 		return nil
 	}
 	return m.chat.SendPrompt(prompt...)
@@ -179,8 +179,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
 		cmd = tea.Batch(cmd, m.features.welcome.Load())
 	}
-	if m.overlay.Dialog == nil && m.held.preparing == 0 {
-		m.held.giveBackDraft(m.input)
+	if m.overlay.Dialog == nil && m.pending.preparing == 0 {
+		m.pending.giveBackDraft(m.input)
 		m.branches.restoreAside()
 	}
 	m.input.ShowQueue()
@@ -261,9 +261,7 @@ func (m *Model) layout() {
 
 // quit ends the turn and the program.
 func (m *Model) quit() tea.Cmd {
-	m.branches.endEdit()
-	m.held.giveBackAll(m.input)
-	m.input.QueueToDraft()
+	m.pending.toDraft(m.branches)
 	m.chat.Cancel()
 	return m.Sequence(m.chat.DeleteImages(), tea.Quit)
 }
@@ -271,10 +269,7 @@ func (m *Model) quit() tea.Cmd {
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
 // nothing is left behind.
 func (m *Model) shutdown() {
-	m.branches.endEdit()
-	m.held.giveBackAll(m.input)
-	m.input.Watch()
-	m.input.QueueToDraft()
+	m.pending.toDraft(m.branches)
 	restoreGivenBack(m)
 	m.branches.endEdit()
 	m.features.status.Close()

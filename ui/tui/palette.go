@@ -85,7 +85,7 @@ func (m *Model) slash() tea.Cmd {
 			return nil
 		case msg.Accepted:
 			if msg.Again {
-				m.held.refused = typed
+				m.pending.refused = typed
 			}
 			m.input.Composer.SetValue(typed)
 			m.input.Composer.Send()

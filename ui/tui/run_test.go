@@ -319,7 +319,7 @@ func TestEveryAction(t *testing.T) {
 			}
 			run()
 			s.WaitFor(func() (done bool) { // prompts wait for the clipboard
-				s.Send(do(func() { done = s.m.held.preparing == 0 }))
+				s.Send(do(func() { done = s.m.pending.preparing == 0 }))
 				return done
 			})
 			s.Press("esc").Press("ctrl+c")

@@ -20,15 +20,15 @@ func takeSubmitted(m *Model) tea.Cmd {
 	for {
 		sent := m.input.Composer.TakeSubmitted()
 		if len(sent) == 0 {
-			if m.held.refused != "" && m.held.refused != m.input.Composer.Value() {
-				m.held.refused = ""
+			if m.pending.refused != "" && m.pending.refused != m.input.Composer.Value() {
+				m.pending.refused = ""
 			}
 			return tea.Batch(cmds...)
 		}
 		for _, s := range sent {
-			if m.held.preparing > 0 {
-				m.held.submitted = append(m.held.submitted, s)
-				cmds = append(cmds, m.ShowToastWhile("Sent as soon as that is done", func() bool { return len(m.held.submitted) > 0 }))
+			if m.pending.preparing > 0 {
+				m.pending.submitted = append(m.pending.submitted, s)
+				cmds = append(cmds, m.ShowToastWhile("Sent as soon as that is done", func() bool { return len(m.pending.submitted) > 0 }))
 				continue
 			}
 			cmds = append(cmds, m.submit(s))
@@ -57,11 +57,11 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		if cmd, ok := m.command(text); ok {
 			return cmd
 		}
-		if why := m.keymap.mistyped(text); why != "" && text != m.held.refused {
+		if why := m.keymap.mistyped(text); why != "" && text != m.pending.refused {
 			if m.input.RestoreCommand(text, nil); m.input.Composer.Value() != text { // it was held, and something else is written
 				return m.ShowToast(strings.TrimSuffix(why, sendsAsText))
 			}
-			m.held.refused = text
+			m.pending.refused = text
 			return m.ShowToastWhile(why, func() bool { return m.input.Composer.Value() == text })
 		}
 	}
@@ -95,8 +95,8 @@ type expandedMsg struct {
 // expand reads the files that a prompt mentions. What is submitted meanwhile waits.
 func (m *Model) expand(typed composer.Submission) tea.Cmd {
 	o, of := m.App.Options, &expansion{typed, m.App.Session}
-	m.held.preparing++
-	m.held.expanding = append(m.held.expanding, of)
+	m.pending.preparing++
+	m.pending.expanding = append(m.pending.expanding, of)
 	return func() tea.Msg {
 		msg := expandedMsg{of: of}
 		msg.parts, msg.notes, msg.err = o.Expand(context.Background(), typed.Typed)
@@ -106,11 +106,11 @@ func (m *Model) expand(typed composer.Submission) tea.Cmd {
 
 // expanded sends a prompt with the files it mentions.
 func (m *Model) expanded(msg expandedMsg) tea.Cmd {
-	i := slices.Index(m.held.expanding, msg.of)
+	i := slices.Index(m.pending.expanding, msg.of)
 	if i < 0 {
 		return nil // it is a draft by now
 	}
-	m.held.expanding = slices.Delete(m.held.expanding, i, i+1)
+	m.pending.expanding = slices.Delete(m.pending.expanding, i, i+1)
 	if msg.err == nil && msg.of.session != m.App.Session {
 		msg.err = errors.New("another conversation was opened: not sent")
 	}

@@ -20,7 +20,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	switch e := e.(type) {
 	case session.Unsent:
 		if e.Edits > 0 || e.Ends && e.Command == "" { // in front of what waits behind it: see done
-			m.held.givenBack = append(m.held.givenBack, e)
+			m.pending.givenBack = append(m.pending.givenBack, e)
 			return nil
 		}
 		restoreUnsent(m, e)
@@ -105,13 +105,13 @@ func restoreUnsent(m *Model, e session.Unsent) {
 // restoreGivenBack makes messages that were not sent the draft, the first in front, and stores it at once; nil
 // for none.
 func restoreGivenBack(m *Model) tea.Cmd {
-	given := m.held.givenBack
+	given := m.pending.givenBack
 	if len(given) == 0 {
 		return nil
 	}
 	for _, e := range slices.Backward(given) {
 		restoreUnsent(m, e)
 	}
-	m.held.givenBack = nil
+	m.pending.givenBack = nil
 	return tea.Batch(m.input.Changed(), m.input.SaveDraft())
 }
