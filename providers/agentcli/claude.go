@@ -64,6 +64,7 @@ type claudeLine struct {
 	Session string `json:"session_id"`
 	Parent  string `json:"parent_tool_use_id"` // of a sub-agent's lines
 	Model   string `json:"model"`
+	Content string `json:"content"` // system: what it tells its user
 
 	Event     claudeEvent     `json:"event"`            // stream_event
 	Abandoned json.RawMessage `json:"abandoned_blocks"` // stream_event message_stop, if the stream broke off
@@ -186,6 +187,10 @@ type claudeUsage struct {
 	Read   tokenCount `json:"cache_read_input_tokens"`
 	Output tokenCount `json:"output_tokens"`
 	Total  tokenCount `json:"total_tokens"` // of Qwen Code: then the input has what was read from cache
+
+	Details struct {
+		Thinking tokenCount `json:"thinking_tokens"`
+	} `json:"output_tokens_details"` // from 2.1.332 on
 }
 
 // input returns the input tokens, cached ones included.

@@ -73,7 +73,13 @@ func (c *claude) system(l *claudeLine) {
 		c.notice("the conversation became too long for it; it continues from its own summary")
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
-		c.restart(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait}, c.toError(l.Error.code, l.Status, ""))
+		why := c.toError(l.Error.code, l.Status, "")
+		if l.Status == 0 && why.Fault == llm.Unknown { // there was no answer, or its stream broke off
+			why = errBrokeOff
+		}
+		c.restart(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait}, why)
+	case "model_fallback", "model_refusal_fallback", "model_consent_fallback", "informational":
+		c.noticeOnce(l.Content)
 	case "retry": // of Qwen Code, which reports it twice
 		if !l.Data.Keeps && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
@@ -268,22 +274,6 @@ func (c *claude) results(content claudeContent) {
 	}
 }
 
-// allowances maps rate limit types of a subscription to words.
-var allowances = map[string]string{"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet"}
-
-func (c *claude) limit(l *claudeLine) {
-	if l.Limit.Resets > 0 && l.Limit.Resets < 1e11 {
-		c.resets = time.Unix(int64(l.Limit.Resets), 0)
-	}
-	if l.Limit.Status == "allowed_warning" {
-		text := fmt.Sprintf("the %s allowance of the account is nearly used up", cmp.Or(allowances[l.Limit.Type], "current"))
-		if !c.resets.IsZero() {
-			text += ", until " + c.resets.Local().Format("Mon 15:04")
-		}
-		c.notice("%s", text)
-	}
-}
-
 // result handles the last line.
 func (c *claude) result(l *claudeLine) {
 	c.done, c.fault = true, nil
@@ -291,11 +281,14 @@ func (c *claude) result(l *claudeLine) {
 	c.stop = cmp.Or(l.Stop, c.stop)
 	success := l.Subtype == "" || l.Subtype == "success"
 	overlong := c.failed == "max_output_tokens" // a truncated answer, not an error
-	if (!success || l.Failed || c.failed != "") && !overlong {
+	refused := success && c.stop == "refusal"
+	if (!success || l.Failed || c.failed != "") && !overlong && !refused {
 		c.reportError(l)
 		return
 	}
 	switch {
+	case refused && c.failed != "": // the text is that of an error message
+		c.noticeOnce(cmp.Or(c.failureText, string(l.Result)))
 	case c.run.schema != nil && len(l.Structured) > 0 && string(l.Structured) != "null":
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Structured)})
 	case c.run.schema != nil:
@@ -327,7 +320,7 @@ func (c *claude) report(l *claudeLine) {
 	}
 	usage := llm.Usage{
 		Input: int(l.Usage.input()), CacheRead: int(l.Usage.Read), CacheWrite: int(l.Usage.Write),
-		Output: int(l.Usage.Output),
+		Output: int(l.Usage.Output), Thinking: int(l.Usage.Details.Thinking),
 	}
 	if l.Cost != nil {
 		usage.Priced = true
@@ -350,13 +343,6 @@ func (c *claude) report(l *claudeLine) {
 	}
 }
 
-// limitSubtypes describes the program's own limits, by the subtype of the last line.
-var limitSubtypes = map[string]string{
-	"error_max_turns":                     "reached its limit of turns",
-	"error_max_budget_usd":                "reached its spending limit",
-	"error_max_structured_output_retries": "found no answer that fits the schema, in all the tries it has",
-}
-
 // reportError handles a last line that reports an error. If its subtype is success, the error is
 // one of the API and its message is the result. If a limit of the program ended the answer, the
 // result is the text of the answer.
@@ -373,21 +359,5 @@ func (c *claude) reportError(l *claudeLine) {
 	c.fault = c.toError(code, l.APIStatus, words)
 	if wait := time.Until(c.resets); wait > 0 && (c.fault.Fault == llm.Quota || c.fault.Fault == llm.RateLimit) {
 		c.fault.Wait = wait
-	}
-}
-
-// reportLimit handles a last line that says that a limit ended the answer.
-func (c *claude) reportLimit(l *claudeLine, limit string) {
-	if !c.textAfterCall && l.Result != "" && c.run.schema == nil {
-		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
-	}
-	words := strings.Join(l.Errors, "; ")
-	c.fault = c.toError(l.Subtype, l.APIStatus, words)
-	c.fault.Message = c.flavor.program + " " + limit
-	if l.Subtype == "error_max_turns" && l.Turns > 0 {
-		c.fault.Message += fmt.Sprintf(" (%d)", l.Turns)
-	}
-	if words != "" {
-		c.fault.Message += ": " + oneLine(c.masked(words), maxErrorBytes)
 	}
 }

@@ -18,7 +18,7 @@ var codexFeatures = []string{
 	"tool_suggest", "browser_use", "computer_use", "hooks",
 }
 
-// codexArgs returns the arguments of codex exec 0.169 for one plain answer: no configuration, rules,
+// codexArgs returns the arguments of codex exec 0.169 and 0.171 for one plain answer: no configuration, rules,
 // skills or memory of the user or of the directory, no shell, nothing stored, and read-only tools.
 // The prompt comes on stdin.
 func codexArgs(r *run) []string {
@@ -125,7 +125,15 @@ func (c *codex) line(data []byte) {
 		c.onError(string(l.Message))
 	case "turn.failed":
 		c.done = true
-		c.fault = c.toError("", 0, cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed"))
+		words := cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed")
+		if why, ok := strings.CutPrefix(words, "Incomplete response returned, reason: "); ok {
+			c.finish = llm.Finish{Reason: llm.Length, Raw: why, ID: c.thread, Model: c.run.model}
+			if why != "max_output_tokens" {
+				c.finish.Reason = llm.Refused
+			}
+			return
+		}
+		c.fault = c.toError("", 0, words)
 	case "turn.completed":
 		c.done = true
 		if u := l.Usage; u.Input+u.Output > 0 {

@@ -110,6 +110,8 @@ func TestClaude(t *testing.T) {
 		{"cut short by the program", claudeInit + claudeWhole + `{"type":"assistant","error":"max_output_tokens","message":{"content":[{"type":"text","text":"API Error: too long"}]}}` + "\n" +
 			strings.Replace(claudeResult, `"is_error":false`, `"is_error":true`, 1), []llm.Part{text("Hello")}, llm.Length, ""},
 		{"refused", claudeInit + claudeWhole + strings.Replace(claudeResult, `"result":`, `"stop_reason":"refusal","result":`, 1), []llm.Part{text("Hello")}, llm.Refused, ""},
+		{"refused, with an error message", claudeInit + claudeWhole + `{"type":"assistant","error":"invalid_request","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: X's safeguards flagged this message"}]}}` + "\n" +
+			strings.Replace(claudeResult, `"is_error":false,"result":"Hello"`, `"is_error":true,"stop_reason":"refusal","result":"API Error: X's safeguards flagged this message"`, 1), []llm.Part{text("Hello")}, llm.Refused, ""},
 		{"an error that passed", claudeInit + `{"type":"assistant","error":"overloaded","message":{"content":[]}}` + "\n" + claudeWhole + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 
 		{"no result", claudeInit + claudeStart + claudeHello, []llm.Part{text("Hello")}, "", llm.Network},
@@ -170,8 +172,9 @@ func TestClaudeUsage(t *testing.T) {
 		{"counted from the beginning of the session", state{Session: "s-0", Tokens: 500, Cost: 0.25}, models("0.75", "620"), 0.5, true},
 		{"counted from the beginning of the run", state{Session: "s-0", Tokens: 500, Cost: 0.25}, models("0.75", "120"), 0.75, true},
 	} {
-		got := take(t, decode("claude-cli", &run{resume: tt.past}, claudeInit+tt.lines))
-		want := llm.Usage{Input: 113, CacheRead: 100, CacheWrite: 10, Output: 7, Cost: tt.cost, Priced: tt.known}
+		lines := strings.Replace(tt.lines, `"output_tokens":7`, `"output_tokens":7,"output_tokens_details":{"thinking_tokens":4}`, 1)
+		got := take(t, decode("claude-cli", &run{resume: tt.past}, claudeInit+lines))
+		want := llm.Usage{Input: 113, CacheRead: 100, CacheWrite: 10, Output: 7, Thinking: 4, Cost: tt.cost, Priced: tt.known}
 		if got.usage == nil || *got.usage != want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got.usage, want)
 		}
@@ -234,6 +237,8 @@ func TestClaudeNews(t *testing.T) {
 	retry := `{"type":"system","subtype":"api_retry","attempt":2,"max_retries":10,"retry_delay_ms":1500,"error_status":529,"error":"overloaded"}` + "\n"
 	got := take(t, decode("claude-cli", &run{}, claudeInit+retry+claudeWhole+retry+
 		`{"type":"system","subtype":"compact_boundary"}`+"\n"+
+		`{"type":"system","subtype":"model_fallback","trigger":"overloaded","original_model":"claude-x","fallback_model":"claude-y","content":"Switched to Y"}`+"\n"+
+		`{"type":"system","subtype":"informational","level":"notice","content":"X's safeguards stopped the response above"}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1778701800,"rateLimitType":"five_hour"}}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"seven_day"}}`+"\n"+claudeResult))
 	again := llm.Retry{Attempt: 2, Max: 10, Wait: 1500 * time.Millisecond, Fault: llm.Server, Remote: true}
@@ -242,6 +247,8 @@ func TestClaudeNews(t *testing.T) {
 	}
 	want := []string{
 		"claude: the conversation became too long for it; it continues from its own summary",
+		"claude: Switched to Y",
+		"claude: X's safeguards stopped the response above",
 		"claude: the weekly allowance of the account is nearly used up, until " + time.Unix(1778701800, 0).Local().Format("Mon 15:04"),
 	}
 	if !reflect.DeepEqual(got.notices, want) {
@@ -308,7 +315,11 @@ func TestGemini(t *testing.T) {
 		{"the last error counts", geminiInit + `{"type":"error","severity":"error","message":"connect ECONNREFUSED 1.2.3.4:443"}` + "\n" + `{"type":"result","status":"error"}`, nil, "", llm.Network},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			check(t, take(t, decode("gemini-cli", &run{}, tt.lines)), tt.want, tt.stop, tt.fault)
+			got := take(t, decode("gemini-cli", &run{}, tt.lines))
+			check(t, got, tt.want, tt.stop, tt.fault)
+			if tt.fault != "" && len(got.notices) > 0 {
+				t.Errorf("told twice: %q", got.notices)
+			}
 		})
 	}
 }
@@ -322,8 +333,33 @@ func TestGeminiUsage(t *testing.T) {
 	if got.finish.ID != "g-1" || got.finish.Model != "gemini-small" {
 		t.Errorf("finish %+v", got.finish)
 	}
+	if again := take(t, decode("gemini-cli", &run{}, geminiInit+`{"type":"error","severity":"warning","message":"a loop"}`+"\n"+geminiHello+geminiResult)); len(again.notices) != 1 {
+		t.Errorf("notices %q", again.notices)
+	}
 	if want := []string{"gemini: gemini-small answered instead of gemini-x"}; !reflect.DeepEqual(got.notices, want) {
 		t.Errorf("notices %q, want %q", got.notices, want)
+	}
+}
+
+// TestWordsOfErrors: what the programs say of errors, as codex 0.171, copilot 1.0.102, gemini 0.61
+// and qwen 0.24 said it.
+func TestWordsOfErrors(t *testing.T) {
+	for words, want := range map[string]llm.Fault{
+		"Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.":                           llm.ContextOverflow,
+		"The provider rejected the prompt as too long, but automatic recovery could not reduce it. Reduce context before retrying.":                   llm.ContextOverflow,
+		"We’re currently experiencing high demand, which may cause temporary errors.":                                                                 llm.Server,
+		"Failed native model HTTP request: error decoding response body: error reading a body from connection: unexpected EOF during chunk size line": llm.Network,
+		"[API Error: terminated]": llm.Network,
+		"[API Error: terminated (cause: UND_ERR_SOCKET: other side closed)]": llm.Network,
+		"[API Error: 404 no model of this name]":                             llm.ModelNotFound,
+		"[API Error: 400 The request is bad]":                                llm.InvalidRequest,
+		"exceeded retry limit, last status: 429 Too Many Requests":           llm.RateLimit,
+		"unexpected status 503 Service Unavailable: x, url: http://h/v1":     llm.Server,
+		"4040 of 5000 tries": llm.Unknown,
+	} {
+		if e := flavors["codex-cli"].toError("", 0, words); e.Fault != want {
+			t.Errorf("%s: %q, want %q", words, e.Fault, want)
+		}
 	}
 }
 

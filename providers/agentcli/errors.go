@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +25,13 @@ var phrases = []struct {
 	{llm.Quota, adapter.Pattern(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
 	{llm.ModelNotFound, adapter.Pattern(`(?i)requested entity was not found|issue with the selected model`)},
 	{llm.Permission, adapter.Pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace|it was auto-denied`)},
-	{llm.Network, adapter.Pattern(`failed to lookup address|error sending request|stream disconnected before|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+	{llm.ContextOverflow, adapter.Pattern(`ran out of room in the model's context window|rejected the prompt as too long`)},
+	{llm.Server, adapter.Pattern(`currently experiencing high demand`)},
+	{llm.Network, adapter.Pattern(`failed to lookup address|error sending request|error decoding response body|stream disconnected before|^terminated\b|other side closed|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
+
+// statusRE matches the HTTP status in a message that begins with it, or names it as Codex does.
+var statusRE = adapter.Pattern(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
 
 // toError returns the error for a message of the program. Code is the program's own error code,
 // status the HTTP status of the service behind it; both may be missing.
@@ -33,6 +39,9 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 	words = strings.TrimSpace(words)
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
 		words = strings.TrimSuffix(inner, "]")
+	}
+	if m := statusRE().FindStringSubmatch(words); m != nil && status == 0 {
+		status, _ = strconv.Atoi(m[1])
 	}
 	// The message often contains the JSON body of the service's answer.
 	body := []byte(words[max(0, strings.IndexByte(words, '{')):])

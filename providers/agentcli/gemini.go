@@ -83,6 +83,7 @@ type gemini struct {
 	requestedModel string            // model that the program announces
 	model          string            // model that answered
 	lastError      string
+	pendingError   string // error that becomes a notice unless the answer ends with it
 }
 
 func newGemini(a *answer) decoder { return &gemini{answer: a, calls: map[string]string{}} }
@@ -90,6 +91,10 @@ func newGemini(a *answer) decoder { return &gemini{answer: a, calls: map[string]
 func (g *gemini) line(data []byte) {
 	var l geminiLine
 	decodeLenient(data, &l)
+	if l.Type != "result" || l.Status != "error" {
+		g.noticeOnce(g.pendingError)
+		g.pendingError = ""
+	}
 	switch l.Type {
 	case "init":
 		g.requestedModel = l.Model
@@ -105,8 +110,7 @@ func (g *gemini) line(data []byte) {
 	case "tool_result":
 		g.onMessage(&l)
 	case "error":
-		g.lastError = l.Message
-		g.notice("%s", l.Message)
+		g.lastError, g.pendingError = l.Message, l.Message
 	case "result":
 		g.result(&l)
 	}

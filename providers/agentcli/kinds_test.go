@@ -157,6 +157,15 @@ func TestCodex(t *testing.T) {
 			check(t, take(t, decode("codex-cli", &run{}, tt.lines)), tt.want, stop, tt.fault)
 		})
 	}
+	for reason, want := range map[string]llm.Reason{"max_output_tokens": llm.Length, "content_filter": llm.Refused} {
+		words := "Incomplete response returned, reason: " + reason
+		got := take(t, decode("codex-cli", &run{}, lines(started, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Hel"}}`,
+			`{"type":"error","message":"`+words+`"}`, `{"type":"turn.failed","error":{"message":"`+words+`"}}`)))
+		check(t, got, []llm.Part{text("Hel")}, want, "")
+		if len(got.notices) > 0 {
+			t.Errorf("notices %q", got.notices)
+		}
+	}
 	got := take(t, decode("codex-cli", &run{}, hello["codex-cli"]))
 	if want := (llm.Usage{Input: 100, CacheRead: 40, CacheWrite: 3, Output: 20, Thinking: 5}); got.usage == nil || *got.usage != want {
 		t.Errorf("usage %+v, want %+v", got.usage, want)

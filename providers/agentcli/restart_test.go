@@ -65,6 +65,9 @@ func TestRestart(t *testing.T) {
 			if len(got.retries) != tt.retries {
 				t.Errorf("retries %+v, want %d", got.retries, tt.retries)
 			}
+			if tt.kind == "claude-cli" && got.retries[0].Fault != llm.Network {
+				t.Errorf("retries %+v, want for the connection", got.retries)
+			}
 		})
 	}
 }
