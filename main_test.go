@@ -719,11 +719,17 @@ func process(ts *testscript.TestScript, args []string) *exec.Cmd {
 }
 
 // signaled runs "signal NAME N TEXT ARGUMENT...": parley gets the signal once it has written TEXT on
-// standard output, and has to exit with N.
+// standard output, and has to exit with N. TWICE is SIGINT with SIGTERM right behind it. What
+// parley printed goes to the file signaled.
 func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}
 	cmd := process(ts, args[3:])
-	out := &watched{text: args[2], then: func() { _ = cmd.Process.Signal(signals[args[0]]) }}
+	out := &watched{text: args[2], then: func() {
+		_ = cmd.Process.Signal(cmp.Or(signals[args[0]], os.Interrupt))
+		if args[0] == "TWICE" {
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}}
 	cmd.Stdout, cmd.Stderr = out, ts.Stderr()
 	stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer stuck.Stop()
@@ -731,6 +737,7 @@ func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	if code := cmd.ProcessState.ExitCode(); fmt.Sprint(code) != args[1] {
 		ts.Fatalf("exit status %d, want %s; on standard output %q", code, args[1], out.all.String())
 	}
+	ts.Check(os.WriteFile(ts.MkAbs("signaled"), out.all.Bytes(), 0o600))
 }
 
 // screen runs "screen TEXT ARGUMENT...": parley on a terminal until TEXT is on

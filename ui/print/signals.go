@@ -5,13 +5,15 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"parley/ui/app"
 )
 
 // CancelOnSignals calls cancel on a terminating signal, with Interrupted as the cause, and when the
-// reader of standard output leaves, with app.ErrPipe. A second signal exits at once. Signals that
-// were ignored at the start, as by nohup, stay ignored. Its goroutine runs as long as the program.
+// reader of standard output leaves, with app.ErrPipe. A second signal exits at once, unless it follows
+// the first at once, as timeout and shells send it to a process and to its group. Signals that were
+// ignored at the start, as by nohup, stay ignored. Its goroutine runs as long as the program.
 func CancelOnSignals(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	for _, s := range endings {
@@ -22,18 +24,24 @@ func CancelOnSignals(cancel context.CancelCauseFunc) {
 	signal.Ignore(syscall.SIGPIPE) // writes report it instead
 	left := readerLeft(os.Stdout)
 	go func() {
-		for n := 0; ; {
+		var first time.Time
+		for {
 			select {
 			case <-left:
 				cancel(app.ErrPipe)
 				left = nil
 			case s := <-signals:
 				sig, _ := s.(syscall.Signal)
-				if n++; n > 1 {
+				if first.IsZero() {
+					first = time.Now()
+					cancel(Interrupted{Signal: sig})
+				} else if time.Since(first) > twinSignal {
 					os.Exit(128 + int(sig))
 				}
-				cancel(Interrupted{Signal: sig})
 			}
 		}
 	}()
 }
+
+// twinSignal is how soon after the first a signal counts as the same.
+const twinSignal = 200 * time.Millisecond
