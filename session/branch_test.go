@@ -343,10 +343,11 @@ func TestCompactByItself(t *testing.T) {
 }
 
 // TestRetryEmptyAnswer: an answer that says nothing is asked for again, from the results of tools
-// in front of it on, and stays on a branch.
+// in front of it on, and stays on a branch. The session of an agent's program is nothing that it says.
 func TestRetryEmptyAnswer(t *testing.T) {
 	set, _ := workspace(t)
-	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
+	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}},
+		llm.Delta{Block: "s", Part: llm.Part{Kind: llm.Opaque, State: []byte(`{"session":"s-1"}`)}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
 	fake := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), blank, llmtest.Say("alpha"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
 	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !s.Unanswered() {

@@ -149,10 +149,10 @@ func (m Message) Calls() []Part {
 }
 
 // Empty reports whether m says nothing and asks for nothing: it holds thinking at
-// most, and blank text.
+// most, state, and blank text.
 func (m Message) Empty() bool {
 	for _, p := range m.Parts {
-		if p.Kind != Thinking && (p.Kind != Text || strings.TrimSpace(p.Text) != "") {
+		if p.Kind != Thinking && p.Kind != Opaque && (p.Kind != Text || strings.TrimSpace(p.Text) != "") {
 			return false
 		}
 	}
