@@ -133,7 +133,7 @@ type Item struct {
 type Confirm struct {
 	Text, Yes, No string
 	Harmless      bool // yes works at once, even before the question was on the screen
-	Unasked       bool // it comes without a key of the user's: text that is typed goes into the input, and answers nothing
+	Unasked       bool // it comes without a key of the user's: only a lone letter answers, text that is typed goes into the input
 	Answer        func(yes bool) Effect
 	OnDismiss     func() // called when the question is closed without an answer; may be nil
 	Lapse
@@ -184,7 +184,7 @@ func SummaryOffer(a *App, then func() Effect) Effect {
 	}
 	return Effect{Confirm: &Confirm{
 		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",
-		Yes:  "Summarize", No: "Not now", Harmless: true,
+		Yes:  "Summarize", No: "Not now", Harmless: true, Unasked: true,
 		Answer: func(yes bool) Effect {
 			if !yes {
 				return Effect{}

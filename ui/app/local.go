@@ -119,7 +119,7 @@ func offerService(a *App, services []Service, answers LocalAnswers) Effect {
 		if _, asked := answers[s.Provider]; asked || s.Model == "" || !UsesDemo(a) {
 			continue
 		}
-		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Answer: func(yes bool) Effect {
+		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Answer: func(yes bool) Effect {
 			kept := a.SaveLocalAnswer(s.Provider, yes)
 			if !yes {
 				next := offerService(a, services[i+1:], answers)

@@ -98,20 +98,23 @@ func ServerQuestion(a *App) Effect {
 	if servers == nil {
 		return Effect{}
 	}
+	var e Effect
 	switch q := servers.NextQuestion(); {
 	case q == nil:
 		return Effect{}
 	case q.Refused != "":
 		return Effect{Event: llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
 	case q.Sample != nil:
-		return confirmSample(a, q)
+		e = confirmSample(a, q)
 	case q.Opened:
-		return confirmPageDone(q)
+		e = confirmPageDone(q)
 	case q.URL != "":
-		return confirmPage(a, q)
+		e = confirmPage(a, q)
 	default:
-		return confirmForm(q)
+		e = confirmForm(q)
 	}
+	e.Confirm.Unasked = true
+	return e
 }
 
 // unanswered says that nobody waits for an answer; nothing if the server does.

@@ -128,7 +128,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.idle()
 	s.ask("second", "y summarize")
 	s.Send(doMsg(func() tea.Cmd { return s.m.dispatch("third", nil, false) })).WaitForText("needs approval")
-	s.Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
+	s.seen().Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
 	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)
 	s.Type("y").WaitForText("all done")

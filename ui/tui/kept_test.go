@@ -180,7 +180,7 @@ func TestCompactOnTheScreen(t *testing.T) {
 	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "too long for")
-	s.Press("y").WaitForScreen(contains("summarized", "three"))
+	s.seen().Press("y").WaitForScreen(contains("summarized", "three"))
 	requests := s.fake.Requests()
 	last := requests[len(requests)-1].Messages
 	if text := last[0].Text(); len(last) != 1 || !strings.Contains(text, "They counted.") || !strings.HasSuffix(text, "second") {

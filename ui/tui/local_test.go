@@ -44,7 +44,7 @@ func TestLocalOffer(t *testing.T) {
 			s.Send(features.DiscoverMsg{})
 			s.WaitForText("use llama3.2?")
 			s.Golden(name)
-			s.Press("y").WaitForText("ollama/llama3.2")
+			s.seen().Press("y").WaitForText("ollama/llama3.2")
 			s.ask("hi", "hello from llama")
 		})
 	}
@@ -55,7 +55,7 @@ func TestLocalOfferDeclined(t *testing.T) {
 	s := setUpWith(t, 80, 24, withLocal(anOllama))
 	s.Send(features.DiscoverMsg{})
 	s.WaitForText("use llama3.2?")
-	s.Press("n").WaitForScreen(lacks("use llama3.2?")).Shows("No API key yet")
+	s.seen().Press("n").WaitForScreen(lacks("use llama3.2?")).Shows("No API key yet")
 	s.WaitFor(func() bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
 }
 
@@ -83,7 +83,7 @@ func TestPromptOfTheCommandLineWaits(t *testing.T) {
 	}, llmtest.Say("an answer"))
 	s.Send(features.DiscoverMsg{})
 	s.WaitForText("use llama3.2?")
-	s.Press("y").WaitForText("ollama/llama3.2")
+	s.seen().Press("y").WaitForText("ollama/llama3.2")
 	s.Shows("explain this")
 	s.Press("enter").WaitForText("an answer").Shows("ollama/llama3.2")
 }

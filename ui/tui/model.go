@@ -169,13 +169,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.input.CountAgain()
 	}
 	asked := m.overlay.Dialog != nil
-	cmd := route(m, msg)
-	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
-		for _, msg := range said {
-			cmd = tea.Batch(cmd, route(m, msg))
-		}
-	}
-	cmd = tea.Batch(cmd, takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
+	cmd := tea.Batch(m.overlay.Settle(msg), routeSaid(m), route(m, msg), routeSaid(m), takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
 	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
 		cmd = tea.Batch(cmd, m.features.welcome.Load())
 	}
@@ -186,6 +180,16 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.input.ShowQueue()
 	m.layout()
 	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), statusChanged(m))...))
+}
+
+// routeSaid routes what dialogs have said.
+func routeSaid(m *Model) (cmd tea.Cmd) {
+	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
+		for _, msg := range said {
+			cmd = tea.Batch(cmd, route(m, msg))
+		}
+	}
+	return cmd
 }
 
 // route gives one message to the first part that knows it; what none does is input.
@@ -225,8 +229,9 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.prepared(msg), true
 	case expandedMsg:
 		return m.expanded(msg), true
-	case dialog.UnhandledKeyMsg: // typed when a question came in between
-		return m.input.Composer.Update(msg.Msg), true
+	case dialog.UnhandledKeyMsg: // typed while a question was open
+		cmd := m.input.Composer.Update(msg.Msg)
+		return tea.Batch(cmd, m.input.Changed()), true
 	}
 	return nil, false
 }

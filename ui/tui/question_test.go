@@ -181,3 +181,49 @@ func TestKeysWhileAModelRests(t *testing.T) {
 		s.Press("ctrl+x", "g").WaitForText("Nothing waits to be sent again")
 	})
 }
+
+// A sentence whose first letter would answer the open question goes into the input, whatever asks, and
+// answers nothing; the same letter alone answers.
+func TestSentenceAtQuestion(t *testing.T) {
+	t.Parallel()
+	approval := func(t *testing.T) *stage {
+		s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("done"))
+		s.ask("do it", "Run this command?")
+		return s
+	}
+	trust := func(t *testing.T) *stage {
+		s := setUpWith(t, 80, 24, func(o *Options) {
+			o.Question, o.Decide = "Do you trust this?", func(bool) (string, error) { return "", nil }
+		})
+		s.WaitForText("Do you trust this?")
+		return s
+	}
+	turn := func(t *testing.T) *stage {
+		s := setUpWith(t, 80, 24, attended(llmtest.New(llmtest.Say("whole"))), half, llmtest.Say("again"))
+		s.ask("hi", "Ask fake/one again")
+		return s
+	}
+	for name, c := range map[string]struct {
+		asks     func(*testing.T) *stage
+		question string
+		answers  string // each of them begins a sentence
+		foot     string // while the sentence is written; "" if it stays
+	}{
+		"approval": {approval, "Run this command?", "yaepn", "Press y, n, a, p, e"},
+		"trust":    {trust, "Do you trust this?", "yn", ""},
+		"turn":     {turn, "Ask fake/one again", "12", "up/down select"},
+	} {
+		for _, letter := range c.answers {
+			t.Run(name+" "+string(letter), func(t *testing.T) {
+				s := c.asks(t)
+				s.seen().packet(t, string(letter), "space", "f", "u", "n", "enter")
+				s.Shows(c.question).Shows(c.foot).Press("esc").Shows("› " + string(letter) + " fun")
+				s.idle()
+			})
+			t.Run(name+" "+string(letter)+" alone", func(t *testing.T) {
+				s := c.asks(t)
+				s.seen().Press(string(letter)).WaitForScreen(lacks(c.question)).Lacks("› " + string(letter))
+			})
+		}
+	}
+}

@@ -112,7 +112,12 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	}}
 	change(&o)
 	s.m = newModel(o)
-	s.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil } // tests do not wait
+	s.m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
+		if _, ok := msg.(overlay.LoneMsg); ok { // each key comes alone, but for those of a packet
+			return func() tea.Msg { return msg }
+		}
+		return nil
+	}
 	s.Driver = uitest.New(t, s.m, w, h)
 	s.m.Send = func(msg tea.Msg) { s.Driver.Deliver(msg) }
 	t.Cleanup(func() { // before the driver is closed

@@ -40,10 +40,6 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 				return tea.Batch(cmd, m.overlay.ConfirmDrawn())
 			}
 		}
-		if q, ok := m.overlay.Dialog.(*dialog.Confirmation); ok && q.Leaves(msg) { // it was on its way into the draft
-			cmd := m.input.Composer.Update(msg)
-			return tea.Batch(cmd, m.input.Changed(), m.overlay.HandleInput(msg))
-		}
 		return m.overlay.HandleInput(msg)
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing

@@ -20,8 +20,7 @@ type AnsweredMsg struct {
 	Answer tools.Approval
 }
 
-// UnhandledKeyMsg returns a key or a paste that was meant for the composer when an approval took its
-// place.
+// UnhandledKeyMsg returns a key or a paste that is for the composer, whose place a question took.
 type UnhandledKeyMsg struct{ Msg tea.Msg }
 
 // An Editor edits the arguments of a call; the composer is one. Value must return exactly what
@@ -39,10 +38,10 @@ type Editor interface {
 
 // An Approval shows all of a tool call and waits for consent, with a list of the answers or a row of
 // their letters (see approve_choices.go). The keys that allow do nothing until every row has been
-// drawn and settleDelay has passed (see Drawn), and while the user types. What is typed on from before
-// comes back as UnhandledKeyMsg; text behind a pause that is no key of the approval is dropped, and the
-// last line says why, since the composer is out of sight. Scrolling is not typing. To always allow a call, the user first sees the
-// rule on a page of its own; see approve_rule.go.
+// drawn and settleDelay has passed (see Drawn), and while the user types. Text that answers nothing comes
+// back as UnhandledKeyMsg; the last line names the keys that answer, since the composer is out of sight.
+// Scrolling is not typing. To always allow a call, the user first sees the rule on a page of its own; see
+// approve_rule.go.
 type Approval struct {
 	base
 	window
@@ -58,7 +57,7 @@ type Approval struct {
 	rows     []row
 	headless bool   // the title is too wide for its line and is part of rows
 	bright   bool   // the last View showed the keys that allow as working
-	woke     bool   // a key came in sight of it: text is not for the composer any more
+	woke     bool   // a key came in sight of it: one that does nothing is told why
 	hinted   string // why the last key did nothing; "" if it did something
 
 	draftAnswer
@@ -257,19 +256,66 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	a.woke = a.woke || ok && a.isCalm()
-	if a.browse(msg) {
+	if act := a.LoneKey(msg); act != nil {
+		return act()
+	}
+	switch {
+	case a.browse(msg), !ok && !isPrintable(msg):
+		return nil
+	case ok && key.Matches(press, a.Keys.Dismiss) && !a.firstSeenAt.IsZero():
+		return a.reply(tools.Approval{Verdict: tools.Deny})
+	case isPrintable(msg):
+		return a.Type(msg)
+	case key.Matches(press, a.Keys.Accept) && works(a, choiceOf(a, press)):
+		return takeChoice(a, choiceOf(a, press))
+	case key.Matches(press, a.Keys.Accept) && a.woke:
+		a.hinted = a.answers(press)
+	}
+	return a.onTyping()
+}
+
+// works reports whether an answer counts now.
+func works(a *Approval, c describe.Choice) bool {
+	return c == describe.DenyCall && a.isCalm() || a.isArmed() && slices.Contains(choicesOf(a), c)
+}
+
+// LoneKey implements Lettered: the letters of answers, and the one that scrolls, count behind a pause.
+func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
+	press, ok := msg.(tea.KeyPressMsg)
+	if !ok || !isPrintable(msg) || a.done || a.state != reviewing || !a.isCalm() {
 		return nil
 	}
-	armed := a.isArmed()
 	choice := choiceOf(a, press)
+	worked := works(a, choice)
 	switch {
-	case !ok:
-	case key.Matches(press, a.Keys.Dismiss) && !a.firstSeenAt.IsZero():
-		return a.reply(tools.Approval{Verdict: tools.Deny})
-	case choice == describe.DenyCall && a.isCalm(), armed && slices.Contains(choicesOf(a), choice):
-		return takeChoice(a, choice)
+	case choice == describe.NoChoice && !key.Matches(press, a.Keys.Last):
+		return nil
+	case choice == describe.NoChoice:
+		return func() tea.Cmd { a.browse(msg); return nil }
 	}
-	return a.onOtherKey(msg)
+	return func() tea.Cmd {
+		a.view, a.woke, a.hinted = "", true, ""
+		if worked && works(a, choice) {
+			return takeChoice(a, choice)
+		}
+		a.hinted = a.answers(press)
+		a.SelectNone() // enter may be the end of what is being written
+		return a.onTyping()
+	}
+}
+
+// Type implements Lettered.
+func (a *Approval) Type(msg tea.Msg) tea.Cmd {
+	a.view = ""
+	a.SelectNone() // enter may be the end of what is being written
+	if a.woke = a.woke || a.isCalm(); a.woke {
+		a.hinted = a.answers(tea.KeyPressMsg{})
+		if more := " · text goes to the input"; ansi.StringWidth(a.hinted+more) <= a.width {
+			a.hinted += more
+		}
+	}
+	a.Say(UnhandledKeyMsg{msg})
+	return a.onTyping()
 }
 
 // browse handles keys that scroll, select or show details, and reports whether msg was one. Letters
@@ -295,29 +341,6 @@ func isPrintable(msg tea.Msg) bool {
 		return msg.Text != ""
 	}
 	return false
-}
-
-// onOtherKey handles a key that is none of the approval, or not yet. It counts as typing; text that went on
-// from before the question was meant for the composer and goes back.
-func (a *Approval) onOtherKey(msg tea.Msg) tea.Cmd {
-	press, pressed := msg.(tea.KeyPressMsg)
-	if !pressed && !isPrintable(msg) {
-		return nil
-	}
-	wake := a.onTyping()
-	if !isPrintable(msg) {
-		if pressed && a.woke && key.Matches(press, a.Keys.Accept) {
-			a.hinted = a.answers(press)
-		}
-		return wake
-	}
-	a.SelectNone() // enter may be the end of what is being written
-	if pressed && a.woke {
-		a.hinted = a.answers(press)
-		return wake
-	}
-	a.Say(UnhandledKeyMsg{msg})
-	return wake
 }
 
 func (a *Approval) reply(answer tools.Approval) tea.Cmd {

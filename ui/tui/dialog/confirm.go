@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -29,7 +30,7 @@ type Confirmation struct {
 	window
 	readGate
 	Harmless  bool // every answer can be undone: they work at once
-	Unasked   bool // it came without a key of the user's: text answers it only behind a pause
+	Unasked   bool // it came without a key of the user's: only a lone letter behind a pause answers it
 	text      string
 	answers   []string // yes and no, or a list
 	list      bool
@@ -100,7 +101,7 @@ func (c *Confirmation) SetSize(width, height int) {
 // Drawn notes that the last View has reached the terminal. The command it returns redraws the dialog
 // when the answers begin to work.
 func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
-	if c.done || c.Harmless || c.width < minConsentWidth {
+	if c.done || c.Harmless && !c.Unasked || c.width < minConsentWidth {
 		return nil
 	}
 	if c.onDrawn(now) {
@@ -148,11 +149,12 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	if (ok || isPrintable(msg)) && c.OnTouched != nil {
 		c.OnTouched()
 	}
-	if c.Leaves(msg) {
-		c.selected = -1 // enter would be meant for the text
-		return c.onTyping()
+	if act := c.LoneKey(msg); act != nil {
+		return act()
 	}
 	switch {
+	case isPrintable(msg) && c.takesText():
+		return c.Type(msg)
 	case (!c.list || c.Scrolls()) && c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
 		return nil
 	case !ok && !isPrintable(msg):
@@ -163,8 +165,6 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 		return c.choose(c.selected)
 	case !c.list && key.Matches(press, c.Keys.Yes):
 		return c.choose(0)
-	case c.list && len(press.Text) == 1 && press.Text[0] >= '1' && press.Text[0] <= '9':
-		return c.choose(int(press.Text[0] - '1'))
 	case key.Matches(press, c.Keys.Next), c.list && key.Matches(press, c.Keys.Down):
 		c.selected = (c.selected + 1) % len(c.answers)
 		return c.onSelecting()
@@ -175,18 +175,46 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	return c.onTyping()
 }
 
-// Leaves reports whether msg is text and no answer, of a list or of what came unasked; the root then
-// passes it to the composer.
-func (c *Confirmation) Leaves(msg tea.Msg) bool {
-	if !isPrintable(msg) || !c.list && !c.Unasked {
-		return false
-	}
+// takesText reports whether text that answers nothing is for the composer: the user may have been
+// writing when the question came.
+func (c *Confirmation) takesText() bool { return c.list || c.Unasked }
+
+// LoneKey implements Lettered: the letters of what came unasked count behind a pause, and the digits of a
+// list once its answers work.
+func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
-	if !c.list {
-		return !(ok && key.Matches(press, c.Keys.Yes, c.Keys.No) && c.isCalm())
+	if !ok || c.done || !c.takesText() || !isPrintable(msg) {
+		return nil
 	}
-	digit := ok && len(press.Text) == 1 && press.Text[0] >= '1' && int(press.Text[0]-'0') <= len(c.answers)
-	return !(digit && c.isArmed())
+	n := -1
+	switch {
+	case c.list && c.isArmed() && len(press.Text) == 1:
+		n = strings.Index("123456789"[:min(len(c.answers), 9)], press.Text)
+	case c.list || !c.isCalm():
+	case key.Matches(press, c.Keys.Yes):
+		n = 0
+	case key.Matches(press, c.Keys.No):
+		n = c.last()
+	}
+	if n < 0 {
+		return nil
+	}
+	worked := n == c.last() || c.isArmed()
+	return func() tea.Cmd {
+		c.view = ""
+		if !worked {
+			return c.onTyping()
+		}
+		return c.choose(n)
+	}
+}
+
+// Type implements Lettered.
+func (c *Confirmation) Type(msg tea.Msg) tea.Cmd {
+	c.view = ""
+	c.selected = -1 // enter would be meant for the text
+	c.Say(UnhandledKeyMsg{msg})
+	return c.onTyping()
 }
 
 // onSelecting handles a change of the selection. In a row it counts as typing; in a list it does not,

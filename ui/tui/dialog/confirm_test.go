@@ -105,10 +105,10 @@ func TestUnaskedConfirm(t *testing.T) {
 			clock.pass(400)
 			left, got := "", any(nil)
 			for _, letter := range tt.typed {
-				if q.Leaves(tea.KeyPressMsg{Code: letter, Text: string(letter)}) {
-					left += string(letter)
-				}
-				if said := answer(t, q, string(letter)); said != nil {
+				switch said := press(t, q, string(letter)).(type) {
+				case dialog.UnhandledKeyMsg:
+					left += said.Msg.(tea.KeyPressMsg).Text
+				case dialog.Confirmed:
 					got = said
 				}
 				clock.pass(80)

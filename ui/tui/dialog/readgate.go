@@ -22,6 +22,22 @@ const (
 	minConsentWidth = 16
 )
 
+// A Lettered dialog takes letters for answers while the user may be beginning to write. Overlay holds
+// such a letter for a moment: alone it answers, with others behind it it is the beginning of a text.
+type Lettered interface {
+	Dialog
+	// LoneKey returns what msg does if it is alone; nil if it is no letter that answers now. Whether it
+	// counts is decided by the time of the call.
+	LoneKey(msg tea.Msg) func() tea.Cmd
+	// Type handles a key or a paste as text: it answers nothing, and is said as UnhandledKeyMsg.
+	Type(msg tea.Msg) tea.Cmd
+}
+
+var (
+	_ Lettered = (*Approval)(nil)
+	_ Lettered = (*Confirmation)(nil)
+)
+
 // A readGate blocks the keys that consent until every row of the text has been drawn and settleDelay
 // has passed, and while the user types. Scrolling is not typing.
 type readGate struct {

@@ -20,6 +20,7 @@ type Overlay struct {
 	workspace     string        // that an approval names paths in
 	IsWriting     func() bool   // something is written that enter would send
 	approvals     approvals
+	held          heldLetter
 
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
 	answered func(yes bool) tea.Cmd         // takes the answer to the open question
@@ -107,6 +108,8 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return a.Drawn(o.Now()), true
 		}
 		return nil, true
+	case LoneMsg: // see Settle
+		return nil, true
 	}
 	return nil, false
 }
@@ -114,6 +117,9 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 // HandleInput passes a key, a paste or a mouse event to the dialog.
 func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
 	d := o.Dialog
+	if cmd, held := o.hold(d, msg); held {
+		return cmd
+	}
 	cmd := d.Update(msg)
 	o.Say(d.TakeSaid()...)
 	return tea.Batch(cmd, o.ConfirmDrawn())

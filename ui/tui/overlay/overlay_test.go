@@ -79,3 +79,58 @@ func TestOnLeave(t *testing.T) {
 		})
 	}
 }
+
+// A letter that answers does so once its time is over, before another key, and never after text or in
+// a dialog that took its place.
+func TestHeldLetter(t *testing.T) {
+	letter := func(r rune) tea.Msg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
+	for name, tt := range map[string]struct {
+		then     func(o *Overlay, due tea.Msg) tea.Msg // what comes behind it
+		answered bool
+		text     string
+	}{
+		"its time is over": {func(_ *Overlay, due tea.Msg) tea.Msg { return due }, true, ""},
+		"another key":      {func(*Overlay, tea.Msg) tea.Msg { return tea.KeyPressMsg{Code: tea.KeyEnter} }, true, ""},
+		"a letter":         {func(*Overlay, tea.Msg) tea.Msg { return letter('e') }, false, "y"},
+		"a paste":          {func(*Overlay, tea.Msg) tea.Msg { return tea.PasteMsg{Content: "es"} }, false, "y"},
+		"the time of an earlier one": {func(o *Overlay, due tea.Msg) tea.Msg {
+			o.HandleInput(letter('y'))
+			return due
+		}, false, ""},
+		"another dialog": {func(o *Overlay, due tea.Msg) tea.Msg {
+			o.Open(dialog.Help(nil, o.Theme))
+			return due
+		}, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, yes, text := open(t), false, ""
+			var due tea.Msg
+			o.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd {
+				if _, ok := msg.(LoneMsg); ok && due == nil {
+					due = msg
+				}
+				return nil
+			}
+			now := time.Unix(1e9, 0)
+			o.Now = func() time.Time { return now }
+			d := dialog.Confirm("Sure?", "yes", "no", o.Theme)
+			d.Unasked = true
+			o.Ask(d, func(bool) tea.Cmd { yes = true; return nil })
+			d.SetSize(40, 10)
+			d.View()
+			o.Update(DrawnMsg{})
+			now = now.Add(time.Second)
+			o.HandleInput(letter('y'))
+			o.Settle(tt.then(o, due))
+			for _, said := range o.TakeSaid() {
+				if typed, ok := said.(dialog.UnhandledKeyMsg); ok {
+					text += typed.Msg.(tea.KeyPressMsg).Text
+				}
+				o.Update(said)
+			}
+			if yes != tt.answered || text != tt.text {
+				t.Errorf("answered %v, text %q; want %v, %q", yes, text, tt.answered, tt.text)
+			}
+		})
+	}
+}
