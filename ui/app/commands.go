@@ -61,16 +61,6 @@ func (c *Command) Named(name string) bool {
 // Names returns the names of c, its own first.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 
-// Do runs c, or says why it cannot run.
-func (c *Command) Do(a *App, arg string) Effect {
-	if c.Unavailable != nil {
-		if why := c.Unavailable(a); why != "" {
-			return ShowToast(why)
-		}
-	}
-	return c.Run(a, arg)
-}
-
 // Commands returns what every front end can do. A new command is a row here.
 func Commands() []Command {
 	return []Command{
@@ -121,7 +111,7 @@ func Commands() []Command {
 
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: openPanel(PanelWire)},
 
-		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Help: "Keyboard shortcuts", Run: showHelp},
+		{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: Program, Arg: "TOPIC", Help: "Keyboard shortcuts", Run: showHelp},
 		{Name: "manual", Aliases: []string{"docs"}, Group: Program, Arg: "TOPIC", Help: "Manual: read about a topic", Unavailable: noManual, Args: manualItems, Run: showManual},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},

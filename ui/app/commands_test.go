@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"parley/session/prompts"
 	_ "parley/session/storetest/copies"
 	"parley/tools"
+	"parley/ui/format"
 )
 
 // newApp returns an application with a conversation that holds nothing, and models
@@ -43,6 +45,14 @@ func newApp(t *testing.T) *App {
 			Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
 		},
 	})
+}
+
+// toastOf returns what e shows for a moment, as a screen does.
+func toastOf(e Effect) string {
+	if e.Err != nil {
+		return format.Capital(RefusalText(e.Err))
+	}
+	return e.Toast
 }
 
 // run carries out a line such as "/mode auto", and what follows from it beside and
@@ -114,8 +124,36 @@ func TestCommands(t *testing.T) {
 		"/model fake/m":         "Already using fake/m",
 		"/resume whales beside": "",
 	} {
-		if got := run(t, newApp(t), line); !strings.HasPrefix(got.Toast, want) || want == "" && got.Toast != "" {
-			t.Errorf("%s said %q, want %q", line, got.Toast, want)
+		if got := toastOf(run(t, newApp(t), line)); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s said %q, want %q", line, got, want)
+		}
+	}
+}
+
+// What stands behind a command that takes nothing is refused with its value, by each of its names.
+func TestNoArgument(t *testing.T) {
+	for _, c := range Commands() {
+		for _, name := range c.Names() {
+			line, want := "/"+name+" foo", fmt.Sprintf(`/%s takes no argument: remove "foo"`, name)
+			named := c.As(name)
+			e, refused := named.Refuse("", "foo")
+			if refused != (c.Arg == "") || refused && (toastOf(e) != want || e.Text != line) {
+				t.Errorf("%s: %v, said %q, keeps %q", line, refused, toastOf(e), e.Text)
+			}
+		}
+	}
+}
+
+// A line that is refused is there to be corrected, whatever finds what is wrong with it, and when.
+func TestRefusedLines(t *testing.T) {
+	for line, want := range map[string]bool{
+		"/quit foo": true, "/rename A title": true, "/mode loud": true, "/effort huge": true, "/history none": true, "/web sometimes": true,
+		"/tools nosuch off": true, "/jobs 7": true, "/set temperature hot": true, "/set budget 5": true, "/compact foo": true, "/budget day much": true,
+		"/persona nosuch": true, "/add-dir remove nosuch": true, "/attach nosuch.txt": true, "/model far/away": true, "/compare far/away": true, "/export md x": true,
+		"/mode auto": false, "/effort low": false, "/history full": false, "/web off": false, "/model fake/n": false, "/compare fake/b": false, "/set temperature 1": false, "/quit": false,
+	} {
+		if e := run(t, newApp(t), line); (e.Text == line) != want || !want && e.Text != "" {
+			t.Errorf("%s: said %q, keeps %q", line, toastOf(e), e.Text)
 		}
 	}
 }

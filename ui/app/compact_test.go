@@ -14,7 +14,7 @@ import (
 // which keeps its lines; /compact undo goes back in front of it.
 func TestCompactEdit(t *testing.T) {
 	a := newApp(t)
-	if e := run(t, a, "/compact edit"); e.Toast == "" || e.Turn != nil {
+	if e := run(t, a, "/compact edit"); toastOf(e) == "" || e.Turn != nil {
 		t.Errorf("an empty conversation: %+v", e)
 	}
 	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("## Goal\nCount.\n\n## Open\n3?"))

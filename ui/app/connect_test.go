@@ -95,7 +95,7 @@ func TestConnectList(t *testing.T) {
 	if e := run(t, a, "/connect env"); e.Secret == nil || !strings.HasPrefix(e.Secret.Text, "The key from ENV_API_KEY is in use. ") {
 		t.Errorf("a key that is there: %+v", e.Secret)
 	}
-	if e := run(t, newApp(t), "/connect far"); e.Toast != "Keys cannot be added here" {
+	if e := run(t, newApp(t), "/connect far"); toastOf(e) != "Keys cannot be added here" {
 		t.Errorf("without a store: %+v", e)
 	}
 }

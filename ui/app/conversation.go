@@ -274,7 +274,7 @@ func (a *App) history(arg string) Effect {
 	if arg == "full" {
 		mode = session.HistoryFull
 	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
-		return ShowToast(fmt.Sprintf("Unknown history mode %q: use full, dynamic or stateless", arg))
+		return refuse("unknown history mode %q: use full, dynamic or stateless", arg)
 	}
 	a.Session.SetHistoryMode(mode)
 	return ShowToast("History: " + arg)

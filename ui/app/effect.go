@@ -52,7 +52,12 @@ const (
 // TextIsCommand reports whether Text is a /command of the user's own, to be completed or sent
 // again, and not a prompt that must not run as one: what did not run comes back as it was typed.
 func (e Effect) TextIsCommand() bool {
-	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || strings.HasPrefix(e.Text, "/") && (e.Failed != nil || e.Err != nil)
+	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || e.Refused()
+}
+
+// Refused reports whether Text is a /command that did not run, and the effect says why.
+func (e Effect) Refused() bool {
+	return strings.HasPrefix(e.Text, "/") && (e.Failed != nil || e.Err != nil)
 }
 
 // ShowToast returns an effect that shows text for a few seconds.

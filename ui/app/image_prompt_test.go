@@ -100,7 +100,7 @@ func TestImageOutOfReach(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	a.Images = ImageModels{}
-	if e := run(t, a, "/image a fox"); e.Toast == "" || e.Turn != nil {
+	if e := run(t, a, "/image a fox"); toastOf(e) == "" || e.Turn != nil {
 		t.Errorf("%+v", e)
 	}
 }
@@ -131,7 +131,7 @@ func TestImageWaits(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	a.Busy = func() bool { return false }
-	if e := run(t, a, "/image --new"); e.Toast == "" || e.Turn != nil {
+	if e := run(t, a, "/image --new"); toastOf(e) == "" || e.Turn != nil {
 		t.Errorf("%+v", e)
 	}
 	i := a.Session

@@ -50,7 +50,7 @@ func drawImage(a *App, arg string) Effect {
 	case arg == "":
 		return chooseImageModel(a)
 	case text == "":
-		return ShowToast("Say what to draw: " + imageCommand + newImage + " PROMPT")
+		return refuse("no prompt: say what to draw behind %s%s", imageCommand, newImage)
 	case why != "":
 		return Effect{Err: errors.New(why), Text: imageCommand + arg}
 	case len(addresses) > 0: // a front end does not say which were pasted

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -56,7 +55,7 @@ func showManual(a *App, name string) Effect {
 		}}}
 	}
 	if _, ok := FindManual(a, name); !ok {
-		return ShowToast(fmt.Sprintf("No page %q in the manual: /manual lists them", name))
+		return refuse("no page %q in the manual: /manual lists them", name)
 	}
 	return Effect{View: PanelQuery{PanelManual, name}}
 }

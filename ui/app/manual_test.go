@@ -29,7 +29,7 @@ func TestManual(t *testing.T) {
 	if got := e.List.Choose(e.List.Items[1], "").View; got != (PanelQuery{PanelManual, "tools"}) {
 		t.Errorf("tools: %+v", got)
 	}
-	if e := showManual(a, "nothing"); e.Toast != `No page "nothing" in the manual: /manual lists them` {
+	if e := showManual(a, "nothing"); toastOf(e) != `No page "nothing" in the manual: /manual lists them` {
 		t.Errorf("%+v", e)
 	}
 }

@@ -215,7 +215,7 @@ func (a *App) effort(arg string) Effect {
 		a.Session.SetEffort("")
 		return ShowToast("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
-		return ShowToast(fmt.Sprintf("Unknown reasoning effort %q: this model has %s", e, JoinComma(efforts)))
+		return refuse("unknown reasoning effort %q: this model has %s", e, JoinComma(efforts))
 	}
 	a.Session.SetEffort(e)
 	return ShowToast("Reasoning effort: " + arg)
@@ -330,7 +330,7 @@ func usePersona(a *App, name string) Effect {
 	}
 	p := a.prompts.Load().named(name)
 	if p == nil {
-		return ShowToast("No persona " + name + ". /persona lists them")
+		return refuse("no persona %s: /persona lists them", name)
 	}
 	system, err := p.Persona()
 	if err != nil {

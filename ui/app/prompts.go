@@ -210,7 +210,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	case len(e.Missing) > 0:
 		return askField(a, p, args, values, e.Missing[0])
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
-		return ShowToast("/" + p.Name + " is a persona: /persona " + p.Name + " turns it on")
+		return refuse("/%s is a persona: /persona %s turns it on", p.Name, p.Name)
 	}
 	o, s, line, alone := a.Options, a.Session, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || changesTurn(p)
 	refused := Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: line}

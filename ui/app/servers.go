@@ -218,7 +218,7 @@ func (a *App) mcp(name string) Effect {
 		list.Items = append(list.Items, Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
 	}
 	if name != "" {
-		return ShowToast(fmt.Sprintf("No MCP server %q", name))
+		return refuse("no MCP server %q: /mcp lists them", name)
 	}
 	return Effect{List: list}
 }
@@ -308,7 +308,7 @@ func (a *App) prompt(line string) Effect {
 		return sendPrompt(a, p, strings.TrimSpace(rest), nil)
 	}
 	if !isServerPrompt(a, name) {
-		return ShowToast("No prompt " + name + ". /prompt lists them")
+		return refuse("no prompt %s: /prompt lists them", name)
 	}
 	server, prompt, _ := strings.Cut(name, ":")
 	servers, args := a.Servers(), map[string]string{}

@@ -123,7 +123,7 @@ func changeSetting(a *App, arg string) Effect {
 		return run(a, value)
 	}
 	if isCommand(name) {
-		return ShowToast(fmt.Sprintf("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value)))
+		return refuse("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value))
 	}
 	name, err := settingName(name)
 	if err != nil {
@@ -389,7 +389,7 @@ func setWeb(a *App, arg string) Effect {
 			return Effect{Err: err}
 		}
 	default:
-		return ShowToast(fmt.Sprintf("Unknown setting %q: use on or off", arg))
+		return refuse("unknown setting %q: use on or off", arg)
 	}
 	if model := a.Session.Model(); arg == wordOn && !model.Web {
 		return ShowToast("Web search: on, but " + model.Name + " has none")

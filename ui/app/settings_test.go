@@ -293,11 +293,11 @@ func TestWordsOfJobs(t *testing.T) {
 		"show":    `Unknown action "show": ` + takes,
 		"kill":    "No number of a job: " + takes,
 		"kill x":  "No number of a job: " + takes,
-		"7":       "There is no job 7. /jobs lists them",
-		"kill 12": "There is no job 12. /jobs lists them",
+		"7":       "No job 7: /jobs lists them",
+		"kill 12": "No job 12: /jobs lists them",
 	} {
-		if e := jobs(a, arg); e.Toast != want {
-			t.Errorf("/jobs %s: got %q, want %q", arg, e.Toast, want)
+		if got := toastOf(jobs(a, arg)); got != want {
+			t.Errorf("/jobs %s: got %q, want %q", arg, got, want)
 		}
 	}
 }
@@ -306,11 +306,11 @@ func TestWordsOfJobs(t *testing.T) {
 func TestSettingThatIsACommand(t *testing.T) {
 	a := newToolsApp(t)
 	for arg, want := range map[string]string{
-		"budget 5":      "budget is not a setting: use /budget 5",
-		"persona terse": "persona is not a setting: use /persona terse",
+		"budget 5":      "Budget is not a setting: use /budget 5",
+		"persona terse": "Persona is not a setting: use /persona terse",
 	} {
-		if e := changeSetting(a, arg); e.Toast != want || len(a.Session.OwnSettings().Get().Values) > 0 {
-			t.Errorf("/set %s: got %q, want %q", arg, e.Toast, want)
+		if got := toastOf(changeSetting(a, arg)); got != want || len(a.Session.OwnSettings().Get().Values) > 0 {
+			t.Errorf("/set %s: got %q, want %q", arg, got, want)
 		}
 	}
 }

@@ -70,8 +70,11 @@ func listSkills(a *App, _ string) Effect {
 func useSkill(a *App, line string) Effect {
 	name, task, _ := strings.Cut(line, " ")
 	s, ok := skillNamed(a, name)
-	if !ok {
+	switch {
+	case name == "":
 		return listSkills(a, "")
+	case !ok:
+		return refuse("no skill %s: /skills lists them", sanitize.Line(name))
 	}
 	if task = strings.TrimSpace(task); task == "" {
 		task = "Use the skill " + name + "."

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -72,7 +71,7 @@ func openSource(a *App, arg string) Effect {
 	}
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 || n > len(list) {
-		return ShowToast(fmt.Sprintf("No source %q: use a number from 1 to %d", arg, len(list)))
+		return refuse("no source %q: use a number from 1 to %d", arg, len(list))
 	}
 	return confirmSource(a, list[n-1])
 }
@@ -90,7 +89,7 @@ func askSource(a *App, list []llm.Part) Effect {
 func confirmSource(a *App, p llm.Part) Effect {
 	switch {
 	case !isOpenableAddress(p.URL):
-		return ShowToast("Not an address of the web: " + sanitize.Line(p.URL))
+		return refuse("not an address of the web: %s", sanitize.Line(p.URL))
 	case a.OpenURL == nil:
 		return ShowToast(p.URL)
 	}

@@ -184,10 +184,10 @@ func jobs(a *App, arg string) Effect {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
-		return ShowToast(unknownJobWord(arg))
+		return refuse("%s", unknownJobWord(arg))
 	}
 	if _, _, ok := a.Jobs.Output(n); !ok {
-		return ShowToast("There is no job " + sanitize.Line(number) + ". /jobs lists them")
+		return refuse("no job %s: /jobs lists them", sanitize.Line(number))
 	}
 	if verb == "kill" {
 		return killJob(a, n)
@@ -201,11 +201,11 @@ func unknownJobWord(arg string) string {
 	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
 	switch near := NearestNames(word, []string{"kill"}, 1); {
 	case word == "kill":
-		return "No number of a job: " + takes
+		return "no number of a job: " + takes
 	case len(near) > 0:
-		return fmt.Sprintf("Unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near[0]+" "+number)), takes)
+		return fmt.Sprintf("unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near[0]+" "+number)), takes)
 	}
-	return fmt.Sprintf("Unknown action %q: %s", sanitize.Line(word), takes)
+	return fmt.Sprintf("unknown action %q: %s", sanitize.Line(word), takes)
 }
 
 // chooseJob asks what is to be done with a job that runs; of one that has ended its output is
@@ -344,7 +344,7 @@ func (a *App) mode(arg string) Effect {
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:
-		return ShowToast(fmt.Sprintf("Unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes)))
+		return refuse("unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes))
 	}
 	return ShowToast("Approval mode: " + ModeHelp(p.Mode()))
 }

@@ -25,8 +25,8 @@ func TestWebSwitch(t *testing.T) {
 		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web off", "Web search: off", false},
 	} {
 		a.Session.SetModel(test.model)
-		if e := run(t, a, test.line); e.Toast != test.toast {
-			t.Errorf("%s: %q", test.line, e.Toast)
+		if got := toastOf(run(t, a, test.line)); got != test.toast {
+			t.Errorf("%s: %q", test.line, got)
 		}
 		if _, req := a.Session.Request(); req.Web != test.web {
 			t.Errorf("%s: %v is sent", test.line, req.Web)
@@ -80,8 +80,8 @@ func TestSources(t *testing.T) {
 		t.Errorf("opened %q, %v", opened, e.Err)
 	}
 	for line, want := range map[string]string{"/sources 2": "Not an address of the web: javascript:alert(1)", "/sources 4": `No source "4": use a number from 1 to 3`} {
-		if e := run(t, a, line); e.Toast != want {
-			t.Errorf("%s: %q", line, e.Toast)
+		if got := toastOf(run(t, a, line)); got != want {
+			t.Errorf("%s: %q", line, got)
 		}
 	}
 }

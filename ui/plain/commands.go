@@ -45,7 +45,7 @@ func ownCommands() []command {
 func adapt(c app.Command) command {
 	switch c.Name {
 	case "help":
-		c.Help = "Show this list"
+		c.Help = "Show this list, or a page of the manual"
 	case "compare":
 		c.Help = "Compare models: the next prompt goes to several"
 	case "mode": // without a name, a list: cycling needs a screen that shows the current mode
@@ -121,11 +121,16 @@ func (p *frontend) command(line string) {
 		}
 	}
 	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
+		c := all[at].As(name)
 		if run := all[at].run; run != nil {
+			if e, refused := c.Refuse("", arg); refused {
+				p.apply(e)
+				return
+			}
 			run(p, arg)
 			return
 		}
-		p.apply(all[at].Do(p.app, arg))
+		p.apply(c.Do(p.app, arg))
 		return
 	}
 	if where := app.OtherProgramHint(name); where != "" && arg == "" {

@@ -23,7 +23,7 @@ func (p *frontend) apply(e app.Effect) {
 	if e.Failed != nil {
 		p.writeLine("%s", failure(e.Failed))
 	}
-	if e.Text != "" {
+	if e.Text != "" && (!e.Refused() || strings.Contains(e.Text, "\n")) { // one line is typed again more easily
 		p.drafts.add(e.Text)
 		p.writeLine("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}

@@ -76,7 +76,7 @@ func TestDialogues(t *testing.T) {
 			d.enter("whales", "/new", "ships", "/sessions", "whales", "/read all", "/rename Of whales", "/export md whales.md", "/fork")
 		}},
 		{name: "commands", turns: []llmtest.Turn{llmtest.Say("It is a folder.")}, do: func(d *drive) {
-			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
+			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/exit foo", "/mode loud", "/draft foo", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
 		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.ChangeDirectory = func(string) {} }, do: func(d *drive) {
 			d.out.Width = func() int { return 1000 } // the path of the test's directory wraps nowhere

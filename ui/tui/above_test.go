@@ -120,7 +120,7 @@ func TestMistypedCommands(t *testing.T) {
 		"/wrod more words":     "Unknown command /wrod. ctrl+p lists them" + again,
 		"/the file is what":    "Unknown command /the. Did you mean /theme?" + again,
 		"/etc is a folder":     "Unknown command /etc. ctrl+p lists them" + again,
-		"/stop it":             "Nothing is running",
+		"/stop it":             `/stop takes no argument: remove "it"`,
 		"/wrod\nmore lines":    "",
 		"/wrod more\nlines":    "",
 		"/usr/bin/env":         "",
@@ -266,4 +266,27 @@ func TestTwoQuickEscOnEmptyLine(t *testing.T) {
 	s.Press("alt+esc").WaitForText("Ask anything")
 	s.Press("tab").WaitForText("browse:")
 	s.Press("alt+esc").Lacks("browse:").Lacks("Edit which message")
+}
+
+// What a command does not take stays in the input, under the name that was typed, and is said with its
+// value.
+func TestRefusedArguments(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"/exit foo":     `/exit takes no argument: remove "foo"`,
+		"/stash foo":    `/stash takes no argument: remove "foo"`,
+		"/clear now":    `/clear takes no argument: remove "now"`,
+		"/mode loud":    `Unknown approval mode "loud": use`,
+		"/effort huge":  `Unknown reasoning effort "huge": this model has`,
+		"/theme purple": `Unknown theme "purple": use`,
+		"/model a/b":    "Authentication failed (openai): no key",
+	} {
+		t.Run(line, func(t *testing.T) {
+			s := setUp(t, 130, 24)
+			s.Do(func() { s.m.input.Composer.SetValue(line) }).Press("enter").WaitForText(want)
+			if got := s.m.input.Composer.Value(); got != line {
+				t.Errorf("the input holds %q", got)
+			}
+		})
+	}
 }

@@ -35,6 +35,9 @@ func then(f func(*Model) tea.Cmd) func(*Model, string) tea.Cmd {
 	return func(m *Model, _ string) tea.Cmd { return f(m) }
 }
 
+// takes returns a with the name of its argument.
+func (a action) takes(arg string) action { a.Arg = arg; return a }
+
 // unless returns a with the reason why it cannot run now.
 func (a action) unless(why func(*Model) string) action { a.unavailable = why; return a }
 
@@ -89,7 +92,7 @@ func talkingActions() []action {
 		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.ExtendSilence() })).unless(requireSilentModel),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
-		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).only(busy),
+		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).takes("TEXT").only(busy),
 		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(requireQueued),
 		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"), shared("background"), shared("jobs"),
@@ -107,7 +110,7 @@ func talkingActions() []action {
 func readingActions() []action {
 	return []action{
 		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(requireContent),
-		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).unless(requireContent),
+		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).takes("WORDS").unless(requireContent),
 		scroll("fold-thinking", "ctrl+t", "Fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
 		scroll("fold-output", "ctrl+o", "Fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
 		scroll("page-up", "pgup", "Scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),
@@ -128,7 +131,7 @@ func readingActions() []action {
 		own("commands", []string{"/"}, app.Program, "All commands (on an empty line)", then((*Model).slash)).only(idle).unlisted(),
 		shared("help"),
 		own("keys", []string{"?"}, app.Program, "Keyboard shortcuts (on an empty line)", then((*Model).help)).only(unwritten).unlisted(),
-		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.features.themes.Pick(arg) }).with(func(m *Model) []dialog.Item { return m.features.themes.Items() }),
+		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.features.themes.Pick(arg) }).takes("NAME").with(func(m *Model) []dialog.Item { return m.features.themes.Items() }),
 		own("mouse", []string{"ctrl+x o"}, app.Program, "Mouse capture on/off", then(toggleMouse)),
 		own("redraw", []string{"ctrl+l"}, app.Program, "Redraw screen", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),
@@ -159,11 +162,8 @@ func (a *action) why(m *Model) string {
 
 // do runs a, or says why it cannot run.
 func (a *action) do(m *Model, arg string) tea.Cmd {
-	if why := a.why(m); why != "" {
-		if arg != "" && m.input.Composer.Value() == "" {
-			m.input.Composer.SetValue("/" + a.Name + " " + arg) // nobody types it twice
-		}
-		return m.ShowToast(why)
+	if e, refused := a.Refuse(a.why(m), arg); refused {
+		return m.perform(e)
 	}
 	if a.Group != app.View && a.Group != app.Program { // what was said last is past
 		m.HideToast()
@@ -171,13 +171,14 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 	if a.run != nil {
 		return a.run(m, arg)
 	}
-	return m.perform(a.Run(m.App, arg))
+	return m.perform(a.RunWith(m.App, arg))
 }
 
 // command runs "/name argument", and reports whether text is one.
 func (m *Model) command(text string) (tea.Cmd, bool) {
 	a, arg := m.keymap.find(text)
-	if name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " "); a == nil || !a.Named(name) { // the whole name of a prompt counts more than the beginning of a command's
+	name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	if a == nil || !a.Named(name) { // the whole name of a prompt counts more than the beginning of a command's
 		if cmd, ok := named(m, text); ok {
 			return cmd, true
 		}
@@ -186,7 +187,9 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	m.Defer(m.perform(app.CountCommandUse(m.App, a.Name)))
-	return a.do(m, arg), true
+	asked := *a
+	asked.Command = a.As(name)
+	return asked.do(m, arg), true
 }
 
 // named sends the prompt that "/name arguments" means, and reports whether there is one.

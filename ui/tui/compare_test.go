@@ -134,7 +134,7 @@ func TestCompareStops(t *testing.T) {
 func TestCompareNobody(t *testing.T) {
 	s := comparing(t, 80, 24, llmtest.Say("x"), llmtest.Say("y"))
 	s.Type("/compare nobody/else").Press("enter").WaitForText("no key")
-	s.Type("/compare fake/two").Press("enter").WaitForText("comparing: ")
+	s.Press("ctrl+u").Type("/compare fake/two").Press("enter").WaitForText("comparing: ")
 	s.Type("/compare").Press("enter").WaitForText("Compare off")
 }
 

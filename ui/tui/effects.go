@@ -77,7 +77,7 @@ func takeText(m *Model, e app.Effect) tea.Cmd {
 	switch {
 	case !e.TextIsCommand():
 		m.input.InsertPrompt(e.Text)
-	case e.Err != nil || e.Failed != nil:
+	case e.Refused():
 		m.input.RestoreCommand(e.Text, nil)
 	default:
 		var stashed tea.Cmd

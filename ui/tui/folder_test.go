@@ -12,14 +12,14 @@ func TestFolder(t *testing.T) {
 	entered := ""
 	s := setUpWith(t, 80, 24, func(o *Options) { o.ChangeDirectory = func(dir string) { entered = dir } })
 	s.Type("/cd nowhere").Press("enter").WaitForText("no such file")
-	s.Type("/cd a.txt").Press("enter").WaitForText("is not a folder")
+	s.Press("ctrl+u").Type("/cd a.txt").Press("enter").WaitForText("is not a folder")
 	if entered != "" {
 		t.Fatalf("went to %q", entered)
 	}
 	if err := os.Mkdir(filepath.Join(s.dir, "project"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s.Type("/cd " + filepath.Join(s.dir, "project")).Press("enter")
+	s.Press("ctrl+u").Type("/cd " + filepath.Join(s.dir, "project")).Press("enter")
 	s.WaitFor(func() bool { return entered == filepath.Join(s.dir, "project") })
 }
 

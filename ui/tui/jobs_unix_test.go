@@ -37,7 +37,7 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 	s.Press("ctrl+x", "b").WaitForText("Moved to the background").WaitForText("continues in the background as job 1").WaitForText("1 job")
 	s.Type("/jobs kil").Press("enter").WaitForText("did you mean /jobs kill?") // and nothing is killed
 	s.clock.Add(time.Minute)
-	s.Type("/jobs 1").Press("enter").WaitForText("Job 1: echo").Shows("› ready", "running")
+	s.Press("ctrl+u").Type("/jobs 1").Press("enter").WaitForText("Job 1: echo").Shows("› ready", "running")
 	step("go1")
 	s.WaitForText("step1-30")
 	s.Press("k", "k")

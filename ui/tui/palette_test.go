@@ -115,13 +115,12 @@ func TestPathsAreCompleted(t *testing.T) {
 	s.Type("see @" + at + "de").WaitForText("deep/").WaitForText("denote.md")
 }
 
-// A command with an argument comes back with up, to be corrected, whichever way it was typed.
+// A command with an argument stays if it is refused, and comes back with up, whichever way it was typed.
 func TestCommandsComeBack(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("an answer"))
 	s.ask("hi", "an answer")
 	s.idle()
-	s.Type("/export pdf").Press("enter").WaitForText(`Unknown format "pdf"`)
-	s.Press("up").WaitForText("› /export pdf")
-	s.Press("ctrl+u").Type("/mode fast").Press("enter").WaitForText(`Unknown approval mode "fast"`)
-	s.Press("up").WaitForText("› /mode fast").Press("up").WaitForText("› /export pdf")
+	s.Type("/export pdf").Press("enter").WaitForText(`Unknown format "pdf"`).Shows("› /export pdf")
+	s.Press("ctrl+u").Type("/mode fast").Press("enter").WaitForText(`Unknown approval mode "fast"`).Shows("› /mode fast")
+	s.Press("ctrl+u").Press("up").WaitForText("› /mode fast").Press("up").WaitForText("› /export pdf")
 }

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/app"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
@@ -107,7 +108,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		return cmd
 	}
 	if names := f.Config.ThemeNames(); !slices.Contains(names, arg) {
-		return f.ShowToast(fmt.Sprintf("Unknown theme %q: use %s", arg, strings.Join(names, ", ")))
+		return f.Perform(app.Effect{Err: fmt.Errorf("unknown theme %q: use %s", arg, strings.Join(names, ", ")), Text: "/theme " + arg})
 	}
 	f.Config.Theme = arg
 	ask := f.applyNamed(arg)
