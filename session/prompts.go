@@ -95,8 +95,14 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 type promptQueue struct {
 	lock   sync.Mutex
 	queued []llm.Message
-	steers int // how many of the first ones steer
+	steers int         // how many of the first ones steer
+	taken  *queuePlace // of the message that EditQueued took last; nil: none, or the queue was emptied
+}
 
+// A queuePlace is where a message was taken from.
+type queuePlace struct {
+	ahead  int // how many of those that were before it still wait
+	steers bool
 }
 
 // Queue adds a message of the user's that waits until there is an answer.
@@ -111,8 +117,28 @@ func (q *promptQueue) Queue(parts ...llm.Part) {
 func (q *promptQueue) Steer(parts ...llm.Part) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
+	if q.taken != nil && !q.taken.steers {
+		q.taken.ahead++
+	}
 	q.queued = slices.Insert(q.queued, q.steers, llm.Message{Role: llm.RoleUser, Parts: parts})
 	q.steers++
+}
+
+// Requeue adds a message of the user's where EditQueued took the last one, and reports whether it
+// steers; false for ok if there is no such place.
+func (q *promptQueue) Requeue(parts ...llm.Part) (steers, ok bool) {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	place := q.taken
+	if place == nil {
+		return false, false
+	}
+	q.taken = nil
+	q.queued = slices.Insert(q.queued, place.ahead, llm.Message{Role: llm.RoleUser, Parts: parts})
+	if place.steers {
+		q.steers++
+	}
+	return place.steers, true
 }
 
 // Queued returns the messages that wait, the next one first, and how many of the first of them
@@ -133,10 +159,22 @@ func (q *promptQueue) QueueLen() int {
 // UnqueueAt removes and returns the nth waiting message, from 0; false if it does not say text
 // (any more).
 func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
+	return q.take(n, text, false)
+}
+
+// EditQueued is UnqueueAt for a message that is to come back to its place; see Requeue.
+func (q *promptQueue) EditQueued(n int, text string) (llm.Message, bool) {
+	return q.take(n, text, true)
+}
+
+func (q *promptQueue) take(n int, text string, comesBack bool) (llm.Message, bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	if n < 0 || n >= len(q.queued) || q.queued[n].Text() != text {
 		return llm.Message{}, false
+	}
+	if comesBack {
+		q.taken = &queuePlace{n, n < q.steers}
 	}
 	return q.remove(n), true
 }
@@ -152,7 +190,7 @@ func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	waiting, steer = q.queued, q.steers
-	q.queued, q.steers = nil, 0
+	q.queued, q.steers, q.taken = nil, 0, nil
 	return waiting, steer
 }
 
@@ -187,6 +225,9 @@ func (q *promptQueue) remove(n int) llm.Message {
 	q.queued = slices.Delete(q.queued, n, n+1)
 	if n < q.steers {
 		q.steers--
+	}
+	if q.taken != nil && n < q.taken.ahead {
+		q.taken.ahead--
 	}
 	return m
 }

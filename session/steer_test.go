@@ -3,6 +3,7 @@ package session_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -117,6 +118,52 @@ func TestQueueOrder(t *testing.T) {
 	}
 	if all := s.Unqueue(); len(all) != 3 || s.QueueLen() != 0 {
 		t.Errorf("%d messages were taken back, %d are left", len(all), s.QueueLen())
+	}
+}
+
+// A message that is taken back to be edited goes back to its place, whatever was added or sent meanwhile.
+func TestRequeue(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edit      int // of the steering b and d, and a and c
+		meanwhile func(s *Session)
+		want      string
+		steer     int
+	}{
+		"one that steers":         {0, func(*Session) {}, "B d a c", 2},
+		"the last that steers":    {1, func(s *Session) { s.Steer(say("e")); s.Queue(say("f")) }, "b D e a c f", 3},
+		"the first that waits":    {2, func(s *Session) { s.Steer(say("e")) }, "b d e A c", 3},
+		"the last":                {3, func(s *Session) { s.Queue(say("f")) }, "b d a C f", 2},
+		"those ahead were sent":   {3, func(s *Session) { s.Dequeue(); s.Dequeue() }, "a C", 0},
+		"some behind it were":     {0, func(s *Session) { s.Dequeue() }, "B a c", 1},
+		"one ahead was dropped":   {2, func(s *Session) { s.UnqueueAt(0, "b") }, "d A c", 1},
+		"all were taken back":     {1, func(s *Session) { s.Unqueue() }, "D", 1},
+		"another one was edited":  {0, func(s *Session) { s.EditQueued(2, "c") }, "d a C", 1},
+		"it was sent, and is new": {3, func(s *Session) { s.Requeue(say("c")) }, "b d C a c", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(Options{})
+			s.Steer(say("b"))
+			s.Steer(say("d"))
+			s.Queue(say("a"))
+			s.Queue(say("c"))
+			waiting, _ := s.Queued()
+			text := waiting[tt.edit].Text()
+			if _, ok := s.EditQueued(tt.edit, text); !ok {
+				t.Fatal("not taken")
+			}
+			tt.meanwhile(s)
+			if name == "another one was edited" {
+				text = "c"
+			}
+			if _, ok := s.Requeue(say(strings.ToUpper(text))); !ok {
+				s.Steer(say(strings.ToUpper(text)))
+			}
+			waiting, steer := s.Queued()
+			got := strings.ReplaceAll(strings.Join(spoken(waiting), " "), "user: ", "")
+			if got != tt.want || steer != tt.steer {
+				t.Errorf("%s wait, %d of them steer; want %s, %d", got, steer, tt.want, tt.steer)
+			}
+		})
 	}
 }
 

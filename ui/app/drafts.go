@@ -122,12 +122,23 @@ func FirstLine(s string) string {
 }
 
 // QueueOrSteer queues a message while a turn runs: for after the answer if later is set, else to
-// be sent along with the next tool results. It returns a text that says when it is sent.
-func QueueOrSteer(a *App, later bool, parts []llm.Part) string {
-	if later {
+// be sent along with the next tool results; one that was taken from the queue to be edited, where it
+// was. It returns a text that says when it is sent.
+func QueueOrSteer(a *App, later, edited bool, parts []llm.Part) string {
+	steers, queued := false, false
+	if edited && !later {
+		steers, queued = a.Session.Requeue(parts...)
+		later = queued && !steers
+	}
+	switch {
+	case queued:
+	case later:
 		a.Session.Queue(parts...)
+	default:
+		a.Session.Steer(parts...)
+	}
+	if later {
 		return "Queued – sent when the answer is done"
 	}
-	a.Session.Steer(parts...)
 	return "Queued – sent with the next tool results, or after the answer"
 }

@@ -94,7 +94,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	s.app.RememberPrompt(text)
 	_ = s.drafts.store() // reportSave reports errors of the disk
 	if s.app.Busy() {
-		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, parts))
+		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, false, parts))
 		return
 	}
 	if compared != nil {

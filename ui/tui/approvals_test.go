@@ -14,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/tools"
+	"parley/ui/tui/composer"
 	"parley/ui/tui/overlay"
 )
 
@@ -85,7 +86,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 // Enter is the end of what is being written, and allows nothing then.
 func TestEnterWhileWriting(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("fine"))
-	s.Paste("a draft").Send(doMsg(func() tea.Cmd { return s.m.dispatch("do it", nil, false) })).WaitForText("Run this command?")
+	s.Paste("a draft").Send(doMsg(func() tea.Cmd { return s.m.dispatch(composer.Submission{Text: "do it"}, nil) })).WaitForText("Run this command?")
 	s.seen().Press("enter").Shows("Run this command?")
 	s.clock.Add(time.Second)
 	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil || !strings.Contains(s.Screen(), "up/down select") && !strings.Contains(s.Screen(), "y, n, a") {

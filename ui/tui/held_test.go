@@ -12,6 +12,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/ui/tui/composer"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
 	"parley/ui/uitest"
@@ -127,7 +128,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "y summarize")
-	s.Send(doMsg(func() tea.Cmd { return s.m.dispatch("third", nil, false) })).WaitForText("needs approval")
+	s.Send(doMsg(func() tea.Cmd { return s.m.dispatch(composer.Submission{Text: "third"}, nil) })).WaitForText("needs approval")
 	s.seen().Press("y").WaitForText("Stop the running turn first").WaitForText("Allow once")
 	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)
@@ -156,4 +157,45 @@ func TestQuitWhileOpening(t *testing.T) {
 	})
 	s.Type("what do they eat?").Press("enter").WaitForText("Sent as soon as that is done")
 	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
+}
+
+// A queued message that is edited goes back to its place; what is written in its stead when it was
+// cleared or stashed is a new one.
+func TestEditQueued(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		keys []string // after the second of three was taken
+		want string
+	}{
+		"edited":         {[]string{"!", "enter"}, "one, two!, three"},
+		"behind a pause": {[]string{"space", "paste", "enter"}, "one, two pasted, three"},
+		"cleared":        {[]string{"ctrl+u", "n", "enter"}, "one, three, n"},
+		"stashed":        {[]string{"ctrl+x", "s", "n", "enter"}, "one, three, n"},
+		"for later":      {[]string{"ctrl+x", "q"}, "one, three, two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
+			s.ask("hi", "half an answer")
+			for _, text := range []string{"one", "two", "three"} {
+				s.Type(text).Press("enter")
+			}
+			s.Press("up", "up", "enter").WaitForText("› two")
+			for _, key := range tt.keys {
+				if key == "paste" {
+					s.Paste("pasted")
+					s.clock.Add(time.Second)
+					continue
+				}
+				s.Press(key)
+			}
+			queued, _ := s.m.App.Session.Queued()
+			var got []string
+			for _, m := range queued {
+				got = append(got, m.Text())
+			}
+			if strings.Join(got, ", ") != tt.want {
+				t.Errorf("%q wait, want %s", got, tt.want)
+			}
+		})
+	}
 }

@@ -70,7 +70,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	if m.App.Mentions(msg.Typed) {
 		cmd = m.expand(msg)
 	} else {
-		cmd = m.dispatch(text, nil, msg.Later)
+		cmd = m.dispatch(msg, nil)
 	}
 	if none := m.App.MissingMention(msg.Typed); none != "" && !rewrites {
 		return tea.Batch(cmd, m.ShowToast("No file "+none+": sent as text"))
@@ -122,13 +122,14 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	for _, n := range slices.Concat(msg.notes, m.App.VisionNotes(msg.parts)) {
 		m.chat.Note(n)
 	}
-	sent := m.dispatch(msg.of.Text, msg.parts, msg.of.Later)
+	sent := m.dispatch(msg.of.Submission, msg.parts)
 	return tea.Batch(sent, proceed(m, false))
 }
 
 // dispatch sends a prompt. While the model is busy it goes along with the next results of
 // tools, or waits for the answer.
-func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd {
+func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
+	text := s.Text
 	if m.branches.rewrite(text) {
 		return m.ShowToast("New branch created · " + m.keymap.keyOf("tree") + " shows both")
 	}
@@ -148,7 +149,7 @@ func (m *Model) dispatch(text string, mentioned []llm.Part, later bool) tea.Cmd 
 	m.App.Attached = nil
 	sent := m.input.Sent(text)
 	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
-		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, later, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
+		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, s.Later, s.Requeued, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
 	m.HideToast()

@@ -30,6 +30,8 @@ type Submission struct {
 	Shell bool   // it is a line for the shell: it was written behind a !, which is left out
 	Plain bool   // it begins with a large paste, which is never a command
 	Later bool   // it waits for the end of the answer, not for results of tools
+
+	Requeued bool // it was taken from the queue to be edited, and goes back to its place
 }
 
 // A Model is the composer. It starts empty, focused, and one row high. Its parts
@@ -84,8 +86,9 @@ type completion struct {
 type promptQueue struct {
 	*editor
 	queue        []string
-	steerCount   int // number of prompts, from the first, that are sent within the turn
-	pickedPrompt int // -1 for none
+	steerCount   int  // number of prompts, from the first, that are sent within the turn
+	pickedPrompt int  // -1 for none
+	requeued     bool // what is written was taken from the queue
 }
 
 // New makes an empty composer with the default keys.
@@ -169,6 +172,7 @@ func (m *Model) Clear() {
 // resetTransient forgets what keys and lists were about, as the text is another one.
 func (m *Model) resetTransient() {
 	m.lastAction, m.goalColumn, m.pickedPrompt, m.menu = none, -1, -1, nil
+	m.requeued = m.requeued && !m.Empty()
 	m.invalidate()
 }
 
@@ -220,6 +224,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	m.lastAction = do
+	m.requeued = m.requeued && !m.Empty()
 	m.invalidate()
 	return tea.Batch(cmd, m.updateMenu())
 }
@@ -312,7 +317,7 @@ func (m *Model) sendWith(later bool) {
 		m.replace(m.cur-1, m.cur, split("\n"))
 		return
 	}
-	msg := Submission{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units), Later: later}
+	msg := Submission{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units), Later: later, Requeued: m.requeued}
 	if msg.Shell {
 		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}

@@ -35,6 +35,10 @@ func (m *promptQueue) SetQueue(prompts []string, steer int) {
 	m.invalidate()
 }
 
+// MarkRequeued notes that what is written was taken from the queue. That ends once it is sent, or nothing
+// of it is left.
+func (m *promptQueue) MarkRequeued() { m.requeued = true }
+
 // queueKey deals with a key while a queued prompt is chosen, and reports whether
 // that is all it does. What means nothing there goes to the text.
 func (m *promptQueue) queueKey(do action) (cmd tea.Cmd, done bool) {

@@ -206,8 +206,11 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 		if i != msg.Index || text != msg.Text {
 			continue
 		}
-		if taken, ok := in.App.Session.UnqueueAt(i, waiting.Text()); ok && msg.Edit {
+		if !msg.Edit {
+			in.App.Session.UnqueueAt(i, waiting.Text())
+		} else if taken, ok := in.App.Session.EditQueued(i, waiting.Text()); ok {
 			in.RestoreMessage(taken)
+			in.Composer.MarkRequeued()
 		}
 	}
 }
