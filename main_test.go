@@ -460,6 +460,9 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 	"401": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		fail(w, 401, `{"error":{"message":"Incorrect API key provided: sk-canary-0123456789","code":"invalid_api_key"}}`)
 	},
+	"404": func(w http.ResponseWriter, _ int, _ chan struct{}) {
+		fail(w, 404, `{"error":{"message":"The model m does not exist","code":"model_not_found"}}`)
+	},
 	"quota": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		fail(w, 429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`)
 	},

@@ -175,6 +175,9 @@ var hints = map[Fault]func(*Error, Audience) string{
 		return "Choose another model with " + a.model
 	},
 	InvalidRequest: func(e *Error, a Audience) string {
+		if e.URL != "" && (e.Status == 404 || e.Status == 405) {
+			return "Check base_url, " + e.URL + ": for most servers it ends in /v1"
+		}
 		return fmt.Sprintf("%s rejected the request; another model (%s) or fewer settings may work", e.providerName(), a.model)
 	},
 	ContextOverflow: func(e *Error, _ Audience) string {
@@ -230,9 +233,9 @@ func authenticationHint(e *Error, a Audience) string {
 	case e.Status == 0:
 		return fmt.Sprintf("Check %s, which should provide the key", e.Key)
 	case e.KeyStored:
-		return fmt.Sprintf("The key in %s was rejected by %s; %s replaces it", e.Key, e.keyLocation(), connect)
+		return fmt.Sprintf("Replace the key in %s with %s: %s rejected it", e.Key, connect, e.keyLocation())
 	}
-	return fmt.Sprintf("The key in %s was rejected by %s", e.Key, e.keyLocation())
+	return fmt.Sprintf("Replace the key in %s: %s rejected it", e.Key, e.keyLocation())
 }
 
 func (e *Error) providerName() string {

@@ -402,9 +402,9 @@ func TestHint(t *testing.T) {
 		err  Error
 		want string
 	}{
-		{InShell, rejected, "The key in OPENAI_API_KEY was rejected by https://api.openai.com/v1"},
-		{InShell, stored, "The key in the system keyring was rejected by https://api.openai.com/v1; parley connect openai replaces it"},
-		{InChat, stored, "The key in the system keyring was rejected by https://api.openai.com/v1; /connect openai replaces it"},
+		{InShell, rejected, "Replace the key in OPENAI_API_KEY: https://api.openai.com/v1 rejected it"},
+		{InShell, stored, "Replace the key in the system keyring with parley connect openai: https://api.openai.com/v1 rejected it"},
+		{InChat, stored, "Replace the key in the system keyring with /connect openai: https://api.openai.com/v1 rejected it"},
 		{InChat, unread, "Check OPENAI_API_KEY, which should provide the key"},
 		{InChat, Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", KeyMissing: true}, "Set OPENAI_API_KEY or run /connect openai"},
 		{InShell, Error{Fault: Authentication, Provider: "openai", Key: "OPENAI_API_KEY", KeyMissing: true}, "Set OPENAI_API_KEY or run parley connect openai"},
@@ -413,6 +413,8 @@ func TestHint(t *testing.T) {
 		{InShell, Error{Fault: ModelNotFound}, "Run parley models to list models, and choose one with -m"},
 		{InShell, Error{Fault: ModelNotFound, Purpose: "image"}, "Run parley models --image to list models, and choose one with -m"},
 		{InShell, Error{Fault: ModelNotFound, Purpose: "embed"}, "Run parley models --embed to list models, and choose one with -m"},
+		{InShell, Error{Fault: InvalidRequest, Provider: "mock", Status: 404, URL: "http://127.0.0.1:8000"}, "Check base_url, http://127.0.0.1:8000: for most servers it ends in /v1"},
+		{InShell, Error{Fault: InvalidRequest, Provider: "mock", Status: 400, URL: "http://127.0.0.1:8000"}, "mock rejected the request; another model (-m) or fewer settings may work"},
 		{InChat, Error{Fault: Quota, Provider: "mock"}, "Add credit to your mock account, or choose another model with /model"},
 	} {
 		if got := tt.a.Hint(&tt.err); got != tt.want {

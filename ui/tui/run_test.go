@@ -178,7 +178,7 @@ func TestScreens(t *testing.T) {
 		}},
 		{"failed", []llmtest.Turn{llmtest.Fail(&llm.Error{
 			Fault: llm.Authentication, Provider: "openai", Status: 401, Message: "Incorrect API key", Key: "OPENAI_API_KEY", URL: "https://api.openai.com/v1",
-		})}, func(s *stage) { s.ask("hi", "was rejected") }},
+		})}, func(s *stage) { s.ask("hi", "Replace the key") }},
 		{"models", nil, func(s *stage) { s.Press("ctrl+x", "m").WaitForText("fake/two") }},
 		{"commands", nil, func(s *stage) { s.Type("/").Type("mod").WaitForText("Commands  mod") }},
 		{"help", nil, func(s *stage) { s.Type("?").WaitForText("Input & messages") }},
