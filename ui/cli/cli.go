@@ -29,6 +29,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/tools/undo"
 	"parley/ui/print"
+	"parley/ui/report"
 )
 
 // program is one run of parley.
@@ -68,6 +69,9 @@ func Main(args []string) int {
 	a := newProgram()
 	root := a.rootCommand()
 	root.SetArgs(withOptionalValues(args))
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		plainUsages(root)
+	}
 	err := a.result(excludedFlags(root.Execute()))
 	if err == nil {
 		return a.status
@@ -123,10 +127,23 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.InitDefaultCompletionCmd()
 	explainArguments(root)
 	addHelp(a, root)
-	root.RegisterFlagCompletionFunc("model", a.completeModel)
-	root.RegisterFlagCompletionFunc("prompt", (&promptsCommand{program: a}).complete)
-	root.RegisterFlagCompletionFunc("resume", sessions.Complete)
+	a.completeFlags(root, sessions)
 	return root
+}
+
+// completeFlags has shells offer values for the flags of root.
+func (a *program) completeFlags(root *cobra.Command, sessions report.SessionCommands) {
+	prompts := &promptsCommand{program: a}
+	fixed := func(values ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+	}
+	for name, complete := range map[string]cobra.CompletionFunc{
+		"model": a.completeModel, "judge": a.completeModel, "fallback": a.completeModel, "resume": sessions.Complete,
+		"prompt": prompts.complete, "persona": prompts.completePersona,
+		"tools": fixed(append([]string{"none"}, tools.Names()...)...), "allow": fixed(tools.Names()...), "web": fixed(on, off),
+	} {
+		root.RegisterFlagCompletionFunc(name, complete)
+	}
 }
 
 // note prints text on standard error, unless -q was given.

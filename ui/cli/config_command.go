@@ -66,7 +66,7 @@ func newConfigCommand(a *program) *cobra.Command {
 			return a.fail(print.Config, err)
 		}
 		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-			a.note("no " + abbrevPath(file) + ": everything is as it is built in")
+			a.note("no " + abbrevPath(file) + ": the defaults apply")
 			return nil
 		}
 		if err := checkNames(a); err != nil {

@@ -163,7 +163,7 @@ func (c *connectCommand) listKeys(name string) error {
 		}
 	}
 	if !found {
-		c.note("No provider has a key: parley connect PROVIDER adds one")
+		c.note("no provider has a key: parley connect PROVIDER adds one")
 	}
 	return nil
 }

@@ -20,6 +20,16 @@ func helpWidth() int {
 	return 80
 }
 
+// plainUsages takes the quotes of names off what flags are said to do: shells show it as it is.
+func plainUsages(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.Flags().VisitAll(plain)
+	cmd.PersistentFlags().VisitAll(plain)
+	for _, c := range cmd.Commands() {
+		plainUsages(c)
+	}
+}
+
 // usage returns what cobra says of how a command is used, in lines of width cells: cobra breaks
 // none. Only what is to be copied, usage lines and examples, may be longer.
 func usage(cmd *cobra.Command, width int) string {
@@ -29,7 +39,7 @@ func usage(cmd *cobra.Command, width int) string {
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
-	if cmd.HasAvailableSubCommands() {
+	if cmd.HasAvailableSubCommands() && !strings.HasSuffix(cmd.Use, needsCommand) {
 		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
 	}
 	if len(cmd.Aliases) > 0 {

@@ -27,6 +27,11 @@ func TestHelpFitsItsWidth(t *testing.T) {
 		if err := new(cobra.Command).UsageFunc()(cmd); err != nil {
 			t.Fatal(err)
 		}
+		if strings.HasSuffix(cmd.Use, needsCommand) { // cobra says the same twice
+			said := strings.Replace(own.String(), "  "+cmd.CommandPath()+" [command]\n", "", 1)
+			own.Reset()
+			own.WriteString(said)
+		}
 		if wide != own.String() {
 			t.Errorf("%s: the help is\n%s\nand cobra's\n%s", cmd.CommandPath(), wide, &own)
 		}

@@ -33,7 +33,7 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how report.I
 	}
 	places := importer.Find(os.Getenv, folder)
 	if len(places) == 0 {
-		a.note("No conversations of other programs found: parley sessions import FILE takes a file or an export")
+		a.note("no conversations of other programs found: parley sessions import FILE takes a file or an export")
 		return nil
 	}
 	fresh := 0

@@ -83,13 +83,26 @@ func (c *promptsCommand) run(f func() error) error {
 	return nil
 }
 
-// complete returns the names that begin with what is typed.
-func (c *promptsCommand) complete(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+// complete offers a shell the names of prompt files.
+func (c *promptsCommand) complete(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return c.names(func(prompts.Prompt) bool { return true }), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePersona offers a shell the names of personas, and off.
+func (c *promptsCommand) completePersona(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	names := c.names(func(p prompts.Prompt) bool { return p.System != "" })
+	return append(names, off), cobra.ShellCompDirectiveNoFileComp
+}
+
+// names returns the prompt files that are wanted, as shells take them.
+func (c *promptsCommand) names(wanted func(prompts.Prompt) bool) (names []string) {
 	found, _ := promptFiles{c.program}.find()
 	for _, p := range found {
-		names = append(names, cobra.CompletionWithDesc(p.Name, sanitize.Line(p.Description)))
+		if wanted(p) {
+			names = append(names, cobra.CompletionWithDesc(p.Name, sanitize.Line(p.Description)))
+		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // A promptRow is a prompt file as JSON.

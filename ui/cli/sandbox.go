@@ -17,7 +17,7 @@ import (
 func (a *program) sandboxCommand() *cobra.Command {
 	var network bool
 	cmd := &cobra.Command{
-		Use: "sandbox -- COMMAND [ARG...]", Short: "Run a command in the sandbox, as the shell tool does",
+		Use: "sandbox [flags] -- COMMAND [ARG...]", Short: "Run a command in the sandbox, as the shell tool does",
 		Args: func(_ *cobra.Command, argv []string) error {
 			if len(argv) == 0 {
 				return errors.New("which command? As in parley sandbox -- ls -la")

@@ -127,7 +127,7 @@ func (a mediaCommands) listCollections(library *session.Store, form string) erro
 		return err
 	}
 	if len(all) == 0 {
-		a.note("No collections yet: parley embed --store NAME makes one")
+		a.note("no collections: parley embed --store NAME makes one")
 	}
 	if form == "json" {
 		return report.WriteJSON(a.out, append([]session.Collection{}, all...))

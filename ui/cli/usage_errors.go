@@ -84,6 +84,9 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s: %s --help lists them", typed, cmd.CommandPath())
 }
 
+// needsCommand ends the usage line of a command that does nothing without one of its subcommands.
+const needsCommand = " COMMAND"
+
 // explainArguments has errors about the arguments of cmd, and of all below it, say how it is
 // called, or which subcommand was meant.
 func explainArguments(cmd *cobra.Command) {
@@ -93,7 +96,7 @@ func explainArguments(cmd *cobra.Command) {
 	check := cmd.Args
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		check = cobra.NoArgs // of a command that does nothing itself cobra checks no arguments
-		cmd.Use, cmd.DisableFlagsInUseLine = cmd.Use+" COMMAND", true
+		cmd.Use, cmd.DisableFlagsInUseLine = cmd.Use+needsCommand, true
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if check == nil {

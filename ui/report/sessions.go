@@ -47,8 +47,7 @@ type SessionCommands struct {
 // Sessions returns the command that lists, shows, searches, exports, imports and
 // removes conversations.
 func (s SessionCommands) Sessions() *cobra.Command {
-	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
 	one := []*cobra.Command{s.show(), s.export(), s.remove()}
 	for _, cmd := range one {
 		cmd.ValidArgsFunction = s.Complete

@@ -31,7 +31,7 @@ const (
 // ctrl+c twice ends it.
 func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) string) error {
 	if !term.IsTerminal(in.Fd()) || !term.IsTerminal(out.Fd()) {
-		return errors.New("standard input and output must be a terminal")
+		return errors.New("standard input and output must be a terminal: parley keys --list needs none")
 	}
 	state, err := term.MakeRaw(in.Fd())
 	if err != nil {
