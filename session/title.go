@@ -221,7 +221,7 @@ func titleOf(n *store.Node) string {
 	if n.Role != llm.RoleUser || n.Summary {
 		return ""
 	}
-	text := strings.Join(strings.Fields(store.TypedText(n.Message)), " ")
+	text := strings.Join(strings.Fields(store.TitleText(n.Message)), " ")
 	for _, p := range n.Parts {
 		if text == "" {
 			text = p.Name

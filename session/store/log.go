@@ -248,7 +248,7 @@ func (l *Log) add(n Node) {
 	if n.Role != llm.RoleUser || n.Seq < l.session.Head {
 		return
 	}
-	if line := oneLine(TypedText(n.Message)); line != "" && !n.Summary {
+	if line := oneLine(TitleText(n.Message)); line != "" && !n.Summary {
 		l.session.Preview = line
 		if l.session.Title == "" {
 			l.session.Title = line
@@ -261,6 +261,12 @@ func (l *Log) add(n Node) {
 func TypedText(m llm.Message) string {
 	typed := llm.Message{Parts: slices.DeleteFunc(slices.Clone(m.Parts), func(p llm.Part) bool { return p.Name != "" })}
 	return typed.Text()
+}
+
+// TitleText returns what stands for m in lists: TypedText without what was piped behind the words.
+func TitleText(m llm.Message) string {
+	words, _, _ := strings.Cut(TypedText(m), "\n\n<stdin>\n")
+	return words
 }
 
 // recount computes the session's messages and usage.
