@@ -180,6 +180,21 @@ func excludedFlags(err error) error {
 	return fmt.Errorf("--%s: give one of them", strings.Join(strings.Fields(set), " and --"))
 }
 
+// limitError refuses a limit of nothing.
+func (f *flags) limitError(cmd *cobra.Command) error {
+	for _, limit := range []struct {
+		flag  string
+		valid bool
+	}{
+		{"max-turns", f.maxTurns > 0}, {"max-cost", f.maxCost > 0 && !math.IsInf(f.maxCost, 0)}, {"timeout", f.timeout > 0},
+	} {
+		if flag := cmd.Flags().Lookup(limit.flag); flag.Changed && !limit.valid {
+			return fmt.Errorf("--%s %s: use more than 0", limit.flag, flag.Value)
+		}
+	}
+	return nil
+}
+
 // validate refuses flags that cannot be meant, and a word that was meant for a
 // command: asking a model costs money.
 func (f *flags) validate(cmd *cobra.Command, words []string) error {
@@ -194,11 +209,11 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return errors.New("--replay sends nothing for --record to save: use one of them")
 	case f.ephemeral && (f.continueLast || f.resume != "") && !f.fork:
 		return errors.New("--ephemeral saves nothing, so it cannot continue a saved conversation: add --fork to continue in a copy")
-	case f.maxTurns < 0, f.timeout < 0, !(f.maxCost >= 0) || math.IsInf(f.maxCost, 0),
-		f.maxTurns == 0 && cmd.Flags().Changed("max-turns"), f.timeout == 0 && cmd.Flags().Changed("timeout"), f.maxCost == 0 && cmd.Flags().Changed("max-cost"):
-		return errors.New("--max-turns, --max-cost and --timeout need a number above 0")
 	case f.codeOnly && f.format != "text":
 		return fmt.Errorf("--code prints code alone: -o %s does not apply", f.format)
+	}
+	if err := f.limitError(cmd); err != nil {
+		return err
 	}
 	if err := f.settingFlags.validate(); err != nil {
 		return err

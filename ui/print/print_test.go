@@ -94,6 +94,16 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestNoCode: -x says why it printed nothing, also where it is quiet.
+func TestNoCode(t *testing.T) {
+	for _, quiet := range []bool{false, true} {
+		_, err, _ := play(Options{Code: true, Quiet: quiet}, llmtest.Say("It depends."))
+		if want := "parley: the answer has no code block: run without -x to print it"; !strings.Contains(err, want) {
+			t.Errorf("quiet %v: got %q, want %q", quiet, err, want)
+		}
+	}
+}
+
 // TestTornCode: code of which a part was printed, before the server began the answer again, is not
 // printed once more behind it, and is no success: it may be run.
 func TestTornCode(t *testing.T) {

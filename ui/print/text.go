@@ -176,7 +176,7 @@ func (t *textWriter) end() error {
 		t.stderr.line(t.o.Theme.Bad, "parley: the code is not complete: the answer stopped and began again; run it once more")
 	} else if !found { // prose must not be run or written to a file as code
 		t.codeless = true
-		t.stderr.event(llm.Notice{Text: "the answer has no code block: run without -x to print it"})
+		t.stderr.line(t.o.Theme.Bad, "parley: the answer has no code block: run without -x to print it")
 	}
 	return err
 }
