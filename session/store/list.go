@@ -122,7 +122,7 @@ func (t *damageReport) summary() error {
 // joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
 // the rest is read from the end.
 func (db *DB) sessions(q querier, text joinedText, where string, args ...any) ([]Session, error) {
-	if found, err := joinedSessions(db, q, text, place.compare, where, args...); err == nil {
+	if found, err := joinedSessions(db, q, text, byNum, place.compare, where, args...); err == nil {
 		return found, nil
 	}
 	rows, err := checkedSessions(db, q, where, args...)
@@ -220,7 +220,10 @@ func (db *DB) List(q Query) ([]Session, error) {
 	var list []Session
 	err := db.read(func(r querier) (err error) {
 		if q.Brief && limit == math.MaxInt && q.isPlain() {
-			list, err = briefSessions(db, r)
+			list, err = joinedSessions(db, r, text, byPlace, nil, where, args...)
+			if n, uncounted := countListed(r); err == nil && (uncounted != nil || n != len(list)) {
+				err = errUnusual
+			}
 		} else {
 			list, err = firstSessions(db, r, text, limit, where, args...)
 		}

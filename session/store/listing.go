@@ -149,42 +149,34 @@ func useSmallCache(q querier) (end func()) {
 	return func() { _ = q.script(`PRAGMA cache_size = -2000`) } // SQLite's own, in KiB
 }
 
-// joinedSessions is the fast form of checkedSessions, in an order of places; text is joinedSession
-// or joinedBrief. If anything is damaged or of another type, it returns errUnusual or an error of
-// SQLite.
-func joinedSessions(db *DB, q querier, text joinedText, order func(a, b place) int, where string, args ...any) ([]Session, error) {
-	batches, total, err := joinedBatches(q, text, byNum, where, args...)
+// joinedSessions is the fast form of checkedSessions, in an order of places, nil for that of the
+// pass; text is joinedSession or joinedBrief. If anything is damaged or of another type, it returns
+// errUnusual or an error of SQLite.
+func joinedSessions(db *DB, q querier, text joinedText, p pass, order func(a, b place) int, where string, args ...any) ([]Session, error) {
+	batches, total, err := joinedBatches(q, text, p, where, args...)
+	if err != nil || total == 0 {
+		return nil, err
+	}
+	held, err := leases(q)
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]joinedRow, 0, total)
-	for r, ok := range eachRowOf(batches) {
-		if !ok {
+	rows := eachRowOf(batches)
+	if order != nil {
+		rows = sortedRows(rows, total, order)
+	}
+	found, i := make([]Session, total), 0
+	for r, ok := range rows {
+		s := &found[i]
+		if !ok || !parseSession(r, s) {
 			return nil, errUnusual
 		}
-		rows = append(rows, r)
-	}
-	slices.SortFunc(rows, func(a, b joinedRow) int { return order(a.place, b.place) })
-	return parseSessions(db, q, total, func(yield func(joinedRow, bool) bool) {
-		for _, r := range rows {
-			if !yield(r, true) {
-				return
-			}
+		if l, ok := held[s.ID]; ok {
+			s.LockedBy = lockedBy(db, l)
 		}
-	})
-}
-
-// briefSessions is joinedSessions with joinedBrief of all that are not deleted, as briefIndex has
-// them, in the order of lists.
-func briefSessions(db *DB, q querier) ([]Session, error) {
-	batches, total, err := joinedBatches(q, joinedBrief, byPlace, `WHERE s.deleted IS NULL`)
-	if err != nil {
-		return nil, err
+		i++
 	}
-	if all, err := countListed(q); err != nil || all != total {
-		return nil, cmp.Or(err, errUnusual)
-	}
-	return parseSessions(db, q, total, eachRowOf(batches))
+	return found, nil
 }
 
 // joinedBatches returns the texts that eachJoined finds, and how many there are.
@@ -208,24 +200,24 @@ func eachRowOf(batches []string) iter.Seq2[joinedRow, bool] {
 	}
 }
 
-// parseSessions reads n sessions of which the places are read.
-func parseSessions(db *DB, q querier, n int, rows iter.Seq2[joinedRow, bool]) ([]Session, error) {
-	held, err := leases(q)
-	if err != nil || n == 0 {
-		return nil, err
-	}
-	found, i := make([]Session, n), 0
-	for r, ok := range rows {
-		s := &found[i]
-		if !ok || !parseSession(r, s) {
-			return nil, errUnusual
+// sortedRows returns n rows in an order of places, or one that is not as parley writes it.
+func sortedRows(rows iter.Seq2[joinedRow, bool], n int, order func(a, b place) int) iter.Seq2[joinedRow, bool] {
+	return func(yield func(joinedRow, bool) bool) {
+		sorted := make([]joinedRow, 0, n)
+		for r, ok := range rows {
+			if !ok {
+				yield(r, false)
+				return
+			}
+			sorted = append(sorted, r)
 		}
-		if l, ok := held[s.ID]; ok {
-			s.LockedBy = lockedBy(db, l)
+		slices.SortFunc(sorted, func(a, b joinedRow) int { return order(a.place, b.place) })
+		for _, r := range sorted {
+			if !yield(r, true) {
+				return
+			}
 		}
-		i++
 	}
-	return found, nil
 }
 
 // countListed returns how many sessions are not deleted, without looking at each.
