@@ -1,6 +1,10 @@
 package permission
 
-import "testing"
+import (
+	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
+)
 
 // denyRmTests holds lines under a rule that allows everything and one that denies rm: those that
 // are denied, those that ask and those that run.
@@ -175,6 +179,29 @@ func TestDenyRm(t *testing.T) {
 			for _, line := range lines {
 				if got, _, _ := rs.Decide(shellCall(line)); got != want {
 					t.Errorf("%s: %q: got %s, want %s", kind, line, got, want)
+				}
+			}
+		}
+	}
+}
+
+// What is denied, or asks, does so as well in another line that runs it.
+func TestDenyHoldsInOtherLines(t *testing.T) {
+	rules := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:rm")}
+	rank := map[Effect]int{Allow: 0, Ask: 1, Deny: 2}
+	for _, group := range denyRmTests {
+		for _, line := range append(append([]string(nil), group.denied...), group.ask...) {
+			quoted, err := syntax.Quote(line, syntax.LangBash)
+			if err != nil {
+				t.Fatal(err)
+			}
+			alone, _, _ := rules.Decide(shellCall(line))
+			for _, other := range []string{
+				"ls; " + line, "ls\n" + line, "ls && " + line + "\nls", "(" + line + "\n)", "x=$(" + line + "\n)", "if ls; then " + line + "\nfi", "f() { " + line + "\n}; f",
+				"sh -c " + quoted, "eval " + quoted, "sudo sh -c " + quoted, "foo -- sh -c " + quoted, "ssh h " + quoted, "find . -exec sh -c " + quoted + " ';'", "bash <<'EOF1'\n" + line + "\nEOF1\n",
+			} {
+				if effect, _, _ := rules.Decide(shellCall(other)); rank[effect] < rank[alone] {
+					t.Errorf("%q: %s; alone: %s", other, effect, alone)
 				}
 			}
 		}
