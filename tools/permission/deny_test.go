@@ -143,6 +143,11 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"cat f | sudo -k", "cat f | sudo -K", "cat f | sudo -nk",
 		},
 	},
+	"numbers and tests": {
+		denied: []string{"[[ -v 'a[$(rm x)]' ]]", "[[ 'a[$(rm x)]' -eq 1 ]]", "x='a[$(rm y)]'; echo $((x))", "[[ -f $(rm x) ]]", "((a[$(rm x)]))"},
+		ask:    []string{"echo $((x))", "x=$((x+1)); echo $x", "[[ $x -gt 1 ]] && echo $y", "[[ -v $x ]] && echo $y", "[[ a -eq $x ]] && echo $y", "[[ ! ( -n a && $x -ne 2 ) ]] || echo $y", "echo $(($1))", "echo $((${x}))"},
+		run:    []string{"echo $((1+2))", "x=$((3 * (1+2) % 5)); echo \"$x\"", "for f in *.go; do [[ -f \"$f\" ]] && wc -l \"$f\"; done", "[[ $x == y* && -n $z ]] && echo $y", "[[ $? -eq 0 ]] && echo $y", "[[ $# -gt 1 ]] || echo $y", "[[ -z $x ]] || cat \"$x\"", "[[ $x =~ ^a ]] && echo $x"},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

@@ -144,8 +144,8 @@ func (s *visitor) visit(node syntax.Node) bool {
 		s.runsArguments = true
 	case *syntax.TimeClause:
 		s.addCommand([]string{"time"}, input{})
-	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.TestClause:
-		s.runsArguments = true // an index in them is evaluated, substitutions and all
+	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.UnaryTest, *syntax.BinaryTest:
+		s.noteNumbers(node)
 	case *syntax.Redirect:
 		s.addValue(node.Word)
 		s.addValue(node.Hdoc)
@@ -156,6 +156,29 @@ func (s *visitor) visit(node syntax.Node) bool {
 		s.texts = append(s.texts, node.Value)
 	}
 	return true
+}
+
+// unknownNumber matches what is evaluated for a number: a variable, in which may be an index,
+// which is evaluated too, substitutions and all.
+var unknownNumber = lazyRegexp("[A-Za-z_`\\[]|\\$[^#?(]")
+
+// noteNumbers notes that the numbers, or the index, which a node evaluates may run something.
+func (s *visitor) noteNumbers(node syntax.Node) {
+	evaluated := []syntax.Node{node}
+	switch test := node.(type) {
+	case *syntax.UnaryTest:
+		if test.Op != syntax.TsVarSet && test.Op != syntax.TsRefVar {
+			return
+		}
+	case *syntax.BinaryTest:
+		if test.Op < syntax.TsEql || test.Op > syntax.TsGtr {
+			return
+		}
+		evaluated = []syntax.Node{test.X, test.Y}
+	}
+	for _, node := range evaluated {
+		s.runsArguments = s.runsArguments || unknownNumber().MatchString(s.sourceOf(node))
+	}
 }
 
 // addValue adds a word that is data and may be run later, as in a=rm; $a x.
