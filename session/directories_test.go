@@ -41,7 +41,7 @@ func TestFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	records := s.Files().Records()
-	if len(records) != 2 || string(records[0].Folder) != beside || string(records[0].Changes[0].Path) != file || !strings.Contains(records[1].Partial, beside) {
+	if len(records) != 2 || string(records[0].Directory) != beside || string(records[0].Changes[0].Path) != file || !strings.Contains(records[1].Partial, beside) {
 		t.Errorf("records %+v", records)
 	}
 	if err := s.Close(); err != nil {

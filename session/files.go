@@ -31,7 +31,7 @@ type (
 const (
 	FileAbsent    = undo.Absent
 	FileRegular   = undo.File
-	FileDirectory = undo.Folder
+	FileDirectory = undo.Directory
 	FileLink      = undo.Link
 )
 
@@ -60,7 +60,7 @@ func (b *callBatch) watch(call *pendingCall) {
 	watched := undo.Call{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
 	switch {
 	case a.Access == tools.AccessWrite && a.Path != "":
-		watched.Paths, watched.Folder = []string{a.Path}, b.callable.FolderOf(a.Path)
+		watched.Paths, watched.Directory = []string{a.Path}, b.callable.DirectoryOf(a.Path)
 	case b.callable.WorkspaceProblem() != "":
 		a.Irreversible = "what it changes cannot be undone: this folder " + b.callable.WorkspaceProblem()
 		return
@@ -177,7 +177,7 @@ func CountFilesSince(records []FileRecord, from int) (n int, sure bool) {
 
 // unwatchedDirectories names the added directories, in which a command's changes are not recorded; "" if there are none.
 func unwatchedDirectories(set *tools.Set) string {
-	if dirs := set.Folders(); len(dirs) > 0 {
+	if dirs := set.Directories(); len(dirs) > 0 {
 		return "what a command changes in " + strings.Join(dirs, ", ") + " cannot be undone"
 	}
 	return ""
@@ -241,7 +241,7 @@ func (d *Directories) last() AddedDirectories {
 }
 
 // Reachable returns the directories that tools reach beside the workspace.
-func (d *Directories) Reachable() []string { return d.tools.Folders() }
+func (d *Directories) Reachable() []string { return d.tools.Directories() }
 
 // Missing returns the added directories of the conversation that tools cannot use, for instance
 // because they no longer exist.
@@ -255,7 +255,7 @@ func (d *Directories) Check(dir string) (real string, err error) {
 	if d.tools == nil {
 		return "", errNoTools
 	}
-	return d.tools.CheckFolder(dir)
+	return d.tools.CheckDirectory(dir)
 }
 
 var errNoTools = errors.New("no tools are available")
@@ -283,7 +283,7 @@ func (d *Directories) Set(dirs ...string) error {
 		return !slices.Contains(now, dir) && (!slices.Contains(was.Dirs, dir) || mayExist(dir))
 	})
 	if !slices.Equal(stay, was.Dirs) {
-		ids := tools.FolderIDs(d.tools)
+		ids := d.tools.DirectoryIDs()
 		maps.Copy(ids, was.IDs)
 		maps.DeleteFunc(ids, func(dir, _ string) bool { return !slices.Contains(stay, dir) })
 		d.conversation.Annotate(0, AddedDirectories{Dirs: stay, IDs: ids})
@@ -297,8 +297,8 @@ func (d *Directories) Restore(dirs ...string) error {
 	if d.tools == nil {
 		return nil
 	}
-	err := tools.RestoreFolders(d.tools, d.last().IDs, dirs...)
-	d.files.AddFolders(d.Reachable()...)
+	err := d.tools.RestoreDirectories(d.last().IDs, dirs...)
+	d.files.AddDirectories(d.Reachable()...)
 	return err
 }
 

@@ -70,7 +70,7 @@ func (w *workspace) placesOfClass(class places.Class) []places.Found {
 		return nil // no command is held there: each asks
 	}
 	all := w.places.Within(w.realDir)
-	for _, f := range addedFolders(w) {
+	for _, f := range addedDirectories(w) {
 		all = append(all, w.places.Within(f.dir)...)
 	}
 	return slices.DeleteFunc(all, func(f places.Found) bool { return !f.Exists || f.Class != class })

@@ -98,10 +98,10 @@ func (p *Policy) NextMode() Mode {
 // SetWorkspace names the workspace, by its absolute path without symbolic links:
 // rules of a directory hold in that one only, and absolute paths below it are
 // inside.
-func (p *Policy) SetWorkspace(folder string) {
+func (p *Policy) SetWorkspace(directory string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.workspace = folder
+	p.workspace = directory
 }
 
 // Decide says whether a may run now. Deny rules come first, whatever the mode;
@@ -142,14 +142,14 @@ func (p *Policy) DenialReason(a *Action) string {
 
 func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 	p.mu.Lock()
-	mode, folder, rs := p.currentMode(), p.workspace, p.rules // rules are never changed in place
+	mode, directory, rs := p.currentMode(), p.workspace, p.rules // rules are never changed in place
 	p.mu.Unlock()
 	if a.AskEachTime { // no answer counts
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: folder, Class: string(a.placeClass)})
+	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: string(a.placeClass)})
 	if a.Access == AccessRead && a.Tool != readTool && effect != permission.Deny {
-		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: folder, Class: string(a.placeClass)})
+		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: string(a.placeClass)})
 		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
 		}
@@ -206,9 +206,9 @@ func (p *Policy) readRules() func(file string) permission.Effect {
 	if len(strict) == 0 {
 		return nil
 	}
-	folder := p.workspace
+	directory := p.workspace
 	return func(file string) permission.Effect {
-		effect, _, _ := strict.Decide(permission.Call{Tool: readTool, Path: file, Workspace: folder})
+		effect, _, _ := strict.Decide(permission.Call{Tool: readTool, Path: file, Workspace: directory})
 		return effect
 	}
 }
@@ -216,13 +216,13 @@ func (p *Policy) readRules() func(file string) permission.Effect {
 // HoldsBack reports whether a rule denies reading a file, or asks about it. Its path is absolute.
 func (p *Policy) HoldsBack(file string) bool {
 	p.mu.Lock()
-	folder := p.workspace
+	directory := p.workspace
 	p.mu.Unlock()
 	rules, held := p.readRules(), []permission.Effect{permission.Deny, permission.Ask}
 	if rules == nil {
 		return false
 	}
-	inside, err := filepath.Rel(folder, file)
+	inside, err := filepath.Rel(directory, file)
 	return slices.Contains(held, rules(filepath.ToSlash(file))) || err == nil && slices.Contains(held, rules(filepath.ToSlash(inside)))
 }
 

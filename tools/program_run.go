@@ -60,7 +60,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	ctx, cancel := context.WithTimeout(ctx, run.Timeout)
 	defer cancel()
 	seen := s.cmdSandbox.quarantineNew()
-	told, endWatch := watchFolders(s.workspace, held != nil)
+	told, endWatch := watchDirectories(s.workspace, held != nil)
 	defer endWatch()
 	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: MaxProgramOutput}}
 	r := &runningCommand{policy: held, streams: streams, progress: func(string) {}}

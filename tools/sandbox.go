@@ -80,7 +80,7 @@ func (s *Set) SandboxPolicy(network bool) sandbox.Policy { return s.sandboxPolic
 func (s *Set) WatchBeside() {
 	s.watchRepositories()
 	if s.cmdSandbox.isActive() {
-		watchFolders(s.workspace, true) // without end
+		watchDirectories(s.workspace, true) // without end
 	}
 }
 
@@ -129,12 +129,12 @@ func (b *commandSandbox) isActive() bool { return b.backend().Available() }
 func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 	environ := commandEnvironment(os.Environ(), w.cmdSandbox.Env)
 	p := sandbox.Policy{
-		Workspace:  w.realDir,
-		ReadPaths:  append(sandbox.ReadablePaths(environ), append(AbsolutePaths(w.cmdSandbox.Read), w.readable...)...),
-		WritePaths: AbsolutePaths(w.cmdSandbox.Write),
-		Protected:  append(sandbox.Protected(), w.protectedPlaces()...),
-		Network:    network,
-		Folders:    (&Set{workspace: w}).Folders(), ReadOnly: folderPlaces(w),
+		Workspace:   w.realDir,
+		ReadPaths:   append(sandbox.ReadablePaths(environ), append(AbsolutePaths(w.cmdSandbox.Read), w.readable...)...),
+		WritePaths:  AbsolutePaths(w.cmdSandbox.Write),
+		Protected:   append(sandbox.Protected(), w.protectedPlaces()...),
+		Network:     network,
+		Directories: (&Set{workspace: w}).Directories(), ReadOnly: directoryPlaces(w),
 		Env: environ,
 	}
 	if dir, err := w.cacheDir(); err == nil {
@@ -144,9 +144,9 @@ func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 	return p
 }
 
-// folderPlaces returns the same of added directories, absolute.
-func folderPlaces(w *workspace) (paths []string) {
-	for _, f := range addedFolders(w) {
+// directoryPlaces returns the same of added directories, absolute.
+func directoryPlaces(w *workspace) (paths []string) {
+	for _, f := range addedDirectories(w) {
 		for _, p := range w.places.Within(f.dir) {
 			paths = append(paths, filepath.Join(f.dir, filepath.FromSlash(p.Path)))
 		}

@@ -103,7 +103,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		defer cancel()
 	}
 	seen := w.cmdSandbox.quarantineNew()
-	told, endWatch := watchFolders(w, r.policy != nil)
+	told, endWatch := watchDirectories(w, r.policy != nil)
 	defer endWatch()
 	start := time.Now()
 	if err := r.start(ctx, w, argv); err != nil {

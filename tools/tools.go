@@ -159,7 +159,7 @@ func (s *Set) Close() error {
 // release releases the workspace. Commands in the background go on.
 func (s *Set) release() error {
 	s.outputs.close()
-	_ = s.SetFolders()
+	_ = s.SetDirectories()
 	return s.root.Close()
 }
 

@@ -23,13 +23,13 @@ import (
 // of it. Paths are relative to it, clean and with slashes, unless said; those of files in added
 // directories are absolute.
 type workspace struct {
-	root       *os.Root
-	dir        string         // absolute, as it was given
-	realDir    string         // the same with symbolic links resolved
-	cmdSandbox commandSandbox // how commands are held
-	jobs       *Jobs
-	folders    atomic.Pointer[[]*folder] // that were added; what the pointer leads to is never changed
-	folderMu   sync.Mutex                // held to change the pointer
+	root        *os.Root
+	dir         string         // absolute, as it was given
+	realDir     string         // the same with symbolic links resolved
+	cmdSandbox  commandSandbox // how commands are held
+	jobs        *Jobs
+	directories atomic.Pointer[[]*addedDirectory] // that were added; what the pointer leads to is never changed
+	directoryMu sync.Mutex                        // held to change the pointer
 
 	places  *places.Table
 	problem string // why the directory is no workspace; "" if it is one

@@ -25,9 +25,9 @@ const (
 	maxDepth = 20        // values in one another
 )
 
-// InFolder calls look if there is a folder dir, or a link to one. Where nothing or a file has its name,
+// InDirectory calls look if there is a folder dir, or a link to one. Where nothing or a file has its name,
 // there is nothing to look at.
-func InFolder(dir string, look func() error) error {
+func InDirectory(dir string, look func() error) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
 		return nil

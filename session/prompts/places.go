@@ -94,7 +94,7 @@ func (p Place) Files() ([]string, error) {
 		}
 		return nil
 	}
-	err := frontmatter.InFolder(p.Dir, func() error { return walk(p.Dir, 1) })
+	err := frontmatter.InDirectory(p.Dir, func() error { return walk(p.Dir, 1) })
 	return found, err
 }
 

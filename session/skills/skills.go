@@ -101,7 +101,7 @@ func (p Place) Files() (paths []string, err error) {
 		}
 		return nil
 	}
-	err = frontmatter.InFolder(p.Dir, func() error { return walk(p.Dir, 0) })
+	err = frontmatter.InDirectory(p.Dir, func() error { return walk(p.Dir, 0) })
 	return paths, err
 }
 

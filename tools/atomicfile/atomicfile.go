@@ -70,7 +70,7 @@ func put(path string, durable bool, write func(*os.File) error, name func(temp, 
 		err = name(temp, path)
 	}
 	if err == nil && durable {
-		syncFolder(filepath.Dir(path))
+		syncDirectory(filepath.Dir(path))
 	}
 	return saving(path, err)
 }
@@ -119,8 +119,8 @@ type existing struct{}
 func (existing) Error() string        { return "already exists" }
 func (existing) Is(target error) bool { return target == fs.ErrExist }
 
-// syncFolder has a new name outlive a power cut. Not every file system can.
-func syncFolder(dir string) {
+// syncDirectory has a new name outlive a power cut. Not every file system can.
+func syncDirectory(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()
 		_ = f.Close()

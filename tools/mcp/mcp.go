@@ -79,7 +79,7 @@ type Servers struct {
 // for them: see State and Wait. Close ends them. The configuration must be valid.
 func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
 	ctx, cancel := context.WithCancel(ctx)
-	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{folders: o.Roots}}
+	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{directories: o.Roots}}
 	for name, c := range configs {
 		s := newServer(name, c, o, inbound{&all.questions, &all.roots, new(inFlight)})
 		all.servers[name] = s

@@ -14,26 +14,26 @@ import (
 
 // roots holds the directories that the user works in, which servers are told as roots.
 type roots struct {
-	mu      sync.Mutex
-	folders []string
+	mu          sync.Mutex
+	directories []string
 }
 
 func (r *roots) list() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return slices.Clone(r.folders)
+	return slices.Clone(r.directories)
 }
 
 // SetRoots replaces the directories that the user works in, which servers are told as roots. They
 // are absolute.
-func (all *Servers) SetRoots(folders ...string) {
+func (all *Servers) SetRoots(directories ...string) {
 	all.roots.mu.Lock()
-	old := all.roots.folders
-	all.roots.folders = slices.Clone(folders)
+	old := all.roots.directories
+	all.roots.directories = slices.Clone(directories)
 	all.roots.mu.Unlock()
 	var gone []string
 	for _, f := range old {
-		if !slices.Contains(folders, f) {
+		if !slices.Contains(directories, f) {
 			gone = append(gone, rootURI(f))
 		}
 	}
@@ -55,14 +55,14 @@ func (all *Servers) SetRoots(folders ...string) {
 func (c Config) getsRoots() bool { return c.URL == "" || isLoopback(hostOf(c.URL)) }
 
 // addTo sets the roots of a client before it connects, and returns them.
-func (r *roots) addTo(client *sdk.Client) (folders []string) {
+func (r *roots) addTo(client *sdk.Client) (directories []string) {
 	var all []*sdk.Root
-	folders = r.list()
-	for _, f := range folders {
+	directories = r.list()
+	for _, f := range directories {
 		all = append(all, &sdk.Root{URI: rootURI(f), Name: filepath.Base(f)})
 	}
 	client.AddRoots(all...)
-	return folders
+	return directories
 }
 
 // update sends a client the roots that have changed since addTo returned sent.
@@ -82,8 +82,8 @@ func (r *roots) update(client *sdk.Client, given []string) {
 }
 
 // rootURI returns the file URI of a folder.
-func rootURI(folder string) string {
-	path := filepath.ToSlash(folder)
+func rootURI(directory string) string {
+	path := filepath.ToSlash(directory)
 	if !strings.HasPrefix(path, "/") { // C:/…
 		path = "/" + path
 	}

@@ -15,28 +15,28 @@ type SearchPath struct {
 	Workspace string // absolute; "", or all of the disk, is none
 }
 
-// Folders returns the folders from which a program may be run.
-func (p SearchPath) Folders() []string {
-	return slices.DeleteFunc(filepath.SplitList(p.List), func(folder string) bool {
-		return !filepath.IsAbs(folder) || p.Excludes(folder)
+// Directories returns the directories from which a program may be run.
+func (p SearchPath) Directories() []string {
+	return slices.DeleteFunc(filepath.SplitList(p.List), func(directory string) bool {
+		return !filepath.IsAbs(directory) || p.Excludes(directory)
 	})
 }
 
 // String returns the folders from which a program may be run, as PATH has them. A program that is
 // started needs them as its PATH: it, or the line that names its interpreter, looks up others.
 func (p SearchPath) String() string {
-	return strings.Join(p.Folders(), string(os.PathListSeparator))
+	return strings.Join(p.Directories(), string(os.PathListSeparator))
 }
 
 // Find returns the absolute path of a program; "" if there is none that can be run. A link in a good
 // folder may lead into the workspace.
 func (p SearchPath) Find(name string) string {
-	for _, folder := range filepath.SplitList(p.List) {
-		if !filepath.IsAbs(folder) {
+	for _, directory := range filepath.SplitList(p.List) {
+		if !filepath.IsAbs(directory) {
 			continue
 		}
-		file, err := exec.LookPath(filepath.Join(folder, name)) // checks permissions, and adds the extensions of Windows
-		if err == nil && !p.Excludes(folder) && !p.Excludes(file) {
+		file, err := exec.LookPath(filepath.Join(directory, name)) // checks permissions, and adds the extensions of Windows
+		if err == nil && !p.Excludes(directory) && !p.Excludes(file) {
 			return file
 		}
 	}
@@ -48,11 +48,11 @@ func (p SearchPath) Excludes(path string) bool {
 	if p.Workspace == "" || filepath.Dir(p.Workspace) == p.Workspace {
 		return false
 	}
-	return inFolder(path, p.Workspace) || inFolder(resolved(path), resolved(p.Workspace))
+	return inDirectory(path, p.Workspace) || inDirectory(resolved(path), resolved(p.Workspace))
 }
 
-func inFolder(path, folder string) bool {
-	rel, err := filepath.Rel(folder, path)
+func inDirectory(path, directory string) bool {
+	rel, err := filepath.Rel(directory, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 

@@ -34,7 +34,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	p.protectRepositories()
 	p.Protected = withLinkTargets(p.Workspace, p.Protected)
 	p.allowWorktree(false)
-	p.allowFolders(false)
+	p.allowDirectories(false)
 	cleanup, err = makeTempDir(&p)
 	if err != nil {
 		return nil, nil, err

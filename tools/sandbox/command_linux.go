@@ -54,7 +54,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	p.protectRepositories()
 	p.Protected = withLinkTargets(p.Workspace, p.Protected)
 	p.allowWorktree(strings.HasSuffix(b.Name, "pidns"))
-	p.allowFolders(strings.HasSuffix(b.Name, "pidns"))
+	p.allowDirectories(strings.HasSuffix(b.Name, "pidns"))
 	made := p.TempDir == ""
 	removeTemp, err := makeTempDir(&p)
 	if err != nil {

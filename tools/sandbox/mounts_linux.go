@@ -57,7 +57,7 @@ func isolateMounts(p *Policy) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
-	if err := protectFolders(p); err != nil {
+	if err := protectDirectories(p); err != nil {
 		return err
 	}
 	protected := p.Protected
@@ -75,9 +75,9 @@ func isolateMounts(p *Policy) error {
 	return os.Chdir(dir) // the same directory, where it can be written
 }
 
-// protectFolders makes what is protected in added folders read-only.
-func protectFolders(p *Policy) error {
-	for _, dir := range p.Folders {
+// protectDirectories makes what is protected in added folders read-only.
+func protectDirectories(p *Policy) error {
+	for _, dir := range p.Directories {
 		held := map[string]bool{}
 		for _, path := range p.readOnlyParts {
 			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {

@@ -68,8 +68,8 @@ type Policy struct {
 	TempDir       string   // private temp directory, and the command's /tmp; "": created, and removed by cleanup
 	ReadPaths     []string // further files and directories to read; see [ReadablePaths]
 	WritePaths    []string // further files and directories to read and write
-	Folders       []string // further directories to read and write, in which what configures or runs programs for git, parley and the shell is read-only
-	ReadOnly      []string // files and directories in Folders that are, too
+	Directories   []string // further directories to read and write, in which what configures or runs programs for git, parley and the shell is read-only
+	ReadOnly      []string // files and directories in Directories that are, too
 	Protected     []string // files and directories that keep their content, relative to Workspace; absent ones stay absent
 	Network       bool     // may open IP sockets, to anywhere; Unix sockets stay closed
 	Env           []string // the whole environment; nothing of the caller's own is added but TMPDIR
@@ -80,7 +80,7 @@ type Policy struct {
 
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
 	outsideGitDirs []string // git directories in WritePaths, outside of the workspace
-	readOnlyParts  []string // paths in Folders that are read-only; needs namespaces
+	readOnlyParts  []string // paths in Directories that are read-only; needs namespaces
 	searchResult
 }
 

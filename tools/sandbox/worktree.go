@@ -61,13 +61,13 @@ func isRealDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// allowFolders lets commands read and change p.Folders. What is read-only in there is so for the
+// allowDirectories lets commands read and change p.Directories. What is read-only in there is so for the
 // whole run, as for a program that lasts: nothing is put back. With mounts that is git's
 // directories and what else is protected; new repositories are for a [Watch]. Without them it is
 // each entry that has something of that in it, and nothing can be made beside the entries.
-func (p *Policy) allowFolders(mounts bool) {
+func (p *Policy) allowDirectories(mounts bool) {
 	p.WritePaths, p.ReadPaths = slices.Clip(p.WritePaths), slices.Clip(p.ReadPaths)
-	for _, dir := range p.Folders {
+	for _, dir := range p.Directories {
 		inner := Policy{Workspace: dir, Protected: Protected()}
 		for _, path := range p.ReadOnly {
 			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {

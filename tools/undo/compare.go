@@ -102,7 +102,7 @@ func (c *comparison) sameContent(was *entry, is pathInfo) bool {
 func (c *comparison) wasDeleted(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		switch above, there := c.after.entries[dir]; {
-		case c.isRoot(dir), there && above.kind == Folder:
+		case c.isRoot(dir), there && above.kind == Directory:
 			return c.after.listedDirs[dir]
 		case there: // something else stands in the place of a folder
 			return true
@@ -113,7 +113,7 @@ func (c *comparison) wasDeleted(file string) bool {
 // wasCreated reports whether a path that the earlier snapshot lacks is new, and was not left out.
 func (c *comparison) wasCreated(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if above, there := c.before.entries[dir]; c.isRoot(dir) || there && above.kind == Folder {
+		if above, there := c.before.entries[dir]; c.isRoot(dir) || there && above.kind == Directory {
 			return c.before.listedDirs[dir]
 		}
 	}
@@ -124,8 +124,8 @@ func (c *comparison) isRoot(dir string) bool {
 	if dir == "." || dir == "/" {
 		return true
 	}
-	_, folder, _ := c.rootOf(dir)
-	return dir == folder
+	_, directory, _ := c.rootOf(dir)
+	return dir == directory
 }
 
 func (c *comparison) add(change Change) { c.changes = append(c.changes, change) }

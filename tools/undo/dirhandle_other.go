@@ -90,7 +90,7 @@ func fileStatOf(info fs.FileInfo) fileStat {
 	case mode.IsRegular():
 		out.kind = File
 	case mode.IsDir():
-		out.kind, out.size = Folder, 0
+		out.kind, out.size = Directory, 0
 	case mode&fs.ModeSymlink != 0:
 		out.kind, out.mode, out.size = Link, 0, 0
 	default:

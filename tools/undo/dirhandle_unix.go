@@ -138,7 +138,7 @@ func fileStatOf(s *unix.Stat_t) fileStat {
 	case unix.S_IFREG:
 		out.kind = File
 	case unix.S_IFDIR:
-		out.kind, out.size = Folder, 0
+		out.kind, out.size = Directory, 0
 	case unix.S_IFLNK:
 		out.kind, out.mode, out.size = Link, 0, 0
 	default:

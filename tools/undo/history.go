@@ -52,7 +52,7 @@ type History struct {
 
 // History returns the history of a conversation in the workspace dir.
 func (s *Store) History(session, dir string) (*History, error) {
-	folder, err := s.sessionDir(session)
+	directory, err := s.sessionDir(session)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *Store) History(session, dir string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{workspace: w, session: session, file: filepath.Join(folder, logName), now: time.Now, branchMarks: map[int]int{}, background: newBackground()}, nil
+	return &History{workspace: w, session: session, file: filepath.Join(directory, logName), now: time.Now, branchMarks: map[int]int{}, background: newBackground()}, nil
 }
 
 // load reads the log and the reach file, once.
@@ -132,7 +132,7 @@ func (h *History) put(r *Record) error {
 	defer h.mu.Unlock()
 	h.load()
 	if !r.Restore {
-		if err := h.addReach(r.Root, r.Folder); err != nil {
+		if err := h.addReach(r.Root, r.Directory); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func (h *History) Plan(from int) (*Plan, error) {
 // step returns the step of one path.
 func (h *History) step(file Name, c *pathHistory) (Step, error) {
 	s := Step{Path: file, To: c.first}
-	if _, folder, _ := h.rootOf(string(file)); folder == "" && !isLocalPath(string(file)) {
+	if _, directory, _ := h.rootOf(string(file)); directory == "" && !isLocalPath(string(file)) {
 		s.Blocked = "it is in no folder of this conversation"
 		return s, nil
 	}

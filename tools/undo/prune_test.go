@@ -111,7 +111,7 @@ func FuzzGit(f *testing.F) {
 
 // TestNotSeen: what a snapshot did not reach is not taken for deleted, however deep it is.
 func TestNotSeen(t *testing.T) {
-	folder, file := pathInfo{fileStat: fileStat{kind: Folder}}, pathInfo{fileStat: fileStat{kind: File, size: 1}}
+	folder, file := pathInfo{fileStat: fileStat{kind: Directory}}, pathInfo{fileStat: fileStat{kind: File, size: 1}}
 	before := &snapshot{entries: map[string]*entry{}, listedDirs: map[string]bool{".": true, "a": true, "a/b": true, "a/b/c": true}}
 	for name, s := range map[string]pathInfo{"a": folder, "a/b": folder, "a/b/c": folder, "a/b/c/f": file} {
 		before.entries[name] = &entry{path: name, pathInfo: s}
@@ -151,7 +151,7 @@ func TestUnchanged(t *testing.T) {
 		"another time":             {file(began - 2*clockError), file(began + 1), false},
 		"a link that leads on":     {pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, true},
 		"a link to something else": {pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: Link}, target: "b"}, false},
-		"a folder with more in it": {pathInfo{fileStat: fileStat{kind: Folder, mtime: 1}}, pathInfo{fileStat: fileStat{kind: Folder, mtime: 2}}, true},
+		"a folder with more in it": {pathInfo{fileStat: fileStat{kind: Directory, mtime: 1}}, pathInfo{fileStat: fileStat{kind: Directory, mtime: 2}}, true},
 	} {
 		if got := unchanged(tt.was, tt.is, &snapshot{began: began}); got != tt.want {
 			t.Errorf("%s: %v", name, got)

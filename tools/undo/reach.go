@@ -18,8 +18,8 @@ const reachName = "reach"
 
 // A reach is the content of that file: workspaces, and directories added to them.
 type reach struct {
-	Roots   []Name `json:"roots,omitempty"`
-	Folders []Name `json:"folders,omitempty"`
+	Roots       []Name `json:"roots,omitempty"`
+	Directories []Name `json:"folders,omitempty"`
 }
 
 // readReach reads the reach of a log; !ok if there is no file, as with histories of old versions.
@@ -34,12 +34,12 @@ func readReach(log string) (r reach, ok bool) {
 
 // include adds a workspace and a directory added to it, "" for none, and reports whether either
 // is new.
-func (r *reach) include(root, folder Name) (changed bool) {
+func (r *reach) include(root, directory Name) (changed bool) {
 	if root != "" && !slices.Contains(r.Roots, root) {
 		r.Roots, changed = append(r.Roots, root), true
 	}
-	if folder != "" && !slices.Contains(r.Folders, folder) {
-		r.Folders, changed = append(r.Folders, folder), true
+	if directory != "" && !slices.Contains(r.Directories, directory) {
+		r.Directories, changed = append(r.Directories, directory), true
 	}
 	return changed
 }
@@ -52,16 +52,16 @@ func (h *History) loadReach() {
 			r.include(old.Root, "") // old versions restored any log: directories count once they are added again
 		}
 	}
-	for _, dir := range r.Folders {
-		h.addFolder(string(dir))
+	for _, dir := range r.Directories {
+		h.addDirectory(string(dir))
 	}
 	h.reach = r
 }
 
 // addReach stores where tools are about to work. If that fails, the next call tries again.
-func (h *History) addReach(root, folder Name) error {
-	r := reach{slices.Clone(h.reach.Roots), slices.Clone(h.reach.Folders)}
-	if !r.include(root, folder) {
+func (h *History) addReach(root, directory Name) error {
+	r := reach{slices.Clone(h.reach.Roots), slices.Clone(h.reach.Directories)}
+	if !r.include(root, directory) {
 		return nil
 	}
 	text, err := json.Marshal(r)
@@ -74,9 +74,9 @@ func (h *History) addReach(root, folder Name) error {
 	return err
 }
 
-// AddFolders lets the history restore files in directories that the user added to the workspace,
+// AddDirectories lets the history restore files in directories that the user added to the workspace,
 // by their absolute paths.
-func (h *History) AddFolders(dirs ...string) {
+func (h *History) AddDirectories(dirs ...string) {
 	if h == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func (h *History) AddFolders(dirs ...string) {
 	defer h.mu.Unlock()
 	h.load()
 	for _, dir := range dirs {
-		h.addFolder(dir)
+		h.addDirectory(dir)
 		if !slices.Contains(h.added, dir) {
 			h.added = append(h.added, dir)
 		}
@@ -102,7 +102,7 @@ func (h *History) outOfReach(file string) string {
 		}
 		return h.dir + " is not the workspace that the conversation was restored with"
 	}
-	if slices.ContainsFunc(h.reach.Folders, func(dir Name) bool { return isBelow(string(dir), file) }) {
+	if slices.ContainsFunc(h.reach.Directories, func(dir Name) bool { return isBelow(string(dir), file) }) {
 		return ""
 	}
 	if slices.ContainsFunc(h.added, func(dir string) bool { return isBelow(dir, file) }) {
@@ -149,11 +149,11 @@ func (s *Store) Import(session, log, root string) (refused []string, err error) 
 		if !slices.Contains(roots, r.Root) {
 			refuse(string(r.Root))
 			r.Uncovered = []Uncovered{{Path: r.Root, Why: "it is not the workspace that the conversation was restored with"}}
-			r.Changes, r.Folder, r.Root = nil, "", roots[len(roots)-1]
+			r.Changes, r.Directory, r.Root = nil, "", roots[len(roots)-1]
 		}
-		refuse(string(r.Folder))
+		refuse(string(r.Directory))
 		for _, c := range r.Changes {
-			if r.Folder == "" || !isBelow(string(r.Folder), string(c.Path)) {
+			if r.Directory == "" || !isBelow(string(r.Directory), string(c.Path)) {
 				if !isLocalPath(string(c.Path)) {
 					refuse(string(c.Path))
 				}

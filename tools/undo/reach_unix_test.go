@@ -42,7 +42,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 	for i, r := range []Record{
 		{Title: "own", Root: Name(root), Changes: change("a")},
 		{Title: "another workspace", Root: Name(other), Changes: change("a")},
-		{Title: "a folder", Root: Name(root), Folder: Name(beside), Changes: change(filepath.Join(beside, "a"))},
+		{Title: "a folder", Root: Name(root), Directory: Name(beside), Changes: change(filepath.Join(beside, "a"))},
 		{Title: "no folder", Root: Name(root), Changes: change(filepath.Join(other, "a"))},
 	} {
 		r.N = i + 1
@@ -65,7 +65,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.AddFolders(added...)
+		h.AddDirectories(added...)
 		p, err := h.Plan(1)
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +101,7 @@ func TestLogReachesNothing(t *testing.T) {
 	d, beside := newDesk(t, map[string]string{"a": "old\n"}), fastDir(t)
 	write(t, filepath.Join(beside, "a"), "old\n")
 	d.shell("echo new > a")
-	w := d.Watch(Call{ID: "w", Title: "write", Paths: []string{filepath.Join(beside, "a")}, Folder: beside})
+	w := d.Watch(Call{ID: "w", Title: "write", Paths: []string{filepath.Join(beside, "a")}, Directory: beside})
 	begin(t, w)
 	write(t, filepath.Join(beside, "a"), "new\n")
 	end(t, w)
@@ -135,7 +135,7 @@ func TestLogReachesNothing(t *testing.T) {
 	}
 	for _, added := range []bool{false, true} { // by the user, to this workspace
 		if added {
-			h.AddFolders(beside)
+			h.AddDirectories(beside)
 		}
 		if p, err = h.Plan(1); err != nil {
 			t.Fatal(err)

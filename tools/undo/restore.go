@@ -123,7 +123,7 @@ func (r *restorer) run(changes []Change) map[Name]error {
 		}
 	}
 	for _, c := range topFirst {
-		if c.After.Kind == Folder && c.Before.Kind != Folder {
+		if c.After.Kind == Directory && c.Before.Kind != Directory {
 			do(c, func(p *parent, base string) error { beforeChange(); return p.root.Mkdir(base, 0o700) })
 		}
 	}
@@ -139,7 +139,7 @@ func (r *restorer) run(changes []Change) map[Name]error {
 		}
 	}
 	for _, c := range deepestFirst {
-		if c.After.Kind == Folder {
+		if c.After.Kind == Directory {
 			do(c, func(p *parent, base string) error { return chmod(p, base, c.After.Mode) })
 		}
 	}

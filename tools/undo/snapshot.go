@@ -58,22 +58,22 @@ type workspace struct {
 	fileCache     map[string]*cachedFile
 	callSnapshots int                 // number of snapshots that calls wait for; a prefetch waits for them
 	idle          *sync.Cond          // on mu: callSnapshots is 0
-	folders       map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
+	directories   map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
 }
 
-// addFolder adds a directory outside of the workspace: single paths in it, which are absolute,
+// addDirectory adds a directory outside of the workspace: single paths in it, which are absolute,
 // are recorded and restored. What commands change in it is not recorded.
-func (w *workspace) addFolder(dir string) {
+func (w *workspace) addDirectory(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if dir == "" || w.folders[dir] != nil {
+	if dir == "" || w.directories[dir] != nil {
 		return
 	}
 	if root, err := os.OpenRoot(dir); err == nil {
-		if w.folders == nil {
-			w.folders = map[string]*os.Root{}
+		if w.directories == nil {
+			w.directories = map[string]*os.Root{}
 		}
-		w.folders[dir] = root
+		w.directories[dir] = root
 	}
 }
 
@@ -86,7 +86,7 @@ func (w *workspace) rootOf(file string) (root *os.Root, dir, rel string) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for dir, root := range w.folders {
+	for dir, root := range w.directories {
 		if rel, err := filepath.Rel(dir, filepath.FromSlash(file)); err == nil && filepath.IsLocal(rel) {
 			return root, dir, filepath.ToSlash(rel)
 		}
@@ -130,7 +130,7 @@ type snapshot struct {
 
 // isUnlisted reports whether dir is a directory whose entries the snapshot does not have.
 func (l *snapshot) isUnlisted(dir string) bool {
-	if s, there := l.entries[dir]; there && s.kind == Folder && !l.listedDirs[dir] {
+	if s, there := l.entries[dir]; there && s.kind == Directory && !l.listedDirs[dir] {
 		return true
 	}
 	return slices.ContainsFunc(l.uncovered, func(u Uncovered) bool { return string(u.Path) == dir })

@@ -57,11 +57,11 @@ type Kind string
 
 // The kinds. Other is anything else, such as a pipe: it is reported and left alone.
 const (
-	Absent Kind = ""
-	File   Kind = "file"
-	Link   Kind = "link"
-	Folder Kind = "folder"
-	Other  Kind = "other"
+	Absent    Kind = ""
+	File      Kind = "file"
+	Link      Kind = "link"
+	Directory Kind = "folder"
+	Other     Kind = "other"
 )
 
 // A State is the state of a path at some time. The zero value is that of an absent one.
@@ -119,15 +119,15 @@ type Uncovered struct {
 
 // A Record is what one tool call, or one restore, changed.
 type Record struct {
-	N       int       `json:"n"`              // its place in the history, from 1
-	Seq     int       `json:"seq,omitempty"`  // message of the conversation that it belongs to; negative: none of it, as in a copy
-	Call    string    `json:"call,omitempty"` // ID of the tool call; "" of a restore
-	Title   string    `json:"title"`          // description of the call or restore; untrusted text
-	At      time.Time `json:"at"`
-	Root    Name      `json:"root"`              // absolute path of the workspace
-	Folder  Name      `json:"folder,omitempty"`  // added directory that the paths, which are absolute then, are in; "": they are in Root
-	Restore bool      `json:"restore,omitempty"` // it is a restore
-	Open    bool      `json:"open,omitempty"`    // the call has not ended, or parley ended during it: After is unknown
+	N         int       `json:"n"`              // its place in the history, from 1
+	Seq       int       `json:"seq,omitempty"`  // message of the conversation that it belongs to; negative: none of it, as in a copy
+	Call      string    `json:"call,omitempty"` // ID of the tool call; "" of a restore
+	Title     string    `json:"title"`          // description of the call or restore; untrusted text
+	At        time.Time `json:"at"`
+	Root      Name      `json:"root"`              // absolute path of the workspace
+	Directory Name      `json:"folder,omitempty"`  // added directory that the paths, which are absolute then, are in; "": they are in Root
+	Restore   bool      `json:"restore,omitempty"` // it is a restore
+	Open      bool      `json:"open,omitempty"`    // the call has not ended, or parley ended during it: After is unknown
 
 	Changes   []Change    `json:"changes,omitempty"`
 	Uncovered []Uncovered `json:"uncovered,omitempty"` // paths that changed, or may have, and cannot be undone

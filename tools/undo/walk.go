@@ -202,7 +202,7 @@ func (k *walk) visit(d *openDir) {
 		}
 		file := prefix + name
 		switch s.kind {
-		case Folder:
+		case Directory:
 			if !k.shouldEnter(file, s.fileStat, d.rules) {
 				continue
 			}

@@ -15,10 +15,10 @@ type Call struct {
 	Seq   int    // message of the conversation that it belongs to
 	Title string // description; untrusted text
 
-	// Paths are the files that it changes, relative to the workspace or absolute in Folder; none:
+	// Paths are the files that it changes, relative to the workspace or absolute in Directory; none:
 	// it may change anything in the workspace.
-	Paths  []string
-	Folder string // added directory that Paths are in; "": they are in the workspace
+	Paths     []string
+	Directory string // added directory that Paths are in; "": they are in the workspace
 }
 
 // A Watch records what one call changes, by snapshots before and after it. It is for one goroutine.
@@ -47,7 +47,7 @@ func (h *History) Watch(call Call) *Watch {
 	if h == nil {
 		return nil
 	}
-	h.addFolder(call.Folder)
+	h.addDirectory(call.Directory)
 	ctx, cancel := context.WithCancel(h.ctx)
 	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), prefetchDone: make(chan struct{})}
 	if !h.begin() {
@@ -146,16 +146,16 @@ func (l *snapshot) summary() string {
 	if l.partial != "" {
 		words = append(words, "the folder is large: "+l.partial+"; changes of others cannot be undone")
 	}
-	var folders []string
+	var directories []string
 	for _, u := range l.uncovered {
 		if u.Why != ignoredByGit {
-			folders = append(folders, string(u.Path))
+			directories = append(directories, string(u.Path))
 		}
 	}
-	if slices.Sort(folders); len(folders) > 3 {
-		words = append(words, fmt.Sprintf("%d folders cannot be undone", len(folders)))
-	} else if len(folders) > 0 {
-		words = append(words, strings.Join(folders, ", ")+" cannot be undone")
+	if slices.Sort(directories); len(directories) > 3 {
+		words = append(words, fmt.Sprintf("%d folders cannot be undone", len(directories)))
+	} else if len(directories) > 0 {
+		words = append(words, strings.Join(directories, ", ")+" cannot be undone")
 	}
 	return strings.Join(words, "; ")
 }
@@ -191,7 +191,7 @@ func (w *Watch) Begin() error {
 	}
 	h := w.history
 	h.dropPrefetch()
-	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Folder: Name(w.call.Folder), Open: true, Partial: w.snapshot.partial}
+	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Directory: Name(w.call.Directory), Open: true, Partial: w.snapshot.partial}
 	for _, file := range w.call.Paths {
 		was, there := w.snapshot.entries[file]
 		c := comparison{workspace: h.workspace, before: w.snapshot}

@@ -92,7 +92,7 @@ func (a *program) startMCPServers() error {
 			return text
 		},
 		SaveState: func(server, memory string) error { return a.library.Set("memory of "+agreement(server), memory) },
-		Roots:     append([]string{a.toolSet.Root()}, a.toolSet.Folders()...), Interactive: a.mcp.answers,
+		Roots:     append([]string{a.toolSet.Root()}, a.toolSet.Directories()...), Interactive: a.mcp.answers,
 		Logins: func(server string) mcp.LoginStore { return loginStore(a.mcp.logins, agreement(server)) },
 		OnChange: func(server string) {
 			a.mcp.sync(a.toolSet)

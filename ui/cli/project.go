@@ -147,7 +147,7 @@ func providerReady(a *program, model string) bool {
 // folders, skills and a trusted project add.
 func wholeSystem(a *program, own string) string {
 	text := cmp.Or(own, a.config.System, session.Instructions)
-	if told := session.DirectoriesText(a.toolSet.Folders()); told != "" {
+	if told := session.DirectoriesText(a.toolSet.Directories()); told != "" {
 		text += "\n\n" + told
 	}
 	if a.project.own != "" {

@@ -201,7 +201,7 @@ func requestFacts(system string, p *project, set *tools.Set, known *estimates) [
 			facts = append(facts, app.ContextItem{Name: f.Name, Tokens: tokens(known, f.Text), Note: f.Note})
 		}
 	}
-	for _, dir := range set.Folders() {
+	for _, dir := range set.Directories() {
 		facts = append(facts, app.ContextItem{Name: "folder " + abbrevPath(dir), Tokens: catalog.Estimate(dir), Note: "added: tools reach it"})
 	}
 	if set != nil {

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderID tells an open directory from another one that stands at its path later; "" if nothing
+// directoryID tells an open directory from another one that stands at its path later; "" if nothing
 // does. Numbers of files are used again, and those of devices change when one is mounted again or
 // the machine starts: where the file system keeps it, the time of creation counts instead.
-func folderID(dir *os.File) string {
+func directoryID(dir *os.File) string {
 	var s unix.Statx_t
 	if err := unix.Statx(int(dir.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil {
 		return ""

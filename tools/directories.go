@@ -16,7 +16,7 @@ import (
 
 // A folder is a further directory that file tools reach and commands may change. Its files are
 // called by their absolute paths.
-type folder struct {
+type addedDirectory struct {
 	root *os.Root
 	dir  string // absolute, without links
 
@@ -25,31 +25,31 @@ type folder struct {
 	running int            // sandboxed commands that run now
 }
 
-// Folders returns the added directories, in the order in which they were added.
-func (s *Set) Folders() (dirs []string) {
+// Directories returns the added directories, in the order in which they were added.
+func (s *Set) Directories() (dirs []string) {
 	if s == nil {
 		return nil
 	}
-	for _, f := range addedFolders(s.workspace) {
+	for _, f := range addedDirectories(s.workspace) {
 		dirs = append(dirs, f.dir)
 	}
 	return dirs
 }
 
-func addedFolders(w *workspace) []*folder {
-	if p := w.folders.Load(); p != nil {
+func addedDirectories(w *workspace) []*addedDirectory {
+	if p := w.directories.Load(); p != nil {
 		return *p
 	}
 	return nil
 }
 
-// CheckFolder returns a directory, without links, that can be added, or says why it cannot.
-func (s *Set) CheckFolder(dir string) (real string, err error) {
-	return checkFolder(s.workspace, dir, s.Folders())
+// CheckDirectory returns a directory, without links, that can be added, or says why it cannot.
+func (s *Set) CheckDirectory(dir string) (real string, err error) {
+	return checkDirectory(s.workspace, dir, s.Directories())
 }
 
-// checkFolder does so where the directories in added are reached already.
-func checkFolder(w *workspace, dir string, added []string) (real string, err error) {
+// checkDirectory does so where the directories in added are reached already.
+func checkDirectory(w *workspace, dir string, added []string) (real string, err error) {
 	if real, err = filepath.EvalSymlinks(dir); err == nil {
 		real, err = filepath.Abs(real)
 	}
@@ -77,23 +77,23 @@ func checkFolder(w *workspace, dir string, added []string) (real string, err err
 	return real, nil
 }
 
-// SetFolders has file tools reach directories, and commands change them, in the place of those
-// that were added before, also for the views of s. They are as CheckFolder returned them, and as
+// SetDirectories has file tools reach directories, and commands change them, in the place of those
+// that were added before, also for the views of s. They are as CheckDirectory returned them, and as
 // the user saw them: where a link stands by now, or another reason is against one, it is left
 // out, as the error says.
-func (s *Set) SetFolders(dirs ...string) error { return RestoreFolders(s, nil, dirs...) }
+func (s *Set) SetDirectories(dirs ...string) error { return s.RestoreDirectories(nil, dirs...) }
 
-// RestoreFolders does as SetFolders for directories that were added before: of those with an id, as
-// FolderIDs told it then, another one that stands there by now is left out.
-func RestoreFolders(s *Set, ids map[string]string, dirs ...string) error {
-	s.folderMu.Lock()
-	defer s.folderMu.Unlock()
-	before := addedFolders(s.workspace)
-	var now []*folder
+// RestoreDirectories does as SetDirectories for directories that were added before: of those with an id, as
+// DirectoryIDs told it then, another one that stands there by now is left out.
+func (s *Set) RestoreDirectories(ids map[string]string, dirs ...string) error {
+	s.directoryMu.Lock()
+	defer s.directoryMu.Unlock()
+	before := addedDirectories(s.workspace)
+	var now []*addedDirectory
 	var reached []string
 	var faults []error
 	for _, dir := range dirs {
-		real, err := checkFolder(s.workspace, dir, reached)
+		real, err := checkDirectory(s.workspace, dir, reached)
 		if err == nil && real != dir {
 			err = fmt.Errorf("%s leads to %s now: add that if you want it", quotePath(dir), quotePath(real))
 		}
@@ -108,7 +108,7 @@ func RestoreFolders(s *Set, ids map[string]string, dirs ...string) error {
 		}
 		now, reached = append(now, f), append(reached, real)
 	}
-	s.folders.Store(&now)
+	s.directories.Store(&now)
 	for _, f := range before { // what is open in them stays open
 		if !slices.Contains(now, f) {
 			f.root.Close()
@@ -118,17 +118,17 @@ func RestoreFolders(s *Set, ids map[string]string, dirs ...string) error {
 }
 
 // openAdded opens a directory that has this id, "" for any, unless it is open.
-func openAdded(before []*folder, dir, id string) (*folder, error) {
-	root, err := openFolder(dir)
+func openAdded(before []*addedDirectory, dir, id string) (*addedDirectory, error) {
+	root, err := openDirectory(dir)
 	if err != nil {
 		return nil, err
 	}
-	f := &folder{root: root, dir: dir}
+	f := &addedDirectory{root: root, dir: dir}
 	if now := f.id(); id != "" && now != "" && now != id {
 		root.Close()
 		return nil, fmt.Errorf("%s is another folder than the one that was added: add it again if you want it", quotePath(dir))
 	}
-	if i := slices.IndexFunc(before, func(f *folder) bool { return f.dir == dir }); i >= 0 {
+	if i := slices.IndexFunc(before, func(f *addedDirectory) bool { return f.dir == dir }); i >= 0 {
 		root.Close()
 		return before[i], nil
 	}
@@ -136,20 +136,20 @@ func openAdded(before []*folder, dir, id string) (*folder, error) {
 }
 
 // id tells the directory from others; "" if that is not known.
-func (f *folder) id() string {
+func (f *addedDirectory) id() string {
 	dir, err := f.root.Open(".")
 	if err != nil {
 		return ""
 	}
 	defer dir.Close()
-	return folderID(dir)
+	return directoryID(dir)
 }
 
-// FolderIDs returns what tells each added directory from another one that may stand at its path
+// DirectoryIDs returns what tells each added directory from another one that may stand at its path
 // later, by their paths. Of some nothing may do so.
-func FolderIDs(s *Set) map[string]string {
+func (s *Set) DirectoryIDs() map[string]string {
 	ids := map[string]string{}
-	for _, f := range addedFolders(s.workspace) {
+	for _, f := range addedDirectories(s.workspace) {
 		if id := f.id(); id != "" {
 			ids[f.dir] = id
 		}
@@ -157,8 +157,8 @@ func FolderIDs(s *Set) map[string]string {
 	return ids
 }
 
-// openFolder opens a directory, unless a link took the place of something on the way to it.
-func openFolder(dir string) (*os.Root, error) {
+// openDirectory opens a directory, unless a link took the place of something on the way to it.
+func openDirectory(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -176,8 +176,8 @@ func openFolder(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// FolderOf returns the added directory that the path of an action is in; "" for the workspace.
-func (s *Set) FolderOf(file string) string {
+// DirectoryOf returns the added directory that the path of an action is in; "" for the workspace.
+func (s *Set) DirectoryOf(file string) string {
 	base, _ := splitPath(s.workspace, file)
 	return base
 }
@@ -185,7 +185,7 @@ func (s *Set) FolderOf(file string) string {
 // rootOf returns the directory that a path is in, as tools call paths, and the path in there.
 func rootOf(w *workspace, file string) (root *os.Root, native string) {
 	base, rel := splitPath(w, file)
-	for _, f := range addedFolders(w) {
+	for _, f := range addedDirectories(w) {
 		if f.dir == base {
 			return f.root, filepath.FromSlash(rel)
 		}
@@ -197,7 +197,7 @@ func rootOf(w *workspace, file string) (root *os.Root, native string) {
 // there.
 func splitPath(w *workspace, file string) (base, rel string) {
 	if native := filepath.FromSlash(file); filepath.IsAbs(native) {
-		for _, f := range addedFolders(w) {
+		for _, f := range addedDirectories(w) {
 			if isWithin(native, f.dir) {
 				rel, _ := filepath.Rel(f.dir, native)
 				return f.dir, filepath.ToSlash(rel)
@@ -223,7 +223,7 @@ func toolPath(w *workspace, abs string) (file string, ok bool) {
 	}
 	abs = filepath.Clean(abs)
 	rest := ""
-	for dir := abs; len(addedFolders(w)) > 0; dir = filepath.Dir(dir) {
+	for dir := abs; len(addedDirectories(w)) > 0; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
 			whole := filepath.ToSlash(filepath.Join(real, rest))
 			base, _ := splitPath(w, whole)
@@ -234,23 +234,23 @@ func toolPath(w *workspace, abs string) (file string, ok bool) {
 	return "", false
 }
 
-// watchFolders watches added directories for what a command makes there for git to run. The notice
+// watchDirectories watches added directories for what a command makes there for git to run. The notice
 // is about what earlier commands that still run have made; end quarantines what this one made and
 // returns a notice. Held is false for a command outside of the sandbox.
-func watchFolders(w *workspace, held bool) (told string, end func() string) {
-	folders := addedFolders(w) // one that is removed meanwhile is looked at all the same
-	each := func(look func(*folder, bool) string) string {
+func watchDirectories(w *workspace, held bool) (told string, end func() string) {
+	directories := addedDirectories(w) // one that is removed meanwhile is looked at all the same
+	each := func(look func(*addedDirectory, bool) string) string {
 		var told []string
-		for _, f := range folders {
+		for _, f := range directories {
 			told = append(told, look(f, held))
 		}
 		return strings.TrimSpace(strings.Join(told, "\n"))
 	}
-	return each((*folder).begin), sync.OnceValue(func() string { return each((*folder).end) })
+	return each((*addedDirectory).begin), sync.OnceValue(func() string { return each((*addedDirectory).end) })
 }
 
 // begin does that in one of them. What was made while no command ran in the sandbox is the user's.
-func (f *folder) begin(held bool) (told string) {
+func (f *addedDirectory) begin(held bool) (told string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
@@ -269,7 +269,7 @@ func (f *folder) begin(held bool) (told string) {
 	return told
 }
 
-func (f *folder) end(held bool) (told string) {
+func (f *addedDirectory) end(held bool) (told string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {

@@ -8,9 +8,9 @@ import (
 	"reflect"
 )
 
-// folderID tells an open directory from another one that stands at its path later; "" where the
+// directoryID tells an open directory from another one that stands at its path later; "" where the
 // system does not say.
-func folderID(dir *os.File) string {
+func directoryID(dir *os.File) string {
 	info, err := dir.Stat()
 	if err != nil {
 		return ""

@@ -40,12 +40,12 @@ func TestFilesInAddedFolders(t *testing.T) {
 	put(old, "before")
 	h := open()
 	for _, file := range []string{old, made} {
-		w := h.Watch(Call{ID: file, Title: "write", Paths: []string{filepath.ToSlash(file)}, Folder: beside})
+		w := h.Watch(Call{ID: file, Title: "write", Paths: []string{filepath.ToSlash(file)}, Directory: beside})
 		if err := w.Begin(); err != nil {
 			t.Fatal(err)
 		}
 		put(file, "after")
-		if r, err := w.End(); err != nil || len(r.Changes) == 0 || string(r.Folder) != beside {
+		if r, err := w.End(); err != nil || len(r.Changes) == 0 || string(r.Directory) != beside {
 			t.Fatalf("%+v, %v", r, err)
 		}
 	}

@@ -20,9 +20,9 @@ func beside(t *testing.T, files map[string]string) (f fixture, dir string) {
 	for name, content := range files {
 		write(t, filepath.Join(dir, name), content)
 	}
-	dir, err := f.CheckFolder(dir)
+	dir, err := f.CheckDirectory(dir)
 	if err == nil {
-		err = f.SetFolders(dir)
+		err = f.SetDirectories(dir)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestOnlyAddedFoldersAreReached(t *testing.T) {
 			t.Errorf("%s is read", path)
 		}
 	}
-	if err := f.SetFolders(); err != nil {
+	if err := f.SetDirectories(); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"in", filepath.Join(dir, "a.txt")} {
@@ -115,7 +115,7 @@ func TestFoldersThatCannotBeAdded(t *testing.T) {
 		f.Root(): "reach already", f.at("sub"): "reach already", filepath.Dir(f.Root()): "contains",
 		filepath.Join(home, "absent"): "no such file", filepath.Join(home, "project", "file"): "is not a folder",
 	} {
-		if _, err := f.CheckFolder(dir); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := f.CheckDirectory(dir); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", dir, err, want)
 		}
 	}
@@ -123,9 +123,9 @@ func TestFoldersThatCannotBeAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.SetFolders(filepath.Join(home, "absent"), project)
-	if err == nil || !slices.Equal(f.Folders(), []string{project}) {
-		t.Errorf("added are %q: %v", f.Folders(), err)
+	err = f.SetDirectories(filepath.Join(home, "absent"), project)
+	if err == nil || !slices.Equal(f.Directories(), []string{project}) {
+		t.Errorf("added are %q: %v", f.Directories(), err)
 	}
 }
 
@@ -141,7 +141,7 @@ func TestFoldersThatBecameLinks(t *testing.T) {
 		write(t, filepath.Join(outside, "secret"), "x")
 		write(t, filepath.Join(outside, "project", "secret"), "x")
 		write(t, filepath.Join(home, "above", "project", "file"), "x")
-		dir, err := f.CheckFolder(filepath.Join(home, "above", "project"))
+		dir, err := f.CheckDirectory(filepath.Join(home, "above", "project"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,10 +149,10 @@ func TestFoldersThatBecameLinks(t *testing.T) {
 		if err := errors.Join(os.Rename(link, link+".was"), os.Symlink(outside, link)); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.SetFolders(dir); err == nil || !strings.Contains(err.Error(), "leads to") || len(f.Folders()) > 0 {
-			t.Errorf("%s: added are %q, %v", linked, f.Folders(), err)
+		if err := f.SetDirectories(dir); err == nil || !strings.Contains(err.Error(), "leads to") || len(f.Directories()) > 0 {
+			t.Errorf("%s: added are %q, %v", linked, f.Directories(), err)
 		}
-		if root, err := openFolder(dir); err == nil {
+		if root, err := openDirectory(dir); err == nil {
 			root.Close()
 			t.Errorf("%s: opened", linked)
 		}
@@ -235,7 +235,7 @@ func TestSandboxInAddedFolders(t *testing.T) {
 	if _, err := os.Stat(at("sub/made/.git/hooks/post-commit")); err == nil {
 		t.Errorf("a new repository keeps its hook: %s", out.Text)
 	}
-	if err := f.SetFolders(); err != nil {
+	if err := f.SetDirectories(); err != nil {
 		t.Fatal(err)
 	}
 	if out := run("echo x > " + at("sub/c.txt")); !out.Failed {
@@ -260,7 +260,7 @@ func TestNewRepositoriesInAddedFolders(t *testing.T) {
 	}
 	stands := func(path string) bool { _, err := os.Lstat(path); return err == nil }
 	f, dir := beside(t, nil)
-	begin := func(held bool) (end func() string) { _, end = watchFolders(f.workspace, held); return end }
+	begin := func(held bool) (end func() string) { _, end = watchDirectories(f.workspace, held); return end }
 	users := repository(dir, "users")
 	job := begin(true)
 	during := repository(dir, "during")
@@ -276,7 +276,7 @@ func TestNewRepositoriesInAddedFolders(t *testing.T) {
 	unheld := begin(false)
 	allowed := repository(dir, "allowed")
 	unheld()
-	if err := f.SetFolders(); err != nil {
+	if err := f.SetDirectories(); err != nil {
 		t.Fatal(err)
 	}
 	last := repository(dir, "last")
@@ -286,7 +286,7 @@ func TestNewRepositoriesInAddedFolders(t *testing.T) {
 	if !stands(users) || !stands(allowed) {
 		t.Error("what a command outside of the sandbox or the user has made is gone")
 	}
-	if err := f.SetFolders(dir); err != nil {
+	if err := f.SetDirectories(dir); err != nil {
 		t.Fatal(err)
 	}
 	begin(true)()
