@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -25,6 +24,7 @@ type jsonlWriter struct {
 	err     error                // of writing the start object; returned by the next event
 	sources []json.RawMessage    // sources of the last answer that has any
 	blocks  map[string]blockSize // of the running response
+	texts   int                  // bytes of text that the reader has
 }
 
 // An object is a JSON object with ordered fields.
@@ -60,14 +60,14 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 		return l.err
 	}
 	var discards object
-	switch e := e.(type) {
+	switch d := e.(type) {
 	case llm.Delta:
-		l.count(e)
+		e = l.count(d)
 	case llm.Retry:
-		discards = l.discard(e.Discards)
+		discards = l.discard(d.Discards)
 	case session.Response:
 		l.blocks = nil
-		if cites := sourceObjects(e.Message); cites != nil {
+		if cites := sourceObjects(d.Message); cites != nil {
 			l.sources = cites
 		}
 	}
@@ -83,18 +83,25 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	return nil
 }
 
-func (l *jsonlWriter) count(d llm.Delta) {
+// count counts what d adds, and returns it with an empty line in front if it begins a text behind
+// another one.
+func (l *jsonlWriter) count(d llm.Delta) llm.Delta {
 	if l.blocks == nil {
 		l.blocks = map[string]blockSize{}
 	}
 	size := l.blocks[d.Block]
 	switch d.Kind {
 	case llm.Text:
+		if size.text == 0 && d.Text != "" && l.texts > 0 && !l.o.Schema {
+			d.Text = "\n\n" + d.Text
+		}
 		size.text += len(d.Text)
+		l.texts += len(d.Text)
 	case llm.Thinking:
 		size.thinking += len(d.Text)
 	}
 	l.blocks[d.Block] = size
+	return d
 }
 
 // discard returns how many bytes of text and thinking the reader has to discard, as fields; none
@@ -106,6 +113,7 @@ func (l *jsonlWriter) discard(blocks []string) (o object) {
 		all.thinking += l.blocks[name].thinking
 		delete(l.blocks, name)
 	}
+	l.texts -= all.text
 	if all.text > 0 {
 		o = append(o, field{"discards_text", all.text})
 	}
@@ -245,93 +253,6 @@ func finishReason(d session.Done) string {
 		return "content_filter"
 	}
 	return string(d.Reason)
-}
-
-// jsonWriter writes one JSON object when the turn is over.
-type jsonWriter struct {
-	o         Options
-	s         *session.Session
-	text      []string // pieces of the answer
-	think     []string
-	value     json.RawMessage   // the answer that fits the schema; nil if there is none
-	tools     []json.RawMessage // calls and results, in order
-	sources   []json.RawMessage // sources of the last answer that has any
-	notes     []json.RawMessage // notices, in order
-	lastModel string            // model of the last answer; "" if there is none
-}
-
-func (w *jsonWriter) start(s *session.Session) { w.s = s }
-
-func (w *jsonWriter) event(e session.Event, status int) error {
-	w.note(e)
-	switch e := e.(type) {
-	case session.Step:
-		if w.o.Schema { // each try is complete: two JSON values in a row would be invalid
-			w.text = nil
-		} else if len(w.text) > 0 {
-			w.text = append(w.text, "\n\n")
-		}
-	case session.Response: // not deltas: its text is shared with the conversation, not copied
-		w.lastModel = e.Message.Model
-		if n := answerNotice(e); n.Text != "" {
-			w.note(n)
-		}
-		if cites := sourceObjects(e.Message); cites != nil {
-			w.sources = cites
-		}
-		for _, p := range e.Message.Parts {
-			switch {
-			case p.Kind == llm.Text && p.Text != "":
-				w.text = append(w.text, p.Text)
-			case p.Kind == llm.Thinking && p.Text != "":
-				w.think = append(w.think, p.Text)
-			}
-		}
-	case session.StructuredOutput:
-		w.value = e.JSON
-	case session.Call:
-		w.tools = append(w.tools, encode(callObject(e.Part)[1:]))
-	case session.Result:
-		o := object{{"id", e.Part.ID}, {"name", e.Part.Name}, {"output", e.Part.Text}, {"is_error", e.Part.Failed}}
-		w.tools = append(w.tools, encode(o))
-	case session.Done:
-		return w.done(e, status)
-	}
-	return nil
-}
-
-// note collects notices.
-func (w *jsonWriter) note(e session.Event) {
-	if o := noticeObject(e); o != nil {
-		w.notes = append(w.notes, encode(o))
-	}
-}
-
-func (w *jsonWriter) done(d session.Done, status int) error {
-	if w.o.Model == "" {
-		w.o.Model = w.lastModel // a fallback may have answered
-	}
-	o := append(w.o.description(w.s),
-		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
-	if w.value != nil {
-		o = append(o, field{"structured", w.value})
-	}
-	if len(w.sources) > 0 {
-		o = append(o, field{"sources", w.sources})
-	}
-	if len(w.tools) > 0 {
-		o = append(o, field{"tools", w.tools})
-	}
-	if len(w.notes) > 0 {
-		o = append(o, field{"notices", w.notes})
-	}
-	if d.Usage != (llm.Usage{}) {
-		o = append(o, field{"usage", json.RawMessage(encode(usageObject(d.Usage)[1:]))})
-	}
-	if d.Err != nil {
-		o = append(o, field{"error", json.RawMessage(encode(errorObject(d.Err)[1:]))})
-	}
-	return write(w.o.Out, append(o, field{"finish_reason", finishReason(d)}, field{"exit", status}))
 }
 
 // write writes o as a line of JSON: in one write, or piece by piece if a field holds a long text, so

@@ -37,6 +37,35 @@ func playing(of session.Options, o Options, turns ...llmtest.Turn) (stdout, stde
 	return out.String(), err.String(), status
 }
 
+// aroundRemoteTool returns an answer in whose middle the provider ran a tool.
+func aroundRemoteTool() []llmtest.Turn {
+	delta := func(block string, p llm.Part) llm.Delta { return llm.Delta{Block: block, Part: p} }
+	return []llmtest.Turn{llmtest.Script(
+		delta("a", llm.Part{Kind: llm.Text, Text: "Let me "}), delta("a", llm.Part{Kind: llm.Text, Text: "look."}),
+		delta("c", llm.Part{Kind: llm.Call, ID: "1", Name: "ls", Input: "{}", Remote: true}),
+		delta("r", llm.Part{Kind: llm.Result, ID: "1", Name: "ls", Text: "none", Remote: true}),
+		delta("b", llm.Part{Kind: llm.Text, Text: "It is *emp"}), delta("b", llm.Part{Kind: llm.Text, Text: "ty*."}), llm.Finish{Reason: llm.Stop})}
+}
+
+// TestTextsOfJSON: what JSON has of such an answer reads as what is printed.
+func TestTextsOfJSON(t *testing.T) {
+	for _, format := range []string{"json", "jsonl"} {
+		out, _, _ := play(Options{Format: format}, aroundRemoteTool()...)
+		text := ""
+		for line := range strings.Lines(out) {
+			var o map[string]any
+			if err := json.Unmarshal([]byte(line), &o); err != nil {
+				t.Fatal(err)
+			}
+			s, _ := o["text"].(string)
+			text += s
+		}
+		if want := "Let me look.\n\nIt is *empty*."; text != want {
+			t.Errorf("%s: %q, want %q", format, text, want)
+		}
+	}
+}
+
 func TestText(t *testing.T) {
 	ended := func(reason llm.Reason) []llmtest.Turn {
 		half := llm.Part{Kind: llm.Text, Text: "half"}
@@ -55,6 +84,7 @@ func TestText(t *testing.T) {
 		return []llmtest.Turn{llmtest.Script(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: first}}, llm.Retry{Attempt: 1, Fault: llm.Network, Remote: true, Discards: []string{"a"}},
 			llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: second}}, llm.Finish{Reason: llm.Stop})}
 	}
+	remote := aroundRemoteTool()
 	tests := []struct {
 		name   string
 		o      Options
@@ -70,6 +100,8 @@ func TestText(t *testing.T) {
 		{"refused", Options{}, ended(llm.Refused), "half\n", Incomplete},
 		{"broken off", Options{}, []llmtest.Turn{llmtest.Cut("half")}, "half\n", Failed},
 		{"answers around tools are kept apart", Options{}, steps, "# Let me look\n\nIt is **empty**.\n", OK},
+		{"texts around a tool of the provider's are kept apart", Options{}, remote, "Let me look.\n\nIt is *empty*.\n", OK},
+		{"the same, rendered", Options{Render: true, Width: 40}, remote, "Let me look.\n\nIt is empty.\n", OK},
 		{"made printable, split or not", Options{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n", OK},
 		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n", OK},
 		{"the first code block", Options{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n", OK},
@@ -172,7 +204,7 @@ func TestDiscardsInLines(t *testing.T) {
 			said, thought = said[:len(said)-e.CutText], thought[:len(thought)-e.CutThought]
 		}
 	}
-	if said != "Let me look.Good" || thought != "" {
+	if said != "Let me look.\n\nGood" || thought != "" {
 		t.Errorf("said %q, thought %q:\n%s", said, thought, out)
 	}
 }

@@ -96,6 +96,12 @@ func (t *textWriter) delta(d llm.Delta) error {
 		if t.blocks == nil {
 			t.blocks = map[string]codeState{}
 		}
+		if len(t.blocks) > 0 { // a text of its own, as one behind a tool that the provider ran
+			if err := t.flush(); err != nil {
+				return err
+			}
+			t.gap = t.last != 0
+		}
 		t.blocks[d.Block] = t.code.state(len(t.blocks))
 	}
 	if t.o.Raw {
