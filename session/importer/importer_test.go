@@ -282,6 +282,11 @@ func TestFind(t *testing.T) {
 	} {
 		m.write(t, name, "x")
 	}
+	// What parley asked of these programs is no conversation of theirs.
+	m.write(t, ".claude/projects/"+notInNames().ReplaceAllString(m.home, "-")+"--cache-parley-claude-cli/21111111-2222-4333-8444-555555555555.jsonl", "x")
+	m.write(t, ".gemini/tmp/gemini-cli/.project_root", filepath.Join(m.home, ".cache/parley/gemini-cli")+"\n")
+	m.write(t, ".gemini/tmp/gemini-cli/chats/session-2.jsonl", "x")
+	m.write(t, ".gemini/tmp/p/.project_root", filepath.Join(m.home, "p"))
 	m.write(t, ".local/share/crush/projects.json", fmt.Sprintf(`{"projects":[{"path":%q,"data_dir":"data"},{"path":"relative"}]}`, filepath.Join(m.home, "other")))
 	if err := errors.Join(os.Symlink(filepath.Join(m.home, "elsewhere"), filepath.Join(m.home, ".pi/agent/sessions/p/link")),
 		os.Symlink(filepath.Join(m.home, "elsewhere/secret.jsonl"), filepath.Join(m.home, ".pi/agent/sessions/p/y.jsonl"))); err != nil {

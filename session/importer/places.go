@@ -13,8 +13,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/session/store"
 )
@@ -25,6 +27,7 @@ type Place struct {
 	Path    string // absolute: a directory, or a database
 
 	match func(name string) bool // of files below Path; nil: Path is read as a whole
+	own   []string               // directories that parley itself runs programs in: what is from there is here already
 }
 
 // source returns which stored conversations an import of p may add to. Programs that keep theirs in
@@ -88,24 +91,57 @@ func Find(getenv func(string) string, dir string) []Place {
 	data := in("XDG_DATA_HOME", ".local", "share")
 	codex := in("CODEX_HOME", ".codex")
 	all := []Place{
-		{"claude-code", filepath.Join(in("CLAUDE_CONFIG_DIR", ".claude"), "projects"), claude},
-		{"claude-code", filepath.Join(in("", ".config", "claude"), "projects"), claude},
-		{"codex", filepath.Join(codex, "sessions"), jsonl},
-		{"codex", filepath.Join(codex, "archived_sessions"), jsonl},
-		{"gemini-cli", filepath.Join(in("GEMINI_CLI_HOME"), ".gemini", "tmp"), gemini},
-		{"llm", filepath.Join(in("LLM_USER_PATH", ".config", "io.datasette.llm"), "logs.db"), nil},
-		{"llm", in("", "Library", "Application Support", "io.datasette.llm", "logs.db"), nil},
-		{"pi", filepath.Join(in("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), jsonl},
+		{"claude-code", filepath.Join(in("CLAUDE_CONFIG_DIR", ".claude"), "projects"), claude, ownDirs(in, "claude-cli")},
+		{"claude-code", filepath.Join(in("", ".config", "claude"), "projects"), claude, ownDirs(in, "claude-cli")},
+		{"codex", filepath.Join(codex, "sessions"), jsonl, nil},
+		{"codex", filepath.Join(codex, "archived_sessions"), jsonl, nil},
+		{"gemini-cli", filepath.Join(in("GEMINI_CLI_HOME"), ".gemini", "tmp"), gemini, ownDirs(in, "gemini-cli")},
+		{"llm", filepath.Join(in("LLM_USER_PATH", ".config", "io.datasette.llm"), "logs.db"), nil, nil},
+		{"llm", in("", "Library", "Application Support", "io.datasette.llm", "logs.db"), nil, nil},
+		{"pi", filepath.Join(in("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), jsonl, nil},
 	}
 	databases, _ := filepath.Glob(filepath.Join(escapeGlob(data), "opencode", "opencode*.db"))
 	for _, path := range append(databases, filepath.Join(data, "opencode", "storage")) {
-		all = append(all, Place{"opencode", path, nil})
+		all = append(all, Place{"opencode", path, nil, nil})
 	}
 	for _, path := range crushDatabases(filepath.Join(data, "crush", "projects.json"), dir) {
-		all = append(all, Place{"crush", path, nil})
+		all = append(all, Place{"crush", path, nil, nil})
 	}
 	return existing(all)
 }
+
+// ownDirs returns the directories that parley runs the program of a kind in, below the user's caches,
+// as they are named and with links followed. In finds directories, as in Find.
+func ownDirs(in func(variable string, standard ...string) string, kind string) (dirs []string) {
+	for _, caches := range []string{in("XDG_CACHE_HOME", ".cache"), in("", "Library", "Caches")} {
+		dir := filepath.Join(caches, "parley", kind)
+		dirs = append(dirs, dir)
+		if whole, err := filepath.EvalSymlinks(dir); err == nil && whole != dir {
+			dirs = append(dirs, whole)
+		}
+	}
+	return dirs
+}
+
+// isOwn reports whether dir, below p, is of a directory of parley's own: Claude Code names it after
+// that, Gemini CLI writes into it which one it is.
+func (p Place) isOwn(dir string) bool {
+	if len(p.own) == 0 {
+		return false
+	}
+	root := make([]byte, 4096)
+	if f, err := os.Open(filepath.Join(dir, ".project_root")); err == nil {
+		n, _ := io.ReadFull(f, root)
+		f.Close()
+		root = root[:n]
+	}
+	return slices.ContainsFunc(p.own, func(own string) bool {
+		return filepath.Base(dir) == notInNames().ReplaceAllString(own, "-") || strings.TrimSpace(string(root)) == own
+	})
+}
+
+// notInNames matches what Claude Code replaces in names of directories.
+var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]`) })
 
 // escapeGlob returns a pattern that matches path alone.
 func escapeGlob(path string) string {
@@ -181,7 +217,7 @@ func (p Place) files() map[string]string {
 		switch {
 		case err != nil:
 			return nil
-		case d.IsDir() && d.Name() == "subagents":
+		case d.IsDir() && (d.Name() == "subagents" || p.isOwn(path)):
 			return filepath.SkipDir
 		case len(found) >= maxFiles:
 			return filepath.SkipAll
