@@ -26,7 +26,7 @@ type codexImporter struct {
 }
 
 // codexLines holds the types of lines that have a payload.
-var codexLines = []string{"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+var codexLines = []string{"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state", "token_usage_record"}
 
 // codexItems holds the types of items that may stand in a line bare.
 var codexItems = []string{
@@ -61,6 +61,7 @@ func (d *codexImporter) line(data []byte) error {
 		d.item(&l, l.Payload)
 	case l.Type == "compacted":
 		d.compacted(&l)
+	case l.Type == "world_state", l.Type == "token_usage_record": // what it told the model of its surroundings; what token_count says too
 	case len(l.Payload) == 0:
 		d.item(&l, data)
 	default:
@@ -148,7 +149,7 @@ func (d *codexImporter) event(l *codexLine) {
 	case "token_count":
 		if u := e.Info.Last; u != nil {
 			d.items.setUsage(llm.Usage{
-				Input: count(u.Input), CacheRead: count(u.Cached), Output: count(u.Output), Thinking: count(u.Thinking),
+				Input: count(u.Input), CacheRead: count(u.Cached), CacheWrite: count(u.Written), Output: count(u.Output), Thinking: count(u.Thinking),
 			})
 		}
 	}
@@ -216,7 +217,7 @@ func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 		d.addCall(l, "", llm.Part{Name: "web_search", Input: compact(it.Action), Remote: true})
 	case "function_call_output", "custom_tool_call_output":
 		d.output(l, &it)
-	case "ghost_snapshot", "compaction", "context_compaction", "compaction_summary":
+	case "ghost_snapshot", "compaction", "context_compaction", "compaction_summary", "additional_tools":
 	default:
 		d.skipped.add(unknownBlocks, 1)
 	}
