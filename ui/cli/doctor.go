@@ -203,7 +203,7 @@ func (d doctor) configuration() app.Check {
 
 // doctorCommand checks everything that parley works with.
 func (a *program) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var as string
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check keys, servers, terminal, sandbox, store and configuration",
 		Long: `Check what parley works with: providers and their keys, agent CLIs, model servers on
@@ -221,13 +221,13 @@ the configuration. It exits with 3 if something is broken.`,
 				a.status = print.Config
 			}
 			out := a.out.styled() // takes colors out where they do not belong
-			if err := report.Doctor(out, checks, theme.Terminal(), asJSON); err != nil {
+			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil {
 				return a.fail(print.Failed, err)
 			}
 			return nil
 		},
 	}
-	report.LinesFlags(cmd, &asJSON, "one JSON object per line")
+	report.FormatFlags(cmd, &as, "one JSON object per line", report.Formats...)
 	return cmd
 }
 

@@ -48,15 +48,15 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how report.I
 	}
 	switch {
 	case how.DryRun:
-		return writeResults(a.out, found, scanned, how.JSON)
+		return writeResults(a.out, found, scanned, how.Format)
 	case fresh == 0:
 		a.note("Nothing new")
-		return writeResults(a.out, found, scanned, how.JSON)
+		return writeResults(a.out, found, scanned, how.Format)
 	case !how.Yes:
 		if !term.IsTerminal(os.Stdin.Fd()) {
 			return app.UsageError{Err: fmt.Errorf("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))}
 		}
-		if err := writeResults(os.Stderr, found, scanned, false); err != nil {
+		if err := writeResults(os.Stderr, found, scanned, "text"); err != nil {
 			return err
 		}
 		line, err := askLine(fmt.Sprintf("Import %s (new or changed)? [y/N] ", format.Plural(fresh, "conversation")))
@@ -69,6 +69,7 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how report.I
 
 func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how report.ImportAll) error {
 	var failed []error
+	var all []importer.Result
 	for _, p := range places {
 		r, err := importer.Import(ctx, lib, p)
 		for _, n := range r.Notices {
@@ -77,13 +78,18 @@ func (a importCommand) places(ctx context.Context, lib *session.Store, places []
 		if r.Failed > 0 {
 			a.note(sanitize.Line(fmt.Sprintf("%s: files that cannot be read: %d, the first: %s", r.Program, r.Failed, r.FirstError)))
 		}
-		failed = append(failed, writeResults(a.out, []importer.Result{r}, imported, how.JSON))
+		if all = append(all, r); how.Format != "json" {
+			failed = append(failed, writeResults(a.out, all[len(all)-1:], imported, how.Format))
+		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %s: %w", r.Program, r.Path, err))
 		}
 		if ctx.Err() != nil {
 			break
 		}
+	}
+	if how.Format == "json" {
+		failed = append(failed, writeResults(a.out, all, imported, how.Format))
 	}
 	return errors.Join(failed...)
 }
@@ -98,15 +104,12 @@ func importSource() func(program, path string) session.ImportSource {
 }
 
 // writeResults writes a line for each place.
-func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, asJSON bool) error {
+func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, as string) error {
+	if as != "text" {
+		return report.WriteRows(w, as, all)
+	}
 	for _, r := range all {
-		var err error
-		if asJSON {
-			err = report.WriteJSON(w, r)
-		} else {
-			_, err = fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(abbrevPath(r.Path)))
-		}
-		if err != nil {
+		if _, err := fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(abbrevPath(r.Path))); err != nil {
 			return err
 		}
 	}

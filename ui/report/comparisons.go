@@ -27,12 +27,7 @@ func (s SessionCommands) comparisons(since, until time.Time, output string) erro
 			return app.UsageError{Err: errors.New("--compare: use -o text, json or jsonl")}
 		}
 		if output != "text" {
-			for _, c := range all {
-				if err := WriteJSON(s.Out, c); err != nil {
-					return err
-				}
-			}
-			return err
+			return errors.Join(WriteRows(s.Out, output, all), err)
 		}
 		if len(all) == 0 {
 			s.Note("no comparisons in this period")

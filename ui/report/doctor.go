@@ -8,16 +8,10 @@ import (
 	"parley/ui/theme"
 )
 
-// Doctor writes a checkup by its sections, its signs in the colors of th, or for machines
-// an object a line.
-func Doctor(w io.Writer, checks []app.Check, th *theme.Theme, asJSON bool) error {
-	if asJSON {
-		for _, c := range checks {
-			if err := WriteJSON(w, c); err != nil {
-				return err
-			}
-		}
-		return nil
+// Doctor writes a checkup by its sections, its signs in the colors of th, or in another one of Formats.
+func Doctor(w io.Writer, checks []app.Check, th *theme.Theme, as string) error {
+	if as != "text" {
+		return WriteRows(w, as, checks)
 	}
 	for i, section := range app.CheckReport(checks) {
 		if i > 0 {

@@ -23,7 +23,7 @@ func TestDoctorSigns(t *testing.T) {
 		colorprofile.NoTTY: "Providers\n✓ good\n✗ bad: 401\n  check the key\n\nStore\n! disk\n",
 	} {
 		var out bytes.Buffer
-		if err := Doctor(&colorprofile.Writer{Forward: &out, Profile: profile}, checks, theme.Terminal(), false); err != nil {
+		if err := Doctor(&colorprofile.Writer{Forward: &out, Profile: profile}, checks, theme.Terminal(), "text"); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -100,20 +103,20 @@ func TestLongListIsWrittenInFewPieces(t *testing.T) {
 		found[i] = session.Info{ID: "1ngm7sve4k7sw", Title: "What the tests of this folder say", Model: "mock/m"}
 		found[i].Usage.Cost = 0.12
 	}
-	for _, asJSON := range []bool{false, true} {
+	for _, as := range []string{"text", "jsonl"} {
 		var out pieces
 		commands := SessionCommands{Out: &out, Now: time.Now}
 		write := func() {
-			if err := commands.rows(found, nil, asJSON); err != nil {
+			if err := commands.rows(found, nil, as); err != nil {
 				t.Fatal(err)
 			}
 		}
 		write()
 		if out.lines != len(found) || out.number > 2+out.bytes/16384 {
-			t.Errorf("JSON %v: %d lines, %d bytes in %d pieces", asJSON, out.lines, out.bytes, out.number)
+			t.Errorf("%s: %d lines, %d bytes in %d pieces", as, out.lines, out.bytes, out.number)
 		}
 		if n := testing.AllocsPerRun(3, write) / float64(len(found)); n > 4 && !llmtest.Race {
-			t.Errorf("JSON %v: a row takes %.1f allocations", asJSON, n)
+			t.Errorf("%s: a row takes %.1f allocations", as, n)
 		}
 	}
 }
@@ -188,5 +191,19 @@ func TestHitLines(t *testing.T) {
 	want := "a1  Whales  title: Whales\na1  Whales  assistant, 2 messages: a blue whale\nb2  Whales  assistant: a blue whale\na1  Whales  you: a blue whale\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestFieldsOfSessions holds that the manual names each field of a conversation in a list.
+func TestFieldsOfSessions(t *testing.T) {
+	page, err := os.ReadFile("../../docs/scripts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[session.Info]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !regexp.MustCompile("(?m)^\\| [^|]*`" + name + "`").Match(page) {
+			t.Errorf("docs/scripts.md does not say what %q is", name)
+		}
 	}
 }

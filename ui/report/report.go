@@ -14,42 +14,68 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"parley/tools/sanitize"
 )
 
-// LinesFlags adds --json, and -o jsonl for the same, to a command that lists things as text or as one
-// JSON object per line.
-func LinesFlags(cmd *cobra.Command, lines *bool, usage string) {
-	cmd.Flags().BoolVar(lines, "json", false, usage)
-	cmd.Flags().VarP((*linesFormat)(lines), "output", "o", "output `FORMAT`: text, jsonl")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "jsonl"}, cobra.ShellCompDirectiveNoFileComp))
+// Formats are those of a list: text, one JSON array, and one JSON object per line.
+var Formats = []string{"text", "json", "jsonl"}
+
+// FormatFlags adds -o to a command, for one of formats, and --json for jsonl. As is set to text.
+func FormatFlags(cmd *cobra.Command, as *string, lines string, formats ...string) {
+	*as = formats[0]
+	cmd.Flags().Var((*linesFormat)(as), "json", lines)
+	cmd.Flags().Lookup("json").NoOptDefVal = "true"
+	cmd.Flags().VarP(formatFlag{as, formats}, "output", "o", "output `FORMAT`: "+strings.Join(formats, ", "))
+	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// A linesFormat is the format of a list, true for JSON lines.
-type linesFormat bool
+// A formatFlag is the value of -o.
+type formatFlag struct {
+	as      *string
+	formats []string
+}
 
-// String returns the name of the format.
-func (f *linesFormat) String() string {
-	if *f {
-		return "jsonl"
+func (f formatFlag) String() string {
+	if f.as == nil {
+		return ""
 	}
-	return "text"
+	return *f.as
 }
 
 // Set takes the name of a format.
-func (f *linesFormat) Set(name string) error {
-	if name != "text" && name != "jsonl" {
-		return errors.New("use text or jsonl")
+func (f formatFlag) Set(name string) error {
+	if !slices.Contains(f.formats, name) {
+		return errors.New("use " + strings.Join(f.formats[:len(f.formats)-1], ", ") + " or " + f.formats[len(f.formats)-1])
 	}
-	*f = name == "jsonl"
+	*f.as = name
 	return nil
 }
 
 // Type returns what cobra calls the value.
-func (*linesFormat) Type() string { return "string" }
+func (formatFlag) Type() string { return "string" }
+
+// A linesFormat is a format that --json sets to jsonl.
+type linesFormat string
+
+func (f *linesFormat) String() string { return strconv.FormatBool(*f == "jsonl") }
+
+// Set takes true or false.
+func (f *linesFormat) Set(value string) error {
+	on, err := strconv.ParseBool(value)
+	if on {
+		*f = "jsonl"
+	}
+	return err
+}
+
+// Type returns what cobra calls the value.
+func (*linesFormat) Type() string { return "bool" }
 
 // WriteJSON writes v on a line of its own.
 func WriteJSON(w io.Writer, v any) error {
@@ -64,8 +90,11 @@ func WriteJSON(w io.Writer, v any) error {
 // bufferSize is how many bytes of a list are written at once.
 const bufferSize = 32 << 10
 
-// writeJSONLines writes each of values as WriteJSON does, many at once.
-func writeJSONLines[T any](w io.Writer, values []T) error {
+// WriteRows writes values as a JSON array, or for jsonl on a line each, many at once.
+func WriteRows[T any](w io.Writer, as string, values []T) error {
+	if as == "json" {
+		return WriteJSON(w, append([]T{}, values...)) // never null
+	}
 	out := bufio.NewWriterSize(w, bufferSize)
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)

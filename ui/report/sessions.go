@@ -115,7 +115,7 @@ func localTime(text string, now time.Time) (time.Time, error) {
 func (s SessionCommands) list() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
-	var asJSON bool
+	var as string
 	var page pagination
 	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(cmd *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
@@ -124,7 +124,7 @@ func (s SessionCommands) list() *cobra.Command {
 		q.Words = strings.Join(words, " ")
 		return s.with(func(lib *session.Store) error {
 			shown := q
-			shown.Brief, shown.Limit = !asJSON, page.rows()
+			shown.Brief, shown.Limit = as == "text", page.rows()
 			found, err := lib.List(shown)
 			total := len(found)
 			if shown.Limit > 0 && (err != nil || total == shown.Limit) { // there may be more
@@ -146,7 +146,7 @@ func (s SessionCommands) list() *cobra.Command {
 			if s.Render && !q.Deleted { // those are found by their whole ID alone
 				ids = shortIDs(lib, found[from:to])
 			}
-			failed := s.rows(found[from:to], ids, asJSON)
+			failed := s.rows(found[from:to], ids, as)
 			if note := page.note(total, "conversations"); note != "" {
 				s.Note(note)
 			}
@@ -156,7 +156,7 @@ func (s SessionCommands) list() *cobra.Command {
 	query(cmd, &q, &since)
 	page.flags(cmd, 0)
 	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
-	LinesFlags(cmd, &asJSON, "one JSON object per line")
+	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
 	return cmd
 }
 
@@ -180,9 +180,9 @@ func fatal(err error, n int) error {
 }
 
 // rows writes conversations, one in a line, with their short IDs where ids has them.
-func (s SessionCommands) rows(found []session.Info, ids map[string]string, asJSON bool) error {
-	if asJSON {
-		return writeJSONLines(s.Out, found)
+func (s SessionCommands) rows(found []session.Info, ids map[string]string, as string) error {
+	if as != "text" {
+		return WriteRows(s.Out, as, found)
 	}
 	const size = 5 // columns
 	table, cells, now := make([][]string, len(found)), make([]string, size*len(found)), s.Now()
@@ -229,10 +229,11 @@ func (s SessionCommands) truncate(line []byte) []byte {
 }
 
 func (s SessionCommands) show() *cobra.Command {
-	var asJSON, raw bool
+	var raw bool
+	var as string
 	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
 		return s.one(words, raw, func(c archive.Conversation) error {
-			if asJSON {
+			if as == "jsonl" {
 				return s.write(c, archive.JSONL, escaped)
 			}
 			var text bytes.Buffer
@@ -250,7 +251,7 @@ func (s SessionCommands) show() *cobra.Command {
 			return err
 		})
 	}}
-	LinesFlags(cmd, &asJSON, "JSON lines, all branches and parts")
+	FormatFlags(cmd, &as, "JSON lines, all branches and parts", "text", "jsonl")
 	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	return cmd
 }
@@ -270,7 +271,7 @@ Words are whole: whal* is the beginning of one, and '"blue whale"' are words tha
 func (s SessionCommands) search() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
-	var asJSON bool
+	var as string
 	var page pagination
 	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Long: searchHelp, Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
@@ -291,20 +292,15 @@ func (s SessionCommands) search() *cobra.Command {
 			if note := page.note(total, "messages"); note != "" {
 				defer s.Note(note)
 			}
-			if !asJSON {
+			if as == "text" {
 				return errors.Join(s.lines(hitLines(hits)), err)
 			}
-			for _, h := range hits {
-				if err := WriteJSON(s.Out, h); err != nil {
-					return err
-				}
-			}
-			return err
+			return errors.Join(WriteRows(s.Out, as, hits), err)
 		})
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd, usualPage)
-	LinesFlags(cmd, &asJSON, "one JSON object per line")
+	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
 	return cmd
 }
 
@@ -333,9 +329,9 @@ func hitLines(hits []session.Hit) string {
 }
 
 func (s SessionCommands) remove() *cobra.Command {
-	var asJSON bool
+	var as string
 	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
-		return s.with(func(lib *session.Store) error {
+		return s.with(func(lib *session.Store) (failed error) {
 			var rows []session.Info
 			for _, id := range ids { // all are found before one is removed
 				found, err := FindSession(lib, id)
@@ -347,6 +343,12 @@ func (s SessionCommands) remove() *cobra.Command {
 				}
 				rows = append(rows, found)
 			}
+			removed := 0
+			defer func() {
+				if as == "json" {
+					failed = errors.Join(failed, WriteRows(s.Out, as, rows[:removed]))
+				}
+			}()
 			for _, r := range rows {
 				err := lib.Remove(r.ID)
 				if held := (*session.LockedError)(nil); errors.As(err, &held) {
@@ -359,18 +361,19 @@ func (s SessionCommands) remove() *cobra.Command {
 						return err
 					}
 				}
-				if asJSON {
+				switch removed++; as {
+				case "jsonl":
 					if err := WriteJSON(s.Out, r); err != nil {
 						return err
 					}
-					continue
+				case "text":
+					s.Note("removed " + r.ID + " " + app.Title(r))
 				}
-				s.Note("removed " + r.ID + " " + app.Title(r))
 			}
 			return nil
 		})
 	}}
-	LinesFlags(cmd, &asJSON, "one JSON object per line")
+	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
 	return cmd
 }
 

@@ -130,9 +130,9 @@ func escaped(json string) string { return string(sanitize.JSON([]byte(json))) }
 
 // An ImportAll says how an import of what other programs keep is to go.
 type ImportAll struct {
-	Yes    bool // do not ask
-	DryRun bool // list what there is, and import nothing
-	JSON   bool // one object per line
+	Yes    bool   // do not ask
+	DryRun bool   // list what there is, and import nothing
+	Format string // one of Formats
 }
 
 const importHelp = `Import conversations from parley's own JSONL, and from other programs: sessions
@@ -161,23 +161,28 @@ func (s SessionCommands) importCmd() *cobra.Command {
 				return s.ImportAll(cmd.Context(), lib, how)
 			}
 			var failed []error
+			var all []session.Info
 			for _, file := range files {
-				if err := s.importFile(cmd.Context(), lib, file, how.JSON); err != nil {
-					failed = append(failed, err)
+				rows, err := s.importFile(cmd.Context(), lib, file)
+				if failed = append(failed, err); how.Format != "json" {
+					failed = append(failed, s.rows(rows, nil, how.Format))
 				}
+				all = append(all, rows...)
+			}
+			if how.Format == "json" {
+				failed = append(failed, WriteRows(s.Out, how.Format, all))
 			}
 			return errors.Join(failed...)
 		})
 	}}
-	LinesFlags(cmd, &how.JSON, "one JSON object per line")
+	FormatFlags(cmd, &how.Format, "one JSON object per line", Formats...)
 	cmd.Flags().BoolVar(&all, "all", false, "import what other programs keep on this machine")
 	cmd.Flags().BoolVarP(&how.Yes, "yes", "y", false, "with --all: do not ask")
 	cmd.Flags().BoolVarP(&how.DryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")
 	return cmd
 }
 
-func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, file string, asJSON bool) error {
-	var rows []session.Info
+func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, file string) (rows []session.Info, err error) {
 	var unstored error // the rest is about what was read
 	notices, err := archive.ReadFile(ctx, file, nil, func(c archive.Conversation) error {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
@@ -211,5 +216,5 @@ func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, fil
 	for _, n := range notices {
 		s.Note(file + ": " + n.String())
 	}
-	return errors.Join(err, s.rows(rows, nil, asJSON))
+	return rows, err
 }
