@@ -217,12 +217,6 @@ type Opening struct {
 	Fork   func(id string, head int) (s *session.Session, note string, err error)
 }
 
-// Trust is the question about the directory, asked at the start with no preselected.
-type Trust struct {
-	Question string                                    // "" if there is nothing to ask
-	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
-}
-
 // Defaults holds what the configuration sets for conversations without settings of their own.
 // The zero value knows nothing.
 type Defaults struct {

@@ -81,7 +81,6 @@ func Commands() []Command {
 		{Name: "tools", Group: Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: noTools, Args: toolItems, Run: switchTools},
 		{Name: "mode", Aliases: []string{"approvals"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 		{Name: "next-mode", Keys: []string{"shift+tab"}, Group: Messages, Help: "Next approval mode", Run: nextMode},
-
 		{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: Messages, Help: "Move the running command to the background", Run: moveToBackground},
 		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: jobItems, Run: jobs},
 
@@ -116,6 +115,7 @@ func Commands() []Command {
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
 		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
+		{Name: "trust", Group: Program, Help: "Trust the settings in this folder, or no longer", Unavailable: nothingToTrust, Run: reviewTrust},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: openPanel(PanelDoctor)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathDirectory, Run: (*App).folder},

@@ -167,6 +167,7 @@ type Secret struct {
 // lines with a full stop.
 const (
 	Trusted        = "Folder trusted · /context shows what is sent"
+	NotTrusted     = "Folder not trusted: its settings are ignored · /trust asks again"
 	TrustYes       = "Trust"
 	TrustNo        = "Don't trust"
 	Stopped        = "Stopped"

@@ -18,14 +18,16 @@ import (
 	"parley/session/instructions"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/ui/app"
 	"parley/ui/format"
 )
 
 // project is what the files of the working directory add to the configuration.
 type project struct {
-	offer   trust.Project
-	trusted bool   // by the user; nothing of it counts before
-	model   string // of its settings, as is system
+	offer   trust.Project // empty once the user said no
+	found   trust.Project // whatever the user said
+	trusted bool          // by the user; nothing of it counts before
+	model   string        // of its settings, as is system
 	system  string
 	skills  skillSet
 	tools   map[string]tools.CustomTool
@@ -82,6 +84,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 	if a.project.offer, err = projectReader(a)(); err != nil {
 		return err
 	}
+	a.project.found = a.project.offer
 	lib := a.library
 	if a.ephemeral { // forgets the conversation, not what was decided
 		if real, err := session.OpenStore(os.Getenv); err == nil {
@@ -100,6 +103,19 @@ func (a *program) loadProjectTrust(screen bool) error {
 		a.project.offer = trust.Project{} // the user said no
 	}
 	return nil
+}
+
+// trustDecision returns what the user decided about the working directory.
+func trustDecision(a *program) app.TrustDecision {
+	found := a.project.found
+	return app.TrustDecision{
+		Review: found.Review,
+		Get: func() bool {
+			yes, known := trust.Decision(a.library, found)
+			return yes && known
+		},
+		Set: func(yes bool) error { return trust.SaveDecision(a.library, found, yes) },
+	}
 }
 
 // applyProjectConfig merges a trusted project's configuration; the user's own and

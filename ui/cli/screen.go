@@ -87,6 +87,9 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if o.NoKey = noKey; !noKey {
 		o.Notice = joinNotices(o.Notice, factsNotice(a, time.Now()))
 	}
+	if !a.project.found.Empty() {
+		o.Decided = trustDecision(a)
+	}
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
 	} else if err := a.startMCPServers(); err != nil {

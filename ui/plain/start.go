@@ -63,7 +63,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 		p.concurrent(app.ReadPrompts(p.app))
 		p.writeLine("%s.", app.Trusted)
 	default:
-		p.writeLine("Folder not trusted; its settings are ignored.")
+		p.writeLine("%s.", app.NotTrusted)
 	}
 	p.first()
 }

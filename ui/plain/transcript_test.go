@@ -40,7 +40,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	_, live, _ := strings.Cut(d.said(), "ctrl+d quits.\n")
 	live = strings.TrimSuffix(live, "You: ")
 	for _, want := range []string{"Rate limited. Retrying in 5 seconds, attempt 1.", "Note: temperature was left out.", "Half an answer.", "Error: Server error (fake): gone.", "fake/m: Server error, paused until ", ". Continuing with fake/other.",
-		"Done in 2 seconds: exit status 0.", "Error: Authentication failed (401, fake): no", "The key in FAKE_KEY was", "Model: fake/other, was fake/m"} {
+		"Done in 2 seconds: exit status 0.", "Error: Authentication failed (401, fake): no", "Replace the key in FAKE_KEY", "Model: fake/other, was fake/m"} {
 		if !strings.Contains(live, want) {
 			t.Fatalf("live it does not say %q:\n%s", want, live)
 		}

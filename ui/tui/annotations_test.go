@@ -158,7 +158,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 			k.ask("five", "the end")
 			all := k.sameAgain()
 			for _, want := range []string{"top_k left out", "a call was mended", "fake/one: Server error · continuing with fake/two",
-				"The key in FAKE_KEY was rejected", "retry", "earlier models' thinking", "! ls -l", "web_search", "read", "stopped"} {
+				"Replace the key in FAKE_KEY", "retry", "earlier models' thinking", "! ls -l", "web_search", "read", "stopped"} {
 				if !strings.Contains(all, want) {
 					t.Errorf("%q is missing", want)
 				}

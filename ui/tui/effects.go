@@ -340,7 +340,7 @@ func (m *Model) askTrust() tea.Cmd {
 				case yes:
 					return tea.Batch(sendInitial(m), readPrompts(m), m.ShowToast(app.Trusted))
 				}
-				return sendInitial(m)
+				return tea.Batch(sendInitial(m), m.ShowToast(app.NotTrusted))
 			})
 		}
 	})

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"parley/session"
+	"parley/session/trust"
+)
+
+// TestTrustIsReconsidered: a folder that was not trusted can be, and the other way round.
+func TestTrustIsReconsidered(t *testing.T) {
+	dir, lib := t.TempDir(), session.MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Use tabs."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start := func() *program {
+		a := newProgram()
+		a.dir, a.library = dir, lib
+		if err := a.loadProjectTrust(true); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	if err := trust.SaveDecision(lib, start().project.offer, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false, true} {
+		a := start()
+		if a.project.offer.Empty() != want || a.project.trusted == want || a.project.found.Empty() {
+			t.Fatalf("offer %v, trusted %v, found %v", a.project.offer.Names(), a.project.trusted, a.project.found.Names())
+		}
+		d := trustDecision(a)
+		if d.Get() == want {
+			t.Errorf("decided %v before", d.Get())
+		}
+		if err := d.Set(want); err != nil || d.Get() != want {
+			t.Errorf("%v: decided %v", err, d.Get())
+		}
+	}
+}
