@@ -77,7 +77,7 @@ func TestCheck(t *testing.T) {
 		{"good", "GOOD_KEY", true, 2, "good/m", true, "", "", ""},
 		{"any", "", true, 2, "any/m", true, "", "", ""},
 		{"other", "", true, 2, "other/gpt-4o", false, "prompt", llm.ModelNotFound, "parley models"},
-		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "The key in providers.locked.api_key was rejected"},
+		{"locked", "providers.locked.api_key", true, 0, "locked/gpt-4o", false, "native", llm.Authentication, "Replace the key in providers.locked.api_key"},
 		{"bare", "", true, 0, "bare/gpt-4o", false, "native", "", "no list of models"},
 		{"gone", "", false, 0, "", false, "", llm.Network, "Check the connection"},
 		{"keyless", "", false, 0, "", false, "", llm.Authentication, "Set NO_SUCH_KEY or run parley connect keyless"},

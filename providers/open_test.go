@@ -50,8 +50,8 @@ func TestOpenNames(t *testing.T) {
 		{"gpt-4oo", "", "did you mean openai/gpt-4o"},
 		{"zzzzzzzzzz", "", `no model "zzzzzzzzzz"`},
 		{"demo/parlay", "", "did you mean parley?"},
-		{"ollama", "", `name a model of it, as in "ollama/MODEL"`},
-		{"empty", "", `name a model of it`},
+		{"ollama", "", "ollama has no default model: name one, as in ollama/MODEL"},
+		{"empty", "", "empty has no default model: name one"},
 		{"anthropc/claude-opus-5-5", "", `no provider "anthropc"; did you mean anthropic?`},
 	} {
 		e, err := Open(c, tt.name, OpenOptions{Getenv: keys})

@@ -269,7 +269,7 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 		if model == "" && len(s.address.missingVariables) > 0 {
 			return service{}, "", missingVariableError(s)
 		} else if model == "" {
-			return service{}, "", notFoundError("name a model of it, as in %q", provider+"/MODEL")
+			return service{}, "", notFoundError("%s has no default model: name one, as in %s/MODEL", provider, provider)
 		}
 		return s, model, nil
 	}

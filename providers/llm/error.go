@@ -186,7 +186,10 @@ var hints = map[Fault]func(*Error, Audience) string{
 	ContentFilter: func(e *Error, a Audience) string {
 		return "The provider's filter stopped this; rephrase, or choose another model with " + a.model
 	},
-	Network: func(e *Error, _ Audience) string {
+	Network: func(e *Error, a Audience) string {
+		if e.URL == "" {
+			return "Try again, or choose another model with " + a.model
+		}
 		return fmt.Sprintf("Check the connection to %s and try again", e.keyLocation())
 	},
 	Server: func(e *Error, a Audience) string {

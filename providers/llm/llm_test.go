@@ -415,6 +415,8 @@ func TestHint(t *testing.T) {
 		{InShell, Error{Fault: ModelNotFound, Purpose: "embed"}, "Run parley models --embed to list models, and choose one with -m"},
 		{InShell, Error{Fault: InvalidRequest, Provider: "mock", Status: 404, URL: "http://127.0.0.1:8000"}, "Check base_url, http://127.0.0.1:8000: for most servers it ends in /v1"},
 		{InShell, Error{Fault: InvalidRequest, Provider: "mock", Status: 400, URL: "http://127.0.0.1:8000"}, "mock rejected the request; another model (-m) or fewer settings may work"},
+		{InShell, Error{Fault: Network, Provider: "ollama"}, "Try again, or choose another model with -m"},
+		{InShell, Error{Fault: Network, Provider: "mock", URL: "http://127.0.0.1:8000"}, "Check the connection to http://127.0.0.1:8000 and try again"},
 		{InChat, Error{Fault: Quota, Provider: "mock"}, "Add credit to your mock account, or choose another model with /model"},
 	} {
 		if got := tt.a.Hint(&tt.err); got != tt.want {

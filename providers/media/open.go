@@ -212,7 +212,7 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 		id = a.id(rows[0])
 	}
 	if id == "" {
-		return providers.Service{}, "", &llm.Error{Fault: llm.ModelNotFound, Message: fmt.Sprintf("name a model of it, as in %q", provider+"/MODEL")}
+		return providers.Service{}, "", &llm.Error{Fault: llm.ModelNotFound, Message: fmt.Sprintf("%s has no default model: name one, as in %s/MODEL", provider, provider)}
 	}
 	return s, id, nil
 }

@@ -173,7 +173,7 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 
 // notRunning returns the error for a server that is not found.
 func notRunning(provider, name string) error {
-	return &llm.Error{Fault: llm.Network, Provider: provider, Message: name + " does not run on this machine: start it, or choose another model with -m"}
+	return &llm.Error{Fault: llm.Network, Provider: provider, Message: name + " does not run on this machine: start it"}
 }
 
 // connect stores that a server of this machine, or a program, may answer where nothing names

@@ -89,7 +89,7 @@ func (k Keys) apply(list []action) ([]action, error) {
 	for _, name := range names {
 		i, ok := index[name]
 		if !ok {
-			return nil, fmt.Errorf("keys.%s: no such action: the palette (ctrl+p) and ? list them", name)
+			return nil, fmt.Errorf("keys.%s: no such action: parley help chat lists the commands", name)
 		}
 		for _, key := range k[name] {
 			parts := strings.Split(key, " ")

@@ -19,7 +19,7 @@ func TestKeys(t *testing.T) {
 		{"another key", Keys{"model": {"ctrl+x x"}}, ""},
 		{"several", Keys{"model": {"f5", "alt+m"}}, ""},
 		{"no key at all", Keys{"model": {}}, ""},
-		{"unknown action", Keys{"modle": {"f5"}}, "keys.modle: no such action"},
+		{"unknown action", Keys{"modle": {"f5"}}, "keys.modle: no such action: parley help chat lists the commands"},
 		{"no key", Keys{"model": {"ctrl-m"}}, `keys.model = "ctrl-m": a key is written like`},
 		{"three keys", Keys{"model": {"ctrl+x a b"}}, "two in a row"},
 		{"a letter would be missing", Keys{"model": {"m"}}, "needed for typing"},
