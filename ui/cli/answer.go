@@ -48,7 +48,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	print.CancelOnSignals(cancel)
 	if a.timeout > 0 {
 		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, app.ErrTimeout)
+		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, fmt.Errorf("%w: %s", app.ErrTimeout, a.timeout))
 		defer stop()
 	}
 	a.mcp.wait(ctx, a.toolSet, a.note)
