@@ -237,7 +237,7 @@ func writeInstructions(*App, string) Effect {
 
 func showConfig(a *App, _ string) Effect {
 	if a.ConfigFile == "" {
-		return ShowToast("There is no configuration file")
+		return ShowToast("No configuration file yet · parley config edit makes one")
 	}
 	return ShowToast("Configuration: " + a.AbbrevPath(a.ConfigFile) + " · /doctor checks it")
 }
