@@ -134,7 +134,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 		edited := false
 		edit := func(int) Effect { edited = true; return Effect{} }
 		seq := own.Path()[0].Seq
-		then := restoreFiles(a, pointOf(a, seq, own.Files().Records()), "before this", edit).Prepare(t.Context())
+		then := restoreFiles(a, pointOf(a.Session, seq, own.Files().Records()), "before this", edit).Prepare(t.Context())
 		if confirmed {
 			then = then().Confirm.Answer(true).Prepare(t.Context())
 		}

@@ -35,7 +35,7 @@ func noTools(a *App) string {
 
 // toolTitle returns a tool's name as users read it, SERVER:TOOL for one of an MCP server.
 func toolTitle(a *App, name string) string {
-	for _, s := range serverStates(a) {
+	for _, s := range serverStates(a.Servers()) {
 		if tool, ok := strings.CutPrefix(name, mcp.ToolPrefix(s.Name)); ok {
 			return s.Name + ":" + tool
 		}
@@ -43,8 +43,8 @@ func toolTitle(a *App, name string) string {
 	return name
 }
 
-func serverStates(a *App) []mcp.State {
-	if servers := a.Servers(); servers != nil {
+func serverStates(servers *mcp.Servers) []mcp.State {
+	if servers != nil {
 		return servers.States()
 	}
 	return nil
@@ -85,7 +85,7 @@ func toolRows(a *App) (items []Item) {
 			items = append(items, Item{Title: name, Detail: "not offered: " + why, Value: name, Disabled: true})
 		}
 	}
-	for _, s := range serverStates(a) {
+	for _, s := range serverStates(a.Servers()) {
 		if s.Status != mcp.StatusReady {
 			items = append(items, Item{Title: s.Name + ":", Detail: sanitize.Line(strings.TrimSuffix("MCP server "+string(s.Status)+" · "+s.Reason, " · ")), Value: s.Name, Disabled: true})
 		}
@@ -151,7 +151,7 @@ func toolNamed(a *App, name string) (string, error) {
 			titles = append(titles, row.Title)
 		}
 	}
-	for _, s := range serverStates(a) {
+	for _, s := range serverStates(a.Servers()) {
 		if s.Name == strings.TrimSuffix(name, ":") {
 			return mcp.ToolPrefix(s.Name) + "*", nil
 		}

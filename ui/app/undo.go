@@ -22,11 +22,11 @@ type rewindPoint struct {
 
 // pointOf returns what happened since the prompt seq: the first record that belongs to a
 // message behind it.
-func pointOf(a *App, seq int, records []session.FileRecord) rewindPoint {
+func pointOf(s *session.Session, seq int, records []session.FileRecord) rewindPoint {
 	p := rewindPoint{seq: seq}
 	for _, r := range records {
 		for at := r.Seq; at > seq; {
-			n, err := a.Session.At(at)
+			n, err := s.At(at)
 			if err != nil {
 				break
 			}
@@ -51,7 +51,7 @@ func ChooseRewind(a *App, edit func(seq int) Effect) *List {
 	records := a.Session.Files().Records()
 	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
-		p := pointOf(a, seq, records)
+		p := pointOf(a.Session, seq, records)
 		if filesUnchanged(records, p.from) {
 			return edit(seq)
 		}
@@ -66,7 +66,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
 		l.Items[i].Detail = filesUnchangedText(a)
-		if n, _ := session.CountFilesSince(records, pointOf(a, seq, records).from); n > 0 {
+		if n, _ := session.CountFilesSince(records, pointOf(a.Session, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
 	}
@@ -79,7 +79,7 @@ func ChooseUndo(a *App, edit func(seq int) Effect) *List {
 		if seq < 0 {
 			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", nil)
 		}
-		p := pointOf(a, seq, records)
+		p := pointOf(a.Session, seq, records)
 		if filesUnchanged(records, p.from) {
 			return edit(seq)
 		}

@@ -99,7 +99,7 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	case c.embeddings:
 		err = report.Models(c.out, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
 	case c.video:
-		err = report.Models(c.out, videoRows(c.program), words, c.all, as, c.note)
+		err = report.Models(c.out, videoRows(c.local.services()), words, c.all, as, c.note)
 	default:
 		var rows []report.Model
 		for _, m := range c.listModels(cmd.Context(), c.refresh) {

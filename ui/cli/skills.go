@@ -43,9 +43,9 @@ func findSkills(a *program) {
 	go a.project.skills.own()
 }
 
-// offersTool reports whether --tools names a tool.
-func offersTool(a *program, name string) bool {
-	return a.toolNames == "" || slices.ContainsFunc(strings.Split(a.toolNames, ","), func(n string) bool { return strings.TrimSpace(n) == name })
+// offersTool reports whether names, as --tools has them, offer a tool.
+func offersTool(names, name string) bool {
+	return names == "" || slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.TrimSpace(n) == name })
 }
 
 // gatherSkills finds the skills that count: the user's, and those of a trusted directory.
@@ -64,7 +64,7 @@ func gatherSkills(a *program) {
 // Without skills there is neither a list nor a tool.
 func offerSkills(a *program, model llm.Endpoint) error {
 	s := &a.project.skills
-	if a.toolSet == nil || s.own == nil || !offersTool(a, tools.SkillName) {
+	if a.toolSet == nil || s.own == nil || !offersTool(a.toolNames, tools.SkillName) {
 		return nil
 	}
 	gatherSkills(a)

@@ -16,6 +16,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/media"
@@ -197,8 +198,8 @@ func (c *videoCommand) cancel(ctx context.Context, id string) error {
 }
 
 // videoRows lists the models that make videos.
-func videoRows(a *program) (rows []report.Model) {
-	for _, c := range media.Videos.Choices(a.local.services(), os.Getenv) {
+func videoRows(services providers.Config) (rows []report.Model) {
+	for _, c := range media.Videos.Choices(services, os.Getenv) {
 		rows = append(rows, report.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
 	}
 	return rows

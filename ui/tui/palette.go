@@ -25,8 +25,8 @@ const manySuggested = 5
 
 // suggestions returns commands that stand in front: those for beginners, and those that
 // are used.
-func suggestions(m *Model) []string {
-	used := slices.DeleteFunc(app.MostUsedCommands(m.App), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
+func suggestions(a *app.App) []string {
+	used := slices.DeleteFunc(app.MostUsedCommands(a), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
 	return slices.Concat(app.FirstCommands, used[:min(len(used), manySuggested)])
 }
 
@@ -35,7 +35,7 @@ func suggestions(m *Model) []string {
 func (m *Model) palette() tea.Cmd {
 	var rows []dialog.Item
 	m.input.Paths() // are looked for meanwhile: a command may want one
-	first := suggestions(m)
+	first := suggestions(m.App)
 	for _, rank := range append([]app.Group{suggested}, app.Groups...) {
 		from := len(rows)
 		for _, a := range m.keymap.actions {

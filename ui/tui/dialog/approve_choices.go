@@ -150,7 +150,7 @@ func choiceList(a *Approval) []string {
 	rows := []string{a.theme.Faint.Render(strings.Repeat("─", a.width))}
 	for _, c := range choicesOf(a) {
 		label := letterOf(a, c).Help().Key + "  "
-		label += c.Phrase(a.action, sessionScope(a, "Allow ", a.width-signWidth-len(label)), a.network)
+		label += c.Phrase(a.action, sessionScope(a.action, "Allow ", a.width-signWidth-len(label)), a.network)
 		rows = append(rows, a.sign(c == a.selected)+choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…")))
 	}
 	return rows
@@ -168,8 +168,8 @@ func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 }
 
 // denyWord names a denial; for a plan, it means to keep planning.
-func denyWord(a *Approval) string {
-	if a.action.Proposal != "" {
+func denyWord(of *tools.Action) string {
+	if of.Proposal != "" {
 		return "keep planning"
 	}
 	return "deny"
@@ -177,7 +177,7 @@ func denyWord(a *Approval) string {
 
 // listFoot returns the key hints below the list.
 func listFoot(a *Approval) string {
-	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, denyWord(a)), hint(a.Keys.Details, "details")}
+	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, denyWord(a.action)), hint(a.Keys.Details, "details")}
 	if a.selected == describe.NoChoice {
 		keys[0] = hintText(a.Keys.Up.Help().Key+"/"+a.Keys.Down.Help().Key, "select")
 	}
@@ -267,7 +267,7 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 		words[describe.AllowSession] = ""
 		others := fill()
 		left := room - rowWidth(others[:min(beside, len(others))])
-		words[describe.AllowSession] = sessionScope(a, allow, left)
+		words[describe.AllowSession] = sessionScope(a.action, allow, left)
 		if ansi.StringWidth(words[describe.AllowSession]) <= left {
 			break
 		}
@@ -277,9 +277,9 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 
 // sessionScope returns what would be allowed for the session, after the word allow, in about width
 // cells. It truncates the beginning of a long name.
-func sessionScope(a *Approval, allow string, width int) string {
+func sessionScope(of *tools.Action, allow string, width int) string {
 	const session = "this session"
-	what, name := describe.SessionScope(a.action)
+	what, name := describe.SessionScope(of)
 	if name == "" {
 		return allow + session
 	}

@@ -55,7 +55,7 @@ func (a *Approval) View() string {
 		if a.action.Proposal != "" {
 			title, with = "Keep planning – what should change? (optional)", "send"
 		}
-		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, with), hint(a.Keys.Close, denyWord(a)))
+		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, with), hint(a.Keys.Close, denyWord(a.action)))
 		return frame(a.Height(), a.titleLine(title, ""), []string{line}, foot)
 	case choosing:
 		return a.viewRule()
@@ -82,7 +82,7 @@ func (a *Approval) View() string {
 
 // foot returns the keys, dim while they do not work, or why they do not.
 func (a *Approval) foot() string {
-	deny := hint(a.Keys.Deny, denyWord(a))
+	deny := hint(a.Keys.Deny, denyWord(a.action))
 	if a.width < minConsentWidth {
 		return a.keyHint(a.theme.Warn, deny)
 	}
