@@ -136,13 +136,13 @@ func Find(kind string, command CommandLine, path string) (argv []string, err err
 		return append([]string{found}, argv[1:]...), nil
 	}
 	if there := (proc.SearchPath{List: path}).Find(argv[0]); there != "" && filepath.Base(argv[0]) == argv[0] {
-		return nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s is only found in the current folder: if you trust it, set command to %q in config.toml", argv[0], there)}
+		return nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s is only found in the current folder: if you trust it, set command to %q in config.toml", argv[0], there), Advises: true}
 	}
 	message := fmt.Sprintf("%s is not on PATH: install it with %q, or set command to its path in config.toml", f.program, f.install)
 	if !command.IsZero() {
 		message = fmt.Sprintf("program %s not found: correct command in config.toml, or install %s with %q", argv[0], f.program, f.install)
 	}
-	return nil, &llm.Error{Fault: llm.Unsupported, Message: message}
+	return nil, &llm.Error{Fault: llm.Unsupported, Message: message, Advises: true}
 }
 
 // maxVersionOutput is how many bytes of the output of --version are read.

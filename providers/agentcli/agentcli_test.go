@@ -262,6 +262,9 @@ func TestMissing(t *testing.T) {
 		if llm.FaultOf(got.err) != llm.Unsupported || !strings.Contains(got.err.Error(), tt.want) {
 			t.Errorf("%s %s: %v", tt.kind, tt.command, got.err)
 		}
+		if hint := llm.InShell.Hint(got.err); strings.Contains(tt.want, "install") && hint != "" {
+			t.Errorf("%s: beside what it says itself: %s", tt.kind, hint)
+		}
 	}
 }
 

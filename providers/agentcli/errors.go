@@ -116,7 +116,7 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 // outdatedError returns the error for a version that does not know a required flag, without which it
 // could do more than answer, or not answer at all.
 func (f flavor) outdatedError(flag string) *llm.Error {
-	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("this version of %s does not know %s and is not used without it: update it with %q", f.program, flag, f.install)}
+	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("this version of %s does not know %s and is not used without it: update it with %q", f.program, flag, f.install), Advises: true}
 }
 
 // unknownFormError returns the error for an answer in which nothing was understood.

@@ -51,6 +51,9 @@ type Error struct {
 	// loses nothing although thinking was shown.
 	Mistake bool `json:"mistake,omitempty"`
 
+	// Advises says that Message tells what to do: there is no hint.
+	Advises bool `json:"advises,omitempty"`
+
 	// Successor is the model that replaces the one that was not found, as
 	// "provider/model"; "" if none is known.
 	Successor string `json:"successor,omitempty"`
@@ -119,7 +122,7 @@ var (
 // period; "" if err is no *Error, whose words are then all there is.
 func (a Audience) Hint(err error) string {
 	var e *Error
-	if !errors.As(err, &e) {
+	if !errors.As(err, &e) || e.Advises {
 		return ""
 	}
 	if e.Purpose == "image" {

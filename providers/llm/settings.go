@@ -102,7 +102,10 @@ func numberSetting(name string, low, high float64, field func(*Settings) **float
 		Name: name, Takes: takes,
 		Set: func(s *Settings, text string) error {
 			n, err := strconv.ParseFloat(text, 64)
-			if err != nil || !(n >= low && n <= high) {
+			switch {
+			case errors.Is(err, strconv.ErrSyntax):
+				return invalidValueError(name, text, "a number "+takes)
+			case err != nil || !(n >= low && n <= high):
 				return invalidValueError(name, text, takes)
 			}
 			*field(s) = &n

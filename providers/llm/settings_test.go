@@ -8,7 +8,7 @@ func TestSettings(t *testing.T) {
 		{"temperature", "0.2", "0.2", ""},
 		{"temperature", "0", "0", ""},
 		{"temperature", "2.5", "", "temperature: 2.5 is not between 0 and 2"},
-		{"temperature", "hot", "", "temperature: hot is not between 0 and 2"},
+		{"temperature", "hot", "", "temperature: hot is not a number between 0 and 2"},
 		{"temperature", "NaN", "", "temperature: NaN is not between 0 and 2"},
 		{"top_p", "1", "1", ""},
 		{"presence_penalty", "-2", "-2", ""},
