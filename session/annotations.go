@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools"
 )
 
 // maxAnnotationText sets how many bytes of one text an annotation keeps.
@@ -19,7 +21,7 @@ const maxAnnotationText = 64 << 10
 // they are read back.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
-	"compacted": decodeEvent[Compacted], "shell": decodeEvent[ShellCommand], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
+	"compacted": decodeEvent[Compacted], "shell": decodeShell, "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
 	"done": decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
 	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
 }
@@ -46,7 +48,7 @@ func kindOf(e Event) (string, Event) {
 	case Compacted:
 		return "compacted", e
 	case ShellCommand:
-		e.Command, e.Output = elideMiddle(e.Command, maxAnnotationText), elideMiddle(e.Output, maxAnnotationText)
+		e.Command, e.Output, e.Notes = elideMiddle(e.Command, maxAnnotationText), elideMiddle(e.Output, maxAnnotationText), elideMiddle(e.Notes, maxAnnotationText)
 		return "shell", e
 	case DroppedCall:
 		e.Name, e.Input = elideMiddle(e.Name, maxAnnotationText), elideMiddle(e.Input, maxAnnotationText)
@@ -67,6 +69,30 @@ func kindOf(e Event) (string, Event) {
 		}
 	}
 	return "", nil
+}
+
+// EndedCommand returns the record of a command with its outcome.
+func EndedCommand(command string, out tools.Outcome) ShellCommand {
+	c := ShellCommand{Command: command, Output: strings.TrimSuffix(out.Text, out.Notes), Notes: out.Notes, Failed: out.Failed, Ended: true, Duration: out.Duration}
+	return c.withNotes()
+}
+
+// withNotes returns c with the last line of its output as notes if it has none: it says how the command
+// ended, and older records hold both as one.
+func (c ShellCommand) withNotes() ShellCommand {
+	if c.Ended && c.Notes == "" {
+		output := strings.TrimRight(c.Output, "\n")
+		at := strings.LastIndexByte(output, '\n') + 1
+		c.Output, c.Notes = output[:at], output[at:]
+	}
+	return c
+}
+
+// decodeShell reads a command of the user's own.
+func decodeShell(data []byte) (Event, error) {
+	var c ShellCommand
+	err := json.Unmarshal(data, &c)
+	return c.withNotes(), err
 }
 
 // DecodeAnnotation returns the event that a holds; nil if this version does not know it.

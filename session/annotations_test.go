@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/tools"
 )
 
 // shownBehind returns the events that were shown behind the messages of the current
@@ -35,14 +36,14 @@ func TestAnnotationsAreKept(t *testing.T) {
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	n := s.Annotate(0, ShellCommand{Command: "ls"})
-	s.Annotate(n, ShellCommand{Command: "ls", Output: "a.txt", Ended: true, Duration: time.Second})
+	s.Annotate(n, EndedCommand("ls", tools.Outcome{Text: "a.txt\n[exit status 0]", Notes: "[exit status 0]", Duration: time.Second}))
 	play(t.Context(), s, nil, say("first"))
 	s.Annotate(0, ModelSwitched{From: "a/a", To: "a/b", Changes: []llm.Change{{What: "thinking left out", Count: 2}}})
 	play(t.Context(), s, nil, say("second"))
 	before := shownBehind(s)
 	s = reopen(t, lib, s, o)
 	after := shownBehind(s)
-	want := []string{"0: {Command:ls Output:a.txt", "1: {Text:left out", "1: {Attempt:1", "2: {From:a/a To:a/b Changes:[thinking left out (2)]}", "3: "}
+	want := []string{"0: {Command:ls Output:a.txt\n Notes:[exit status 0] ", "1: {Text:left out", "1: {Attempt:1", "2: {From:a/a To:a/b Changes:[thinking left out (2)]}", "3: "}
 	if len(after) != len(want) || len(before) != len(want) {
 		t.Fatalf("got %q and again %q", before, after)
 	}
@@ -144,5 +145,21 @@ func TestRemoteCallsOfAStoppedAnswer(t *testing.T) {
 	}
 	if !strings.Contains(other[1].Text(), "found") {
 		t.Errorf("to another one goes %+v", other)
+	}
+}
+
+// What parley says behind the output of a command is told by who says it; of a record that holds both as
+// one it is the last line.
+func TestNotesOfCommands(t *testing.T) {
+	for name, tt := range map[string]struct{ data, output, notes string }{
+		"of today":          {`{"command":"x","output":"[exit status 0]\n","notes":"[canceled after 2s]","ended":true}`, "[exit status 0]\n", "[canceled after 2s]"},
+		"older":             {`{"command":"x","output":"a\nb\n[exit status 0]","ended":true}`, "a\nb\n", "[exit status 0]"},
+		"older, and silent": {`{"command":"x","output":"it could not start","ended":true}`, "", "it could not start"},
+		"of one that runs":  {`{"command":"x","output":"a"}`, "a", ""},
+	} {
+		c, ok := DecodeAnnotation(Annotation{Kind: "shell", Data: []byte(tt.data)}).(ShellCommand)
+		if !ok || c.Output != tt.output || c.Notes != tt.notes {
+			t.Errorf("%s: %+v", name, c)
+		}
 	}
 }

@@ -134,7 +134,8 @@ type Compacted struct {
 // turn: front ends keep it with Annotate.
 type ShellCommand struct {
 	Command  string        `json:"command"`
-	Output   string        `json:"output,omitempty"`
+	Output   string        `json:"output,omitempty"` // what it wrote
+	Notes    string        `json:"notes,omitempty"`  // parley's own lines behind it: how it ended
 	Failed   bool          `json:"failed,omitempty"`
 	Ended    bool          `json:"ended,omitempty"` // false: it still runs, or parley ended before it did
 	Duration time.Duration `json:"took,omitempty"`  // in ns

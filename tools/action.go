@@ -63,6 +63,7 @@ const (
 // An Outcome is what a tool answers.
 type Outcome struct {
 	Text     string     // for the model: capped, and says so where it was cut
+	Notes    string     // the end of Text that a command did not write: how it ended, and what became of its output; "" for none
 	Failed   bool       // Text says what went wrong
 	Diff     string     // unified diff of what was changed, for the screen
 	Media    []llm.Part // images for the model, each of Kind llm.Media with its MIME and Data; Text tells of them too

@@ -124,9 +124,9 @@ func (j *job) takeUnreadLocked(none string) string {
 func (j *job) movedOutcome(now time.Time) Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	text := j.takeUnreadLocked("no output yet")
-	text += "\n" + note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.info.N, roughly(j.info.Elapsed(now)))
-	return Outcome{Text: text, Job: j.info.N}
+	text := j.takeUnreadLocked("no output yet") + "\n"
+	said := note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.info.N, roughly(j.info.Elapsed(now)))
+	return Outcome{Text: text + said, Notes: said, Job: j.info.N}
 }
 
 // roughly returns a duration as people say it.

@@ -330,9 +330,6 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	if r.streams != nil && (r.stopped != nil || !r.State().Success()) {
 		text = strings.TrimSpace(strings.TrimSuffix(text, "\n") + "\n" + r.streams.lastErrors())
 	}
-	if text == "" {
-		text = note("no output")
-	}
 	notes := removalNotes(&r.output)
 	if r.terminated > 0 && r.stopped == nil {
 		notes = append(notes, note("ended %s still running in the background: nothing outlives its command", pluralize(r.terminated, "process")))
@@ -362,5 +359,16 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 		}
 	}
 	r.notes = notes
-	return Outcome{Text: strings.TrimSuffix(strings.TrimSuffix(text, "\n")+"\n"+strings.Join(notes, "\n"), "\n"), Failed: !success}
+	return notedOutcome(text, notes, !success)
+}
+
+// notedOutcome returns the outcome of a command that wrote text, with notes behind it.
+func notedOutcome(text string, notes []string, failed bool) Outcome {
+	if text == "" {
+		notes = append([]string{note("no output")}, notes...)
+	} else if len(notes) > 0 {
+		text = strings.TrimSuffix(text, "\n") + "\n"
+	}
+	said := strings.Join(notes, "\n")
+	return Outcome{Text: strings.TrimSuffix(text+said, "\n"), Notes: said, Failed: failed}
 }

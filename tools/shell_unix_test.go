@@ -47,6 +47,9 @@ func TestShell(t *testing.T) {
 		if out.Failed != test.failed || test.want != "" && out.Text != test.want {
 			t.Errorf("%s: got %v, %q, want %q", test.command, out.Failed, out.Text, test.want)
 		}
+		if notes := test.want[max(strings.Index(test.want, "["), 0):]; test.want != "" && out.Notes != notes { // no command here writes a bracket
+			t.Errorf("%s: its notes are %q, want %q", test.command, out.Notes, notes)
+		}
 	}
 	f.fails("shell", []any{"command", " \n"}, "the command is empty")
 	f.fails("shell", []any{"command", "a\x00b"}, "NUL byte")

@@ -22,10 +22,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -73,13 +71,21 @@ type Attachment struct {
 	Width, Height int    // of an image as it is sent, in pixels
 }
 
-// commandNotes are the lines behind the output of a command that tell how it ended, as package tools
-// and a draft write them.
-var commandNotes = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:(?m:^)(?:\[(?:no output|exit status -?\d+|signal: [^\n]+|(?:canceled|killed|timed out) after [^\n]+|` +
-		`ended \d+ process(?:es)? still running [^\n]+|it could not be ended|CAUTION: the sandbox [^\n]+|the sandbox may have denied it [^\n]+|` +
-		`\d+ [a-z ]+ removed|\d+ bytes? shown as [^\n]+|it continues in the background as job \d+[^\n]*)\]|Interrupted: the program ended while this ran\.[^\n]*)\n?)+\z`)
-})
+// closeOutput ends what a command wrote. What follows it in the same part was not written by the command.
+const closeOutput = "</output>"
+
+// Output returns what a command of the user's wrote as an attachment; notes say how it ended, "" for
+// nothing.
+func Output(name, command, output, notes string) llm.Part {
+	if output != "" && !strings.HasSuffix(output, "\n") {
+		output += "\n"
+	}
+	text := fmt.Sprintf("<output command=%q>\n%s", command, output) + closeOutput
+	if notes != "" {
+		text += "\n" + notes
+	}
+	return llm.Part{Kind: llm.Text, Name: name, Text: text}
+}
 
 // PartLabel names an attachment that was kept, as Attachment.Label does a new one. A text
 // that is one has a name, which what a user typed has not. Of the output of a command only what the command
@@ -89,18 +95,15 @@ func PartLabel(p llm.Part) string {
 	switch {
 	case p.Kind == llm.Text:
 		_, body, _ := strings.Cut(p.Text, "\n")
+		if i := strings.LastIndex(body, closeOutput); i >= 0 && i+len(closeOutput) < len(body) && strings.HasPrefix(p.Text, "<output ") {
+			body = body[:i]
+			if size, what = len(body), "empty"; body != "" {
+				what = lineCount(strings.TrimSuffix(body, "\n"))
+			}
+			break
+		}
 		for _, tag := range []string{"file", "context", "output"} {
 			body = strings.TrimSuffix(body, "\n</"+tag+">")
-		}
-		if strings.HasPrefix(p.Text, "<output ") {
-			if notes := commandNotes().FindStringIndex(body); notes != nil {
-				body = body[:notes[0]]
-				size, what = len(body), "empty"
-				if body != "" {
-					what = lineCount(strings.TrimSuffix(body, "\n"))
-				}
-				break
-			}
 		}
 		size, what = len(body), lineCount(body)
 	case strings.HasPrefix(p.MIME, "image/"):

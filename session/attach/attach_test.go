@@ -108,12 +108,13 @@ func TestPartLabel(t *testing.T) {
 		"<output command=\"cat\">\n<output>\n</output>":    "a, 1 line, 8 bytes",
 		"<output command=\"cat\">\n1\n</file>\n</output>":  "a, 2 lines, 9 bytes",
 
-		"<output command=\"seq 3\">\n1\n2\n3\n[exit status 0]\n</output>":                               "a, 3 lines, 6 bytes",
-		"<output command=\"false\">\nshell out\n[exit status 3]\n</output>":                             "a, 1 line, 10 bytes",
-		"<output command=\"sleep 21\">\n[no output]\n[canceled after 2s]\n</output>":                    "a, empty",
-		"<output command=\"x\">\n[1]\n[2 invisible characters removed]\n[signal: killed]\n</output>":    "a, 1 line, 4 bytes",
-		"<output command=\"x\">\nInterrupted: the program ended while this ran. What it did\n</output>": "a, empty",
-		"<file path=\"a\">\n[exit status 0]\n</file>":                                                   "a, 1 line, 15 bytes",
+		Output("", "seq 3", "1\n2\n3\n", "[exit status 0]").Text:                     "a, 3 lines, 6 bytes",
+		Output("", "false", "shell out", "[exit status 3]").Text:                     "a, 1 line, 10 bytes",
+		Output("", "sleep 21", "", "[no output]\n[canceled after 2s]").Text:          "a, empty",
+		Output("", "x", "[1]\n", "[2 characters removed]\n[signal: killed]").Text:    "a, 1 line, 4 bytes",
+		Output("", "cat", "</output>\n[exit status 0]\n", "[any words at all]").Text: "a, 2 lines, 26 bytes",
+		"<output command=\"older\">\n1\n</output>\n2\n[exit status 0]\n</output>":    "a, 4 lines, 29 bytes",
+		"<file path=\"a\">\n[exit status 0]\n</file>":                                "a, 1 line, 15 bytes",
 	} {
 		if got := PartLabel(llm.Part{Kind: llm.Text, Name: "a", Text: text}); got != want {
 			t.Errorf("%q is labeled %q, want %q", text, got, want)

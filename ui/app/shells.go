@@ -2,12 +2,13 @@ package app
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"sync"
 
 	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
 	"parley/tools"
 )
 
@@ -74,10 +75,12 @@ func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []Sh
 			left = append(left, r)
 			continue
 		}
-		parts = append(parts, llm.Part{
-			Kind: llm.Text, Name: "interrupted: " + FirstLine(r.Command),
-			Text: fmt.Sprintf("<output command=%q>\nInterrupted: the program ended while this ran. What it did until then is not known.\n</output>", r.Command),
-		})
+		parts = append(parts, attach.Output("interrupted: "+FirstLine(r.Command), r.Command, "", "Interrupted: the program ended while this ran. What it did until then is not known."))
 	}
 	return parts, left
+}
+
+// ShellOutput returns the output of a command that ended as an attachment.
+func ShellOutput(e session.ShellCommand) llm.Part {
+	return attach.Output("output of "+FirstLine(e.Command), e.Command, e.Output, e.Notes)
 }

@@ -2,10 +2,9 @@ package plain
 
 import (
 	"context"
-	"fmt"
 
-	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/plain/console"
 )
 
@@ -43,7 +42,7 @@ func (s *shells) run(command string) {
 			}
 		})
 		return func() {
-			e := session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}
+			e := session.EndedCommand(command, out)
 			own.Annotate(n, e)
 			delete(s.running, id)
 			s.ended(e, live.Rest())
@@ -60,12 +59,11 @@ func (s *shells) ended(e session.ShellCommand, rest string) {
 	if rest != "" {
 		s.out.Block(rest)
 	}
-	s.transcript.output = &result{e.Command, e.Output}
+	s.transcript.output = &result{e.Command, e.Output + e.Notes}
 	s.writeLine("%s", shellEnd(e))
-	s.app.Attached = append(s.app.Attached, llm.Part{
-		Kind: llm.Text, Name: "output of " + truncate(e.Command, 60),
-		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", e.Command, e.Output),
-	})
+	part := app.ShellOutput(e)
+	part.Name = "output of " + truncate(e.Command, 60)
+	s.app.Attached = append(s.app.Attached, part)
 	s.writeLine("The output is sent along with your next message. /detach removes it.")
 }
 

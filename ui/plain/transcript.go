@@ -62,7 +62,7 @@ func (t *transcript) event(e session.Event) {
 		t.writeLine("%s.", app.CompactedText(e))
 	case session.ShellCommand: // as when it ran
 		t.out.Block("You: !" + e.Command)
-		t.out.Block(lastLine(e.Output)[0])
+		t.out.Block(strings.TrimRight(e.Output+e.Notes[:strings.LastIndexByte(e.Notes, '\n')+1], "\n"))
 		if !e.Ended {
 			t.writeLine("Interrupted; what it did until then is unknown.")
 			return
@@ -122,13 +122,5 @@ func shellEnd(e session.ShellCommand) string {
 	if e.Failed {
 		end = "Failed after "
 	}
-	return fmt.Sprintf("%s%s: %s.", end, length(e.Duration), strings.Trim(lastLine(e.Output)[1], "[]()."))
-}
-
-// lastLine splits output into everything before its last line and that line, which says how the
-// command ended.
-func lastLine(output string) []string {
-	output = strings.TrimRight(output, "\n")
-	i := strings.LastIndexByte(output, '\n')
-	return []string{output[:max(i, 0)], output[i+1:]}
+	return fmt.Sprintf("%s%s: %s.", end, length(e.Duration), strings.Trim(e.Notes[strings.LastIndexByte(e.Notes, '\n')+1:], "[]()."))
 }

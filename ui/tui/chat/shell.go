@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -58,7 +57,7 @@ type shellMsg struct {
 
 // shellTool returns how a command of the user's own looks.
 func shellTool(e session.ShellCommand) transcript.Tool {
-	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output, Duration: e.Duration}
+	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output + e.Notes, Notes: e.Notes, Duration: e.Duration}
 	switch {
 	case e.Ended && e.Failed:
 		tool.Status = transcript.Failed
@@ -110,7 +109,8 @@ func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 		ended := o.RecordShell(draft, command)
 		forget()
 		out := o.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
-		send(shellMsg{run: run, end: &session.ShellCommand{Command: command, Output: out.Text, Failed: out.Failed, Ended: true, Duration: out.Duration}, ended: ended})
+		end := session.EndedCommand(command, out)
+		send(shellMsg{run: run, end: &end, ended: ended})
 	})
 	c.App.RememberPrompt("!" + command)
 	return nil
@@ -129,10 +129,7 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	if shown {
 		c.Transcript.SetTool(run.id, shellTool(*msg.end))
 	}
-	part := llm.Part{
-		Kind: llm.Text, Name: "output of " + app.FirstLine(run.command),
-		Text: fmt.Sprintf("<output command=%q>\n%s\n</output>", run.command, msg.end.Output),
-	}
+	part := app.ShellOutput(*msg.end)
 	if !app.SharesDraft(c.App, run.session) {
 		return func() tea.Msg { return app.AttachToStored(c.App.Options, run.session, part, msg.ended) }
 	}

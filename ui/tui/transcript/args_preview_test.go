@@ -247,3 +247,26 @@ func TestMotion(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// A fold counts what the command wrote, and not what stands behind it.
+func TestFoldCountsNoNotes(t *testing.T) {
+	output := "1\n2\n3\n4\n5\n6\n7\n"
+	for name, tt := range map[string]struct {
+		status        Status
+		output, notes string
+		want          string
+	}{
+		"stopped":          {Failed, output, "[2 characters removed]\n[canceled after 2s]", "✗ ! seq  failed|… 2 earlier lines (ctrl+o)|3|4|5|6|7|[2 characters removed]|[canceled after 2s]"},
+		"done":             {Done, output, "[exit status 0]", "✓ ! seq|1|2|3|4|5|… 2 more lines (ctrl+o)"},
+		"short":            {Done, "1\n2\n3\n4\n5\n", "[exit status 0]", "✓ ! seq|1|2|3|4|5|[exit status 0]"},
+		"nothing written":  {Failed, "", "[no output]\n[canceled after 2s]", "✗ ! seq  failed|[no output]|[canceled after 2s]"},
+		"told by no words": {Failed, "[exit status 0]\n", "[canceled after 2s]", "✗ ! seq  failed|[exit status 0]|[canceled after 2s]"},
+	} {
+		m := New(theme.Plain())
+		m.SetSize(60, 12)
+		m.SetTool("1", Tool{Name: "!", Title: "seq", Status: tt.status, Output: tt.output + tt.notes, Notes: tt.notes})
+		if got := visible(m); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}

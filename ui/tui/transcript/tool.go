@@ -63,6 +63,7 @@ func (b *call) set(t Tool) {
 		b.diff = nil
 	}
 	b.received, b.tool = t, t
+	b.tool.Notes = strings.TrimRight(sanitize.Text(t.Notes), "\n")
 	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff, b.tool.Hint = sanitize.Line(t.Name), title, output, diff, sanitize.Line(t.Hint)
 	if output != "" {
 		b.live = nil
@@ -246,15 +247,28 @@ func (b *call) renderOutput(p renderContext) []string {
 	case p.open:
 		lines, _ := wrapText(b.tool.Output, p.width, 0)
 		return p.styler.applyAll(roleDim, lines)
-	case b.tool.Status == Failed || programTools[b.tool.Name]:
-		return p.withEarlier(lastLines(b.tool.Output, p.width, foldOutput))
 	}
-	lines, left := firstLines(b.tool.Output, p.width, foldOutput)
+	written := strings.TrimSuffix(strings.TrimSuffix(b.tool.Output, b.tool.Notes), "\n")
+	notes, _ := wrapText(b.tool.Notes, p.width, 0)
+	if b.tool.Notes == "" {
+		written, notes = b.tool.Output, nil
+	}
+	var lines []string
+	left := 0
+	if b.tool.Status == Failed || programTools[b.tool.Name] {
+		if written != "" {
+			lines, left = lastLines(written, p.width, foldOutput)
+		}
+		return append(p.withEarlier(lines, left), p.styler.applyAll(roleDim, notes)...)
+	}
+	if written != "" {
+		lines, left = firstLines(written, p.width, foldOutput)
+	}
 	lines = p.styler.applyAll(roleDim, lines)
 	if left > 0 {
-		lines = append(lines, p.foldNote(left, "more"))
+		return append(lines, p.foldNote(left, "more"))
 	}
-	return lines
+	return append(lines, p.styler.applyAll(roleDim, notes)...)
 }
 
 // renderLive returns the end of the live output.

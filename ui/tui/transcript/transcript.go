@@ -92,6 +92,7 @@ type Tool struct {
 	Input    string // what arrived of the arguments: JSON, perhaps incomplete
 	Status   Status
 	Output   string        // the result, whole
+	Notes    string        // the end of Output that the program did not write, which no fold counts; "": none
 	Diff     string        // unified diff of what it changed
 	Started  time.Time     // when it began to run; zero before
 	Duration time.Duration // how long it ran; 0 until it ended
