@@ -19,7 +19,7 @@ func TestStopTheTool(t *testing.T) {
 		s := setUp(t, 80, 24, append([]llmtest.Turn{run}, then...)...)
 		s.m.App.Session.Policy().SetMode(tools.ModeYolo)
 		s.ask("do it", "begun")
-		if screen := s.Screen(); !strings.Contains(screen, "esc stops this tool") {
+		if screen := s.Screen(); !strings.Contains(screen, "esc stops it") {
 			t.Errorf("the tool does not say how to stop it:\n%s", screen)
 		}
 		return s

@@ -104,7 +104,7 @@ func (c *Chat) drawTool(b app.Change) {
 	tool := transcript.Tool{Name: b.Tool.Name, Title: b.Tool.Title, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
 		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration}
 	if b.Tool.Stops {
-		tool.Hint = c.KeyOf("stop") + " stops this tool"
+		tool.Hint = stopHint(c.KeyOf("stop"))
 	}
 	c.Transcript.SetTool(b.ID, tool)
 }

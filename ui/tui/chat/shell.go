@@ -70,7 +70,7 @@ func shellTool(e session.ShellCommand) transcript.Tool {
 // show shows a command that runs.
 func (run *shellRun) show(c *Chat) {
 	run.id = c.Transcript.NewID()
-	c.Transcript.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started, Hint: "esc stops it"})
+	c.Transcript.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started, Hint: stopHint("esc")})
 }
 
 // runOf returns the command that an annotation of this conversation is about; nil if it
@@ -137,3 +137,6 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	c.App.Attached = append(c.App.Attached, part)
 	return c.Perform(app.Effect{Attached: []llm.Part{part}})
 }
+
+// stopHint returns the words for the key that stops a tool or a command that runs.
+func stopHint(key string) string { return key + " stops it" }

@@ -36,7 +36,7 @@ var gallery = []struct {
 	{"tool, the path is known", 0, func(m *Model) { m.SetTool("1", Tool{Name: "read", Input: `{"path":"ui/ui.go","offs`}) }},
 	{"tool, asking", 0, func(m *Model) { m.SetTool("1", Tool{Name: "shell", Title: "make install", Status: AwaitingApproval}) }},
 	{"tool, running", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "fetch", Title: "https://example.org/", Status: Running, Started: began, Hint: "esc stops this tool"})
+		m.SetTool("1", Tool{Name: "fetch", Title: "https://example.org/", Status: Running, Started: began, Hint: "esc stops it"})
 		m.Tick(began.Add(3 * time.Second))
 	}},
 	{"tool, done", 0, func(m *Model) { ends(m, Done) }},
@@ -61,7 +61,7 @@ var gallery = []struct {
 		m.ToggleOutput()
 	}},
 	{"shell, live tail", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "shell", Title: "make test", Status: Running, Started: began, Hint: "esc stops this tool"})
+		m.SetTool("1", Tool{Name: "shell", Title: "make test", Status: Running, Started: began, Hint: "esc stops it"})
 		for i := range 9 {
 			m.AppendToolOutput("1", fmt.Sprintf("ok  package%d\n", i))
 		}
