@@ -118,6 +118,7 @@ func explainArguments(cmd *cobra.Command) {
 // it is called. An error that cobra did not make is said as it is.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	var takes []string
+	most := len(strings.Fields(cmd.Use)) - 1
 	for _, word := range strings.Fields(cmd.Use)[1:] {
 		if !strings.HasPrefix(word, "[") {
 			takes = append(takes, strings.TrimSuffix(word, "…"))
@@ -135,7 +136,7 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	case len(args) < len(takes):
 		return fmt.Errorf("%s is missing\nusage: %s", takes[len(args)], use)
 	}
-	return fmt.Errorf("%q is one argument too many\nusage: %s", args[min(len(takes), len(args)-1)], use)
+	return fmt.Errorf("%q is one argument too many\nusage: %s", args[min(most, len(args)-1)], use)
 }
 
 // mistypedCommand returns an error for words that are one word, which is a subcommand but for a
@@ -166,6 +167,8 @@ func unknownSubcommand(cmd *cobra.Command, name string) error {
 	}
 	near := catalog.Nearest(name, names, 1)
 	switch few := len(names) <= 5; {
+	case len(names) == 0:
+		return fmt.Errorf("unknown command %q: %s has none", name, cmd.CommandPath())
 	case few && len(near) > 0:
 		return fmt.Errorf("unknown command %q: did you mean %s? %s takes %s", name, near[0], cmd.CommandPath(), strings.Join(names, ", "))
 	case few:

@@ -20,6 +20,8 @@ func TestUsageErrors(t *testing.T) {
 		"sessions diff":    "SESSION is missing\nusage: parley sessions diff SESSION",
 		"sessions restore": "FILE is missing\nusage: parley sessions restore FILE, such as parley sessions restore parley-2026-11-23.tar.gz",
 		"version now":      "\"now\" is one argument too many\nusage: parley version",
+		"connect far b":    "\"b\" is one argument too many\nusage: parley connect [PROVIDER], such as parley connect",
+		"help models foo":  `unknown command "foo": parley models has none`,
 		"usage frob":       "\"frob\" is one argument too many\nusage: parley usage",
 		"sessions show":    "which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them\nusage: parley sessions show SESSION",
 		"completion nosh":  `unknown command "nosh": parley completion takes bash, fish, powershell, zsh`,
