@@ -17,7 +17,7 @@ func TestSet(t *testing.T) {
 		{"top_k", "", "", ""},
 		{"top_k", "40", "top_k 40", ""},
 		{"note", strings.Repeat("é", 60), "note " + strings.Repeat("é", 40) + "…", ""},
-		{"temperature", "hot", "", "temperature: hot is not between 0 and 2"},
+		{"temperature", "hot", "", "temperature: hot is not a number between 0 and 2"},
 		{"messages", "[]", "", "messages: parley writes this field of a request itself"},
 		{"note", strings.Repeat("x", settings.MaxValue+1), "", "note: a value may have 16 KB"},
 	} {

@@ -33,9 +33,12 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if a.dryRun {
 		return a.printRequest(s, parts)
 	}
-	if notice != "" && providers.IsDemo(a.config.Config, s.Model().Name) {
+	switch isDemo := notice != "" && providers.IsDemo(a.config.Config, s.Model().Name); {
+	case isDemo && a.schema != nil: // what it makes up has the form of an answer, and would be taken for one
+		return a.fail(print.Config, &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: "no API key found, and the built-in demo only makes up what --schema asks for"})
+	case isDemo:
 		warn(notice) // with -q as well: a script must not take the demo for a model
-	} else if notice != "" {
+	case notice != "":
 		a.note(notice)
 	}
 	if err := a.startMCPServers(); err != nil {
