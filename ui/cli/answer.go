@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
@@ -18,6 +19,14 @@ import (
 	"parley/ui/print"
 	"parley/ui/theme"
 )
+
+// withTimeout returns ctx with a limit of the user's; 0: none.
+func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s", app.ErrTimeout, limit))
+}
 
 // printAnswer prints the answer to parts.
 func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
@@ -49,11 +58,8 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
-	if a.timeout > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, a.timeout, fmt.Errorf("%w: %s", app.ErrTimeout, a.timeout))
-		defer stop()
-	}
+	ctx, stop := withTimeout(ctx, a.timeout)
+	defer stop()
 	a.mcp.wait(ctx, a.toolSet, a.note)
 	if model := s.Model(); a.quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
 		warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
