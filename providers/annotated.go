@@ -131,10 +131,10 @@ func (m *annotated) explainError(err error) error {
 	if !errors.As(err, &e) || e.Fault != llm.ModelNotFound {
 		return m.service.suggestRegions(err)
 	}
-	told := *e
+	apiErr := *e
 	if row, ok := catalog.FindExact(m.service.builtin.ID, m.id); ok && row.ReplacedBy != "" {
-		told.Successor = m.service.name + "/" + row.ReplacedBy
-		return &told
+		apiErr.Successor = m.service.name + "/" + row.ReplacedBy
+		return &apiErr
 	}
 	hint := "fetch it with: ollama pull " + m.id
 	if m.service.kind != "ollama" {
@@ -144,6 +144,6 @@ func (m *annotated) explainError(err error) error {
 		}
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	told.Message = strings.TrimRight(told.Message, ".!?; ") + "; " + hint
-	return &told
+	apiErr.Message = strings.TrimRight(apiErr.Message, ".!?; ") + "; " + hint
+	return &apiErr
 }

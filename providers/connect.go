@@ -371,11 +371,11 @@ func (check keyCheck) verdict(s service, err error) (Verdict, string) {
 	switch {
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusBadRequest && check.badRequest,
 		e.Fault == llm.Authentication && e.Status != http.StatusForbidden:
-		told := s.suggestRegions(e)
+		reason := s.suggestRegions(e)
 		if advised, ok := adviseCloud(s, e, ""); ok {
-			told = advised
+			reason = advised
 		}
-		if better := (*llm.Error)(nil); errors.As(told, &better) {
+		if better := (*llm.Error)(nil); errors.As(reason, &better) {
 			words = better.Message
 		}
 		return KeyRejected, words

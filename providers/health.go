@@ -76,14 +76,14 @@ func (s service) check(ctx context.Context, o OpenOptions) Health {
 	offers, err := s.probe(ctx, o, &h)
 	h.Latency = time.Since(start)
 	h.LatencyMS = h.Latency.Milliseconds()
-	var told *llm.Error
-	h.Reachable = err == nil || errors.As(err, &told) && told.Status != 0
+	var apiErr *llm.Error
+	h.Reachable = err == nil || errors.As(err, &apiErr) && apiErr.Status != 0
 	switch {
 	case err == nil:
-	case told != nil && hasNoList(s, told.Status):
+	case apiErr != nil && hasNoList(s, apiErr.Status):
 		h.Hint = fmt.Sprintf("It answers, but has no list of models, so its key is not checked: parley -m %s -p hi tries it", exampleModel(s))
-		if told.Status == http.StatusForbidden && told.Message != "" {
-			h.Hint += ". It said: " + told.Message
+		if apiErr.Status == http.StatusForbidden && apiErr.Message != "" {
+			h.Hint += ". It said: " + apiErr.Message
 		}
 	default:
 		h.fail(err)

@@ -147,10 +147,10 @@ func (s service) suggestRegions(err error) error {
 		if len(others) == 0 {
 			return err
 		}
-		told := *e
-		told.Message = fmt.Sprintf("%s; a key of this service is good at one of its addresses only: if yours is of another plan or region, set base_url = %s",
-			strings.TrimRight(told.Message, ".!; "), strings.Join(others, " or "))
-		return &told
+		apiErr := *e
+		apiErr.Message = fmt.Sprintf("%s; a key of this service is good at one of its addresses only: if yours is of another plan or region, set base_url = %s",
+			strings.TrimRight(apiErr.Message, ".!; "), strings.Join(others, " or "))
+		return &apiErr
 	}
 	return err
 }
@@ -247,10 +247,10 @@ func adviseCloud(s service, err error, model string) (advised error, ok bool) {
 		if !slices.ContainsFunc(strings.Split(row.words, "|"), func(words string) bool { return strings.Contains(said, words) }) {
 			continue
 		}
-		told := *e
-		told.Fault = cmp.Or(row.fault, e.Fault)
-		told.Message = strings.TrimRight(e.Message, ".!; ") + "; " + fillAdvice(s, row.advice, model)
-		return &told, true
+		apiErr := *e
+		apiErr.Fault = cmp.Or(row.fault, e.Fault)
+		apiErr.Message = strings.TrimRight(e.Message, ".!; ") + "; " + fillAdvice(s, row.advice, model)
+		return &apiErr, true
 	}
 	return err, false
 }

@@ -316,12 +316,12 @@ func (b *callBatch) execute(calls []*pendingCall) {
 			defer turn.End()
 			ctx = tools.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
 			out := call.action.Run(ctx, func(text string) { events <- update{call: call, text: text} })
-			if told := call.compareFiles(b.callable, &out); told != "" {
-				events <- update{call: call, notice: told}
+			if notice := call.compareFiles(b.callable, &out); notice != "" {
+				events <- update{call: call, notice: notice}
 			}
 			b.prepare(call, &out, turn)
-			for _, told := range b.afterCall(ctx, call, &out) {
-				events <- update{call: call, notice: told}
+			for _, notice := range b.afterCall(ctx, call, &out) {
+				events <- update{call: call, notice: notice}
 			}
 			if stopped := b.runningCalls.end(call, stoppable[i]); stopped && out.Failed {
 				call.stopped, out.Text = true, stoppedCallText+out.Text
@@ -354,16 +354,16 @@ func (b *callBatch) prepare(call *pendingCall, out *tools.Outcome, turn *tools.M
 	for _, p := range media {
 		p.Kind, p.ID, p.Name = llm.Media, call.part.ID, cmp.Or(p.Name, call.part.Name)
 		if b.prepareMedia != nil {
-			prepared, told, err := llm.Part{}, "", turn.Wait()
+			prepared, change, err := llm.Part{}, "", turn.Wait()
 			if err == nil {
-				prepared, told, err = b.prepareMedia(p)
+				prepared, change, err = b.prepareMedia(p)
 			}
 			if err != nil {
 				out.Text += "\n[not shown: " + err.Error() + "]"
 				continue
 			}
-			if p = prepared; told != "" {
-				out.Text += "\n[" + told + "]"
+			if p = prepared; change != "" {
+				out.Text += "\n[" + change + "]"
 			}
 			p.Kind, p.ID = llm.Media, call.part.ID
 		}

@@ -80,20 +80,20 @@ type comparison struct {
 
 // A candidate is one of the models, and its branch.
 type candidate struct {
-	n            int
-	model        llm.Endpoint
-	tip          int // Seq where its branch ends
-	steps        int
-	answered     bool            // its last response is whole
-	done         bool            // it is not asked any more
-	ended        bool            // its first response did
-	billed       bool            // it has the usage of those that share its response
-	shared       *llm.Candidate  // it may share a response as; nil: it was not asked
-	last         *responseStream // its last request
-	reservation  Reservation     // of what its request may cost
-	skipped      error           // why it is not asked at all; nil: it is
-	overflowTold bool            // that a request of it does not fit was told, or asked about
-	omitted      omission        // what its last request left out
+	n               int
+	model           llm.Endpoint
+	tip             int // Seq where its branch ends
+	steps           int
+	answered        bool            // its last response is whole
+	done            bool            // it is not asked any more
+	ended           bool            // its first response did
+	billed          bool            // it has the usage of those that share its response
+	shared          *llm.Candidate  // it may share a response as; nil: it was not asked
+	last            *responseStream // its last request
+	reservation     Reservation     // of what its request may cost
+	skipped         error           // why it is not asked at all; nil: it is
+	overflowNoticed bool            // that a request of it does not fit was told, or asked about
+	omitted         omission        // what its last request left out
 }
 
 // A modelEvent is something that the nth model sent, or the end of its stream, or of its calls.
@@ -219,12 +219,12 @@ func (c *comparison) prepare(one *candidate) {
 	one.last.trimmed = c.isTrimmed(omitted)
 	c.done.Steps++
 	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
-	if told := omitted.notice(one.omitted, one.model); told != "" {
-		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: told}})
+	if notice := omitted.notice(one.omitted, one.model); notice != "" {
+		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: notice}})
 	}
 	one.omitted = omitted
-	if over.Tokens > 0 && !one.overflowTold {
-		one.overflowTold = true
+	if over.Tokens > 0 && !one.overflowNoticed {
+		one.overflowNoticed = true
 		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: sentAnyway(over)}})
 	}
 }

@@ -216,8 +216,8 @@ func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string)
 
 // tell emits notices about a candidate, from any goroutine that wait waits for.
 func (c *comparison) tell(one *candidate, notices []string) {
-	for _, told := range notices {
-		c.events <- modelEvent{n: one.n, event: llm.Notice{Text: told}}
+	for _, notice := range notices {
+		c.events <- modelEvent{n: one.n, event: llm.Notice{Text: notice}}
 	}
 }
 

@@ -185,7 +185,7 @@ type Question struct {
 	Wait    time.Duration // 0: no countdown
 	reply   chan int
 	shown   chan struct{}
-	held    chan struct{}
+	stopped chan struct{}
 }
 
 // A Choice is one answer to a Question.
@@ -245,7 +245,7 @@ func (q Question) MarkShown() {
 // StopCountdown stops the countdown: the user is working on the question.
 func (q Question) StopCountdown() {
 	select {
-	case q.held <- struct{}{}:
+	case q.stopped <- struct{}{}:
 	default:
 	}
 }
@@ -268,7 +268,7 @@ func decide(t *turn, q Question) Choice {
 		return q.Choices[q.Default]
 	}
 	t.asked.questions++
-	q.ID, q.reply, q.shown, q.held = t.asked.questions, make(chan int, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	q.ID, q.reply, q.shown, q.stopped = t.asked.questions, make(chan int, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	t.emit(q)
 	n := waitForAnswer(t, q)
 	if n < 0 || n >= len(q.Choices) {
@@ -298,7 +298,7 @@ func waitForAnswer(t *turn, q Question) int {
 			defer timer.Stop()
 			late = timer.C
 			t.emit(Countdown{Question: q})
-		case <-q.held:
+		case <-q.stopped:
 			if shown, late = nil, nil; q.Wait > 0 {
 				t.emit(Countdown{Question: q, Stopped: true})
 			}

@@ -65,8 +65,8 @@ func (b *callBatch) watch(call *pendingCall) {
 		a.Irreversible = "what it changes cannot be undone: this folder " + b.callable.WorkspaceProblem()
 		return
 	}
-	if told := unwatchedDirectories(b.callable); told != "" && len(watched.Paths) == 0 {
-		a.Irreversible = strings.Trim(a.Irreversible+"; "+told, "; ")
+	if unwatched := unwatchedDirectories(b.callable); unwatched != "" && len(watched.Paths) == 0 {
+		a.Irreversible = strings.Trim(a.Irreversible+"; "+unwatched, "; ")
 	}
 	call.fileWatch = b.files.Watch(watched)
 }
@@ -199,15 +199,15 @@ func (b *callBatch) tellEndedJobs(out *tools.Outcome) {
 	if b.results.Seq == 0 {
 		return // a command of a prompt: the prompt tells it
 	}
-	if told := endedJobs(b.turn); told != "" {
-		out.Text += "\n\n" + told
+	if note := endedJobs(b.turn); note != "" {
+		out.Text += "\n\n" + note
 	}
 }
 
 // withEndedJobs returns a prompt with what the model is told of them.
 func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
-	if told := endedJobs(t); told != "" {
-		parts = append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "jobs that ended", Text: "<note>\n" + told + "\n</note>"})
+	if note := endedJobs(t); note != "" {
+		parts = append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "jobs that ended", Text: "<note>\n" + note + "\n</note>"})
 	}
 	return parts
 }

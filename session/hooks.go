@@ -45,8 +45,8 @@ type hookVerdict struct {
 func fire(t *turn, in hooks.Input) hooks.Answer {
 	in.Session = t.id
 	a := t.hooks.Fire(t.ctx, in)
-	for _, told := range a.Notices {
-		t.emit(llm.Notice{Text: told})
+	for _, notice := range a.Notices {
+		t.emit(llm.Notice{Text: notice})
 	}
 	return a
 }

@@ -67,8 +67,8 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	model := t.answering()
 	req, omitted := t.compile(model, nil)
 	t.mu.Unlock()
-	if told := omitted.notice(t.omitted, model); told != "" {
-		t.emit(llm.Notice{Text: told})
+	if notice := omitted.notice(t.omitted, model); notice != "" {
+		t.emit(llm.Notice{Text: notice})
 	}
 	t.omitted = omitted
 	return model, req

@@ -135,10 +135,10 @@ func reserve(t *turn, models []llm.Endpoint) error {
 	if t.log == nil {
 		return nil
 	}
-	held := map[Limit]bool{} // what is reserved here is no reason not to ask the others
+	reserved := map[Limit]bool{} // what is reserved here is no reason not to ask the others
 	for _, m := range models {
 		shared := slices.DeleteFunc(t.limitsOf(m), func(l Limit) bool { return !l.Shared() })
-		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return held[l] })
+		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return reserved[l] })
 		var room Reservation
 		var err error
 		switch {
@@ -148,7 +148,7 @@ func reserve(t *turn, models []llm.Endpoint) error {
 			room, err = t.log.Ledger().Reserve(m.Name, estimateRequest(t, m))
 		}
 		for _, l := range limits {
-			held[l] = true
+			reserved[l] = true
 		}
 		var full *BudgetError
 		if errors.As(err, &full) { // other processes spend at this moment
@@ -186,17 +186,17 @@ func Reserve(ledger Ledger, now time.Time, limits []Limit, model string, estimat
 	if len(caps) == 0 {
 		return Reservation{}, nil
 	}
-	held, err := ledger.Reserve(model, estimate, caps...)
+	room, err := ledger.Reserve(model, estimate, caps...)
 	var full *CapError
 	if errors.As(err, &full) {
-		return held, &BudgetError{of[max(slices.Index(caps, full.Cap), 0)], full.Spent.Usage.Add(full.Reserved)}
+		return room, &BudgetError{of[max(slices.Index(caps, full.Cap), 0)], full.Spent.Usage.Add(full.Reserved)}
 	}
 	for i := 0; err != nil && i < len(caps); i++ {
 		if sum, unread := ledger.Spent(caps[i].Since, time.Time{}, caps[i].Provider); unread == nil && of[i].share(sum.Usage) >= 1 {
-			return held, &BudgetError{of[i], sum.Usage}
+			return room, &BudgetError{of[i], sum.Usage}
 		}
 	}
-	return held, err
+	return room, err
 }
 
 // endReservationsOf ends rooms that the turn reserved, or all: the answers are in the ledger.

@@ -94,7 +94,7 @@ func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 func fitCandidates(t *turn, list []*candidate) error {
 	for i := 0; t.attended && i < len(list); i++ {
 		over, turnTokens, afterSummary := overflow(t, list[i].model)
-		if over.Tokens == 0 || list[i].skipped != nil || list[i].overflowTold {
+		if over.Tokens == 0 || list[i].skipped != nil || list[i].overflowNoticed {
 			continue
 		}
 		q := overflowQuestion(t, over, turnTokens, afterSummary, modelsOf(list)...)
@@ -115,7 +115,7 @@ func fitCandidates(t *turn, list []*candidate) error {
 			case choice.Action == LeaveOut:
 				one.skipped = &llm.Error{Fault: llm.ContextOverflow, Message: "skipped in this comparison: " + over.String()}
 			case choice.Action == SendAnyway:
-				one.overflowTold = true
+				one.overflowNoticed = true
 			}
 		}
 		i = -1 // what fitted before may not any more, and the other way round

@@ -21,16 +21,16 @@ func stopReason(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runShell runs a command in the workspace, held if there is a policy, to its end or its
+// runShell runs a command in the workspace, in the sandbox if there is a policy, to its end or its
 // deadline, or until it goes on in the background.
-func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, args shellCommand, progress func(string)) Outcome {
+func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args shellCommand, progress func(string)) Outcome {
 	shell, err := findShell()
 	if err != nil {
 		return failedOutcome("%v", err)
 	}
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	j := w.jobs.begin(jobOwner(ctx), args.Command, progress, cancel)
-	r := &runningCommand{policy: held, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // the rest is for notes
+	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // the rest is for notes
 	ended := make(chan Outcome, 1)
 	go func() {
 		defer cancel(nil)
@@ -46,7 +46,7 @@ func (w *workspace) runShell(ctx context.Context, held *sandbox.Policy, args she
 		w.jobs.removeForeground(j)
 		return out
 	}
-	if held != nil {
+	if policy != nil {
 		w.watchRepositories()
 	}
 	go func() { w.jobs.finish(j, r, <-ended) }()

@@ -158,7 +158,7 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 	a := &Action{Access: AccessRun, Title: name + ": " + firstLine(c.Command.String()), Command: c.Command.String()}
 	run := func(how Confinement) func(context.Context, func(string)) Outcome {
 		return func(ctx context.Context, progress func(string)) Outcome {
-			held, err := confineProgram(w, how)
+			policy, err := confineProgram(w, how)
 			if err != nil {
 				return failedOutcome("%s was not run: %v", name, err)
 			}
@@ -166,7 +166,7 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 			if err != nil {
 				return failedOutcome("%v", err)
 			}
-			r := &runningCommand{policy: held, streams: &programStreams{input: append(slices.Clip(input), '\n')}, result: headTail{limit: maxText - maxErrors - 1000}, progress: progress}
+			r := &runningCommand{policy: policy, streams: &programStreams{input: append(slices.Clip(input), '\n')}, result: headTail{limit: maxText - maxErrors - 1000}, progress: progress}
 			return w.run(ctx, r, argv, timeout)
 		}
 	}

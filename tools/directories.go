@@ -237,43 +237,43 @@ func toolPath(w *workspace, abs string) (file string, ok bool) {
 // watchDirectories watches added directories for what a command makes there for git to run. The notice
 // is about what earlier commands that still run have made; end quarantines what this one made and
 // returns a notice. Held is false for a command outside of the sandbox.
-func watchDirectories(w *workspace, held bool) (told string, end func() string) {
+func watchDirectories(w *workspace, sandboxed bool) (notice string, end func() string) {
 	directories := addedDirectories(w) // one that is removed meanwhile is looked at all the same
 	each := func(look func(*addedDirectory, bool) string) string {
-		var told []string
+		var notices []string
 		for _, f := range directories {
-			told = append(told, look(f, held))
+			notices = append(notices, look(f, sandboxed))
 		}
-		return strings.TrimSpace(strings.Join(told, "\n"))
+		return strings.TrimSpace(strings.Join(notices, "\n"))
 	}
 	return each((*addedDirectory).begin), sync.OnceValue(func() string { return each((*addedDirectory).end) })
 }
 
 // begin does that in one of them. What was made while no command ran in the sandbox is the user's.
-func (f *addedDirectory) begin(held bool) (told string) {
+func (f *addedDirectory) begin(sandboxed bool) (notice string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
 	case f.running > 0:
-		told = f.watch.QuarantineNew()
-	case !held:
+		notice = f.watch.QuarantineNew()
+	case !sandboxed:
 		return ""
 	case f.watch == nil:
 		f.watch = sandbox.NewWatch(f.dir)
 	default:
 		f.watch.Accept()
 	}
-	if held {
+	if sandboxed {
 		f.running++
 	}
-	return told
+	return notice
 }
 
-func (f *addedDirectory) end(held bool) (told string) {
+func (f *addedDirectory) end(sandboxed bool) (notice string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case held:
+	case sandboxed:
 		f.running--
 		return f.watch.QuarantineNew()
 	case f.running > 0:

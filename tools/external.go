@@ -177,18 +177,18 @@ func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 	if _, ok := object["properties"].(map[string]any); !ok {
 		object["properties"] = map[string]any{}
 	}
-	told, err := compactJSON(object)
+	compact, err := compactJSON(object)
 	if err != nil {
 		return json.RawMessage(anyObject), nil
 	}
 	if w.hasRefs {
-		return told, nil
+		return compact, nil
 	}
-	s, err := newArgumentSchema(told, nil)
+	s, err := newArgumentSchema(compact, nil)
 	if err != nil { // it holds a number that no float64 holds
-		return told, nil
+		return compact, nil
 	}
-	return told, s
+	return compact, s
 }
 
 // compactJSON returns value as JSON, with its keys in order.

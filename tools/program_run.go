@@ -46,8 +46,8 @@ const MaxProgramOutput = 1 << 20
 // RunProgram runs a program in the workspace, with the sandbox, environment and process group of
 // commands. Nothing that it started lives on; canceling ctx ends it.
 func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
-	held, err := confineProgram(s.workspace, run.Sandbox)
-	if err == nil && held == nil && run.RequireSandbox {
+	policy, err := confineProgram(s.workspace, run.Sandbox)
+	if err == nil && policy == nil && run.RequireSandbox {
 		err = fmt.Errorf("it runs in a sandbox only, and there is none: %s", s.cmdSandbox.backend().Reason)
 	}
 	var argv []string
@@ -60,10 +60,10 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	ctx, cancel := context.WithTimeout(ctx, run.Timeout)
 	defer cancel()
 	seen := s.cmdSandbox.quarantineNew()
-	told, endWatch := watchDirectories(s.workspace, held != nil)
+	notice, endWatch := watchDirectories(s.workspace, policy != nil)
 	defer endWatch()
 	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: MaxProgramOutput}}
-	r := &runningCommand{policy: held, streams: streams, progress: func(string) {}}
+	r := &runningCommand{policy: policy, streams: streams, progress: func(string) {}}
 	if err := r.start(ctx, s.workspace, argv); err != nil {
 		return ProgramResult{Exit: -1, Err: startError(argv[0], err)}
 	}
@@ -71,10 +71,10 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 		defer r.cleanUp() // also after a panic
 		r.collect(ctx)
 	}()
-	if held == nil {
+	if policy == nil {
 		s.cmdSandbox.acceptRepositories()
 	}
-	seen = strings.TrimSpace(strings.Join([]string{seen, told, endWatch()}, "\n"))
+	seen = strings.TrimSpace(strings.Join([]string{seen, notice, endWatch()}, "\n"))
 	out := ProgramResult{Stdout: streams.stdout.Bytes(), Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
 	if errors.Is(r.stopped, context.DeadlineExceeded) {
 		out.Err = fmt.Errorf("timed out after %s", run.Timeout)

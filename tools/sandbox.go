@@ -203,9 +203,9 @@ func AbsolutePaths(paths []string) []string {
 // keeps.
 func (w *workspace) newCommand(ctx context.Context, r *runningCommand, argv []string) (cmd *exec.Cmd, letGo func(), err error) {
 	mark := r.Mark() // a variable that tells the command's processes
-	if held := r.policy; held != nil {
-		held.Env, held.Ready = append(held.Env, mark), readyOf(ctx)
-		cmd, letGo, err = sandbox.Command(*held, argv...)
+	if policy := r.policy; policy != nil {
+		policy.Env, policy.Ready = append(policy.Env, mark), readyOf(ctx)
+		cmd, letGo, err = sandbox.Command(*policy, argv...)
 	} else {
 		p := sandbox.Policy{Workspace: w.realDir, Env: append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), Ready: readyOf(ctx)}
 		cmd, letGo, err = unsandboxedCommand(p, argv, w.cmdSandbox.hasHelper)

@@ -103,7 +103,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		defer cancel()
 	}
 	seen := w.cmdSandbox.quarantineNew()
-	told, endWatch := watchDirectories(w, r.policy != nil)
+	notice, endWatch := watchDirectories(w, r.policy != nil)
 	defer endWatch()
 	start := time.Now()
 	if err := r.start(ctx, w, argv); err != nil {
@@ -121,7 +121,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	if r.policy == nil {
 		w.cmdSandbox.acceptRepositories()
 	}
-	seen = strings.TrimSpace(strings.Join([]string{seen, told, endWatch()}, "\n"))
+	seen = strings.TrimSpace(strings.Join([]string{seen, notice, endWatch()}, "\n"))
 	if seen != "" {
 		out.Text += "\n" + seen
 		r.notes = append(r.notes, seen)

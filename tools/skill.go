@@ -32,14 +32,14 @@ func SkillTool(names []string, text func(name string) (text, mark string, err er
 				return nil, err
 			}
 			return NewAction(Action{Access: AccessRead, Title: "skill " + args.Name}, func(ctx context.Context, _ func(string)) Outcome {
-				told, mark, err := text(args.Name)
+				shown, mark, err := text(args.Name)
 				switch {
 				case err != nil:
 					return failedOutcome("%v", err)
 				case isShown(ctx, mark):
 					return Outcome{Text: fmt.Sprintf("The skill %s is in this conversation already, above.", args.Name)}
 				}
-				plain, notes := Sanitize(told)
+				plain, notes := Sanitize(shown)
 				return Outcome{Text: strings.Join(append([]string{plain}, notes...), "\n")}
 			}), nil
 		},

@@ -29,7 +29,7 @@ func EncodeBody(fields map[string]any, escapeHTML bool) (Body, error) {
 			if len(l.First) > 0 {
 				out = append(out, ',')
 			}
-			b.pieces = append(b.pieces, out, l.Kept)
+			b.pieces = append(b.pieces, out, l.Encoded)
 			if out, err = appendItems(nil, l.Rest, true, escapeHTML); err != nil {
 				return Body{}, err
 			}
@@ -142,21 +142,21 @@ func CutLast[T any](list []T) (front, last []T) {
 
 // A List is a list in a body, of which items are kept as JSON.
 type List struct {
-	First []any
-	Kept  []byte // behind First, with commas between the items
-	Rest  []any
+	First   []any
+	Encoded []byte // behind First, with commas between the items
+	Rest    []any
 }
 
 // ListOf returns the value of a list in a body: a []any, or where anything is kept a [List].
-func ListOf(first []any, kept []byte, rest []any) any {
-	if len(kept) > 0 {
-		return List{first, kept, rest}
+func ListOf(first []any, encoded []byte, rest []any) any {
+	if len(encoded) > 0 {
+		return List{first, encoded, rest}
 	}
 	return append(append([]any{}, first...), rest...) // not null
 }
 
-// holdsKept reports whether body holds a [List].
-func holdsKept(body map[string]any) bool {
+// holdsList reports whether body holds a [List].
+func holdsList(body map[string]any) bool {
 	for _, value := range body {
 		if _, ok := value.(List); ok {
 			return true

@@ -134,11 +134,11 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 // downloadFailure names the host of what failed; errors of w stay what they are.
 func downloadFailure(ctx context.Context, err error, u *url.URL) error {
 	var (
-		told    *llm.Error
+		apiErr  *llm.Error
 		network net.Error
 	)
-	if errors.As(context.Cause(ctx), &told) || errors.As(err, &told) {
-		return told
+	if errors.As(context.Cause(ctx), &apiErr) || errors.As(err, &apiErr) {
+		return apiErr
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &network) {
 		return &llm.Error{Fault: llm.Network, Message: "downloading from " + u.Hostname() + ": the connection broke", Err: err}

@@ -60,7 +60,7 @@ func TestBody(t *testing.T) {
 		switch l := list.(type) {
 		case adapter.List:
 			var all []any
-			if err := json.Unmarshal(fmt.Appendf(nil, "[%s]", l.Kept), &all); err != nil {
+			if err := json.Unmarshal(fmt.Appendf(nil, "[%s]", l.Encoded), &all); err != nil {
 				t.Fatal(err)
 			}
 			text, _ := asJSON(append(append(append([]any{}, l.First...), all...), l.Rest...), false)

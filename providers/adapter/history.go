@@ -25,9 +25,9 @@ type Writer[W any] interface {
 
 // Bounds of Histories.
 const (
-	minKept      = 32       // messages; shorter histories are encoded anew
+	minEncoded   = 32       // messages; shorter histories are encoded anew
 	openRounds   = 4        // messages that are not the model's behind what is kept: marks for caches move among them
-	maxKept      = 32 << 20 // bytes of JSON
+	maxEncoded   = 32 << 20 // bytes of JSON
 	maxHistories = 3        // histories: models take turns with branches, titles and summaries
 )
 
@@ -56,7 +56,7 @@ type cachedHistory[W Writer[W]] struct {
 // and late is the number of the first message that is late. Fresh returns a writer at the
 // beginning.
 func (h *Histories[W]) Write(key string, messages []llm.Message, late int, fresh func() W) (kept []byte, w W) {
-	if end := lastEnd(messages); end >= minKept {
+	if end := lastEnd(messages); end >= minEncoded {
 		kept, from, w, ok := h.extend(key, messages, end, late, fresh)
 		for i := from; ok && i < len(messages); i++ {
 			w.Write(messages, i, i >= late)
@@ -96,7 +96,7 @@ func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int,
 	h.cached = slices.Insert(h.cached, 0, k)
 	size := 0
 	for i, k := range h.cached {
-		if size += len(k.json); i > 0 && (size > maxKept || i >= maxHistories) {
+		if size += len(k.json); i > 0 && (size > maxEncoded || i >= maxHistories) {
 			clear(h.cached[i:])
 			h.cached = h.cached[:i]
 			break
@@ -130,7 +130,7 @@ func (h *Histories[W]) remove(key string, messages []llm.Message, end, late int)
 // extend adds the messages up to to, or as many as there is room for. It is false, and k as it
 // was, if they cannot be kept.
 func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML bool) bool {
-	if to <= len(k.sums) || len(k.json) > maxKept {
+	if to <= len(k.sums) || len(k.json) > maxEncoded {
 		return true
 	}
 	w, json, varying := k.writer.Clone(), k.json, k.varying
@@ -138,7 +138,7 @@ func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHT
 	if i == 0 {
 		json = make([]byte, 0, roomFor(messages[:to]))
 	}
-	for i < to && len(json) <= maxKept {
+	for i < to && len(json) <= maxEncoded {
 		varies := w.Write(messages, i, i >= late)
 		if i++; varies {
 			varying = i
@@ -167,7 +167,7 @@ func roomFor(messages []llm.Message) int {
 			n += len(p.Text) + len(p.Input) + len(p.State) + len(p.Data)*4/3 + 80
 		}
 	}
-	return min(n+n/8, maxKept)
+	return min(n+n/8, maxEncoded)
 }
 
 // lastEnd returns up to where messages can be kept; 0 for nowhere.

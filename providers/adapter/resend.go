@@ -64,7 +64,7 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 			continue
 		}
 		fault := s.Options.WithProvider(err)
-		if holdsKept(body) { // what was refused may be in there
+		if holdsList(body) { // what was refused may be in there
 			body, _ = s.Compile(true)
 		}
 		notice, resend := "", false

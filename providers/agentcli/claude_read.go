@@ -23,7 +23,7 @@ type claude struct {
 	blocksBegun   int               // number of blocks so far, of all messages
 	calls         map[string]string // names of the tools that were called, by id
 
-	heldText    heldText // text that is not sent because the request has an answer schema
+	pendingText pendingText // text that is not sent because the request has an answer schema
 	model       string
 	stop        string
 	failed      string // code of an error that came as a message
@@ -33,8 +33,8 @@ type claude struct {
 	qwen *qwen // differences of Qwen Code; nil for Claude Code
 }
 
-// heldText is text of messages that is not sent yet.
-type heldText struct {
+// pendingText is text of messages that is not sent yet.
+type pendingText struct {
 	strings.Builder
 	whole int // bytes that belong to complete messages
 }
@@ -92,13 +92,13 @@ var errBrokeOff = &llm.Error{Fault: llm.Network, Message: "the connection was lo
 
 // hasPending reports whether some of the current message has arrived, sent or held.
 func (c *claude) hasPending() bool {
-	return len(c.pending) > 0 || c.heldText.Len() > c.heldText.whole || c.qwen != nil && c.qwen.held != ""
+	return len(c.pending) > 0 || c.pendingText.Len() > c.pendingText.whole || c.qwen != nil && c.qwen.pending != ""
 }
 
 // settle is answer.settle, and keeps the held text.
 func (c *claude) settle() {
 	c.answer.settle()
-	c.heldText.whole = c.heldText.Len()
+	c.pendingText.whole = c.pendingText.Len()
 }
 
 // restart is answer.restart, and drops the calls and the held text of the message.
@@ -107,11 +107,11 @@ func (c *claude) restart(r llm.Retry, why *llm.Error) {
 		delete(c.calls, block)
 		c.textAfterCall = false // text after a call followed its result, which settles
 	}
-	whole := c.heldText.String()[:c.heldText.whole]
-	c.heldText.Reset()
-	c.heldText.WriteString(whole)
+	whole := c.pendingText.String()[:c.pendingText.whole]
+	c.pendingText.Reset()
+	c.pendingText.WriteString(whole)
 	if c.qwen != nil {
-		c.qwen.decided, c.qwen.held = false, ""
+		c.qwen.decided, c.qwen.pending = false, ""
 	}
 }
 
@@ -196,7 +196,7 @@ func (c *claude) sendText(block, text string) {
 		}
 	}
 	if c.run.schema != nil {
-		c.heldText.WriteString(text)
+		c.pendingText.WriteString(text)
 		c.out.Beat()
 		c.out.Hold(len(text))
 		return
@@ -292,7 +292,7 @@ func (c *claude) result(l *claudeLine) {
 	case c.run.schema != nil && len(l.Structured) > 0 && string(l.Structured) != "null":
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Structured)})
 	case c.run.schema != nil:
-		c.delta("answer", llm.Part{Kind: llm.Text, Text: cmp.Or(c.heldText.String(), string(l.Result))})
+		c.delta("answer", llm.Part{Kind: llm.Text, Text: cmp.Or(c.pendingText.String(), string(l.Result))})
 	case !c.textAfterCall && l.Result != "" && !overlong:
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}

@@ -54,7 +54,7 @@ type qwen struct {
 	*claude
 	streaming bool   // a message has begun in the stream and not ended
 	decided   bool   // the text is an answer, not an error
-	held      string // text that may be an error
+	pending   string // text that may be an error
 	block     string // block of held
 }
 
@@ -73,15 +73,15 @@ func (q *qwen) line(data []byte) {
 		q.streaming = true
 	case l.Type == "stream_event" && l.Event.Type == "message_stop":
 		q.streaming = false
-	case l.Type == "result" && l.Failed && strings.HasPrefix(q.held, qwenErrorPrefix):
-		q.held = "" // the result repeats the error
-	case l.Type == "result" && q.held != "":
-		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.held), "]") {
-			q.done, q.fault = true, q.toError("", 0, strings.TrimSpace(q.held))
+	case l.Type == "result" && l.Failed && strings.HasPrefix(q.pending, qwenErrorPrefix):
+		q.pending = "" // the result repeats the error
+	case l.Type == "result" && q.pending != "":
+		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.pending), "]") {
+			q.done, q.fault = true, q.toError("", 0, strings.TrimSpace(q.pending))
 			return
 		}
-		text := q.held
-		q.decided, q.held = true, ""
+		text := q.pending
+		q.decided, q.pending = true, ""
 		q.delta(q.block, llm.Part{Kind: llm.Text, Text: text})
 	}
 	q.claude.line(data)
@@ -97,13 +97,13 @@ func (q *qwen) hold(block, text string) string {
 		return text
 	}
 	q.decided, q.block = false, block
-	q.held += text
-	if strings.HasPrefix(q.held, qwenErrorPrefix) || strings.HasPrefix(qwenErrorPrefix, q.held) {
+	q.pending += text
+	if strings.HasPrefix(q.pending, qwenErrorPrefix) || strings.HasPrefix(qwenErrorPrefix, q.pending) {
 		q.out.Beat()
 		q.out.Hold(len(text))
 		return ""
 	}
-	text = q.held
-	q.decided, q.held = true, ""
+	text = q.pending
+	q.decided, q.pending = true, ""
 	return text
 }

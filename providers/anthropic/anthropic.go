@@ -45,7 +45,7 @@ type Model struct {
 	onVertex    bool // Google serves it, see isVertex
 	client      adapter.Client
 	notices     llm.Notices // those the user has seen
-	kept        adapter.Histories[*history]
+	histories   adapter.Histories[*history]
 
 	mu              sync.Mutex
 	maxOutput       int               // most output tokens the server takes; 0 is not known

@@ -53,7 +53,7 @@ func (m *Model) messages(start history, messages []llm.Message, plainFrom int, s
 	if whole {
 		h = adapter.WriteAll(fresh(), messages, plainFrom)
 	} else { // of what is refused there is only ever more
-		kept, h = m.kept.Write(fmt.Sprint(start.fills, len(start.refused)), messages, plainFrom, fresh)
+		kept, h = m.histories.Write(fmt.Sprint(start.fills, len(start.refused)), messages, plainFrom, fresh)
 	}
 	for _, block := range said {
 		a := h.messageFor("assistant")

@@ -37,11 +37,11 @@ type callReader struct {
 	nativeCall   bool // there was a native call
 	hallucinated bool // the model wrote a tool result itself: the rest is dropped
 
-	space   []byte        // white space at an edge, held back
-	held    string        // text that may be the beginning of a mark, held back
-	pending []pendingCall // held back, as what follows decides whether they are calls
-	capture *capture
-	md      markdown
+	space     []byte        // white space at an edge, held back
+	undecided string        // text that may be the beginning of a mark, held back
+	pending   []pendingCall // held back, as what follows decides whether they are calls
+	capture   *capture
+	md        markdown
 }
 
 // A pendingCall is held back until it is known whether it is a call.
@@ -107,7 +107,7 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 		return
 	}
 	i := 0
-	if c.capture == nil && !c.atEdge && c.held == "" {
+	if c.capture == nil && !c.atEdge && c.undecided == "" {
 		if i = c.md.seek(d.Text, 0); i == len(d.Text) && c.alias == c.block {
 			c.Send(e) // nearly every delta of an answer
 			return
@@ -149,7 +149,7 @@ func (c *callReader) text(s string, i int) {
 			if c.capture != nil {
 				part = c.feedCapture(part)
 			} else {
-				part = c.outsideCall(c.held+part, i)
+				part = c.outsideCall(c.undecided+part, i)
 			}
 			i = 0
 		}
@@ -158,7 +158,7 @@ func (c *callReader) text(s string, i int) {
 
 // outsideCall handles the beginning of s, outside a capture, and returns the rest.
 func (c *callReader) outsideCall(s string, i int) string {
-	c.held = ""
+	c.undecided = ""
 	if c.atEdge {
 		n := len(s) - len(strings.TrimLeft(s, whitespace))
 		c.space = append(c.space, s[:n]...)
@@ -170,7 +170,7 @@ func (c *callReader) outsideCall(s string, i int) string {
 			syntax, begins := findSyntax(s)
 			switch {
 			case syntax == nil && begins:
-				c.held = s
+				c.undecided = s
 				return ""
 			case syntax == nil:
 				return c.startCapture(nil, s)
@@ -184,7 +184,7 @@ func (c *callReader) outsideCall(s string, i int) string {
 		}
 		switch what {
 		case markPartial:
-			c.held = s[i:]
+			c.undecided = s[i:]
 			return ""
 		case markCall:
 			return c.startCapture(syntax, s[i:])
@@ -322,10 +322,10 @@ func (c *callReader) flush() {
 		c.md.stepAll(raw)
 		c.sendText(raw)
 	}
-	held := c.held
-	c.held = ""
-	c.md.stepAll(held)
-	c.sendText(held)
+	undecided := c.undecided
+	c.undecided = ""
+	c.md.stepAll(undecided)
+	c.sendText(undecided)
 	for i, w := range c.pending {
 		c.pending[i].lastOnly = w.lastOnly || w.isJSON
 	}

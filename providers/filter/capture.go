@@ -44,9 +44,9 @@ func (c *callReader) endCapture(well bool) {
 			c.text(rest, 0)
 		}
 	}
-	held := c.held
-	c.held = ""
-	c.sendText(held)
+	undecided := c.undecided
+	c.undecided = ""
+	c.sendText(undecided)
 }
 
 // takeResult takes what the parser, which has ended, found, and returns the rest.

@@ -20,9 +20,9 @@ func StripEndTokens(s llm.Stream) llm.Stream {
 
 type endStripper struct {
 	*llm.Out
-	block string // the text block that is being read
-	held  string // its end, if that may be such tokens, held back
-	code  bool   // held is in code: there was an odd number of ` before it
+	block     string // the text block that is being read
+	undecided string // its end, if that may be such tokens, held back
+	code      bool   // undecided is in code: there was an odd number of ` before it
 }
 
 func (e *endStripper) event(event llm.Event) {
@@ -34,8 +34,8 @@ func (e *endStripper) event(event llm.Event) {
 		}
 		e.flush()
 	case llm.Finish:
-		if n := endTokensLength(e.held); n == len(e.held) && !e.code {
-			e.held = ""
+		if n := endTokensLength(e.undecided); n == len(e.undecided) && !e.code {
+			e.undecided = ""
 		}
 		e.flush()
 	}
@@ -48,12 +48,12 @@ func (e *endStripper) text(d llm.Delta, event llm.Event) {
 		e.flush()
 		e.block, e.code = d.Block, false
 	}
-	if e.held == "" && strings.IndexByte(d.Text, '<') < 0 { // nearly every delta of an answer
+	if e.undecided == "" && strings.IndexByte(d.Text, '<') < 0 { // nearly every delta of an answer
 		e.trackCode(d.Text)
 		e.Send(event)
 		return
 	}
-	whole := e.held + d.Text
+	whole := e.undecided + d.Text
 	at := len(whole)
 	for i := 0; i < len(whole); i++ {
 		next := strings.IndexByte(whole[i:], '<')
@@ -65,7 +65,7 @@ func (e *endStripper) text(d llm.Delta, event llm.Event) {
 			break
 		}
 	}
-	e.held = whole[at:]
+	e.undecided = whole[at:]
 	e.sendText(whole[:at])
 }
 
@@ -81,8 +81,8 @@ func (e *endStripper) sendText(text string) {
 
 // flush passes on what is held.
 func (e *endStripper) flush() {
-	e.sendText(e.held)
-	e.held = ""
+	e.sendText(e.undecided)
+	e.undecided = ""
 }
 
 // endTokensLength returns the length of the end tokens that s begins with, with the white

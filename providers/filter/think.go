@@ -60,7 +60,7 @@ type think struct {
 	block     string     // the first block with text, which is the only one filtered
 	begun     bool       // block is set
 	head      *llm.Delta // the delta that opened it, held back so that thinking can precede it
-	held      string     // text that may be the beginning of a tag, with the white space before it
+	undecided string     // text that may be the beginning of a tag, with the white space before it
 	end       string     // tag that ends the thinking; "" for any of them
 	thoughts  int        // number of thinking blocks so far
 	open      bool       // something of the last of them was sent
@@ -102,7 +102,7 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 		return
 	}
 	i := 0
-	if t.state == inText && t.held == "" {
+	if t.state == inText && t.undecided == "" {
 		if i = t.md.seek(d.Text, 0); i == len(d.Text) {
 			t.Send(e) // nearly every delta of an answer
 			return
@@ -116,7 +116,7 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 		head.Text = ""
 		t.Send(head)
 	}
-	t.text(t.held+d.Text, i)
+	t.text(t.undecided+d.Text, i)
 }
 
 // otherBlock updates the state with a delta of another block.
@@ -133,7 +133,7 @@ func (t *think) otherBlock(kind llm.Kind) {
 
 // text handles text of the block. In the state inText, the first i bytes of it have no tag.
 func (t *think) text(s string, i int) {
-	t.held = ""
+	t.undecided = ""
 	for s != "" && !t.Stopped() {
 		switch t.state {
 		case atStart:
@@ -176,7 +176,7 @@ func (t *think) leadingText(s string) string {
 	}
 	switch {
 	case begins: // also if there is only white space
-		t.held = s
+		t.undecided = s
 		return ""
 	case t.answered:
 		t.state = finished
@@ -210,7 +210,7 @@ func (t *think) thinkingText(s string) string {
 	}
 	keep += trailingSpace(s[:len(s)-keep])
 	t.sendThinking(s[:len(s)-keep])
-	t.held = s[len(s)-keep:]
+	t.undecided = s[len(s)-keep:]
 	return ""
 }
 
@@ -233,7 +233,7 @@ func (t *think) answerText(s string, i int) string {
 		}
 		if begins {
 			t.sendText(s[:i])
-			t.held = rest
+			t.undecided = rest
 			return ""
 		}
 		t.md.step(s[i])
@@ -244,13 +244,13 @@ func (t *think) answerText(s string, i int) string {
 
 // flush sends what is held back: it was not a tag.
 func (t *think) flush() {
-	held := t.held
-	t.held = ""
+	undecided := t.undecided
+	t.undecided = ""
 	switch {
 	case t.state == inThinking:
-		t.sendThinking(held)
-	case held != "" || t.head != nil:
-		t.sendText(held)
+		t.sendThinking(undecided)
+	case undecided != "" || t.head != nil:
+		t.sendText(undecided)
 	}
 }
 

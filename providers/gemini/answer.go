@@ -21,13 +21,13 @@ type answer struct {
 	out   *llm.Out
 	names adapter.Names
 
-	openKind      llm.Kind   // what the open block holds; "" if none is open
-	block         string     // its name
-	blocks        int        // blocks so far
-	heldSignature *llm.Delta // see holdSignature
-	calls         adapter.CallIDs
-	pendingCall   *pendingCall // a call whose arguments are still arriving
-	hasContent    bool         // something was sent that is not thinking
+	openKind         llm.Kind   // what the open block holds; "" if none is open
+	block            string     // its name
+	blocks           int        // blocks so far
+	pendingSignature *llm.Delta // see holdSignature
+	calls            adapter.CallIDs
+	pendingCall      *pendingCall // a call whose arguments are still arriving
+	hasContent       bool         // something was sent that is not thinking
 
 	grounded
 	last         chunk // its memory is used again
@@ -175,7 +175,7 @@ func (a *answer) sendGrounding() {
 
 // addText adds a piece of text or thinking.
 func (a *answer) addText(kind llm.Kind, text string, state json.RawMessage) {
-	if a.openKind != kind || state != nil || a.heldSignature != nil {
+	if a.openKind != kind || state != nil || a.pendingSignature != nil {
 		a.sendSignature()
 		a.openKind, a.block = kind, a.newBlock("b")
 	}
@@ -189,7 +189,7 @@ func (a *answer) addText(kind llm.Kind, text string, state json.RawMessage) {
 // holdSignature keeps a signature without text until it is known that the answer stands.
 func (a *answer) holdSignature(kind llm.Kind, state json.RawMessage) {
 	a.sendSignature()
-	a.heldSignature = &llm.Delta{Block: a.newBlock("b"), Part: llm.Part{Kind: kind, State: state}}
+	a.pendingSignature = &llm.Delta{Block: a.newBlock("b"), Part: llm.Part{Kind: kind, State: state}}
 }
 
 // sendWhole sends a part that comes in one piece.
@@ -201,10 +201,10 @@ func (a *answer) sendWhole(p llm.Part) {
 
 // sendSignature sends the signature that was held back. What follows is a new block.
 func (a *answer) sendSignature() {
-	if a.heldSignature != nil {
-		a.out.Send(*a.heldSignature)
+	if a.pendingSignature != nil {
+		a.out.Send(*a.pendingSignature)
 	}
-	a.heldSignature, a.openKind = nil, ""
+	a.pendingSignature, a.openKind = nil, ""
 }
 
 // newBlock names a new block.

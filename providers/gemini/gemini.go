@@ -30,10 +30,10 @@ type Options = adapter.Options
 
 // A Model is a model behind the Gemini API.
 type Model struct {
-	o       Options
-	traits  traits
-	kept    adapter.Histories[*history]
-	notices llm.Notices // those the user has seen
+	o         Options
+	traits    traits
+	histories adapter.Histories[*history]
+	notices   llm.Notices // those the user has seen
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
@@ -41,7 +41,7 @@ func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = googleURL
 	}
-	return &Model{o: o.WithDefaults(), traits: traitsOf(o.Model), kept: adapter.Histories[*history]{EscapeHTML: true}}
+	return &Model{o: o.WithDefaults(), traits: traitsOf(o.Model), histories: adapter.Histories[*history]{EscapeHTML: true}}
 }
 
 // Origin names the wire format and the generation of the model: signatures are

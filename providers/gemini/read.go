@@ -30,7 +30,7 @@ func (a *answer) readBody(body io.Reader) error {
 
 // asInterrupted returns err as the reason why an answer broke off.
 func asInterrupted(err error) error {
-	if told := (*llm.Error)(nil); errors.As(err, &told) {
+	if apiErr := (*llm.Error)(nil); errors.As(err, &apiErr) {
 		return err
 	}
 	return &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete", Err: err}

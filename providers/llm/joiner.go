@@ -10,13 +10,13 @@ import (
 // that is held is released when another block opens, which keeps the order on
 // the screen; input, of which several calls may come at once, at the end.
 type deltaJoiner struct {
-	last  string // block of the last delta
-	known map[string]bool
-	held  []*heldBack
+	last    string // block of the last delta
+	known   map[string]bool
+	pending []*pendingBlock
 }
 
-// A heldBack is what is held back of a block.
-type heldBack struct {
+// A pendingBlock is what is held back of a block.
+type pendingBlock struct {
 	block       string
 	kind        Kind
 	text, input runeJoiner
@@ -42,14 +42,14 @@ func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
 		return append(send, d), true
 	}
 	if t == nil {
-		t = &heldBack{block: d.Block}
-		j.held = append(j.held, t)
+		t = &pendingBlock{block: d.Block}
+		j.pending = append(j.pending, t)
 	}
 	setField(&t.kind, d.Kind)
 	whole := d
 	whole.Text, whole.Input = t.text.add(d.Text), t.input.add(d.Input)
-	if t.text.held == "" && t.input.held == "" {
-		j.held = slices.DeleteFunc(j.held, func(o *heldBack) bool { return o == t })
+	if t.text.pending == "" && t.input.pending == "" {
+		j.pending = slices.DeleteFunc(j.pending, func(o *pendingBlock) bool { return o == t })
 	}
 	emptied := whole.Text == "" && whole.OnlyText() && (d.Text != "" || d.Input != "")
 	if !emptied || d.Kind == Call {
@@ -63,12 +63,12 @@ func (j *deltaJoiner) discard(blocks []string) {
 	for _, name := range blocks {
 		delete(j.known, name)
 	}
-	j.held = slices.DeleteFunc(j.held, func(t *heldBack) bool { return slices.Contains(blocks, t.block) })
+	j.pending = slices.DeleteFunc(j.pending, func(t *pendingBlock) bool { return slices.Contains(blocks, t.block) })
 }
 
 // tail returns what is held back of a block, nil if nothing is.
-func (j *deltaJoiner) tail(block string) *heldBack {
-	for _, t := range j.held {
+func (j *deltaJoiner) tail(block string) *pendingBlock {
+	for _, t := range j.pending {
 		if t.block == block {
 			return t
 		}
@@ -78,8 +78,8 @@ func (j *deltaJoiner) tail(block string) *heldBack {
 
 // release returns the text that is held back, and if all, the input too.
 func (j *deltaJoiner) release(all bool) (send []Delta) {
-	var left []*heldBack
-	for _, t := range j.held {
+	var left []*pendingBlock
+	for _, t := range j.pending {
 		d := Delta{Block: t.block, Part: Part{Kind: t.kind, Text: t.text.end()}}
 		if all {
 			d.Input = t.input.end()
@@ -87,10 +87,10 @@ func (j *deltaJoiner) release(all bool) (send []Delta) {
 		if d.Text != "" || d.Input != "" {
 			send = append(send, d)
 		}
-		if t.input.held != "" {
+		if t.input.pending != "" {
 			left = append(left, t)
 		}
 	}
-	j.held = left
+	j.pending = left
 	return send
 }

@@ -9,14 +9,14 @@ import (
 // or a conversation. Each is far above what a real answer has. An answer that
 // reaches one ends there with what came: see Out.
 const (
-	maxText  = 32 << 20  // bytes of text and thinking, results of remote tools and names included
-	maxInput = 16 << 20  // bytes of the arguments of one call
-	maxArgs  = 32 << 20  // bytes of the arguments of all calls
-	maxHeld  = 32 << 20  // bytes that an adapter holds back; see Out.Hold
-	maxCalls = 128       // calls, those of remote tools not counted
-	maxImage = 64 << 20  // bytes of one image or file
-	maxData  = 256 << 20 // bytes of all images, files and opaque state
-	maxParts = 4096      // blocks and notices
+	maxText    = 32 << 20  // bytes of text and thinking, results of remote tools and names included
+	maxInput   = 16 << 20  // bytes of the arguments of one call
+	maxArgs    = 32 << 20  // bytes of the arguments of all calls
+	maxPending = 32 << 20  // bytes that an adapter holds back; see Out.Hold
+	maxCalls   = 128       // calls, those of remote tools not counted
+	maxImage   = 64 << 20  // bytes of one image or file
+	maxData    = 256 << 20 // bytes of all images, files and opaque state
+	maxParts   = 4096      // blocks and notices
 )
 
 // A meter counts what an answer holds. The zero value has counted nothing.
@@ -25,8 +25,8 @@ type meter struct {
 	name   string      // of the block that grew last
 	last   *blockMeter // that block; nil if there is none
 
-	text, args, held, data int // bytes
-	calls, parts           int
+	text, args, pending, data int // bytes
+	calls, parts              int
 }
 
 // blockMeter holds what was counted of one block.

@@ -91,8 +91,8 @@ func (o *Out) Hold(n int) bool {
 	if o.stopped || o.finished {
 		return false
 	}
-	if o.meter.held += n; o.meter.held > maxHeld {
-		return o.endAtLimit(sizeText(maxHeld, "data without an answer"))
+	if o.meter.pending += n; o.meter.pending > maxPending {
+		return o.endAtLimit(sizeText(maxPending, "data without an answer"))
 	}
 	return true
 }

@@ -15,23 +15,23 @@ import (
 // adapters decode it so, and the functions here put halves together.
 
 // runeJoiner joins text that comes in pieces cut anywhere. The zero value is ready.
-type runeJoiner struct{ held string }
+type runeJoiner struct{ pending string }
 
 // add returns the whole runes of the pieces so far that were not returned yet.
 // Bytes that no further piece can complete are U+FFFD.
 func (r *runeJoiner) add(s string) string {
-	if r.held == "" && utf8.ValidString(s) { // nearly every piece
+	if r.pending == "" && utf8.ValidString(s) { // nearly every piece
 		return s
 	}
-	out, held := validUTF8(r.held+s, false)
-	r.held = strings.Clone(held)
+	out, pending := validUTF8(r.pending+s, false)
+	r.pending = strings.Clone(pending)
 	return out
 }
 
 // end returns what is held back; no more pieces follow.
 func (r *runeJoiner) end() string {
-	out, _ := validUTF8(r.held, true)
-	r.held = ""
+	out, _ := validUTF8(r.pending, true)
+	r.pending = ""
 	return out
 }
 
@@ -47,7 +47,7 @@ func Clean(s string) string {
 
 // validUTF8 returns s as valid UTF-8, and the end of s that more text may complete;
 // if last, no more text follows.
-func validUTF8(s string, last bool) (valid, held string) {
+func validUTF8(s string, last bool) (valid, pending string) {
 	var b strings.Builder
 	b.Grow(len(s))
 	for s != "" {

@@ -188,7 +188,7 @@ func (a *answer) thinking(d *delta) string {
 				a.source = s
 			}
 		}
-		if a.source == 0 && a.details.hasHeld() {
+		if a.source == 0 && a.details.hasPending() {
 			a.source = fromDetails
 		}
 	}
@@ -201,11 +201,11 @@ func (a *answer) thinking(d *delta) string {
 
 // release sends the thinking that is held back, before anything follows it.
 func (a *answer) release() {
-	held := a.cumulative.flush()
+	pending := a.cumulative.flush()
 	if details := a.details.flush(); a.source == fromDetails {
-		held = details
+		pending = details
 	}
-	a.sendThinking(held)
+	a.sendThinking(pending)
 }
 
 func (a *answer) sendThinking(text string) {

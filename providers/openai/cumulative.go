@@ -18,7 +18,7 @@ const (
 type cumulative struct {
 	isPlain, isCumulative bool
 	last                  string // chunk, unless plain
-	held                  string // chunks so far, while undecided
+	pending               string // chunks so far, while undecided
 	repeated              int    // bytes that came again
 }
 
@@ -28,7 +28,7 @@ func (c *cumulative) add(chunk string) string {
 	switch {
 	case c.isPlain || chunk == "":
 		return chunk
-	case !extends, len(c.held) > maxUndecided:
+	case !extends, len(c.pending) > maxUndecided:
 		return c.setPlain() + chunk
 	case c.isCumulative:
 		c.last = chunk
@@ -38,10 +38,10 @@ func (c *cumulative) add(chunk string) string {
 	}
 	c.last = chunk
 	if c.repeated < minRepeated {
-		c.held += chunk
+		c.pending += chunk
 		return ""
 	}
-	c.isCumulative, c.held = true, ""
+	c.isCumulative, c.pending = true, ""
 	return chunk
 }
 
@@ -56,7 +56,7 @@ func (c *cumulative) flush() string {
 
 // setPlain decides that what came is plain, and returns what is held back.
 func (c *cumulative) setPlain() string {
-	held := c.held
+	pending := c.pending
 	*c = cumulative{isPlain: true}
-	return held
+	return pending
 }

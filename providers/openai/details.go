@@ -79,10 +79,10 @@ func (d *details) add(raw json.RawMessage, grows bool) string {
 	if n := len(*d); n > 0 && (*d)[n-1].continues(h) {
 		return (*d)[n-1].join(h, grows)
 	}
-	held := d.flush()
+	pending := d.flush()
 	entry := &detail{raw: bytes.Clone(raw), head: h}
 	*d = append(*d, entry)
-	return held + entry.add(h, grows)
+	return pending + entry.add(h, grows)
 }
 
 // flush returns the text that is held back; see cumulative.
@@ -93,8 +93,8 @@ func (d details) flush() string {
 	return d[len(d)-1].cumulative.flush()
 }
 
-// hasHeld reports whether text is held back.
-func (d details) hasHeld() bool { return len(d) > 0 && d[len(d)-1].cumulative.held != "" }
+// hasPending reports whether text is held back.
+func (d details) hasPending() bool { return len(d) > 0 && d[len(d)-1].cumulative.pending != "" }
 
 // continues reports whether h is the next piece of e.
 func (e *detail) continues(h detailHead) bool {

@@ -28,7 +28,7 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 	if whole {
 		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		kept, h = c.kept.Write(fmt.Sprintf("%+v %q %t %t", d, detail, sign, bare), req.Messages, len(req.Messages), fresh)
+		kept, h = c.histories.Write(fmt.Sprintf("%+v %q %t %t", d, detail, sign, bare), req.Messages, len(req.Messages), fresh)
 	}
 	var system []any
 	if req.System != "" {

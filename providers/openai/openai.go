@@ -33,8 +33,8 @@ type Options = adapter.Options
 // A Chat is a model behind a chat completions endpoint.
 type Chat struct {
 	*endpoint
-	dialect Dialect
-	kept    adapter.Histories[*history]
+	dialect   Dialect
+	histories adapter.Histories[*history]
 }
 
 // New returns the model that o describes, in the dialect d. Nothing is sent before

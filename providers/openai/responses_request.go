@@ -188,7 +188,7 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
 		key := fmt.Sprint(req.Detail, len(refused), omits) // of which there are only ever more
-		kept, in = r.kept.Write(key, req.Messages, len(req.Messages), fresh)
+		kept, in = r.histories.Write(key, req.Messages, len(req.Messages), fresh)
 	}
 	body["input"] = adapter.ListOf(first, kept, in.list)
 	return in.omitted

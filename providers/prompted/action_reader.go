@@ -44,7 +44,7 @@ type actionReader struct {
 	atLineStart bool // what is held begins a line
 	hadAction   bool // an action came in this block
 	droppedText bool // text behind a call was left out
-	held        string
+	pending     string
 	inCall      bool // between callBegin and callEnd, which are read elsewhere
 
 	openAction
@@ -89,7 +89,7 @@ func (a *actionReader) outside(s string) string {
 	if a.droppedText {
 		return ""
 	}
-	s, a.held = a.held+s, ""
+	s, a.pending = a.pending+s, ""
 	if a.inCall {
 		return a.inMarkup(s)
 	}
@@ -97,7 +97,7 @@ func (a *actionReader) outside(s string) string {
 		v, n := probe(s, true, true, a.hadAction)
 		switch v {
 		case verdictUndecided:
-			a.held = s
+			a.pending = s
 			return ""
 		case verdictYes:
 			return a.beginObject(s[:n], s[n:])
@@ -149,7 +149,7 @@ func (a *actionReader) outside(s string) string {
 func (a *actionReader) hold(s string, i int) {
 	line := i == 0 && a.atLineStart || i > 0 && s[i-1] == '\n'
 	if a.sendText(s[:i]); !a.droppedText {
-		a.held, a.atLineStart = s[i:], line
+		a.pending, a.atLineStart = s[i:], line
 	}
 }
 
@@ -279,11 +279,11 @@ func (a *actionReader) rejectObject(object []byte) {
 }
 
 func (a *actionReader) end(well bool) {
-	held := a.held
-	a.held = ""
+	pending := a.pending
+	a.pending = ""
 	if a.lexer == nil {
-		if !a.hadAction || strings.Trim(held, " \t\r\n`],;") != "" {
-			a.sendText(held)
+		if !a.hadAction || strings.Trim(pending, " \t\r\n`],;") != "" {
+			a.sendText(pending)
 		}
 		return
 	}

@@ -79,11 +79,11 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
-		out, told := llm.NewOut(yield), m.Notices
-		if told == nil {
-			told = &llm.Notices{}
+		out, notices := llm.NewOut(yield), m.Notices
+		if notices == nil {
+			notices = &llm.Notices{}
 		}
-		told.SendOnce(out, "System prompt: replaced what describes another form of replies or tool calls ("+strings.Join(replaced, ", ")+")")
+		notices.SendOnce(out, "System prompt: replaced what describes another form of replies or tool calls ("+strings.Join(replaced, ", ")+")")
 		if !out.Stopped() {
 			s(yield)
 		}

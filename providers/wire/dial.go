@@ -44,9 +44,9 @@ func dialReason(err error) string {
 // unreachableError returns what a request that got no answer means. Host is what the
 // user asked for, as host:port.
 func unreachableError(err error, host string) *llm.Error {
-	var told *llm.Error
-	if errors.As(err, &told) {
-		return told
+	var apiErr *llm.Error
+	if errors.As(err, &apiErr) {
+		return apiErr
 	}
 	e := &llm.Error{Fault: llm.Network, Message: dialMessage(err, host)}
 	switch {

@@ -164,12 +164,12 @@ const (
 
 // Category returns the fault of err in a word, "" if there is no error.
 func Category(err error) string {
-	told := (*llm.Error)(nil)
+	apiErr := (*llm.Error)(nil)
 	switch {
 	case err == nil:
 		return ""
-	case errors.As(err, &told):
-		return string(told.Fault)
+	case errors.As(err, &apiErr):
+		return string(apiErr.Fault)
 	case errors.Is(err, context.DeadlineExceeded):
 		return categoryDeadline
 	}

@@ -90,17 +90,17 @@ func (m mask) err(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
-	told := *e
-	for _, field := range []*string{&told.Message, &told.Code, &told.Param, &told.ID} {
+	apiErr := *e
+	for _, field := range []*string{&apiErr.Message, &apiErr.Code, &apiErr.Param, &apiErr.ID} {
 		*field = m.Text(*field)
 	}
-	if told.Message == e.Message && told.Code == e.Code && told.Param == e.Param && told.ID == e.ID {
+	if apiErr.Message == e.Message && apiErr.Code == e.Code && apiErr.Param == e.Param && apiErr.ID == e.ID {
 		return err
 	}
-	if told.Err != nil && m.Text(told.Err.Error()) != told.Err.Error() {
-		told.Err = nil
+	if apiErr.Err != nil && m.Text(apiErr.Err.Error()) != apiErr.Err.Error() {
+		apiErr.Err = nil
 	}
-	return &told
+	return &apiErr
 }
 
 // MaskError returns err if it holds no secrets, else an error with its text masked.

@@ -287,9 +287,9 @@ func (x *exchange) read(bodies bool) Exchange {
 
 // errorLine returns what err says, on one line.
 func errorLine(err error) string {
-	told := (*llm.Error)(nil)
-	if errors.As(err, &told) {
-		return oneLine(cmp.Or(told.Message, string(told.Fault)), messageLimit)
+	apiErr := (*llm.Error)(nil)
+	if errors.As(err, &apiErr) {
+		return oneLine(cmp.Or(apiErr.Message, string(apiErr.Fault)), messageLimit)
 	}
 	return oneLine(err.Error(), messageLimit)
 }

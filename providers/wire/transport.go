@@ -143,7 +143,7 @@ func (t *transport) answerError(res *http.Response, b *timedBody) error {
 // statusError reads an answer of status 400 and above.
 func (t *transport) statusError(res *http.Response, b *timedBody) error {
 	head, err := t.readErrorBody(b)
-	if told := (*llm.Error)(nil); err != nil && !errors.As(err, &told) {
+	if apiErr := (*llm.Error)(nil); err != nil && !errors.As(err, &apiErr) {
 		return err // the context ended
 	}
 	e := StatusError(res.StatusCode, res.Header, head, time.Now())

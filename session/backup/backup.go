@@ -119,7 +119,7 @@ type Restored struct {
 	Copies        int      // that went on differently here: what they were is a conversation of its own
 	Damaged       []string // IDs of those that could not be read whole; what could be is here
 	Refused       []Refused
-	Kept          []string // kinds of other things that were here already and stay as they are
+	Unchanged     []string // kinds of other things that were here already and stay as they are
 }
 
 // A Refused is a path in the history of a conversation's files that was not taken over, so that /undo
@@ -166,7 +166,7 @@ func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err 
 			return done, err
 		}
 	}
-	done.Kept, err = store.CopyGlobal(lib, from, restoredKeys...)
+	done.Unchanged, err = store.CopyGlobal(lib, from, restoredKeys...)
 	return done, err
 }
 

@@ -97,7 +97,7 @@ func TestEmptyMachine(t *testing.T) {
 		}
 	}
 	data := here.backup(t)
-	if done := there.restore(t, data); done.Conversations != len(states) || done.Same+done.Copies+len(done.Damaged)+len(done.Kept) > 0 {
+	if done := there.restore(t, data); done.Conversations != len(states) || done.Same+done.Copies+len(done.Damaged)+len(done.Unchanged) > 0 {
 		t.Fatalf("%+v", done)
 	}
 	for i, state := range states {
@@ -163,7 +163,7 @@ func TestRestoreChangesNothing(t *testing.T) {
 	}
 	before := described(t, there.lib, "s2")
 	data := here.backup(t)
-	if done := there.restore(t, data); done.Conversations != 1 || done.Same != 1 || done.Copies != 1 || strings.Join(done.Kept, " ") != "prompts" {
+	if done := there.restore(t, data); done.Conversations != 1 || done.Same != 1 || done.Copies != 1 || strings.Join(done.Unchanged, " ") != "prompts" {
 		t.Errorf("%+v", done)
 	}
 	if after := described(t, there.lib, "s2"); after != before {

@@ -80,10 +80,10 @@ type Miss struct {
 // A Tracker holds the requests of one conversation that the next is compared with. The
 // zero value holds none. It is not safe for concurrent use.
 type Tracker struct {
-	models   map[string]model  // by provider/model
-	prefixes map[string]Prefix // by Request.Key
-	last     string            // model of the last request
-	told     Cause             // of the last notice; "" if a request since then read what was there
+	models     map[string]model  // by provider/model
+	prefixes   map[string]Prefix // by Request.Key
+	last       string            // model of the last request
+	lastNotice Cause             // of the last notice; "" if a request since then read what was there
 }
 
 // A model is what is known of one model's cache in this conversation.
@@ -130,7 +130,7 @@ func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Req
 	l.remember(r)
 	if g.missed > leastMiss {
 		missed = Miss{g.missed, g.cause, f.extraCost(r.Usage, g.missed)}
-		if e.Notified = g.reportable(f) && g.cause != l.told; e.Notified {
+		if e.Notified = g.reportable(f) && g.cause != l.lastNotice; e.Notified {
 			notice = missed.notice(g.detail)
 		}
 	}
@@ -186,12 +186,12 @@ func (l *Tracker) remember(r Request) {
 
 // note remembers which cause was told last. A request that read what was there ends its
 // row, but where the provider or the history is the cause: those come and go by themselves.
-func (l *Tracker) note(told bool, missed Miss) {
+func (l *Tracker) note(noticed bool, missed Miss) {
 	switch {
-	case told:
-		l.told = missed.Cause
-	case missed.Tokens == 0 && l.told != Unexplained && l.told != HistoryLeftOut:
-		l.told = ""
+	case noticed:
+		l.lastNotice = missed.Cause
+	case missed.Tokens == 0 && l.lastNotice != Unexplained && l.lastNotice != HistoryLeftOut:
+		l.lastNotice = ""
 	}
 }
 

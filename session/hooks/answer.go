@@ -90,10 +90,10 @@ func (r *Runner) failed(h Hook, why string) (a Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := h.Event + "\x00" + h.Source + "\x00" + h.Command.String()
-	if r.told[key] {
+	if r.noticed[key] {
 		return a
 	}
-	r.told[key] = true
+	r.noticed[key] = true
 	a.Notices = []string{plain(fmt.Sprintf("hook %s (%s): %s", h.Command, h.Event, why))}
 	return a
 }

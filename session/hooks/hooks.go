@@ -165,14 +165,14 @@ type Runner struct {
 	dir string
 	run func(context.Context, process.Run) process.Result
 
-	mu    sync.Mutex
-	hooks []Hook
-	told  map[string]bool // failures that were told
+	mu      sync.Mutex
+	hooks   []Hook
+	noticed map[string]bool // failures that were told
 }
 
 // New returns what runs hooks in dir by run.
 func New(dir string, run func(context.Context, process.Run) process.Result, list ...Hook) *Runner {
-	return &Runner{dir: dir, run: run, hooks: list, told: map[string]bool{}}
+	return &Runner{dir: dir, run: run, hooks: list, noticed: map[string]bool{}}
 }
 
 // Add adds hooks behind those that there are.

@@ -37,7 +37,7 @@ func (o Project) Sent() []File {
 type imports struct {
 	root     string    // they lie below
 	sum      hash.Hash // of what is read
-	heldBack func(path string) bool
+	withheld func(path string) bool
 }
 
 // expand returns the text of a file with what it imports, and what was left out of it.
@@ -56,7 +56,7 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 		if tools.IsSensitive(path) {
 			return "", errors.New("it contains credentials or starts programs: reading it asks")
 		}
-		if i.heldBack != nil && i.heldBack(path) {
+		if i.withheld != nil && i.withheld(path) {
 			return "", errors.New("a rule denies reading it, or asks about it")
 		}
 		data, cut, err := read(path, maxFile)

@@ -87,7 +87,7 @@ func (o Project) Empty() bool { return len(o.Files) == 0 }
 // its repository; outside of a repository, in directory alone. A file that cannot be read, or is
 // not regular, is an error that names it. HeldBack reports whether instructions may not import
 // the file with that absolute path; nil: they may import any.
-func Load(directory string, heldBack func(path string) bool) (Project, error) {
+func Load(directory string, withheld func(path string) bool) (Project, error) {
 	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
 		return Project{}, fmt.Errorf("what %s adds: %w", directory, err)
@@ -117,7 +117,7 @@ func Load(directory string, heldBack func(path string) bool) (Project, error) {
 		clean, notes := tools.Sanitize(f.Text)
 		switch {
 		case kind == Instructions:
-			imported := imports{root: o.root, sum: sum, heldBack: heldBack}
+			imported := imports{root: o.root, sum: sum, withheld: withheld}
 			f.Text, f.Note = imported.expand(path, clean, notes)
 		case kind == Prompts, kind == Skills:
 			f.Text, f.Note = clean, strings.Join(notes, " ")

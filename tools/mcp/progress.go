@@ -29,8 +29,8 @@ func (s *server) isStartingFirst() bool {
 }
 
 // setSandboxed notes whether the sandbox holds the program.
-func (s *server) setSandboxed(held bool) {
+func (s *server) setSandboxed(sandboxed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sandboxed = held
+	s.sandboxed = sandboxed
 }

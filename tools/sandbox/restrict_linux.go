@@ -290,16 +290,16 @@ func (h *helper) protectedPIDs() []int {
 	return ids
 }
 
-// keptCapabilities holds what root needs to work with files of others inside the workspace.
+// allowedCapabilities holds what root needs to work with files of others inside the workspace.
 // With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in parley's environment; with
 // CAP_FSETID files would keep the setuid bit when it writes to them.
-const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
+const allowedCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
 // dropCapabilities drops all other capabilities of the calling thread and of the programs it
 // will run.
 func dropCapabilities() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
-		if keptCapabilities>>c&1 == 0 {
+		if allowedCapabilities>>c&1 == 0 {
 			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // an unprivileged caller has none to gain: see no_new_privs
 		}
 	}
@@ -310,7 +310,7 @@ func dropCapabilities() error {
 		return fmt.Errorf("capabilities: %w", err)
 	}
 	for i := range sets {
-		left := sets[i].Permitted & uint32(uint64(keptCapabilities)>>(32*i))
+		left := sets[i].Permitted & uint32(uint64(allowedCapabilities)>>(32*i))
 		sets[i] = unix.CapUserData{Effective: left, Permitted: left}
 	}
 	if err := unix.Capset(&header, &sets[0]); err != nil {

@@ -87,8 +87,8 @@ func Line(s string) string {
 // waiting: a joiner, selector or tag is kept where the runes before it allow
 // one, whether or not the sequence is ever completed.
 type Stream struct {
-	c    cleaner
-	held []byte // at most 3 bytes
+	c       cleaner
+	pending []byte // at most 3 bytes
 }
 
 // Add returns the printable form of piece, as far as it is certain.
@@ -96,16 +96,16 @@ func (s *Stream) Add(piece string) Clean {
 	if piece == "" {
 		return Clean{}
 	}
-	if len(s.held) == 0 && plainPrefix(piece) == len(piece) {
+	if len(s.pending) == 0 && plainPrefix(piece) == len(piece) {
 		s.c.record(rune(piece[len(piece)-1]))
 		return Clean{piece}
 	}
-	return s.pass(string(s.held)+piece, false)
+	return s.pass(string(s.pending)+piece, false)
 }
 
 // End returns what was held back and makes the Stream ready for another text.
 func (s *Stream) End() Clean {
-	out := s.pass(string(s.held), true)
+	out := s.pass(string(s.pending), true)
 	*s = Stream{}
 	return out
 }
@@ -115,7 +115,7 @@ func (s *Stream) Dropped() int { return s.c.dropped }
 
 func (s *Stream) pass(text string, final bool) Clean {
 	out, rest := s.c.clean(make([]byte, 0, len(text)+len(text)/8+16), text, final)
-	s.held = append(s.held[:0], rest...)
+	s.pending = append(s.pending[:0], rest...)
 	return Clean{string(out)}
 }
 

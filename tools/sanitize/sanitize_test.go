@@ -148,8 +148,8 @@ func check(t *testing.T, in string) {
 	var b strings.Builder
 	for i := range len(in) {
 		b.WriteString(single.Add(in[i : i+1]).String())
-		if len(single.held) > 3 {
-			t.Fatalf("%q: %d bytes held after %d", in, len(single.held), i+1)
+		if len(single.pending) > 3 {
+			t.Fatalf("%q: %d bytes held after %d", in, len(single.pending), i+1)
 		}
 	}
 	if b.WriteString(single.End().String()); b.String() != whole {

@@ -148,7 +148,7 @@ func (c *comparison) stateBefore(was *entry) State {
 		s.Stamp = was.String()
 		return s
 	case was.sum != "":
-		s.Sum, s.Kept = was.sum, true
+		s.Sum, s.Stored = was.sum, true
 		return s
 	}
 	content, err := c.before.git.read(was.git)
@@ -159,7 +159,7 @@ func (c *comparison) stateBefore(was *entry) State {
 		c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Size: was.size, Why: err.Error()})
 		s.Stamp = was.String()
 	}
-	s.Kept = err == nil
+	s.Stored = err == nil
 	return s
 }
 

@@ -121,10 +121,10 @@ func (w *workspace) stateOf(file string, s pathInfo, most int64, keep bool) (Sta
 	out.Size, out.Stamp = int64(len(content)), ""
 	if keep {
 		out.Sum, err = w.store.put(content)
-		out.Kept = err == nil
+		out.Stored = err == nil
 		return out, err
 	}
 	out.Sum = sumOf(content)
-	out.Kept = w.store.has(out.Sum)
+	out.Stored = w.store.has(out.Sum)
 	return out, nil
 }

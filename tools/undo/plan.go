@@ -150,7 +150,7 @@ func (h *History) Texts(s Step) (now, to []byte) {
 			now = content
 		}
 	}
-	if s.To.Kind == File && s.To.Kept {
+	if s.To.Kind == File && s.To.Stored {
 		to, _ = h.store.get(s.To.Sum)
 	}
 	return now, to

@@ -61,7 +61,7 @@ func TestCallClaimsPrefetch(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "file"), []byte("changed"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := w.End(); err != nil || len(r.Changes) != 1 || !r.Changes[0].Before.Kept {
+			if r, err := w.End(); err != nil || len(r.Changes) != 1 || !r.Changes[0].Before.Stored {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})

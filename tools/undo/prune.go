@@ -157,7 +157,7 @@ func (s *Store) objectsOf(session string) (sums []string) {
 	for _, r := range records {
 		for _, c := range r.Changes {
 			for _, state := range []State{c.Before, c.After} {
-				if state.Kept && !seen[state.Sum] {
+				if state.Stored && !seen[state.Sum] {
 					seen[state.Sum] = true
 					sums = append(sums, state.Sum)
 				}

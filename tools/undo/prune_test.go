@@ -35,7 +35,7 @@ func TestPrune(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				return State{Kind: File, Sum: sum, Kept: true}
+				return State{Kind: File, Sum: sum, Stored: true}
 			}
 			shared := put("shared")
 			for i, session := range []string{"a", "b", "c"} {

@@ -36,7 +36,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	change := func(file string) []Change {
-		return []Change{{Path: Name(file), Before: State{Kind: File, Mode: 0o644, Sum: sum, Kept: true, Size: 5}, After: State{Kind: File, Mode: 0o644, Sum: now, Kept: true, Size: 5}}}
+		return []Change{{Path: Name(file), Before: State{Kind: File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}, After: State{Kind: File, Mode: 0o644, Sum: now, Stored: true, Size: 5}}}
 	}
 	var text []byte
 	for i, r := range []Record{

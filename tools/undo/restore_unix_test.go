@@ -205,7 +205,7 @@ func TestHostileRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := Record{Title: "x", Root: Name(d.History.dir), Changes: []Change{{Path: Name(name), Before: State{Kind: File, Mode: 0o644, Sum: sum, Kept: true, Size: 5}}}}
+		r := Record{Title: "x", Root: Name(d.History.dir), Changes: []Change{{Path: Name(name), Before: State{Kind: File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}}}}
 		if err := d.put(&r); err != nil {
 			t.Fatal(err)
 		}

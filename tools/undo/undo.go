@@ -72,7 +72,7 @@ type State struct {
 	Sum    string `json:"sum,omitempty"`    // SHA-256 of a file's content, in hexadecimal; "": it was not read
 	Target Name   `json:"target,omitempty"` // of a link
 	Stamp  string `json:"stamp,omitempty"`  // inode and times of a file whose content was not read
-	Kept   bool   `json:"kept,omitempty"`   // the store has the content of a file
+	Stored bool   `json:"kept,omitempty"`   // the store has the content of a file
 }
 
 // Describe returns the kind in a word, such as "file"; "nothing" for an absent path.
@@ -101,7 +101,7 @@ func (s State) sameContent(t State) bool {
 }
 
 // restorable reports whether a restore can bring a path back to s.
-func (s State) restorable() bool { return s.Kind != Other && (s.Kind != File || s.Kept) }
+func (s State) restorable() bool { return s.Kind != Other && (s.Kind != File || s.Stored) }
 
 // A Change is the change of one path.
 type Change struct {

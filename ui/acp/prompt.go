@@ -275,15 +275,15 @@ func (c *conversation) tellCommands() {
 			commands = append(commands, sdk.AvailableCommand{Name: row.Name, Description: "Summarize to free context"})
 		}
 	}
-	told := ""
+	notice := ""
 	for _, i := range items {
 		name, about := sanitize.Line(i.Value), sanitize.Line(i.Detail)
-		told += name + "\n" + about + "\n"
+		notice += name + "\n" + about + "\n"
 		commands = append(commands, sdk.AvailableCommand{
 			Name: name, Description: about, Input: &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: "arguments"}},
 		})
 	}
-	if c.toldCommands(told) {
+	if c.announcedCommands(notice) {
 		return
 	}
 	c.update(sdk.SessionUpdate{AvailableCommandsUpdate: &sdk.SessionAvailableCommandsUpdate{AvailableCommands: commands}})

@@ -72,8 +72,8 @@ func (c *conversation) replay() {
 	c.tellUsage()
 }
 
-// toldCommands reports whether commands were told before, and notes that they are now.
-func (c *conversation) toldCommands(commands string) bool {
+// announcedCommands reports whether commands were told before, and notes that they are now.
+func (c *conversation) announcedCommands(commands string) bool {
 	c.appMu.Lock()
 	defer c.appMu.Unlock()
 	if c.view.commands != nil && *c.view.commands == commands {

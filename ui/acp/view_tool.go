@@ -21,16 +21,16 @@ const livePart = 4 << 10
 // tool tells of a call.
 func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 	v.last = nil
-	id, told := sdk.ToolCallId(c.ID), v.calls[c.ID]
+	id, sent := sdk.ToolCallId(c.ID), v.calls[c.ID]
 	if c.Tool == nil { // live output, of a call that is known
-		if told == nil {
+		if sent == nil {
 			return nil
 		}
-		told.output += c.Text
-		if over := len(told.output) - livePart; over > 0 {
-			told.output = strings.ToValidUTF8(told.output[over:], "")
+		sent.output += c.Text
+		if over := len(sent.output) - livePart; over > 0 {
+			sent.output = strings.ToValidUTF8(sent.output[over:], "")
 		}
-		return []sdk.SessionUpdate{sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(told.output)))}
+		return []sdk.SessionUpdate{sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(sent.output)))}
 	}
 	t, status := c.Tool, statusOf(c.Tool.Status)
 	if _, ok := c.Event.(session.Call); ok {
@@ -40,18 +40,18 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 		v.asked = id
 	}
 	switch {
-	case told == nil:
-		told = &sentCall{status: status}
-		v.calls[c.ID] = told
+	case sent == nil:
+		sent = &sentCall{status: status}
+		v.calls[c.ID] = sent
 		list = append(list, sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
 			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)
 		}))
-	case status == told.status && (c.Event == nil || t.Status < app.CallDone && t.Input == told.input):
+	case status == sent.status && (c.Event == nil || t.Status < app.CallDone && t.Input == sent.input):
 		return nil // more of its arguments, or nothing that a client does not know
 	}
-	told.status, told.input = status, ""
+	sent.status, sent.input = status, ""
 	if c.Event != nil {
-		told.input = t.Input
+		sent.input = t.Input
 	}
 	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: sdk.Ptr(title(t)), Kind: sdk.Ptr(kindOf(t.Name))}
 	update.Locations, update.RawInput = v.locations(t.Input), rawInput(t.Input)

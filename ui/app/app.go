@@ -48,7 +48,7 @@ type App struct {
 
 	previousClosed chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
-	toldStatus     map[string]mcp.Status // of servers, what the user was told
+	noticedStatus  map[string]mcp.Status // of servers, what the user was told
 	modelPrefs     map[string]ModelPrefs // of models, by "favorites" and "hidden"
 	prompts        atomic.Pointer[knownPrompts]
 	uses           map[string]int // how often commands were asked for by name; nil: not loaded
@@ -60,7 +60,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		toldStatus: map[string]mcp.Status{},
+		noticedStatus: map[string]mcp.Status{},
 	}
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }

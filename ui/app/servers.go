@@ -156,13 +156,13 @@ func (a *App) ServerChanged(name string) Effect {
 		if s.Name != name {
 			continue
 		}
-		if a.toldStatus[name] == s.Status {
+		if a.noticedStatus[name] == s.Status {
 			if line := serverProgress(s); line != "" {
 				return ShowToast("MCP server " + name + ": " + line)
 			}
 			return Effect{}
 		}
-		a.toldStatus[name] = s.Status
+		a.noticedStatus[name] = s.Status
 		if news := serverNotice(s); news != "" {
 			return Effect{Event: llm.Notice{Text: news}} // of this run, not of the conversation
 		}

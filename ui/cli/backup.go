@@ -125,9 +125,9 @@ func tellRestored(a *program, done backup.Restored) {
 	for _, r := range done.Refused {
 		a.note(fmt.Sprintf("%s: /undo leaves %q alone: it is not in the workspace of the conversation; a folder that you add with /add-dir counts again", sanitize.Line(r.Conversation), r.Path))
 	}
-	if len(done.Kept) > 0 {
+	if len(done.Unchanged) > 0 {
 		var kinds []string
-		for _, table := range done.Kept {
+		for _, table := range done.Unchanged {
 			if kind, ok := keptKinds[table]; ok {
 				kinds = append(kinds, kind)
 			}

@@ -31,7 +31,7 @@ type embedRun struct {
 	model   media.Model[llm.Embedder, catalog.Embedding]
 	library *session.Store
 	reader  *textReader
-	told    []string // notes that were printed
+	printed []string // notes that were printed
 
 	old       vectors.Space // of the vectors that are there already; zero: none are
 	where     string        // they are
@@ -277,8 +277,8 @@ func (r *embedRun) printNotes(notes []string) {
 		return
 	}
 	for _, n := range notes {
-		if !slices.Contains(r.told, n) {
-			r.told = append(r.told, n)
+		if !slices.Contains(r.printed, n) {
+			r.printed = append(r.printed, n)
 			r.note(n)
 		}
 	}

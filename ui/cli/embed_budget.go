@@ -17,16 +17,16 @@ import (
 // kept for a piece of the texts, about what a request has, before any of it is sent: once a
 // limit is reached the texts end, and what is under way by then is written.
 type embedBudget struct {
-	run    *embedRun
-	spent  *spending
-	limits []session.Limit // of days and months at this provider; nil: none
-	told   bool            // that usage is not saved
+	run            *embedRun
+	spent          *spending
+	limits         []session.Limit // of days and months at this provider; nil: none
+	unsavedPrinted bool            // that usage is not saved
 
-	mu      sync.Mutex
-	held    []pendingTexts // oldest first
-	reached error          // a limit, for which texts were left out
-	unheld  error          // why the limits are not held among programs
-	over    bool           // the run is
+	mu         sync.Mutex
+	pending    []pendingTexts // oldest first
+	reached    error          // a limit, for which texts were left out
+	unreserved error          // why the limits are not held among programs
+	over       bool           // the run is
 }
 
 // pendingTexts are texts that are not embedded yet, with the room that is kept for them.
@@ -100,7 +100,7 @@ func (b *embedBudget) reserve(n, tokens int) bool {
 		_ = room.Settle() // or it ends with the process
 		return false
 	}
-	b.held, b.unheld = append(b.held, pendingTexts{n, room}), err
+	b.pending, b.unreserved = append(b.pending, pendingTexts{n, room}), err
 	return true
 }
 
@@ -111,36 +111,36 @@ func (b *embedBudget) spend(n int, bill llm.Bill) {
 		b.save()
 	}
 	b.mu.Lock()
-	unheld := b.unheld
+	unreserved := b.unreserved
 	var done []session.Reservation
-	for n > 0 && len(b.held) > 0 {
-		oldest := &b.held[0]
+	for n > 0 && len(b.pending) > 0 {
+		oldest := &b.pending[0]
 		some := min(n, oldest.n)
 		oldest.n, n = oldest.n-some, n-some
 		if oldest.n == 0 {
-			done, b.held = append(done, oldest.room), b.held[1:]
+			done, b.pending = append(done, oldest.room), b.pending[1:]
 		}
 	}
 	b.mu.Unlock()
-	b.settle(done, unheld)
+	b.settle(done, unreserved)
 }
 
 // save writes what is not saved yet. What cannot be written is tried again later.
 func (b *embedBudget) save() {
-	if err := b.spent.save(b.run.library); err != nil && !b.told {
-		b.told = true
+	if err := b.spent.save(b.run.library); err != nil && !b.unsavedPrinted {
+		b.unsavedPrinted = true
 		b.run.note("usage is not saved: " + format.ErrorText(err))
 	}
 }
 
 // settle ends reservations. That limits are not held is told once.
-func (b *embedBudget) settle(rooms []session.Reservation, unheld error) {
+func (b *embedBudget) settle(rooms []session.Reservation, unreserved error) {
 	for _, room := range rooms {
-		unheld = errors.Join(unheld, room.Settle())
+		unreserved = errors.Join(unreserved, room.Settle())
 	}
-	if unheld != nil && !b.told {
-		b.told = true
-		b.run.note(unheldText(unheld))
+	if unreserved != nil && !b.unsavedPrinted {
+		b.unsavedPrinted = true
+		b.run.note(unreservedText(unreserved))
 	}
 }
 
@@ -151,10 +151,10 @@ func (b *embedBudget) end() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var rooms []session.Reservation
-	for _, h := range b.held {
+	for _, h := range b.pending {
 		rooms = append(rooms, h.room)
 	}
-	b.held, b.over = nil, true
-	b.settle(rooms, b.unheld)
+	b.pending, b.over = nil, true
+	b.settle(rooms, b.unreserved)
 	return b.reached
 }

@@ -109,7 +109,7 @@ func factsNotice(a *program, now time.Time) string {
 	}
 	of, stale := a.config.Facts.Stale(now)
 	day := of.Format(time.DateOnly)
-	if told, err := a.library.Get("facts told"); !stale || err != nil || told == day {
+	if notice, err := a.library.Get("facts told"); !stale || err != nil || notice == day {
 		return ""
 	}
 	if err := a.library.Set("facts told", day); err != nil {

@@ -118,12 +118,12 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 		c.note("could not keep what this costs: " + format.ErrorText(err))
 	}
 	defer func() { _ = library.Close() }()
-	held, err := reserveBudget(c.program, library, m.Name, llm.Usage{Cost: usd, Priced: known})
+	reservation, err := reserveBudget(c.program, library, m.Name, llm.Usage{Cost: usd, Priced: known})
 	if err != nil {
 		return err
 	}
 	bill := c.draw(ctx, m.Name, media.WithRetries(m.Service), r)
-	c.account(library, held, m.Name, bill)
+	c.account(library, reservation, m.Name, bill)
 	return nil
 }
 
@@ -164,12 +164,12 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 }
 
 // account keeps what was spent, in place of what was reserved.
-func (c *imageCommand) account(library *session.Store, held session.Reservation, model string, bill llm.Bill) {
+func (c *imageCommand) account(library *session.Store, reservation session.Reservation, model string, bill llm.Bill) {
 	var entries []session.LedgerEntry
 	if bill != (llm.Bill{}) {
 		entries = ledgerEntries(session.PurposeImage, model, bill.Usage())
 	}
-	if err := errors.Join(library.Ledger().Add(entries...), held.Settle()); err != nil {
+	if err := errors.Join(library.Ledger().Add(entries...), reservation.Settle()); err != nil {
 		c.note("could not keep what this cost: " + format.ErrorText(err))
 	}
 }

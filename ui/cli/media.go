@@ -43,18 +43,18 @@ func (a mediaCommands) failed(err error) error {
 // model beside any conversation are estimated to use. Its error says that one is reached, and is
 // the status to exit with; that the limits are not held among programs is told alone.
 func reserveBudget(a *program, library *session.Store, model string, estimate llm.Usage) (session.Reservation, error) {
-	held, err := session.Reserve(library.Ledger(), time.Now(), budgetLimits(a), model, estimate)
+	reservation, err := session.Reserve(library.Ledger(), time.Now(), budgetLimits(a), model, estimate)
 	if errors.Is(err, session.ErrBudget) {
-		return held, a.fail(print.ErrorStatus(err), err)
+		return reservation, a.fail(print.ErrorStatus(err), err)
 	}
 	if err != nil {
-		a.note(unheldText(err))
+		a.note(unreservedText(err))
 	}
-	return held, nil
+	return reservation, nil
 }
 
-// unheldText tells why limits that programs share are not held among them.
-func unheldText(err error) string {
+// unreservedText tells why limits that programs share are not held among them.
+func unreservedText(err error) string {
 	return "limits of a day and a month do not count what other parley programs spend now: " + format.ErrorText(err)
 }
 

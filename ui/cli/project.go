@@ -163,8 +163,8 @@ func providerReady(a *program, model string) bool {
 // folders, skills and a trusted project add.
 func wholeSystem(a *program, own string) string {
 	text := cmp.Or(own, a.config.System, session.Instructions)
-	if told := session.DirectoriesText(a.toolSet.Directories()); told != "" {
-		text += "\n\n" + told
+	if notice := session.DirectoriesText(a.toolSet.Directories()); notice != "" {
+		text += "\n\n" + notice
 	}
 	if a.project.own != "" {
 		text += "\n\n<instructions file=\"" + instructions.Names[0] + "\" of=\"user\">\n" + a.project.own + "\n</instructions>"

@@ -99,9 +99,9 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer func() { a.toolSet.Jobs().Close() }() // who quit on the screen was asked
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
-		told := print.RequestsNotice(models, a.answers)
+		notice := print.RequestsNotice(models, a.answers)
 		o.Start.Judge = a.judge
-		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+told, " ·")
+		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+notice, " ·")
 	}
 	if asked {
 		o.Start.Prompt, o.Attached = parts, nil

@@ -177,7 +177,7 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 		return err
 	}
 	usd, known := m.Facts.Cost(c.wishes.Seconds, c.wishes.Resolution)
-	held, err := reserveBudget(c.program, c.library, m.Name, llm.Usage{Cost: usd, Priced: known})
+	reservation, err := reserveBudget(c.program, c.library, m.Name, llm.Usage{Cost: usd, Priced: known})
 	if err != nil {
 		return err
 	}
@@ -185,9 +185,9 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	provider, model, _ := strings.Cut(m.Name, "/")
 	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
-		return errors.Join(err, held.Settle())
+		return errors.Join(err, reservation.Settle())
 	}
-	r := &videoRun{videoCommand: c, video: v, film: media.VideoRunner{Jobs: m.Service}, held: held}
+	r := &videoRun{videoCommand: c, video: v, film: media.VideoRunner{Jobs: m.Service}, reservation: reservation}
 	return r.start(ctx)
 }
 

@@ -26,10 +26,10 @@ import (
 // A videoRun brings one job to its end.
 type videoRun struct {
 	*videoCommand
-	video session.Video
-	film  media.VideoRunner
-	line  *videoProgress
-	held  session.Reservation // of what the job may cost, until it is created
+	video       session.Video
+	film        media.VideoRunner
+	line        *videoProgress
+	reservation session.Reservation // of what the job may cost, until it is created
 }
 
 // start creates the job.
@@ -39,8 +39,8 @@ func (r *videoRun) start(ctx context.Context) error {
 		return r.library.Videos().Save(r.video)
 	}
 	j, err := r.film.Start(ctx, r.wishes)
-	if err := r.held.Settle(); err != nil { // what it costs is in the ledger
-		r.note(unheldText(err))
+	if err := r.reservation.Settle(); err != nil { // what it costs is in the ledger
+		r.note(unreservedText(err))
 	}
 	if err != nil && j.ID == "" {
 		if !media.MayBePaid(err) && ctx.Err() != nil {

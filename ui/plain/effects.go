@@ -73,12 +73,12 @@ func (p *frontend) apply(e app.Effect) {
 func (p *frontend) finishPreparing(e app.Effect) {
 	p.preparing--
 	p.apply(e)
-	if e.TypedBecomesDraft() && p.draftHeld() {
+	if e.TypedBecomesDraft() && p.pendingToDraft() {
 		p.writeLine("Not sent; it is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
-	if held := p.held; len(held) > 0 && p.preparing == 0 {
-		p.held = nil
-		p.sendInitial(held, e.TypedBecomesDraft())
+	if prompt := p.pendingPrompt; len(prompt) > 0 && p.preparing == 0 {
+		p.pendingPrompt = nil
+		p.sendInitial(prompt, e.TypedBecomesDraft())
 	}
 	if end := p.ended; end != nil && p.preparing == 0 {
 		p.ended = nil
@@ -96,14 +96,14 @@ func (p *frontend) sendInitial(prompt []llm.Part, draft bool) {
 	p.writeLine("Your prompt is your draft now: /send sends it once you have answered.")
 }
 
-// draftHeld moves typed lines that will not be handled any more to the draft, and reports whether
+// pendingToDraft moves typed lines that will not be handled any more to the draft, and reports whether
 // there were any.
-func (p *frontend) draftHeld() bool {
-	held := p.input.takeLines()
-	if len(held) == 0 || p.questions.isHidden() {
+func (p *frontend) pendingToDraft() bool {
+	lines := p.input.takeLines()
+	if len(lines) == 0 || p.questions.isHidden() {
 		return false
 	}
-	text, _ := p.input.join(held)
+	text, _ := p.input.join(lines)
 	p.drafts.add(p.input.finish(text))
 	return true
 }

@@ -34,7 +34,7 @@ type frontend struct {
 
 	quitRequested time.Time     // time of a first ctrl+c
 	preparing     int           // running Effect.Prepare: the next message waits for them
-	held          []llm.Part    // prompt of the command line that waits for preparing
+	pendingPrompt []llm.Part    // prompt of the command line that waits for preparing
 	ended         *console.Line // end of input that waits for preparing; nil if there was none
 }
 
@@ -116,7 +116,7 @@ func (p *frontend) tick() {
 // settle asks a waiting question, or shows the prompt when nothing is running.
 func (p *frontend) settle() {
 	switch {
-	case p.isOver, len(p.input.held) > 0, p.questions.settle():
+	case p.isOver, len(p.input.pending) > 0, p.questions.settle():
 	case !p.app.Busy() && p.pending == 0 && !p.out.Prompted():
 		p.out.Ask(p.input.prompt())
 	}
@@ -127,15 +127,15 @@ func (p *frontend) line(l console.Line) {
 	p.out.Entered()
 	p.quitRequested = time.Time{}
 	if !l.EOF {
-		p.input.held = append(p.input.held, l)
+		p.input.pending = append(p.input.pending, l)
 		return
 	}
 	if p.preparing > 0 {
 		p.ended = &l
 		return
 	}
-	if held := p.input.takeLines(); len(held) > 0 {
-		p.message(held)
+	if lines := p.input.takeLines(); len(lines) > 0 {
+		p.message(lines)
 	}
 	p.out.Echoed() // ctrl+d does not end the line on the screen
 	p.endOfInput()
@@ -234,7 +234,7 @@ func (p *frontend) quit() {
 // user, else asks for a second ctrl+c to quit. The terminal has discarded the line.
 func (p *frontend) interrupt() {
 	p.out.Echoed()
-	p.input.held, p.input.continued = nil, nil
+	p.input.pending, p.input.continued = nil, nil
 	switch {
 	case p.questions.leave(), p.turns.interrupt(), p.shells.interrupt():
 	case p.now().Sub(p.quitRequested) < quitWithin:

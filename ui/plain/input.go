@@ -20,7 +20,7 @@ type input struct {
 	keys  *console.Keyboard // nil in tests
 	lines chan console.Line // from keys
 
-	held        []console.Line // lines that further lines of the same message may follow
+	pending     []console.Line // lines that further lines of the same message may follow
 	lastLine    time.Time      // when the last line came; zero if none has
 	maybePasted bool           // the current message came too soon after lastLine to be a command
 	pasted      bool           // some of the current message may have been pasted
@@ -29,17 +29,17 @@ type input struct {
 
 // due returns when the held lines become a message; zero if there are none.
 func (i *input) due() time.Time {
-	if n := len(i.held); n > 0 {
-		return i.held[n-1].At.Add(together)
+	if n := len(i.pending); n > 0 {
+		return i.pending[n-1].At.Add(together)
 	}
 	return time.Time{}
 }
 
 // takeLines removes and returns the held lines.
 func (i *input) takeLines() []console.Line {
-	held := i.held
-	i.held = nil
-	return held
+	lines := i.pending
+	i.pending = nil
+	return lines
 }
 
 // join returns lines as one text, and whether the terminal cut one of them off. Lines must not be

@@ -76,7 +76,7 @@ func (p *frontend) draftUnsent() {
 	for _, text := range p.questions.messages() {
 		p.drafts.add(text)
 	}
-	p.draftHeld()
+	p.pendingToDraft()
 	p.drafts.unqueue()
 }
 

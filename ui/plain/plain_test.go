@@ -230,7 +230,7 @@ func TestPastedCommands(t *testing.T) {
 func (d *drive) enterSoon(text string, after time.Duration) {
 	d.heap.WriteString(text + "\n")
 	d.line(console.Line{Text: text, At: d.questions.first().opened.Add(after)})
-	for d.time.Add(int64(together)); len(d.input.held) > 0; d.time.Add(int64(together)) {
+	for d.time.Add(int64(together)); len(d.input.pending) > 0; d.time.Add(int64(together)) {
 		d.tick()
 	}
 	d.settle()
@@ -532,7 +532,7 @@ func TestLeftWhilePreparing(t *testing.T) {
 	d.enter("whales", "/new", "ships", "/sessions")
 	d.paste("whales")
 	d.paste("what do they eat?")
-	d.draftHeld()
+	d.pendingToDraft()
 	_ = d.drafts.store()
 	if kept, ok, err := d.app.Library.TakeDraft(d.app.DraftKey()); err != nil || !ok || kept.Text != "what do they eat?" {
 		t.Errorf("kept %q, %v, %v", kept.Text, ok, err)
@@ -570,7 +570,7 @@ func TestConnect(t *testing.T) {
 	}
 	d.enter("/connect far")
 	d.line(console.Line{Text: canary, At: d.clock()}) // and the terminal goes before it is taken
-	if d.draftHeld() || strings.Contains(d.drafts.text, "CANARY") {
+	if d.pendingToDraft() || strings.Contains(d.drafts.text, "CANARY") {
 		t.Error("the key is a draft")
 	}
 }

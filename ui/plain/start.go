@@ -91,7 +91,7 @@ func (p *frontend) first() {
 		}
 		p.turns.compare(compared, false, prompt)
 	case app.AwaitsLocal(p.app):
-		p.held = prompt
+		p.pendingPrompt = prompt
 	default:
 		p.turns.run(false, prompt...)
 	}

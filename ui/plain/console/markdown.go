@@ -42,12 +42,12 @@ type Markdown struct {
 
 // A code is a block of code that is not closed yet.
 type code struct {
-	fence  string // that opened it
-	indent int    // of the fence
-	lang   string
-	held   []string // lines that wait for the end
-	lines  int
-	told   bool // it was announced, and lines are read out as they come
+	fence     string // that opened it
+	indent    int    // of the fence
+	lang      string
+	pending   []string // lines that wait for the end
+	lines     int
+	announced bool // it was announced, and lines are read out as they come
 }
 
 var (
@@ -115,7 +115,7 @@ func (m *Markdown) End(now time.Time) string {
 
 // waits reports whether there is text that was not read out.
 func (m *Markdown) waits() bool {
-	return m.line != "" || m.head != "" || m.code != nil && len(m.code.held) > 0
+	return m.line != "" || m.head != "" || m.code != nil && len(m.code.pending) > 0
 }
 
 // Due returns when Late has something to read out; zero if nothing waits.
@@ -137,7 +137,7 @@ func (m *Markdown) Late(now time.Time) string {
 	m.since = now
 	if c := m.code; c != nil {
 		out := ""
-		if !c.told && len(c.held) > 0 {
+		if !c.announced && len(c.pending) > 0 {
 			out = c.announce("")
 		}
 		return out
@@ -295,17 +295,17 @@ func (m *Markdown) codeLine(line string) string {
 	}
 	line = line[min(len(line)-len(rest), c.indent):]
 	c.lines++
-	if c.told {
+	if c.announced {
 		return exactly + line + "\n"
 	}
-	c.held = append(c.held, line)
+	c.pending = append(c.pending, line)
 	return ""
 }
 
 func (m *Markdown) closeCode() string {
 	c := m.code
 	m.code, m.blank = nil, false
-	if c.told {
+	if c.announced {
 		return fmt.Sprintf("End of code, %s.\n", format.Plural(c.lines, "line"))
 	}
 	return c.announce(", "+format.Plural(c.lines, "line")) + "End of code.\n"
@@ -318,10 +318,10 @@ func (c *code) announce(length string) string {
 		out += ", " + c.lang
 	}
 	out += length + ":\n"
-	for _, line := range c.held {
+	for _, line := range c.pending {
 		out += exactly + line + "\n"
 	}
-	c.told, c.held = true, nil
+	c.announced, c.pending = true, nil
 	return out
 }
 

@@ -117,7 +117,7 @@ func (c *column) draw(b app.Change) {
 func (c *Dialog) Finish() (chosen ChosenMsg, ok bool) {
 	c.running, c.view = false, ""
 	c.Comparison.MarkDone()
-	if kept := c.kept(); kept >= 0 && c.columns[c.at].Answer.Seq == 0 {
+	if kept := c.standing(); kept >= 0 && c.columns[c.at].Answer.Seq == 0 {
 		c.at = kept
 	}
 	if c.wanted < 0 || c.columns[c.wanted].Answer.Seq == 0 {
@@ -299,9 +299,9 @@ func (c *Dialog) draw() string {
 	return strings.Join(rows, "\n")
 }
 
-// kept returns which answer the conversation stands at: the first that is whole, or else the first there is;
+// standing returns which answer the conversation stands at: the first that is whole, or else the first there is;
 // below zero, none.
-func (c *Dialog) kept() int {
+func (c *Dialog) standing() int {
 	whole := func(col *column) bool { return col.Answer.Seq > 0 && col.Err == nil }
 	if i := slices.IndexFunc(c.columns, whole); i >= 0 {
 		return i
@@ -312,7 +312,7 @@ func (c *Dialog) kept() int {
 // hint returns which keys work, as many as fit.
 func (c *Dialog) hint() string {
 	leave := "esc stop"
-	if kept := c.kept(); !c.running && kept < 0 {
+	if kept := c.standing(); !c.running && kept < 0 {
 		leave = "esc leave"
 	} else if !c.running {
 		leave = "esc keep the " + []string{"first", "second", "third", "fourth"}[min(kept, 3)]

@@ -22,7 +22,7 @@ type StatusCommand struct {
 	*Deps
 	Text string // what it said last, a line that the status line sanitizes; "" if nothing
 
-	told    StatusFacts // to the last run
+	sent    StatusFacts // to the last run
 	next    time.Time   // it does not run before
 	running bool
 	waiting bool // a look at the clock is due
@@ -75,14 +75,14 @@ func (s *StatusCommand) IsConfigured() bool {
 // Changed runs the command if something is another than it was told, now or as soon as that
 // may be.
 func (s *StatusCommand) Changed(now StatusFacts) tea.Cmd {
-	if !s.IsConfigured() || s.running || s.waiting || now == s.told {
+	if !s.IsConfigured() || s.running || s.waiting || now == s.sent {
 		return nil
 	}
 	if wait := s.next.Sub(s.Now()); wait > 0 {
 		s.waiting = true
 		return s.Tick(wait, statusDueMsg{})
 	}
-	s.told, s.running, s.next = now, true, s.Now().Add(statusInterval)
+	s.sent, s.running, s.next = now, true, s.Now().Add(statusInterval)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	run, command, input := s.App.Filter, string(s.Config.StatusCommand), s.input(now)

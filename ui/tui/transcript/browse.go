@@ -209,7 +209,7 @@ func (m *Model) Browsing() bool { return m.browsing }
 // isPinned reports whether the cursor, or a pressed mouse button, keeps the window from
 // following new blocks.
 func (m *Model) isPinned() bool {
-	return m.mouse.held || m.browsing && m.cursor < m.nextVisible(len(m.items)-1, -1)
+	return m.mouse.pressed || m.browsing && m.cursor < m.nextVisible(len(m.items)-1, -1)
 }
 
 // nextVisible returns the first item that has lines, from i on in a direction; if there is

@@ -55,7 +55,7 @@ type mouse struct {
 
 // A drag is the state of a selection since the button was pressed.
 type drag struct {
-	held      bool // the button is down
+	pressed   bool // the button is down
 	followed  bool // the window followed new blocks when it was pressed
 	unit      unit
 	first     textRange // the unit that it was pressed on
@@ -82,7 +82,7 @@ func (m *Model) Dragging() bool {
 	if m.details != nil {
 		return m.details.Dragging()
 	}
-	return m.mouse.held
+	return m.mouse.pressed
 }
 
 // Deselect removes the selection of the mouse.
@@ -95,7 +95,7 @@ func (m *Model) Deselect() {
 }
 
 func (m *mouse) deselect() {
-	if m.held || !m.selection.isEmpty() {
+	if m.pressed || !m.selection.isEmpty() {
 		m.resumeFollow()
 		m.drag, m.dirty = drag{}, true
 	}
@@ -109,15 +109,15 @@ func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 			m.pressMouse(msg.X, msg.Y)
 		}
 	case tea.MouseMotionMsg:
-		if m.held {
+		if m.pressed {
 			return m.dragMouse(msg.X, msg.Y)
 		}
 	case tea.MouseReleaseMsg:
-		if m.held {
+		if m.pressed {
 			return m.releaseMouse()
 		}
 	case EdgeMsg:
-		if m.held && msg.edge == m.edge {
+		if m.pressed && msg.edge == m.edge {
 			return m.scrollAtEdge()
 		}
 	}
@@ -133,7 +133,7 @@ func (m *mouse) pressMouse(x, y int) {
 		return
 	}
 	now := m.now()
-	m.drag = drag{held: true, followed: m.follow, x: x, y: y, downX: x, downY: y, down: now}
+	m.drag = drag{pressed: true, followed: m.follow, x: x, y: y, downX: x, downY: y, down: now}
 	if last.downX == x && last.downY == y && now.Sub(last.down) < clickWithin {
 		m.unit = (last.unit + 1) % numUnits
 	}
@@ -220,8 +220,8 @@ func (m *mouse) releaseMouse() tea.Cmd {
 
 // resumeFollow ends a drag, and follows new blocks again if the window did before.
 func (m *mouse) resumeFollow() {
-	held := m.held
-	if m.held = false; held && m.followed && !m.pinned() {
+	pressed := m.pressed
+	if m.pressed = false; pressed && m.followed && !m.pinned() {
 		m.Bottom()
 	}
 }

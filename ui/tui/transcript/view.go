@@ -169,7 +169,7 @@ func (m *viewport) newLinesLabel() string {
 // scrollMarkRow returns the row of the scroll mark; -1 for none. It is computed from items, so
 // that nothing has to be rendered.
 func (m *Model) scrollMarkRow() int {
-	if m.follow || m.mouse.held && m.mouse.followed || m.edgeWidth() == 0 {
+	if m.follow || m.mouse.pressed && m.mouse.followed || m.edgeWidth() == 0 {
 		return -1
 	}
 	it := m.items[m.top.item]
