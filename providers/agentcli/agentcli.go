@@ -13,9 +13,10 @@
 // next request resumes it. Where that is not possible, the conversation so far is sent as text. A
 // program never outlives the stream that it answers.
 //
-// The arguments and output of codex 0.169, qwen 0.15 and 0.24, copilot 1.0.102, gemini 0.61 and grok
-// 1.0.41 were observed with the programs themselves; those of agy come from its documentation and
-// reports of users. The decoders of agy and grok accept more than one form.
+// The arguments and output of claude 2.1.332, codex 0.169 and 0.171, qwen 0.15 and 0.24, copilot
+// 1.0.102, gemini 0.61 and grok 1.0.41 were observed with the programs themselves; those of agy come
+// from its documentation and reports of users. The decoders of agy and grok accept more than one
+// form.
 package agentcli
 
 import (

@@ -11,11 +11,12 @@ import (
 	"parley/providers/wire"
 )
 
-// codexFeatures lists the features of Codex to switch off. Of its tools, apply_patch cannot be
-// switched off; its sandbox lets it write nothing.
+// codexFeatures lists the features of Codex to switch off. Of its tools, two cannot be switched off:
+// apply_patch, which its sandbox lets write nothing, and exec of newer models, which runs JavaScript
+// without files, network and programs.
 var codexFeatures = []string{
 	"shell_tool", "unified_exec", "view_image", "goals", "apps", "plugins", "image_generation", "skill_search", "multi_agent",
-	"tool_suggest", "browser_use", "computer_use", "hooks",
+	"tool_suggest", "browser_use", "computer_use", "hooks", "sleep_tool",
 }
 
 // codexArgs returns the arguments of codex exec 0.169 and 0.171 for one plain answer: no configuration, rules,
@@ -25,7 +26,7 @@ func codexArgs(r *run) []string {
 	args := []string{
 		"exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules", "--skip-git-repo-check",
 		"--sandbox=read-only", `--config=web_search="disabled"`, "--config=skills.bundled.enabled=false",
-		"--config=project_doc_max_bytes=0",
+		"--config=project_doc_max_bytes=0", "--config=agents.enabled=false", // the feature multi_agent does not count for newer models
 	}
 	for _, name := range codexFeatures {
 		args = append(args, "--config=features."+name+"=false")

@@ -100,7 +100,7 @@ func TestKinds(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	for kind, want := range map[string][]string{
 		"claude-cli":      {"--tools=", "--strict-mcp-config"},
-		"codex-cli":       {"exec", "--sandbox=read-only", "--ephemeral", "--ignore-user-config", "--config=features.shell_tool=false", `--config=web_search="disabled"`, "-"},
+		"codex-cli":       {"exec", "--sandbox=read-only", "--ephemeral", "--ignore-user-config", "--config=features.shell_tool=false", "--config=agents.enabled=false", `--config=web_search="disabled"`, "-"},
 		"gemini-cli":      {"--approval-mode=default", "--extensions=none"},
 		"antigravity-cli": {"--input-format=stream-json", "--sandbox"},
 		"copilot-cli":     {"--available-tools=none", "--deny-tool=shell", "--deny-tool=write", "--no-custom-instructions"},
