@@ -182,39 +182,39 @@ type pendingInput struct {
 }
 
 // toDraft ends an edit and makes a draft of all that waits to be sent, as the program ends.
-func (h *pendingInput) toDraft(b *branches) {
+func (p *pendingInput) toDraft(b *branches) {
 	b.endEdit()
 	in := b.input
-	h.giveBack(in)
-	for _, of := range slices.Backward(h.expanding) {
+	p.giveBack(in)
+	for _, of := range slices.Backward(p.expanding) {
 		in.InsertPrompt(of.Text)
 	}
-	h.expanding = nil
-	h.giveBackDraft(in)
+	p.expanding = nil
+	p.giveBackDraft(in)
 	in.Watch()
 	in.QueueToDraft()
 }
 
 // giveBackDraft makes a draft of what is for a conversation that was to be chosen.
-func (h *pendingInput) giveBackDraft(in *input.Input) {
-	if len(h.draft) > 0 {
-		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: h.draft})
-		h.draft = nil
+func (p *pendingInput) giveBackDraft(in *input.Input) {
+	if len(p.draft) > 0 {
+		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: p.draft})
+		p.draft = nil
 	}
 }
 
 // giveBack makes a draft of what was submitted.
-func (h *pendingInput) giveBack(in *input.Input) tea.Cmd {
+func (p *pendingInput) giveBack(in *input.Input) tea.Cmd {
 	var changed tea.Cmd
-	for _, s := range slices.Backward(h.submitted) {
+	for _, s := range slices.Backward(p.submitted) {
 		in.InsertPrompt(s.Text)
 		changed = in.Changed()
 	}
-	if len(h.first) > 0 {
-		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: h.first})
+	if len(p.first) > 0 {
+		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: p.first})
 		changed = in.Changed()
 	}
-	h.submitted, h.first = nil, nil
+	p.submitted, p.first = nil, nil
 	return changed
 }
 
