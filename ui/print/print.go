@@ -33,7 +33,7 @@ const (
 	OK         = 0
 	Failed     = 1        // provider or network error
 	Usage      = 2        // usage or input
-	Config     = 3        // configuration, authentication, or no such model
+	Config     = 3        // configuration or authentication
 	Steps      = 4        // turn limit
 	Limit      = 5        // budget or time limit
 	Denied     = 6        // a needed permission was denied
@@ -51,7 +51,7 @@ var Statuses = []Status{
 	{"0", "Done."},
 	{"1", "Provider or network error, or output that cannot be written."},
 	{"2", "Usage or input."},
-	{"3", "Configuration, authentication, or no such model."},
+	{"3", "Configuration or authentication."},
 	{"4", "Turn limit (--max-turns)."},
 	{"5", "Budget or time limit (--max-cost, --timeout, [budget])."},
 	{"6", "A needed permission was denied."},
@@ -234,7 +234,7 @@ func ErrorStatus(err error) int {
 		return Schema
 	case errors.Is(err, app.ErrPipe), isBrokenPipe(err):
 		return Unread
-	case llm.FaultOf(err) == llm.Authentication, llm.FaultOf(err) == llm.ModelNotFound:
+	case llm.FaultOf(err) == llm.Authentication:
 		return Config
 	case llm.FaultOf(err) == llm.ContentFilter:
 		return Incomplete
