@@ -184,9 +184,7 @@ func (db *database) write(f func(*writer) error) error {
 	db.setBusyTimeout(err)
 	if newer := new(versionError); errors.As(err, &newer) {
 		db.readOnlyErr = newer
-		_ = db.writer.close()
-		_ = db.pool.Close()
-		db.writer, db.pool = nil, nil
+		db.closeWriter()
 	}
 	if errors.Is(err, driver.ErrBadConn) {
 		_ = db.writer.close()
@@ -218,9 +216,9 @@ func (db *database) writable() error {
 
 // reopenForWriting connects anew to a file that could only be read when it was opened: the
 // disk may have been full then, or the directory read-only. A file of a newer schema stays
-// read-only.
+// read-only, and so does one that is too damaged to be upgraded.
 func (db *database) reopenForWriting() error {
-	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) {
+	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) || isCorrupt(db.readOnlyErr) {
 		return db.readOnlyErr
 	}
 	fresh := &database{path: db.path, schema: db.schema, now: db.now, process: db.process}

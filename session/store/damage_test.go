@@ -202,49 +202,6 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// An older file is copied, then brought up to date.
-func TestMigrate(t *testing.T) {
-	t.Parallel()
-	db := fresh(t)
-	talk(t, db.Create(Session{}), "hello")
-	_ = db.Close()
-	next := append(schema[:len(schema):len(schema)], `ALTER TABLE sessions ADD COLUMN mood TEXT`)
-	for range 2 {
-		newer, err := open(db.path, next, time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if list, err := newer.List(Query{}); err != nil || len(list) != 1 {
-			t.Errorf("got %+v, %v", list, err)
-		}
-		_ = newer.Close()
-	}
-	copied := fmt.Sprintf("%s.v%d.bak", db.path, len(schema))
-	info, err := os.Stat(copied)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("the copy: %v, %v", info, err)
-	}
-	if old := reopen(t, copied); old.ReadOnly() != nil {
-		t.Errorf("the copy: %v", old.ReadOnly())
-	} else if list, err := old.List(Query{}); err != nil || len(list) != 1 {
-		t.Errorf("the copy: %+v, %v", list, err)
-	}
-	if names, _ := filepath.Glob(db.path + "*tmp*"); len(names) > 0 {
-		t.Errorf("left over: %q", names)
-	}
-
-	broken := append(schema[:len(schema):len(schema)], `CREATE TABLE half (x); SELECT nonsense`)
-	fails := fresh(t)
-	talk(t, fails.Create(Session{}), "hello")
-	_ = fails.Close()
-	if _, err := open(fails.path, broken, time.Now); err == nil {
-		t.Error("a broken step went unnoticed")
-	}
-	if list, err := reopen(t, fails.path).List(Query{}); err != nil || len(list) != 1 {
-		t.Errorf("after a broken step: %+v, %v", list, err)
-	}
-}
-
 // crashed returns a copy of a store as it lies on disk while it is open.
 func crashed(t *testing.T, text string) (path, id string) {
 	t.Helper()

@@ -102,7 +102,9 @@ func (db *database) migrate(version int) error {
 		return nil
 	}
 	if version > 0 {
-		if err := db.backup(version); err != nil {
+		if err := db.backup(version); isCorrupt(err) {
+			return err
+		} else if err != nil {
 			return fmt.Errorf("%s: copy before the upgrade to schema %d: %w: free some space and start again",
 				db.path, len(db.schema), db.explain(err))
 		}

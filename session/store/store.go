@@ -103,7 +103,8 @@ var ErrNotFound = errors.New("no such conversation")
 const settings = "_pragma=temp_store(memory)&_pragma=busy_timeout(5000)"
 
 // Open opens the file at path, or creates it, and upgrades it to the current
-// schema. A file that can only be read is opened as well, and ReadOnly returns why.
+// schema. A file that can only be read, such as one too damaged to be upgraded, is opened as well,
+// and ReadOnly returns why.
 // A file that is not parley's is an error, and stays as it is.
 func Open(path string) (*DB, error) { return open(path, schema, time.Now) }
 
@@ -170,8 +171,12 @@ func (db *database) connect() error {
 		return err
 	}
 	err = db.openWriter(uri(db.path, settings+"&_pragma=journal_mode(wal)&_pragma=synchronous(full)&_pragma=secure_delete(fast)"), version)
-	if err != nil && version == len(db.schema) && !isCorrupt(err) && code(err) != sqlite3.SQLITE_BUSY {
-		db.readOnlyErr = db.explain(err) // and each write tries again
+	switch older := version < len(db.schema); {
+	case err == nil:
+		return nil
+	case older && version > 0 && isCorrupt(err), // it cannot be upgraded: what can be read is shown
+		!older && !isCorrupt(err) && code(err) != sqlite3.SQLITE_BUSY: // and each write tries again
+		db.readOnlyErr = db.explain(err)
 		return nil
 	}
 	return err
@@ -244,17 +249,23 @@ func (db *database) openWriter(dsn string, version int) error {
 	if db.writer, err = newWriter(pool); err != nil {
 		return err
 	}
-	if err := db.writer.writable(); err != nil {
-		_ = db.writer.close()
-		_ = pool.Close()
-		db.writer, db.pool = nil, nil
-		return err
+	err = db.writer.writable()
+	if err == nil {
+		err = db.migrate(version)
 	}
-	if err := db.migrate(version); err != nil {
+	if err != nil {
+		db.closeWriter()
 		return err
 	}
 	_ = db.purgeTrash() // after an error the next start tries again
 	return nil
+}
+
+// closeWriter closes the connection that writes.
+func (db *database) closeWriter() {
+	_ = db.writer.close()
+	_ = db.pool.Close()
+	db.writer, db.pool = nil, nil
 }
 
 // ReadOnly returns why the file cannot be written, nil if it can.
