@@ -85,14 +85,9 @@ func (a *program) loadProjectTrust(screen bool) error {
 		return err
 	}
 	a.project.found = a.project.offer
-	lib := a.library
-	if a.ephemeral { // forgets the conversation, not what was decided
-		if real, err := session.OpenStore(os.Getenv); err == nil {
-			defer real.Close()
-			lib = real
-		}
-	}
-	yes, known := trust.Decision(lib, a.project.offer)
+	decided, end, _ := openDecisions(a)
+	defer end()
+	yes, known := trust.Decision(decided, a.project.offer)
 	switch {
 	case yes && known:
 		return a.applyProjectConfig()
@@ -105,16 +100,32 @@ func (a *program) loadProjectTrust(screen bool) error {
 	return nil
 }
 
+// openDecisions returns the store of what was decided about directories, which --ephemeral does not
+// forget, and what closes it. With an error, nothing is decided there.
+func openDecisions(a *program) (decided *session.Store, end func(), err error) {
+	if !a.ephemeral {
+		return a.library, func() {}, nil
+	}
+	lib, err := session.OpenStore(os.Getenv)
+	return lib, func() { _ = lib.Close() }, err
+}
+
 // trustDecision returns what the user decided about the working directory.
 func trustDecision(a *program) app.TrustDecision {
 	found := a.project.found
 	return app.TrustDecision{
 		Review: found.Review,
 		Get: func() bool {
-			yes, known := trust.Decision(a.library, found)
+			decided, end, _ := openDecisions(a)
+			defer end()
+			yes, known := trust.Decision(decided, found)
 			return yes && known
 		},
-		Set: func(yes bool) error { return trust.SaveDecision(a.library, found, yes) },
+		Set: func(yes bool) error {
+			decided, end, err := openDecisions(a)
+			defer end()
+			return cmp.Or(err, trust.SaveDecision(decided, found, yes))
+		},
 	}
 }
 

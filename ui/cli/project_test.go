@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,16 +10,34 @@ import (
 	"parley/session/trust"
 )
 
-// TestTrustIsReconsidered: a folder that was not trusted can be, and the other way round.
+// TestTrustIsReconsidered: a folder that was not trusted can be, and the other way round, whether
+// the conversation is stored or not.
 func TestTrustIsReconsidered(t *testing.T) {
-	dir, lib := t.TempDir(), session.MemoryStore()
+	for _, ephemeral := range []bool{false, true} {
+		t.Run(fmt.Sprintf("ephemeral %v", ephemeral), func(t *testing.T) {
+			t.Setenv("XDG_DATA_HOME", t.TempDir())
+			reconsiderTrust(t, ephemeral)
+		})
+	}
+}
+
+func reconsiderTrust(t *testing.T, ephemeral bool) {
+	lib, err := session.OpenStore(os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
 	t.Cleanup(func() { lib.Close() })
 	if err := os.WriteFile(filepath.Join(dir, "AGENTS.md"), []byte("Use tabs."), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	start := func() *program {
 		a := newProgram()
-		a.dir, a.library = dir, lib
+		a.dir, a.library, a.ephemeral = dir, lib, ephemeral
+		if ephemeral {
+			a.library = session.MemoryStore()
+			t.Cleanup(a.closeLibrary)
+		}
 		if err := a.loadProjectTrust(true); err != nil {
 			t.Fatal(err)
 		}
