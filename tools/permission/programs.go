@@ -120,7 +120,7 @@ func execOption(words []string) string {
 	all := execOptions()[programName(words[0])]
 	for _, word := range words[1:] {
 		option, _, _ := strings.Cut(word, "=")
-		if len(option) > 2 && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several letters
+		if len(option) > 2 && option[0] == '-' && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several letters
 			option = "-" + option[len(option)-1:]
 		}
 		if slices.Contains(all, strings.ToLower(option)) {
