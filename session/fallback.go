@@ -41,7 +41,7 @@ type fallbackChain struct {
 	cooldowns    *Cooldowns
 
 	standIn    llm.Endpoint   // answers in this turn in the place of the chosen model; without a Name: none does; guarded by the session's mutex
-	stoodIn    string         // model that answered in an earlier turn in its place; "": none did
+	stoodIn    string         // model that answered in an earlier turn in its place; "": none did; guarded as standIn
 	overflowed map[string]int // tokens of the conversation when a model refused it as too large, by name
 }
 

@@ -184,7 +184,7 @@ func (b Budget) all() []Limit {
 
 // A spending holds what a session has used so far, and what it may use.
 type spending struct {
-	conversation *conversation // whose mutex guards the limits, the totals and unsettled; the rest is the running turn's
+	conversation *conversation // whose mutex guards the limits, the totals, hasUnpriced and unsettled; the rest is the running turn's
 
 	limits                      []Limit
 	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never

@@ -16,7 +16,7 @@ type helperModels struct {
 	title   string // gives the conversation its title, once; "": its first words do
 	summary string // writes summaries; "": the model that answers does
 	open    func(string) (llm.Endpoint, error)
-	titled  bool // the title was asked for, or the conversation had an answer before this session
+	titled  bool // the title was asked for, or the conversation had an answer before this session; guarded by the conversation's mutex
 }
 
 // titlePrompt asks for a title.

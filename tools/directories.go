@@ -14,7 +14,7 @@ import (
 	"parley/tools/sandbox"
 )
 
-// A folder is a further directory that file tools reach and commands may change. Its files are
+// An addedDirectory is a further directory that file tools reach and commands may change. Its files are
 // called by their absolute paths.
 type addedDirectory struct {
 	root *os.Root
