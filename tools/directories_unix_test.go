@@ -211,7 +211,10 @@ func TestSandboxInAddedFolders(t *testing.T) {
 		if !a.Sandboxed {
 			t.Fatal("it is not held")
 		}
-		return a.Run(t.Context(), nil)
+		if out = a.Run(t.Context(), nil); !strings.HasSuffix(out.Text, out.Notes) {
+			t.Errorf("%q does not end with the notes %q", out.Text, out.Notes)
+		}
+		return out
 	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if out := run("cat " + at("sub/a.txt") + " && echo omega > " + at("sub/a.txt") + " && echo b > " + at("sub/b.txt")); out.Failed {

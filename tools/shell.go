@@ -123,7 +123,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	}
 	seen = strings.TrimSpace(strings.Join([]string{seen, notice, endWatch()}, "\n"))
 	if seen != "" {
-		out.Text += "\n" + seen
+		out.Text, out.Notes = out.Text+"\n"+seen, strings.TrimPrefix(out.Notes+"\n"+seen, "\n")
 		r.notes = append(r.notes, seen)
 	}
 	return out
