@@ -243,15 +243,15 @@ var programTools = map[string]bool{"shell": true}
 // renderOutput returns the final output: its first lines, or its last ones if a program
 // wrote it or the call failed.
 func (b *call) renderOutput(p renderContext) []string {
-	switch {
-	case p.open:
+	if p.open {
 		lines, _ := wrapText(b.tool.Output, p.width, 0)
 		return p.styler.applyAll(roleDim, lines)
 	}
-	written := strings.TrimSuffix(strings.TrimSuffix(b.tool.Output, b.tool.Notes), "\n")
-	notes, _ := wrapText(b.tool.Notes, p.width, 0)
-	if b.tool.Notes == "" {
-		written, notes = b.tool.Output, nil
+	written, notes := b.tool.Output, []string(nil)
+	if b.tool.Notes != "" {
+		written = strings.TrimSuffix(strings.TrimSuffix(written, b.tool.Notes), "\n")
+		notes, _ = wrapText(b.tool.Notes, p.width, 0)
+		notes = p.styler.applyAll(roleDim, notes)
 	}
 	var lines []string
 	left := 0
@@ -259,7 +259,7 @@ func (b *call) renderOutput(p renderContext) []string {
 		if written != "" {
 			lines, left = lastLines(written, p.width, foldOutput)
 		}
-		return append(p.withEarlier(lines, left), p.styler.applyAll(roleDim, notes)...)
+		return append(p.withEarlier(lines, left), notes...)
 	}
 	if written != "" {
 		lines, left = firstLines(written, p.width, foldOutput)
@@ -268,7 +268,7 @@ func (b *call) renderOutput(p renderContext) []string {
 	if left > 0 {
 		return append(lines, p.foldNote(left, "more"))
 	}
-	return append(lines, p.styler.applyAll(roleDim, notes)...)
+	return append(lines, notes...)
 }
 
 // renderLive returns the end of the live output.
