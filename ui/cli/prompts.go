@@ -41,7 +41,7 @@ func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, fla
 	if p.model == "" || model == "" { // there is no other
 		model = s.Model().Name
 	}
-	s.SetModelForRun(model, firstEffort(a, flags.effort, kept))
+	s.SetModelForRun(model, firstEffort(flags.effort, kept, a.config.Effort))
 }
 
 // searches reports whether the answer may search the web because the prompt says so, and no flag

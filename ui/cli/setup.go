@@ -41,7 +41,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 		return nil, "", err
 	}
 	s = session.New(session.Options{
-		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: firstEffort(a, cmp.Or(flags.effort, a.prompt.effort), kept), System: wholeSystem(a, ""),
+		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
@@ -63,8 +63,8 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 
 // firstEffort returns the effort that a conversation begins with: the one that is asked for, or else
 // the one that was kept with it, or that of the configuration.
-func firstEffort(a *program, asked string, kept session.Info) llm.Effort {
-	return cmp.Or(llm.Effort(asked), kept.Effort, a.config.Effort)
+func firstEffort(asked string, kept session.Info, configured llm.Effort) llm.Effort {
+	return cmp.Or(llm.Effort(asked), kept.Effort, configured)
 }
 
 // firstModel opens the model that a conversation begins with: the one that is asked for, or else
