@@ -85,7 +85,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 		return err
 	}
 	a.project.found = a.project.offer
-	decided, end, _ := openDecisions(a)
+	decided, end, _ := openDecisions(a.library, a.ephemeral)
 	defer end()
 	yes, known := trust.Decision(decided, a.project.offer)
 	switch {
@@ -101,10 +101,10 @@ func (a *program) loadProjectTrust(screen bool) error {
 }
 
 // openDecisions returns the store of what was decided about directories, which --ephemeral does not
-// forget, and what closes it. With an error, nothing is decided there.
-func openDecisions(a *program) (decided *session.Store, end func(), err error) {
-	if !a.ephemeral {
-		return a.library, func() {}, nil
+// forget, and what closes it; library is that of the conversation. With an error, nothing is decided there.
+func openDecisions(library *session.Store, ephemeral bool) (decided *session.Store, end func(), err error) {
+	if !ephemeral {
+		return library, func() {}, nil
 	}
 	lib, err := session.OpenStore(os.Getenv)
 	return lib, func() { _ = lib.Close() }, err
@@ -116,13 +116,13 @@ func trustDecision(a *program) app.TrustDecision {
 	return app.TrustDecision{
 		Review: found.Review,
 		Get: func() bool {
-			decided, end, _ := openDecisions(a)
+			decided, end, _ := openDecisions(a.library, a.ephemeral)
 			defer end()
 			yes, known := trust.Decision(decided, found)
 			return yes && known
 		},
 		Set: func(yes bool) error {
-			decided, end, err := openDecisions(a)
+			decided, end, err := openDecisions(a.library, a.ephemeral)
 			defer end()
 			return cmp.Or(err, trust.SaveDecision(decided, found, yes))
 		},
