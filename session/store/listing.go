@@ -21,7 +21,7 @@ CREATE INDEX sessions_folder ON sessions (folder, updated) WHERE deleted IS NULL
 // briefIndex has a list read the sessions as they were joined when they were written, in their
 // order, without the table. Its expression is that of joinedBrief, which SQLite replaces by what
 // the index holds.
-const briefIndex = `DROP INDEX sessions_listed;
+const briefIndex = `DROP INDEX IF EXISTS sessions_listed;
 CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, num || char(31) || iif(pinned IS 0, 'false', quote(pinned))
 	|| char(31) || touched || char(31) || ifnull(updated, '') || char(31) || char(31) || origin || char(31) || char(31) || id || char(31) || title
 	|| char(31) || iif(named IS 0, 'false', quote(named)) || char(31) || model || char(31) || effort || char(31) || history

@@ -91,3 +91,22 @@ func TestMigrateDamaged(t *testing.T) {
 		t.Errorf("written: %v", err)
 	}
 }
+
+// An older file without the index that is replaced is brought up to date as well.
+func TestMigrateWithoutIndex(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
+	older, err := open(path, schema[:len(schema)-1], time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	talk(t, older.Create(Session{}), "hello")
+	err = older.write(func(w *writer) error { return w.script("DROP INDEX sessions_listed") })
+	if err := errors.Join(err, older.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db := reopen(t, path)
+	if list, err := db.List(Query{Limit: -1, Brief: true}); len(list) != 1 || err != nil || db.ReadOnly() != nil {
+		t.Errorf("%d are listed, %v, %v", len(list), err, db.ReadOnly())
+	}
+}
