@@ -408,7 +408,7 @@ func TestExportFormat(t *testing.T) {
 // Prompts and personas that are typed before it is known which there are, or while that becomes
 // known, are found.
 func TestPromptsBeforeTheyAreKnown(t *testing.T) {
-	found := []prompts.Prompt{{Name: "greet", Body: "Hello"}, {Name: "critic", Settings: prompts.Settings{System: "Find faults."}}}
+	found := []prompts.Prompt{{Name: "greet", Body: "Hello"}, {Name: "critic", Settings: prompts.Settings{System: "Find faults."}}, {Name: "say", Program: prompts.Parley, Body: "Be {{tone:short|long}}"}}
 	early := func() *App {
 		a := newApp(t)
 		a.FindPrompts = func() ([]prompts.Prompt, []error) { return found, nil }
@@ -432,5 +432,10 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 	}
 	if !ok || e.Err != nil || e.Turn == nil {
 		t.Errorf("/greet: %v, %+v", ok, e)
+	}
+	for _, line := range []string{"/critic", "/say tone=rude"} {
+		if e, _ := RunPromptCommand(a, line); e.Err == nil || e.Text != line {
+			t.Errorf("%s: %v, keeps %q", line, e.Err, e.Text)
+		}
 	}
 }

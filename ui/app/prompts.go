@@ -137,13 +137,13 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	}
 	known := a.prompts.Load() // once: they may become known meanwhile
 	if p := known.named(name); p != nil {
-		return sendPrompt(a, p, args, nil), true
+		return sendPrompt(a, p, args, nil).withLine(text), true
 	}
 	if _, ok := skillNamed(a, name); ok {
-		return useSkill(a, strings.TrimSpace(name+" "+args)), true
+		return useSkill(a, strings.TrimSpace(name+" "+args)).withLine(text), true
 	}
 	if isServerPrompt(a, name) {
-		return a.prompt(strings.TrimSpace(name + " " + args)), true
+		return a.prompt(strings.TrimSpace(name + " " + args)).withLine(text), true
 	}
 	if err := known.problem(name); err != nil {
 		return Effect{Text: text, Err: err}, true
