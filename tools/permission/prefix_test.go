@@ -48,7 +48,7 @@ var prefixTests = []struct {
 	{"ps", "ps aux", []string{"ps e", "ps eww", "ps auxe", "ps auxeww", "ps -E", "ps e1", "ps wwwe1", "ps e,1", "ps 1 e", "ps -o environ", "ps -o pid,environ", "ps -o pid,env", "ps -oenviron", "ps oenviron", "ps user,e", "ps -ax e", "ps --format=environ"}},
 	{"ps -p", "ps -p 12 aux", []string{"ps -p 12 e"}},
 	{"ps aux", "ps aux -o pid,ppid,comm", []string{"ps aux e"}},
-	{"uniq", "uniq -c", []string{"uniq a b", "uniq -c a", "uniq -- a b", "uniq -f 1 a"}},
+	{"uniq", "uniq -c", []string{"uniq a b", "uniq -c a", "uniq -- a b", "uniq -- - -d", "uniq -- -c -d", "uniq -f 1 a"}},
 	{"fd", "fd -HI index src", []string{"fd -x rm", "fd -X rm", "fd -Hx rm", "fd . -x ls {}", "fd --exec ls", "fd --exec-batch=ls", "fd x /etc", "fd x ..", "fd --base-directory=/etc x", "fd --ignore-file x y"}},
 	{"git diff --stat", "git --no-pager diff --stat", []string{"git --no-pager -c core.pager=x diff --stat", "git --no-pager diff --ext-diff"}},
 	{"tail", "tail -n +10 x", []string{"tail +x", "tail +10/etc/x", "tail -n +10 /etc/x"}},
