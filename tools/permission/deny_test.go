@@ -145,7 +145,7 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 	},
 	"numbers and tests": {
 		denied: []string{"[[ -v 'a[$(rm x)]' ]]", "[[ 'a[$(rm x)]' -eq 1 ]]", "x='a[$(rm y)]'; echo $((x))", "[[ -f $(rm x) ]]", "((a[$(rm x)]))"},
-		ask:    []string{"echo $((x))", "x=$((x+1)); echo $x", "[[ $x -gt 1 ]] && echo $y", "[[ -v $x ]] && echo $y", "[[ a -eq $x ]] && echo $y", "[[ ! ( -n a && $x -ne 2 ) ]] || echo $y", "echo $(($1))", "echo $((${x}))"},
+		ask:    []string{"echo $((x))", "x=$((x+1)); echo $x", "[[ $x -gt 1 ]] && echo $y", "[[ -v $x ]] && echo $y", "[[ a -eq $x ]] && echo $y", "[[ ! ( -n a && $x -ne 2 ) ]] || echo $y", "echo $(($1))", "echo $((${x}))", "[[ $(<1) -eq 1 ]] && echo $y", "[[ 1 -lt $(./1) ]] && echo $y"},
 		run:    []string{"echo $((1+2))", "x=$((3 * (1+2) % 5)); echo \"$x\"", "for f in *.go; do [[ -f \"$f\" ]] && wc -l \"$f\"; done", "[[ $x == y* && -n $z ]] && echo $y", "[[ $? -eq 0 ]] && echo $y", "[[ $# -gt 1 ]] || echo $y", "[[ -z $x ]] || cat \"$x\"", "[[ $x =~ ^a ]] && echo $x"},
 	},
 	"programs with digits at the end": {

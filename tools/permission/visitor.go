@@ -160,7 +160,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 
 // unknownNumber matches what is evaluated for a number: a variable, in which may be an index,
 // which is evaluated too, substitutions and all.
-var unknownNumber = lazyRegexp("[A-Za-z_`\\[]|\\$[^#?(]")
+var unknownNumber = lazyRegexp("[A-Za-z_`\\[]|\\$([^#?(]|\\([^(])")
 
 // noteNumbers notes that the numbers, or the index, which a node evaluates may run something.
 func (s *visitor) noteNumbers(node syntax.Node) {
