@@ -50,15 +50,16 @@ var secretVariableWords = []string{"pwd", "pat", "dsn", "jwt", "creds", "bearer"
 
 // ordinaryWords have one of secretParts in them, and are no secrets.
 var ordinaryWords = []string{
-	"keyring", "keyrings", "keyboard", "keymap", "keymaps", "keycode", "keycodes", "keypad", "keyword", "keywords", "keyframe", "keytimeout",
-	"keycloak", "lesskey", "hotkey", "hotkeys", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey",
+	"keyboard", "keymap", "keymaps", "keycode", "keycodes", "keypad", "keyword", "keywords", "keyframe", "keytimeout",
+	"keycloak", "lesskey", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey",
 	"tokenizer", "tokenizers", "tokenize", "author", "authors", "authority", "xauthority",
 	"askpass", "bypass", "compass", "passenger", "passive", "passthrough", "passage", "secretary",
 }
 
 // publicVariables are called as secrets are, and hold where something is, or how much: to mask that
 // would spoil what is said of it.
-var publicVariables = []string{"SSH_AUTH_SOCK", "PASSWORD_STORE_DIR", "PWD", "CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"}
+var publicVariables = []string{"SSH_AUTH_SOCK", "PASSWORD_STORE_DIR", "PWD", "GNOME_KEYRING_CONTROL", "GNOME_KEYRING_PID", "PIP_KEYRING_PROVIDER",
+	"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"}
 
 // serverURL matches variables that hold the address of a server, with a password often.
 var serverURL = sync.OnceValue(func() *regexp.Regexp {
@@ -71,7 +72,7 @@ func IsSecretVariable(name string) bool {
 	if slices.Contains(publicVariables, strings.ToUpper(name)) {
 		return false
 	}
-	return serverURL().MatchString(name) || slices.ContainsFunc(nameWords(name), func(word string) bool {
+	return serverURL().MatchString(name) || slices.ContainsFunc(slices.Concat(nameWords(name), nameWords(strings.ToLower(name))), func(word string) bool {
 		return slices.Contains(secretVariableWords, word) || !slices.Contains(ordinaryWords, word) &&
 			slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
 	})

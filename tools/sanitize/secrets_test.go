@@ -283,6 +283,7 @@ func TestIsSecretVariable(t *testing.T) {
 		"SSH_PRIVATE_KEY": true, "CARGO_REGISTRY_TOKEN": true, "TWINE_PASSWORD": true, "SONAR_TOKEN": true, "HF_TOKEN": true,
 		"DBPASS": true, "APITOKENS": true, "BASIC_AUTHENTICATION": true, "GNOME_KEYRING_PASSWORD": true, "KEYCLOAK_ADMIN_PASSWORD": true,
 		"KEYBOARD_API_KEY": true, "AUTHOR_TOKEN": true,
+		"CEPH_KEYRING": true, "WALLET_HOTKEY": true, "ToKen": true, "PaSsWoRd": true, "dbPwd": true,
 
 		"GNOME_KEYRING_CONTROL": false, "GNOME_KEYRING_PID": false, "PIP_KEYRING_PROVIDER": false, "KEYBOARD": false, "XKB_KEYMAP": false,
 		"KEYMAP": false, "KEYTIMEOUT": false, "MONKEY": false, "TURKEY_REGION": false, "TOKENIZERS_PARALLELISM": false,
