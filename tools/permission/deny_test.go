@@ -144,9 +144,9 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 		},
 	},
 	"numbers and tests": {
-		denied: []string{"[[ -v 'a[$(rm x)]' ]]", "[[ 'a[$(rm x)]' -eq 1 ]]", "x='a[$(rm y)]'; echo $((x))", "[[ -f $(rm x) ]]", "((a[$(rm x)]))"},
+		denied: []string{"[[ -v 'a[$(rm x)]' ]]", "[[ 'a[$(rm x)]' -eq 1 ]]", "x='a[$(rm y)]'; echo $((x))", "x='a[$(rm y)]'; echo ${b:x}", "x='a[$(rm y)]'; echo ${b:0:x}", "x='a[$(rm y)]'; echo ${b[x]}", "[[ -f $(rm x) ]]", "((a[$(rm x)]))"},
 		ask:    []string{"echo $((x))", "x=$((x+1)); echo $x", "[[ $x -gt 1 ]] && echo $y", "[[ -v $x ]] && echo $y", "[[ a -eq $x ]] && echo $y", "[[ ! ( -n a && $x -ne 2 ) ]] || echo $y", "echo $(($1))", "echo $((${x}))", "[[ $(<1) -eq 1 ]] && echo $y", "[[ 1 -lt $(./1) ]] && echo $y"},
-		run:    []string{"echo $((1+2))", "x=$((3 * (1+2) % 5)); echo \"$x\"", "for f in *.go; do [[ -f \"$f\" ]] && wc -l \"$f\"; done", "[[ $x == y* && -n $z ]] && echo $y", "[[ $? -eq 0 ]] && echo $y", "[[ $# -gt 1 ]] || echo $y", "[[ -z $x ]] || cat \"$x\"", "[[ $x =~ ^a ]] && echo $x"},
+		run:    []string{"echo $((1+2))", "echo ${x:0:3} ${x: -1} ${a[0]} ${a[@]} ${#a[@]}", "x=$((3 * (1+2) % 5)); echo \"$x\"", "for f in *.go; do [[ -f \"$f\" ]] && wc -l \"$f\"; done", "[[ $x == y* && -n $z ]] && echo $y", "[[ $? -eq 0 ]] && echo $y", "[[ $# -gt 1 ]] || echo $y", "[[ -z $x ]] || cat \"$x\"", "[[ $x =~ ^a ]] && echo $x"},
 	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},

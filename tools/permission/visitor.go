@@ -114,6 +114,15 @@ func (s *visitor) visit(node syntax.Node) bool {
 		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
 			s.opaque = true
 		}
+		numbers := []syntax.ArithmExpr{node.Index} // ${x[index]}, ${x:offset:length}
+		if node.Slice != nil {
+			numbers = append(numbers, node.Slice.Offset, node.Slice.Length)
+		}
+		for _, number := range numbers {
+			if number != nil {
+				s.noteNumbers(number)
+			}
+		}
 	case *syntax.CallExpr:
 		before := len(s.texts)
 		for _, assign := range node.Assigns {
