@@ -114,15 +114,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
 			s.opaque = true
 		}
-		numbers := []syntax.ArithmExpr{node.Index} // ${x[index]}, ${x:offset:length}
-		if node.Slice != nil {
-			numbers = append(numbers, node.Slice.Offset, node.Slice.Length)
-		}
-		for _, number := range numbers {
-			if number != nil {
-				s.noteNumbers(number)
-			}
-		}
+		s.noteNumbers(node)
 	case *syntax.CallExpr:
 		before := len(s.texts)
 		for _, assign := range node.Assigns {
@@ -184,6 +176,16 @@ func (s *visitor) noteNumbers(node syntax.Node) {
 			return
 		}
 		evaluated = []syntax.Node{test.X, test.Y}
+	case *syntax.ParamExp: // ${x[index]}, ${x:offset:length}
+		if evaluated = nil; test.Index != nil {
+			evaluated = append(evaluated, test.Index)
+		}
+		if test.Slice != nil && test.Slice.Offset != nil {
+			evaluated = append(evaluated, test.Slice.Offset)
+		}
+		if test.Slice != nil && test.Slice.Length != nil {
+			evaluated = append(evaluated, test.Slice.Length)
+		}
 	}
 	for _, node := range evaluated {
 		s.runsArguments = s.runsArguments || unknownNumber().MatchString(s.sourceOf(node))
