@@ -296,6 +296,12 @@ func isNumeric(c byte) bool {
 }
 
 func (r *jsonReader) int() int64 {
+	if n, size := leadingDigits(r.rest); size == 1 || size > 0 && r.rest[0] != '0' {
+		if size < len(r.rest) && !isNumeric(r.rest[size]) {
+			r.rest = r.rest[size:]
+			return n
+		}
+	}
 	n, ok := parseInt(r.number())
 	r.ok = r.ok && ok
 	return n

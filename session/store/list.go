@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	sqlite3 "modernc.org/sqlite/lib"
@@ -121,13 +120,17 @@ func (t *damageReport) summary() error {
 // sessions reads the sessions that where selects, in the order of lists; text is that of
 // joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
 // the rest is read from the end.
-func (db *DB) sessions(q querier, text joinedText, where string, args ...any) ([]Session, error) {
-	if found, err := joinedSessions(db, q, text, byNum, place.compare, where, args...); err == nil {
+func sessions[T any](db *DB, q querier, text joinedText, of func(*Session) T, where string, args ...any) ([]T, error) {
+	if found, err := joinedSessions(db, q, text, byNum, place.compare, of, where, args...); err == nil {
 		return found, nil
 	}
 	rows, err := checkedSessions(db, q, where, args...)
 	sortRows(rows, place.compare)
-	return sessionsOf(rows), err
+	found := make([]T, len(rows))
+	for i, r := range rows {
+		found[i] = of(&r.Session)
+	}
+	return found, err
 }
 
 // checkedSessions reads sessions column by column, and reports damage.
@@ -209,6 +212,12 @@ func (q Query) limit(usual int) int {
 // List returns the sessions that q selects, pinned ones first, then those last written. With
 // a *DamagedError come those that could be read.
 func (db *DB) List(q Query) ([]Session, error) {
+	return ListOf(db, q, whole)
+}
+
+// ListOf returns what of makes of each session that List returns. The session is valid during the
+// call alone, so that a list of many thousands takes no more memory than what is made of it.
+func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 	where, args := selection(db, q)
 	if where == "" {
 		return nil, nil
@@ -217,18 +226,18 @@ func (db *DB) List(q Query) ([]Session, error) {
 	if q.Brief {
 		text = joinedBrief
 	}
-	var list []Session
+	var list []T
 	err := db.read(func(r querier) (err error) {
 		if q.Brief && limit == math.MaxInt && q.isPlain() {
-			list, err = joinedSessions(db, r, text, byPlace, nil, where, args...)
+			list, err = joinedSessions(db, r, text, byPlace, nil, of, where, args...)
 			if n, uncounted := countListed(r); err == nil && (uncounted != nil || n != len(list)) {
 				err = errUnusual
 			}
 		} else {
-			list, err = firstSessions(db, r, text, limit, where, args...)
+			list, err = sessions(db, r, text, of, firstOf(where, limit), args...)
 		}
 		if err != nil {
-			list, err = db.sessions(r, text, where, args...) // damage may have hidden some, or changed the order
+			list, err = sessions(db, r, text, of, where, args...) // damage may have hidden some, or changed the order
 		}
 		return err
 	})
@@ -251,11 +260,6 @@ func (db *DB) Count(q Query) (n int, err error) {
 	return n, err
 }
 
-// isPlain reports whether q selects all that are not deleted, but for its Limit.
-func (q Query) isPlain() bool {
-	return q == Query{Limit: q.Limit, Brief: q.Brief}
-}
-
 // selection returns q as SQL, without its Limit; "" if it selects nothing.
 func selection(db *DB, q Query) (where string, args []any) {
 	where, args = q.filter()
@@ -276,15 +280,6 @@ func selection(db *DB, q Query) (where string, args []any) {
 
 // listOrder is place.compare as SQL.
 const listOrder = ` ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC`
-
-// firstSessions returns the first n sessions that where selects, without decoding the others.
-func firstSessions(db *DB, q querier, text joinedText, n int, where string, args ...any) ([]Session, error) {
-	if n == math.MaxInt {
-		return db.sessions(q, text, where, args...)
-	}
-	first := `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + listOrder + ` LIMIT ` + strconv.Itoa(n) + `)`
-	return db.sessions(q, text, first, args...)
-}
 
 // Find returns the session with the ID word, else the only one whose ID begins with it,
 // else those whose title contains all its words, else all whose ID begins with it;

@@ -150,9 +150,10 @@ func useSmallCache(q querier) (end func()) {
 }
 
 // joinedSessions is the fast form of checkedSessions, in an order of places, nil for that of the
-// pass; text is joinedSession or joinedBrief. If anything is damaged or of another type, it returns
-// errUnusual or an error of SQLite.
-func joinedSessions(db *DB, q querier, text joinedText, p pass, order func(a, b place) int, where string, args ...any) ([]Session, error) {
+// pass; text is joinedSession or joinedBrief. It returns what of makes of each session, which is valid
+// during the call. If anything is damaged or of another type, it returns errUnusual or an error of
+// SQLite.
+func joinedSessions[T any](db *DB, q querier, text joinedText, p pass, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
 	batches, total, err := joinedBatches(q, text, p, where, args...)
 	if err != nil || total == 0 {
 		return nil, err
@@ -165,19 +166,22 @@ func joinedSessions(db *DB, q querier, text joinedText, p pass, order func(a, b 
 	if order != nil {
 		rows = sortedRows(rows, total, order)
 	}
-	found, i := make([]Session, total), 0
+	found, s := make([]T, 0, total), new(Session)
 	for r, ok := range rows {
-		s := &found[i]
 		if !ok || !parseSession(r, s) {
 			return nil, errUnusual
 		}
+		s.LockedBy = ""
 		if l, ok := held[s.ID]; ok {
 			s.LockedBy = lockedBy(db, l)
 		}
-		i++
+		found = append(found, of(s))
 	}
 	return found, nil
 }
+
+// whole returns a session that stays valid.
+func whole(s *Session) Session { return *s }
 
 // joinedBatches returns the texts that eachJoined finds, and how many there are.
 func joinedBatches(q querier, text joinedText, p pass, where string, args ...any) (batches []string, total int, err error) {
@@ -218,6 +222,19 @@ func sortedRows(rows iter.Seq2[joinedRow, bool], n int, order func(a, b place) i
 			}
 		}
 	}
+}
+
+// firstOf returns a condition for the first n sessions that where selects, without decoding the others.
+func firstOf(where string, n int) string {
+	if n == math.MaxInt {
+		return where
+	}
+	return `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + listOrder + ` LIMIT ` + strconv.Itoa(n) + `)`
+}
+
+// isPlain reports whether q selects all that are not deleted, but for its Limit.
+func (q Query) isPlain() bool {
+	return q == Query{Limit: q.Limit, Brief: q.Brief}
 }
 
 // countListed returns how many sessions are not deleted, without looking at each.
@@ -307,6 +324,10 @@ func (c *columnReader) text() (column string) {
 }
 
 func (c *columnReader) number() int64 {
+	if n, size := leadingDigits(c.rest); size > 0 && size < len(c.rest) && c.rest[size] == columnEnd[0] {
+		c.rest = c.rest[size+1:]
+		return n
+	}
 	n, ok := parseInt(c.text())
 	c.ok = c.ok && ok
 	return n
@@ -353,14 +374,23 @@ func timeOfNanos(n int64) time.Time {
 // parseInt reads an integer as strconv does, false for any other text. Most are digits alone, for
 // which strconv takes longer.
 func parseInt(text string) (n int64, ok bool) {
-	sum, digits := uint64(0), text != "" && len(text) <= 19 // no sum is too large for its type
-	for i := 0; digits && i < len(text); i++ {
-		d := text[i] - '0'
-		sum, digits = sum*10+uint64(d), d <= 9
-	}
-	if digits && sum <= math.MaxInt64 {
-		return int64(sum), true
+	if n, size := leadingDigits(text); size > 0 && size == len(text) {
+		return n, true
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil
+}
+
+// leadingDigits reads the digits that text begins with, of which there are size; 0 if there are none,
+// or more than an integer may have.
+func leadingDigits(text string) (n int64, size int) {
+	sum := uint64(0)
+	for size < len(text) && text[size]-'0' <= 9 {
+		sum = sum*10 + uint64(text[size]-'0')
+		size++
+	}
+	if size > 19 || sum > math.MaxInt64 { // 19 digits do not overflow
+		return 0, 0
+	}
+	return int64(sum), size
 }

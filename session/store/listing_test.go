@@ -71,7 +71,7 @@ func TestJoinedSessions(t *testing.T) {
 				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
 				want, wantErr := checkedSessions(db, q, where)
 				sortRows(want, place.compare)
-				got, gotErr := db.sessions(q, joinedSession, where)
+				got, gotErr := sessions(db, q, joinedSession, whole, where)
 				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
 					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
 				}
@@ -252,6 +252,24 @@ func TestBriefList(t *testing.T) {
 	}
 }
 
+// What is made of each session of a list stands in the list's order, however it is read.
+func TestListOf(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 9)
+	for _, odd := range []string{``, `UPDATE sessions SET pinned = 1 WHERE num = 2`, `UPDATE sessions SET head = 'x' WHERE num = 5`} {
+		if err := db.write(func(w *writer) error { return w.script(odd) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []Query{{}, {Brief: true}, {Brief: true, Limit: 4}} {
+			list, wantErr := db.List(q)
+			got, err := ListOf(db, q, func(s *Session) string { return s.ID })
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.EqualFunc(got, list, func(id string, s Session) bool { return id == s.ID }) {
+				t.Errorf("%q, %+v: got %q, %v, want %+v, %v", odd, q, got, err, list, wantErr)
+			}
+		}
+	}
+}
+
 // A session in a list takes no allocation of its own, and little memory besides that of its text.
 func TestListAllocations(t *testing.T) {
 	db := fresh(t)
@@ -264,12 +282,23 @@ func TestListAllocations(t *testing.T) {
 			}
 		}
 	}
+	titles := func(n int) func() {
+		return func() {
+			found, err := ListOf(db, Query{Limit: n, Brief: true}, func(s *Session) string { return s.Title })
+			if err != nil || len(found) != n {
+				t.Fatal(len(found), err)
+			}
+		}
+	}
 	more := float64(all - few)
 	if n := (testing.AllocsPerRun(3, list(all)) - testing.AllocsPerRun(3, list(few))) / more; n > 0.2 && !llmtest.Race {
 		t.Errorf("each session takes %.1f allocations", n)
 	}
 	if n := float64(allocated(list(all))-allocated(list(few))) / more; n > 700 {
 		t.Errorf("each session takes %.0f bytes", n)
+	}
+	if n := float64(allocated(titles(all))-allocated(titles(few))) / more; n > 400 {
+		t.Errorf("each title takes %.0f bytes", n)
 	}
 }
 

@@ -277,11 +277,11 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 
 // findJoined is the fast form of Find, false if it finds nothing or something is unusual.
 func findJoined(db *DB, q querier, word string) ([]Session, bool) {
-	found, err := joinedSessions(db, q, joinedSession, byNum, place.compareFound, `WHERE s.id = ?`, word)
+	found, err := joinedSessions(db, q, joinedSession, byNum, place.compareFound, whole, `WHERE s.id = ?`, word)
 	if err != nil || len(found) > 0 {
 		return found, err == nil
 	}
-	begun, err := joinedSessions(db, q, joinedSession, byNum, place.compareFound, idsFrom, prefixRange(word)...)
+	begun, err := joinedSessions(db, q, joinedSession, byNum, place.compareFound, whole, idsFrom, prefixRange(word)...)
 	if err != nil || len(begun) == 1 {
 		return begun, err == nil
 	}
@@ -299,7 +299,7 @@ func findJoined(db *DB, q querier, word string) ([]Session, bool) {
 		return begun, err == nil && len(begun) > 0
 	}
 	nums := "[" + strings.Join(slices.Collect(maps.Keys(titled)), ",") + "]"
-	found, err = joinedSessions(db, q, joinedSession, byNum, place.compareFound, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
+	found, err = joinedSessions(db, q, joinedSession, byNum, place.compareFound, whole, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
 	return found, err == nil && len(found) > 0
 }
 
@@ -358,7 +358,7 @@ func commonPrefix(a, b string) (n int) {
 func (db *DB) Latest(folder string) (Session, error) {
 	var found []Session
 	err := db.read(func(q querier) (err error) {
-		found, err = joinedSessions(db, q, joinedSession, byNum, place.compare, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
+		found, err = joinedSessions(db, q, joinedSession, byNum, place.compare, whole, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
 			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
 		return err
 	})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -92,9 +93,9 @@ func (p *pagination) note(total int, of string) string {
 // columns calls line with each line of a table, its columns but the last as wide as they have to
 // be and two cells apart. A line has no end, and is valid until the next one. A table may have many
 // thousands of rows.
-func columns(table [][]string, line func([]byte)) {
+func columns(table iter.Seq[[]string], line func([]byte)) {
 	var widths []int
-	for _, row := range table {
+	for row := range table {
 		last := len(row) - 1
 		widths = append(widths, make([]int, max(0, last-len(widths)))...)
 		for i, cell := range row[:last] {
@@ -102,7 +103,7 @@ func columns(table [][]string, line func([]byte)) {
 		}
 	}
 	var text []byte
-	for _, row := range table {
+	for row := range table {
 		last := len(row) - 1
 		text = text[:0]
 		for i, cell := range row[:last] {
@@ -132,10 +133,10 @@ const ownID = 13
 // shortIDs returns the beginning of each ID that finds its conversation among all of the store, of at
 // least the length of parley's own, so that the ID of an imported conversation leaves room for its
 // title. It is empty where the store does not tell: the whole IDs are shown then.
-func shortIDs(lib *session.Store, shown []session.Info) map[string]string {
+func shortIDs(lib *session.Store, shown []listRow) map[string]string {
 	ids := make([]string, len(shown))
-	for i, s := range shown {
-		ids[i] = s.ID
+	for i, row := range shown {
+		ids[i] = row[0]
 	}
 	short, err := lib.ShortIDs(ownID, ids...)
 	if err != nil {

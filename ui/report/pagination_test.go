@@ -29,7 +29,7 @@ func OpenIn(home string) func() (*session.Store, error) {
 func TestColumns(t *testing.T) {
 	lines := func(table [][]string) string {
 		var b strings.Builder
-		columns(table, func(line []byte) { b.WriteString(string(line) + "\n") })
+		columns(slices.Values(table), func(line []byte) { b.WriteString(string(line) + "\n") })
 		return b.String()
 	}
 	got := lines([][]string{{"1ng7", "now", "demo"}, {"x", "12 min", "what 日本 is"}, {"日本", "é", ""}})
@@ -107,7 +107,7 @@ func TestLongListIsWrittenInFewPieces(t *testing.T) {
 		var out pieces
 		commands := SessionCommands{Out: &out, Now: time.Now}
 		write := func() {
-			if err := commands.rows(found, nil, as); err != nil {
+			if err := commands.rows(found, as); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -133,7 +133,7 @@ func (p *pieces) Write(text []byte) (int, error) {
 func BenchmarkColumns(b *testing.B) {
 	table := slices.Repeat([][]string{{"1ng7gdwz27v71", "6 d", "openai/gpt-6.1-sol", "$0.12", "What the tests of this folder say"}}, 10_000)
 	for b.Loop() {
-		columns(table, func([]byte) {})
+		columns(slices.Values(table), func([]byte) {})
 	}
 }
 

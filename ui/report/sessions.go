@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -110,97 +109,6 @@ func localTime(text string, now time.Time) (time.Time, error) {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, fmt.Errorf("%q is neither a date such as %s nor a time such as 12h or 30d", text, now.Format(time.DateOnly))
-}
-
-func (s SessionCommands) list() *cobra.Command {
-	q := session.Query{Limit: -1}
-	var since string
-	var as string
-	var page pagination
-	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(cmd *cobra.Command, words []string) error {
-		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
-			return app.UsageError{Err: err}
-		}
-		q.Words = strings.Join(words, " ")
-		return s.with(func(lib *session.Store) error {
-			shown := q
-			shown.Brief, shown.Limit = as == "text", page.rows()
-			found, err := lib.List(shown)
-			total := len(found)
-			if shown.Limit > 0 && (err != nil || total == shown.Limit) { // there may be more
-				n, uncounted := lib.Count(q)
-				if total = n; err != nil || uncounted != nil { // damage: those that can be read count
-					shown.Limit = -1
-					found, err = lib.List(shown)
-					total = len(found)
-				}
-			}
-			if fatal(err, len(found)) != nil {
-				return err
-			}
-			if len(found) == 0 && err == nil {
-				s.Note(noneFound(q))
-			}
-			from, to := page.bounds(total)
-			var ids map[string]string
-			if s.Render && !q.Deleted { // those are found by their whole ID alone
-				ids = shortIDs(lib, found[from:to])
-			}
-			failed := s.rows(found[from:to], ids, as)
-			if note := page.note(total, "conversations"); note != "" {
-				s.Note(note)
-			}
-			return errors.Join(failed, err)
-		})
-	}}
-	query(cmd, &q, &since)
-	page.flags(cmd, 0)
-	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
-	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
-	return cmd
-}
-
-// noneFound says that no conversation is listed.
-func noneFound(q session.Query) string {
-	switch q {
-	case session.Query{Limit: -1}:
-		return "no conversations"
-	case session.Query{Limit: -1, Deleted: true}:
-		return "no deleted conversations"
-	}
-	return "no conversations match"
-}
-
-// fatal returns err unless it came with something to show.
-func fatal(err error, n int) error {
-	if n > 0 {
-		return nil
-	}
-	return err
-}
-
-// rows writes conversations, one in a line, with their short IDs where ids has them.
-func (s SessionCommands) rows(found []session.Info, ids map[string]string, as string) error {
-	if as != "text" {
-		return WriteRows(s.Out, as, found)
-	}
-	const size = 5 // columns
-	table, cells, now := make([][]string, len(found)), make([]string, size*len(found)), s.Now()
-	for i := range found {
-		f, row := &found[i], cells[size*i:size*(i+1):size*(i+1)]
-		row[0], row[1], row[2] = sanitize.Line(cmp.Or(ids[f.ID], f.ID)), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model)
-		row[3], row[4] = format.Cost(f.Usage.Cost, f.Usage.Priced), sanitize.Line(app.ListTitle(*f))
-		if f.Pinned {
-			row[4] = "pinned: " + row[4]
-		}
-		table[i] = row
-	}
-	out := bufio.NewWriterSize(s.Out, bufferSize)
-	columns(table, func(line []byte) {
-		_, _ = out.Write(s.truncate(line)) // Flush reports the error
-		_ = out.WriteByte('\n')
-	})
-	return out.Flush()
 }
 
 // lines writes text, cut to the width of a terminal.

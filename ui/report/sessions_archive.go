@@ -165,7 +165,7 @@ func (s SessionCommands) importCmd() *cobra.Command {
 			for _, file := range files {
 				rows, err := s.importFile(cmd.Context(), lib, file)
 				if failed = append(failed, err); how.Format != "json" {
-					failed = append(failed, s.rows(rows, nil, how.Format))
+					failed = append(failed, s.rows(rows, how.Format))
 				}
 				all = append(all, rows...)
 			}

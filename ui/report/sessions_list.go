@@ -1,0 +1,154 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+func (s SessionCommands) list() *cobra.Command {
+	q := session.Query{Limit: -1}
+	var since string
+	var as string
+	var page pagination
+	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(cmd *cobra.Command, words []string) error {
+		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
+			return app.UsageError{Err: err}
+		}
+		q.Words = strings.Join(words, " ")
+		return s.with(func(lib *session.Store) error {
+			if as == "text" {
+				return s.listText(lib, q, page)
+			}
+			found, total, err := listed(lib, q, page, func(f *session.Info) session.Info { return *f })
+			return s.listPage(q, page, total, err, func(from, to int) error { return WriteRows(s.Out, as, found[from:to]) })
+		})
+	}}
+	query(cmd, &q, &since)
+	page.flags(cmd, 0)
+	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
+	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
+	return cmd
+}
+
+// listed returns what of makes of each conversation that q selects, up to the end of a page, and how
+// many q selects in all.
+func listed[T any](lib *session.Store, q session.Query, page pagination, of func(*session.Info) T) (found []T, total int, err error) {
+	shown := q
+	shown.Limit = page.rows()
+	found, err = session.ListOf(lib, shown, of)
+	total = len(found)
+	if shown.Limit > 0 && (err != nil || total == shown.Limit) { // there may be more
+		n, uncounted := lib.Count(q)
+		if total = n; err != nil || uncounted != nil { // damage: those that can be read count
+			shown.Limit = -1
+			found, err = session.ListOf(lib, shown, of)
+			total = len(found)
+		}
+	}
+	return found, total, err
+}
+
+// listText writes a page of the conversations that q selects, one in a line.
+func (s SessionCommands) listText(lib *session.Store, q session.Query, page pagination) error {
+	brief := q
+	brief.Brief = true
+	rows, total, err := listed(lib, brief, page, rowOf(s.Now()))
+	return s.listPage(q, page, total, err, func(from, to int) error {
+		var ids map[string]string
+		if s.Render && !q.Deleted { // those are found by their whole ID alone
+			ids = shortIDs(lib, rows[from:to])
+		}
+		return s.table(rows[from:to], ids)
+	})
+}
+
+// listPage writes the rows of a page, and notes what is not on it; err is what was wrong as they
+// were read.
+func (s SessionCommands) listPage(q session.Query, page pagination, total int, err error, write func(from, to int) error) error {
+	if fatal(err, total) != nil {
+		return err
+	}
+	if total == 0 && err == nil {
+		s.Note(noneFound(q))
+	}
+	failed := write(page.bounds(total))
+	if note := page.note(total, "conversations"); note != "" {
+		s.Note(note)
+	}
+	return errors.Join(failed, err)
+}
+
+// noneFound says that no conversation is listed.
+func noneFound(q session.Query) string {
+	switch q {
+	case session.Query{Limit: -1}:
+		return "no conversations"
+	case session.Query{Limit: -1, Deleted: true}:
+		return "no deleted conversations"
+	}
+	return "no conversations match"
+}
+
+// fatal returns err unless it came with something to show.
+func fatal(err error, n int) error {
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// rows writes conversations, one in a line.
+func (s SessionCommands) rows(found []session.Info, as string) error {
+	if as != "text" {
+		return WriteRows(s.Out, as, found)
+	}
+	rows, of := make([]listRow, len(found)), rowOf(s.Now())
+	for i := range found {
+		rows[i] = of(&found[i])
+	}
+	return s.table(rows, nil)
+}
+
+// A listRow is a conversation in a list: its whole ID, age, model, cost and title. All but the ID are
+// cleaned for a terminal.
+type listRow [5]string
+
+// rowOf returns what makes rows of conversations.
+func rowOf(now time.Time) func(*session.Info) listRow {
+	return func(f *session.Info) listRow {
+		title := sanitize.Line(app.ListTitle(*f))
+		if f.Pinned {
+			title = "pinned: " + title
+		}
+		return listRow{f.ID, format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), title}
+	}
+}
+
+// table writes rows, with their short IDs where ids has them.
+func (s SessionCommands) table(rows []listRow, ids map[string]string) error {
+	for i := range rows {
+		rows[i][0] = sanitize.Line(cmp.Or(ids[rows[i][0]], rows[i][0]))
+	}
+	out := bufio.NewWriterSize(s.Out, bufferSize)
+	columns(func(yield func([]string) bool) {
+		for i := range rows {
+			if !yield(rows[i][:]) {
+				return
+			}
+		}
+	}, func(line []byte) {
+		_, _ = out.Write(s.truncate(line)) // Flush reports the error
+		_ = out.WriteByte('\n')
+	})
+	return out.Flush()
+}
