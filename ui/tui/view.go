@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/features"
 	"parley/ui/tui/input"
@@ -22,6 +23,8 @@ type frames struct {
 	room                         int // rows of top
 	gap                          int // rows between top and bottom: for activity, and a rule
 	status                       statusbar.Line
+	rule                         common.Label
+	dot, activity                common.Label // what the turn does
 }
 
 // View draws the screen. Panes cache their strings, so that a frame in which
@@ -149,7 +152,7 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	over := rows
 	if m.overlay.Dialog == nil && m.frames.gap > 0 && len(rows) > m.frames.room {
 		over = rows[:len(rows)-1]
-		rows[len(over)] = m.Theme.Faint.Render(strings.Repeat("─", m.width))
+		rows[len(over)] = m.frames.rule.Render(m.Theme, &m.Theme.Faint, strings.Repeat("─", m.width))
 		if at := min(lastRow(over)+2, len(over)-1); m.chat.Turn != nil && (at >= m.frames.room || strings.TrimSpace(over[at]) == "") {
 			over[at] = activity(m)
 		}
@@ -183,7 +186,8 @@ func activity(m *Model) string {
 	if m.overlay.IsWaiting() {
 		text = waitingForYou
 	}
-	return m.Theme.Accent.Render("∙ ") + m.Theme.Dim.Render(sanitize.Line(text+m.chat.Turn.Elapsed(now)))
+	f := &m.frames
+	return f.dot.Render(m.Theme, &m.Theme.Accent, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(now)))
 }
 
 // fits reports whether row takes at most width cells, where a glance tells: to

@@ -35,6 +35,7 @@ type Input struct {
 	draft draft
 	order draftOrder
 	first firstRequest
+	sign  common.Label // in front of the first row
 }
 
 // New returns an empty input.
@@ -299,7 +300,7 @@ func (in *Input) View(width int) string {
 	for i, row := range strings.Split(in.Composer.View(), "\n") {
 		lead := strings.Repeat(" ", SignWidth)
 		if i == at {
-			lead = in.Theme.Accent.Render(sign)
+			lead = in.sign.Render(in.Theme, &in.Theme.Accent, sign)
 		}
 		rows = append(rows, lead+row)
 	}
