@@ -79,12 +79,26 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 		}
 		all <- read{buf.Bytes(), err}
 	}()
-	if bounded && !isClosed(first, inputSilence) && !hasWriter() && !isClosed(first, inputTimeout) {
-		notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
-		return nil, nil
+	told := false
+	waiting := func() {
+		if !told {
+			told = true
+			notice("waiting for standard input")
+		}
+	}
+	for wait := inputSilence; bounded && !isClosed(first, wait); wait = min(max(2*wait, inputTimeout), time.Minute) {
+		if wait > inputSilence {
+			waiting()
+		}
+		// It is looked for again, since a process that another is about to start has for a moment
+		// what its parent has.
+		if !hasWriter() && !isClosed(first, inputTimeout) {
+			notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
+			return nil, nil
+		}
 	}
 	if !isClosed(first, 2*time.Second) {
-		notice("waiting for standard input")
+		waiting()
 	}
 	r := <-all
 	if r.err != nil {

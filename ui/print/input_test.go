@@ -2,6 +2,7 @@ package print
 
 import (
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,17 +54,18 @@ func TestInputWriter(t *testing.T) {
 		name    string
 		bounded bool
 		after   time.Duration // until it is written
-		writer  bool
+		writer  int           // how often one is found
 		asked   bool
 		want    string
 		told    string
 	}{
-		{"written at once", true, 0, false, false, "diff", ""},
-		{"written soon", true, inputSilence - 1, false, false, "diff", ""},
-		{"written by a slow program", true, time.Hour, true, true, "diff", "waiting for standard input"},
-		{"written by whom nobody knows", true, time.Second, false, true, "diff", ""},
-		{"left open", true, time.Hour, false, true, "", gaveUp},
-		{"the prompt itself", false, time.Hour, false, false, "diff", "waiting for standard input"},
+		{"written at once", true, 0, 0, false, "diff", ""},
+		{"written soon", true, inputSilence - 1, 0, false, "diff", ""},
+		{"written by a slow program", true, time.Hour, math.MaxInt, true, "diff", "waiting for standard input"},
+		{"written by whom nobody knows", true, time.Second, 0, true, "diff", ""},
+		{"left open", true, time.Hour, 0, true, "", gaveUp},
+		{"left open, and for a moment by a program that starts", true, time.Hour, 1, true, "", "waiting for standard input" + gaveUp},
+		{"the prompt itself", false, time.Hour, 0, false, "diff", "waiting for standard input"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,10 +78,11 @@ func TestInputWriter(t *testing.T) {
 					w.Close()
 					close(written)
 				}()
-				asked, told := false, ""
+				asked, told, writers := false, "", tt.writer
 				got, err := readInput(r, tt.bounded, func() bool {
 					asked = true
-					return tt.writer
+					writers--
+					return writers >= 0
 				}, func(text string) { told += text })
 				if err != nil || string(got) != tt.want || asked != tt.asked || told != strings.Replace(tt.told, "2s", inputTimeout.String(), 1) {
 					t.Errorf("got %q, %v, told %q, looked for a writer: %t", got, err, told, asked)
