@@ -15,6 +15,7 @@ import (
 	"log"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -67,7 +68,7 @@ func Main(args []string) int {
 	defer returnFiles()()
 	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
 	a := newProgram()
-	root := a.rootCommand()
+	root := a.rootCommand(args)
 	root.SetArgs(withOptionalValues(args))
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		plainUsages(root)
@@ -96,8 +97,8 @@ func newProgram() *program {
 	return a
 }
 
-// rootCommand returns the command with all its subcommands.
-func (a *program) rootCommand() *cobra.Command {
+// rootCommand returns the command for args with all its subcommands.
+func (a *program) rootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "parley [PROMPT]",
 		Short: "Chat with language models in the terminal",
@@ -118,6 +119,9 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.SetOut(unfailing{a.out})
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
+	if slices.Equal(args, []string{"--version"}) { // which needs none of them
+		return root
+	}
 	sessions := a.sessionCommands()
 	sessionsRoot := sessions.Sessions()
 	sessionsRoot.AddCommand(undoCommands(a, sessions)...)

@@ -27,7 +27,7 @@ func TestConfigCheckNames(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		root := newProgram().rootCommand()
+		root := newProgram().rootCommand(nil)
 		root.SetArgs([]string{"config", "check", "--config", file})
 		err := root.Execute()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), file+": "+want)) {

@@ -53,7 +53,7 @@ func TestManual(t *testing.T) {
 
 // manualRoot returns the command line of a program with all that is made when it runs.
 func manualRoot(a *program) *cobra.Command {
-	root := a.rootCommand()
+	root := a.rootCommand(nil)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultVersionFlag()
 	eachCommand(root, func(c *cobra.Command) { c.InitDefaultHelpFlag() })

@@ -13,7 +13,7 @@ import (
 
 // Help fits the terminal, but for what is to be copied, and says what cobra's own says.
 func TestHelpFitsItsWidth(t *testing.T) {
-	root := newProgram().rootCommand()
+	root := newProgram().rootCommand(nil)
 	eachCommand(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
 		wide := usage(cmd, 1000)

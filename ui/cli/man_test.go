@@ -25,7 +25,7 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 // TestManuals holds that each command has a page that says what --help says, and that
 // mandoc has nothing to say about it.
 func TestManuals(t *testing.T) {
-	root := newProgram().rootCommand()
+	root := newProgram().rootCommand(nil)
 	root.InitDefaultCompletionCmd()
 	mandoc, err := exec.LookPath("mandoc")
 	if err != nil {
@@ -77,7 +77,7 @@ func TestManualsReplace(t *testing.T) {
 	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o600), os.Symlink(other, page)); err != nil {
 		t.Skip(err)
 	}
-	if err := writeManuals(newProgram().rootCommand(), folder); err != nil {
+	if err := writeManuals(newProgram().rootCommand(nil), folder); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(other); err != nil || string(text) != "mine" {

@@ -125,7 +125,7 @@ func TestUnwrittenOutput(t *testing.T) {
 			each(sub)
 		}
 	}
-	each(newProgram().rootCommand())
+	each(newProgram().rootCommand(nil))
 	for name, args := range unwritten {
 		if args != "" {
 			t.Run(name, func(t *testing.T) { check(t, strings.Fields(args)...) })

@@ -17,7 +17,7 @@ import (
 func startSession(t *testing.T, args ...string) (a *program, s *session.Session, done func()) {
 	t.Helper()
 	a = newProgram()
-	root := a.rootCommand()
+	root := a.rootCommand(nil)
 	err := root.ParseFlags(args)
 	if err == nil {
 		err = a.flags.validate(root, nil)

@@ -30,7 +30,7 @@ func TestUsageErrors(t *testing.T) {
 		"--model":          "--model needs a value: --model MODEL",
 		"completion bsh":   `unknown command "bsh": did you mean bash? parley completion takes bash, fish, powershell, zsh`,
 	} {
-		root := newProgram().rootCommand()
+		root := newProgram().rootCommand(nil)
 		root.SetArgs(strings.Fields(args))
 		if err := root.Execute(); err == nil || err.Error() != want {
 			t.Errorf("parley %s: %v, want %s", args, err, want)
@@ -55,7 +55,7 @@ func TestUnknownFlags(t *testing.T) {
 		"--nope": "", "--all": "", "--list": "", "--read x": "", "--verbose": "", "--xyzzy": "", "-Z": "", "--permission-mode plan": "",
 		"models --yes": "", "models --plain": "", "models --list-models": "", "models --temperature 1": "", // which have no such thing
 	} {
-		root := newProgram().rootCommand()
+		root := newProgram().rootCommand(nil)
 		root.SetArgs(strings.Fields(args))
 		command, flag := "parley", strings.Fields(args)[0]
 		if !strings.HasPrefix(flag, "-") {
@@ -74,7 +74,7 @@ func TestUnknownFlags(t *testing.T) {
 // TestOtherFlagsAreMeant: what is said in place of other programs' flags is taken.
 func TestOtherFlagsAreMeant(t *testing.T) {
 	for other, is := range otherFlags {
-		root := newProgram().rootCommand()
+		root := newProgram().rootCommand(nil)
 		root.InitDefaultVersionFlag()
 		if root.Flags().Lookup(other) != nil || len(other) == 1 && root.Flags().ShorthandLookup(other) != nil {
 			t.Errorf("parley has --%s itself", other)
@@ -93,7 +93,7 @@ func TestOtherFlagsAreMeant(t *testing.T) {
 
 // TestMistypedCommand: one word that is nearly a command is told, anything else is a prompt.
 func TestMistypedCommand(t *testing.T) {
-	root := newProgram().rootCommand()
+	root := newProgram().rootCommand(nil)
 	for words, want := range map[string]string{
 		"hlep": "help", "modles": "models", "sesions": "sessions", "doctro": "doctor", "prompt": "prompts", "Hlep": "help",
 		"hello": "", "hi": "", "mn": "", "why": "", "help me": "", "explain": "", "hlep please": "", "": "",
@@ -110,7 +110,7 @@ func TestMistypedCommand(t *testing.T) {
 
 // TestHelpNamesValuesOnce: what a flag stands for alone is not behind its name.
 func TestHelpNamesValuesOnce(t *testing.T) {
-	root := newProgram().rootCommand()
+	root := newProgram().rootCommand(nil)
 	for range 2 {
 		if text := root.UsageString(); strings.Contains(text, `[=`) || !strings.Contains(text, "--web on|off ") {
 			t.Errorf("got %s", text)
@@ -138,7 +138,7 @@ func TestFormatOfUsageErrors(t *testing.T) {
 		"sessions export --nosuch -o a.md": "text",
 	} {
 		a := newProgram()
-		root := a.rootCommand()
+		root := a.rootCommand(nil)
 		root.SetArgs(strings.Fields(args))
 		if err := root.Execute(); err == nil {
 			t.Errorf("parley %s: no error", args)
@@ -156,7 +156,7 @@ func TestStatusOfUnknownSkill(t *testing.T) {
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	a := newProgram()
-	root := a.rootCommand()
+	root := a.rootCommand(nil)
 	root.SetArgs([]string{"skills", "show", "xyzzy"})
 	if err := root.Execute(); err == nil || a.status != print.Usage {
 		t.Errorf("%v, status %d, want %d", err, a.status, print.Usage)
