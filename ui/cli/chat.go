@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -119,7 +120,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 			if errors.As(err, &file) {
 				err = file.Err // the path stands in front
 			}
-			if strings.HasPrefix(err.Error(), path+" ") { // and begins the sentence of others
+			if strings.HasPrefix(err.Error(), path+" ") || strings.HasPrefix(err.Error(), strconv.Quote(path)) { // and begins the sentence of others
 				return nil, fmt.Errorf("-f: %w", err)
 			}
 			return nil, fmt.Errorf("-f %s: %w", path, err)
