@@ -94,6 +94,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringArrayVarP(&f.files, "file", "f", nil, "attach `FILE`, or an address on the web (in PROMPT itself an @ is only text)")
 	set.BoolVarP(&f.printOnly, "print", "p", false, "print the answer and exit")
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
+	root.MarkFlagsMutuallyExclusive("print", "interactive")
 	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
 	outputFlag(root, &f.format)
 	set.StringVar(&f.schemaFile, "schema", "", "JSON `SCHEMA` for the answer, or a file with one; prints only the JSON")
