@@ -3,10 +3,10 @@ package docs
 
 import (
 	"embed"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 //go:embed *.md
@@ -42,17 +42,15 @@ func Pages() []Page {
 
 // comment finds the lines that say where generated text begins and ends: terminals would show
 // them.
-var comment = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^<!--.*-->\n\n?`) })
+var comment = lazyregexp.New(`(?m)^<!--.*-->\n\n?`)
 
 // pageLink finds links to pages, and within one.
-var pageLink = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
-})
+var pageLink = lazyregexp.New(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
 
 // named returns text with the commands that show a page in the place of links to it.
 func named(text string) string {
-	return pageLink().ReplaceAllStringFunc(text, func(found string) string {
-		m := pageLink().FindStringSubmatch(found)
+	return pageLink.ReplaceAllStringFunc(text, func(found string) string {
+		m := pageLink.FindStringSubmatch(found)
 		if m[2] == "" {
 			return m[1]
 		}
@@ -70,7 +68,7 @@ func Open(name string) (Page, bool) {
 	if err != nil {
 		return Page{}, false
 	}
-	text := named(comment().ReplaceAllString(string(data), ""))
+	text := named(comment.ReplaceAllString(string(data), ""))
 	title, _, _ := strings.Cut(text, "\n")
 	return Page{Name: name, Title: strings.TrimPrefix(title, "# "), Text: text}, true
 }

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 // A Sender sends a request, and repeats it without what the server refused and an answer can do
@@ -103,12 +102,6 @@ func LeftOut(model, what string) string {
 	return fmt.Sprintf("%s does not support %s; not sent", model, what)
 }
 
-// Pattern compiles an expression when it is first needed, for almost no request is
-// refused.
-func Pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 // A field of a request with a dot in its name stands in an object.
 
 // Field returns a field of body, and whether it is there.
@@ -158,10 +151,10 @@ func DropField(body map[string]any, field string) (sent bool) {
 // web, under whatever name its service has for it.
 func HasWebTool(body map[string]any) bool {
 	data, err := json.Marshal(body["tools"])
-	return err == nil && webTool().Match(data)
+	return err == nil && webTool.Match(data)
 }
 
-var webTool = Pattern(`"(type":"[^"]*web_search[^"]*"|google_?[sS]earch":)`)
+var webTool = lazyregexp.New(`"(type":"[^"]*web_search[^"]*"|google_?[sS]earch":)`)
 
 // WithoutWeb returns the notice of a server that refused to search the web.
 func WithoutWeb(model string) string {
@@ -170,10 +163,10 @@ func WithoutWeb(model string) string {
 
 // RefusesWeb reports whether a server's refusal is about the search of the web that body asks for.
 func RefusesWeb(fault *llm.Error, body map[string]any) bool {
-	return MayBlameField(fault) && webRefused().MatchString(fault.Param+" "+fault.Message) && HasWebTool(body)
+	return MayBlameField(fault) && webRefused.MatchString(fault.Param+" "+fault.Message) && HasWebTool(body)
 }
 
-var webRefused = Pattern(`(?i)web[_ ]?search|google[_ ]?search|search grounding|grounding is not|tool use with function calling|(hosted|server|built-?in)([- ]side)? tools?|includeServerSideToolInvocations`)
+var webRefused = lazyregexp.New(`(?i)web[_ ]?search|google[_ ]?search|search grounding|grounding is not|tool use with function calling|(hosted|server|built-?in)([- ]side)? tools?|includeServerSideToolInvocations`)
 
 // WithoutDetail returns the notice that a model takes no Settings.Detail, if one is set and req
 // shows images.

@@ -269,7 +269,7 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 		}
 		flags, required := m.learnRefusedFlags(r.args, a.firstStderr)
 		switch {
-		case r.resume.Session != "" && m.flavor.lostSession().MatchString(err.Error()+a.firstStderr):
+		case r.resume.Session != "" && m.flavor.lostSession.MatchString(err.Error()+a.firstStderr):
 			newSession = true
 			m.notices.SendOnce(out, fmt.Sprintf("%s no longer has the session: the conversation so far is sent as text", m.flavor.program))
 		case required != "":
@@ -288,7 +288,7 @@ func (m *Model) runWithDowngrades(ctx context.Context, req llm.Request, out *llm
 func (m *Model) learnRefusedFlags(args []string, output string) (flags []string, required string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, complaint := range unknownFlagRE().FindAllStringSubmatch(output, -1) {
+	for _, complaint := range unknownFlagRE.FindAllStringSubmatch(output, -1) {
 		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), isSeparator) {
 			flag := "--" + strings.TrimLeft(name, "-")
 			switch {

@@ -87,7 +87,7 @@ func (g *antigravity) line(data []byte) {
 	}
 	switch l.Event {
 	case "init":
-		if validSessionID().MatchString(l.Conversation) {
+		if validSessionID.MatchString(l.Conversation) {
 			g.conversation = l.Conversation
 		}
 	case "step_update":

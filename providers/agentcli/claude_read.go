@@ -335,7 +335,7 @@ func (c *claude) report(l *claudeLine) {
 	if usage.Input+usage.Output > 0 { // else no request was made
 		c.out.Send(usage)
 	}
-	if validSessionID().MatchString(l.Session) {
+	if validSessionID.MatchString(l.Session) {
 		c.next = state{Session: l.Session, Tokens: int(tokens), Cost: usage.Cost}
 		if l.Cost != nil {
 			c.next.Cost = max(0, *l.Cost)

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/tools/lazyregexp"
 )
 
 // codexFeatures lists the features of Codex to switch off. Of its tools, two cannot be switched off:
@@ -115,7 +115,7 @@ func (c *codex) line(data []byte) {
 	}
 	switch l.Type {
 	case "thread.started":
-		if validSessionID().MatchString(l.Thread) {
+		if validSessionID.MatchString(l.Thread) {
 			c.thread = l.Thread
 		}
 	case "item.started", "item.updated", "item.completed":
@@ -145,12 +145,12 @@ func (c *codex) line(data []byte) {
 }
 
 // codexReconnectRE matches the message of a retry.
-var codexReconnectRE = adapter.Pattern(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
+var codexReconnectRE = lazyregexp.New(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
 
 // onError handles an error that does not end the turn.
 func (c *codex) onError(words string) {
 	c.lastError = words
-	if m := codexReconnectRE().FindStringSubmatch(words); m != nil {
+	if m := codexReconnectRE.FindStringSubmatch(words); m != nil {
 		attempt, _ := strconv.Atoi(m[1])
 		most, _ := strconv.Atoi(m[2])
 		c.settle() // its texts come whole

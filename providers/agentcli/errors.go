@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/tools/lazyregexp"
 	"parley/tools/sanitize"
 )
 
@@ -19,19 +18,19 @@ import (
 // services behind them.
 var phrases = []struct {
 	fault llm.Fault
-	words func() *regexp.Regexp
+	words *lazyregexp.Regexp
 }{
-	{llm.Authentication, adapter.Pattern(`(?i)please run /login|not logged in|(invalid|incorrect) api key|no auth(entication)? (type is selected|information found)|authentication required|401 unauthorized|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
-	{llm.Quota, adapter.Pattern(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
-	{llm.ModelNotFound, adapter.Pattern(`(?i)requested entity was not found|issue with the selected model`)},
-	{llm.Permission, adapter.Pattern(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace|it was auto-denied`)},
-	{llm.ContextOverflow, adapter.Pattern(`ran out of room in the model's context window|rejected the prompt as too long`)},
-	{llm.Server, adapter.Pattern(`currently experiencing high demand`)},
-	{llm.Network, adapter.Pattern(`failed to lookup address|error sending request|error decoding response body|stream disconnected before|^terminated\b|other side closed|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+	{llm.Authentication, lazyregexp.New(`(?i)please run /login|not logged in|(invalid|incorrect) api key|no auth(entication)? (type is selected|information found)|authentication required|401 unauthorized|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, lazyregexp.New(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.ModelNotFound, lazyregexp.New(`(?i)requested entity was not found|issue with the selected model`)},
+	{llm.Permission, lazyregexp.New(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace|it was auto-denied`)},
+	{llm.ContextOverflow, lazyregexp.New(`ran out of room in the model's context window|rejected the prompt as too long`)},
+	{llm.Server, lazyregexp.New(`currently experiencing high demand`)},
+	{llm.Network, lazyregexp.New(`failed to lookup address|error sending request|error decoding response body|stream disconnected before|^terminated\b|other side closed|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
 // statusRE matches the HTTP status in a message that begins with it, or names it as Codex does.
-var statusRE = adapter.Pattern(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
+var statusRE = lazyregexp.New(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
 
 // toError returns the error for a message of the program. Code is the program's own error code,
 // status the HTTP status of the service behind it; both may be missing.
@@ -40,7 +39,7 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
 		words = strings.TrimSuffix(inner, "]")
 	}
-	if m := statusRE().FindStringSubmatch(words); m != nil && status == 0 {
+	if m := statusRE.FindStringSubmatch(words); m != nil && status == 0 {
 		status, _ = strconv.Atoi(m[1])
 	}
 	// The message often contains the JSON body of the service's answer.
@@ -58,7 +57,7 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 		e.Fault = fault
 	}
 	for _, p := range phrases {
-		if p.words().MatchString(words) {
+		if p.words.MatchString(words) {
 			e.Fault = p.fault
 			break
 		}

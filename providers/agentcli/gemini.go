@@ -98,7 +98,7 @@ func (g *gemini) line(data []byte) {
 	switch l.Type {
 	case "init":
 		g.requestedModel = l.Model
-		if validSessionID().MatchString(l.Session) {
+		if validSessionID.MatchString(l.Session) {
 			g.next = state{Session: l.Session}
 		}
 	case "message":

@@ -89,7 +89,7 @@ func (p *process) onStderr(f flavor) func([]byte) {
 		if f.stderrRetry == nil {
 			return
 		}
-		for _, groups := range f.stderrRetry().FindAllSubmatch(words, -1) {
+		for _, groups := range f.stderrRetry.FindAllSubmatch(words, -1) {
 			select {
 			case <-p.retries: // replaced by the newer one
 			default:

@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 	"parley/tools/sanitize"
 )
 
@@ -215,11 +216,11 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 
 // mentionRE matches an @path that makes the programs read a file. Only paths that lead out of the
 // empty directory matter.
-var mentionRE = adapter.Pattern(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
+var mentionRE = lazyregexp.New(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
 // escapeMentions returns text in which the program finds no @path: "@/etc/passwd" in untrusted text,
 // such as the output of a tool, would send the file along.
 func escapeMentions(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return mentionRE().ReplaceAllString(text, "@ $1$2")
+	return mentionRE.ReplaceAllString(text, "@ $1$2")
 }

@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 // state is the State of an answer: the session to resume.
@@ -19,7 +19,7 @@ type state struct {
 }
 
 // validSessionID matches ids that are safe as an argument.
-var validSessionID = adapter.Pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var validSessionID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable returns the session of the last answer that has one, and the index of the first message
 // that the session does not contain. It returns false if the history before that answer has changed,
@@ -32,7 +32,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 		}
 		for _, p := range m.Parts {
 			s = state{} // no fields of a part that was skipped
-			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !validSessionID().MatchString(s.Session) {
+			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !validSessionID.MatchString(s.Session) {
 				continue
 			}
 			return s, i + 1, s.Seen == digest(history[:i])

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/tools/lazyregexp"
 	"parley/tools/sanitize"
 )
 
@@ -249,11 +250,11 @@ func implausible(known, listed Price, drop float64) string {
 }
 
 // dated matches an id that ends in a date.
-var dated = pattern(`^(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$`)
+var dated = lazyregexp.New(`^(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$`)
 
 // IsSnapshot reports whether id is a dated version of a model of the provider.
 func IsSnapshot(provider, id string) bool {
-	m := dated().FindStringSubmatch(id)
+	m := dated.FindStringSubmatch(id)
 	return m != nil && slices.Contains(IDs(provider), m[1])
 }
 

@@ -1,11 +1,12 @@
 package catalog
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // Guess returns facts for a model id of any gateway or local server, such as
@@ -34,7 +35,7 @@ func Guess(id string) (Model, bool) {
 			nearest, most = &names[i], common
 		}
 	}
-	if nearest == nil || !slices.ContainsFunc(want[:most], version().MatchString) { // the generation is unknown
+	if nearest == nil || !slices.ContainsFunc(want[:most], version.MatchString) { // the generation is unknown
 		if last := previousVersion(want); last != nil {
 			m := last.row.as(last.row.provider)
 			m.Inferred, m.Price = true, Price{}
@@ -74,7 +75,7 @@ func isEarlier(a, b []string) bool {
 		if a[i] == b[i] {
 			continue
 		}
-		if !version().MatchString(a[i]) || !version().MatchString(b[i]) {
+		if !version.MatchString(a[i]) || !version.MatchString(b[i]) {
 			return false
 		}
 		if order == 0 {
@@ -85,7 +86,7 @@ func isEarlier(a, b []string) bool {
 }
 
 // version matches a number in a name that distinguishes generations.
-var version = pattern(`^\d{1,2}(?:\.\d{1,2})*$`)
+var version = lazyregexp.New(`^\d{1,2}(?:\.\d{1,2})*$`)
 
 // versionNumbers returns the numbers of a version: 5 comes before 5.1.
 func versionNumbers(version string) []int {
@@ -158,13 +159,8 @@ func namesWith(word string) []name {
 	return names
 }
 
-// pattern returns a function that compiles text at its first call.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 // dashed matches a version written with a dash, as Anthropic does.
-var dashed = pattern(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
+var dashed = lazyregexp.New(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
 
 // words splits an id into words, without vendor prefix and suffix marks. It runs for many ids of the
 // catalog, so it tries regular expressions only on ids that may match.
@@ -175,11 +171,11 @@ func words(id string) []string {
 		id = after
 	}
 	if strings.Contains(id, "-q") || strings.Contains(id, ":q") || strings.Contains(id, "iq") {
-		id = quantized().ReplaceAllString(id, "")
+		id = quantized.ReplaceAllString(id, "")
 	}
 	id = strings.ReplaceAll(strings.ReplaceAll(id, "_", "-"), "@", "-")
 	if hasDashedDigits(id) {
-		id = dashed().ReplaceAllString(id, "$1.$2-")
+		id = dashed.ReplaceAllString(id, "$1.$2-")
 	}
 	list := runs(id)
 	for len(list) > 1 && isSuffixMark(list[len(list)-1]) {
@@ -233,16 +229,16 @@ func isSuffixMark(word string) bool {
 }
 
 // quantized matches a quantization suffix, such as -q4_K_M.
-var quantized = pattern(`[-:]i?q\d(?:_.*)?$`)
+var quantized = lazyregexp.New(`[-:]i?q\d(?:_.*)?$`)
 
 // size matches a number of parameters, such as 8b or 2.4t.
-var size = pattern(`^\d+(?:\.\d+)?[bt]$`)
+var size = lazyregexp.New(`^\d+(?:\.\d+)?[bt]$`)
 
 // family returns words with each size replaced by the same word.
 func family(words []string) []string {
 	list := slices.Clone(words)
 	for i, w := range list {
-		if isDigit(rune(w[0])) && size().MatchString(w) {
+		if isDigit(rune(w[0])) && size.MatchString(w) {
 			list[i] = "size"
 		}
 	}

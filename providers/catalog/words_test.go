@@ -20,9 +20,9 @@ func specWords(id string) []string {
 	if _, after, ok := strings.Cut(id, "anthropic."); ok {
 		id = after
 	}
-	id = quantized().ReplaceAllString(id, "")
+	id = quantized.ReplaceAllString(id, "")
 	id = strings.NewReplacer("_", "-", "@", "-").Replace(id) // Vertex: claude-…@20251101
-	id = dashed().ReplaceAllString(id, "$1.$2-")
+	id = dashed.ReplaceAllString(id, "$1.$2-")
 	list := specWord.FindAllString(id, -1)
 	for len(list) > 1 && specMark.MatchString(list[len(list)-1]) {
 		list = list[:len(list)-1]

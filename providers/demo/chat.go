@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // chat is a request as the demo understands it.
@@ -42,9 +42,7 @@ type call struct {
 }
 
 // attachment matches the form in which parley sends standard input and files.
-var attachment = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
-})
+var attachment = lazyregexp.New(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
 
 func newChat(req request, keys []Key) (*chat, error) {
 	c := &chat{request: req, keys: keys}
@@ -65,8 +63,8 @@ func newChat(req request, keys []Key) (*chat, error) {
 			if last >= 0 {
 				c.earlier = append(c.earlier, c.prompt)
 			}
-			last, c.prompt, c.attached = i, strings.TrimSpace(attachment().ReplaceAllString(text, "")), ""
-			for _, found := range attachment().FindAllStringSubmatch(text, -1) {
+			last, c.prompt, c.attached = i, strings.TrimSpace(attachment.ReplaceAllString(text, "")), ""
+			for _, found := range attachment.FindAllStringSubmatch(text, -1) {
 				c.attached += found[1] + found[2]
 			}
 			if at := strings.LastIndex(c.prompt, "\n\n"); at > 0 && strings.HasPrefix(c.prompt, summaryHead) {
@@ -95,13 +93,11 @@ const declaration = "offline demo"
 const summaryHead = "The conversation up to here was summarized"
 
 // summaryRequest matches the text with which parley asks for a summary.
-var summaryRequest = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)
-})
+var summaryRequest = lazyregexp.New(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)
 
 // reply answers with the first script whose words fit.
 func (c *chat) reply() reply {
-	if summaryRequest().MatchString(c.prompt) {
+	if summaryRequest.MatchString(c.prompt) {
 		return c.fill(named("summary"), nil)
 	}
 	s, groups := find(c.prompt)
@@ -145,12 +141,12 @@ func (c *chat) structured(text string) reply {
 }
 
 // placeholder matches a name that stands for a part of the conversation.
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([a-z]+)\}`) })
+var placeholder = lazyregexp.New(`\{([a-z]+)\}`)
 
 // fill returns the answer of s. In it, groups are inline code.
 func (c *chat) fill(s *script, groups map[string]string) reply {
 	expand := func(text string, group func(string) string) string {
-		return placeholder().ReplaceAllStringFunc(text, func(name string) string {
+		return placeholder.ReplaceAllStringFunc(text, func(name string) string {
 			if text, ok := groups[name[1:len(name)-1]]; ok {
 				return group(text)
 			}
@@ -202,14 +198,12 @@ func (c *chat) value(name string) string {
 
 // happened matches prompts and calls in the text that parley asks to summarize,
 // and in the summaries that the demo made of it.
-var happened = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^(?:Person|User):\n(.+)$|^\[calls (.+)\]$|^- ((?:asked|called) .+)$`)
-})
+var happened = lazyregexp.New(`(?m)^(?:Person|User):\n(.+)$|^\[calls (.+)\]$|^- ((?:asked|called) .+)$`)
 
 // history returns what happened in a conversation that is to be, or was,
 // summarized; nil for any other text.
 func history(text string) (list []string) {
-	for _, m := range happened().FindAllStringSubmatch(text, -1) {
+	for _, m := range happened.FindAllStringSubmatch(text, -1) {
 		switch {
 		case m[1] != "":
 			list = append(list, "asked "+quote(m[1]))

@@ -3,11 +3,11 @@ package demo
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
+
+	"parley/tools/lazyregexp"
 )
 
 // completion is a reply in the form of chat completions.
@@ -99,10 +99,10 @@ func (c call) object(index int, arguments string) object {
 
 // token matches up to six letters or digits with the space in front of them, or
 // one other character.
-var token = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s) ?[\pL\pN]{1,6}|.`) })
+var token = lazyregexp.New(`(?s) ?[\pL\pN]{1,6}|.`)
 
 // tokens splits text roughly where a tokenizer would. Joined, they are the text.
-func tokens(text string) []string { return token().FindAllString(text, -1) }
+func tokens(text string) []string { return token.FindAllString(text, -1) }
 
 // estimate returns how many tokens text has, roughly.
 func estimate(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }

@@ -361,7 +361,7 @@ func TestScripts(t *testing.T) {
 		for _, step := range s.steps {
 			texts += step.arguments
 		}
-		for _, m := range placeholder().FindAllStringSubmatch(texts, -1) {
+		for _, m := range placeholder.FindAllStringSubmatch(texts, -1) {
 			if !known[m[1]] && c.value(m[0]) == m[0] {
 				t.Errorf("%s: nothing is known of %s", name, m[0])
 			}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // answers holds the scripts. Those whose names begin with a number are found by
@@ -100,10 +102,8 @@ func (s *script) parse(text string) error {
 const maxPrompt = 4096
 
 var (
-	politePrefix = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^(?i)(?:(?:please|hey|ok(?:ay)?|now|(?:can|could|would|will) you)[, ]+)+`)
-	})
-	politeSuffix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`) })
+	politePrefix = lazyregexp.New(`^(?i)(?:(?:please|hey|ok(?:ay)?|now|(?:can|could|would|will) you)[, ]+)+`)
+	politeSuffix = lazyregexp.New(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`)
 )
 
 // find returns the first script whose words fit prompt, and the groups they
@@ -112,8 +112,8 @@ func find(prompt string) (*script, map[string]string) {
 	if len(prompt) > maxPrompt {
 		return nil, nil
 	}
-	prompt = politePrefix().ReplaceAllString(prompt, "")
-	if bare := politeSuffix().ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
+	prompt = politePrefix.ReplaceAllString(prompt, "")
+	if bare := politeSuffix.ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
 		prompt = bare // the dots of a path as in ./... stay
 	}
 	for _, s := range scripts() {

@@ -4,17 +4,17 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // toolRound returns the next calls of s, or done, its answer, once there is none
 // left. Each tool is called in one round at most, whatever it returns, so that
 // every conversation ends.
 func (c *chat) toolRound(s *script, groups map[string]string, done reply) reply {
-	if n := len(c.results); n > 0 && denial().MatchString(c.results[n-1].output) {
+	if n := len(c.results); n > 0 && denial.MatchString(c.results[n-1].output) {
 		return c.fill(named("denied"), groups)
 	}
 	for _, next := range s.steps {
@@ -38,15 +38,15 @@ func (c *chat) toolRound(s *script, groups map[string]string, done reply) reply 
 }
 
 // denial begins a result of a call that the user or a rule did not allow.
-var denial = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:The user did not allow|This was not run)`) })
+var denial = lazyregexp.New(`^(?:The user did not allow|This was not run)`)
 
 // namedFile matches a file's name in a prompt.
-var namedFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?i)(?:^|[\\s,;:(\"'`])(" + fileName + ")") })
+var namedFile = lazyregexp.New("(?i)(?:^|[\\s,;:(\"'`])(" + fileName + ")")
 
 // calls returns the arguments of each call of a step, as JSON.
 func (s step) calls(prompt string, groups map[string]string) (list []string) {
 	const most = 4
-	for _, m := range namedFile().FindAllStringSubmatch(prompt, -1) {
+	for _, m := range namedFile.FindAllStringSubmatch(prompt, -1) {
 		arguments := s.fill(groups, m[1])
 		if len(list) < most && !slices.Contains(list, arguments) {
 			list = append(list, arguments)
@@ -65,7 +65,7 @@ func (s step) fill(groups map[string]string, file string) string {
 	_ = json.Unmarshal([]byte(s.arguments), &arguments) // parse has tried it
 	for name, value := range arguments {
 		if template, ok := value.(string); ok {
-			arguments[name] = placeholder().ReplaceAllStringFunc(template, func(name string) string {
+			arguments[name] = placeholder.ReplaceAllStringFunc(template, func(name string) string {
 				if name == "{file}" {
 					return file
 				}
@@ -80,8 +80,8 @@ func (s step) fill(groups map[string]string, file string) string {
 }
 
 var (
-	lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *\d+\t`) }) // of the read tool
-	extension  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(\w{1,10})$`) })
+	lineNumber = lazyregexp.New(`(?m)^ *\d+\t`) // of the read tool
+	extension  = lazyregexp.New(`\.(\w{1,10})$`)
 )
 
 // report shows what tools returned, each result in a code block.
@@ -91,10 +91,10 @@ func report(results []result) string {
 	for _, r := range results {
 		path, _ := r.arguments["path"].(string)
 		language := ""
-		if m := extension().FindStringSubmatch(path); m != nil && r.name == "read" {
+		if m := extension.FindStringSubmatch(path); m != nil && r.name == "read" {
 			language = m[1]
 		}
-		block := fence(truncate(cmp.Or(lineNumber().ReplaceAllString(r.output, ""), "(no output)"), most), language)
+		block := fence(truncate(cmp.Or(lineNumber.ReplaceAllString(r.output, ""), "(no output)"), most), language)
 		if len(results) > 1 {
 			block = "### " + oneLine(r.name+" "+path) + "\n\n" + block
 		}

@@ -1,10 +1,10 @@
 package filter
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // A parser reads calls of a syntax.
@@ -316,9 +316,7 @@ func unescape(value string, json bool) string {
 	return entities.Replace(value)
 }
 
-var nameAttribute = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
-})
+var nameAttribute = lazyregexp.New(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 
 // attribute returns the name in the rest of a tag that begins with open: all of it
 // behind "<function=", the attribute behind "<invoke".
@@ -327,7 +325,7 @@ func attribute(open, rest string) (name string, ok bool) {
 		name = strings.Trim(rest, " \"'")
 		return name, name != ""
 	}
-	m := nameAttribute().FindStringSubmatch(rest) // the space before it ends the name of the tag
+	m := nameAttribute.FindStringSubmatch(rest) // the space before it ends the name of the tag
 	if m == nil || m[1]+m[2] == "" {
 		return "", false
 	}

@@ -1,11 +1,10 @@
 package filter
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	"parley/providers/schema"
+	"parley/tools/lazyregexp"
 )
 
 // maxMention is within how many bytes an end mark has to follow a mark that begins a line,
@@ -122,13 +121,11 @@ func (s *callSyntax) endMark() string {
 	return s.forms[0].end
 }
 
-var nameInBody = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
-})
+var nameInBody = lazyregexp.New(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
 
 // findName returns the name in an unreadable call, "tool_call" if it has none.
 func findName(body string) string {
-	if m := nameInBody().FindStringSubmatch(body); m != nil {
+	if m := nameInBody.FindStringSubmatch(body); m != nil {
 		return m[1]
 	}
 	return "tool_call"

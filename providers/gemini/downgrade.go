@@ -10,6 +10,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 // Names of downgrades beside fields of generationConfig.
@@ -110,12 +111,12 @@ func applyDowngrades(config map[string]any, learned map[string]string) (omitted 
 	return omitted
 }
 
-var noTools = adapter.Pattern(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
+var noTools = lazyregexp.New(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
 
 // markNoTools makes an error that says the model cannot use tools say so by its
 // fault.
 func markNoTools(fault *llm.Error, body map[string]any) {
-	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools().MatchString(fault.Message) {
+	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools.MatchString(fault.Message) {
 		fault.Fault, fault.Param = llm.Unsupported, "tools"
 	}
 }

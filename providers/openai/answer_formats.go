@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/providers/wire"
+	"parley/tools/lazyregexp"
 )
 
 // A Format is a way to tell a server the schema that an answer has to fit.
@@ -143,7 +143,7 @@ func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned m
 
 // formatRefused finds what servers say of a format that they, or their model, do not
 // take.
-var formatRefused = adapter.Pattern(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
+var formatRefused = lazyregexp.New(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
 	`|no endpoints found that can handle the requested parameters`)
 
 // formatDowngrade looks whether the server refused the way in which it was told the
@@ -161,7 +161,7 @@ func (c *Chat) formatDowngrade(fault *llm.Error, body map[string]any) (downgrade
 	switch {
 	case !sent, own, fault.Fault == llm.ContextOverflow,
 		!slices.Contains([]int{0, 400, 404, 422, 500, 501}, fault.Status),
-		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !formatRefused().MatchString(fault.Param+" "+fault.Message):
+		fault.Param != f.field && !strings.HasPrefix(fault.Param, f.field+".") && !formatRefused.MatchString(fault.Param+" "+fault.Message):
 		return downgrade{}, false
 	}
 	r := downgrade{field: downgradeFormat + string(kind), notice: fmt.Sprintf("does not take %s; sent again ", kind)}

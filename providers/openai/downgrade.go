@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 // optionalFields lists the request fields an answer can do without, the longer ones
@@ -42,18 +43,18 @@ const (
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "thinking_blocks", opaqueThinking, "reasoning_text", "reasoning"}
 
 var (
-	noTools = adapter.Pattern(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
+	noTools = lazyregexp.New(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
 		`|no endpoints found that support tool` +
 		`|tool choice requires --enable-auto-tool-choice` +
 		`|tools param requires --jinja` +
 		`|(tool use|tool calling|tools|function calling|'tools') (is|are) not supported` +
 		`|function tools with reasoning_effort are not supported`)
-	noThinking        = adapter.Pattern(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
-	echoRequired      = adapter.Pattern(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
-	signatureRequired = adapter.Pattern(`(?i)missing an? .?thought[_ ]?signature`)
-	thinkingMustBeOff = adapter.Pattern(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
-	mentionsStreaming = adapter.Pattern(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
-	negation          = adapter.Pattern(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
+	noThinking        = lazyregexp.New(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
+	echoRequired      = lazyregexp.New(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	signatureRequired = lazyregexp.New(`(?i)missing an? .?thought[_ ]?signature`)
+	thinkingMustBeOff = lazyregexp.New(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
+	mentionsStreaming = lazyregexp.New(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
+	negation          = lazyregexp.New(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
 		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
 )
 
@@ -106,15 +107,15 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 	}
 	text := fault.Message
 	switch {
-	case echoRequired().MatchString(text):
+	case echoRequired.MatchString(text):
 		return downgrade{downgradeEcho, string(EchoCalls), "wants its thinking back; sent again with it"}, true
-	case signatureRequired().MatchString(text):
+	case signatureRequired.MatchString(text):
 		return downgrade{downgradeSign, "", "wants signatures of earlier calls, which others made; sent again with the stand-in for them"}, true
 	case strings.Contains(strings.ToLower(text), "function tools with reasoning_effort"):
 		return downgrade{field: "reasoning_effort", becomes: "=none"}, body["reasoning_effort"] != "none"
 	case strings.Contains(text, "cache_control") && c.usesCacheControl(c.o.Learned.All()):
 		return downgrade{downgradeCache, "", "does not take cache_control; sent again without it"}, true
-	case thinkingMustBeOff().MatchString(text):
+	case thinkingMustBeOff.MatchString(text):
 		return downgrade{"enable_thinking", "=false", "thinks only while it streams; thinking is off"}, true
 	case strings.HasPrefix(fault.Param, "messages") || strings.Contains(text, "messages"):
 		if strings.Contains(text, "developer") && hasMember(body, "developer") {
@@ -151,7 +152,7 @@ func (c *Chat) streamDowngrade(fault *llm.Error, body map[string]any) (downgrade
 	_, tools := body["tools"]
 	switch {
 	case body["stream"] != true || fault.Status < 400:
-	case tools && mentionsStreaming().MatchString(fault.Message) && negation().MatchString(fault.Message):
+	case tools && mentionsStreaming.MatchString(fault.Message) && negation.MatchString(fault.Message):
 		return downgrade{field: downgradeTools, notice: "does not stream while tools are on offer; its answers come whole"}, true
 	case fault.Param == "stream" && adapter.MayBlameField(fault):
 		return downgrade{field: downgradeStream, notice: "does not stream; its answers come whole"}, true
@@ -175,7 +176,7 @@ func blamedField(fault *llm.Error, body map[string]any, fields []string) (string
 // effortSteps lists the words for effort that are in use, in rising order.
 var effortSteps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-var quotedWord = adapter.Pattern("['\"`]([a-z]+)['\"`]")
+var quotedWord = lazyregexp.New("['\"`]([a-z]+)['\"`]")
 
 // effortDowngrade replaces an effort by the nearest of those that the error says there
 // are, as in "Supported values are: 'low', 'medium', and 'high'."
@@ -187,7 +188,7 @@ func effortDowngrade(fault *llm.Error, body map[string]any, field string) (downg
 		return downgrade{}, false
 	}
 	best := ""
-	for _, match := range quotedWord().FindAllStringSubmatch(fault.Message, -1) {
+	for _, match := range quotedWord.FindAllStringSubmatch(fault.Message, -1) {
 		step := slices.Index(effortSteps, match[1])
 		if step >= 0 && step != at && (best == "" || distance(step, at) < distance(slices.Index(effortSteps, best), at)) {
 			best = match[1]
@@ -202,7 +203,7 @@ func distance(a, b int) int { return max(a-b, b-a) }
 // that the model cannot think.
 func thinkingField(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
 	for _, field := range fields {
-		if _, sent := adapter.Field(body, field); sent && noThinking().MatchString(fault.Message) {
+		if _, sent := adapter.Field(body, field); sent && noThinking.MatchString(fault.Message) {
 			return field, true
 		}
 	}
@@ -265,7 +266,7 @@ func markNoTools(fault *llm.Error, body map[string]any) {
 	if _, sent := body["tools"]; !sent || fault.Status < 400 || fault.Fault == llm.ContextOverflow {
 		return
 	}
-	if noTools().MatchString(fault.Message) || fault.Status == http.StatusBadRequest && fault.Param == "tools" && fault.Code == "unsupported_parameter" {
+	if noTools.MatchString(fault.Message) || fault.Status == http.StatusBadRequest && fault.Param == "tools" && fault.Code == "unsupported_parameter" {
 		fault.Fault = llm.Unsupported
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 // KindResponses is the kind of services that speak Responses, as DialectFor has
@@ -112,14 +113,14 @@ const downgradeItems = "input: items"
 
 // itemsRefused finds that the server did not take its own items back: encrypted by
 // another organization or a key of the past, or not in the company it wants.
-var itemsRefused = adapter.Pattern(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
+var itemsRefused = lazyregexp.New(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
 // noEncryptedReasoning matches what models say that have no reasoning.
-var noEncryptedReasoning = adapter.Pattern(`(?i)encrypted.content is not supported`)
+var noEncryptedReasoning = lazyregexp.New(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	if field := refusedItemField(fault, body); field != "" {
@@ -138,7 +139,7 @@ func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgr
 	if _, sent := body["instructions"]; sent && adapter.IsAbout(fault, "instructions") {
 		return downgrade{"instructions", "", "does not take instructions; sent again with a system message"}, true
 	}
-	if _, sent := body["include"]; sent && noEncryptedReasoning().MatchString(fault.Message) {
+	if _, sent := body["include"]; sent && noEncryptedReasoning.MatchString(fault.Message) {
 		return downgrade{field: "include", notice: "does not think, so that there is no reasoning to ask for"}, true
 	}
 	if better, ok := effortDowngrade(fault, body, "reasoning.effort"); ok {
@@ -157,14 +158,14 @@ const downgradeItemField = "input: the items' "
 // itemFieldBlamed finds the field of an item that an error is about: "Unknown parameter:
 // 'input[3].status'" (github.com/BerriAI/litellm issue 13420), "Invalid 'input[2].id': string too
 // long" (github.com/can1357/oh-my-pi issue 284).
-var itemFieldBlamed = adapter.Pattern(`\binput\[\d+\]\.([a-z_]+)(?:[^a-z_.\[]|$)`)
+var itemFieldBlamed = lazyregexp.New(`\binput\[\d+\]\.([a-z_]+)(?:[^a-z_.\[]|$)`)
 
 // itemEssentials lists the fields without which an item says nothing.
 var itemEssentials = []string{"type", "role", "content", "summary", "encrypted_content", "call_id", "name", "arguments"}
 
 // refusedItemField returns the field of its items that the server does not take back; "" for none.
 func refusedItemField(fault *llm.Error, body map[string]any) string {
-	found := itemFieldBlamed().FindStringSubmatch(fault.Param + " " + fault.Message)
+	found := itemFieldBlamed.FindStringSubmatch(fault.Param + " " + fault.Message)
 	if found == nil || !adapter.MayBlameField(fault) || slices.Contains(itemEssentials, found[1]) {
 		return ""
 	}
@@ -181,7 +182,7 @@ func (r *Responses) refusesItems(fault *llm.Error) bool {
 	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusNotFound || fault.Param == "include" {
 		return false
 	}
-	return fault.Code == "invalid_encrypted_content" || itemsRefused().MatchString(fault.Message)
+	return fault.Code == "invalid_encrypted_content" || itemsRefused.MatchString(fault.Message)
 }
 
 // refuseItems remembers all items of body that came from the server, so that they do

@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 // historyAsText returns history with calls and results as text: calls in the form in
@@ -50,7 +51,7 @@ func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
-var marks = pattern(`(?i)<(\s*/?\s*tool_(?:call|result))`)
+var marks = lazyregexp.New(`(?i)<(\s*/?\s*tool_(?:call|result))`)
 
 // escapeMarks takes the meaning out of the marks in s: a file that a tool has read
 // may hold them, to end its result and to go on in the voice of the user.
@@ -58,7 +59,7 @@ func escapeMarks(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
 	}
-	return marks().ReplaceAllString(s, "&lt;$1")
+	return marks.ReplaceAllString(s, "&lt;$1")
 }
 
 // callsAsText writes calls between <tool_call> and </tool_call>, and those that could

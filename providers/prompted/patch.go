@@ -3,6 +3,8 @@ package prompted
 import (
 	"slices"
 	"strings"
+
+	"parley/tools/lazyregexp"
 )
 
 // Titles of sections of a system prompt that describe how calls are written, how
@@ -16,20 +18,20 @@ const (
 var (
 	// A heading of Markdown; a label that ends with a colon, with text behind it or
 	// none; a line in bold; the tag that opens a section.
-	heading = pattern(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
-	label   = pattern(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
-	bold    = pattern(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
-	tag     = pattern(`^[ \t]*<([a-zA-Z][\w-]*)>`)
+	heading = lazyregexp.New(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
+	label   = lazyregexp.New(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
+	bold    = lazyregexp.New(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
+	tag     = lazyregexp.New(`^[ \t]*<([a-zA-Z][\w-]*)>`)
 
-	callTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
-	formTitle = pattern(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
+	callTitle = lazyregexp.New(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
+	formTitle = lazyregexp.New(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
 
 	// What says that a section is about form, and not about what to say.
-	formal = pattern(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
+	formal = lazyregexp.New(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
 
 	// Examples of calls, in XML and in JSON.
-	callTag = pattern(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
-	jsonKey = pattern(`["'](\w+)["']\s*:`)
+	callTag = lazyregexp.New(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
+	jsonKey = lazyregexp.New(`["'](\w+)["']\s*:`)
 )
 
 // removeFormSections returns a system prompt without what describes another form of replies or
@@ -72,10 +74,10 @@ func section(lines []string) (n int, title string) {
 	if small := strings.ToLower(line); !strings.Contains(small, "tool") && !strings.Contains(small, "function") && !strings.Contains(small, "format") {
 		return 0, "" // as nearly every line
 	}
-	if m := heading().FindStringSubmatch(line); m != nil {
+	if m := heading.FindStringSubmatch(line); m != nil {
 		title = strings.Trim(m[2], "*_: ")
 		n = untilHeading(lines, len(m[1]))
-	} else if m := tag().FindStringSubmatch(line); m != nil && !callTag().MatchString(m[0]) {
+	} else if m := tag.FindStringSubmatch(line); m != nil && !callTag.MatchString(m[0]) {
 		title = m[1]
 		n = untilTag(lines, "</"+m[1]+">")
 	} else if name, behind, ok := parseLabel(line); ok {
@@ -85,9 +87,9 @@ func section(lines []string) (n int, title string) {
 	switch {
 	case n == 0:
 		return 0, ""
-	case callTitle().MatchString(title):
+	case callTitle.MatchString(title):
 		return n, title
-	case formTitle().MatchString(title) && formal().MatchString(strings.Replace(strings.Join(lines[:n], ""), title, "", 2)):
+	case formTitle.MatchString(title) && formal.MatchString(strings.Replace(strings.Join(lines[:n], ""), title, "", 2)):
 		return n, title
 	}
 	return 0, ""
@@ -100,7 +102,7 @@ func untilHeading(lines []string, level int) int {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			fence = !fence
 		}
-		if m := heading().FindStringSubmatch(strings.TrimRight(line, "\r\n")); i > 0 && !fence && m != nil && len(m[1]) <= level {
+		if m := heading.FindStringSubmatch(strings.TrimRight(line, "\r\n")); i > 0 && !fence && m != nil && len(m[1]) <= level {
 			return i
 		}
 	}
@@ -129,7 +131,7 @@ func untilParagraph(lines []string, inline bool) int {
 		case strings.HasPrefix(text, "```"):
 			fence = !fence
 		case fence:
-		case heading().MatchString(text), isTitle(text):
+		case heading.MatchString(text), isTitle(text):
 			return i + 1
 		case !belongs && (blank || inline):
 			return i + 1
@@ -143,10 +145,10 @@ func untilParagraph(lines []string, inline bool) int {
 
 // parseLabel returns the label of a line, and the text behind it.
 func parseLabel(line string) (name, behind string, ok bool) {
-	if m := label().FindStringSubmatch(line); m != nil {
+	if m := label.FindStringSubmatch(line); m != nil {
 		return m[1], m[2], true
 	}
-	if m := bold().FindStringSubmatch(line); m != nil {
+	if m := bold.FindStringSubmatch(line); m != nil {
 		return m[1], "", true
 	}
 	return "", "", false
@@ -176,7 +178,7 @@ func exampleLength(lines []string) int {
 		}
 		return 0
 	}
-	if m := callTag().FindStringSubmatchIndex(text); m != nil && m[0] == 0 {
+	if m := callTag.FindStringSubmatchIndex(text); m != nil && m[0] == 0 {
 		name := "function"
 		if m[2] >= 0 {
 			name = text[m[2]:m[3]]
@@ -192,11 +194,11 @@ func exampleLength(lines []string) int {
 // isCall reports whether text holds a call in XML, or JSON that has what calls have
 // up to the arguments, and nothing else.
 func isCall(text string) bool {
-	if callTag().MatchString(text) {
+	if callTag.MatchString(text) {
 		return true
 	}
 	named := false
-	for _, key := range jsonKey().FindAllStringSubmatch(text, -1) {
+	for _, key := range jsonKey.FindAllStringSubmatch(text, -1) {
 		switch roles[key[1]] {
 		case name, inner:
 			named = true

@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"parley/providers/llm"
 	"parley/providers/schema"
+	"parley/tools/lazyregexp"
 )
 
 // system returns the user's own system prompt with the tools and the form of replies
@@ -100,17 +99,11 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// pattern compiles an expression when it is first needed, for few models are
-// prompted for tools.
-func pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
-}
-
 // What a system prompt may say of the form of replies: sections, and sentences
 // that forbid what a call needs.
 var (
-	formSections  = pattern(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)
-	formSentences = pattern(`(?i)\b(?:(?:do not|don't|never|must not|avoid)\b[^.\n]{0,40}\bjson\b|no json\b|without json\b|(?:only|always) (?:respond|answer|reply|output|write)\b[^.\n]{0,30}\b(?:plain text|markdown|xml|yaml)\b)`)
+	formSections  = lazyregexp.New(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)
+	formSentences = lazyregexp.New(`(?i)\b(?:(?:do not|don't|never|must not|avoid)\b[^.\n]{0,40}\bjson\b|no json\b|without json\b|(?:only|always) (?:respond|answer|reply|output|write)\b[^.\n]{0,30}\b(?:plain text|markdown|xml|yaml)\b)`)
 )
 
 // findConflicts quotes what of the user's system prompt may contradict the form.
@@ -124,10 +117,10 @@ func findConflicts(system string) []string {
 			said = append(said, quote)
 		}
 	}
-	for _, found := range formSections().FindAllStringSubmatch(system, -1) {
+	for _, found := range formSections.FindAllStringSubmatch(system, -1) {
 		add(found[1] + ":")
 	}
-	for _, found := range formSentences().FindAllString(system, -1) {
+	for _, found := range formSentences.FindAllString(system, -1) {
 		add(found)
 	}
 	return said

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"parley/tools/lazyregexp"
 )
 
 // render encodes the canonical schema s in the subset that t supports.
@@ -61,7 +61,7 @@ func (t Target) isDropped(key string) bool {
 }
 
 // lookAroundRE matches what linear-time matchers do not support: look-around and back references.
-var lookAroundRE = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<`) })
+var lookAroundRE = lazyregexp.New(`\(\?<?[=!]|\\[1-9]|\\k<`)
 
 // dropUnsupported moves keywords that t does not support into the description.
 func (t Target) dropUnsupported(s *object) {
@@ -79,7 +79,7 @@ func (t Target) dropUnsupported(s *object) {
 			continue
 		case t.isDropped(key),
 			key == "format" && t.Formats != "" && !slices.Contains(strings.Fields(t.Formats), s.text("format")),
-			key == "pattern" && t.NoLookAround && lookAroundRE().MatchString(p),
+			key == "pattern" && t.NoLookAround && lookAroundRE.MatchString(p),
 			key == "pattern" && t.AnchoredPatterns && !(strings.HasPrefix(p, "^") && strings.HasSuffix(p, "$")),
 			t.MaxBound > 0 && f > t.MaxBound && strings.Contains("minLength maxLength minItems maxItems", key):
 			noteConstraint(s, key, v)

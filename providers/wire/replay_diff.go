@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"parley/tools/lazyregexp"
 )
 
 // diffBodies returns where a body is not what was recorded; "" if both mean the
@@ -52,12 +54,12 @@ func parseJSON(body []byte) (v any, err error) {
 }
 
 // generatedID matches what ids look like that parley makes up for calls that came without.
-var generatedID = pattern(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
+var generatedID = lazyregexp.New(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
 
 // normalizeIDs returns body with a name by the order of appearance for each made-up id.
 func normalizeIDs(body []byte) []byte {
 	names := map[string]string{}
-	return generatedID().ReplaceAllFunc(body, func(id []byte) []byte {
+	return generatedID.ReplaceAllFunc(body, func(id []byte) []byte {
 		name, ok := names[string(id)]
 		if !ok {
 			name = "made-up-id-" + strconv.Itoa(len(names)+1)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"parley/tools/lazyregexp"
 )
 
 // Curl returns a command for a shell that sends the request again. Keys are variables
@@ -42,7 +44,7 @@ func (e Exchange) Curl() string {
 // curlHeaders lists the headers that curl sends itself.
 var curlHeaders = []string{"Content-Length", "Accept-Encoding", "User-Agent", "Host", "Connection"}
 
-var validVariable = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var validVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variable returns what a shell calls the secret in a header: by the variable that
 // held the key, or by a name like it.
@@ -50,7 +52,7 @@ func (e Exchange) variable(header string) string {
 	if !slices.Contains([]string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}, header) {
 		return variableName(header)
 	}
-	if validVariable().MatchString(e.Key) {
+	if validVariable.MatchString(e.Key) {
 		return e.Key
 	}
 	return variableName(cmp.Or(e.Provider, "provider") + "_API_KEY")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools/lazyregexp"
 )
 
 const (
@@ -214,7 +215,7 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-var htmlTitle = pattern(`(?is)<title[^>]*>(.*?)</title>`)
+var htmlTitle = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
 
 // htmlMessage reports that an answer is a page for people, and what its title is; ""
 // if it is none. The page itself is never shown.
@@ -228,7 +229,7 @@ func htmlMessage(h http.Header, body []byte) string {
 		media = "text/html"
 	}
 	said := fmt.Sprintf("answered with a web page (%s)", media)
-	if m := htmlTitle().FindSubmatch(body); m != nil {
+	if m := htmlTitle.FindSubmatch(body); m != nil {
 		if t := oneLine(html.UnescapeString(string(m[1])), rawLimit); t != "" {
 			said += " \"" + t + "\""
 		}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/tools/lazyregexp"
 )
 
 // wait returns how long the server asked us to wait with an answer of this status;
@@ -33,7 +35,7 @@ func (w *evidence) wait(status int, h http.Header, now time.Time) time.Duration 
 			return d
 		}
 	}
-	if m := retryPhrase().FindStringSubmatch(strings.ToLower(w.message)); m != nil {
+	if m := retryPhrase.FindStringSubmatch(strings.ToLower(w.message)); m != nil {
 		return saneDuration(parseDuration(m[1]))
 	}
 	return 0
@@ -99,8 +101,8 @@ func parseReset(value string, now time.Time) time.Duration {
 const amount = `[0-9]+(?:\.[0-9]+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b`
 
 var (
-	retryPhrase   = pattern(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
-	durationPiece = pattern(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
+	retryPhrase   = lazyregexp.New(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
+	durationPiece = lazyregexp.New(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
 )
 
 // units holds the units of durations in seconds.
@@ -109,7 +111,7 @@ var units = map[string]float64{"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 
 // parseDuration reads "1m30.5s", "900ms" and "7.66 seconds"; 0 if it is none.
 func parseDuration(s string) float64 {
 	var sum float64
-	for _, m := range durationPiece().FindAllStringSubmatch(s, -1) {
+	for _, m := range durationPiece.FindAllStringSubmatch(s, -1) {
 		n, err := strconv.ParseFloat(m[1], 64)
 		if err != nil {
 			return 0

@@ -14,14 +14,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/BurntSushi/toml"
 
 	"parley/providers/catalog"
+	"parley/tools/lazyregexp"
 )
 
 // Validator is implemented by a pointer to a struct of settings. An error of Validate that begins
@@ -127,9 +126,7 @@ func Decode(text string, cfg Validator) error {
 }
 
 // mismatches matches what the decoder says of a value of another type than its key has.
-var mismatches = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
-})
+var mismatches = lazyregexp.New(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
 
 // typeWords names the types of values in the decoder's errors for users.
 var typeWords = map[string]string{
@@ -140,7 +137,7 @@ var typeWords = map[string]string{
 
 // mismatch returns an error of the decoder that is about no line of TOML, in words for the user.
 func mismatch(err error) error {
-	m := mismatches().FindStringSubmatch(err.Error())
+	m := mismatches.FindStringSubmatch(err.Error())
 	if m == nil {
 		return fmt.Errorf(" %s", strings.TrimPrefix(err.Error(), "toml: "))
 	}
@@ -153,9 +150,7 @@ func mismatch(err error) error {
 }
 
 // quotedValues holds what the decoder quotes of a text.
-var quotedValues = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
-})
+var quotedValues = lazyregexp.New(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
 
 // withoutValues returns what the decoder has to say about a text that is no TOML, without
 // what it quotes of it: a key whose own quotes were forgotten is no secret any more
@@ -164,7 +159,7 @@ func withoutValues(message string) string {
 	if strings.HasPrefix(message, "expected value but found ") {
 		return "expected a value; text stands in quotes"
 	}
-	return quotedValues().ReplaceAllStringFunc(message, func(quoted string) string {
+	return quotedValues.ReplaceAllStringFunc(message, func(quoted string) string {
 		const character = len("'\\x'")
 		switch {
 		case strings.HasPrefix(quoted, "Key "), len(quoted) <= character:
@@ -188,7 +183,7 @@ func withLine(text string, err error) error {
 		}
 		return fmt.Errorf(" %w", err)
 	}
-	name := leadingKey().FindString(err.Error())
+	name := leadingKey.FindString(err.Error())
 	var clash ConflictError
 	there := ""
 	if errors.As(err, &clash) {
@@ -238,7 +233,7 @@ func lineOfItem(text string, err ItemError) (line int, ok bool) {
 }
 
 // leadingKey holds the key that an error begins with, as in `ui.theme = "pink": …`.
-var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]+`) })
+var leadingKey = lazyregexp.New(`^[A-Za-z0-9_.-]+`)
 
 // typeAt returns what stands at path in t; nil if there is nothing of that name.
 func typeAt(t reflect.Type, path []string) reflect.Type {

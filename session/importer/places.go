@@ -13,12 +13,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"parley/session/store"
+	"parley/tools/lazyregexp"
 )
 
 // A Place is where a program keeps conversations.
@@ -136,12 +135,12 @@ func (p Place) isOwn(dir string) bool {
 		root = root[:n]
 	}
 	return slices.ContainsFunc(p.own, func(own string) bool {
-		return filepath.Base(dir) == notInNames().ReplaceAllString(own, "-") || strings.TrimSpace(string(root)) == own
+		return filepath.Base(dir) == notInNames.ReplaceAllString(own, "-") || strings.TrimSpace(string(root)) == own
 	})
 }
 
 // notInNames matches what Claude Code replaces in names of directories.
-var notInNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9]`) })
+var notInNames = lazyregexp.New(`[^A-Za-z0-9]`)
 
 // escapeGlob returns a pattern that matches path alone.
 func escapeGlob(path string) string {

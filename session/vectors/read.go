@@ -8,8 +8,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"strconv"
+
+	"parley/tools/lazyregexp"
 )
 
 // maxLine is how long a line of a file of vectors may be: the longest text that is embedded,
@@ -100,7 +101,7 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 var errNoLine = errors.New("it is no JSON line that parley embed writes")
 
 // place matches what a linesWriter writes up to the end of the text.
-var place = regexp.MustCompile(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text":"([^"\\]|\\.)*"`)
+var place = lazyregexp.New(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text":"([^"\\]|\\.)*"`)
 
 // begins reports whether a linesWriter can have written piece as the beginning of a line of set;
 // the zero Set is any.

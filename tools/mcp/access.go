@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"parley/tools"
+	"parley/tools/lazyregexp"
 )
 
 // Access is what a user has allowed a server's program beyond its configuration. The zero value is
@@ -141,12 +140,10 @@ func (c Config) mayDownload() bool {
 }
 
 // absolutePath finds paths in what a program writes.
-var absolutePath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`) })
+var absolutePath = lazyregexp.New(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
 
 // writeWords are the words of errors that are about a change.
-var writeWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
-})
+var writeWords = lazyregexp.New(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
 
 // explainRefusal guesses from the error output of a program that failed what the sandbox refused.
 // Grantable returns the file or directory that would have to be allowed for a path; "" for none.
@@ -190,9 +187,9 @@ func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantab
 			r.addReason(mask, "network: %s", strings.TrimSpace(line))
 			continue
 		}
-		paths := absolutePath().FindAllString(line, 4)
+		paths := absolutePath.FindAllString(line, 4)
 		for _, path := range paths {
-			want(path, writeWords().MatchString(line), strings.TrimSpace(line))
+			want(path, writeWords.MatchString(line), strings.TrimSpace(line))
 		}
 		if len(paths) == 0 {
 			r.addReason(mask, "%s", strings.TrimSpace(line))

@@ -7,12 +7,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"parley/tools/lazyregexp"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 )
@@ -82,14 +81,14 @@ func (c Config) location() string {
 func (c Config) program() process.CommandLine { return c.Command.WithArgs(c.Args...) }
 
 // serverName keeps the parts of mcp__NAME__TOOL apart.
-var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`) })
+var serverName = lazyregexp.New(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
 
 // Validate checks the servers of a configuration, by their names. Errors name
 // the key, and no value that may be secret.
 func Validate(configs map[string]Config) error {
 	var errs []error
 	for name, c := range configs {
-		if !serverName().MatchString(name) || len(name) > 32 {
+		if !serverName.MatchString(name) || len(name) > 32 {
 			errs = append(errs, fmt.Errorf("mcp.%q: a name is up to 32 letters, digits, - and single _ between them", name))
 			continue
 		}
@@ -140,7 +139,7 @@ func (c Config) validate() error {
 	return c.validateURL()
 }
 
-var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9-]+$`) })
+var headerName = lazyregexp.New(`^[a-zA-Z0-9-]+$`)
 
 // reservedHeaders are headers that belong to the protocol.
 var reservedHeaders = []string{"host", "content-type", "content-length", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
@@ -158,7 +157,7 @@ func (c Config) validateURL() error {
 		return errors.New("url: headers go to this computer or over https only")
 	}
 	for name := range c.Headers {
-		if !headerName().MatchString(name) || slices.Contains(reservedHeaders, strings.ToLower(name)) {
+		if !headerName.MatchString(name) || slices.Contains(reservedHeaders, strings.ToLower(name)) {
 			return fmt.Errorf("headers: %q cannot be set", name)
 		}
 	}
@@ -181,14 +180,14 @@ func (c Config) callTimeout() (time.Duration, error) {
 	return d, nil
 }
 
-var variableRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`) })
+var variableRef = lazyregexp.New(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
 // expandVariables replaces ${NAME} in values, and tells which name has no value.
 func expandVariables(key string, values map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	var missing error
 	for name, value := range values {
-		out[name] = variableRef().ReplaceAllStringFunc(value, func(ref string) string {
+		out[name] = variableRef.ReplaceAllStringFunc(value, func(ref string) string {
 			v, ok := os.LookupEnv(ref[2 : len(ref)-1])
 			if !ok {
 				missing = fmt.Errorf("%s.%s: the variable %s is not set", key, name, ref)

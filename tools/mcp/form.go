@@ -8,14 +8,13 @@ import (
 	"math"
 	"net/mail"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
+	"parley/tools/lazyregexp"
 	"parley/tools/sanitize"
 )
 
@@ -78,9 +77,7 @@ func (e *secretFieldError) Error() string {
 }
 
 // secretWord finds what must not be asked for.
-var secretWord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)passw|passphrase|passcode|secrets?\b|credential|\bapi[ _-]?key|apikey|private[ _-]?key|access[ _-]?token|auth[ _-]?token|bearer|\bcvv\b|card[ _-]?number|\bpin\b|\botp\b`)
-})
+var secretWord = lazyregexp.New(`(?i)passw|passphrase|passcode|secrets?\b|credential|\bapi[ _-]?key|apikey|private[ _-]?key|access[ _-]?token|auth[ _-]?token|bearer|\bcvv\b|card[ _-]?number|\bpin\b|\botp\b`)
 
 // parseFields reads the schema of a form: an object of values that are not nested. Those that
 // are required come first, in their order: that of the others is not known.
@@ -132,7 +129,7 @@ func parseField(name string, raw json.RawMessage, mask secretMask) (Field, error
 	if f.Title == "" {
 		f.Title = mask.line(name, 200)
 	}
-	if secretWord().MatchString(name) || secretWord().MatchString(f.Title) { // its description may say what not to enter
+	if secretWord.MatchString(name) || secretWord.MatchString(f.Title) { // its description may say what not to enter
 		return f, &secretFieldError{f.Title}
 	}
 	switch s.Type {

@@ -6,12 +6,11 @@ import (
 	"errors"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"parley/tools"
+	"parley/tools/lazyregexp"
 	"parley/tools/sanitize"
 )
 
@@ -29,12 +28,12 @@ const minSecretLength = 6
 
 // plainWords finds values that are no credential by their looks. They are taken out of texts all
 // the same, but what has such a word in its name still works.
-var plainWords = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][a-z]{1,14}([-_., ][A-Za-z][a-z]{1,14})*$`) })
+var plainWords = lazyregexp.New(`^[A-Za-z][a-z]{1,14}([-_., ][A-Za-z][a-z]{1,14})*$`)
 
 func newMask(secrets []string) secretMask {
 	var odd []string
 	for _, s := range secrets {
-		if !plainWords().MatchString(s) {
+		if !plainWords.MatchString(s) {
 			odd = append(odd, s)
 		}
 	}
@@ -59,7 +58,7 @@ func ConfigSecrets(c Config) []string {
 	}
 	slices.Sort(secrets)
 	return slices.DeleteFunc(slices.Compact(secrets), func(s string) bool {
-		return len(s) < minSecretLength || plainWords().MatchString(s) || filepath.IsAbs(s)
+		return len(s) < minSecretLength || plainWords.MatchString(s) || filepath.IsAbs(s)
 	})
 }
 

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"mvdan.cc/sh/v3/syntax"
+
+	"parley/tools/lazyregexp"
 )
 
 // Decide returns the effect of the rules on a call, and the rule that decides; !ok if none
@@ -270,7 +270,7 @@ func PrefixRule(command string, n int) (Rule, error) {
 	}
 	var out []string
 	for i, word := range words[:n] {
-		if !unquotedWord().MatchString(word) {
+		if !unquotedWord.MatchString(word) {
 			if i == 0 {
 				return Rule{}, fmt.Errorf("the name of the program, %q, needs quotes", word)
 			}
@@ -289,7 +289,7 @@ func PrefixRule(command string, n int) (Rule, error) {
 }
 
 // unquotedWord matches words that need no quotes.
-var unquotedWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,^-]+$`) })
+var unquotedWord = lazyregexp.New(`^[A-Za-z0-9_./:@%+=,^-]+$`)
 
 // parseHost normalizes a host of a rule.
 func parseHost(s string) (string, error) {

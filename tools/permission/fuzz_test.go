@@ -62,7 +62,7 @@ func FuzzParse(f *testing.F) {
 		letters := strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(line)
 		for _, cmd := range r.list {
 			for _, word := range cmd.Words {
-				if pattern, ok := strings.CutPrefix(word, dynamicMark); ok && filesBelow().MatchString(pattern) {
+				if pattern, ok := strings.CutPrefix(word, dynamicMark); ok && filesBelow.MatchString(pattern) {
 					word = pattern
 				}
 				if isDynamic(word) || !strings.Contains(letters, strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(word)) {

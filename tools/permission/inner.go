@@ -4,17 +4,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"parley/tools/lazyregexp"
 )
 
 // handsOn matches what precedes a command that a program runs, among the words of many.
-var handsOn = lazyRegexp(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
+var handsOn = lazyregexp.New(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
 
 // addHandedOn adds what a program that is in no table is likely to run: the words behind -- or
 // an option such as --exec, and the value of -c if that is a line.
 func (s *visitor) addHandedOn(words []string, in input) {
 	for i := 1; i < len(words); i++ {
 		rest := words[i+1:]
-		switch m := handsOn().FindStringSubmatch(words[i]); {
+		switch m := handsOn.FindStringSubmatch(words[i]); {
 		case m != nil && m[1] != "":
 			rest = append([]string{m[1]}, rest...)
 		case m == nil && words[i] != "-c":
@@ -101,17 +103,17 @@ func (s *visitor) addUnlessLine(text string, depth int) bool {
 }
 
 var (
-	mountedDirectory = lazyRegexp(`^\x00("\$(PWD|\{PWD\}|\(pwd\))"?|\$\(pwd\)):[A-Za-z0-9_./:-]*"?$`)
-	setVariable      = lazyRegexp(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
+	mountedDirectory = lazyregexp.New(`^\x00("\$(PWD|\{PWD\}|\(pwd\))"?|\$\(pwd\)):[A-Za-z0-9_./:-]*"?$`)
+	setVariable      = lazyregexp.New(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
 )
 
 // isValue reports whether the word at i can be no program, whatever it stands for: a directory to
 // mount or a variable to set, as in docker run -v "$PWD:/src" -e "A=$B".
 func isValue(words []string, i int) bool {
-	if mountedDirectory().MatchString(words[i]) {
+	if mountedDirectory.MatchString(words[i]) {
 		return true
 	}
-	return i > 0 && (words[i-1] == "-e" || words[i-1] == "--env") && setVariable().MatchString(words[i])
+	return i > 0 && (words[i-1] == "-e" || words[i-1] == "--env") && setVariable.MatchString(words[i])
 }
 
 // isAliased reports whether the word at i is a command of the program for which the line sets

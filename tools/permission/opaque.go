@@ -7,15 +7,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // Opaque commands start programs that are none of their words: their arguments hold a
 // language of their own, or code. Commands that rules deny can hide there.
-
-// lazyRegexp compiles a regular expression at its first use, so that parley starts faster.
-func lazyRegexp(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
 
 //go:embed opaque.txt
 var opaqueText string
@@ -183,7 +180,7 @@ func startsNothing(words []string, in input) bool {
 }
 
 // homeFile matches a file below the home directory, by a tilde.
-var homeFile = lazyRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
+var homeFile = lazyregexp.New(`^\x00~/[A-Za-z0-9_./-]*$`)
 
 // scriptOf returns the file that a shell or an interpreter is to run and the arguments of that, or
 // nil if it is not to run one, or its name is not known.
@@ -197,7 +194,7 @@ func scriptOf(words []string) []string {
 	case o != nil && o.readsStdin:
 		at = o.scriptOf(args)
 	}
-	if at < 0 || at >= len(args) || isDynamic(args[at]) && !homeFile().MatchString(args[at]) {
+	if at < 0 || at >= len(args) || isDynamic(args[at]) && !homeFile.MatchString(args[at]) {
 		return nil
 	}
 	return args[at:]
@@ -222,7 +219,7 @@ func (o *opaqueArgs) scriptOf(args []string) int {
 
 // madeFile matches words that name a file that the line makes: an open one or a process
 // substitution.
-var madeFile = lazyRegexp(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
+var madeFile = lazyregexp.New(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
 
 // match reports whether args make the program opaque.
 func (o *opaqueArgs) match(args []string) bool {
@@ -235,7 +232,7 @@ func (o *opaqueArgs) match(args []string) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch {
-		case matchesAny(o.anyWord, word), o.runsFiles && madeFile().MatchString(word), slices.ContainsFunc(o.options, func(option string) bool { return o.isOption(word, option) }):
+		case matchesAny(o.anyWord, word), o.runsFiles && madeFile.MatchString(word), slices.ContainsFunc(o.options, func(option string) bool { return o.isOption(word, option) }):
 			return true
 		case slices.ContainsFunc(o.terminators, func(option string) bool { return o.isOption(word, option) }):
 			return i+1 < len(args) && matchesAny(o.anyWord, args[i+1])

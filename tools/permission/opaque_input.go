@@ -3,6 +3,8 @@ package permission
 import (
 	"slices"
 	"strings"
+
+	"parley/tools/lazyregexp"
 )
 
 // runsInput reports whether the program may start others for what it reads.
@@ -38,7 +40,7 @@ func (o *opaqueArgs) runsInput(args []string, in input) bool {
 }
 
 // inputAsFile matches words that name the standard input as a file.
-var inputAsFile = lazyRegexp(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
+var inputAsFile = lazyregexp.New(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
 
 // takesInputForFile reports whether a file of code that the words of the program name is its
 // standard input. A program that stops at its first operand, or has options of one dash, leaves
@@ -50,7 +52,7 @@ func (o *opaqueArgs) takesInputForFile(args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
 	}
-	return slices.ContainsFunc(args, inputAsFile().MatchString)
+	return slices.ContainsFunc(args, inputAsFile.MatchString)
 }
 
 // isNoInput reports whether the program does not read its standard input for a word that is

@@ -3,6 +3,8 @@ package permission
 import (
 	"slices"
 	"strings"
+
+	"parley/tools/lazyregexp"
 )
 
 // opaqueFuncs reports by program whether arguments can start programs that rules cannot see,
@@ -39,7 +41,7 @@ func init() {
 }
 
 // devicePath matches inputs that are no files of the workspace.
-var devicePath = lazyRegexp(`^(-$|/dev/|/proc/)`)
+var devicePath = lazyregexp.New(`^(-$|/dev/|/proc/)`)
 
 // isOpaqueShell reports whether a shell gets its line from elsewhere.
 func isOpaqueShell(args []string, fed bool) bool {
@@ -62,7 +64,7 @@ func isOpaqueShell(args []string, fed bool) bool {
 			}
 		case strings.HasPrefix(word, "+"):
 		default:
-			return devicePath().MatchString(word) && !(fed && word == "-")
+			return devicePath.MatchString(word) && !(fed && word == "-")
 		}
 	}
 	return !fed
@@ -85,16 +87,16 @@ func scriptOfShell(args []string) int {
 
 // isOpaqueSource reports whether a shell reads lines that are in no file.
 func isOpaqueSource(args []string, _ bool) bool {
-	return len(args) > 0 && devicePath().MatchString(args[0])
+	return len(args) > 0 && devicePath.MatchString(args[0])
 }
 
 // harmlessGitSetting matches settings of git -c that start nothing.
-var harmlessGitSetting = lazyRegexp(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
+var harmlessGitSetting = lazyregexp.New(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
 
 var (
-	harmlessGitValue = lazyRegexp(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
-	gitOption        = lazyRegexp(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
-	gitStrategy      = lazyRegexp(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
+	harmlessGitValue = lazyregexp.New(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
+	gitOption        = lazyregexp.New(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
+	gitStrategy      = lazyregexp.New(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
 )
 
 // isOpaqueGit reports whether a setting or an option gives git a program to run.
@@ -110,19 +112,19 @@ func isOpaqueGit(args []string, _ bool) bool {
 			if word != "-c" && word != "--config" {
 				value = word[2:]
 			}
-			if isDynamic(value) || !harmlessGitValue().MatchString(value) && (!harmlessGitSetting().MatchString(value) || strings.HasPrefix(strings.ToLower(value), "pager.")) {
+			if isDynamic(value) || !harmlessGitValue.MatchString(value) && (!harmlessGitSetting.MatchString(value) || strings.HasPrefix(strings.ToLower(value), "pager.")) {
 				return true
 			}
-		case gitOption().MatchString(word) && word != "--exec-path":
+		case gitOption.MatchString(word) && word != "--exec-path":
 			return true
 		case command == "grep" && strings.HasPrefix(word, "-O"), command == "clone" && word == "-u", command == "difftool" && strings.HasPrefix(word, "-x"):
 			return true
 		case word == "-s" && slices.Contains([]string{"merge", "rebase", "pull", "cherry-pick", "revert"}, command) && value != "" && !strings.HasPrefix(value, "-"):
-			if !gitStrategy().MatchString(value) {
+			if !gitStrategy.MatchString(value) {
 				return true
 			}
 		case strings.HasPrefix(word, "--strategy="):
-			if !gitStrategy().MatchString(strings.TrimPrefix(word, "--strategy=")) {
+			if !gitStrategy.MatchString(strings.TrimPrefix(word, "--strategy=")) {
 				return true
 			}
 		case command == "" && !strings.HasPrefix(word, "-") && (i == 0 || !slices.Contains([]string{"-C", "-c", "--git-dir", "--work-tree", "--namespace"}, args[i-1])):
@@ -133,39 +135,39 @@ func isOpaqueGit(args []string, _ bool) bool {
 }
 
 var (
-	makeOption     = lazyRegexp(`^(--ev|-E)`)
-	makeFile       = lazyRegexp(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
-	unseenMakefile = lazyRegexp(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
-	makeAssignment = lazyRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
-	processorCount = lazyRegexp(`^\x00(-j)?"?\$\((nproc( --all)?|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|physical)?(ncpu|cpu))\)"?$`)
-	plainValue     = lazyRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
+	makeOption     = lazyregexp.New(`^(--ev|-E)`)
+	makeFile       = lazyregexp.New(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
+	unseenMakefile = lazyregexp.New(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
+	makeAssignment = lazyregexp.New(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	processorCount = lazyregexp.New(`^\x00(-j)?"?\$\((nproc( --all)?|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|physical)?(ncpu|cpu))\)"?$`)
+	plainValue     = lazyregexp.New(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
 // isOpaqueMake reports whether make gets more than targets, plain values and a makefile whose
 // name is known.
 func isOpaqueMake(args []string, _ bool) bool {
 	for i, word := range args {
-		m := makeAssignment().FindStringSubmatch(word)
+		m := makeAssignment.FindStringSubmatch(word)
 		switch {
-		case processorCount().MatchString(word):
+		case processorCount.MatchString(word):
 			continue
-		case makeOption().MatchString(word), strings.ContainsAny(word, "$`"):
+		case makeOption.MatchString(word), strings.ContainsAny(word, "$`"):
 			return true
-		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !plainValue().MatchString(m[2])):
+		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !plainValue.MatchString(m[2])):
 			return true
 		}
-		file := makeFile().FindStringSubmatch(word)
+		file := makeFile.FindStringSubmatch(word)
 		if file != nil && file[1] == "" && i+1 < len(args) {
 			file[1] = strings.TrimPrefix(args[i+1], dynamicMark)
 		}
-		if file != nil && unseenMakefile().MatchString(file[1]) {
+		if file != nil && unseenMakefile.MatchString(file[1]) {
 			return true
 		}
 	}
 	return false
 }
 
-var plainSSH = lazyRegexp(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
+var plainSSH = lazyregexp.New(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
 
 // isOpaqueRsync reports whether rsync gets a remote shell other than ssh.
 func isOpaqueRsync(args []string, _ bool) bool {
@@ -187,7 +189,7 @@ func isOpaqueRsync(args []string, _ bool) bool {
 		default:
 			continue
 		}
-		if !plainSSH().MatchString(value) {
+		if !plainSSH.MatchString(value) {
 			return true
 		}
 	}
@@ -195,12 +197,12 @@ func isOpaqueRsync(args []string, _ bool) bool {
 }
 
 // findExec matches options of find and fd before a command.
-var findExec = lazyRegexp(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
+var findExec = lazyregexp.New(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
 
 // isOpaqueFind reports whether find starts the files it finds.
 func isOpaqueFind(args []string, _ bool) bool {
 	for i, word := range args {
-		if !findExec().MatchString(word) {
+		if !findExec.MatchString(word) {
 			continue
 		}
 		inner := args[i+1:]

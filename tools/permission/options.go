@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // What may follow a prefix without being asked about.
@@ -124,9 +126,9 @@ func (a *harmlessArgs) hasOption(word string) bool {
 }
 
 var (
-	assignment   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*\+?=`) })
-	urlScheme    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9+-]+:(//|:)`) }) // https://x, and ext::sh of git
-	windowsDrive = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z]:[/\\]`) })
+	assignment   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	urlScheme    = lazyregexp.New(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
+	windowsDrive = lazyregexp.New(`^[A-Za-z]:[/\\]`)
 )
 
 // mayFollow reports whether word may follow a prefix.
@@ -144,8 +146,8 @@ func mayFollow(words []string, word, folder string) bool {
 			return false
 		}
 		_, value, _ := strings.Cut(word, "=")
-		return !strings.HasPrefix(value, "@") && !urlScheme().MatchString(value) && staysInside(value, folder)
-	case strings.HasPrefix(word, "+"), strings.HasPrefix(word, "@"), assignment().MatchString(word), urlScheme().MatchString(word):
+		return !strings.HasPrefix(value, "@") && !urlScheme.MatchString(value) && staysInside(value, folder)
+	case strings.HasPrefix(word, "+"), strings.HasPrefix(word, "@"), assignment.MatchString(word), urlScheme.MatchString(word):
 		return false
 	}
 	return staysInside(word, folder)
@@ -159,7 +161,7 @@ func staysInside(word, folder string) bool {
 			return false
 		}
 	}
-	if windowsDrive().MatchString(word) {
+	if windowsDrive.MatchString(word) {
 		return false
 	}
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(":=,", r) }) {

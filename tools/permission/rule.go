@@ -23,12 +23,12 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"parley/tools/lazyregexp"
 )
 
 // Effect decides a call that a rule matches.
@@ -73,7 +73,7 @@ type Call struct {
 	Class     string // class of the file, a name that rules can use as a tool; "" without one
 }
 
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`) })
+var toolName = lazyregexp.New(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
 
 // ParseRule parses a rule as a user writes it; String is the inverse. Effect,
 // Workspace and Source are for the caller to fill in.
@@ -93,7 +93,7 @@ var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func ParseRule(text string) (Rule, error) {
 	tool, match, narrow := strings.Cut(text, ":")
 	r := Rule{Tool: tool}
-	if !toolName().MatchString(tool) {
+	if !toolName.MatchString(tool) {
 		return Rule{}, fmt.Errorf("rule %q: it begins with no tool's name", text)
 	}
 	if !narrow {
@@ -206,14 +206,14 @@ func ExactRule(tool, target string) Rule {
 		target = strings.TrimLeft(target, blanks)
 	case fetchTool:
 	default:
-		target = globMeta().ReplaceAllString(path.Clean(target), `\$0`)
+		target = globMeta.ReplaceAllString(path.Clean(target), `\$0`)
 	}
 	return Rule{Effect: Allow, Tool: tool, Match: target}
 }
 
 var (
-	globMeta    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t\r\n]|[*?\[\]{}\\]`) }) // glob characters; a leading blank would be trimmed from a rule
-	escapedChar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\\.`) })
+	globMeta    = lazyregexp.New(`^[ \t\r\n]|[*?\[\]{}\\]`) // glob characters; a leading blank would be trimmed from a rule
+	escapedChar = lazyregexp.New(`(?s)\\.`)
 )
 
 // IsLiteral reports whether r matches exactly one file, command or host.
@@ -221,5 +221,5 @@ func (r Rule) IsLiteral() bool {
 	if r.Match == "" || r.Prefix {
 		return false
 	}
-	return r.Tool == shellTool || !strings.ContainsAny(escapedChar().ReplaceAllString(r.Match, ""), `*?[{`)
+	return r.Tool == shellTool || !strings.ContainsAny(escapedChar.ReplaceAllString(r.Match, ""), `*?[{`)
 }

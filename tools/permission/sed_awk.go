@@ -1,9 +1,10 @@
 package permission
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"parley/tools/lazyregexp"
 )
 
 // sed and awk are used every day, mostly with scripts that start nothing. These are
@@ -62,11 +63,11 @@ func isOpaqueSed(args []string, _ bool) bool {
 }
 
 var (
-	sedAddress         = lazyRegexp(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
-	sedLabel           = lazyRegexp(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
-	sedText            = lazyRegexp(`^([^\\\n]|\\(?s:.))*(\n|$)`)
-	sedNumber          = lazyRegexp(`^[ \t]*[0-9]*`)
-	sedSubstituteFlags = lazyRegexp(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
+	sedAddress         = lazyregexp.New(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
+	sedLabel           = lazyregexp.New(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
+	sedText            = lazyregexp.New(`^([^\\\n]|\\(?s:.))*(\n|$)`)
+	sedNumber          = lazyregexp.New(`^[ \t]*[0-9]*`)
+	sedSubstituteFlags = lazyregexp.New(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
 )
 
 // isPlainSed reports whether a script of sed only changes and prints text.
@@ -74,7 +75,7 @@ func isPlainSed(s string) bool {
 	if len(s) > maxScriptBytes {
 		return false
 	}
-	take := func(re *regexp.Regexp) bool {
+	take := func(re *lazyregexp.Regexp) bool {
 		found := re.FindStringIndex(s)
 		if found != nil {
 			s = s[found[1]:]
@@ -94,13 +95,13 @@ func isPlainSed(s string) bool {
 		switch {
 		case strings.IndexByte("{}=dDgGhHnNpPxzF", c) >= 0:
 		case strings.IndexByte("qQlL", c) >= 0:
-			ok = take(sedNumber())
+			ok = take(sedNumber)
 		case strings.IndexByte("btT:", c) >= 0:
-			ok = take(sedLabel())
+			ok = take(sedLabel)
 		case strings.IndexByte("aicrR#", c) >= 0:
-			ok = take(sedText())
+			ok = take(sedText)
 		case c == 's':
-			ok = cutSedParts(&s, 2) && take(sedSubstituteFlags())
+			ok = cutSedParts(&s, 2) && take(sedSubstituteFlags)
 		case c == 'y':
 			ok = cutSedParts(&s, 2)
 		default:
@@ -128,7 +129,7 @@ func cutSedAddresses(s *string) bool {
 			*s = strings.TrimLeft(*s, "IM")
 			*s = strings.TrimLeft(*s, " \t")
 		default:
-			*s = (*s)[len(sedAddress().FindString(*s)):]
+			*s = (*s)[len(sedAddress.FindString(*s)):]
 		}
 		if !strings.HasPrefix(*s, ",") {
 			break
@@ -180,9 +181,9 @@ func isOpaqueAwk(args []string, _ bool) bool {
 }
 
 var (
-	awkString  = lazyRegexp(`^"([^"\\\n]|\\[^\n])*"`)
-	awkRegex   = lazyRegexp(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
-	awkKeyword = lazyRegexp(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
+	awkString  = lazyregexp.New(`^"([^"\\\n]|\\[^\n])*"`)
+	awkRegex   = lazyregexp.New(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
+	awkKeyword = lazyregexp.New(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
 )
 
 // isPlainAwk reports whether an awk program starts no other: it has no pipe, no system and
@@ -196,7 +197,7 @@ func isPlainAwk(s string) bool {
 		found := ""
 		switch s[i] {
 		case '"':
-			if found = awkString().FindString(s[i:]); found == "" {
+			if found = awkString.FindString(s[i:]); found == "" {
 				return false
 			}
 		case '#':
@@ -204,12 +205,12 @@ func isPlainAwk(s string) bool {
 		case '/':
 			before := strings.TrimRight(s[:i], " \t")
 			switch {
-			case awkKeyword().MatchString(before[max(0, len(before)-20):]):
+			case awkKeyword.MatchString(before[max(0, len(before)-20):]):
 				if i < last { // is it a division?
 					return false
 				}
 			case before == "" || strings.ContainsAny(before[len(before)-1:], "(,{};!~&|\n=<>?:*%^+-"):
-				if found = awkRegex().FindString(s[i:]); found == "" {
+				if found = awkRegex.FindString(s[i:]); found == "" {
 					return false
 				}
 			}

@@ -1,11 +1,12 @@
 package permission
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"parley/tools/lazyregexp"
 )
 
 // visitor walks the syntax tree of one line.
@@ -71,7 +72,7 @@ func isHarmlessRedirect(redir *syntax.Redirect) bool {
 
 // filesBelow matches a word with wildcards that stands for files below a directory of the workspace,
 // and so for no option.
-var filesBelow = lazyRegexp(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
+var filesBelow = lazyregexp.New(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
 
 // checkCall checks that a call is simple.
 func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
@@ -82,7 +83,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 	for i, word := range cmd.Args {
 		v := evalWord(word)
 		switch {
-		case i > 0 && filesBelow().MatchString(s.sourceOf(word)) && !v.isStatic():
+		case i > 0 && filesBelow.MatchString(s.sourceOf(word)) && !v.isStatic():
 			s.setNotBare(dynamicReason + s.sourceOf(word))
 		case !v.isStatic():
 			s.setNotSimple(dynamicReason + s.sourceOf(word))
@@ -118,7 +119,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 	case *syntax.CallExpr:
 		before := len(s.texts)
 		for _, assign := range node.Assigns {
-			if assign.Name == nil || !directoryVariables().MatchString(assign.Name.Value) {
+			if assign.Name == nil || !directoryVariables.MatchString(assign.Name.Value) {
 				s.addValue(assign.Value)
 			}
 		}
@@ -132,7 +133,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 	case *syntax.DeclClause:
 		words := []string{node.Variant.Value}
 		for _, assign := range node.Args {
-			if assign.Name == nil || !directoryVariables().MatchString(assign.Name.Value) {
+			if assign.Name == nil || !directoryVariables.MatchString(assign.Name.Value) {
 				s.addValue(assign.Value)
 				s.innerLines = append(s.innerLines, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
 			}
@@ -161,7 +162,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 
 // unknownNumber matches what is evaluated for a number: a variable, in which may be an index,
 // which is evaluated too, substitutions and all.
-var unknownNumber = lazyRegexp("[A-Za-z_`\\[]|\\$([^#?(]|\\([^(])")
+var unknownNumber = lazyregexp.New("[A-Za-z_`\\[]|\\$([^#?(]|\\([^(])")
 
 // noteNumbers notes that the numbers, or the index, which a node evaluates may run something.
 func (s *visitor) noteNumbers(node syntax.Node) {
@@ -188,7 +189,7 @@ func (s *visitor) noteNumbers(node syntax.Node) {
 		}
 	}
 	for _, node := range evaluated {
-		s.runsArguments = s.runsArguments || unknownNumber().MatchString(s.sourceOf(node))
+		s.runsArguments = s.runsArguments || unknownNumber.MatchString(s.sourceOf(node))
 	}
 }
 
@@ -252,16 +253,16 @@ func (s *visitor) sourceOf(word syntax.Node) string {
 }
 
 // variableCode finds, by variable, a value that names a program or code. Others are options.
-var variableCode = map[string]func() *regexp.Regexp{
-	"NODE_OPTIONS":      lazyRegexp(`-r|import|loader`),
-	"GOFLAGS":           lazyRegexp(`exec|vettool|-extld`),
-	"RUSTFLAGS":         lazyRegexp(`linker`),
-	"FZF_DEFAULT_OPTS":  lazyRegexp(`preview|bind|execute`),
-	"SKIM_DEFAULT_OPTS": lazyRegexp(`preview|bind|execute|cmd`),
+var variableCode = map[string]*lazyregexp.Regexp{
+	"NODE_OPTIONS":      lazyregexp.New(`-r|import|loader`),
+	"GOFLAGS":           lazyregexp.New(`exec|vettool|-extld`),
+	"RUSTFLAGS":         lazyregexp.New(`linker`),
+	"FZF_DEFAULT_OPTS":  lazyregexp.New(`preview|bind|execute`),
+	"SKIM_DEFAULT_OPTS": lazyregexp.New(`preview|bind|execute|cmd`),
 }
 
 // execVariables matches variables with which programs start or load others.
-var execVariables = lazyRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
+var execVariables = lazyregexp.New(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
 
 // noteVariables marks the line opaque if it sets such variables.
 func (s *visitor) noteVariables(assigns []*syntax.Assign) {
@@ -269,14 +270,14 @@ func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 		if a.Name == nil {
 			continue
 		}
-		name, code := a.Name.Value, execVariables().MatchString(a.Name.Value)
+		name, code := a.Name.Value, execVariables.MatchString(a.Name.Value)
 		if values := variableCode[name]; values != nil && a.Value != nil {
 			v := evalWord(a.Value)
-			code = !v.isKnown || values().MatchString(v.text)
+			code = !v.isKnown || values.MatchString(v.text)
 		}
 		s.opaque = s.opaque || code
 	}
 }
 
 // directoryVariables matches variables that hold directories and no commands.
-var directoryVariables = lazyRegexp(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)
+var directoryVariables = lazyregexp.New(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)

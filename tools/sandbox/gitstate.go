@@ -5,10 +5,10 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // Beside its settings and hooks git keeps in its directory what it goes on with later,
@@ -60,27 +60,21 @@ const (
 	authorScript   = `(GIT_AUTHOR_(NAME|EMAIL|DATE)='([^']|'\\['!]')*'\n?)*`
 )
 
-// lazyRegexp compiles a regular expression at its first use: the helper starts with each
-// command and rarely needs one.
-func lazyRegexp(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-}
-
 // noMatch returns a check that accepts text without a match.
 func noMatch(expr string) func(*snapshot, string, string) bool {
-	re := lazyRegexp(expr)
-	return func(_ *snapshot, _, text string) bool { return !re().MatchString(text) }
+	re := lazyregexp.New(expr)
+	return func(_ *snapshot, _, text string) bool { return !re.MatchString(text) }
 }
 
 // fullMatch returns a check that accepts text that expr matches as a whole.
 func fullMatch(expr string) func(*snapshot, string, string) bool {
-	re := lazyRegexp(`^(?:` + expr + `)$`)
-	return func(_ *snapshot, _, text string) bool { return re().MatchString(text) }
+	re := lazyregexp.New(`^(?:` + expr + `)$`)
+	return func(_ *snapshot, _, text string) bool { return re.MatchString(text) }
 }
 
 var (
-	strategyValue       = lazyRegexp(`^(` + strategies + `)$`)
-	strategyOptionValue = lazyRegexp(`^` + strategyOption + `$`)
+	strategyValue       = lazyregexp.New(`^(` + strategies + `)$`)
+	strategyOptionValue = lazyregexp.New(`^` + strategyOption + `$`)
 )
 
 // harmlessOptions reports whether a cherry-pick or revert continues only with git's own
@@ -89,9 +83,9 @@ func harmlessOptions(_ *snapshot, _, text string) bool {
 	return allSettings(text, func(key, value string) bool {
 		switch key {
 		case "options.strategy":
-			return strategyValue().MatchString(value)
+			return strategyValue.MatchString(value)
 		case "options.strategy-option":
-			return strategyOptionValue().MatchString(value)
+			return strategyOptionValue.MatchString(value)
 		}
 		return strings.HasPrefix(key, "options.")
 	})

@@ -4,10 +4,10 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // What git makes in a repository that is new runs nothing, and may stay: hooks
@@ -123,8 +123,8 @@ func (s *snapshot) readSmall(name string) (string, bool) {
 // Lines of config as git writes it. Other forms, which a user
 // could have written as well, could hide something.
 var (
-	sectionLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`) })
-	settingLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`) })
+	sectionLine = lazyregexp.New(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
+	settingLine = lazyregexp.New(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
 )
 
 // harmlessSettings lists settings that run nothing, whatever their value; * stands for any
@@ -154,14 +154,14 @@ func allSettings(text string, good func(key, value string) bool) bool {
 	where := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
-		if m := sectionLine().FindStringSubmatch(line); m != nil {
+		if m := sectionLine.FindStringSubmatch(line); m != nil {
 			where = strings.ToLower(m[1])
 			if strings.Contains(line, `"`) {
 				where += ".*"
 			}
 			continue
 		}
-		m := settingLine().FindStringSubmatch(line)
+		m := settingLine.FindStringSubmatch(line)
 		if m == nil || strings.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' }) {
 			return false
 		}

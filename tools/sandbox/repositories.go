@@ -5,11 +5,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
+
+	"parley/tools/lazyregexp"
 )
 
 // maxInnerGitDirs bounds the git directories inside of a git directory; with more that part
@@ -281,9 +281,7 @@ const maxHookSettings = 200
 
 // hookPathSetting matches a setting that names git's hooks directory or another config file.
 // It may follow its section on the same line.
-var hookPathSetting = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
-})
+var hookPathSetting = lazyregexp.New(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
 
 // protectHooksPaths protects the hooks that core.hooksPath names, if they are in the
 // workspace: in the config of a repository, of the user, and of the files that these
@@ -298,7 +296,7 @@ func (r *repositories) protectHooksPaths() {
 	}
 	const most = 100 // files of settings
 	for i := 0; i < len(files) && i < most; i++ {
-		for _, found := range hookPathSetting().FindAllStringSubmatch(readConfig(files[i]), maxHookSettings) {
+		for _, found := range hookPathSetting.FindAllStringSubmatch(readConfig(files[i]), maxHookSettings) {
 			to := strings.TrimSpace(found[2])
 			if rest, ok := strings.CutPrefix(to, "~/"); ok {
 				to = filepath.Join(home, rest)

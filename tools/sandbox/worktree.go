@@ -4,10 +4,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // A workspace can be a worktree of a repository that is elsewhere. Its commands
@@ -15,7 +15,7 @@ import (
 // and the worktree's own index. What configures git stays as it is.
 
 // worktreeConfigSetting matches the setting with which git reads a worktree's own config.
-var worktreeConfigSetting = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?im)\bworktreeconfig\b`) })
+var worktreeConfigSetting = lazyregexp.New(`(?im)\bworktreeconfig\b`)
 
 // submodulesDir holds, in a worktree's own git directory, the git directories of its
 // submodules, with hooks and config: existing ones are read-only, and new ones are reported.
@@ -39,7 +39,7 @@ func (p *Policy) allowWorktree(mounts bool) {
 	}
 	p.ReadPaths = append(p.ReadPaths, common)
 	fixed := filepath.Join(own, "config.worktree") // where it is absent it cannot be kept so
-	if !mounts || p.LongRunning || !exists(fixed) && worktreeConfigSetting().MatchString(readConfig(filepath.Join(common, "config"))) {
+	if !mounts || p.LongRunning || !exists(fixed) && worktreeConfigSetting.MatchString(readConfig(filepath.Join(common, "config"))) {
 		return
 	}
 	p.readOnlyFiles = append(p.readOnlyFiles, fixed, filepath.Join(own, "commondir"), filepath.Join(own, "gitdir"), filepath.Join(own, submodulesDir))

@@ -2,29 +2,25 @@ package sanitize
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // keyRun is what is hidden of a command line: characters that keys consist of. None of them means
 // anything to a shell or to an interpreter, so that nothing is hidden that could run.
 const keyRun = `[A-Za-z0-9_.+=~/:@%-]`
 
-var isKeyRun = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + keyRun + `+$`) })
+var isKeyRun = lazyregexp.New(`^` + keyRun + `+$`)
 
 // headerShape finds NAME: VALUE at the end of an argument, or between quotes.
-var headerShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|[\s"'=])([A-Za-z][A-Za-z0-9_-]*):[ \t]*((?i:bearer|basic|token)[ \t]+)?(` + keyRun + `{6,})(["']|$)`)
-})
+var headerShape = lazyregexp.New(`(^|[\s"'=])([A-Za-z][A-Za-z0-9_-]*):[ \t]*((?i:bearer|basic|token)[ \t]+)?(` + keyRun + `{6,})(["']|$)`)
 
 // dataSource finds the password of "user:password@tcp(host)/database".
-var dataSource = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[^:/@=]*:(` + keyRun + `+)@(tcp|udp|unix)\(`)
-})
+var dataSource = lazyregexp.New(`^[^:/@=]*:(` + keyRun + `+)@(tcp|udp|unix)\(`)
 
-var optionShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^--?[A-Za-z0-9_.-]+$`) })
+var optionShape = lazyregexp.New(`^--?[A-Za-z0-9_.-]+$`)
 
 // A span is where a secret stands in a text, in bytes.
 type span struct{ from, to int }
@@ -76,7 +72,7 @@ func commandSpans(argv []string, shown bool) [][]span {
 	var l launch
 	for i, arg := range argv {
 		begins := i == 0 || strings.ContainsAny(arg, " \t\n")
-		if all[i] = headerSpans(arg); strings.ContainsAny(arg, " \t\n") && !schemeValue().MatchString(arg) {
+		if all[i] = headerSpans(arg); strings.ContainsAny(arg, " \t\n") && !schemeValue.MatchString(arg) {
 			option = "" // its value is all of the word
 		}
 		for line, at := range pieces(arg, "\n\r") { // a line for a shell has several words, or lines
@@ -110,9 +106,7 @@ func commandSpans(argv []string, shown bool) [][]span {
 }
 
 // schemeValue finds values such as "Bearer KEY".
-var schemeValue = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?i:bearer|basic|token)[ \t]+` + keyRun + `+$`)
-})
+var schemeValue = lazyregexp.New(`^(?i:bearer|basic|token)[ \t]+` + keyRun + `+$`)
 
 func isScheme(word string) bool {
 	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))
@@ -136,7 +130,7 @@ func pieces(text, separators string) func(yield func(string, int) bool) {
 
 // optionOf returns the option that a word is, whose value may be the next one; "" for none.
 func optionOf(word string) string {
-	if word = strings.Trim(word, `"'`); optionShape().MatchString(word) {
+	if word = strings.Trim(word, `"'`); optionShape.MatchString(word) {
 		return word
 	}
 	return ""
@@ -144,7 +138,7 @@ func optionOf(word string) string {
 
 // headerSpans returns where the secrets of headers are.
 func headerSpans(arg string) (spans []span) {
-	for _, m := range headerShape().FindAllStringSubmatchIndex(arg, -1) {
+	for _, m := range headerShape.FindAllStringSubmatchIndex(arg, -1) {
 		if HoldsSecret(arg[m[4]:m[5]]) {
 			spans = append(spans, span{m[8], m[9]})
 		}
@@ -166,7 +160,7 @@ func pieceSpans(name, word string, start int) (spans []span) {
 		return nil // half of what is between quotes
 	}
 	for _, s := range wordSpans(name, plain) {
-		if s.from < s.to && isKeyRun().MatchString(plain[s.from:s.to]) {
+		if s.from < s.to && isKeyRun.MatchString(plain[s.from:s.to]) {
 			spans = append(spans, span{start + s.from, start + s.to})
 		}
 	}
@@ -180,7 +174,7 @@ var namedKinds = []string{"id", "ids", "sha", "hash", "digest", "commit", "rev",
 func wordSpans(name, word string) []span {
 	before, value, assigned := strings.Cut(word, "=")
 	address := strings.Index(word, "://")
-	source := dataSource().FindStringSubmatchIndex(word)
+	source := dataSource.FindStringSubmatchIndex(word)
 	switch {
 	case word == "":
 		return nil

@@ -145,7 +145,7 @@ func targetSpans(word string, start int) (spans []span) {
 	}
 	for _, s := range addressSpans(rest) {
 		inQuery := s.from > 0 && strings.Contains(rest[:s.from], "?") && rest[s.from-1] == '='
-		if (s.to <= end || inQuery) && s.from < s.to && isKeyRun().MatchString(rest[s.from:s.to]) {
+		if (s.to <= end || inQuery) && s.from < s.to && isKeyRun.MatchString(rest[s.from:s.to]) {
 			spans = append(spans, span{start + address + s.from, start + address + s.to})
 		}
 	}

@@ -2,11 +2,11 @@ package sanitize
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
+
+	"parley/tools/lazyregexp"
 )
 
 // KeyShapes is what keys and tokens of well-known services look like, for
@@ -15,11 +15,9 @@ const KeyShapes = keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-
 
 const keyPrefixes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[oprsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|dop_v1_|shpat_|pypi-AgEI|eyJ)`
 
-var keyShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}$`) })
+var keyShape = lazyregexp.New(`^` + keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}$`)
 
-var uuidShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
-})
+var uuidShape = lazyregexp.New(`(?i)^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
 
 // secretNames are the last words of the names of what holds a secret.
 var secretNames = []string{
@@ -62,9 +60,7 @@ var publicVariables = []string{"SSH_AUTH_SOCK", "PASSWORD_STORE_DIR", "PWD", "GN
 	"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"}
 
 // serverURL matches variables that hold the address of a server, with a password often.
-var serverURL = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(database|db|postgres(ql)?|pg|mysql|mariadb|mongo(db)?|redis|amqp|rabbitmq|broker)_?(ur[li]|dsn)$|connection_?string`)
-})
+var serverURL = lazyregexp.New(`(?i)(database|db|postgres(ql)?|pg|mysql|mariadb|mongo(db)?|redis|amqp|rabbitmq|broker)_?(ur[li]|dsn)$|connection_?string`)
 
 // IsSecretVariable reports whether a variable of the environment may hold a secret by the words of its
 // name, whose case does not count: unlike HoldsSecret, it prefers one too many. It is false for "".
@@ -72,7 +68,7 @@ func IsSecretVariable(name string) bool {
 	if slices.Contains(publicVariables, strings.ToUpper(name)) {
 		return false
 	}
-	return serverURL().MatchString(name) || slices.ContainsFunc(slices.Concat(nameWords(name), nameWords(strings.ToLower(name))), func(word string) bool {
+	return serverURL.MatchString(name) || slices.ContainsFunc(slices.Concat(nameWords(name), nameWords(strings.ToLower(name))), func(word string) bool {
 		return slices.Contains(secretVariableWords, word) || !slices.Contains(ordinaryWords, word) &&
 			slices.ContainsFunc(secretParts, func(part string) bool { return strings.Contains(word, part) })
 	})
@@ -80,15 +76,13 @@ func IsSecretVariable(name string) bool {
 
 // nameWords returns the words of a name in small letters: "apiKey", "APIKey" and "--api-key" are api and key.
 func nameWords(name string) []string {
-	name = wordBorder().ReplaceAllString(name, "$1$3 $2$4")
+	name = wordBorder.ReplaceAllString(name, "$1$3 $2$4")
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // wordBorder finds where a word begins within letters: a capital after a small letter, or the last
 // capital of several before at least two small letters ("APIToken", but not "IDs").
-var wordBorder = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(\p{Ll})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})`)
-})
+var wordBorder = lazyregexp.New(`(\p{Ll})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})`)
 
 // minRandom is how many letters and digits in a row there are at least in what is taken for random.
 const minRandom = 16
@@ -97,7 +91,7 @@ const minRandom = 16
 // services do, or has a run of at least 16 letters and digits which change between capitals,
 // small letters and digits as random ones do. Paths, words and version numbers are none.
 func LooksSecret(word string) bool {
-	if keyShape().MatchString(word) {
+	if keyShape.MatchString(word) {
 		return true
 	}
 	if strings.ContainsAny(word, `/\@`) || strings.HasPrefix(word, "sha256:") {
@@ -169,5 +163,5 @@ func isSecretPart(before, part string) bool {
 		plain = part
 	}
 	named := (before == "s" || HoldsSecret(before)) && strings.ContainsAny(part, "0123456789")
-	return named || LooksSecret(plain) || uuidShape().MatchString(plain)
+	return named || LooksSecret(plain) || uuidShape.MatchString(plain)
 }

@@ -257,7 +257,7 @@ func FuzzRedactCommand(f *testing.F) {
 		}
 		for _, spans := range commandSpans([]string{line}, true) {
 			for i, s := range spans {
-				if !isKeyRun().MatchString(line[s.from:s.to]) || i > 0 && s.from < spans[i-1].to {
+				if !isKeyRun.MatchString(line[s.from:s.to]) || i > 0 && s.from < spans[i-1].to {
 					t.Fatalf("%q: %v", line, spans)
 				}
 			}

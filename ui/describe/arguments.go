@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"parley/tools"
+	"parley/tools/lazyregexp"
 )
 
 // Editable returns what a user edits of the arguments: the command, if one argument
@@ -109,7 +109,7 @@ func listed(args map[string]json.RawMessage) string {
 }
 
 // plainName matches names of arguments that need no quotes.
-var plainName = regexp.MustCompile(`^[\w.-]+$`)
+var plainName = lazyregexp.New(`^[\w.-]+$`)
 
 // pretty returns JSON for reading: Indented, and with < > & as they are.
 func pretty(v any) string {

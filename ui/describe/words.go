@@ -2,12 +2,11 @@ package describe
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"parley/tools"
 	"parley/tools/diff"
+	"parley/tools/lazyregexp"
 )
 
 // Words describes all that an action would do. Lines of what came from outside begin
@@ -74,9 +73,9 @@ func describeHunk(head string) string {
 
 // wideGap matches more spaces in a row than an indentation has. They could put what
 // follows out of sight, or make a row of its own of it.
-var wideGap = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(` {17,}`) })
+var wideGap = lazyregexp.New(` {17,}`)
 
 // markGaps returns text with long gaps by their number.
 func markGaps(text string) string {
-	return wideGap().ReplaceAllStringFunc(text, func(g string) string { return fmt.Sprintf(" <%d spaces> ", len(g)) })
+	return wideGap.ReplaceAllStringFunc(text, func(g string) string { return fmt.Sprintf(" <%d spaces> ", len(g)) })
 }

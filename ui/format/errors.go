@@ -7,9 +7,9 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // ErrorText returns what an error says, in the words of the system instead of those of Go: without
@@ -27,20 +27,18 @@ func ErrorText(err error) string {
 		}
 		text = strings.ReplaceAll(text, said, plain)
 	})
-	text = jsonWords().ReplaceAllString(text, "unexpected character ${1}")
-	return eof().ReplaceAllString(text, "${1}unexpected end of the file")
+	text = jsonWords.ReplaceAllString(text, "unexpected character ${1}")
+	return eof.ReplaceAllString(text, "${1}unexpected end of the file")
 }
 
 // jsonWords finds what encoding/json says of a character, with what its decoder was about
 // (scanner.go).
-var jsonWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`invalid character ('(?:[^']|\\')+') (?:looking for beginning of (?:value|object key string)|` +
-		`after (?:object key(?::value pair)?|array element|top-level value|decimal point in numeric literal)|` +
-		`in (?:string literal|string escape code|\\u hexadecimal character escape|numeric literal|exponent of numeric literal|literal \w+ \(expecting '.'\)))`)
-})
+var jsonWords = lazyregexp.New(`invalid character ('(?:[^']|\\')+') (?:looking for beginning of (?:value|object key string)|` +
+	`after (?:object key(?::value pair)?|array element|top-level value|decimal point in numeric literal)|` +
+	`in (?:string literal|string escape code|\\u hexadecimal character escape|numeric literal|exponent of numeric literal|literal \w+ \(expecting '.'\)))`)
 
 // eof finds the words for an end that came too early, alone or behind what it is the end of.
-var eof = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|[:;] )(?:unexpected )?EOF\b`) })
+var eof = lazyregexp.New(`(^|[:;] )(?:unexpected )?EOF\b`)
 
 // replaceWords calls replace for each error within err whose words are Go's, the innermost last:
 // with its words, the path or address it is about ("" for none, or where plain has it), and what it

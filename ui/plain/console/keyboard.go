@@ -3,7 +3,6 @@ package console
 import (
 	"bytes"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"parley/tools/lazyregexp"
 	"parley/ui/tty"
 )
 
@@ -124,11 +124,11 @@ func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.In.Fd()) }
 
 // sequences match what arrow keys and the like leave in a line that the terminal
 // edits.
-var sequences = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)") })
+var sequences = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)")
 
 // sanitizeTyped returns what was typed, without what is no text.
 func sanitizeTyped(line []byte) string {
-	text := sequences().ReplaceAllString(strings.ToValidUTF8(string(line), "\uFFFD"), "")
+	text := sequences.ReplaceAllString(strings.ToValidUTF8(string(line), "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {
 			return -1

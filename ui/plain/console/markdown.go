@@ -2,11 +2,10 @@ package console
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
+	"parley/tools/lazyregexp"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 )
@@ -51,19 +50,13 @@ type code struct {
 }
 
 var (
-	fences = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("^( *(?:> ?|[-*+] +|[0-9]+[.)] +)?)(```+|~~~+)[ \t]*([^\\s`]*)[^`]*$")
-	})
-	delimiter = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`) })
-	ruler     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {0,3}([-*_=][ \t]*){3,}$`) })
-	marker    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:(?:>|[-*+]|#{1,6}|[0-9]+[.)])\s+)*`) })
-	ending    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[.!?…]["'”’)\]*_]*\s|[。！？]`) })
-	link      = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(!?)\[([^\[\]]*)\]\(<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+"[^"]*")?\)`)
-	})
-	bold = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
-	})
+	fences    = lazyregexp.New("^( *(?:> ?|[-*+] +|[0-9]+[.)] +)?)(```+|~~~+)[ \t]*([^\\s`]*)[^`]*$")
+	delimiter = lazyregexp.New(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
+	ruler     = lazyregexp.New(`^ {0,3}([-*_=][ \t]*){3,}$`)
+	marker    = lazyregexp.New(`^\s*(?:(?:>|[-*+]|#{1,6}|[0-9]+[.)])\s+)*`)
+	ending    = lazyregexp.New(`[.!?…]["'”’)\]*_]*\s|[。！？]`)
+	link      = lazyregexp.New(`(!?)\[([^\[\]]*)\]\(<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+"[^"]*")?\)`)
+	bold      = lazyregexp.New(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
 )
 
 // Add takes a piece and returns what can be read out now.
@@ -174,7 +167,7 @@ func (m *Markdown) sentences() string {
 		return ""
 	}
 	if !m.begun {
-		from = len(marker().FindString(m.line))
+		from = len(marker.FindString(m.line))
 		if rest := m.line[from:]; strings.HasPrefix(rest, "```") || strings.HasPrefix(rest, "~~~") {
 			return ""
 		}
@@ -184,7 +177,7 @@ func (m *Markdown) sentences() string {
 	}
 	from = max(from, min(m.seen, len(m.line))-longestEnding)
 	m.seen = len(m.line)
-	ends := ending().FindAllStringIndex(m.line[from:], -1)
+	ends := ending.FindAllStringIndex(m.line[from:], -1)
 	for i := len(ends) - 1; i >= 0; i-- {
 		if n := from + ends[i][1]; balanced(m.line[:n]) {
 			return m.part(n)
@@ -218,13 +211,13 @@ func (m *Markdown) whole(line string) string {
 	}
 	if head := m.head; head != "" {
 		m.head = ""
-		if names := cells(head); delimiter().MatchString(line) && strings.Contains(line, "-") && len(cells(line)) == len(names) {
+		if names := cells(head); delimiter.MatchString(line) && strings.Contains(line, "-") && len(cells(line)) == len(names) {
 			m.names = names
 			return fmt.Sprintf("Table, %s: %s.\n", format.Plural(len(names), "column"), strings.Join(names, ", "))
 		}
 		out += m.plain(head)
 	}
-	if f := fences().FindStringSubmatch(line); f != nil {
+	if f := fences.FindStringSubmatch(line); f != nil {
 		m.code = &code{fence: f[2], indent: len(f[1]), lang: f[3]}
 		return out
 	}
@@ -244,7 +237,7 @@ func (m *Markdown) plain(line string) string {
 		m.blank = true
 		return "\n"
 	}
-	if ruler().MatchString(line) {
+	if ruler.MatchString(line) {
 		return "" // it divides for the eye, and the blank lines around it are there
 	}
 	m.blank = false
@@ -336,7 +329,7 @@ func spoken(line string) string {
 		if i%2 == 0 {
 			piece = links(piece)
 			if strings.Contains(piece, "**") || strings.Contains(piece, "__") {
-				piece = bold().ReplaceAllString(piece, "$1$2$3")
+				piece = bold.ReplaceAllString(piece, "$1$2$3")
 			}
 		}
 		out.WriteString(piece)
@@ -349,8 +342,8 @@ func links(text string) string {
 	if !strings.Contains(text, "](") {
 		return text
 	}
-	return link().ReplaceAllStringFunc(text, func(m string) string {
-		f := link().FindStringSubmatch(m)
+	return link.ReplaceAllStringFunc(text, func(m string) string {
+		f := link.FindStringSubmatch(m)
 		text, url := strings.TrimSpace(f[2]), f[3]
 		switch {
 		case f[1] == "!" && text == "":

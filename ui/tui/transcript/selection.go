@@ -2,10 +2,10 @@ package transcript
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"parley/tools/lazyregexp"
 )
 
 // selectedBytes returns the bytes of a line that are selected.
@@ -88,14 +88,14 @@ func (m *mouse) excerptOf(it *item) string {
 }
 
 // foldNoteRow matches the beginning of a row that foldNote wrote.
-var foldNoteRow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^… \d+ (more|earlier) line`) })
+var foldNoteRow = lazyregexp.New(`^… \d+ (more|earlier) line`)
 
 // sourceRows returns the rows of an item without styles, and the source text of them, in the
 // same order.
 func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	for _, line := range m.linesOf(it) {
 		row := plainText(line)
-		if !it.isMarkdown() && foldNoteRow().MatchString(row) {
+		if !it.isMarkdown() && foldNoteRow.MatchString(row) {
 			row = ""
 		}
 		rows = append(rows, row)
