@@ -262,16 +262,32 @@ func (g cacheMiss) reportable(f Facts) bool {
 	return g.missed > leastMiss && g.expected >= least && float64(g.missed) > leastShare*float64(g.expected)
 }
 
-// causeWords say a cause in a notice.
-var causeWords = map[Cause]string{
-	ModelSwitched: "model switched", Expired: "it expired", ToolsChanged: "tools changed", SystemChanged: "system prompt changed",
-	EffortChanged: "reasoning effort changed", SettingsChanged: "setting changed", Summarized: "conversation summarized",
-	HistoryLeftOut: "older messages are no longer sent", PromptChanged: "earlier message changed",
-	Unexplained: "the provider did not use it",
+// String returns the cause in the words of a notice.
+func (c Cause) String() string {
+	switch c {
+	case ModelSwitched:
+		return "model switched"
+	case Expired:
+		return "it expired"
+	case ToolsChanged:
+		return "tools changed"
+	case SystemChanged:
+		return "system prompt changed"
+	case EffortChanged:
+		return "reasoning effort changed"
+	case SettingsChanged:
+		return "setting changed"
+	case Summarized:
+		return "conversation summarized"
+	case HistoryLeftOut:
+		return "older messages are no longer sent"
+	case PromptChanged:
+		return "earlier message changed"
+	case Unexplained:
+		return "the provider did not use it"
+	}
+	return ""
 }
-
-// String returns the cause as one would say it.
-func (c Cause) String() string { return causeWords[c] }
 
 // notice returns what the user is told of m, with a detail of its cause; "" if there is none.
 func (m Miss) notice(detail string) string {

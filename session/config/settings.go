@@ -10,7 +10,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -128,11 +127,31 @@ func Decode(text string, cfg Validator) error {
 // mismatches matches what the decoder says of a value of another type than its key has.
 var mismatches = lazyregexp.New(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
 
-// typeWords names the types of values in the decoder's errors for users.
-var typeWords = map[string]string{
-	"string": "text", "primitive (string-like)": "text", "integer": "a whole number", "int64": "a number", "float": "a number", "float64": "a decimal number",
-	"boolean": "true or false", "bool": "a boolean", "slice": "a list", "[]any": "a list", "[]map[string]any": "a list of tables",
-	"map": "a table", "table": "a table", "map[string]any": "a table", "time.Time": "a date",
+// typeWord returns what users call a type of values in the decoder's errors.
+func typeWord(name string) string {
+	switch name {
+	case "string", "primitive (string-like)":
+		return "text"
+	case "integer":
+		return "a whole number"
+	case "int64", "float":
+		return "a number"
+	case "float64":
+		return "a decimal number"
+	case "boolean":
+		return "true or false"
+	case "bool":
+		return "a boolean"
+	case "slice", "[]any":
+		return "a list"
+	case "[]map[string]any":
+		return "a list of tables"
+	case "map", "table", "map[string]any":
+		return "a table"
+	case "time.Time":
+		return "a date"
+	}
+	return name
 }
 
 // mismatch returns an error of the decoder that is about no line of TOML, in words for the user.
@@ -146,7 +165,7 @@ func mismatch(err error) error {
 	if m[1] != "" {
 		line = m[1] + ": "
 	}
-	return fmt.Errorf("%s%s has to be %s, and is %s", line, m[2], cmp.Or(typeWords[wanted], wanted), cmp.Or(typeWords[found], found))
+	return fmt.Errorf("%s%s has to be %s, and is %s", line, m[2], typeWord(wanted), typeWord(found))
 }
 
 // quotedValues holds what the decoder quotes of a text.

@@ -18,8 +18,8 @@ var readsAgain = []string{"eval", "trap", "source", ".", "read", "unset", "mapfi
 // wrappers run the command behind them.
 var wrappers = []string{"command", "builtin", "exec", "env", "sudo", "nohup"}
 
-// runners run one behind arguments of their own, which only they can tell from it.
-var runners = append([]string{"doas", "timeout", "nice", "ionice", "setsid", "stdbuf", "flock", "chroot", "strace", "xargs", "parallel", "find"}, wrappers...)
+// runners do so behind arguments of their own, which only they can tell from it.
+var runners = []string{"doas", "timeout", "nice", "ionice", "setsid", "stdbuf", "flock", "chroot", "strace", "xargs", "parallel", "find"}
 
 // shells read the word behind -c as a command, and remote all of their words.
 var (
@@ -129,8 +129,8 @@ func isStatic(x syntax.ArithmExpr) bool {
 // rereadByCall names the command that reads its arguments once more; "": none.
 func rereadByCall(args []*syntax.Word) string {
 	for i, w := range args {
-		name := programName(w)
-		switch behind := i == 0 || slices.Contains(runners, programName(args[0])); {
+		name, first := programName(w), programName(args[0])
+		switch behind := i == 0 || slices.Contains(runners, first) || slices.Contains(wrappers, first); {
 		case slices.Contains(shells, name) && isOpenCode(args[i+1:]):
 			return name + " -c"
 		case behind && slices.Contains(remote, name) && slices.ContainsFunc(args[i+1:], isOpen):

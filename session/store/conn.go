@@ -316,16 +316,27 @@ func code(err error) int {
 	return 0
 }
 
-// hints holds what a user can do about a result code of SQLite.
-var hints = map[int]string{
-	sqlite3.SQLITE_FULL:     "the disk is full: free some space",
-	sqlite3.SQLITE_READONLY: "the file or its folder is read-only: make it writable, or set XDG_DATA_HOME to another folder",
-	sqlite3.SQLITE_CANTOPEN: "the file cannot be opened: check its folder, or set XDG_DATA_HOME to another",
-	sqlite3.SQLITE_PERM:     "access is denied: check the file's owner and mode",
-	sqlite3.SQLITE_BUSY:     "another program keeps the file locked: close it",
-	sqlite3.SQLITE_IOERR:    "the disk reports an error: check it, and its free space",
-	sqlite3.SQLITE_PROTOCOL: "the folder's file system does not lock files: set XDG_DATA_HOME to a local folder",
-	sqlite3.SQLITE_TOOBIG:   "a message is larger than the 1 GB that SQLite keeps",
+// hint returns what a user can do about a result code of SQLite, "" if nothing is known.
+func hint(code int) string {
+	switch code {
+	case sqlite3.SQLITE_FULL:
+		return "the disk is full: free some space"
+	case sqlite3.SQLITE_READONLY:
+		return "the file or its folder is read-only: make it writable, or set XDG_DATA_HOME to another folder"
+	case sqlite3.SQLITE_CANTOPEN:
+		return "the file cannot be opened: check its folder, or set XDG_DATA_HOME to another"
+	case sqlite3.SQLITE_PERM:
+		return "access is denied: check the file's owner and mode"
+	case sqlite3.SQLITE_BUSY:
+		return "another program keeps the file locked: close it"
+	case sqlite3.SQLITE_IOERR:
+		return "the disk reports an error: check it, and its free space"
+	case sqlite3.SQLITE_PROTOCOL:
+		return "the folder's file system does not lock files: set XDG_DATA_HOME to a local folder"
+	case sqlite3.SQLITE_TOOBIG:
+		return "a message is larger than the 1 GB that SQLite keeps"
+	}
+	return ""
 }
 
 // A hintedError is an error of SQLite with a hint for the user.
@@ -351,7 +362,7 @@ func (db *database) explain(err error) error {
 	if c == sqlite3.SQLITE_CORRUPT || c == sqlite3.SQLITE_NOTADB {
 		return &DamagedError{Path: db.path, Err: err}
 	}
-	if words, ok := hints[c]; ok {
+	if words := hint(c); words != "" {
 		return &hintedError{db.path, words, err}
 	}
 	return err

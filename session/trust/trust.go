@@ -101,7 +101,7 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 	fmt.Fprintf(sum, "%d %s\n", len(real), real)
 	var wrong error
 	take := func(kind Kind, path string, place any) {
-		data, cut, err := read(path, limits[kind])
+		data, cut, err := read(path, kind.limit())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return
@@ -125,8 +125,8 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it contains invisible characters: %s", f.Name, strings.Join(notes, " ")))
 			return
 		}
-		if cut && limits[kind] > maxFile {
-			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it has more than %d KB", f.Name, limits[kind]>>10))
+		if cut && kind.limit() > maxFile {
+			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it has more than %d KB", f.Name, kind.limit()>>10))
 			return
 		}
 		if cut {
@@ -147,8 +147,16 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 	return o, wrong
 }
 
-// limits are how many bytes a file may have; more of it does not count.
-var limits = map[Kind]int{Instructions: maxFile, Configuration: maxFile, Hooks: maxFile, Servers: maxFile, Prompts: prompts.MaxFile, Skills: skills.MaxFile}
+// limit is how many bytes a file may have; more of it does not count.
+func (k Kind) limit() int {
+	switch k {
+	case Prompts:
+		return prompts.MaxFile
+	case Skills:
+		return skills.MaxFile
+	}
+	return maxFile
+}
 
 // extend adds the settings of the innermost directory, and the prompts and skills of all from the
 // innermost to the outermost. It returns why some were left out.
