@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	sdk "github.com/coder/acp-go-sdk"
+
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
@@ -51,8 +53,8 @@ func TestToolsHaveAKindAndAPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range tools.Names() {
-		if kinds[name] == "" {
-			t.Errorf("kinds has no %s", name)
+		if kindOf(name) == sdk.ToolKindOther {
+			t.Errorf("kindOf does not know %s", name)
 		}
 		if !regexp.MustCompile("(?m)^\\| [^|]*`" + name + "`").Match(manual) {
 			t.Errorf("docs/tools.md has no row for %s", name)

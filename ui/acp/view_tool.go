@@ -83,15 +83,21 @@ func statusOf(s app.CallStatus) sdk.ToolCallStatus {
 	return sdk.ToolCallStatusFailed // ACP has no word for what was denied, canceled or lost: its text says so
 }
 
-// kinds says what tools do, for the icon of a client; all others are sdk.ToolKindOther.
-var kinds = map[string]sdk.ToolKind{
-	"read": sdk.ToolKindRead, "list": sdk.ToolKindRead, "glob": sdk.ToolKindSearch, "grep": sdk.ToolKindSearch,
-	"write": sdk.ToolKindEdit, "edit": sdk.ToolKindEdit, "shell": sdk.ToolKindExecute, "jobs": sdk.ToolKindExecute, "fetch": sdk.ToolKindFetch, tools.PlanTool: sdk.ToolKindThink,
-}
-
+// kindOf says what a tool does, for the icon of a client.
 func kindOf(tool string) sdk.ToolKind {
-	if kind, ok := kinds[tool]; ok {
-		return kind
+	switch tool {
+	case "read", "list":
+		return sdk.ToolKindRead
+	case "glob", "grep":
+		return sdk.ToolKindSearch
+	case "write", "edit":
+		return sdk.ToolKindEdit
+	case "shell", "jobs":
+		return sdk.ToolKindExecute
+	case "fetch":
+		return sdk.ToolKindFetch
+	case tools.PlanTool:
+		return sdk.ToolKindThink
 	}
 	return sdk.ToolKindOther
 }

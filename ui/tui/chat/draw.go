@@ -178,18 +178,15 @@ func (c *Chat) drawFooter(t *app.TurnTotals) {
 	if t.Answered {
 		c.Transcript.AddFooter(footer(t))
 	}
-	switch why := ended[t.Reason]; {
+	switch {
 	case t.Interrupted:
 	case t.Empty:
 		c.Transcript.AddMarker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
-	case why != "":
-		c.Transcript.AddMarker(transcript.Warn, why)
+	case t.Reason == llm.Length:
+		c.Transcript.AddMarker(transcript.Warn, app.AnswerCutOff)
+	case t.Reason == llm.Refused:
+		c.Transcript.AddMarker(transcript.Warn, app.AnswerFiltered)
 	}
-}
-
-// ended says why an answer is not what it might have been.
-var ended = map[llm.Reason]string{
-	llm.Length: app.AnswerCutOff, llm.Refused: app.AnswerFiltered,
 }
 
 // maxFooter is how many cells a footer takes at most.

@@ -8,14 +8,20 @@ import (
 	"parley/tools/sanitize"
 )
 
-// notices are the ways to call a user back who is in another window. Terminals
-// that do not know one show nothing; none asks for an answer.
-var notices = map[string]func(text string) string{
-	"off":    func(string) string { return "" },
-	"bell":   func(string) string { return "\a" },
-	"osc9":   func(text string) string { return "\x1b]9;" + text + "\x1b\\" },
-	"osc777": func(text string) string { return "\x1b]777;notify;parley;" + text + "\x1b\\" },
-	"osc99":  func(text string) string { return "\x1b]99;;" + text + "\x1b\\" },
+// notice returns what calls a user back who is in another window, in one of Notices, "" for
+// "off". Terminals that do not know it show nothing; none answers.
+func notice(way, text string) string {
+	switch way {
+	case "bell":
+		return "\a"
+	case "osc9":
+		return "\x1b]9;" + text + "\x1b\\"
+	case "osc777":
+		return "\x1b]777;notify;parley;" + text + "\x1b\\"
+	case "osc99":
+		return "\x1b]99;;" + text + "\x1b\\"
+	}
+	return ""
 }
 
 // Notices lists the values of Config.Notify.
@@ -57,7 +63,7 @@ func (s *Screen) Notify(text string) tea.Cmd {
 	if r := []rune(text); len(r) > most {
 		text = string(r[:most])
 	}
-	seq := notices[s.notice](text)
+	seq := notice(s.notice, text)
 	if seq == "" {
 		return nil
 	}

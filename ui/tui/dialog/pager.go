@@ -194,8 +194,22 @@ func (p *Pager) copied(text, what string) tea.Cmd {
 	return p.Say(PageCopy{text, strings.ToLower(what)})
 }
 
-// pagerKeys maps keys of less and vi to those of all dialogs.
-var pagerKeys = map[string]rune{"j": tea.KeyDown, "k": tea.KeyUp, "d": tea.KeyPgDown, "u": tea.KeyPgUp, "g": tea.KeyHome}
+// pagerKey returns the key of all dialogs that a key of less and vi stands for, 0 for any other.
+func pagerKey(key string) rune {
+	switch key {
+	case "j":
+		return tea.KeyDown
+	case "k":
+		return tea.KeyUp
+	case "d":
+		return tea.KeyPgDown
+	case "u":
+		return tea.KeyPgUp
+	case "g":
+		return tea.KeyHome
+	}
+	return 0
+}
 
 // handleScroll moves the cursor, and reports whether msg is for that.
 func (p *Pager) handleScroll(msg tea.Msg) bool {
@@ -208,8 +222,10 @@ func (p *Pager) handleScroll(msg tea.Msg) bool {
 		}
 		return true
 	}
-	if press, ok := msg.(tea.KeyPressMsg); ok && pagerKeys[press.String()] != 0 {
-		msg = tea.KeyPressMsg{Code: pagerKeys[press.String()]}
+	if press, ok := msg.(tea.KeyPressMsg); ok {
+		if code := pagerKey(press.String()); code != 0 {
+			msg = tea.KeyPressMsg{Code: code}
+		}
 	}
 	return p.move(msg, p.Keys.reading(), len(p.rows), visible)
 }

@@ -27,8 +27,20 @@ type PermissionRow struct {
 // PermissionRemoved asks to remove a rule. The dialog stays open, without it.
 type PermissionRemoved struct{ PermissionRow }
 
-// origins maps From to words.
-var origins = map[string]string{"config": "config", "flag": "command line", "state": "always", "session": "this session"}
+// origin returns From in words, "" if it is unknown.
+func (r PermissionRow) origin() string {
+	switch r.From {
+	case "config":
+		return "config"
+	case "flag":
+		return "command line"
+	case "state":
+		return "always"
+	case "session":
+		return "this session"
+	}
+	return ""
+}
 
 // removable reports whether an approval made the rule, so that the dialog can remove it.
 func (r PermissionRow) removable() bool { return r.From == "state" || r.From == "session" }
@@ -83,7 +95,7 @@ func (l *PermissionList) originText(r PermissionRow) string {
 	where := "from " + printableRow(r.File)
 	if r.File == "" {
 		where = printableRow(r.From)
-		if origin := origins[r.From]; origin != "" {
+		if origin := r.origin(); origin != "" {
 			where = origin
 		}
 	}
@@ -118,7 +130,7 @@ func (l *PermissionList) Update(msg tea.Msg) tea.Cmd {
 func (l *PermissionList) remove() tea.Cmd {
 	r := l.rules[l.selected]
 	if !r.removable() {
-		l.note = "Set by the " + origins[r.From] + ": change it there"
+		l.note = "Set by the " + r.origin() + ": change it there"
 		if r.File != "" {
 			l.note = "Set in " + printableRow(r.File) + ": change it there"
 		}
@@ -158,7 +170,7 @@ func (l *PermissionList) View() string {
 // row returns a row: sign, effect, rule and source.
 func (l *PermissionList) row(i int) string {
 	r := l.rules[i]
-	origin := origins[r.From]
+	origin := r.origin()
 	if ansi.StringWidth(origin) > l.width/3 {
 		origin = ""
 	}

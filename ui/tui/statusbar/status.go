@@ -75,13 +75,21 @@ const (
 // Segments returns the names of what the line may show, in the usual order. The first four
 // stand on the left, the others on the right.
 func Segments() []string {
-	return []string{"model", "effort", "badge", "command", "activity", "speed", "queue", "jobs", "context", "tokens", "cost", "mode"}
+	names := make([]string, len(places))
+	for i, p := range places {
+		names[i] = p.name
+	}
+	return names
 }
 
 // places says which segments a name of Segments stands for.
-var places = map[string][]int{
-	"model": {model}, "effort": {effort}, "badge": {badge}, "command": {command}, "activity": {activity}, "speed": {speed}, "queue": {queued}, "jobs": {jobs},
-	"context": {window}, "tokens": {used}, "cost": {spent}, "mode": {asks, mode, yolo},
+var places = []struct {
+	name     string
+	segments []int
+}{
+	{"model", []int{model}}, {"effort", []int{effort}}, {"badge", []int{badge}}, {"command", []int{command}},
+	{"activity", []int{activity}}, {"speed", []int{speed}}, {"queue", []int{queued}}, {"jobs", []int{jobs}},
+	{"context", []int{window}}, {"tokens", []int{used}}, {"cost", []int{spent}}, {"mode", []int{asks, mode, yolo}},
 }
 
 // From these widths on there is room for words, and for a gauge of the context window.
@@ -237,9 +245,9 @@ func choose(line *[segments]segment, i Info, shown []string) []int {
 	}
 	order := []int{hint}
 	for _, name := range shown {
-		for _, k := range places[name] {
-			if !slices.Contains(order, k) {
-				order = append(order, k)
+		for _, p := range places {
+			if p.name == name && !slices.Contains(order, p.segments[0]) {
+				order = append(order, p.segments...)
 			}
 		}
 	}
