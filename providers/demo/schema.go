@@ -13,11 +13,31 @@ const (
 	maxSize   = 2000
 )
 
-// formats holds an example of each common format.
-var formats = map[string]string{
-	"date-time": "2026-01-01T00:00:00Z", "date": "2026-01-01", "time": "00:00:00Z", "duration": "PT1M",
-	"email": "somebody@example.com", "hostname": "example.com", "uri": "https://example.com/",
-	"ipv4": "127.0.0.1", "ipv6": "::1", "uuid": "00000000-0000-4000-8000-000000000000",
+// exampleText returns a text of a common format, "" of any other.
+func exampleText(format string) string {
+	switch format {
+	case "date-time":
+		return "2026-01-01T00:00:00Z"
+	case "date":
+		return "2026-01-01"
+	case "time":
+		return "00:00:00Z"
+	case "duration":
+		return "PT1M"
+	case "email":
+		return "somebody@example.com"
+	case "hostname":
+		return "example.com"
+	case "uri":
+		return "https://example.com/"
+	case "ipv4":
+		return "127.0.0.1"
+	case "ipv6":
+		return "::1"
+	case "uuid":
+		return "00000000-0000-4000-8000-000000000000"
+	}
+	return ""
 }
 
 // instance returns a small value that fits a JSON Schema, with text where a
@@ -82,7 +102,7 @@ func kindOf(s object) string {
 
 func stringInstance(s object, text string) string {
 	format, _ := s["format"].(string)
-	if known, ok := formats[format]; ok {
+	if known := exampleText(format); known != "" {
 		return known
 	}
 	runes := []rune(text)

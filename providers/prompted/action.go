@@ -23,16 +23,23 @@ const (
 	inner // a call, or a list of calls
 )
 
-// roles holds the names of members: those of the form first, then what models
-// remember of other forms.
-var roles = map[string]role{
-	"thought": thought, "tool_name": name, "tool_args": args, "answer": answer,
-	"thoughts": thought, "thinking": thought, "reasoning": thought, "reflection": thought,
-	"final_answer": answer, "response": answer, "reply": answer,
-	"name": name, "tool": name, "function_name": name,
-	"arguments": args, "args": args, "parameters": args, "input": args, "tool_input": args, "action_input": args,
-	"action": inner, "function": inner, "function_call": inner, "tool_call": inner, // or a name
-	"tool_calls": inner, "actions": inner, "calls": inner,
+// roleOf returns what the member key of an object is for: those of the form first, then what
+// models remember of other forms.
+func roleOf(key string) role {
+	switch key {
+	case "thought", "thoughts", "thinking", "reasoning", "reflection":
+		return thought
+	case "answer", "final_answer", "response", "reply":
+		return answer
+	case "tool_name", "name", "tool", "function_name":
+		return name
+	case "tool_args", "arguments", "args", "parameters", "input", "tool_input", "action_input":
+		return args
+	case "action", "function", "function_call", "tool_call", // or a name
+		"tool_calls", "actions", "calls":
+		return inner
+	}
+	return other
 }
 
 // isFormKey reports whether key is a member that the form asks for.
@@ -72,7 +79,7 @@ func (r *action) object(object []byte, tools []llm.Tool, depth int) bool {
 	loose := map[string]json.RawMessage{}                   // arguments that were not put into an object
 	for _, key := range slices.Sorted(maps.Keys(members)) { // the same reply is read the same each time
 		value := members[key]
-		role := roles[strings.ToLower(key)]
+		role := roleOf(strings.ToLower(key))
 		if role == other {
 			if key != "type" && key != "id" && key != "call_id" && key != "index" {
 				loose[key] = value
@@ -279,7 +286,7 @@ func (p *prober) key(line, edge bool) verdict {
 		return verdictUndecided
 	case p.peek() != ':':
 		return verdictNo
-	case isFormKey(key) && (line || key != "answer"), edge && (roles[key] != other || key == "type" || key == "id"):
+	case isFormKey(key) && (line || key != "answer"), edge && (roleOf(key) != other || key == "type" || key == "id"):
 		return verdictYes
 	}
 	return verdictNo

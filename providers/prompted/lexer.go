@@ -147,7 +147,7 @@ func (l *lexer) inString(c byte, top bool) {
 	case ends && top && l.expect == 'k':
 		l.expect = ':'
 		l.flush()
-		l.field = roles[strings.ToLower(string(l.key))]
+		l.field = roleOf(strings.ToLower(string(l.key)))
 		l.isCall = l.isCall || l.field == name || l.field == args || l.field == inner
 	case ends:
 		if top {

@@ -199,7 +199,7 @@ func isCall(text string) bool {
 	}
 	named := false
 	for _, key := range jsonKey.FindAllStringSubmatch(text, -1) {
-		switch roles[key[1]] {
+		switch roleOf(key[1]) {
 		case name, inner:
 			named = true
 		case args:

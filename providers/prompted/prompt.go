@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -126,18 +127,12 @@ func findConflicts(system string) []string {
 	return said
 }
 
-// constraintTargets holds how a schema has to be for each way of constraining a reply.
-var constraintTargets = map[string]schema.Target{
-	"response_format":    schema.Grammar,
-	"structured_outputs": schema.Grammar,
-	"guided_json":        schema.Grammar,
-	"llamacpp":           schema.Grammar,
-}
+// constraints are the ways of constraining a reply by a schema.
+var constraints = []string{"response_format", "structured_outputs", "guided_json", "llamacpp"}
 
 // actionSchema returns the schema of one action, nil if the server has no use for it.
 func (m *model) actionSchema(tools []llm.Tool, answer *llm.Schema, choice string) *llm.Schema {
-	target, ok := constraintTargets[m.Constrained]
-	if !ok {
+	if !slices.Contains(constraints, m.Constrained) {
 		return nil
 	}
 	var branches []any
@@ -147,16 +142,16 @@ func (m *model) actionSchema(tools []llm.Tool, answer *llm.Schema, choice string
 		}
 		branches = append(branches, branchSchema(
 			member{"tool_name", map[string]any{"const": tool.Name}},
-			member{"tool_args", schema.For(tool.Schema, target)}))
+			member{"tool_args", schema.For(tool.Schema, schema.Grammar)}))
 	}
 	if choice == "" || choice == "auto" || len(branches) == 0 {
 		value := json.RawMessage(`{"type":"string"}`)
 		if answer != nil {
-			value = schema.For(answer.JSON, target)
+			value = schema.For(answer.JSON, schema.Grammar)
 		}
 		branches = append(branches, branchSchema(member{"answer", value}))
 	}
-	raw := schema.For(encode(map[string]any{"anyOf": branches}), target)
+	raw := schema.For(encode(map[string]any{"anyOf": branches}), schema.Grammar)
 	return &llm.Schema{Name: "action", JSON: raw, Guided: true}
 }
 
