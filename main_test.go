@@ -837,7 +837,7 @@ func TestImports(t *testing.T) {
 		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
 		swar    = "tools/swar"
-		lazy    = "tools/lazyregexp"
+		lazy    = "tools/lazy"
 		atomic  = "tools/atomicfile"
 		proc    = "tools/process"
 		diff    = "tools/diff"
@@ -897,13 +897,13 @@ func TestImports(t *testing.T) {
 		"session/hooks":        {proc, safe},
 		"session/settings":     {llm},
 		"session/cachewatch":   {llm},
-		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, swar},
+		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, swar, lazy},
 		"session/store/holder": {},
 		"session/storetest":    {"session/store", llm},
 		copies:                 {"session/store"},
 		"session/vectors":      {lazy},
 		"session/backup":       {"session/store", "tools/undo", llm, atomic},
-		"session/archive":      {"session/store", diff, llm, atomic},
+		"session/archive":      {"session/store", diff, llm, atomic, lazy},
 		"session/importer":     {"session/archive", "session/store", lazy},
 		"session/attach":       {llm, atomic},
 		"session/config":       {catalog, lazy},
@@ -932,7 +932,7 @@ func TestImports(t *testing.T) {
 		"ui/describe":          {"tools", diff, safe, lazy},
 		"ui/tty":               {},
 		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe, "ui/describe", lazy},
-		md:                     {theme, wrap, diff, safe},
+		md:                     {theme, wrap, diff, safe, lazy},
 		"ui/tui/composer":      {theme, safe},
 		"ui/tui/dialog":        {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
 		"ui/tui/statusbar":     {theme, format, safe},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 //go:embed *.md
@@ -42,10 +42,10 @@ func Pages() []Page {
 
 // comment finds the lines that say where generated text begins and ends: terminals would show
 // them.
-var comment = lazyregexp.New(`(?m)^<!--.*-->\n\n?`)
+var comment = lazy.NewRegexp(`(?m)^<!--.*-->\n\n?`)
 
 // pageLink finds links to pages, and within one.
-var pageLink = lazyregexp.New(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
+var pageLink = lazy.NewRegexp(`\[([^\]]+)\]\((?:([a-z-]+)\.md)?(?:#[a-z0-9-]+)?\)`)
 
 // named returns text with the commands that show a page in the place of links to it.
 func named(text string) string {

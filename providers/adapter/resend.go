@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // A Sender sends a request, and repeats it without what the server refused and an answer can do
@@ -154,7 +154,7 @@ func HasWebTool(body map[string]any) bool {
 	return err == nil && webTool.Match(data)
 }
 
-var webTool = lazyregexp.New(`"(type":"[^"]*web_search[^"]*"|google_?[sS]earch":)`)
+var webTool = lazy.NewRegexp(`"(type":"[^"]*web_search[^"]*"|google_?[sS]earch":)`)
 
 // WithoutWeb returns the notice of a server that refused to search the web.
 func WithoutWeb(model string) string {
@@ -166,7 +166,7 @@ func RefusesWeb(fault *llm.Error, body map[string]any) bool {
 	return MayBlameField(fault) && webRefused.MatchString(fault.Param+" "+fault.Message) && HasWebTool(body)
 }
 
-var webRefused = lazyregexp.New(`(?i)web[_ ]?search|google[_ ]?search|search grounding|grounding is not|tool use with function calling|(hosted|server|built-?in)([- ]side)? tools?|includeServerSideToolInvocations`)
+var webRefused = lazy.NewRegexp(`(?i)web[_ ]?search|google[_ ]?search|search grounding|grounding is not|tool use with function calling|(hosted|server|built-?in)([- ]side)? tools?|includeServerSideToolInvocations`)
 
 // WithoutDetail returns the notice that a model takes no Settings.Detail, if one is set and req
 // shows images.

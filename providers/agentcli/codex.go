@@ -8,7 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/wire"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // codexFeatures lists the features of Codex to switch off. Of its tools, two cannot be switched off:
@@ -145,7 +145,7 @@ func (c *codex) line(data []byte) {
 }
 
 // codexReconnectRE matches the message of a retry.
-var codexReconnectRE = lazyregexp.New(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
+var codexReconnectRE = lazy.NewRegexp(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
 
 // onError handles an error that does not end the turn.
 func (c *codex) onError(words string) {

@@ -10,7 +10,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/wire"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -18,19 +18,19 @@ import (
 // services behind them.
 var phrases = []struct {
 	fault llm.Fault
-	words *lazyregexp.Regexp
+	words *lazy.Regexp
 }{
-	{llm.Authentication, lazyregexp.New(`(?i)please run /login|not logged in|(invalid|incorrect) api key|no auth(entication)? (type is selected|information found)|authentication required|401 unauthorized|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
-	{llm.Quota, lazyregexp.New(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
-	{llm.ModelNotFound, lazyregexp.New(`(?i)requested entity was not found|issue with the selected model`)},
-	{llm.Permission, lazyregexp.New(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace|it was auto-denied`)},
-	{llm.ContextOverflow, lazyregexp.New(`ran out of room in the model's context window|rejected the prompt as too long`)},
-	{llm.Server, lazyregexp.New(`currently experiencing high demand`)},
-	{llm.Network, lazyregexp.New(`failed to lookup address|error sending request|error decoding response body|stream disconnected before|^terminated\b|other side closed|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
+	{llm.Authentication, lazy.NewRegexp(`(?i)please run /login|not logged in|(invalid|incorrect) api key|no auth(entication)? (type is selected|information found)|authentication required|401 unauthorized|oauth token (has expired|revoked)|set an auth method|api_key environment variable|failed to log ?in|authentication error`)},
+	{llm.Quota, lazy.NewRegexp(`(?i)hit your .{0,20}limit|usage limit reached|quota exceeded|exceeded your current quota|exhausted your .{0,20}(capacity|quota)`)},
+	{llm.ModelNotFound, lazy.NewRegexp(`(?i)requested entity was not found|issue with the selected model`)},
+	{llm.Permission, lazy.NewRegexp(`(?i)not (running in )?a? ?trusted (directory|folder)|untrusted workspace|it was auto-denied`)},
+	{llm.ContextOverflow, lazy.NewRegexp(`ran out of room in the model's context window|rejected the prompt as too long`)},
+	{llm.Server, lazy.NewRegexp(`currently experiencing high demand`)},
+	{llm.Network, lazy.NewRegexp(`failed to lookup address|error sending request|error decoding response body|stream disconnected before|^terminated\b|other side closed|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
 // statusRE matches the HTTP status in a message that begins with it, or names it as Codex does.
-var statusRE = lazyregexp.New(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
+var statusRE = lazy.NewRegexp(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
 
 // toError returns the error for a message of the program. Code is the program's own error code,
 // status the HTTP status of the service behind it; both may be missing.

@@ -4,7 +4,7 @@ import (
 	"syscall"
 
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Kinds lists the supported kinds of programs.
@@ -47,8 +47,8 @@ type flavor struct {
 
 // patterns match facts that a program reports in words only.
 type patterns struct {
-	stderrRetry *lazyregexp.Regexp // retries on stderr, with the groups of stderrTry; nil if they are on stdout
-	lostSession *lazyregexp.Regexp // the session to resume does not exist; nil if sessions end with the run
+	stderrRetry *lazy.Regexp // retries on stderr, with the groups of stderrTry; nil if they are on stdout
+	lostSession *lazy.Regexp // the session to resume does not exist; nil if sessions end with the run
 }
 
 // programInfo holds the name of a program and how to get it.
@@ -122,7 +122,7 @@ var flavors = map[string]flavor{
 		settings:     set("effort", "budget", "max_tokens"),
 		answerSchema: true,
 		forksSession: true,
-		patterns:     patterns{lostSession: lazyregexp.New(`(?i)no conversation found|unknown option '?--(resume|fork-session)`)},
+		patterns:     patterns{lostSession: lazy.NewRegexp(`(?i)no conversation found|unknown option '?--(resume|fork-session)`)},
 		exitStatuses: map[int]exitMeaning{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
@@ -163,8 +163,8 @@ var flavors = map[string]flavor{
 		system:    systemInFile,
 		media:     mentioned,
 		patterns: patterns{
-			stderrRetry: lazyregexp.New(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
-			lostSession: lazyregexp.New(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
+			stderrRetry: lazy.NewRegexp(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
+			lostSession: lazy.NewRegexp(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
 		},
 		exitStatuses: map[int]exitMeaning{
 			41:  {llm.Authentication, "it is not logged in"},
@@ -258,5 +258,5 @@ func set(names ...string) map[string]bool {
 
 // unknownFlagRE matches the messages of commander, yargs, clap and Go's flag package about an unknown
 // flag or value.
-var unknownFlagRE = lazyregexp.New(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given` +
+var unknownFlagRE = lazy.NewRegexp(`(?i)unknown option '?(--[a-z-]+)|unknown arguments?: ([a-z, -]+)|argument: ([a-z-]+), given` +
 	`|unexpected argument '(--[a-z-]+)|flag provided but not defined: (-{1,2}[a-z-]+)`)

@@ -11,7 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -216,7 +216,7 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 
 // mentionRE matches an @path that makes the programs read a file. Only paths that lead out of the
 // empty directory matter.
-var mentionRE = lazyregexp.New(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
+var mentionRE = lazy.NewRegexp(`@(["']?)([/\\~.]|[A-Za-z]:[/\\])`)
 
 // escapeMentions returns text in which the program finds no @path: "@/etc/passwd" in untrusted text,
 // such as the output of a tool, would send the file along.

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // state is the State of an answer: the session to resume.
@@ -19,7 +19,7 @@ type state struct {
 }
 
 // validSessionID matches ids that are safe as an argument.
-var validSessionID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+var validSessionID = lazy.NewRegexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable returns the session of the last answer that has one, and the index of the first message
 // that the session does not contain. It returns false if the history before that answer has changed,

@@ -25,6 +25,8 @@ import (
 	"sync/atomic"
 
 	"github.com/BurntSushi/toml"
+
+	"parley/tools/lazy"
 )
 
 // A Provider is a service that offers models.
@@ -127,7 +129,7 @@ type record struct {
 	model                atomic.Pointer[Model]
 }
 
-var entries = sync.OnceValue(func() []*entry {
+var entries = lazy.Value[[]*entry]{New: func() []*entry {
 	files, err := fs.Glob(data, "data/*.toml")
 	if err != nil {
 		panic(err) // the pattern is wrong
@@ -138,7 +140,7 @@ var entries = sync.OnceValue(func() []*entry {
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(rank(a.id), rank(b.id)) })
 	return list
-})
+}}
 
 func rank(id string) int {
 	if i := slices.Index(order, id); i >= 0 {
@@ -200,7 +202,7 @@ func decode(file, text string, v any) {
 }
 
 func findEntry(id string) (*entry, bool) {
-	for _, e := range entries() {
+	for _, e := range entries.Get() {
 		if e.id == id {
 			return e, true
 		}
@@ -266,7 +268,7 @@ func (r row) as(provider string) Model {
 func Providers() []Provider {
 	providers := Heads()
 	var wait sync.WaitGroup
-	for i, e := range entries() {
+	for i, e := range entries.Get() {
 		wait.Go(func() { providers[i].Models = e.models() })
 	}
 	wait.Wait()
@@ -275,8 +277,8 @@ func Providers() []Provider {
 
 // Heads returns every provider without its models.
 func Heads() []Provider {
-	providers := make([]Provider, 0, len(entries()))
-	for _, e := range entries() {
+	providers := make([]Provider, 0, len(entries.Get()))
+	for _, e := range entries.Get() {
 		providers = append(providers, e.head())
 	}
 	return providers

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -250,7 +250,7 @@ func implausible(known, listed Price, drop float64) string {
 }
 
 // dated matches an id that ends in a date.
-var dated = lazyregexp.New(`^(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$`)
+var dated = lazy.NewRegexp(`^(.+)-(?:\d{4}-\d{2}-\d{2}|\d{8}|\d{4})$`)
 
 // IsSnapshot reports whether id is a dated version of a model of the provider.
 func IsSnapshot(provider, id string) bool {

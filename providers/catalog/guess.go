@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Guess returns facts for a model id of any gateway or local server, such as
@@ -86,7 +86,7 @@ func isEarlier(a, b []string) bool {
 }
 
 // version matches a number in a name that distinguishes generations.
-var version = lazyregexp.New(`^\d{1,2}(?:\.\d{1,2})*$`)
+var version = lazy.NewRegexp(`^\d{1,2}(?:\.\d{1,2})*$`)
 
 // versionNumbers returns the numbers of a version: 5 comes before 5.1.
 func versionNumbers(version string) []int {
@@ -143,7 +143,7 @@ func namesWith(word string) []name {
 		return known.([]name)
 	}
 	var names []name
-	for _, e := range entries() {
+	for _, e := range entries.Get() {
 		for _, r := range e.rows() {
 			if !strings.Contains(strings.ToLower(r.id), word) {
 				continue
@@ -160,7 +160,7 @@ func namesWith(word string) []name {
 }
 
 // dashed matches a version written with a dash, as Anthropic does.
-var dashed = lazyregexp.New(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
+var dashed = lazy.NewRegexp(`\b(\d{1,2})-(\d{1,2})(?:-|$)`)
 
 // words splits an id into words, without vendor prefix and suffix marks. It runs for many ids of the
 // catalog, so it tries regular expressions only on ids that may match.
@@ -229,10 +229,10 @@ func isSuffixMark(word string) bool {
 }
 
 // quantized matches a quantization suffix, such as -q4_K_M.
-var quantized = lazyregexp.New(`[-:]i?q\d(?:_.*)?$`)
+var quantized = lazy.NewRegexp(`[-:]i?q\d(?:_.*)?$`)
 
 // size matches a number of parameters, such as 8b or 2.4t.
-var size = lazyregexp.New(`^\d+(?:\.\d+)?[bt]$`)
+var size = lazy.NewRegexp(`^\d+(?:\.\d+)?[bt]$`)
 
 // family returns words with each size replaced by the same word.
 func family(words []string) []string {

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/tools/lazy"
 )
 
 // Media holds the models of one provider that embed text or make images or videos. The first of
@@ -87,7 +88,7 @@ type VideoModel struct {
 //go:embed media/*.toml
 var mediaFiles embed.FS
 
-var mediaOf = sync.OnceValue(func() map[string]func() Media {
+var mediaOf = lazy.Value[map[string]func() Media]{New: func() map[string]func() Media {
 	files, err := mediaFiles.ReadDir("media")
 	if err != nil {
 		panic(err) // it is embedded
@@ -105,11 +106,11 @@ var mediaOf = sync.OnceValue(func() map[string]func() Media {
 		})
 	}
 	return all
-})
+}}
 
 // MediaOf returns the built-in media models of a provider; an empty Media if there are none.
 func MediaOf(provider string) Media {
-	if read := mediaOf()[provider]; read != nil {
+	if read := mediaOf.Get()[provider]; read != nil {
 		return read()
 	}
 	return Media{}

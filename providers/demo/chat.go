@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // chat is a request as the demo understands it.
@@ -42,7 +42,7 @@ type call struct {
 }
 
 // attachment matches the form in which parley sends standard input and files.
-var attachment = lazyregexp.New(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
+var attachment = lazy.NewRegexp(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
 
 func newChat(req request, keys []Key) (*chat, error) {
 	c := &chat{request: req, keys: keys}
@@ -93,7 +93,7 @@ const declaration = "offline demo"
 const summaryHead = "The conversation up to here was summarized"
 
 // summaryRequest matches the text with which parley asks for a summary.
-var summaryRequest = lazyregexp.New(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)
+var summaryRequest = lazy.NewRegexp(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)
 
 // reply answers with the first script whose words fit.
 func (c *chat) reply() reply {
@@ -141,7 +141,7 @@ func (c *chat) structured(text string) reply {
 }
 
 // placeholder matches a name that stands for a part of the conversation.
-var placeholder = lazyregexp.New(`\{([a-z]+)\}`)
+var placeholder = lazy.NewRegexp(`\{([a-z]+)\}`)
 
 // fill returns the answer of s. In it, groups are inline code.
 func (c *chat) fill(s *script, groups map[string]string) reply {
@@ -198,7 +198,7 @@ func (c *chat) value(name string) string {
 
 // happened matches prompts and calls in the text that parley asks to summarize,
 // and in the summaries that the demo made of it.
-var happened = lazyregexp.New(`(?m)^(?:Person|User):\n(.+)$|^\[calls (.+)\]$|^- ((?:asked|called) .+)$`)
+var happened = lazy.NewRegexp(`(?m)^(?:Person|User):\n(.+)$|^\[calls (.+)\]$|^- ((?:asked|called) .+)$`)
 
 // history returns what happened in a conversation that is to be, or was,
 // summarized; nil for any other text.

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // completion is a reply in the form of chat completions.
@@ -99,7 +99,7 @@ func (c call) object(index int, arguments string) object {
 
 // token matches up to six letters or digits with the space in front of them, or
 // one other character.
-var token = lazyregexp.New(`(?s) ?[\pL\pN]{1,6}|.`)
+var token = lazy.NewRegexp(`(?s) ?[\pL\pN]{1,6}|.`)
 
 // tokens splits text roughly where a tokenizer would. Joined, they are the text.
 func tokens(text string) []string { return token.FindAllString(text, -1) }

@@ -7,9 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // answers holds the scripts. Those whose names begin with a number are found by
@@ -46,7 +45,7 @@ type step struct {
 const fileName = `(?:[\w./~-]*[./][\w./-]*\w|Makefile|Dockerfile|LICENSE|README)`
 
 // scripts returns all scripts in order. It panics if one cannot be read.
-var scripts = sync.OnceValue(func() (list []*script) {
+var scripts = lazy.Value[[]*script]{New: func() (list []*script) {
 	files, err := answers.ReadDir("answers")
 	for _, file := range files {
 		var text []byte
@@ -63,10 +62,10 @@ var scripts = sync.OnceValue(func() (list []*script) {
 		panic(err)
 	}
 	return list
-})
+}}
 
 func named(name string) *script {
-	return scripts()[slices.IndexFunc(scripts(), func(s *script) bool { return s.name == name })]
+	return scripts.Get()[slices.IndexFunc(scripts.Get(), func(s *script) bool { return s.name == name })]
 }
 
 func (s *script) parse(text string) error {
@@ -102,8 +101,8 @@ func (s *script) parse(text string) error {
 const maxPrompt = 4096
 
 var (
-	politePrefix = lazyregexp.New(`^(?i)(?:(?:please|hey|ok(?:ay)?|now|(?:can|could|would|will) you)[, ]+)+`)
-	politeSuffix = lazyregexp.New(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`)
+	politePrefix = lazy.NewRegexp(`^(?i)(?:(?:please|hey|ok(?:ay)?|now|(?:can|could|would|will) you)[, ]+)+`)
+	politeSuffix = lazy.NewRegexp(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`)
 )
 
 // find returns the first script whose words fit prompt, and the groups they
@@ -116,7 +115,7 @@ func find(prompt string) (*script, map[string]string) {
 	if bare := politeSuffix.ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
 		prompt = bare // the dots of a path as in ./... stay
 	}
-	for _, s := range scripts() {
+	for _, s := range scripts.Get() {
 		for _, pattern := range s.when {
 			m := pattern.FindStringSubmatch(prompt)
 			if m == nil {
@@ -135,7 +134,7 @@ func find(prompt string) (*script, map[string]string) {
 // manual returns the answers about parley, whose numbers begin with a 7.
 func manual() string {
 	var list []string
-	for _, s := range scripts() {
+	for _, s := range scripts.Get() {
 		if strings.HasPrefix(s.name, "7") {
 			list = append(list, s.body)
 		}

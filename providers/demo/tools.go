@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // toolRound returns the next calls of s, or done, its answer, once there is none
@@ -38,10 +38,10 @@ func (c *chat) toolRound(s *script, groups map[string]string, done reply) reply 
 }
 
 // denial begins a result of a call that the user or a rule did not allow.
-var denial = lazyregexp.New(`^(?:The user did not allow|This was not run)`)
+var denial = lazy.NewRegexp(`^(?:The user did not allow|This was not run)`)
 
 // namedFile matches a file's name in a prompt.
-var namedFile = lazyregexp.New("(?i)(?:^|[\\s,;:(\"'`])(" + fileName + ")")
+var namedFile = lazy.NewRegexp("(?i)(?:^|[\\s,;:(\"'`])(" + fileName + ")")
 
 // calls returns the arguments of each call of a step, as JSON.
 func (s step) calls(prompt string, groups map[string]string) (list []string) {
@@ -80,8 +80,8 @@ func (s step) fill(groups map[string]string, file string) string {
 }
 
 var (
-	lineNumber = lazyregexp.New(`(?m)^ *\d+\t`) // of the read tool
-	extension  = lazyregexp.New(`\.(\w{1,10})$`)
+	lineNumber = lazy.NewRegexp(`(?m)^ *\d+\t`) // of the read tool
+	extension  = lazy.NewRegexp(`\.(\w{1,10})$`)
 )
 
 // report shows what tools returned, each result in a code block.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // A parser reads calls of a syntax.
@@ -316,7 +316,7 @@ func unescape(value string, json bool) string {
 	return entities.Replace(value)
 }
 
-var nameAttribute = lazyregexp.New(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
+var nameAttribute = lazy.NewRegexp(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 
 // attribute returns the name in the rest of a tag that begins with open: all of it
 // behind "<function=", the attribute behind "<invoke".

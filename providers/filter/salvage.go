@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"parley/providers/schema"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // maxMention is within how many bytes an end mark has to follow a mark that begins a line,
@@ -121,7 +121,7 @@ func (s *callSyntax) endMark() string {
 	return s.forms[0].end
 }
 
-var nameInBody = lazyregexp.New(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
+var nameInBody = lazy.NewRegexp(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
 
 // findName returns the name in an unreadable call, "tool_call" if it has none.
 func findName(body string) string {

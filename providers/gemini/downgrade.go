@@ -6,11 +6,10 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Names of downgrades beside fields of generationConfig.
@@ -38,7 +37,7 @@ type downgrade struct {
 
 // downgrades lists the downgrades in the order in which they are tried: a field before those that
 // contain it.
-var downgrades = sync.OnceValue(func() []downgrade {
+var downgrades = lazy.Value[[]downgrade]{New: func() []downgrade {
 	return []downgrade{
 		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
 		{"thinkingConfig.thinkingBudget", regexp.MustCompile(`(?i)thinking[_ ]?budget|budget -?[0-9]+ is invalid`), ""},
@@ -60,7 +59,7 @@ var downgrades = sync.OnceValue(func() []downgrade {
 		{downgradeResultImages, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
 		{downgradeIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
 	}
-})
+}}
 
 // downgrade looks whether the server refused something that the request can do
 // without. It remembers it, and returns what to tell the user.
@@ -76,7 +75,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 		return "", false
 	}
 	data := encoded.Bytes()
-	for _, c := range downgrades() {
+	for _, c := range downgrades.Get() {
 		if !c.pattern.MatchString(fault.Message) || !c.isSent(body, data) {
 			continue
 		}
@@ -103,7 +102,7 @@ func (c downgrade) isSent(body map[string]any, data []byte) bool {
 // applyDowngrades leaves out of config what the server refused, and returns the settings of the
 // user's among that.
 func applyDowngrades(config map[string]any, learned map[string]string) (omitted []string) {
-	for _, c := range downgrades() {
+	for _, c := range downgrades.Get() {
 		if _, refused := learned[c.name]; refused && adapter.DropField(config, c.name) && !strings.HasPrefix(c.name, "thinkingConfig") {
 			omitted = append(omitted, c.name)
 		}
@@ -111,7 +110,7 @@ func applyDowngrades(config map[string]any, learned map[string]string) (omitted 
 	return omitted
 }
 
-var noTools = lazyregexp.New(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
+var noTools = lazy.NewRegexp(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
 
 // markNoTools makes an error that says the model cannot use tools say so by its
 // fault.

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/providers/wire"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // A Format is a way to tell a server the schema that an answer has to fit.
@@ -143,7 +143,7 @@ func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned m
 
 // formatRefused finds what servers say of a format that they, or their model, do not
 // take.
-var formatRefused = lazyregexp.New(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
+var formatRefused = lazy.NewRegexp(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
 	`|no endpoints found that can handle the requested parameters`)
 
 // formatDowngrade looks whether the server refused the way in which it was told the

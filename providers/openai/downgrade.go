@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // optionalFields lists the request fields an answer can do without, the longer ones
@@ -43,18 +43,18 @@ const (
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "thinking_blocks", opaqueThinking, "reasoning_text", "reasoning"}
 
 var (
-	noTools = lazyregexp.New(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
+	noTools = lazy.NewRegexp(`(?i)does not support (tools|tool use|tool calling|function calling|functions)` +
 		`|no endpoints found that support tool` +
 		`|tool choice requires --enable-auto-tool-choice` +
 		`|tools param requires --jinja` +
 		`|(tool use|tool calling|tools|function calling|'tools') (is|are) not supported` +
 		`|function tools with reasoning_effort are not supported`)
-	noThinking        = lazyregexp.New(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
-	echoRequired      = lazyregexp.New(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
-	signatureRequired = lazyregexp.New(`(?i)missing an? .?thought[_ ]?signature`)
-	thinkingMustBeOff = lazyregexp.New(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
-	mentionsStreaming = lazyregexp.New(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
-	negation          = lazyregexp.New(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
+	noThinking        = lazy.NewRegexp(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
+	echoRequired      = lazy.NewRegexp(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
+	signatureRequired = lazy.NewRegexp(`(?i)missing an? .?thought[_ ]?signature`)
+	thinkingMustBeOff = lazy.NewRegexp(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
+	mentionsStreaming = lazy.NewRegexp(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
+	negation          = lazy.NewRegexp(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
 		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
 )
 
@@ -176,7 +176,7 @@ func blamedField(fault *llm.Error, body map[string]any, fields []string) (string
 // effortSteps lists the words for effort that are in use, in rising order.
 var effortSteps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
-var quotedWord = lazyregexp.New("['\"`]([a-z]+)['\"`]")
+var quotedWord = lazy.NewRegexp("['\"`]([a-z]+)['\"`]")
 
 // effortDowngrade replaces an effort by the nearest of those that the error says there
 // are, as in "Supported values are: 'low', 'medium', and 'high'."

@@ -15,7 +15,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // An endpoint is what both wire formats share: the connection to a server, and its learned limits.
@@ -272,4 +272,4 @@ func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, o
 // refusesSeveral matches what servers say that do not give several answers: "n must be 1 when
 // using greedy sampling" (vLLM), "Only one completion choice is allowed"
 // (llama.cpp), "'n' : number must be at most 1" (Groq).
-var refusesSeveral = lazyregexp.New(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)
+var refusesSeveral = lazy.NewRegexp(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)

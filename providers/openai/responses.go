@@ -11,7 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // KindResponses is the kind of services that speak Responses, as DialectFor has
@@ -113,14 +113,14 @@ const downgradeItems = "input: items"
 
 // itemsRefused finds that the server did not take its own items back: encrypted by
 // another organization or a key of the past, or not in the company it wants.
-var itemsRefused = lazyregexp.New(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
+var itemsRefused = lazy.NewRegexp(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
 // noEncryptedReasoning matches what models say that have no reasoning.
-var noEncryptedReasoning = lazyregexp.New(`(?i)encrypted.content is not supported`)
+var noEncryptedReasoning = lazy.NewRegexp(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	if field := refusedItemField(fault, body); field != "" {
@@ -158,7 +158,7 @@ const downgradeItemField = "input: the items' "
 // itemFieldBlamed finds the field of an item that an error is about: "Unknown parameter:
 // 'input[3].status'" (github.com/BerriAI/litellm issue 13420), "Invalid 'input[2].id': string too
 // long" (github.com/can1357/oh-my-pi issue 284).
-var itemFieldBlamed = lazyregexp.New(`\binput\[\d+\]\.([a-z_]+)(?:[^a-z_.\[]|$)`)
+var itemFieldBlamed = lazy.NewRegexp(`\binput\[\d+\]\.([a-z_]+)(?:[^a-z_.\[]|$)`)
 
 // itemEssentials lists the fields without which an item says nothing.
 var itemEssentials = []string{"type", "role", "content", "summary", "encrypted_content", "call_id", "name", "arguments"}

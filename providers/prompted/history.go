@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/filter"
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // historyAsText returns history with calls and results as text: calls in the form in
@@ -51,7 +51,7 @@ func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
-var marks = lazyregexp.New(`(?i)<(\s*/?\s*tool_(?:call|result))`)
+var marks = lazy.NewRegexp(`(?i)<(\s*/?\s*tool_(?:call|result))`)
 
 // escapeMarks takes the meaning out of the marks in s: a file that a tool has read
 // may hold them, to end its result and to go on in the voice of the user.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Titles of sections of a system prompt that describe how calls are written, how
@@ -18,20 +18,20 @@ const (
 var (
 	// A heading of Markdown; a label that ends with a colon, with text behind it or
 	// none; a line in bold; the tag that opens a section.
-	heading = lazyregexp.New(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
-	label   = lazyregexp.New(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
-	bold    = lazyregexp.New(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
-	tag     = lazyregexp.New(`^[ \t]*<([a-zA-Z][\w-]*)>`)
+	heading = lazy.NewRegexp(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
+	label   = lazy.NewRegexp(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
+	bold    = lazy.NewRegexp(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
+	tag     = lazy.NewRegexp(`^[ \t]*<([a-zA-Z][\w-]*)>`)
 
-	callTitle = lazyregexp.New(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
-	formTitle = lazyregexp.New(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
+	callTitle = lazy.NewRegexp(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
+	formTitle = lazy.NewRegexp(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
 
 	// What says that a section is about form, and not about what to say.
-	formal = lazyregexp.New(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
+	formal = lazy.NewRegexp(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
 
 	// Examples of calls, in XML and in JSON.
-	callTag = lazyregexp.New(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
-	jsonKey = lazyregexp.New(`["'](\w+)["']\s*:`)
+	callTag = lazy.NewRegexp(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
+	jsonKey = lazy.NewRegexp(`["'](\w+)["']\s*:`)
 )
 
 // removeFormSections returns a system prompt without what describes another form of replies or

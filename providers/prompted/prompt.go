@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/schema"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // system returns the user's own system prompt with the tools and the form of replies
@@ -103,8 +103,8 @@ func compact(raw json.RawMessage) string {
 // What a system prompt may say of the form of replies: sections, and sentences
 // that forbid what a call needs.
 var (
-	formSections  = lazyregexp.New(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)
-	formSentences = lazyregexp.New(`(?i)\b(?:(?:do not|don't|never|must not|avoid)\b[^.\n]{0,40}\bjson\b|no json\b|without json\b|(?:only|always) (?:respond|answer|reply|output|write)\b[^.\n]{0,30}\b(?:plain text|markdown|xml|yaml)\b)`)
+	formSections  = lazy.NewRegexp(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)
+	formSentences = lazy.NewRegexp(`(?i)\b(?:(?:do not|don't|never|must not|avoid)\b[^.\n]{0,40}\bjson\b|no json\b|without json\b|(?:only|always) (?:respond|answer|reply|output|write)\b[^.\n]{0,30}\b(?:plain text|markdown|xml|yaml)\b)`)
 )
 
 // findConflicts quotes what of the user's system prompt may contradict the form.

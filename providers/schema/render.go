@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // render encodes the canonical schema s in the subset that t supports.
@@ -61,7 +61,7 @@ func (t Target) isDropped(key string) bool {
 }
 
 // lookAroundRE matches what linear-time matchers do not support: look-around and back references.
-var lookAroundRE = lazyregexp.New(`\(\?<?[=!]|\\[1-9]|\\k<`)
+var lookAroundRE = lazy.NewRegexp(`\(\?<?[=!]|\\[1-9]|\\k<`)
 
 // dropUnsupported moves keywords that t does not support into the description.
 func (t Target) dropUnsupported(s *object) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // faultsByCode maps structured codes to faults, whoever sends them. Codes are compared
@@ -80,29 +80,29 @@ func normalizeCode(code string) string {
 var phrases = []struct {
 	fault   llm.Fault
 	param   string // request field that is meant, if the provider does not say
-	phrase  *lazyregexp.Regexp
-	without *lazyregexp.Regexp // makes the phrase mean something else
+	phrase  *lazy.Regexp
+	without *lazy.Regexp // makes the phrase mean something else
 }{
-	{llm.Unsupported, "tools", lazyregexp.New(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
-	{llm.Unsupported, "", lazyregexp.New(`does(n't| not) support (thinking|reasoning|images?|vision|audio)|support (image|audio|video|file) input`), nil},
-	{llm.ContextOverflow, "", lazyregexp.New(`prompt (is )?too long|prompt exceeds max length|request_too_large|input is too long for requested model` +
+	{llm.Unsupported, "tools", lazy.NewRegexp(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
+	{llm.Unsupported, "", lazy.NewRegexp(`does(n't| not) support (thinking|reasoning|images?|vision|audio)|support (image|audio|video|file) input`), nil},
+	{llm.ContextOverflow, "", lazy.NewRegexp(`prompt (is )?too long|prompt exceeds max length|request_too_large|input is too long for requested model` +
 		`|exceeds? (the )?context (window|limit)|context[_ ]length[_ ]exceeded|maximum context length (is|of) \d|maximum prompt length is \d` +
 		`|context window exceeded|input token count.*exceeds the maximum|reduce the length of the messages|maximum allowed input length` +
 		`|exceeds the limit of \d|exceeds the available context size|exceed_context_size|greater than the context length` +
 		`|keep the first \d+ tokens when context|context window exceeds limit|exceeded model token limit` +
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
 		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded`),
-		lazyregexp.New(`rate limit|too many requests|tokens per min|\btpm\b`)},
-	{llm.ContentFilter, "", lazyregexp.New(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content|rejected by content moderation|(contains|has|or) sensitive content`), nil},
-	{llm.Quota, "", lazyregexp.New(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
-	{llm.Authentication, "", lazyregexp.New(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
-	{llm.Permission, "", lazyregexp.New(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
-	{llm.ModelNotFound, "", lazyregexp.New(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
-	{llm.ModelNotFound, "", lazyregexp.New(`\bmodels?\b.{0,120}\b(has|have|is|are|was|been|and) (been |now )?(deprecated|retired|decommissioned|discontinued|sunset|shut ?down|no longer (available|supported|served))`), nil},
+		lazy.NewRegexp(`rate limit|too many requests|tokens per min|\btpm\b`)},
+	{llm.ContentFilter, "", lazy.NewRegexp(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content|rejected by content moderation|(contains|has|or) sensitive content`), nil},
+	{llm.Quota, "", lazy.NewRegexp(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
+	{llm.Authentication, "", lazy.NewRegexp(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
+	{llm.Permission, "", lazy.NewRegexp(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
+	{llm.ModelNotFound, "", lazy.NewRegexp(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
+	{llm.ModelNotFound, "", lazy.NewRegexp(`\bmodels?\b.{0,120}\b(has|have|is|are|was|been|and) (been |now )?(deprecated|retired|decommissioned|discontinued|sunset|shut ?down|no longer (available|supported|served))`), nil},
 	// llama.cpp reports what a chat template refuses as trouble of its own.
-	{llm.InvalidRequest, "", lazyregexp.New(`jinja|roles must alternate|system message must be at the beginning`), nil},
-	{llm.Server, "", lazyregexp.New(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
-	{llm.RateLimit, "", lazyregexp.New(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
+	{llm.InvalidRequest, "", lazy.NewRegexp(`jinja|roles must alternate|system message must be at the beginning`), nil},
+	{llm.Server, "", lazy.NewRegexp(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
+	{llm.RateLimit, "", lazy.NewRegexp(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
 }
 
 // faultsByStatus say what an HTTP status means that its class does not.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // diffBodies returns where a body is not what was recorded; "" if both mean the
@@ -54,7 +54,7 @@ func parseJSON(body []byte) (v any, err error) {
 }
 
 // generatedID matches what ids look like that parley makes up for calls that came without.
-var generatedID = lazyregexp.New(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
+var generatedID = lazy.NewRegexp(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
 
 // normalizeIDs returns body with a name by the order of appearance for each made-up id.
 func normalizeIDs(body []byte) []byte {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Curl returns a command for a shell that sends the request again. Keys are variables
@@ -44,7 +44,7 @@ func (e Exchange) Curl() string {
 // curlHeaders lists the headers that curl sends itself.
 var curlHeaders = []string{"Content-Length", "Accept-Encoding", "User-Agent", "Host", "Connection"}
 
-var validVariable = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var validVariable = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variable returns what a shell calls the secret in a header: by the variable that
 // held the key, or by a name like it.

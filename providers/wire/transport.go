@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 const (
@@ -215,7 +215,7 @@ func mediaType(h http.Header) string {
 	return strings.ToLower(strings.TrimSpace(media))
 }
 
-var htmlTitle = lazyregexp.New(`(?is)<title[^>]*>(.*?)</title>`)
+var htmlTitle = lazy.NewRegexp(`(?is)<title[^>]*>(.*?)</title>`)
 
 // htmlMessage reports that an answer is a page for people, and what its title is; ""
 // if it is none. The page itself is never shown.

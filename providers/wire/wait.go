@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // wait returns how long the server asked us to wait with an answer of this status;
@@ -101,8 +101,8 @@ func parseReset(value string, now time.Time) time.Duration {
 const amount = `[0-9]+(?:\.[0-9]+)?\s*(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hours?)\b`
 
 var (
-	retryPhrase   = lazyregexp.New(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
-	durationPiece = lazyregexp.New(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
+	retryPhrase   = lazy.NewRegexp(`(?:try(?:ing)? again|retry)(?: after| in)(?: about)? ((?:[0-9]+(?:\.[0-9]+)?(?:h|m)\s*)*` + amount + `)`)
+	durationPiece = lazy.NewRegexp(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
 )
 
 // units holds the units of durations in seconds.

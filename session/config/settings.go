@@ -19,7 +19,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"parley/providers/catalog"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Validator is implemented by a pointer to a struct of settings. An error of Validate that begins
@@ -125,7 +125,7 @@ func Decode(text string, cfg Validator) error {
 }
 
 // mismatches matches what the decoder says of a value of another type than its key has.
-var mismatches = lazyregexp.New(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
+var mismatches = lazy.NewRegexp(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
 
 // typeWord returns what users call a type of values in the decoder's errors.
 func typeWord(name string) string {
@@ -169,7 +169,7 @@ func mismatch(err error) error {
 }
 
 // quotedValues holds what the decoder quotes of a text.
-var quotedValues = lazyregexp.New(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
+var quotedValues = lazy.NewRegexp(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
 
 // withoutValues returns what the decoder has to say about a text that is no TOML, without
 // what it quotes of it: a key whose own quotes were forgotten is no secret any more
@@ -252,7 +252,7 @@ func lineOfItem(text string, err ItemError) (line int, ok bool) {
 }
 
 // leadingKey holds the key that an error begins with, as in `ui.theme = "pink": …`.
-var leadingKey = lazyregexp.New(`^[A-Za-z0-9_.-]+`)
+var leadingKey = lazy.NewRegexp(`^[A-Za-z0-9_.-]+`)
 
 // typeAt returns what stands at path in t; nil if there is nothing of that name.
 func typeAt(t reflect.Type, path []string) reflect.Type {

@@ -17,7 +17,7 @@ import (
 	"strings"
 
 	"parley/session/store"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // A Place is where a program keeps conversations.
@@ -140,7 +140,7 @@ func (p Place) isOwn(dir string) bool {
 }
 
 // notInNames matches what Claude Code replaces in names of directories.
-var notInNames = lazyregexp.New(`[^A-Za-z0-9]`)
+var notInNames = lazy.NewRegexp(`[^A-Za-z0-9]`)
 
 // escapeGlob returns a pattern that matches path alone.
 func escapeGlob(path string) string {

@@ -10,7 +10,7 @@ import (
 	"iter"
 	"strconv"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // maxLine is how long a line of a file of vectors may be: the longest text that is embedded,
@@ -101,7 +101,7 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 var errNoLine = errors.New("it is no JSON line that parley embed writes")
 
 // place matches what a linesWriter writes up to the end of the text.
-var place = lazyregexp.New(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text":"([^"\\]|\\.)*"`)
+var place = lazy.NewRegexp(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text":"([^"\\]|\\.)*"`)
 
 // begins reports whether a linesWriter can have written piece as the beginning of a line of set;
 // the zero Set is any.

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"parley/tools"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Access is what a user has allowed a server's program beyond its configuration. The zero value is
@@ -140,10 +140,10 @@ func (c Config) mayDownload() bool {
 }
 
 // absolutePath finds paths in what a program writes.
-var absolutePath = lazyregexp.New(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
+var absolutePath = lazy.NewRegexp(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
 
 // writeWords are the words of errors that are about a change.
-var writeWords = lazyregexp.New(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
+var writeWords = lazy.NewRegexp(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
 
 // explainRefusal guesses from the error output of a program that failed what the sandbox refused.
 // Grantable returns the file or directory that would have to be allowed for a path; "" for none.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 )
@@ -81,7 +81,7 @@ func (c Config) location() string {
 func (c Config) program() process.CommandLine { return c.Command.WithArgs(c.Args...) }
 
 // serverName keeps the parts of mcp__NAME__TOOL apart.
-var serverName = lazyregexp.New(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
+var serverName = lazy.NewRegexp(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
 
 // Validate checks the servers of a configuration, by their names. Errors name
 // the key, and no value that may be secret.
@@ -139,7 +139,7 @@ func (c Config) validate() error {
 	return c.validateURL()
 }
 
-var headerName = lazyregexp.New(`^[a-zA-Z0-9-]+$`)
+var headerName = lazy.NewRegexp(`^[a-zA-Z0-9-]+$`)
 
 // reservedHeaders are headers that belong to the protocol.
 var reservedHeaders = []string{"host", "content-type", "content-length", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
@@ -180,7 +180,7 @@ func (c Config) callTimeout() (time.Duration, error) {
 	return d, nil
 }
 
-var variableRef = lazyregexp.New(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
+var variableRef = lazy.NewRegexp(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
 // expandVariables replaces ${NAME} in values, and tells which name has no value.
 func expandVariables(key string, values map[string]string) (map[string]string, error) {

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -77,7 +77,7 @@ func (e *secretFieldError) Error() string {
 }
 
 // secretWord finds what must not be asked for.
-var secretWord = lazyregexp.New(`(?i)passw|passphrase|passcode|secrets?\b|credential|\bapi[ _-]?key|apikey|private[ _-]?key|access[ _-]?token|auth[ _-]?token|bearer|\bcvv\b|card[ _-]?number|\bpin\b|\botp\b`)
+var secretWord = lazy.NewRegexp(`(?i)passw|passphrase|passcode|secrets?\b|credential|\bapi[ _-]?key|apikey|private[ _-]?key|access[ _-]?token|auth[ _-]?token|bearer|\bcvv\b|card[ _-]?number|\bpin\b|\botp\b`)
 
 // parseFields reads the schema of a form: an object of values that are not nested. Those that
 // are required come first, in their order: that of the others is not known.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"parley/tools"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -28,7 +28,7 @@ const minSecretLength = 6
 
 // plainWords finds values that are no credential by their looks. They are taken out of texts all
 // the same, but what has such a word in its name still works.
-var plainWords = lazyregexp.New(`^[A-Za-z][a-z]{1,14}([-_., ][A-Za-z][a-z]{1,14})*$`)
+var plainWords = lazy.NewRegexp(`^[A-Za-z][a-z]{1,14}([-_., ][A-Za-z][a-z]{1,14})*$`)
 
 func newMask(secrets []string) secretMask {
 	var odd []string

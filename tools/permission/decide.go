@@ -11,7 +11,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"mvdan.cc/sh/v3/syntax"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Decide returns the effect of the rules on a call, and the rule that decides; !ok if none
@@ -180,7 +180,7 @@ func isFilter(words []string) bool {
 	if why := refusalReason(name); why != "" && why != reasonKnown {
 		return false
 	}
-	o := opaqueArgsOf()[name]
+	o := opaqueArgsOf.Get()[name]
 	return (o == nil || !o.runsFiles) && !isOpaque(words, input{given: true})
 }
 
@@ -289,7 +289,7 @@ func PrefixRule(command string, n int) (Rule, error) {
 }
 
 // unquotedWord matches words that need no quotes.
-var unquotedWord = lazyregexp.New(`^[A-Za-z0-9_./:@%+=,^-]+$`)
+var unquotedWord = lazy.NewRegexp(`^[A-Za-z0-9_./:@%+=,^-]+$`)
 
 // parseHost normalizes a host of a rule.
 func parseHost(s string) (string, error) {

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // handsOn matches what precedes a command that a program runs, among the words of many.
-var handsOn = lazyregexp.New(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
+var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
 
 // addHandedOn adds what a program that is in no table is likely to run: the words behind -- or
 // an option such as --exec, and the value of -c if that is a line.
@@ -103,8 +103,8 @@ func (s *visitor) addUnlessLine(text string, depth int) bool {
 }
 
 var (
-	mountedDirectory = lazyregexp.New(`^\x00("\$(PWD|\{PWD\}|\(pwd\))"?|\$\(pwd\)):[A-Za-z0-9_./:-]*"?$`)
-	setVariable      = lazyregexp.New(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
+	mountedDirectory = lazy.NewRegexp(`^\x00("\$(PWD|\{PWD\}|\(pwd\))"?|\$\(pwd\)):[A-Za-z0-9_./:-]*"?$`)
+	setVariable      = lazy.NewRegexp(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
 )
 
 // isValue reports whether the word at i can be no program, whatever it stands for: a directory to

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Opaque commands start programs that are none of their words: their arguments hold a
@@ -81,7 +80,7 @@ func (o *opaqueArgs) add(item string) {
 }
 
 // opaqueArgsOf parses opaque.txt into a map by program.
-var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
+var opaqueArgsOf = lazy.Value[map[string]*opaqueArgs]{New: func() map[string]*opaqueArgs {
 	table, names := map[string]*opaqueArgs{}, []string(nil)
 	for line := range strings.Lines(opaqueText) {
 		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
@@ -103,7 +102,7 @@ var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 		}
 	}
 	return table
-})
+}}
 
 // maxOpaqueWords bounds the words of a command that are examined; with more it is opaque.
 const maxOpaqueWords = 300
@@ -114,7 +113,7 @@ func isOpaque(words []string, in input) bool {
 		return false // which is hidden already
 	}
 	name, args := programName(words[0]), words[1:]
-	special, o, hasCommands := opaqueFuncs[name], opaqueArgsOf()[name], opaquePrograms()[name]
+	special, o, hasCommands := opaqueFuncs[name], opaqueArgsOf.Get()[name], opaquePrograms.Get()[name]
 	if special == nil && o == nil && !hasCommands {
 		return false
 	}
@@ -125,21 +124,21 @@ func isOpaque(words []string, in input) bool {
 }
 
 // opaquePrograms returns the programs of which opaque.txt has commands.
-var opaquePrograms = sync.OnceValue(func() map[string]bool {
+var opaquePrograms = lazy.Value[map[string]bool]{New: func() map[string]bool {
 	programs := map[string]bool{}
-	for name := range opaqueArgsOf() {
+	for name := range opaqueArgsOf.Get() {
 		if program, _, ok := strings.Cut(name, " "); ok {
 			programs[program] = true
 		}
 	}
 	return programs
-})
+}}
 
 // isOpaqueCommand reports whether a word that can be the command of a program makes it opaque.
 func isOpaqueCommand(program string, args []string, in input) bool {
 	for i, word := range args {
 		switch {
-		case opaqueArgsOf()[program+" "+word].isOpaque(args[i+1:], in):
+		case opaqueArgsOf.Get()[program+" "+word].isOpaque(args[i+1:], in):
 			return true
 		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // nor is it the value of an option
 			return false
@@ -180,13 +179,13 @@ func startsNothing(words []string, in input) bool {
 }
 
 // homeFile matches a file below the home directory, by a tilde.
-var homeFile = lazyregexp.New(`^\x00~/[A-Za-z0-9_./-]*$`)
+var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
 
 // scriptOf returns the file that a shell or an interpreter is to run and the arguments of that, or
 // nil if it is not to run one, or its name is not known.
 func scriptOf(words []string) []string {
 	name, args, at := programName(words[0]), words[1:], -1
-	switch o := opaqueArgsOf()[name]; {
+	switch o := opaqueArgsOf.Get()[name]; {
 	case name == ".", name == "source":
 		at = 0
 	case slices.Contains(shells, name):
@@ -219,7 +218,7 @@ func (o *opaqueArgs) scriptOf(args []string) int {
 
 // madeFile matches words that name a file that the line makes: an open one or a process
 // substitution.
-var madeFile = lazyregexp.New(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
+var madeFile = lazy.NewRegexp(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
 
 // match reports whether args make the program opaque.
 func (o *opaqueArgs) match(args []string) bool {

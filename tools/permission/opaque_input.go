@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // runsInput reports whether the program may start others for what it reads.
@@ -40,7 +40,7 @@ func (o *opaqueArgs) runsInput(args []string, in input) bool {
 }
 
 // inputAsFile matches words that name the standard input as a file.
-var inputAsFile = lazyregexp.New(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
+var inputAsFile = lazy.NewRegexp(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
 
 // takesInputForFile reports whether a file of code that the words of the program name is its
 // standard input. A program that stops at its first operand, or has options of one dash, leaves

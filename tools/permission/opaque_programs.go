@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // opaqueFuncs reports by program whether arguments can start programs that rules cannot see,
@@ -41,7 +41,7 @@ func init() {
 }
 
 // devicePath matches inputs that are no files of the workspace.
-var devicePath = lazyregexp.New(`^(-$|/dev/|/proc/)`)
+var devicePath = lazy.NewRegexp(`^(-$|/dev/|/proc/)`)
 
 // isOpaqueShell reports whether a shell gets its line from elsewhere.
 func isOpaqueShell(args []string, fed bool) bool {
@@ -91,12 +91,12 @@ func isOpaqueSource(args []string, _ bool) bool {
 }
 
 // harmlessGitSetting matches settings of git -c that start nothing.
-var harmlessGitSetting = lazyregexp.New(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
+var harmlessGitSetting = lazy.NewRegexp(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
 
 var (
-	harmlessGitValue = lazyregexp.New(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
-	gitOption        = lazyregexp.New(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
-	gitStrategy      = lazyregexp.New(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
+	harmlessGitValue = lazy.NewRegexp(`(?i)^(core\.pager=(cat)?|core\.fsmonitor=(false|true|0)|core\.editor=(true|:)|core\.hookspath=/dev/null|credential\.helper=|sequence\.editor=(true|:)|pager\.[a-z-]+=(false|0|cat))$`)
+	gitOption        = lazy.NewRegexp(`^(--(upload-pa|receive-pa|exec|open-files|extc|to-cmd|cc-cmd|header-cmd|sendmail-cmd|smtp-server|config-env|tool)|--pager=|--config=)|::`)
+	gitStrategy      = lazy.NewRegexp(`^(ort|recursive|resolve|octopus|ours|subtree)$`)
 )
 
 // isOpaqueGit reports whether a setting or an option gives git a program to run.
@@ -135,12 +135,12 @@ func isOpaqueGit(args []string, _ bool) bool {
 }
 
 var (
-	makeOption     = lazyregexp.New(`^(--ev|-E)`)
-	makeFile       = lazyregexp.New(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
-	unseenMakefile = lazyregexp.New(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
-	makeAssignment = lazyregexp.New(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
-	processorCount = lazyregexp.New(`^\x00(-j)?"?\$\((nproc( --all)?|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|physical)?(ncpu|cpu))\)"?$`)
-	plainValue     = lazyregexp.New(`^[A-Za-z0-9_./+:,@%=-]*$`)
+	makeOption     = lazy.NewRegexp(`^(--ev|-E)`)
+	makeFile       = lazy.NewRegexp(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
+	unseenMakefile = lazy.NewRegexp(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
+	makeAssignment = lazy.NewRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	processorCount = lazy.NewRegexp(`^\x00(-j)?"?\$\((nproc( --all)?|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|physical)?(ncpu|cpu))\)"?$`)
+	plainValue     = lazy.NewRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
 // isOpaqueMake reports whether make gets more than targets, plain values and a makefile whose
@@ -167,7 +167,7 @@ func isOpaqueMake(args []string, _ bool) bool {
 	return false
 }
 
-var plainSSH = lazyregexp.New(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
+var plainSSH = lazy.NewRegexp(`^ssh( -(p ?[0-9]+|[46CTqx]|l ?[a-z0-9_-]+|i ?[A-Za-z0-9_./-]+))*$`)
 
 // isOpaqueRsync reports whether rsync gets a remote shell other than ssh.
 func isOpaqueRsync(args []string, _ bool) bool {
@@ -197,7 +197,7 @@ func isOpaqueRsync(args []string, _ bool) bool {
 }
 
 // findExec matches options of find and fd before a command.
-var findExec = lazyregexp.New(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
+var findExec = lazy.NewRegexp(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
 
 // isOpaqueFind reports whether find starts the files it finds.
 func isOpaqueFind(args []string, _ bool) bool {

@@ -6,9 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
-	"sync"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // What may follow a prefix without being asked about.
@@ -53,7 +52,7 @@ func (a *harmlessArgs) add(item string) {
 
 // harmlessTable parses options.txt into a map from a program, or a program and its command,
 // to its arguments. Known letters may be combined, as in -la, with digits in between.
-var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
+var harmlessTable = lazy.Value[map[string]*harmlessArgs]{New: func() map[string]*harmlessArgs {
 	table, names := map[string]*harmlessArgs{}, []string(nil)
 	for line := range strings.Lines(optionText) {
 		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
@@ -76,7 +75,7 @@ var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
 		}
 	}
 	return table
-})
+}}
 
 // anyProgram stands for all programs in options.txt.
 const anyProgram = "*"
@@ -84,7 +83,7 @@ const anyProgram = "*"
 // harmlessArgsOf returns the arguments that may follow a command.
 func harmlessArgsOf(words []string) *harmlessArgs {
 	words = withoutNoPager(words)
-	table, name, a := harmlessTable(), programName(words[0]), (*harmlessArgs)(nil)
+	table, name, a := harmlessTable.Get(), programName(words[0]), (*harmlessArgs)(nil)
 	for i := range min(len(words), 3) { // words of the longest name
 		if i > 0 {
 			name += " " + words[i]
@@ -126,9 +125,9 @@ func (a *harmlessArgs) hasOption(word string) bool {
 }
 
 var (
-	assignment   = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
-	urlScheme    = lazyregexp.New(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
-	windowsDrive = lazyregexp.New(`^[A-Za-z]:[/\\]`)
+	assignment   = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	urlScheme    = lazy.NewRegexp(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
+	windowsDrive = lazy.NewRegexp(`^[A-Za-z]:[/\\]`)
 )
 
 // mayFollow reports whether word may follow a prefix.

@@ -28,7 +28,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Effect decides a call that a rule matches.
@@ -73,7 +73,7 @@ type Call struct {
 	Class     string // class of the file, a name that rules can use as a tool; "" without one
 }
 
-var toolName = lazyregexp.New(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
+var toolName = lazy.NewRegexp(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
 
 // ParseRule parses a rule as a user writes it; String is the inverse. Effect,
 // Workspace and Source are for the caller to fill in.
@@ -212,8 +212,8 @@ func ExactRule(tool, target string) Rule {
 }
 
 var (
-	globMeta    = lazyregexp.New(`^[ \t\r\n]|[*?\[\]{}\\]`) // glob characters; a leading blank would be trimmed from a rule
-	escapedChar = lazyregexp.New(`(?s)\\.`)
+	globMeta    = lazy.NewRegexp(`^[ \t\r\n]|[*?\[\]{}\\]`) // glob characters; a leading blank would be trimmed from a rule
+	escapedChar = lazy.NewRegexp(`(?s)\\.`)
 )
 
 // IsLiteral reports whether r matches exactly one file, command or host.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // sed and awk are used every day, mostly with scripts that start nothing. These are
@@ -63,11 +63,11 @@ func isOpaqueSed(args []string, _ bool) bool {
 }
 
 var (
-	sedAddress         = lazyregexp.New(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
-	sedLabel           = lazyregexp.New(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
-	sedText            = lazyregexp.New(`^([^\\\n]|\\(?s:.))*(\n|$)`)
-	sedNumber          = lazyregexp.New(`^[ \t]*[0-9]*`)
-	sedSubstituteFlags = lazyregexp.New(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
+	sedAddress         = lazy.NewRegexp(`^[ \t]*([0-9]+|\$)?([~+][0-9]+)?[ \t]*`)
+	sedLabel           = lazy.NewRegexp(`^[ \t]*[A-Za-z0-9_]*[ \t]*(;|\n|\}|$)`)
+	sedText            = lazy.NewRegexp(`^([^\\\n]|\\(?s:.))*(\n|$)`)
+	sedNumber          = lazy.NewRegexp(`^[ \t]*[0-9]*`)
+	sedSubstituteFlags = lazy.NewRegexp(`^[0-9gpiImM]*[ \t]*(;|\n|\}|#|$)`)
 )
 
 // isPlainSed reports whether a script of sed only changes and prints text.
@@ -75,7 +75,7 @@ func isPlainSed(s string) bool {
 	if len(s) > maxScriptBytes {
 		return false
 	}
-	take := func(re *lazyregexp.Regexp) bool {
+	take := func(re *lazy.Regexp) bool {
 		found := re.FindStringIndex(s)
 		if found != nil {
 			s = s[found[1]:]
@@ -181,9 +181,9 @@ func isOpaqueAwk(args []string, _ bool) bool {
 }
 
 var (
-	awkString  = lazyregexp.New(`^"([^"\\\n]|\\[^\n])*"`)
-	awkRegex   = lazyregexp.New(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
-	awkKeyword = lazyregexp.New(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
+	awkString  = lazy.NewRegexp(`^"([^"\\\n]|\\[^\n])*"`)
+	awkRegex   = lazy.NewRegexp(`^/([^/\\\n\[]|\\[^\n]|\[\^?\]?([^\]/\\\n"]|\\[^\n])*\])+/`)
+	awkKeyword = lazy.NewRegexp(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
 )
 
 // isPlainAwk reports whether an awk program starts no other: it has no pipe, no system and

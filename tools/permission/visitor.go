@@ -6,7 +6,7 @@ import (
 
 	"mvdan.cc/sh/v3/syntax"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // visitor walks the syntax tree of one line.
@@ -72,7 +72,7 @@ func isHarmlessRedirect(redir *syntax.Redirect) bool {
 
 // filesBelow matches a word with wildcards that stands for files below a directory of the workspace,
 // and so for no option.
-var filesBelow = lazyregexp.New(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
+var filesBelow = lazy.NewRegexp(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
 
 // checkCall checks that a call is simple.
 func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
@@ -162,7 +162,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 
 // unknownNumber matches what is evaluated for a number: a variable, in which may be an index,
 // which is evaluated too, substitutions and all.
-var unknownNumber = lazyregexp.New("[A-Za-z_`\\[]|\\$([^#?(]|\\([^(])")
+var unknownNumber = lazy.NewRegexp("[A-Za-z_`\\[]|\\$([^#?(]|\\([^(])")
 
 // noteNumbers notes that the numbers, or the index, which a node evaluates may run something.
 func (s *visitor) noteNumbers(node syntax.Node) {
@@ -253,16 +253,16 @@ func (s *visitor) sourceOf(word syntax.Node) string {
 }
 
 // variableCode finds, by variable, a value that names a program or code. Others are options.
-var variableCode = map[string]*lazyregexp.Regexp{
-	"NODE_OPTIONS":      lazyregexp.New(`-r|import|loader`),
-	"GOFLAGS":           lazyregexp.New(`exec|vettool|-extld`),
-	"RUSTFLAGS":         lazyregexp.New(`linker`),
-	"FZF_DEFAULT_OPTS":  lazyregexp.New(`preview|bind|execute`),
-	"SKIM_DEFAULT_OPTS": lazyregexp.New(`preview|bind|execute|cmd`),
+var variableCode = map[string]*lazy.Regexp{
+	"NODE_OPTIONS":      lazy.NewRegexp(`-r|import|loader`),
+	"GOFLAGS":           lazy.NewRegexp(`exec|vettool|-extld`),
+	"RUSTFLAGS":         lazy.NewRegexp(`linker`),
+	"FZF_DEFAULT_OPTS":  lazy.NewRegexp(`preview|bind|execute`),
+	"SKIM_DEFAULT_OPTS": lazy.NewRegexp(`preview|bind|execute|cmd`),
 }
 
 // execVariables matches variables with which programs start or load others.
-var execVariables = lazyregexp.New(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
+var execVariables = lazy.NewRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
 
 // noteVariables marks the line opaque if it sets such variables.
 func (s *visitor) noteVariables(assigns []*syntax.Assign) {
@@ -280,4 +280,4 @@ func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 }
 
 // directoryVariables matches variables that hold directories and no commands.
-var directoryVariables = lazyregexp.New(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)
+var directoryVariables = lazy.NewRegexp(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)

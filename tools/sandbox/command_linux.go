@@ -7,10 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/lazy"
 )
 
 // helperName is argument 0 of the helper process.
@@ -173,7 +174,7 @@ func Probe() Backend {
 	if os.Getenv("PARLEY_TEST_NO_LANDLOCK") == "1" {
 		return Backend{Reason: "PARLEY_TEST_NO_LANDLOCK is set"}
 	}
-	found := probeKernel()
+	found := probeKernel.Get()
 	if os.Getenv("PARLEY_TEST_NO_NAMESPACES") == "1" {
 		found.namespaceErr = errors.New("PARLEY_TEST_NO_NAMESPACES is set")
 	}
@@ -187,7 +188,7 @@ type kernelSupport struct {
 	namespaceErr error // why the helper cannot have namespaces
 }
 
-var probeKernel = sync.OnceValue(func() kernelSupport {
+var probeKernel = lazy.Value[kernelSupport]{New: func() kernelSupport {
 	abi, err := landlockABI()
 	if err == nil {
 		err = checkSeccomp()
@@ -196,7 +197,7 @@ var probeKernel = sync.OnceValue(func() kernelSupport {
 		return kernelSupport{landlockErr: err}
 	}
 	return kernelSupport{abi: abi, namespaceErr: probeNamespaces()}
-})
+}}
 
 func (f kernelSupport) backend() Backend {
 	if f.landlockErr != nil {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Beside its settings and hooks git keeps in its directory what it goes on with later,
@@ -62,19 +62,19 @@ const (
 
 // noMatch returns a check that accepts text without a match.
 func noMatch(expr string) func(*snapshot, string, string) bool {
-	re := lazyregexp.New(expr)
+	re := lazy.NewRegexp(expr)
 	return func(_ *snapshot, _, text string) bool { return !re.MatchString(text) }
 }
 
 // fullMatch returns a check that accepts text that expr matches as a whole.
 func fullMatch(expr string) func(*snapshot, string, string) bool {
-	re := lazyregexp.New(`^(?:` + expr + `)$`)
+	re := lazy.NewRegexp(`^(?:` + expr + `)$`)
 	return func(_ *snapshot, _, text string) bool { return re.MatchString(text) }
 }
 
 var (
-	strategyValue       = lazyregexp.New(`^(` + strategies + `)$`)
-	strategyOptionValue = lazyregexp.New(`^` + strategyOption + `$`)
+	strategyValue       = lazy.NewRegexp(`^(` + strategies + `)$`)
+	strategyOptionValue = lazy.NewRegexp(`^` + strategyOption + `$`)
 )
 
 // harmlessOptions reports whether a cherry-pick or revert continues only with git's own

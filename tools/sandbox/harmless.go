@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // What git makes in a repository that is new runs nothing, and may stay: hooks
@@ -123,8 +123,8 @@ func (s *snapshot) readSmall(name string) (string, bool) {
 // Lines of config as git writes it. Other forms, which a user
 // could have written as well, could hide something.
 var (
-	sectionLine = lazyregexp.New(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
-	settingLine = lazyregexp.New(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
+	sectionLine = lazy.NewRegexp(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
+	settingLine = lazy.NewRegexp(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
 )
 
 // harmlessSettings lists settings that run nothing, whatever their value; * stands for any

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // maxInnerGitDirs bounds the git directories inside of a git directory; with more that part
@@ -281,7 +281,7 @@ const maxHookSettings = 200
 
 // hookPathSetting matches a setting that names git's hooks directory or another config file.
 // It may follow its section on the same line.
-var hookPathSetting = lazyregexp.New(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
+var hookPathSetting = lazy.NewRegexp(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
 
 // protectHooksPaths protects the hooks that core.hooksPath names, if they are in the
 // workspace: in the config of a repository, of the user, and of the files that these

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // A workspace can be a worktree of a repository that is elsewhere. Its commands
@@ -15,7 +15,7 @@ import (
 // and the worktree's own index. What configures git stays as it is.
 
 // worktreeConfigSetting matches the setting with which git reads a worktree's own config.
-var worktreeConfigSetting = lazyregexp.New(`(?im)\bworktreeconfig\b`)
+var worktreeConfigSetting = lazy.NewRegexp(`(?im)\bworktreeconfig\b`)
 
 // submodulesDir holds, in a worktree's own git directory, the git directories of its
 // submodules, with hooks and config: existing ones are read-only, and new ones are reported.

@@ -5,22 +5,22 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // keyRun is what is hidden of a command line: characters that keys consist of. None of them means
 // anything to a shell or to an interpreter, so that nothing is hidden that could run.
 const keyRun = `[A-Za-z0-9_.+=~/:@%-]`
 
-var isKeyRun = lazyregexp.New(`^` + keyRun + `+$`)
+var isKeyRun = lazy.NewRegexp(`^` + keyRun + `+$`)
 
 // headerShape finds NAME: VALUE at the end of an argument, or between quotes.
-var headerShape = lazyregexp.New(`(^|[\s"'=])([A-Za-z][A-Za-z0-9_-]*):[ \t]*((?i:bearer|basic|token)[ \t]+)?(` + keyRun + `{6,})(["']|$)`)
+var headerShape = lazy.NewRegexp(`(^|[\s"'=])([A-Za-z][A-Za-z0-9_-]*):[ \t]*((?i:bearer|basic|token)[ \t]+)?(` + keyRun + `{6,})(["']|$)`)
 
 // dataSource finds the password of "user:password@tcp(host)/database".
-var dataSource = lazyregexp.New(`^[^:/@=]*:(` + keyRun + `+)@(tcp|udp|unix)\(`)
+var dataSource = lazy.NewRegexp(`^[^:/@=]*:(` + keyRun + `+)@(tcp|udp|unix)\(`)
 
-var optionShape = lazyregexp.New(`^--?[A-Za-z0-9_.-]+$`)
+var optionShape = lazy.NewRegexp(`^--?[A-Za-z0-9_.-]+$`)
 
 // A span is where a secret stands in a text, in bytes.
 type span struct{ from, to int }
@@ -106,7 +106,7 @@ func commandSpans(argv []string, shown bool) [][]span {
 }
 
 // schemeValue finds values such as "Bearer KEY".
-var schemeValue = lazyregexp.New(`^(?i:bearer|basic|token)[ \t]+` + keyRun + `+$`)
+var schemeValue = lazy.NewRegexp(`^(?i:bearer|basic|token)[ \t]+` + keyRun + `+$`)
 
 func isScheme(word string) bool {
 	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // KeyShapes is what keys and tokens of well-known services look like, for
@@ -15,9 +15,9 @@ const KeyShapes = keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-
 
 const keyPrefixes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[oprsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|dop_v1_|shpat_|pypi-AgEI|eyJ)`
 
-var keyShape = lazyregexp.New(`^` + keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}$`)
+var keyShape = lazy.NewRegexp(`^` + keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}$`)
 
-var uuidShape = lazyregexp.New(`(?i)^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
+var uuidShape = lazy.NewRegexp(`(?i)^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
 
 // secretNames are the last words of the names of what holds a secret.
 var secretNames = []string{
@@ -60,7 +60,7 @@ var publicVariables = []string{"SSH_AUTH_SOCK", "PASSWORD_STORE_DIR", "PWD", "GN
 	"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"}
 
 // serverURL matches variables that hold the address of a server, with a password often.
-var serverURL = lazyregexp.New(`(?i)(database|db|postgres(ql)?|pg|mysql|mariadb|mongo(db)?|redis|amqp|rabbitmq|broker)_?(ur[li]|dsn)$|connection_?string`)
+var serverURL = lazy.NewRegexp(`(?i)(database|db|postgres(ql)?|pg|mysql|mariadb|mongo(db)?|redis|amqp|rabbitmq|broker)_?(ur[li]|dsn)$|connection_?string`)
 
 // IsSecretVariable reports whether a variable of the environment may hold a secret by the words of its
 // name, whose case does not count: unlike HoldsSecret, it prefers one too many. It is false for "".
@@ -82,7 +82,7 @@ func nameWords(name string) []string {
 
 // wordBorder finds where a word begins within letters: a capital after a small letter, or the last
 // capital of several before at least two small letters ("APIToken", but not "IDs").
-var wordBorder = lazyregexp.New(`(\p{Ll})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})`)
+var wordBorder = lazy.NewRegexp(`(\p{Ll})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})`)
 
 // minRandom is how many letters and digits in a row there are at least in what is taken for random.
 const minRandom = 16

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"parley/tools"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Editable returns what a user edits of the arguments: the command, if one argument
@@ -109,7 +109,7 @@ func listed(args map[string]json.RawMessage) string {
 }
 
 // plainName matches names of arguments that need no quotes.
-var plainName = lazyregexp.New(`^[\w.-]+$`)
+var plainName = lazy.NewRegexp(`^[\w.-]+$`)
 
 // pretty returns JSON for reading: Indented, and with < > & as they are.
 func pretty(v any) string {

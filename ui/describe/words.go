@@ -6,7 +6,7 @@ import (
 
 	"parley/tools"
 	"parley/tools/diff"
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // Words describes all that an action would do. Lines of what came from outside begin
@@ -73,7 +73,7 @@ func describeHunk(head string) string {
 
 // wideGap matches more spaces in a row than an indentation has. They could put what
 // follows out of sight, or make a row of its own of it.
-var wideGap = lazyregexp.New(` {17,}`)
+var wideGap = lazy.NewRegexp(` {17,}`)
 
 // markGaps returns text with long gaps by their number.
 func markGaps(text string) string {

@@ -9,7 +9,7 @@ import (
 	"os/exec"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // ErrorText returns what an error says, in the words of the system instead of those of Go: without
@@ -33,12 +33,12 @@ func ErrorText(err error) string {
 
 // jsonWords finds what encoding/json says of a character, with what its decoder was about
 // (scanner.go).
-var jsonWords = lazyregexp.New(`invalid character ('(?:[^']|\\')+') (?:looking for beginning of (?:value|object key string)|` +
+var jsonWords = lazy.NewRegexp(`invalid character ('(?:[^']|\\')+') (?:looking for beginning of (?:value|object key string)|` +
 	`after (?:object key(?::value pair)?|array element|top-level value|decimal point in numeric literal)|` +
 	`in (?:string literal|string escape code|\\u hexadecimal character escape|numeric literal|exponent of numeric literal|literal \w+ \(expecting '.'\)))`)
 
 // eof finds the words for an end that came too early, alone or behind what it is the end of.
-var eof = lazyregexp.New(`(^|[:;] )(?:unexpected )?EOF\b`)
+var eof = lazy.NewRegexp(`(^|[:;] )(?:unexpected )?EOF\b`)
 
 // replaceWords calls replace for each error within err whose words are Go's, the innermost last:
 // with its words, the path or address it is about ("" for none, or where plain has it), and what it

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"parley/tools/diff"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -43,7 +44,7 @@ type scanner struct {
 
 // newScanner returns a scanner for a language. Lines of an unknown one have no styles.
 func newScanner(lang string) *scanner {
-	l, known := languages()[strings.ToLower(lang)]
+	l, known := languages.Get()[strings.ToLower(lang)]
 	if !known {
 		return &scanner{}
 	}
@@ -58,7 +59,7 @@ type codeLanguage struct {
 }
 
 // languages holds the languages by name. Of two with the same name it is the first.
-var languages = sync.OnceValue(func() map[string]codeLanguage {
+var languages = lazy.Value[map[string]codeLanguage]{New: func() map[string]codeLanguage {
 	all := map[string]codeLanguage{}
 	for i := range grammars {
 		l := codeLanguage{&grammars[i], sync.OnceValue(grammars[i].roles)}
@@ -69,7 +70,7 @@ var languages = sync.OnceValue(func() map[string]codeLanguage {
 		}
 	}
 	return all
-})
+}}
 
 // roles returns the roles of reserved words and built-in types.
 func (g *grammar) roles() map[string]role {

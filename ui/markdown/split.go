@@ -10,6 +10,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"parley/tools/lazy"
 )
 
 // A cut is a closed piece of the source that renders by itself: one top-level block, or
@@ -115,7 +117,7 @@ func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Nod
 		src = s.table.header + src
 		base -= len(s.table.header)
 	}
-	doc := parse(structure, limitNesting(src), &scope{Context: parser.NewContext()})
+	doc := parse(structure.Get(), limitNesting(src), &scope{Context: parser.NewContext()})
 	if _, ok := doc.FirstChild().(*ast.List); !ok {
 		s.list = nil
 	}
@@ -302,13 +304,15 @@ func lineStart(src string, n ast.Node) int {
 // extension's tree transformer is left out because its time is quadratic in
 // cells with an escaped pipe; codeSpan does its work.
 var (
-	structure = parser.NewParser(blockOptions()...)
-	full      = parser.NewParser(append(blockOptions(),
-		parser.WithInlineParsers(parser.DefaultInlineParsers()...),
-		parser.WithInlineParsers(
-			util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-			util.Prioritized(extension.NewStrikethroughParser(), 500),
-		))...)
+	structure = lazy.Value[parser.Parser]{New: func() parser.Parser { return parser.NewParser(blockOptions()...) }}
+	full      = lazy.Value[parser.Parser]{New: func() parser.Parser {
+		return parser.NewParser(append(blockOptions(),
+			parser.WithInlineParsers(parser.DefaultInlineParsers()...),
+			parser.WithInlineParsers(
+				util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
+				util.Prioritized(extension.NewStrikethroughParser(), 500),
+			))...)
+	}}
 )
 
 func blockOptions() []parser.Option {

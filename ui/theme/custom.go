@@ -63,15 +63,25 @@ func Roles() []string {
 	return names
 }
 
-// attributes lists the words of a style that are no colors.
-var attributes = map[string]func(lipgloss.Style) lipgloss.Style{
-	"bold":      func(s lipgloss.Style) lipgloss.Style { return s.Bold(true) },
-	"faint":     func(s lipgloss.Style) lipgloss.Style { return s.Faint(true) },
-	"italic":    func(s lipgloss.Style) lipgloss.Style { return s.Italic(true) },
-	"underline": func(s lipgloss.Style) lipgloss.Style { return s.Underline(true) },
-	"reverse":   func(s lipgloss.Style) lipgloss.Style { return s.Reverse(true) },
-	"strike":    func(s lipgloss.Style) lipgloss.Style { return s.Strikethrough(true) },
-	"default":   func(s lipgloss.Style) lipgloss.Style { return s },
+// setAttribute returns s with a word of a style that is no color, and whether word is one.
+func setAttribute(s lipgloss.Style, word string) (lipgloss.Style, bool) {
+	switch word {
+	case "bold":
+		return s.Bold(true), true
+	case "faint":
+		return s.Faint(true), true
+	case "italic":
+		return s.Italic(true), true
+	case "underline":
+		return s.Underline(true), true
+	case "reverse":
+		return s.Reverse(true), true
+	case "strike":
+		return s.Strikethrough(true), true
+	case "default":
+		return s, true
+	}
+	return s, false
 }
 
 // Validate names the first thing that is wrong, and what would be right.
@@ -122,8 +132,8 @@ func parse(value string) (lipgloss.Style, error) {
 	}
 	behind := false
 	for i, word := range words {
-		if set := attributes[word]; set != nil && !behind {
-			style = set(style)
+		if with, ok := setAttribute(style, word); ok && !behind {
+			style = with
 			continue
 		}
 		if word == "on" && !behind && i < len(words)-1 {

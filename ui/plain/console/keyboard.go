@@ -10,7 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/ui/tty"
 )
 
@@ -124,7 +124,7 @@ func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.In.Fd()) }
 
 // sequences match what arrow keys and the like leave in a line that the terminal
 // edits.
-var sequences = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)")
+var sequences = lazy.NewRegexp("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)")
 
 // sanitizeTyped returns what was typed, without what is no text.
 func sanitizeTyped(line []byte) string {

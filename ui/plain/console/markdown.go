@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 )
@@ -50,13 +50,13 @@ type code struct {
 }
 
 var (
-	fences    = lazyregexp.New("^( *(?:> ?|[-*+] +|[0-9]+[.)] +)?)(```+|~~~+)[ \t]*([^\\s`]*)[^`]*$")
-	delimiter = lazyregexp.New(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
-	ruler     = lazyregexp.New(`^ {0,3}([-*_=][ \t]*){3,}$`)
-	marker    = lazyregexp.New(`^\s*(?:(?:>|[-*+]|#{1,6}|[0-9]+[.)])\s+)*`)
-	ending    = lazyregexp.New(`[.!?…]["'”’)\]*_]*\s|[。！？]`)
-	link      = lazyregexp.New(`(!?)\[([^\[\]]*)\]\(<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+"[^"]*")?\)`)
-	bold      = lazyregexp.New(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
+	fences    = lazy.NewRegexp("^( *(?:> ?|[-*+] +|[0-9]+[.)] +)?)(```+|~~~+)[ \t]*([^\\s`]*)[^`]*$")
+	delimiter = lazy.NewRegexp(`^\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$`)
+	ruler     = lazy.NewRegexp(`^ {0,3}([-*_=][ \t]*){3,}$`)
+	marker    = lazy.NewRegexp(`^\s*(?:(?:>|[-*+]|#{1,6}|[0-9]+[.)])\s+)*`)
+	ending    = lazy.NewRegexp(`[.!?…]["'”’)\]*_]*\s|[。！？]`)
+	link      = lazy.NewRegexp(`(!?)\[([^\[\]]*)\]\(<?([^()<>\s]*(?:\([^()\s]*\)[^()<>\s]*)*)>?(?:\s+"[^"]*")?\)`)
+	bold      = lazy.NewRegexp(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
 )
 
 // Add takes a piece and returns what can be read out now.

@@ -13,6 +13,7 @@
 package composer
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -219,7 +220,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		switch {
 		case do == none && m.menu == nil && !afterPaste:
 			m.onTyped(msg.Text)
-		case !keepsMenu[do]:
+		case !slices.Contains(keepsMenu, do):
 			m.menu = nil
 		}
 	}
@@ -249,7 +250,7 @@ func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done b
 }
 
 // keepsMenu lists the actions that leave the list of completions open.
-var keepsMenu = map[action]bool{none: true, deleteLeft: true, killWordLeft: true, killField: true, complete: true}
+var keepsMenu = []action{none, deleteLeft, killWordLeft, killField, complete}
 
 // pasteGuard sets how soon behind a paste a key cannot come from a user: a paste that holds the
 // sequence which ends pastes would send itself. On a busy machine or a slow line its keys arrive

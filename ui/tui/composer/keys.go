@@ -159,14 +159,16 @@ func (m *Model) runAction(do action) tea.Cmd {
 	return nil
 }
 
-// caseChanges lists the ways to write a word.
-var caseChanges = map[action]func(string) string{
-	upper: strings.ToUpper,
-	lower: strings.ToLower,
-	capital: func(word string) string {
-		_, n := utf8.DecodeRuneInString(word)
-		return strings.ToUpper(word[:n]) + strings.ToLower(word[n:])
-	},
+// withCase returns a word as an action writes it.
+func withCase(word string, do action) string {
+	switch do {
+	case upper:
+		return strings.ToUpper(word)
+	case lower:
+		return strings.ToLower(word)
+	}
+	_, n := utf8.DecodeRuneInString(word)
+	return strings.ToUpper(word[:n]) + strings.ToLower(word[n:])
 }
 
 // changeCase writes the word to the right another way.
@@ -180,7 +182,7 @@ func (m *editor) changeCase(do action) {
 		m.cur = end
 		return
 	}
-	m.replace(start, end, split(caseChanges[do](text(m.units[start:end]))))
+	m.replace(start, end, split(withCase(text(m.units[start:end]), do)))
 }
 
 // target returns where a movement leads.

@@ -166,7 +166,7 @@ func (v *vim) handleChar(m *Model, key string) {
 		v.pendingKey = key
 		return
 	}
-	if to, ok := vimMotions[key]; ok {
+	if to := motionOf(key); to != nil {
 		v.move(m, key, to)
 		return
 	}
@@ -184,7 +184,7 @@ func (v *vim) finishPending(m *Model, key string) {
 	v.typed += key
 	switch waits {
 	case "g":
-		if to, ok := vimMotions["g"+key]; ok {
+		if to := motionOf("g" + key); to != nil {
 			v.move(m, "g"+key, to)
 			return
 		}
@@ -213,7 +213,7 @@ func (v *vim) move(m *Model, key string, to motion) {
 	}
 	if v.operator == "c" && (key == "w" || key == "W") && m.cur < len(m.units) && !isBlank(m.units[m.cur]) {
 		key = map[string]string{"w": "e", "W": "E"}[key] // the space behind a word stays
-		to = vimMotions[key]
+		to = motionOf(key)
 	}
 	t := to(m, v)
 	operator := v.operator

@@ -10,66 +10,92 @@ type motionTarget struct {
 	ok        bool
 }
 
-// vimMotions by their keys.
-var vimMotions = map[string]motion{
-	"h": func(m *Model, v *vim) motionTarget { return exclusive(max(m.cur-v.repeatCount(), m.lineStart(m.cur))) },
-	"l": func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) },
-	" ": func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) },
-	"0": func(m *Model, v *vim) motionTarget { return exclusive(m.lineStart(m.cur)) },
-	"^": func(m *Model, v *vim) motionTarget { return exclusive(m.firstInLine(m.cur)) },
-	"$": func(m *Model, v *vim) motionTarget {
+// vimMotions lists the motions by their keys.
+var vimMotions = []struct {
+	key string
+	to  motion
+}{
+	{"h", func(m *Model, v *vim) motionTarget { return exclusive(max(m.cur-v.repeatCount(), m.lineStart(m.cur))) }},
+	{"l", func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) }},
+	{" ", func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) }},
+	{"0", func(m *Model, v *vim) motionTarget { return exclusive(m.lineStart(m.cur)) }},
+	{"^", func(m *Model, v *vim) motionTarget { return exclusive(m.firstInLine(m.cur)) }},
+	{"$", func(m *Model, v *vim) motionTarget {
 		return exclusive(m.lineEnd(m.lineBelow(m.cur, v.repeatCount()-1)))
-	},
-	"w": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inWord)) },
-	"W": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inField)) },
-	"b": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inWord)) },
-	"B": func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inField)) },
-	"e": func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inWord)) },
-	"E": func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inField)) },
-	"j": func(m *Model, v *vim) motionTarget { return m.lineAway(v.repeatCount()) },
-	"k": func(m *Model, v *vim) motionTarget { return m.lineAway(-v.repeatCount()) },
-	"gg": func(m *Model, v *vim) motionTarget {
+	}},
+	{"w", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inWord)) }},
+	{"W", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inField)) }},
+	{"b", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inWord)) }},
+	{"B", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inField)) }},
+	{"e", func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inWord)) }},
+	{"E", func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inField)) }},
+	{"j", func(m *Model, v *vim) motionTarget { return m.lineAway(v.repeatCount()) }},
+	{"k", func(m *Model, v *vim) motionTarget { return m.lineAway(-v.repeatCount()) }},
+	{"gg", func(m *Model, v *vim) motionTarget {
 		return motionTarget{at: m.firstInLine(m.lineBelow(0, v.repeatCount()-1)), lines: true, ok: true}
-	},
-	"G": func(m *Model, v *vim) motionTarget {
+	}},
+	{"G", func(m *Model, v *vim) motionTarget {
 		if v.count == 0 && v.countBefore == 0 {
 			return motionTarget{at: m.firstInLine(len(m.units)), lines: true, ok: true}
 		}
 		return motionTarget{at: m.firstInLine(m.lineBelow(0, v.repeatCount()-1)), lines: true, ok: true}
-	},
-	";": func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), true) },
-	",": func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind.reversed(), v.repeatCount(), true) },
+	}},
+	{";", func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), true) }},
+	{",", func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind.reversed(), v.repeatCount(), true) }},
+}
+
+// motionOf returns the motion of a key, or nil.
+func motionOf(key string) motion {
+	for _, m := range vimMotions {
+		if m.key == key {
+			return m.to
+		}
+	}
+	return nil
 }
 
 func exclusive(at int) motionTarget { return motionTarget{at: at, ok: true} }
 func inclusive(at int) motionTarget { return motionTarget{at: at, inclusive: true, ok: true} }
 
 // vimCommands lists the keys of normal mode that are no motions; n is their count.
-var vimCommands = map[string]func(m *Model, v *vim, n int){
-	"x": func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, min(m.cur+n, m.lineEnd(m.cur))) },
-	"X": func(m *Model, v *vim, n int) { v.operate(m, "d", max(m.cur-n, m.lineStart(m.cur)), m.cur) },
-	"s": func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, min(m.cur+n, m.lineEnd(m.cur))) },
-	"D": func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) },
-	"C": func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) },
-	"S": func(m *Model, v *vim, n int) { v.linewise(m, "c", m.cur, m.lineBelow(m.cur, n-1)) },
-	"Y": func(m *Model, v *vim, n int) { v.linewise(m, "y", m.cur, m.lineBelow(m.cur, n-1)) },
-	"p": func(m *Model, v *vim, n int) { v.put(m, n, true) },
-	"P": func(m *Model, v *vim, n int) { v.put(m, n, false) },
-	"u": func(m *Model, v *vim, n int) {
+var vimCommands = []struct {
+	key string
+	do  func(m *Model, v *vim, n int)
+}{
+	{"x", func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, min(m.cur+n, m.lineEnd(m.cur))) }},
+	{"X", func(m *Model, v *vim, n int) { v.operate(m, "d", max(m.cur-n, m.lineStart(m.cur)), m.cur) }},
+	{"s", func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, min(m.cur+n, m.lineEnd(m.cur))) }},
+	{"D", func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) }},
+	{"C", func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) }},
+	{"S", func(m *Model, v *vim, n int) { v.linewise(m, "c", m.cur, m.lineBelow(m.cur, n-1)) }},
+	{"Y", func(m *Model, v *vim, n int) { v.linewise(m, "y", m.cur, m.lineBelow(m.cur, n-1)) }},
+	{"p", func(m *Model, v *vim, n int) { v.put(m, n, true) }},
+	{"P", func(m *Model, v *vim, n int) { v.put(m, n, false) }},
+	{"u", func(m *Model, v *vim, n int) {
 		for range n {
 			m.undo()
 		}
-	},
-	"i": func(m *Model, v *vim, _ int) { v.insertAt(m, m.cur, "") },
-	"a": func(m *Model, v *vim, _ int) { v.insertAt(m, min(m.cur+1, m.lineEnd(m.cur)), "") },
-	"I": func(m *Model, v *vim, _ int) { v.insertAt(m, m.firstInLine(m.cur), "") },
-	"A": func(m *Model, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "") },
-	"o": func(m *Model, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "\n") },
-	"O": func(m *Model, v *vim, _ int) {
+	}},
+	{"i", func(m *Model, v *vim, _ int) { v.insertAt(m, m.cur, "") }},
+	{"a", func(m *Model, v *vim, _ int) { v.insertAt(m, min(m.cur+1, m.lineEnd(m.cur)), "") }},
+	{"I", func(m *Model, v *vim, _ int) { v.insertAt(m, m.firstInLine(m.cur), "") }},
+	{"A", func(m *Model, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "") }},
+	{"o", func(m *Model, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "\n") }},
+	{"O", func(m *Model, v *vim, _ int) {
 		v.insertAt(m, m.lineStart(m.cur), "\n")
 		m.cur--
-	},
-	"v": func(m *Model, v *vim, _ int) { v.mode, v.anchor = modeVisual, m.cur },
+	}},
+	{"v", func(m *Model, v *vim, _ int) { v.mode, v.anchor = modeVisual, m.cur }},
+}
+
+// commandOf returns what a key of normal mode does, or nil.
+func commandOf(key string) func(m *Model, v *vim, n int) {
+	for _, c := range vimCommands {
+		if c.key == key {
+			return c.do
+		}
+	}
+	return nil
 }
 
 // command deals with a character in normal mode that is no motion.
@@ -85,7 +111,7 @@ func (v *vim) command(m *Model, key string) {
 		}
 	default:
 		v.clearCommand()
-		if do := vimCommands[key]; do != nil {
+		if do := commandOf(key); do != nil {
 			do(m, v, n)
 		}
 	}

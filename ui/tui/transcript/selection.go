@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
 // selectedBytes returns the bytes of a line that are selected.
@@ -88,7 +88,7 @@ func (m *mouse) excerptOf(it *item) string {
 }
 
 // foldNoteRow matches the beginning of a row that foldNote wrote.
-var foldNoteRow = lazyregexp.New(`^… \d+ (more|earlier) line`)
+var foldNoteRow = lazy.NewRegexp(`^… \d+ (more|earlier) line`)
 
 // sourceRows returns the rows of an item without styles, and the source text of them, in the
 // same order.

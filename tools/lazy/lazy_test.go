@@ -1,12 +1,24 @@
-package lazyregexp_test
+package lazy_test
 
 import (
 	"testing"
 
-	"parley/tools/lazyregexp"
+	"parley/tools/lazy"
 )
 
-var number = lazyregexp.New(`[0-9]+`)
+var number = lazy.NewRegexp(`[0-9]+`)
+
+func TestValue(t *testing.T) {
+	t.Parallel()
+	made := 0
+	v := lazy.Value[int]{New: func() int { made++; return 22 }}
+	if made != 0 {
+		t.Error("made before it was used")
+	}
+	if got := v.Get() + v.Get(); got != 44 || made != 1 {
+		t.Errorf("twice the value: got %d, made %d times; want 44, made once", got, made)
+	}
+}
 
 func TestRegexp(t *testing.T) {
 	t.Parallel()
@@ -23,5 +35,5 @@ func TestRegexp(t *testing.T) {
 			t.Error("a wrong expression did not panic")
 		}
 	}()
-	lazyregexp.New(`(`).MatchString("")
+	lazy.NewRegexp(`(`).MatchString("")
 }

@@ -1,26 +1,40 @@
-// Package lazyregexp has regular expressions that are compiled when they are first used, as
-// internal/lazyregexp of the standard library does. The linker lays out a variable like
+// Package lazy has values that are made when they are first used. The linker lays out variables
+// like these, so that they cost a start of the program nothing, not even code:
 //
-//	var number = lazyregexp.New(`[0-9]+`)
+//	var number = lazy.NewRegexp(`[0-9]+`)
+//	var words = lazy.Value[[]string]{New: func() []string { return strings.Fields(list) }}
 //
-// so that it costs a start of the program nothing, not even code: what sync.OnceValue returns is
-// made when a package is initialized.
-package lazyregexp
+// What sync.OnceValue returns is made when its package is initialized, as maps are.
+package lazy
 
 import (
 	"regexp"
 	"sync"
 )
 
-// A Regexp is a regular expression that may not be compiled yet. Several goroutines may use it.
+// A Value is made by New when Get is first called. Several goroutines may call it.
+type Value[T any] struct {
+	New   func() T
+	once  sync.Once
+	value T
+}
+
+// Get returns the value.
+func (v *Value[T]) Get() T {
+	v.once.Do(func() { v.value = v.New() })
+	return v.value
+}
+
+// A Regexp is a regular expression that is compiled when it is first used, as those of
+// internal/lazyregexp of the standard library are.
 type Regexp struct {
 	expr string
 	once sync.Once
 	re   *regexp.Regexp
 }
 
-// New returns a regular expression. It is not checked: the first use of a wrong one panics.
-func New(expr string) *Regexp { return &Regexp{expr: expr} }
+// NewRegexp returns a regular expression. It is not checked: the first use of a wrong one panics.
+func NewRegexp(expr string) *Regexp { return &Regexp{expr: expr} }
 
 func (r *Regexp) compiled() *regexp.Regexp {
 	r.once.Do(func() { r.re = regexp.MustCompile(r.expr) })
