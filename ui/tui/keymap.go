@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -117,14 +116,19 @@ func (k *keymap) lead(s *common.Screen, key string) tea.Cmd {
 
 // leaderWords are what commands do in the words of the command list, short, where their names are
 // others.
-var leaderWords = map[string]string{
-	"now": "retry now", "wait": "keep waiting", "stash": "stash draft", "sessions": "conversations", "tree": "branches", "compact": "summarize",
-	"copy": "copy answer", "copy-code": "copy code", "palette": "all commands", "wire": "HTTP inspector",
+var leaderWords = []struct{ name, words string }{
+	{"now", "retry now"}, {"wait", "keep waiting"}, {"stash", "stash draft"}, {"sessions", "conversations"}, {"tree", "branches"}, {"compact", "summarize"},
+	{"copy", "copy answer"}, {"copy-code", "copy code"}, {"palette", "all commands"}, {"wire", "HTTP inspector"},
 }
 
 // leaderWord returns what stands behind the key of a command.
 func leaderWord(name string) string {
-	return cmp.Or(leaderWords[name], strings.ReplaceAll(name, "-", " "))
+	for _, l := range leaderWords {
+		if l.name == name {
+			return l.words
+		}
+	}
+	return strings.ReplaceAll(name, "-", " ")
 }
 
 // fitLeaders lays cells out in columns, a gap apart, each of height cells but the last: as many

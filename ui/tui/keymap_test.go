@@ -27,7 +27,8 @@ func TestWhichKey(t *testing.T) {
 	}
 	t.Run("in the words of the command list", func(t *testing.T) {
 		list := actions()
-		for name, word := range leaderWords {
+		for _, l := range leaderWords {
+			name, word := l.name, l.words
 			at := slices.IndexFunc(list, func(a action) bool { return a.Name == name })
 			if at < 0 {
 				t.Fatalf("no command %s", name)

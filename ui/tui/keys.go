@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
+	"unicode/utf8"
 
 	"parley/ui/tui/terminal"
 )
@@ -62,15 +62,43 @@ func (c *KeyConflict) Keys() (here, there string) {
 	return "keys." + c.Second, "keys." + c.First
 }
 
-// chord is how keys are written.
-var chord = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:(?:ctrl|alt|shift|super|meta)\+)*(?:[^\s[:cntrl:]]|enter|esc|tab|space|backspace|delete|insert|up|down|left|right|home|end|pgup|pgdown|f[1-9][0-9]?)$`)
-})
+// isKey reports whether text is a key as the configuration writes it.
+func isKey(text string) bool {
+	for _, modifier := range []string{"ctrl+", "alt+", "shift+", "super+", "meta+"} {
+		if key, ok := strings.CutPrefix(text, modifier); ok {
+			return isKey(key)
+		}
+	}
+	if r, n := utf8.DecodeRuneInString(text); n > 0 && n == len(text) {
+		return r > ' ' && r != 0x7f
+	}
+	if number, ok := strings.CutPrefix(text, "f"); ok {
+		n, err := strconv.Atoi(number)
+		return err == nil && 1 <= n && n <= 99 && number == strconv.Itoa(n)
+	}
+	return slices.Contains([]string{"enter", "esc", "tab", "space", "backspace", "delete", "insert", "up", "down", "left", "right", "home", "end", "pgup", "pgdown"}, text)
+}
 
-// alike are keys that arrive as another one does, or that the composer lives on.
-var alike = map[string]string{
-	"ctrl+m": "enter", "enter": "enter", "ctrl+i": "tab", "ctrl+h": "backspace", "ctrl+[": "esc", "ctrl+j": "a new line",
-	"space": "a space", "backspace": "backspace", "delete": "delete", "left": "left", "right": "right",
+// sameKey returns what a key arrives as, if that is another key or the composer lives on it; "" for
+// any other.
+func sameKey(key string) string {
+	switch key {
+	case "enter", "ctrl+m":
+		return "enter"
+	case "ctrl+i":
+		return "tab"
+	case "ctrl+h":
+		return "backspace"
+	case "ctrl+[":
+		return "esc"
+	case "ctrl+j":
+		return "a new line"
+	case "space":
+		return "a space"
+	case "backspace", "delete", "left", "right":
+		return key
+	}
+	return ""
 }
 
 // Validate names the first key that cannot be meant.
@@ -93,10 +121,10 @@ func (k Keys) apply(list []action) ([]action, error) {
 		}
 		for _, key := range k[name] {
 			parts := strings.Split(key, " ")
-			if len(parts) > 2 || slices.ContainsFunc(parts, func(p string) bool { return !chord().MatchString(p) }) {
+			if len(parts) > 2 || slices.ContainsFunc(parts, func(p string) bool { return !isKey(p) }) {
 				return nil, fmt.Errorf("keys.%s = %q: a key is written like \"f2\" or \"ctrl+alt+k\", and two in a row like \"ctrl+x m\"", name, key)
 			}
-			if same := alike[parts[0]]; same != "" && list[i].when == nil {
+			if same := sameKey(parts[0]); same != "" && list[i].when == nil {
 				return nil, fmt.Errorf("keys.%s = %q: terminals send the same for %s, which typing needs", name, key, same)
 			}
 			if len(parts[0]) == 1 && len(parts) == 1 && list[i].when == nil {

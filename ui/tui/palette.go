@@ -14,9 +14,6 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// unusable orders what cannot run now behind what can.
-var unusable = map[bool]int{true: 1}
-
 // suggested is what commands stand under that one is likely to look for.
 const suggested = "Suggested"
 
@@ -52,7 +49,13 @@ func (m *Model) palette() tea.Cmd {
 			if rank == suggested {
 				return cmp.Compare(slices.Index(first, a.Title), slices.Index(first, b.Title))
 			}
-			return cmp.Compare(unusable[a.Disabled], unusable[b.Disabled])
+			switch {
+			case a.Disabled == b.Disabled:
+				return 0
+			case b.Disabled:
+				return -1
+			}
+			return 1 // what cannot run now is behind what can
 		})
 	}
 	for _, p := range items(m.App.PromptItems()) {

@@ -94,7 +94,7 @@ func DrawText(t *transcript.Model, b app.Change) bool {
 }
 
 // The statuses of calls are those of the transcript.
-var _ = [1]struct{}{}[transcript.Status(app.CallLost)-transcript.Lost]
+var _ [0]struct{} = [transcript.Status(app.CallLost) - transcript.Lost]struct{}{}
 
 func (c *Chat) drawTool(b app.Change) {
 	if b.Tool == nil {

@@ -126,17 +126,14 @@ var queries = []struct {
 	{tea.RequestCursorPosition(), ansi.RequestCursorPositionReport},
 }
 
-var (
-	clearing = tea.ClearScreen()
-	copying  = reflect.TypeOf(tea.SetClipboard("")())
-)
+var clearing = tea.ClearScreen()
 
 // unexported handles messages of unexported types.
 func (s *Screen) unexported(msg tea.Msg) {
 	switch {
 	case msg == clearing:
 		s.Redraw()
-	case reflect.TypeOf(msg) == copying:
+	case reflect.TypeOf(msg) == reflect.TypeOf(tea.SetClipboard("")()):
 		s.Write(ansi.SetSystemClipboard(reflect.ValueOf(msg).String()))
 	}
 	for _, q := range queries {

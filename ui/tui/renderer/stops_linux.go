@@ -1,21 +1,21 @@
 package renderer
 
 import (
-	"errors"
 	"os"
 	"os/signal"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/lazy"
 )
 
 // catchStops has SIGTSTP from outside arrive on ch, where it would stop the process with the modes of
 // the screen on. Until releaseStops the process does not stop by it.
 func catchStops(ch chan os.Signal) {
-	if handler, err := stopHandler(); err == nil {
+	if handler := stopHandler.Get(); handler != nil {
 		signal.Notify(ch, unix.SIGTSTP)
-		_, _ = onStop(&handler)
+		_, _ = onStop(handler)
 	}
 }
 
@@ -23,26 +23,26 @@ func catchStops(ch chan os.Signal) {
 // group, as stopped does. What signal.Stop leaves is Go's handler, which drops the signal.
 func releaseStops(ch chan os.Signal) {
 	signal.Stop(ch)
-	if _, err := stopHandler(); err == nil {
+	if stopHandler.Get() != nil {
 		_, _ = onStop(&sigaction{})
 	}
 }
 
-// stopHandler returns Go's handler of SIGTSTP, or an error if the signal is left alone: it is
-// ignored, as the parent process wants it, or cannot be set.
-var stopHandler = sync.OnceValues(func() (sigaction, error) {
-	was, err := onStop(nil)
-	if err == nil && was[0] == 1 { // SIG_IGN
-		err = errors.New("SIGTSTP is ignored")
-	}
-	if err != nil {
-		return was, err
+// stopHandler is Go's handler of SIGTSTP, or nil if the signal is left alone: it is ignored, as the
+// parent process wants it, or cannot be set.
+var stopHandler = lazy.Value[*sigaction]{New: func() *sigaction {
+	if was, err := onStop(nil); err != nil || was[0] == 1 { // SIG_IGN
+		return nil
 	}
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, unix.SIGTSTP)
 	defer signal.Stop(ch)
-	return onStop(nil)
-})
+	handler, err := onStop(nil)
+	if err != nil {
+		return nil
+	}
+	return &handler
+}}
 
 // A sigaction is a struct sigaction of the kernel, which is not larger. The zero value is the default
 // action of a signal.

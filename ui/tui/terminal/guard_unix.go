@@ -26,11 +26,12 @@ type guard struct {
 	pipe  *os.File
 }
 
-// guardian is the guard's program. Its arguments are the modes as stty takes
+// guardian returns the guard's program. Its arguments are the modes as stty takes
 // them, and the file for a report. The runtime still writes while the terminal
 // comes back, so that this is mostly done before the shell that started us
 // goes on.
-var guardian = `trap '' HUP INT QUIT TERM TSTP TTIN TTOU
+func guardian() string {
+	return `trap '' HUP INT QUIT TERM TSTP TTIN TTOU
 IFS= read -r first
 ended=$?
 [ "$first" = done ] && exit
@@ -43,6 +44,7 @@ mkdir -p "${2%/*}"
 { printf '%s\n' "$first"; cat; } | sed -E 's/` + sanitize.KeyShapes + `/[redacted]/g' >"$2" &&
 printf 'parley: crashed\n  the report is in %s\n' "$2"
 `
+}
 
 // watch starts the guard of a terminal; nil if there is nothing to guard, or
 // nothing to guard it with.
@@ -59,7 +61,7 @@ func watch(t *Terminal, reports Reports) *guard {
 		return nil
 	}
 	defer r.Close()
-	cmd := exec.Command("/bin/sh", "-c", guardian, "parley-guard", t.modes(), report)
+	cmd := exec.Command("/bin/sh", "-c", guardian(), "parley-guard", t.modes(), report)
 	cmd.Stdin, cmd.Stdout = r, t.out
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}      // no key is to be found in it
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends us does not end it
