@@ -113,7 +113,7 @@ func isOpaque(words []string, in input) bool {
 		return false // which is hidden already
 	}
 	name, args := programName(words[0]), words[1:]
-	special, o, hasCommands := opaqueFuncs[name], opaqueArgsOf.Get()[name], opaquePrograms.Get()[name]
+	special, o, hasCommands := opaqueFunc(name), opaqueArgsOf.Get()[name], opaquePrograms.Get()[name]
 	if special == nil && o == nil && !hasCommands {
 		return false
 	}

@@ -7,37 +7,36 @@ import (
 	"parley/tools/lazy"
 )
 
-// opaqueFuncs reports by program whether arguments can start programs that rules cannot see,
-// where opaque.txt is not enough.
-var opaqueFuncs map[string]func(args []string, fed bool) bool
-
 // shells are programs that take a line of sh behind -c, or else read it.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash", "brush", "hush", "loksh", "osh", "pdksh", "rksh", "sash", "static-sh", "ysh"}
 
-func init() {
-	opaqueFuncs = map[string]func([]string, bool) bool{"git": isOpaqueGit, "make": isOpaqueMake, "find": isOpaqueFind, "xargs": isOpaqueXargs, "parallel": isOpaqueParallel, "rsync": isOpaqueRsync}
-	for _, name := range shells {
-		opaqueFuncs[name] = isOpaqueShell
+// opaqueFunc returns what reports whether arguments of a program can start programs that rules
+// cannot see, where opaque.txt is not enough; nil where it is.
+func opaqueFunc(program string) func(args []string, fed bool) bool {
+	if slices.Contains(shells, program) {
+		return isOpaqueShell
 	}
-	for _, name := range []string{".", "source"} {
-		opaqueFuncs[name] = isOpaqueSource
+	switch program {
+	case "git":
+		return isOpaqueGit
+	case "make", "gmake", "bmake":
+		return isOpaqueMake
+	case "find", "bfs", "gfind", "fd", "fdfind":
+		return isOpaqueFind
+	case "xargs", "gxargs":
+		return isOpaqueXargs
+	case "parallel":
+		return isOpaqueParallel
+	case "rsync":
+		return isOpaqueRsync
+	case ".", "source":
+		return isOpaqueSource
+	case "sed", "gsed":
+		return isOpaqueSed
+	case "awk", "gawk", "mawk", "nawk":
+		return isOpaqueAwk
 	}
-	for _, name := range []string{"sed", "gsed"} {
-		opaqueFuncs[name] = isOpaqueSed
-	}
-	for _, name := range []string{"awk", "gawk", "mawk", "nawk"} {
-		opaqueFuncs[name] = isOpaqueAwk
-	}
-	for _, name := range []string{"gmake", "bmake"} {
-		opaqueFuncs[name] = isOpaqueMake
-	}
-	for _, name := range []string{"bfs", "gfind"} {
-		opaqueFuncs[name] = isOpaqueFind
-	}
-	for _, name := range []string{"fd", "fdfind"} {
-		opaqueFuncs[name] = isOpaqueFind
-	}
-	opaqueFuncs["gxargs"] = isOpaqueXargs
+	return nil
 }
 
 // devicePath matches inputs that are no files of the workspace.
