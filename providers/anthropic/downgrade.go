@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
+	"parley/tools/lazy"
 )
 
 // A downgrade changes a request that a server refused for something it can do
@@ -35,27 +36,29 @@ const (
 
 // downgrades in the order in which they are tried: the words of one may hold those of
 // a later one.
-var downgrades = []downgrade{
-	{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
-	{"display", "thinking", `thinking.*\bdisplay\b`, drop("thinking.display")},
-	{downgradeFill, "messages", `(thinking|reasoning)\S* .{0,60}must be passed back|reasoning_content is missing`, fillThinking},
-	{downgradeUnknown, "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, replaceUnknown},
-	{downgradeAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, drop("output_config.format")},
-	{"thinking between tools", "thinking", typeBetween, nextThinking(typeBetween)},
-	{"thinking off", "thinking", `disabled`, nextThinking(typeDisabled)},
-	{"adaptive thinking", "thinking", typeAdaptive, nextThinking(typeAdaptive)},
-	{"a thinking budget", "thinking", `thinking.type.enabled|thinking.*enabled.*not supported|budget_tokens.*(not supported|not permitted)`, nextThinking(typeEnabled)},
-	{"effort", "output_config", `\beffort\b`, drop("output_config.effort")},
-	{"output_config", "output_config", `output_config`, drop("output_config")},
-	{"thinking", "thinking", `(does(n't| not) support|not permitted).*(thinking|reasoning)|\bthinking\b.*(not supported|not permitted|extra inputs)`, drop("thinking")},
-	{"cache_control", "cache_control", `cache_control`, dropCacheMarks},
-	{"top_p", "top_p", `top_p`, drop("top_p")},
-	{"temperature", "temperature", `temperature`, drop("temperature")},
-	{"stop_sequences", "stop_sequences", `stop_sequences`, drop("stop_sequences")},
-	{"metadata", "metadata", `metadata|user_id`, drop("metadata")},
-	{"parallel calls", "tool_choice", `disable_parallel_tool_use`, drop("tool_choice.disable_parallel_tool_use")},
-	{"tool_choice", "tool_choice", `tool_choice`, drop("tool_choice")},
-}
+var downgrades = lazy.Value[[]downgrade]{New: func() []downgrade {
+	return []downgrade{
+		{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
+		{"display", "thinking", `thinking.*\bdisplay\b`, drop("thinking.display")},
+		{downgradeFill, "messages", `(thinking|reasoning)\S* .{0,60}must be passed back|reasoning_content is missing`, fillThinking},
+		{downgradeUnknown, "messages", `input tag '\w+' found|server_tool_use|\w+_tool_result\b`, replaceUnknown},
+		{downgradeAnswer, "output_config", `output_config\.format|json_schema|structured output|output format`, drop("output_config.format")},
+		{"thinking between tools", "thinking", typeBetween, nextThinking(typeBetween)},
+		{"thinking off", "thinking", `disabled`, nextThinking(typeDisabled)},
+		{"adaptive thinking", "thinking", typeAdaptive, nextThinking(typeAdaptive)},
+		{"a thinking budget", "thinking", `thinking.type.enabled|thinking.*enabled.*not supported|budget_tokens.*(not supported|not permitted)`, nextThinking(typeEnabled)},
+		{"effort", "output_config", `\beffort\b`, drop("output_config.effort")},
+		{"output_config", "output_config", `output_config`, drop("output_config")},
+		{"thinking", "thinking", `(does(n't| not) support|not permitted).*(thinking|reasoning)|\bthinking\b.*(not supported|not permitted|extra inputs)`, drop("thinking")},
+		{"cache_control", "cache_control", `cache_control`, dropCacheMarks},
+		{"top_p", "top_p", `top_p`, drop("top_p")},
+		{"temperature", "temperature", `temperature`, drop("temperature")},
+		{"stop_sequences", "stop_sequences", `stop_sequences`, drop("stop_sequences")},
+		{"metadata", "metadata", `metadata|user_id`, drop("metadata")},
+		{"parallel calls", "tool_choice", `disable_parallel_tool_use`, drop("tool_choice.disable_parallel_tool_use")},
+		{"tool_choice", "tool_choice", `tool_choice`, drop("tool_choice")},
+	}
+}}
 
 // findSubmatch matches words of a server against an expression, whatever the case. It is
 // compiled each time, for almost no request is refused.
@@ -95,7 +98,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState
 		t.noThinking = true
 		return m.o.Model + " cannot think between tools that were called without thinking; sent again with thinking off", true
 	}
-	for _, c := range downgrades {
+	for _, c := range downgrades.Get() {
 		if _, fixed := m.o.Body[c.field]; fixed || m.o.Learned.Has(c.name) || findSubmatch(c.says, text) == nil || !c.apply(body) {
 			continue
 		}

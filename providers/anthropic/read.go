@@ -15,12 +15,19 @@ const (
 	stopOverflow = "model_context_window_exceeded"
 )
 
-// finishReasons translates stop_reason.
-var finishReasons = map[string]llm.Reason{
-	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "stop": llm.Stop,
-	"max_tokens": llm.Length, "length": llm.Length, stopOverflow: llm.Length,
-	"tool_use": llm.Calls, "tool_calls": llm.Calls,
-	"refusal": llm.Refused, "sensitive": llm.Refused, "content_filter": llm.Refused,
+// finishReason translates stop_reason; "" if it is unknown.
+func finishReason(stopReason string) llm.Reason {
+	switch stopReason {
+	case "end_turn", "stop_sequence", "stop":
+		return llm.Stop
+	case "max_tokens", "length", stopOverflow:
+		return llm.Length
+	case "tool_use", "tool_calls":
+		return llm.Calls
+	case "refusal", "sensitive", "content_filter":
+		return llm.Refused
+	}
+	return ""
 }
 
 // OnBody reads an answer that comes in one piece.
@@ -101,7 +108,7 @@ func (a *answer) OnEnd(done bool) error {
 	if a.isPaused() {
 		return nil
 	}
-	reason := finishReasons[a.stopReason]
+	reason := finishReason(a.stopReason)
 	switch {
 	case a.stopReason == "":
 		reason = llm.Stop

@@ -63,7 +63,7 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 	}
 	notices = append(notices, m.addToolChoice(body, req.Settings, p)...)
 	markCache(body)
-	for _, c := range downgrades {
+	for _, c := range downgrades.Get() {
 		if cured(c.name) && c.apply(body) && slices.Contains(userFields, c.name) {
 			notices = append(notices, adapter.NotSent(m.o.Model, c.name))
 		}
@@ -203,10 +203,6 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	}
 }
 
-// webSearch is the search of the web that all hosts and models take which have one:
-// platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
-var webSearch = map[string]any{"type": "web_search_20250305", "name": "web_search"}
-
 // SearchesWeb reports whether the service behind a base URL searches the web for a model: those
 // who copy the format do not, nor does Bedrock.
 func SearchesWeb(base, model string) bool {
@@ -220,7 +216,9 @@ func (m *Model) addWebSearch(body map[string]any) {
 		return
 	}
 	tools, _ := body["tools"].([]any)
-	body["tools"] = append(tools, maps.Clone(webSearch))
+	// All hosts and models that search take this version:
+	// platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+	body["tools"] = append(tools, map[string]any{"type": "web_search_20250305", "name": "web_search"})
 	if choice, _ := body["tool_choice"].(map[string]any); choice["type"] == "none" && len(tools) > 0 {
 		delete(body, "tool_choice") // which is for tools that are not on offer
 	}

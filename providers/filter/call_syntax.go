@@ -3,8 +3,8 @@ package filter
 // A callSyntax is one way in which models write calls into text: marks around one
 // call or several. A new one is a row in callSyntaxes.
 type callSyntax struct {
-	open, end string // around the calls; "" if there is nothing around them
-	forms     []form // of the calls inside
+	open, end string  // around the calls; "" if there is nothing around them
+	forms     []*form // of the calls inside
 }
 
 // A form is how one call is written. White space between its pieces is ignored.
@@ -40,23 +40,23 @@ var (
 )
 
 var callSyntaxes = []callSyntax{
-	{"<tool_call>", "</tool_call>", []form{object, function, glm}},               // Hermes and Qwen, Qwen coder, GLM
-	{"<xai:function_calls>", "</xai:function_calls>", []form{xai, invoke}},       // Grok
-	{"<function_calls>", "</function_calls>", []form{invoke}},                    // Claude
-	{"<minimax:tool_call>", "</minimax:tool_call>", []form{invoke}},              // MiniMax
-	{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>", []form{dsml}},          // DeepSeek V3.2
-	{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", []form{dsml}},                  // DeepSeek V4
-	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", []form{deepseek}},             // DeepSeek R1, V3
-	{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", []form{kimi}}, // Kimi
-	{"[TOOL_CALLS]", "", []form{object, mistral}},                                // Mistral, old and new
-	{"<|python_tag|>", "", []form{object}},                                       // Llama
-	{"<|tool_call|>", "", []form{object}},                                        // Granite, Phi
-	{"", "", []form{xai}},
-	{"", "</tool_call>", []form{function}}, // Qwen coder forgets the mark before it
-	{"", "", []form{invoke}},
-	{"", "", []form{kimi}},
-	{"", "", []form{deepseek}},
-	{"", "", []form{dsml}},
+	{"<tool_call>", "</tool_call>", []*form{&object, &function, &glm}},             // Hermes and Qwen, Qwen coder, GLM
+	{"<xai:function_calls>", "</xai:function_calls>", []*form{&xai, &invoke}},      // Grok
+	{"<function_calls>", "</function_calls>", []*form{&invoke}},                    // Claude
+	{"<minimax:tool_call>", "</minimax:tool_call>", []*form{&invoke}},              // MiniMax
+	{"<｜DSML｜function_calls>", "</｜DSML｜function_calls>", []*form{&dsml}},          // DeepSeek V3.2
+	{"<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>", []*form{&dsml}},                  // DeepSeek V4
+	{"<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>", []*form{&deepseek}},             // DeepSeek R1, V3
+	{"<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", []*form{&kimi}}, // Kimi
+	{"[TOOL_CALLS]", "", []*form{&object, &mistral}},                               // Mistral, old and new
+	{"<|python_tag|>", "", []*form{&object}},                                       // Llama
+	{"<|tool_call|>", "", []*form{&object}},                                        // Granite, Phi
+	{"", "", []*form{&xai}},
+	{"", "</tool_call>", []*form{&function}}, // Qwen coder forgets the mark before it
+	{"", "", []*form{&invoke}},
+	{"", "", []*form{&kimi}},
+	{"", "", []*form{&deepseek}},
+	{"", "", []*form{&dsml}},
 }
 
 // mark returns the text that s begins with.

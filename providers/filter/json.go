@@ -9,16 +9,27 @@ import (
 	"parley/providers/schema"
 )
 
-// memberKinds holds the kinds of the members that a call written as JSON may have; an object
-// with any other is data. The kinds: n and o a name, a arguments, f an inner call, l a list of
-// calls, t a thought, s ignored.
-var memberKinds = map[string]byte{
-	"name": 'n', "tool": 'n', "tool_name": 'o', // the action form's own
-	"arguments": 'a', "input": 'a', "parameters": 'a', "tool_input": 'a', "args": 'a', "tool_args": 'a',
-	"thought":  't',
-	"function": 'f', "function_call": 'f',
-	"tool_calls": 'l',
-	"type":       's', "id": 's', "call_id": 's', "index": 's',
+// memberKind returns the kind of a member that a call written as JSON may have; an object with any
+// other, whose kind is 0, is data. The kinds: n and o a name, a arguments, f an inner call, l a list
+// of calls, t a thought, s ignored.
+func memberKind(key string) byte {
+	switch key {
+	case "name", "tool":
+		return 'n'
+	case "tool_name": // the action form's own
+		return 'o'
+	case "arguments", "input", "parameters", "tool_input", "args", "tool_args":
+		return 'a'
+	case "thought":
+		return 't'
+	case "function", "function_call":
+		return 'f'
+	case "tool_calls":
+		return 'l'
+	case "type", "id", "call_id", "index":
+		return 's'
+	}
+	return 0
 }
 
 // bareJSON reads one or more calls without marks. It fails at the first member that calls do
@@ -93,7 +104,7 @@ func (p *parser) member(depth int) (seen members, ok bool) {
 	}
 	for {
 		key, ok := p.readString(24)
-		kind := memberKinds[key]
+		kind := memberKind(key)
 		if !ok || kind == 0 || !p.literal(" : ") {
 			return seen, false
 		}

@@ -135,8 +135,7 @@ func (p *parser) markedCalls(s *callSyntax) (calls []call, ok bool) {
 
 // readForm reads a call in the first form of s that fits what comes next.
 func (p *parser) readForm(s *callSyntax) ([]call, bool) {
-	for i := range s.forms {
-		f := &s.forms[i]
+	for _, f := range s.forms {
 		switch {
 		case f.args == "" && f.keys == nil:
 			if c := p.peek(); c == '{' || c == '[' || c == '`' {
@@ -306,14 +305,16 @@ func (p *parser) cdata(end string) (string, bool) {
 	return b.String(), true
 }
 
-var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'")
+var entities = lazy.Value[*strings.Replacer]{New: func() *strings.Replacer {
+	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'")
+}}
 
 // unescape decodes the entities of XML in a value that is neither XML nor JSON.
 func unescape(value string, json bool) string {
 	if json || strings.IndexByte(value, '<') >= 0 {
 		return value
 	}
-	return entities.Replace(value)
+	return entities.Get().Replace(value)
 }
 
 var nameAttribute = lazy.NewRegexp(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)

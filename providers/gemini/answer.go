@@ -254,21 +254,29 @@ func (a *answer) nextRequest() {
 	a.earlierUsage, a.leg = a.earlierUsage.Then(a.usage.toLLM()), leg{}
 }
 
-// mistakeReasons holds finish reasons that say the model did something wrong. It mostly
-// does so once.
-var mistakeReasons = map[string]string{
-	"MALFORMED_FUNCTION_CALL":   "the model wrote a tool call that cannot be read",
-	"MALFORMED_RESPONSE":        "the model wrote an answer that cannot be read",
-	"UNEXPECTED_TOOL_CALL":      "the model called a tool where there is none",
-	"TOO_MANY_TOOL_CALLS":       "the model called too many tools",
-	"MISSING_THOUGHT_SIGNATURE": "the model's answer lacks a thought signature",
+// mistakeOf says what a finish reason means that the model did wrong, "" if nothing. It mostly does
+// so once.
+func mistakeOf(reason string) string {
+	switch reason {
+	case "MALFORMED_FUNCTION_CALL":
+		return "the model wrote a tool call that cannot be read"
+	case "MALFORMED_RESPONSE":
+		return "the model wrote an answer that cannot be read"
+	case "UNEXPECTED_TOOL_CALL":
+		return "the model called a tool where there is none"
+	case "TOO_MANY_TOOL_CALLS":
+		return "the model called too many tools"
+	case "MISSING_THOUGHT_SIGNATURE":
+		return "the model's answer lacks a thought signature"
+	}
+	return ""
 }
 
 // mistake returns what makes an answer that arrived whole no answer; nil if nothing. It
 // is a mistake, worth another try, unless something but thinking was sent.
 func (a *answer) mistake() error {
-	message, wrong := mistakeReasons[a.finish]
-	switch {
+	message := mistakeOf(a.finish)
+	switch wrong := message != ""; {
 	case wrong && a.finishMessage != "":
 		message += ": " + wire.Excerpt(a.finishMessage)
 	case wrong:
@@ -301,7 +309,7 @@ func (a *answer) finishAnswer() error {
 	a.sendSignature()
 	a.sendGrounding()
 	a.sendUsage()
-	reason, known := finishReasons[a.finish]
+	reason, known := finishReason(a.finish)
 	raw := a.finish
 	switch {
 	case a.finish == "":
@@ -315,18 +323,16 @@ func (a *answer) finishAnswer() error {
 	return nil
 }
 
-// finishReasons translates finishReason.
-var finishReasons = map[string]llm.Reason{
-	"STOP":                     llm.Stop,
-	"MAX_TOKENS":               llm.Length,
-	finishContinuation:         llm.Length, // and there is no way to go on
-	"SAFETY":                   llm.Refused,
-	"RECITATION":               llm.Refused,
-	"BLOCKLIST":                llm.Refused,
-	"PROHIBITED_CONTENT":       llm.Refused,
-	"SPII":                     llm.Refused,
-	"MODEL_ARMOR":              llm.Refused,
-	"IMAGE_SAFETY":             llm.Refused,
-	"IMAGE_PROHIBITED_CONTENT": llm.Refused,
-	"IMAGE_RECITATION":         llm.Refused,
+// finishReason translates finishReason, and returns false if it is unknown.
+func finishReason(reason string) (llm.Reason, bool) {
+	switch reason {
+	case "STOP":
+		return llm.Stop, true
+	case "MAX_TOKENS", finishContinuation: // and there is no way to go on
+		return llm.Length, true
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return llm.Refused, true
+	}
+	return "", false
 }

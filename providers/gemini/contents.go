@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,11 +21,14 @@ const (
 // skipValidator is the documented signature for calls that this model did not write. Clients
 // disagree on its form: gemini-cli sends the word itself, LiteLLM its base64 form. The word is
 // tried first.
-const skipValidator = "skip_thought_signature_validator"
+const (
+	skipValidator   = "skip_thought_signature_validator"
+	skipValidator64 = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
+)
 
 var (
 	skipSignature   = json.RawMessage(`"` + skipValidator + `"`)
-	skipSignature64 = json.RawMessage(`"` + base64.StdEncoding.EncodeToString([]byte(skipValidator)) + `"`)
+	skipSignature64 = json.RawMessage(`"` + skipValidator64 + `"`)
 )
 
 // A content is one turn.

@@ -24,9 +24,6 @@ const (
 	downgradeWeb          = "a search of the web"
 )
 
-// substitutes holds what goes in the place of what was refused.
-var substitutes = map[string]string{downgradeStandIn: "its base64 form", downgradeStandIn64: "the calls as text"}
-
 // A downgrade is how the server says that it refuses something an answer can do
 // without.
 type downgrade struct {
@@ -82,8 +79,11 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 		if !m.o.Learned.Learn(c.name, "", c.name != downgradeSignatures) {
 			continue // it did not help
 		}
-		if other := substitutes[c.name]; other != "" {
-			return fmt.Sprintf("%s does not take %s; sent again with %s", m.o.Model, c.name, other), true
+		switch c.name {
+		case downgradeStandIn:
+			return fmt.Sprintf("%s does not take %s; sent again with its base64 form", m.o.Model, c.name), true
+		case downgradeStandIn64:
+			return fmt.Sprintf("%s does not take %s; sent again with the calls as text", m.o.Model, c.name), true
 		}
 		return adapter.SentWithout(m.o.Model, c.name), true
 	}

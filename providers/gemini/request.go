@@ -32,7 +32,7 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 			system += "\n\nAnswer with nothing but JSON that fits this schema:\n" + string(req.AnswerSchema.JSON)
 		} else {
 			config["responseMimeType"] = "application/json"
-			config["responseJsonSchema"] = schema.For(req.AnswerSchema.JSON, answerTarget)
+			config["responseJsonSchema"] = schema.For(req.AnswerSchema.JSON, answerTarget())
 		}
 	}
 	system = strings.TrimLeft(system, "\n")
@@ -110,12 +110,12 @@ func addWebSearch(body map[string]any) {
 	}
 }
 
-// mediaResolutions holds how closely images are looked at; "auto" is the service's own choice.
-var mediaResolutions = map[string]string{"low": "MEDIA_RESOLUTION_LOW", "high": "MEDIA_RESOLUTION_HIGH"}
-
-// answerTarget is how the schema of an answer is written, which need not be an
-// object.
-var answerTarget = func() schema.Target { t := schema.Gemini; t.ObjectRoot = false; return t }()
+// answerTarget returns how the schema of an answer is written, which need not be an object.
+func answerTarget() schema.Target {
+	t := schema.Gemini
+	t.ObjectRoot = false
+	return t
+}
 
 // encodeTools describes the tools.
 func encodeTools(tools []llm.Tool) []any {
@@ -170,8 +170,11 @@ func (m *Model) generationConfig(req llm.Request) (config map[string]any, notice
 	if s.TopP != nil {
 		config["topP"] = *s.TopP
 	}
-	if resolution := mediaResolutions[s.Detail]; resolution != "" {
-		config["mediaResolution"] = resolution
+	switch s.Detail { // how closely images are looked at; "auto" is the service's own choice
+	case "low":
+		config["mediaResolution"] = "MEDIA_RESOLUTION_LOW"
+	case "high":
+		config["mediaResolution"] = "MEDIA_RESOLUTION_HIGH"
 	}
 	if s.Seed != nil {
 		config["seed"] = *s.Seed & math.MaxInt32 // 32 bits are all it has room for

@@ -32,28 +32,28 @@ var (
 // A thinkingRow is models that think alike.
 type thinkingRow struct {
 	fits func(traits) bool
-	thinking
+	*thinking
 }
 
 // thinkingRows lists which models think how: the first row that fits. What has the
 // zero thinking cannot be told.
 var thinkingRows = []thinkingRow{
-	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != unknownVersion }, levelGemma},
-	{func(t traits) bool { return t.gemma || t.mediaModel || !t.atLeast(2, 5) }, thinking{}},
-	{func(t traits) bool { return t.major == 2 && t.tier == "flash-lite" }, budgetLite},
-	{func(t traits) bool { return t.major == 2 && t.tier == "flash" }, budgetFlash},
-	{func(t traits) bool { return t.major == 2 }, budgetPro},
-	{func(t traits) bool { return t.major == 3 && t.minor == 0 && t.tier == "pro" }, levelOld},
-	{func(t traits) bool { return !t.atLeast(3, 7) && strings.HasPrefix(t.tier, "flash") }, levelFlash},
-	{func(t traits) bool { return t.major == unknownVersion && t.tier == "flash-lite" }, levelFlash},
-	{func(t traits) bool { return t.tier == "hydrogen" }, levelTop},
-	{func(t traits) bool { return true }, levelPlain},
+	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != unknownVersion }, &levelGemma},
+	{func(t traits) bool { return t.gemma || t.mediaModel || !t.atLeast(2, 5) }, &thinking{}},
+	{func(t traits) bool { return t.major == 2 && t.tier == "flash-lite" }, &budgetLite},
+	{func(t traits) bool { return t.major == 2 && t.tier == "flash" }, &budgetFlash},
+	{func(t traits) bool { return t.major == 2 }, &budgetPro},
+	{func(t traits) bool { return t.major == 3 && t.minor == 0 && t.tier == "pro" }, &levelOld},
+	{func(t traits) bool { return !t.atLeast(3, 7) && strings.HasPrefix(t.tier, "flash") }, &levelFlash},
+	{func(t traits) bool { return t.major == unknownVersion && t.tier == "flash-lite" }, &levelFlash},
+	{func(t traits) bool { return t.tier == "hydrogen" }, &levelTop},
+	{func(t traits) bool { return true }, &levelPlain},
 }
 
 // thinking looks up how the model thinks.
 func (t traits) thinking() thinking {
 	i := slices.IndexFunc(thinkingRows, func(g thinkingRow) bool { return g.fits(t) })
-	return thinkingRows[i].thinking
+	return *thinkingRows[i].thinking
 }
 
 // thinkingConfig returns the thinkingConfig for an effort or a budget, nil for none, and
