@@ -42,9 +42,6 @@ var embeddingFormats = []embeddingFormat{
 	{kind: "ollama", batch: 64, compile: compileOllama, decode: decodeOllama},
 }
 
-// embeddingFormatKinds lists the kinds that have a format of their own.
-var embeddingFormatKinds = kindsOf(embeddingFormats)
-
 // An embedder is a model behind an endpoint with a format of its own.
 type embedder struct {
 	o      adapter.Options

@@ -7,17 +7,28 @@ import (
 	"parley/providers/llm"
 )
 
-// geminiTasks holds Google's names of tasks, and the prefixes for models that expect the task in the
+// geminiTask returns Google's name of a task, and the prefix for models that expect the task in the
 // text (gemini-embedding-2 and later, November 2026).
-var geminiTasks = map[llm.Task]struct{ word, prefix string }{
-	llm.TaskDocument:   {"RETRIEVAL_DOCUMENT", "title: none | text: "},
-	llm.TaskQuery:      {"RETRIEVAL_QUERY", "task: search result | query: "},
-	llm.TaskSimilarity: {"SEMANTIC_SIMILARITY", "task: sentence similarity | query: "},
-	llm.TaskClassify:   {"CLASSIFICATION", "task: classification | query: "},
-	llm.TaskCluster:    {"CLUSTERING", "task: clustering | query: "},
-	llm.TaskQuestion:   {"QUESTION_ANSWERING", "task: question answering | query: "},
-	llm.TaskFact:       {"FACT_VERIFICATION", "task: fact checking | query: "},
-	llm.TaskCode:       {"CODE_RETRIEVAL_QUERY", "task: code retrieval | query: "},
+func geminiTask(task llm.Task) (word, prefix string) {
+	switch task {
+	case llm.TaskDocument:
+		return "RETRIEVAL_DOCUMENT", "title: none | text: "
+	case llm.TaskQuery:
+		return "RETRIEVAL_QUERY", "task: search result | query: "
+	case llm.TaskSimilarity:
+		return "SEMANTIC_SIMILARITY", "task: sentence similarity | query: "
+	case llm.TaskClassify:
+		return "CLASSIFICATION", "task: classification | query: "
+	case llm.TaskCluster:
+		return "CLUSTERING", "task: clustering | query: "
+	case llm.TaskQuestion:
+		return "QUESTION_ANSWERING", "task: question answering | query: "
+	case llm.TaskFact:
+		return "FACT_VERIFICATION", "task: fact checking | query: "
+	case llm.TaskCode:
+		return "CODE_RETRIEVAL_QUERY", "task: code retrieval | query: "
+	}
+	return "", ""
 }
 
 // compileGemini returns a batchEmbedContents request. The service counts no tokens.
@@ -30,10 +41,10 @@ func compileGemini(o adapter.Options, inputs []string, want llm.EmbedOptions) em
 	requests := make([]map[string]any, len(inputs))
 	for i, text := range inputs {
 		r := map[string]any{"model": model}
-		if task, ok := geminiTasks[want.Task]; ok && field {
-			r["taskType"] = task.word
-		} else if ok {
-			text = task.prefix + text
+		if word, prefix := geminiTask(want.Task); !field {
+			text = prefix + text
+		} else if word != "" {
+			r["taskType"] = word
 		}
 		if want.Dimensions > 0 {
 			r["outputDimensionality"] = want.Dimensions

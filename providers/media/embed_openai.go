@@ -44,9 +44,6 @@ var embeddingServices = []embeddingService{
 	{kind: "lmstudio", batch: 64, dimensions: "-"},
 }
 
-// openAIEmbeddingKinds lists the kinds that have embeddings in OpenAI's format.
-var openAIEmbeddingKinds = kindsOf(embeddingServices)
-
 // An openAIEmbedder is a model behind an embeddings endpoint.
 type openAIEmbedder struct {
 	o       adapter.Options

@@ -130,7 +130,7 @@ func (w embedWire) open(t *testing.T, handle http.HandlerFunc) llm.Embedder {
 	t.Helper()
 	s := httptest.NewServer(handle)
 	t.Cleanup(s.Close)
-	for _, f := range families {
+	for _, f := range families() {
 		if f.embed != nil && slices.Contains(f.kinds, w.kind) {
 			return f.embed(adapter.Options{Provider: "mock", Model: w.model, BaseURL: s.URL + "/v1", Key: "secret-key"}, w.kind)
 		}

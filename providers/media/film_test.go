@@ -101,7 +101,7 @@ func TestFilmGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		j, err := (VideoRunner{Jobs: &scriptedJobs{polls: []any{llm.JobRunning}}}).Wait(t.Context(), llm.Job{ID: "x", State: llm.JobQueued}, 0)
-		if !errors.Is(err, ErrStillRunning) || j.State != llm.JobRunning || time.Since(begun) != 20*time.Minute {
+		if !errors.Is(err, ErrStillRunning) || j.State != llm.JobRunning || time.Since(begun) != maxWait || maxWait != 20*time.Minute {
 			t.Errorf("%+v, %v after %v", j, err, time.Since(begun))
 		}
 		gone := &scriptedJobs{polls: []any{&llm.Error{Fault: llm.InvalidRequest, Status: 404}}}

@@ -38,9 +38,6 @@ var imageFormats = []imageFormat{
 		compile: compileOpenRouterImage, decode: decodeOpenRouterImage},
 }
 
-// imageFormatKinds lists the kinds that have a format of their own.
-var imageFormatKinds = kindsOf(imageFormats)
-
 // newImageMaker returns the model that o describes, of a service of that kind. It sends nothing
 // before Make.
 func newImageMaker(o adapter.Options, kind string) imageMaker {

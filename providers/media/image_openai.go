@@ -24,7 +24,7 @@ import (
 // /images/edits.
 type imageService struct {
 	kind      string
-	can       imageAbilities
+	can       *imageAbilities
 	base64    bool // base64 has to be requested; others send it anyway or reject the field
 	repeated  bool // several images are form parts named "image", not "image[]"
 	whiteMask bool // the mask is named "mask_image", and white where the image is to be changed
@@ -39,14 +39,11 @@ var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pix
 // imageServices lists the services. The rows of Ollama and vLLM-Omni follow their documentation of
 // November 2026; kind "openai" is any server with OpenAI's format.
 var imageServices = []imageService{
-	{kind: "openai", can: openAIImages},
-	{kind: openai.KindResponses, can: openAIImages},
-	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16, free: true}, base64: true, noN: true},
-	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, whiteMask: true},
+	{kind: "openai", can: &openAIImages},
+	{kind: openai.KindResponses, can: &openAIImages},
+	{kind: "ollama", can: &imageAbilities{n: 1, pixels: true, step: 16, free: true}, base64: true, noN: true},
+	{kind: "vllm", can: &imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, whiteMask: true},
 }
-
-// openAIImageKinds lists the kinds that have images in OpenAI's format.
-var openAIImageKinds = kindsOf(imageServices)
 
 // openAIImageMaker speaks OpenAI's format of images.
 type openAIImageMaker struct {
@@ -60,7 +57,7 @@ type openAIImageMaker struct {
 func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 	o = o.WithDefaults()
 	m := openAIImageMaker{o: o, service: rowOf(imageServices, kind), client: sdk.ImageService{Options: openai.ClientOptions(o)}}
-	return imageMaker{o: o, abilities: m.service.can, draw: m.draw}
+	return imageMaker{o: o, abilities: *m.service.can, draw: m.draw}
 }
 
 func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *imageCall) (err error) {

@@ -35,13 +35,15 @@ func (f family) imageMaker() func(adapter.Options, string) llm.ImageMaker {
 }
 
 // families lists the kinds of services that have media models.
-var families = []family{
-	{kinds: openAIEmbeddingKinds, embed: newOpenAIEmbedder},
-	{kinds: embeddingFormatKinds, embed: newEmbedder},
-	{kinds: openAIImageKinds, image: newOpenAIImageMaker},
-	{kinds: imageFormatKinds, image: newImageMaker},
-	{kinds: []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter"}, video: newVideoJobs},
-	{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, exceptHost: "api.openai.com"},
+func families() []family {
+	return []family{
+		{kinds: kindsOf(embeddingServices), embed: newOpenAIEmbedder},
+		{kinds: kindsOf(embeddingFormats), embed: newEmbedder},
+		{kinds: kindsOf(imageServices), image: newOpenAIImageMaker},
+		{kinds: kindsOf(imageFormats), image: newImageMaker},
+		{kinds: []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter"}, video: newVideoJobs},
+		{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, exceptHost: "api.openai.com"},
+	}
 }
 
 // An Ability is something that models do other than chat. T is the interface of such a model, F the
@@ -134,7 +136,7 @@ func (a Ability[T, F]) services(c providers.Config, getenv func(string) string) 
 
 // opener returns the constructor of the ability for a provider; nil if the provider does not have it.
 func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string) T {
-	for _, f := range families {
+	for _, f := range families() {
 		u, err := url.Parse(s.BaseURL)
 		if open := a.open(f); open != nil && slices.Contains(f.kinds, s.Kind) && (err != nil || f.exceptHost == "" || u.Hostname() != f.exceptHost) {
 			return open

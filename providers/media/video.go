@@ -33,7 +33,7 @@ type videoService struct {
 
 // A videoCreation is the request that creates a job.
 type videoCreation struct {
-	headers     map[string]string
+	header      [2]string // name and value of one more; "" for none
 	request     func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
 	form        bool          // the body is a multipart form
 	unsupported []videoOption // options that the service does not have
@@ -46,12 +46,12 @@ type videoCreation struct {
 
 // A videoState says how to read the state of a job.
 type videoState struct {
-	address  string                  // URL path of the job, with {id}
-	state    string                  // "" if done says it
-	done     string                  // true once the job is over
-	states   map[string]llm.JobState // in addition to jobStates
-	progress string                  // percent
-	failure  string                  // an object with code and message, or a text
+	address  string // URL path of the job, with {id}
+	state    string // "" if done says it
+	done     string // true once the job is over
+	expired  string // a state that says so, in addition to those of jobState
+	progress string // percent
+	failure  string // an object with code and message, or a text
 }
 
 // A videoFiles says where the files of a job are.
@@ -110,21 +110,32 @@ func requestedOptions(r llm.VideoRequest) (list []videoOption) {
 }
 
 // videoServices lists the services.
-var videoServices = []videoService{veo, grokVideo, wanVideo, hailuoVideo, minimaxVideo, glmVideo, openRouterVideo, openAIVideo}
+var videoServices = []*videoService{&veo, &grokVideo, &wanVideo, &hailuoVideo, &minimaxVideo, &glmVideo, &openRouterVideo, &openAIVideo}
 
-// jobStates maps the state names of all services, in lower case. They do not contradict each other.
-var jobStates = map[string]llm.JobState{
-	"pending": llm.JobQueued, "queued": llm.JobQueued, "submitted": llm.JobQueued, "queueing": llm.JobQueued, "created": llm.JobQueued,
-	"running": llm.JobRunning, "processing": llm.JobRunning, "in_progress": llm.JobRunning, "preparing": llm.JobRunning,
-	"done": llm.JobDone, "completed": llm.JobDone, "succeeded": llm.JobDone, "success": llm.JobDone,
-	"failed": llm.JobFailed, "fail": llm.JobFailed, "error": llm.JobFailed,
-	"canceled": llm.JobCanceled, "cancelled": llm.JobCanceled, "expired": llm.JobExpired,
+// jobState returns what the state names of all services mean, in lower case; "" for any other. They
+// do not contradict each other.
+func jobState(name string) llm.JobState {
+	switch name {
+	case "pending", "queued", "submitted", "queueing", "created":
+		return llm.JobQueued
+	case "running", "processing", "in_progress", "preparing":
+		return llm.JobRunning
+	case "done", "completed", "succeeded", "success":
+		return llm.JobDone
+	case "failed", "fail", "error":
+		return llm.JobFailed
+	case "canceled", "cancelled":
+		return llm.JobCanceled
+	case "expired":
+		return llm.JobExpired
+	}
+	return ""
 }
 
 // videoJobs are the jobs of a model of a service.
 type videoJobs struct {
 	o       adapter.Options
-	service videoService
+	service *videoService
 	client  adapter.Client
 	public  bool // treat local addresses of files as public ones: for tests
 }
@@ -132,8 +143,8 @@ type videoJobs struct {
 // newVideoJobs returns the jobs of the model that o describes. It sends nothing before Start.
 func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
 	o = o.WithDefaults()
-	i := slices.IndexFunc(videoServices, func(s videoService) bool { return s.kind == kind && (s.models == nil || s.models(o.Model)) })
-	v := &videoJobs{o: o, service: openAIVideo} // for kinds without a row
+	i := slices.IndexFunc(videoServices, func(s *videoService) bool { return s.kind == kind && (s.models == nil || s.models(o.Model)) })
+	v := &videoJobs{o: o, service: &openAIVideo} // for kinds without a row
 	if i >= 0 {
 		v.service = videoServices[i]
 	}
@@ -174,7 +185,9 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 	}
 	create := v.client
 	create.Headers = maps.Clone(v.client.Headers)
-	maps.Copy(create.Headers, v.service.create.headers)
+	if header := v.service.create.header; header[0] != "" {
+		create.Headers[header[0]] = header[1]
+	}
 	answer, err := v.call(ctx, create, http.MethodPost, v.address(path), body)
 	if err != nil {
 		if fault := v.o.WithProvider(err); fault.Fault == llm.ContentFilter && ctx.Err() == nil {

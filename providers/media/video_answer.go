@@ -82,13 +82,14 @@ func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) l
 		}
 		return llm.JobRunning
 	}
-	for _, known := range []map[string]llm.JobState{s.states, jobStates} {
-		if state, ok := known[strings.ToLower(word)]; ok {
-			return state
-		}
-	}
-	if word == "" && hasVideo {
+	word = strings.ToLower(word)
+	switch state := jobState(word); {
+	case state != "":
+		return state
+	case word == "" && hasVideo:
 		return llm.JobDone
+	case word != "" && word == s.expired:
+		return llm.JobExpired
 	}
 	return llm.JobRunning
 }

@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"mime/multipart"
@@ -55,8 +56,20 @@ func put[T any](body map[string]any, name string, value T) {
 	body[name] = value
 }
 
-// videoPixels holds width and height of a resolution at 16:9.
-var videoPixels = map[string][2]int{"480p": {854, 480}, "720p": {1280, 720}, "1080p": {1920, 1080}, "4k": {3840, 2160}}
+// videoSize returns width and height of a resolution at 16:9, and whether it is known.
+func videoSize(resolution string) (w, h int, known bool) {
+	switch strings.ToLower(resolution) {
+	case "480p":
+		return 854, 480, true
+	case "720p":
+		return 1280, 720, true
+	case "1080p":
+		return 1920, 1080, true
+	case "4k":
+		return 3840, 2160, true
+	}
+	return 0, 0, false
+}
 
 // pixelsOf returns resolution and ratio of r as WIDTHxHEIGHT, for services that accept nothing else;
 // "" if r requests neither.
@@ -64,19 +77,16 @@ func pixelsOf(model string, r llm.VideoRequest) (string, error) {
 	if strings.Contains(r.Resolution, "x") && r.Ratio == "" {
 		return r.Resolution, nil
 	}
-	size, known := videoPixels[strings.ToLower(r.Resolution)]
-	if r.Resolution == "" {
-		size, known = videoPixels["720p"], true
-	}
+	w, h, known := videoSize(cmp.Or(r.Resolution, "720p"))
 	switch {
 	case r.Resolution == "" && r.Ratio == "":
 		return "", nil
 	case known && (r.Ratio == "" || r.Ratio == "16:9"):
-		return fmt.Sprintf("%dx%d", size[0], size[1]), nil
+		return fmt.Sprintf("%dx%d", w, h), nil
 	case known && r.Ratio == "9:16":
-		return fmt.Sprintf("%dx%d", size[1], size[0]), nil
+		return fmt.Sprintf("%dx%d", h, w), nil
 	case known && r.Ratio == "1:1":
-		return fmt.Sprintf("%dx%d", size[1], size[1]), nil
+		return fmt.Sprintf("%dx%d", h, h), nil
 	}
 	return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s takes pixels: give the resolution as 1280x720, without a ratio", model)}
 }

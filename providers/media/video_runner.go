@@ -37,7 +37,7 @@ const (
 )
 
 // ErrStillRunning reports that a job was not done after maxWait.
-var ErrStillRunning = fmt.Errorf("not done after %d minutes", maxWait/time.Minute)
+var ErrStillRunning = errors.New("not done after 20 minutes")
 
 // Start creates a job and stores it. Since each job is paid for, it repeats the request only if the
 // server cannot have seen it or rejected it because of rate limits or load.

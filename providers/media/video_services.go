@@ -107,7 +107,7 @@ var wanVideo = videoService{
 	kind: "qwen",
 	root: func(base string) string { return hostOf(base) + "/api/v1" },
 	create: videoCreation{
-		headers: map[string]string{"X-DashScope-Async": "enable"},
+		header: [2]string{"X-DashScope-Async", "enable"},
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
 			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
@@ -138,7 +138,7 @@ var wanVideo = videoService{
 		unsupported: []videoOption{wishSource, wishExtend, wishAudio},
 		id:          "output.task_id",
 	},
-	job:    videoState{address: "/tasks/{id}", state: "output.task_status", states: map[string]llm.JobState{"unknown": llm.JobExpired}, failure: "output"},
+	job:    videoState{address: "/tasks/{id}", state: "output.task_status", expired: "unknown", failure: "output"},
 	files:  videoFiles{urls: "output.video_url"},
 	cancel: "POST /tasks/{id}/cancel",
 }
