@@ -16,7 +16,7 @@ import (
 )
 
 // factsDay is after the facts that are built in were revised.
-var factsDay = catalog.Revised.Add(24 * time.Hour)
+var factsDay = catalog.Revised().Add(24 * time.Hour)
 
 // publicList is OpenRouter's list, with a model of every kind of answer to what it costs.
 const publicList = `{"data":[

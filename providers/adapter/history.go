@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/tools/lazy"
 )
 
 // A Writer writes a conversation as the items of a list, one message after the other. What it
@@ -181,15 +182,16 @@ func lastEnd(messages []llm.Message) int {
 	return end
 }
 
-var sumSeed = maphash.MakeSeed()
+var sumSeed = lazy.Value[maphash.Seed]{New: maphash.MakeSeed}
 
 // sumOf returns a sum of what a Writer reads of a message.
 func sumOf(m *llm.Message) uint64 {
-	sum := mixSum(maphash.String(sumSeed, m.Origin), wordSum(string(m.Role))<<32|uint64(len(m.Parts)))
+	seed := sumSeed.Get()
+	sum := mixSum(maphash.String(seed, m.Origin), wordSum(string(m.Role))<<32|uint64(len(m.Parts)))
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		sum = mixSum(sum, wordSum(string(p.Kind)))
-		sum = mixSum(sum, maphash.String(sumSeed, p.Text))
+		sum = mixSum(sum, maphash.String(seed, p.Text))
 		if p.OnlyText() {
 			continue
 		}
@@ -200,10 +202,10 @@ func sumOf(m *llm.Message) uint64 {
 		}
 		for at, text := range [...]string{p.ID, p.Name, p.Input, p.MIME, p.URL, p.Made} {
 			if text != "" {
-				sum = mixSum(sum+uint64(at), maphash.String(sumSeed, text))
+				sum = mixSum(sum+uint64(at), maphash.String(seed, text))
 			}
 		}
-		sum = mixSum(mixSum(sum, maphash.Bytes(sumSeed, p.Data)), maphash.Bytes(sumSeed, p.State))
+		sum = mixSum(mixSum(sum, maphash.Bytes(seed, p.Data)), maphash.Bytes(seed, p.State))
 		sum = mixSum(sum, uint64(p.Width)<<32|uint64(p.Height))
 	}
 	return sum

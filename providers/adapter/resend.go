@@ -3,6 +3,7 @@ package adapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -33,7 +34,7 @@ type Sender struct {
 }
 
 // ErrAgain asks for another attempt at once: something was learned from this one.
-var ErrAgain = fmt.Errorf("send again")
+var ErrAgain = errors.New("send again")
 
 // Final is an error behind which nothing is left out: the user has seen some of the
 // answer, or it cannot be helped.

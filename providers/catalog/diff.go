@@ -259,7 +259,11 @@ func IsSnapshot(provider, id string) bool {
 }
 
 // nonChatWords are words in the ids of models that do not chat. Lists of bare ids tell nothing else.
-var nonChatWords = strings.Fields("embed embedding embeddings moderation whisper tts dall transcribe transcription realtime sora veo imagen lyria aqa rerank ocr davinci babbage image speech")
+var nonChatWords = []string{
+	"embed", "embedding", "embeddings", "moderation", "whisper", "tts", "dall", "transcribe", "transcription",
+	"realtime", "sora", "veo", "imagen", "lyria", "aqa", "rerank", "ocr", "davinci", "babbage", "image",
+	"speech",
+}
 
 // IsChatModel reports whether id may be a chat model: none of its words names another kind.
 func IsChatModel(id string) bool {

@@ -18,8 +18,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Revised is when the facts in data/ were last reviewed. Lists fetched later are newer.
-var Revised = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
+// Revised returns when the facts in data/ were last reviewed. Lists fetched later are newer.
+func Revised() time.Time { return time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC) }
 
 // StaleAfter is the age at which facts should be fetched again.
 const StaleAfter = 60 * 24 * time.Hour
@@ -45,7 +45,7 @@ type List struct {
 }
 
 // Newer reports whether l was fetched after the built-in facts were revised.
-func (l List) Newer() bool { return l.Fetched.After(Revised) }
+func (l List) Newer() bool { return l.Fetched.After(Revised()) }
 
 // FactsFile holds fetched facts in a file of JSON lines:
 //
@@ -111,8 +111,8 @@ func (k *FactsFile) Fetched() (at time.Time) {
 // Stale reports whether facts should be fetched again, and the time of the newest ones: of the
 // newest list, or Revised if that is later.
 func (k *FactsFile) Stale(now time.Time) (of time.Time, stale bool) {
-	if of = k.Fetched(); of.Before(Revised) {
-		of = Revised
+	if of = k.Fetched(); of.Before(Revised()) {
+		of = Revised()
 	}
 	return of, now.Sub(of) > StaleAfter
 }

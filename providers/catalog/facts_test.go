@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	later   = Revised.Add(24 * time.Hour)
-	earlier = Revised.Add(-24 * time.Hour)
+	later   = Revised().Add(24 * time.Hour)
+	earlier = Revised().Add(-24 * time.Hour)
 )
 
 // Listed facts override the built-in ones if the list is newer, and only fill unknown ones if it is
@@ -381,11 +381,11 @@ func TestStale(t *testing.T) {
 		of   time.Time
 		want bool
 	}{
-		{"built in, new", nil, Revised.Add(StaleAfter), Revised, false},
-		{"built in, old", nil, Revised.Add(StaleAfter + 1), Revised, true},
+		{"built in, new", nil, Revised().Add(StaleAfter), Revised(), false},
+		{"built in, old", nil, Revised().Add(StaleAfter + 1), Revised(), true},
 		{"fetched, new", updated, later.Add(StaleAfter), later, false},
 		{"fetched, old", updated, later.Add(StaleAfter + 1), later, true},
-		{"fetched before what is built in", keep(t, Fetched{List: List{Provider: "p", URL: "u", Fetched: earlier, Models: []Facts{{ID: "m"}}}}), later, Revised, false},
+		{"fetched before what is built in", keep(t, Fetched{List: List{Provider: "p", URL: "u", Fetched: earlier, Models: []Facts{{ID: "m"}}}}), later, Revised(), false},
 	} {
 		if of, stale := tt.kept.Stale(tt.now); !of.Equal(tt.of) || stale != tt.want {
 			t.Errorf("%s: of %v, %v; want %v, %v", tt.name, of, stale, tt.of, tt.want)

@@ -215,7 +215,10 @@ func hasDashedDigits(id string) bool {
 }
 
 // suffixMarks are words at the end of an id that do not change which model it names.
-var suffixMarks = strings.Fields("latest preview free beta nitro floor exacto versatile instruct it gguf awq gptq fp8 fp16 bf16 int4 int8")
+var suffixMarks = []string{
+	"latest", "preview", "free", "beta", "nitro", "floor", "exacto", "versatile", "instruct", "it", "gguf",
+	"awq", "gptq", "fp8", "fp16", "bf16", "int4", "int8",
+}
 
 // isSuffixMark reports whether word, at the end of an id, is one of suffixMarks or a date.
 func isSuffixMark(word string) bool {

@@ -86,7 +86,7 @@ func TestMediaThatCannotBeMeant(t *testing.T) {
 // when a later fetch does not bring it. New models are reported.
 func TestKeptMedia(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.jsonl")
-	list := List{Provider: "openrouter", URL: "https://openrouter.ai/api/v1", Fetched: Revised.Add(time.Hour), Models: []Facts{{ID: "acme/m", Context: 9000}}}
+	list := List{Provider: "openrouter", URL: "https://openrouter.ai/api/v1", Fetched: Revised().Add(time.Hour), Models: []Facts{{ID: "acme/m", Context: 9000}}}
 	list.Media = EncodeMedia(Media{Videos: []VideoModel{{ID: "acme/film", Name: "Film"}, {ID: "google/veo-3.1", Name: "New name", PerSecond: map[string]float64{"any": 0.4}, References: AnyNumber}}})
 	update := OpenFactsFile(path).Compare([]Fetched{{List: list, Builtin: "openrouter"}})
 	told := false
@@ -128,7 +128,7 @@ func TestKeptMedia(t *testing.T) {
 		t.Error("nothing without a place to keep it")
 	}
 	// A list older than what is built in adds what that lacks.
-	list.Fetched, list.Media = Revised.Add(-time.Hour), update.lists[0].Media
+	list.Fetched, list.Media = Revised().Add(-time.Hour), update.lists[0].Media
 	old := OpenFactsFile(filepath.Join(t.TempDir(), "old.jsonl")).Compare([]Fetched{{List: list, Builtin: "openrouter"}}).Preview()
 	if got := old.MediaOf("openrouter", list.Provider, list.URL); got.Videos[0].Name != "Veo 3.1" || got.Videos[0].PerSecond != nil || len(got.Videos) != len(MediaOf("openrouter").Videos)+1 {
 		t.Errorf("%+v", got.Videos)

@@ -104,7 +104,7 @@ func rates(p catalog.Price) *report.Rates {
 
 // factsNotice tells once that the facts of models are old; "" if they are not, or that was told.
 func factsNotice(a *program, now time.Time) string {
-	if now.Sub(catalog.Revised) <= catalog.StaleAfter {
+	if now.Sub(catalog.Revised()) <= catalog.StaleAfter {
 		return "" // without a look at the disk
 	}
 	of, stale := a.config.Facts.Stale(now)

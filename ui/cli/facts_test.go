@@ -17,7 +17,7 @@ func TestFactsNotice(t *testing.T) {
 	a.library = session.MemoryStore()
 	path := filepath.Join(t.TempDir(), "models.json")
 	a.config.Facts = catalog.OpenFactsFile(path)
-	built := catalog.Revised
+	built := catalog.Revised()
 	expect := func(now time.Time, want string) {
 		t.Helper()
 		if got := factsNotice(a, now); got != want {
