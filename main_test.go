@@ -1266,6 +1266,67 @@ func readSource(t *testing.T) source {
 	return s
 }
 
+// TestLazyExpressions: an expression that is compiled when it is first used can be.
+func TestLazyExpressions(t *testing.T) {
+	t.Parallel()
+	files := readSource(t).files
+	values := map[string]ast.Expr{} // of constants and variables, by directory and name
+	for name, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == len(spec.Names) {
+				for i, id := range spec.Names {
+					values[path.Dir(name)+" "+id.Name] = spec.Values[i]
+				}
+			}
+			return true
+		})
+	}
+	var textOf func(dir string, e ast.Expr) (text string, known bool)
+	textOf = func(dir string, e ast.Expr) (string, bool) {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		case *ast.Ident:
+			value, ok := values[dir+" "+e.Name]
+			if !ok {
+				return "", false
+			}
+			return textOf(dir, value)
+		case *ast.BinaryExpr:
+			x, known := textOf(dir, e.X)
+			y, alsoKnown := textOf(dir, e.Y)
+			return x + y, known && alsoKnown
+		}
+		return "", false
+	}
+	checked, unknown := 0, 0
+	for name, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			if called, ok := call.Fun.(*ast.SelectorExpr); !ok || called.Sel.Name != "NewRegexp" {
+				return true
+			}
+			text, known := textOf(path.Dir(name), call.Args[0])
+			if !known {
+				unknown++
+				return true
+			}
+			checked++
+			if _, err := regexp.Compile(text); err != nil {
+				t.Errorf("%s: %v", readSource(t).positions.Position(call.Pos()), err)
+			}
+			return true
+		})
+	}
+	if checked < 100 || unknown > 4 { // the parameters of functions
+		t.Errorf("%d expressions were checked, and %d not", checked, unknown)
+	}
+}
+
 // ownPackages returns which of our packages each of them imports, on any system, by their paths
 // below the module; "" is the program.
 func ownPackages(t *testing.T) map[string][]string {
