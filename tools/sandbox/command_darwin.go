@@ -31,6 +31,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err := p.Check(); err != nil {
 		return nil, nil, err
 	}
+	p.dropReplaceable()
 	p.protectRepositories()
 	p.Protected = withLinkTargets(p.Workspace, p.Protected)
 	p.allowWorktree(false)

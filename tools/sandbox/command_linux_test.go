@@ -69,6 +69,36 @@ func TestCommandWorks(t *testing.T) {
 	}
 }
 
+// A path to read or write that lies in the workspace, as a virtual environment on PATH does, gives
+// nothing away once a command has put a link in its place, and no more does one that leads there.
+func TestLinkedPathsGiveNothing(t *testing.T) {
+	t.Parallel()
+	for _, s := range allSetups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			for _, link := range []struct{ from, to string }{
+				{"home/venv", "../workspace/venv"}, {"workspace/venv", p.at("home/.ssh")}, {"workspace/out", p.at("outside")}, {"home/keys", ".ssh"},
+			} {
+				if err := errors.Join(os.Symlink(link.to, p.at(link.from)), os.Lchown(p.at(link.from), s.uid, s.uid)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			env := append([]string{"VIRTUAL_ENV=" + p.at("workspace/venv")}, p.policy.Env...)
+			env = append(env, "PATH="+p.at("home/venv")+":"+p.at("home/keys")+":"+os.Getenv("PATH"))
+			p.policy.ReadPaths = append(sandbox.ReadablePaths(env), append(p.policy.ReadPaths, p.at("workspace/venv"), p.at("home/venv"))...)
+			p.policy.WritePaths = append(p.policy.WritePaths, p.at("workspace/out"))
+			out, _ := p.run("cat venv/id_ed25519 ~/.ssh/id_ed25519 out/file 2>&1; echo x > out/new; ls out; echo inside > f && cat f")
+			if strings.Contains(out, "canary") || !strings.HasSuffix(out, "inside\n") {
+				t.Errorf("got %s", out)
+			}
+			if _, err := os.Lstat(p.at("outside/new")); err == nil {
+				t.Error("a file outside was made")
+			}
+		})
+	}
+}
+
 // However a command changes the protected paths, they are afterwards what they
 // were, and it is reported.
 func TestProtected(t *testing.T) {

@@ -50,7 +50,7 @@ func ReadablePaths(environ []string) []string {
 	var out []string
 	for _, path := range named {
 		path = filepath.Clean(path)
-		if filepath.IsAbs(path) && !exposesSecrets(path, home) && exists(path) && !slices.Contains(out, path) {
+		if filepath.IsAbs(path) && !exposesSecrets(path, home) && !linksToSecrets(path, home) && exists(path) && !slices.Contains(out, path) {
 			out = append(out, path)
 		}
 	}
@@ -76,6 +76,73 @@ func exposesSecrets(path, home string) bool {
 		s = filepath.Join(home, s)
 		return isWithin(s, path) || path == s
 	})
+}
+
+// linksToSecrets reports whether a path without secrets of home is a link, or leads through one,
+// to some.
+func linksToSecrets(path, home string) bool {
+	real := resolved(path)
+	if real == path || home == "" {
+		return real == "/"
+	}
+	realHome := resolved(home)
+	return exposesSecrets(real, realHome) || slices.ContainsFunc(secretDirs, func(s string) bool {
+		return isWithin(real, filepath.Join(realHome, s)) && !isWithin(path, filepath.Join(home, s))
+	})
+}
+
+// dropReplaceable drops the paths to read or write that lead through a directory that a command
+// can write to: there is nothing to add to that, and where a command has put a link in the place
+// of such a path, the next one would be given what that leads to.
+func (p *Policy) dropReplaceable() {
+	dirs := []string{resolved(p.Workspace)}
+	for _, dir := range p.Directories {
+		dirs = append(dirs, resolved(dir))
+	}
+	var writable []string // of WritePaths
+	for _, path := range p.WritePaths {
+		writable = append(writable, resolved(path))
+	}
+	p.ReadPaths = slices.DeleteFunc(slices.Clone(p.ReadPaths), func(path string) bool { return passes(path, slices.Concat(dirs, writable)) })
+	p.WritePaths = slices.DeleteFunc(slices.Clone(p.WritePaths), func(path string) bool {
+		real := resolved(path) // under another name it may be in the list again
+		return passes(path, slices.Concat(dirs, slices.DeleteFunc(slices.Clone(writable), func(dir string) bool { return dir == real })))
+	})
+}
+
+// passes reports whether path, or a link on the way of it, is in one of dirs, which have no links
+// in them.
+func passes(path string, dirs []string) bool {
+	const maxLinks = 40
+	separator := string(filepath.Separator)
+	done, todo := separator, strings.Split(filepath.Clean(path), separator)
+	for links := 0; len(todo) > 0; {
+		step := todo[0]
+		todo, done = todo[1:], filepath.Join(done, step) // it has no links before step, so that .. is the directory above
+		if slices.ContainsFunc(dirs, func(dir string) bool { return isWithin(done, dir) }) {
+			return true
+		}
+		to, err := os.Readlink(done)
+		if err != nil {
+			continue
+		}
+		if links++; links > maxLinks {
+			return true
+		}
+		if done = filepath.Dir(done); filepath.IsAbs(to) {
+			done = separator
+		}
+		todo = append(strings.Split(filepath.Clean(to), separator), todo...)
+	}
+	return false
+}
+
+// resolved returns path without links, as far as it is there.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
 }
 
 func exists(path string) bool {
