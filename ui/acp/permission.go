@@ -74,7 +74,7 @@ func (v *view) call(request session.ApprovalRequest) sdk.ToolCallUpdate {
 		bare.Diff, bare.Input = "", []byte("{}")
 		text = describe.Words(&bare, false)
 	}
-	content := []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(strings.Join(text, "\n")))}
+	content := []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(codeBlock(strings.Join(text, "\n"))))}
 	content = append(content, v.diffs(a.Diff)...)
 	status := sdk.ToolCallStatusPending
 	return sdk.ToolCallUpdate{

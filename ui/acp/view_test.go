@@ -61,3 +61,21 @@ func TestToolsHaveAKindAndAPlace(t *testing.T) {
 		}
 	}
 }
+
+// What a client is asked about, and what a tool answered, is shown by it as Markdown: nothing of it is
+// hidden in there, and no character in a diff is invisible.
+func TestNothingHides(t *testing.T) {
+	v := &view{folder: "/w", calls: map[string]*sentCall{}}
+	const command = "ls <!--\nrm -r ~ # ```` -->\n[x]: <y>"
+	ask := v.call(session.ApprovalRequest{Action: &tools.Action{Tool: "shell", Command: command, Input: json.RawMessage(`{}`)}})
+	if got, want := ask.Content[0].Content.Content.Text.Text, "`````\n$ ls <!--\n> rm -r ~ # ```` -->\n> [x]: <y>\n`````"; got != want {
+		t.Errorf("asked with %q, want %q", got, want)
+	}
+	if got, want := textContent("![x](https://example.com/x)\n")[0].Content.Content.Text.Text, "```\n![x](https://example.com/x)\n```"; got != want {
+		t.Errorf("answered with %q, want %q", got, want)
+	}
+	const unified = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+a\u200b\U000e0041\u00a0b\n"
+	if got, want := v.diffs(unified)[0].Diff.NewText, "a<U+200B><U+E0041><U+00A0>b\n"; got != want {
+		t.Errorf("the new text is %q, want %q", got, want)
+	}
+}

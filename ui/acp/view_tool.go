@@ -13,6 +13,7 @@ import (
 	"parley/tools/diff"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/describe"
 )
 
 // livePart is how much of the end of a running tool's output is told again with each piece.
@@ -183,7 +184,17 @@ func textContent(text string) []sdk.ToolCallContent {
 	if strings.TrimSpace(text) == "" {
 		return nil
 	}
-	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(sanitize.Text(text)))}
+	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(codeBlock(sanitize.Text(text))))}
+}
+
+// codeBlock returns text as a code block. Clients show Markdown, in which comments and definitions of
+// links are hidden, and images are fetched.
+func codeBlock(text string) string {
+	marks := "```"
+	for strings.Contains(text, marks) {
+		marks += "`"
+	}
+	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
 // diffs returns a unified diff of one file as a client draws it: of each piece that changes, with
@@ -196,9 +207,9 @@ func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 		if before.Len() == 0 && after.Len() == 0 {
 			return
 		}
-		d := sdk.ToolDiffContent(v.absolute(sanitize.Line(file)), sanitize.Text(after.String()))
+		d := sdk.ToolDiffContent(v.absolute(sanitize.Line(file)), after.String())
 		if !created {
-			d.Diff.OldText = sdk.Ptr(sanitize.Text(before.String()))
+			d.Diff.OldText = sdk.Ptr(before.String())
 		}
 		list = append(list, d)
 		before.Reset()
@@ -214,12 +225,12 @@ func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 		case diff.Hunk:
 			flush()
 		case diff.Removed:
-			before.WriteString(line.Text() + "\n")
+			before.WriteString(describe.Reveal(line.Text()) + "\n")
 		case diff.Added:
-			after.WriteString(line.Text() + "\n")
+			after.WriteString(describe.Reveal(line.Text()) + "\n")
 		case diff.Context:
-			before.WriteString(line.Text() + "\n")
-			after.WriteString(line.Text() + "\n")
+			before.WriteString(describe.Reveal(line.Text()) + "\n")
+			after.WriteString(describe.Reveal(line.Text()) + "\n")
 		}
 	}
 	flush()
