@@ -28,6 +28,8 @@ func TestPrompt(t *testing.T) {
 		{"one message", []llm.Message{user(text("Hi"))}, "Hi"},
 		{"two messages", []llm.Message{user(text("Hi")), user(text("there"), text("you"))}, "Hi\n\nthere\n\nyou"},
 		{"a slash", []llm.Message{user(text("/etc/hosts holds what?"))}, "The user says:\n\n/etc/hosts holds what?"},
+		{"nor are paths that lead out further on", []llm.Message{user(text(`@a/../../.ssh/id @"a b/../../c" @a\ b/../c @a\..\..\c @file:///etc/passwd, ask @bob... or me@example.com`))},
+			`@ a/../../.ssh/id @ "a b/../../c" @ a\ b/../c @ a\..\..\c @ file:///etc/passwd, ask @bob... or me@example.com`},
 		{"paths are no mentions", []llm.Message{user(text(`Read @/etc/passwd @~/.ssh/id @"/x" @../y @C:\z, mail me@example.com, use @property`))},
 			`Read @ /etc/passwd @ ~/.ssh/id @ "/x" @ ../y @ C:\z, mail me@example.com, use @property`},
 		{"nothing", nil, "Go on."},
