@@ -334,16 +334,17 @@ func (o Project) FilesOfKind(kind Kind) []File {
 	return files
 }
 
-// maxNamed is how many bytes of a file that hooks name are looked at: with more, its size and
-// time stand for the rest.
+// maxNamed is how many bytes of a file that hooks and servers name are looked at: with more, its
+// size and time stand for the rest.
 const maxNamed = 4 << 20
 
-// sumNamed adds to the digest the files of the directory that its hooks name, between blanks, quotes
-// and the signs of a shell: a hook whose script has changed is another hook.
+// sumNamed adds to the digest the files of the directory that its hooks and servers name, between
+// blanks, quotes and the signs of a shell: a hook whose script has changed is another hook, and both
+// run without asking.
 func sumNamed(sum io.Writer, o Project) {
 	dir, text := o.Dir, ""
-	for _, f := range o.FilesOfKind(Hooks) {
-		text += f.Text
+	for _, f := range slices.Concat(o.FilesOfKind(Hooks), o.FilesOfKind(Servers)) {
+		text += f.Text + "\n"
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'`,;|&()[]{}<>=$", r) }) {
 		name := filepath.Clean(strings.TrimPrefix(filepath.FromSlash(word), dir+string(filepath.Separator)))

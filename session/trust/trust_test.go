@@ -99,10 +99,13 @@ func TestDecided(t *testing.T) {
 		{"another script of a hook", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, "lint.sh"), []byte("evil"), 0o644)
 		}, false},
+		{"another program of a server", func(dir string) (string, error) {
+			return dir, os.WriteFile(filepath.Join(dir, "server.js"), []byte("evil"), 0o644)
+		}, false},
 		{"another hook", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, ".parley/hooks.toml"), []byte("[[hooks]]\nevent = \"Stop\"\ncommand = \"evil\""), 0o644)
 		}, false},
-		{"a file that no hook names", func(dir string) (string, error) {
+		{"a file that nothing names", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, "other.sh"), []byte("evil"), 0o644)
 		}, true},
 		{"another server", func(dir string) (string, error) {
@@ -128,7 +131,7 @@ func TestDecided(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": "{}", "work/.parley/hooks.toml": "[[hooks]]\nevent = \"Stop\"\ncommand = \"./lint.sh -v\"", "work/lint.sh": "true"}), "work")
+			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": `{"mcpServers":{"x":{"command":"node","args":["./server.js"]}}}`, "work/server.js": "serve()", "work/.parley/hooks.toml": "[[hooks]]\nevent = \"Stop\"\ncommand = \"./lint.sh -v\"", "work/lint.sh": "true"}), "work")
 			m := memory{}
 			o, err := trust.Load(dir, nil)
 			if err != nil {
