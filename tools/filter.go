@@ -22,8 +22,9 @@ const (
 )
 
 // Filter runs a command line of the user in dir with input on its standard input, and returns the
-// beginning of its output, unsanitized. It has no terminal, 2 s, and the environment of commands.
-// Its process group ends with it.
+// beginning of its output, unsanitized. It has no terminal, 2 s, and the environment of commands, in
+// which no program of the workspace is found by its name: a model's command may have put it there. Its process
+// group ends with it.
 func Filter(ctx context.Context, dir, command string, input []byte) (string, error) {
 	shell, err := findShell()
 	if err != nil {
@@ -40,7 +41,7 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 	cmd := exec.Command(shell[0], append(shell[1:], command)...)
 	process.Detach(cmd)
 	stderr := &process.PrefixBuffer{Limit: maxFiltered}
-	cmd.Dir, cmd.Env = dir, append(commandEnvironment(os.Environ(), nil), child.Mark())
+	cmd.Dir, cmd.Env = dir, append(commandEnvironment(os.Environ(), nil), "PATH="+process.OutsideWorkspace(os.Getenv("PATH")).String(), child.Mark())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = bytes.NewReader(input), out, stderr, filterDelay
 	err = child.Start(cmd, nil)
 	out.Close()

@@ -5,6 +5,8 @@ package tools
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,13 @@ import (
 func TestFilter(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-secret")
 	dir := t.TempDir()
+	for _, name := range []string{"bash", "sh", "cat"} { // a model's command may have put them there
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho evil"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	for _, tt := range []struct{ name, command, want, wantErr string }{
 		{"input", "cat", `{"a":1}`, ""},
 		{"input that nobody reads", "echo x", "x\n", ""},

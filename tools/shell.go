@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -86,8 +85,9 @@ var shells = [][]string{
 }
 
 func findShell() ([]string, error) {
+	path := process.OutsideWorkspace(os.Getenv("PATH")) // a command may have put a shell there
 	for _, shell := range shells {
-		if file, err := exec.LookPath(shell[0]); err == nil {
+		if file := path.Find(shell[0]); file != "" {
 			return append([]string{file}, shell[1:]...), nil
 		}
 	}

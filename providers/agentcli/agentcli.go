@@ -179,7 +179,7 @@ func Version(ctx context.Context, provider, kind string, argv []string) (string,
 // lookUp returns the absolute path of a program; "" if there is none that can be run.
 func lookUp(name, path string) string {
 	if filepath.Base(name) == name {
-		return searchPath(path).Find(name)
+		return proc.OutsideWorkspace(path).Find(name)
 	}
 	found, err := exec.LookPath(name) // checks permissions, and adds the extensions of Windows
 	if err == nil {
@@ -189,21 +189,6 @@ func lookUp(name, path string) string {
 		return ""
 	}
 	return found
-}
-
-// searchPath returns where programs are looked up that are named without a folder. The working
-// directory is a workspace, unless the user's own programs may lie in it.
-func searchPath(path string) proc.SearchPath {
-	p := proc.SearchPath{List: path}
-	dir, err := os.Getwd()
-	if err != nil {
-		return p
-	}
-	if home, err := os.UserHomeDir(); err == nil && (proc.SearchPath{Workspace: dir}).Excludes(home) {
-		return p
-	}
-	p.Workspace = dir
-	return p
 }
 
 // expand replaces a leading ~ by the home directory.

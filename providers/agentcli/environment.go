@@ -80,7 +80,7 @@ func Environment(kind string, environ []string) []string {
 	})
 	for i, v := range kept {
 		if name, path, _ := strings.Cut(v, "="); strings.EqualFold(name, "PATH") {
-			kept[i] = name + "=" + searchPath(path).String()
+			kept[i] = name + "=" + proc.OutsideWorkspace(path).String()
 		}
 	}
 	return kept

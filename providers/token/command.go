@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -18,16 +19,19 @@ import (
 const maxOutput = 16 << 10
 
 // Run runs a command through the shell, at most for limit, and returns its output without
-// surrounding white space. Errors do not contain the output, which may be a secret.
+// surrounding white space. Errors do not contain the output, which may be a secret. No program of the
+// workspace is found by its name: a model's command may have put it there.
 func Run(ctx context.Context, command string, limit time.Duration) (string, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	shell := []string{"sh", "-c"}
+	path := process.OutsideWorkspace(os.Getenv("PATH"))
+	shell := []string{path.Find("sh"), "-c"}
 	if runtime.GOOS == "windows" {
-		shell = []string{"cmd", "/c"}
+		shell = []string{path.Find("cmd"), "/c"}
 	}
 	out := process.PrefixBuffer{Limit: maxOutput}
 	cmd := exec.CommandContext(within, shell[0], shell[1], command)
+	cmd.Env = append(os.Environ(), "PATH="+path.String())
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe open
 	err := cmd.Run()

@@ -253,3 +253,22 @@ func TestCommandIsShared(t *testing.T) {
 		t.Error("the token is not known to whoever masks texts")
 	}
 }
+
+// A command that prints a key runs no program of the workspace, where a model's command may have put
+// one: neither as the shell nor by its name.
+func TestCommandOutsideWorkspace(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the program is a script")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"sh", "cat"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho evil"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if got, err := Run(t.Context(), "echo key | cat", time.Minute); got != "key" || err != nil {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

@@ -15,6 +15,22 @@ type SearchPath struct {
 	Workspace string // absolute; "", or all of the disk, is none
 }
 
+// OutsideWorkspace returns where programs are looked up that parley runs by itself: list, as PATH has
+// it, and the working directory as the workspace, unless the user's own programs, or the system's, may
+// lie in that.
+func OutsideWorkspace(list string) SearchPath {
+	p := SearchPath{List: list}
+	dir, err := os.Getwd()
+	if err != nil {
+		return p
+	}
+	here := SearchPath{List: list, Workspace: dir}
+	if home, err := os.UserHomeDir(); err == nil && here.Excludes(home) || here.Excludes("/bin/sh") {
+		return p
+	}
+	return here
+}
+
 // Directories returns the directories from which a program may be run.
 func (p SearchPath) Directories() []string {
 	return slices.DeleteFunc(filepath.SplitList(p.List), func(directory string) bool {

@@ -72,3 +72,28 @@ func TestVariables(t *testing.T) {
 		t.Errorf("%q are left, want %q", got, want)
 	}
 }
+
+// TestOutsideWorkspace: the working directory is a workspace, unless it is one of the user's or of the
+// system's.
+func TestOutsideWorkspace(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := filepath.Join(base, "home", "work")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", filepath.Dir(work))
+	t.Setenv("USERPROFILE", filepath.Dir(work))
+	shell, err := filepath.EvalSymlinks("/bin/sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	for dir, want := range map[string]string{work: work, filepath.Dir(work): "", base: "", filepath.Dir(shell): ""} {
+		t.Chdir(dir)
+		if got := OutsideWorkspace("x"); got != (SearchPath{List: "x", Workspace: want}) {
+			t.Errorf("in %s: got %q, want the workspace %q", dir, got, want)
+		}
+	}
+}
