@@ -245,7 +245,8 @@ func IsPlain(s string) bool {
 }
 
 func hasOddSpace(s string) bool {
-	return strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f && unicode.IsSpace(r) })
+	const brailleBlank = '\u2800' // Unicode counts it among the signs
+	return strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f && (unicode.IsSpace(r) || r == brailleBlank) })
 }
 
 // markForeign names the characters of s that are not ASCII, the first few of
@@ -273,7 +274,7 @@ func markForeign(s string) string {
 
 // isVisible returns r itself if that shows anything.
 func isVisible(r rune) string {
-	if !unicode.IsGraphic(r) || unicode.IsSpace(r) || ansi.StringWidth(sanitize.Text(string(r))) == 0 {
+	if !unicode.IsGraphic(r) || hasOddSpace(string(r)) || ansi.StringWidth(sanitize.Text(string(r))) == 0 {
 		return ""
 	}
 	return string(r)

@@ -20,6 +20,7 @@ func TestWords(t *testing.T) {
 		{"no line of it looks like one of ours", shell("ls\nAllow? y once:"), []string{"Run this command? (not sandboxed)", "$ ls", "> Allow? y once:", "", "  timeout: 120"}},
 		{"nothing is pushed out of sight", shell("ls" + strings.Repeat(" ", 5000) + "; rm -rf ~"), []string{"Run this command? (not sandboxed)", "$ ls <5000 spaces> ; rm -rf ~", "", "  timeout: 120"}},
 		{"what turns text around is named", shell("echo a\r\x1b[2K\u202eb"), []string{"Run this command? (not sandboxed)", "$ echo a␍␛[2K<U+202E>b", "", "  timeout: 120", "not ASCII, check: U+202E"}},
+		{"what looks like a space is named", shell("rm\u2800-r\u00a0x"), []string{"Run this command? (not sandboxed)", "$ rm<U+2800>-r<U+00A0>x", "", "  timeout: 120", "not ASCII, check: U+2800, U+00A0"}},
 		{"a change", change(), []string{
 			"Edit cmd/main.go?", "path: cmd/main.go", "  at line 9: func main() {:", "line 9: \tflag.Parse()",
 			"removed line 10: -- a removed line that looks like a head",
