@@ -99,6 +99,24 @@ func TestLinkedPathsGiveNothing(t *testing.T) {
 	}
 }
 
+// A command that can put a link in the place of its temp directory, as where that is in the workspace,
+// has nothing removed behind it.
+func TestLinkedTempRemovesNothing(t *testing.T) {
+	t.Parallel()
+	for _, s := range allSetups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			p.writeAsUser("workspace/temp/x", "")
+			p.env = append(p.env, "TMPDIR="+p.at("workspace/temp"))
+			p.run("echo x > $TMPDIR/y; cd temp; for d in parley-*; do mv $d away || rm -r $d; ln -s " + p.at("outside") + " $d; done; ls -l; cd ..; mv temp temp2; mkdir temp; ln -s " + p.at("outside") + " temp/$d")
+			if got := p.read("outside/file"); got != "canary" {
+				t.Errorf("the file outside: %q", got)
+			}
+		})
+	}
+}
+
 // However a command changes the protected paths, they are afterwards what they
 // were, and it is reported.
 func TestProtected(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -51,6 +51,7 @@ type helper struct {
 	job
 	orders       *bufio.Reader // rest of the pipe that the job came in
 	before       *snapshot
+	temp         *os.Root                // of TempDir; nil: it is not the helper's to remove
 	exited       chan syscall.WaitStatus // receives the status of the command, once
 	allExited    chan struct{}           // closed when no process is left
 	terminating  chan struct{}           // closed before remaining processes are ended
@@ -142,21 +143,21 @@ func (h *helper) finish() string {
 
 // removeTemp removes the temp directory and old quarantine directories.
 func (h *helper) removeTemp() {
-	if h.ownsTempDir {
-		removeContents(h.TempDir) // the caller may be gone
+	if h.temp != nil { // the caller may be gone
+		removeContents(h.temp)
+		_ = os.Remove(h.TempDir) // unless it is a mount
 	}
 	if h.before.quarantine.dir != "" {
 		h.before.quarantine.prune(time.Now())
 	}
 }
 
-// removeContents removes all that is in dir, and dir if nothing is mounted there.
-func removeContents(dir string) {
-	entries, _ := os.ReadDir(dir)
+// removeContents removes all that is in a directory, whatever has its name meanwhile.
+func removeContents(dir *os.Root) {
+	entries, _ := fs.ReadDir(dir.FS(), ".")
 	for _, e := range entries {
-		_ = os.RemoveAll(filepath.Join(dir, e.Name()))
+		_ = dir.RemoveAll(e.Name())
 	}
-	_ = os.Remove(dir)
 }
 
 // terminate ends the remaining processes, within two seconds.
@@ -255,6 +256,11 @@ func (h *helper) prepare() error {
 	root, err := os.OpenRoot(h.Workspace)
 	if err != nil {
 		return err
+	}
+	if h.ownsTempDir {
+		if h.temp, err = os.OpenRoot(h.TempDir); err != nil {
+			return err
+		}
 	}
 	h.before = h.takeSnapshot(root, h.hasNamespaces || h.LongRunning)
 	h.before.quarantine = kept
