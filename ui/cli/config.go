@@ -98,11 +98,14 @@ func (c *Config) toolNames() []string { return slices.Sorted(maps.Keys(c.Tools))
 // configDir returns the directory of the configuration and of stored keys; "" if there is
 // no home.
 func configDir() string {
-	dir, err := os.UserConfigDir()
-	if xdg := os.Getenv("XDG_CONFIG_HOME"); xdg != "" {
-		dir, err = xdg, nil
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
+		if dir, _ = os.UserConfigDir(); dir == "" {
+			home, _ := os.UserHomeDir()
+			dir = filepath.Join(home, ".config")
+		}
 	}
-	if err != nil {
+	if !filepath.IsAbs(dir) { // it would be in the workspace, whose files may be anybody's
 		return ""
 	}
 	return filepath.Join(dir, "parley")

@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,23 @@ func TestConfigCheckNames(t *testing.T) {
 		err := root.Execute()
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), file+": "+want)) {
 			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// The configuration never comes from a path that is relative to where parley was started.
+func TestConfigDirIsAbsolute(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have other variables")
+	}
+	for _, tt := range []struct{ xdg, home, want string }{
+		{"/etc/xdg", "/home/me", "/etc/xdg/parley"}, {"", "/home/me", "/home/me/.config/parley"},
+		{"config", "/home/me", "/home/me/.config/parley"}, {"", "home", ""}, {"config", ".", ""}, {"", "", ""},
+	} {
+		t.Setenv("XDG_CONFIG_HOME", tt.xdg)
+		t.Setenv("HOME", tt.home)
+		if got := configDir(); got != tt.want {
+			t.Errorf("XDG_CONFIG_HOME=%s HOME=%s: got %q, want %q", tt.xdg, tt.home, got, tt.want)
 		}
 	}
 }
