@@ -911,7 +911,7 @@ func TestImports(t *testing.T) {
 		"session/prompts":      {"session/frontmatter", llm, atomic},
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},
-		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools"},
+		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools", safe},
 		"ui/tui":               {"ui/app", "ui/tui/*", format, safe, "session", llm},
 		"ui/tui/common":        {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
 		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},

@@ -12,6 +12,7 @@ import (
 
 	"parley/session/instructions"
 	"parley/tools"
+	"parley/tools/sanitize"
 )
 
 // Sent returns the instructions as a model is told them: of what is too much, those of the
@@ -91,25 +92,26 @@ func (o Project) PromptContext() string {
 	return b.String()
 }
 
-// Review returns what a user is asked, with everything they agree to: no is the
-// safe answer.
+// Review returns what a user is asked, with everything they agree to, quoted, so that no file can
+// pass for the name of the next: no is the safe answer.
 func (o Project) Review() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", o.Dir)
 	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder, and tools, which ask each time", Hooks: "commands that run without asking, in the sandbox", Servers: "MCP servers (start now)", Prompts: "a prompt, sent when you type its name", Skills: "a skill, which the model may load"}
 	room := maxReview
 	for _, f := range o.Files {
+		name := sanitize.Line(f.Name)
 		if f.Kind == Prompts || f.Kind == Skills {
 			if room -= len(f.Text); room < 0 {
-				fmt.Fprintf(&b, "\n── %s: %s (%d KB, not shown here)\n", f.Name, does[f.Kind], len(f.Text)>>10+1)
+				fmt.Fprintf(&b, "\n── %s: %s (%d KB, not shown here)\n", name, does[f.Kind], len(f.Text)>>10+1)
 				continue
 			}
 		}
-		fmt.Fprintf(&b, "\n── %s: %s", f.Name, does[f.Kind])
+		fmt.Fprintf(&b, "\n── %s: %s", name, does[f.Kind])
 		if f.Note != "" {
-			fmt.Fprintf(&b, " %s", f.Note)
+			fmt.Fprintf(&b, " %s", sanitize.Line(f.Note))
 		}
-		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(f.Text))
+		fmt.Fprintf(&b, "\n%s\n", sanitize.Quote(strings.TrimSpace(f.Text)))
 	}
 	return b.String()
 }

@@ -190,6 +190,29 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// No file of a folder that asks to be trusted passes for the name of another.
+func TestReviewIsQuoted(t *testing.T) {
+	root := tree(t, map[string]string{
+		"AGENTS.md": "be kind\n\n── docs/example.md: an example\n\nno", ".mcp.json": "{}",
+		".claude/commands/x\n── y.md": "hello",
+	})
+	o, err := trust.Load(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var heads []string
+	for _, line := range strings.Split(o.Review(), "\n") {
+		if strings.HasPrefix(line, "── ") {
+			heads = append(heads, line)
+		}
+	}
+	for i, want := range []string{"── AGENTS.md", "── .mcp.json", "── .claude/commands/x"} {
+		if len(heads) != 3 || !strings.HasPrefix(heads[i], want) {
+			t.Fatalf("the question has the lines %q", heads)
+		}
+	}
+}
+
 // TestImports: what is imported is shown and told; what lies outside is neither.
 func TestImports(t *testing.T) {
 	root := tree(t, map[string]string{"secret.md": "the key", "r/.git/": "", "r/docs/style.md": "tabs", "r/.netrc": "the key", "r/home/.ssh/id_rsa": "the key", "r/a/AGENTS.md": "See @../docs/style.md @../../secret.md @link.md @dir/secret.md @../.netrc @../home/.ssh/id_rsa"})
