@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools"
 	"parley/tools/mcp"
+	"parley/tools/sanitize"
 	"parley/ui/format"
 )
 
@@ -55,7 +56,7 @@ func serverDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "Allowed by you: %s\n", allowed)
 	}
 	if s.ServerInfo != "" {
-		fmt.Fprintf(&b, "Name: %s\n", s.ServerInfo)
+		fmt.Fprintf(&b, "Name: %s\n", sanitize.Line(s.ServerInfo))
 	}
 	if s.Reason != "" {
 		fmt.Fprintf(&b, "\n%s\n", s.Reason)
@@ -64,10 +65,11 @@ func serverDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\n── Refused by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
 	}
 	if s.Status == mcp.StatusFailed && s.Stderr != "" {
-		fmt.Fprintf(&b, "\n── Last lines of standard error\n%s\n", lastLines(s.Stderr, 12))
+		fmt.Fprintf(&b, "\n── Last lines of standard error\n%s\n", sanitize.Quote(lastLines(s.Stderr, 12)))
 	}
 	for _, t := range s.Tools {
-		fmt.Fprintf(&b, "\n── %s %s\n%s\n%s\n", t.Name, t.Change, strings.TrimSpace(t.Description), t.Schema)
+		said := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n" + t.Schema) // none of it may pass for another tool
+		fmt.Fprintf(&b, "\n── %s %s\n%s\n", t.Name, t.Change, sanitize.Quote(said))
 	}
 	if len(s.RemovedTools) > 0 {
 		fmt.Fprintf(&b, "\nRemoved: %s\n", strings.Join(s.RemovedTools, ", "))
@@ -76,7 +78,7 @@ func serverDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\nNot offered: %s, with a name that another has or that cannot be sent, or behind the first 200\n", format.Plural(s.OmittedTools, "tool"))
 	}
 	if s.Stderr != "" && s.Status != mcp.StatusFailed {
-		fmt.Fprintf(&b, "\n── Standard error\n%s\n", s.Stderr)
+		fmt.Fprintf(&b, "\n── Standard error\n%s\n", sanitize.Quote(strings.TrimSpace(s.Stderr)))
 	}
 	unseen = s.Status == mcp.StatusNew || s.Status == mcp.StatusChanged
 	if unseen {
