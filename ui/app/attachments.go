@@ -103,14 +103,35 @@ func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.De
 
 // isFile reports whether path names a file that a prompt may bring along by
 // mentioning it. Hidden ones outside the workspace, where keys lie, have to be
-// attached by name.
+// attached by name, also where a link leads to them.
 func isFile(path string) bool {
 	path = ExpandHome(path)
-	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") {
+	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") || linksToHidden(path) {
 		return false
 	}
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+// linksToHidden reports whether a path is, or leads through, a link to a hidden file outside of the
+// workspace: a link may have come with the folder.
+func linksToHidden(path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || real == filepath.Clean(path) {
+		return false
+	}
+	workspace, err := os.Getwd()
+	if err == nil {
+		workspace, err = filepath.EvalSymlinks(workspace)
+	}
+	if err != nil {
+		return false
+	}
+	if !filepath.IsAbs(real) {
+		real = filepath.Join(workspace, real)
+	}
+	inside, err := filepath.Rel(workspace, real)
+	return (err != nil || !filepath.IsLocal(inside)) && strings.Contains(filepath.ToSlash(real), "/.")
 }
 
 // exists reports whether there is something at path, though it may be no file that

@@ -3,10 +3,13 @@ package app
 import (
 	"context"
 	"errors"
-	"parley/tools/mcp"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/tools/mcp"
 )
 
 // An address behind an @ is fetched and goes with the prompt; one that is part of a sentence
@@ -34,5 +37,30 @@ func TestMentionedAddresses(t *testing.T) {
 	o.FetchFile = nil
 	if o.Mentions("@https://example.com/") {
 		t.Error("mentions without a way to the web")
+	}
+}
+
+// A mention brings no hidden file from outside of the workspace along, also not by a link that came with it.
+func TestMentionedLinks(t *testing.T) {
+	base := t.TempDir()
+	at := func(name string) string { return filepath.Join(base, name) }
+	for _, name := range []string{"work/.env", "work/a", ".ssh/id", "plain"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o700), os.WriteFile(at(name), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"work/id": "../.ssh/id", "work/keys": at(".ssh"), "work/b": "a", "work/env": ".env", "work/plain": at("plain")} {
+		if err := os.Symlink(to, at(link)); err != nil {
+			t.Skip(err)
+		}
+	}
+	t.Chdir(at("work"))
+	for name, want := range map[string]bool{
+		"a": true, ".env": true, "b": true, "env": true, "plain": true, at("work/a"): true,
+		"id": false, "keys/id": false, "./id": false, at("work/id"): false, at(".ssh/id"): false,
+	} {
+		if got := isFile(name); got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
 	}
 }
