@@ -248,6 +248,13 @@ func escapes() []escape {
 			return unix.SchedSetAttr(os.Getppid(), &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_IDLE}, 0)
 		}},
 		{name: "make the parent nice", try: func(target) error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 19) }},
+		{name: "make the user's processes nice", try: func(t target) error {
+			_ = unix.Setpriority(unix.PRIO_USER, 0, 1)
+			if n, err := unix.Getpriority(unix.PRIO_PROCESS, t.Victim); err != nil || n != 20-1 { // as the kernel counts
+				return unix.EPERM
+			}
+			return nil
+		}},
 		{name: "page the parent out", try: denies(call(unix.SYS_PROCESS_MADVISE, ^uintptr(0), at, 1, unix.MADV_PAGEOUT, 0))},
 		// The system.
 		{name: "mount", try: func(t target) error { return unix.Mount("tmpfs", t.Workspace, "tmpfs", 0, "") }},

@@ -104,6 +104,11 @@ func argumentRules(online bool, untouchable []int) []argumentRule {
 		} {
 			all = append(all, argumentRule{call: r.call, arg: r.arg, mask: whole, allowed: []uint32{0}, errno: unix.EPERM})
 		}
+		// Their 0 may be the user, and so all processes.
+		const ioprioWhoUser = 3
+		all = append(all,
+			argumentRule{call: unix.SYS_SETPRIORITY, mask: whole, denied: []uint32{unix.PRIO_USER}, errno: unix.EPERM},
+			argumentRule{call: unix.SYS_IOPRIO_SET, mask: whole, denied: []uint32{ioprioWhoUser}, errno: unix.EPERM})
 	}
 	return all
 }
