@@ -70,6 +70,7 @@ func (c Choice) Phrase(a *tools.Action, session string, online bool) string {
 // file, a host or a tool; none where it is a alone. See [tools.Policy.AllowForSession].
 func SessionScope(a *tools.Action) (what, name string) {
 	switch {
+	case isWholeTool(a):
 	case a.Command != "":
 		return "", ""
 	case a.Path != "" && a.Access == tools.AccessWrite:

@@ -47,21 +47,31 @@ func TestWords(t *testing.T) {
 }
 
 func TestRule(t *testing.T) {
+	own := shell("./ticket --json")
+	own.Tool = "ticket"
 	tests := []struct {
 		name        string
 		a           *tools.Action
 		prefix      int
 		rule, means string
+		session     string
 	}{
-		{"the whole command", shell("go test ./..."), 0, "shell:go test ./...", "Exactly this command runs without asking"},
-		{"its first words", shell("go test ./..."), 2, "shell:go test *", "Every command that begins like this"},
-		{"a file", change(), 0, "edit:cmd/main.go", "Every edit of this file"},
+		{"the whole command", shell("go test ./..."), 0, "shell:go test ./...", "Exactly this command runs without asking", "Allow this session"},
+		{"its first words", shell("go test ./..."), 2, "shell:go test *", "Every command that begins like this", "Allow this session"},
+		{"a file", change(), 0, "edit:cmd/main.go", "Every edit of this file", "Allow edits to cmd/main.go this session"},
+		{"a tool of the user's own, whatever its arguments", own, 0, "ticket", "Every call of this tool runs without asking in this folder, with any arguments", "Allow ticket this session"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			rule, means, err := describe.Rule(tt.a, tt.prefix)
 			if err != nil || rule != tt.rule || !strings.HasPrefix(means, tt.means) {
 				t.Errorf("got %q, %q, %v; want %q, %q …", rule, means, err, tt.rule, tt.means)
+			}
+			if got := describe.AllowSession.Text(tt.a, false); got != tt.session {
+				t.Errorf("got %q, want %q", got, tt.session)
+			}
+			if got := describe.AlwaysQuestion(tt.a); (got == "Always allow this tool?") != (tt.rule == tt.a.Tool) {
+				t.Errorf("asked %q", got)
 			}
 		})
 	}

@@ -46,6 +46,7 @@ func ToolName(a *tools.Action) string { return inline(tools.DisplayName(a.Tool))
 // AlwaysQuestion asks whether what is like a may run from now on.
 func AlwaysQuestion(a *tools.Action) string {
 	switch {
+	case isWholeTool(a):
 	case a.Command != "":
 		return "Always allow this command?"
 	case a.Access == tools.AccessWrite && a.Path != "":
@@ -88,6 +89,7 @@ func Rule(a *tools.Action, prefix int) (rule, means string, err error) {
 func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 	const here = " runs without asking in this folder"
 	switch {
+	case prefix == 0 && isWholeTool(a):
 	case prefix > 0:
 		return "Every command that begins like this" + here + ", unless a later option could write, run or send something.", Warning
 	case a.Command != "":
@@ -98,4 +100,11 @@ func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 		return "Every fetch from this host" + here + ".", Warning
 	}
 	return "Every call of this tool" + here + ", with any arguments.", Warning
+}
+
+// isWholeTool reports whether the narrowest rule that allows a allows every call of its tool, as of a
+// tool of the user's own, whose command is always the same.
+func isWholeTool(a *tools.Action) bool {
+	r, err := tools.RuleFor(a, 0)
+	return err == nil && r.String() == a.Tool
 }
