@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -127,7 +128,7 @@ func (a *Action) WithNetwork() *Action {
 func FromProject(a *Action, file string) *Action {
 	asked := *a
 	asked.AskEachTime, asked.ofProject = true, true
-	asked.Caution = quotePath(file) + " of this folder runs it"
+	asked.Caution = strings.TrimSuffix(quotePath(file)+" of this folder runs it; "+a.Caution, "; ")
 	return &asked
 }
 

@@ -257,6 +257,18 @@ func TestProtectedConfiguration(t *testing.T) {
 	}
 }
 
+// What a file of the folder wants says so, and still says what else there is to know.
+func TestProjectCaution(t *testing.T) {
+	for before, want := range map[string]string{
+		"":                         ".parley/hooks.toml of this folder runs it",
+		"~/.ssh contains SSH keys": ".parley/hooks.toml of this folder runs it; ~/.ssh contains SSH keys",
+	} {
+		if got := FromProject(&Action{Caution: before}, ".parley/hooks.toml").Caution; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // An edit that does not fit quotes nothing of a file that nobody let the model read.
 func TestEditQuotesNothingUnasked(t *testing.T) {
 	for _, workspace := range []string{".", "dotfiles"} {
