@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
 	"parley/tools/process"
@@ -112,16 +113,22 @@ func recoverFiles(a *program) (notice string) {
 }
 
 // unfinishedCall says that parley ended while the last call of a conversation that may change
-// files ran, which leaves nothing to compare with; "" if it did not.
+// files ran, which leaves nothing to compare with; "" if it did not, or if the user has sent
+// something since and knows.
 func unfinishedCall(s *session.Session) string {
 	if s.Empty() {
 		return ""
 	}
 	records := s.Files().Records()
-	if n := len(records); n > 0 && records[n-1].Open && !records[n-1].Restore {
-		return fmt.Sprintf("parley ended while %q ran: /undo does not know all that it changed", sanitize.Line(records[n-1].Title))
+	if len(records) == 0 {
+		return ""
 	}
-	return ""
+	last := records[len(records)-1]
+	known := slices.ContainsFunc(s.Path(), func(n session.Node) bool { return n.Role == llm.RoleUser && n.Seq > last.Seq })
+	if !last.Open || last.Restore || known {
+		return ""
+	}
+	return fmt.Sprintf("parley ended while %q ran: /undo does not know all that it changed", sanitize.Line(last.Title))
 }
 
 // interruptedText says which files an interrupted restore has restored.

@@ -14,7 +14,7 @@ import (
 )
 
 // A call that was under way when parley ended is told when the conversation is continued, until
-// another one came behind it.
+// another one came behind it, or the user sent something.
 func TestUnfinishedCall(t *testing.T) {
 	dir, lib := t.TempDir(), session.MemoryStore()
 	defer lib.Close()
@@ -24,27 +24,33 @@ func TestUnfinishedCall(t *testing.T) {
 	}
 	defer set.Close()
 	log := lib.Create(session.Info{Dir: dir})
-	if err := log.Put(session.Node{Seq: 1, Message: llm.UserText("hello")}); err != nil {
-		t.Fatal(err)
+	for seq := 1; seq <= 2; seq++ {
+		if err := log.Put(session.Node{Seq: seq, Parent: seq - 1, Message: llm.UserText("hello")}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := session.New(session.Options{Log: log, Tools: set, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
 	defer s.Close()
-	begun := func(title string) *undo.Watch {
-		w := s.Files().Watch(undo.Call{ID: title, Title: title})
+	begun := func(title string, seq int) *undo.Watch {
+		w := s.Files().Watch(undo.Call{ID: title, Title: title, Seq: seq})
 		if err := w.Begin(); err != nil {
 			t.Fatal(err)
 		}
 		return w
 	}
-	begun("make \x1b[31mall") // and parley is killed
+	begun("make \x1b[31mall", 2) // and parley is killed
 	if got := unfinishedCall(s); !strings.Contains(got, `"make ␛[31mall" ran`) {
 		t.Errorf("told %q", got)
 	}
-	if _, err := begun("true").End(); err != nil {
+	if _, err := begun("true", 2).End(); err != nil {
 		t.Fatal(err)
 	}
 	if got := unfinishedCall(s); got != "" {
-		t.Errorf("told %q", got)
+		t.Errorf("told %q behind another call", got)
+	}
+	begun("make", 1) // which is followed by the second message
+	if got := unfinishedCall(s); got != "" {
+		t.Errorf("told %q behind another prompt", got)
 	}
 }
 
