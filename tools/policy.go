@@ -192,6 +192,12 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 // show a file's name or content while it looks for something.
 const readTool = "read"
 
+// Tools that change files: one as a whole, one a part of it.
+const (
+	writeTool = "write"
+	editTool  = "edit"
+)
+
 // readRules returns what the rules that deny or ask say about reading a file; nil if
 // there are none.
 func (p *Policy) readRules() func(file string) permission.Effect {
@@ -305,13 +311,18 @@ func (p *Policy) Accept(to Mode) Mode {
 
 // AllowForSession allows, until parley ends and in this workspace, exactly this
 // command, further actions of the same tool on exactly this file, fetching from
-// this host, or else the tool.
+// this host, or else the tool. Who may write a file as a whole may edit it as well.
 func (p *Policy) AllowForSession(a *Action) {
 	r := exactRule(a)
 	p.mu.Lock()
 	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.workspace, a.Sandboxed
 	p.mu.Unlock()
-	p.AddRules([]permission.Rule{r})
+	rules := []permission.Rule{r}
+	if r.Tool == writeTool && a.Path != "" {
+		r.Tool = editTool
+		rules = append(rules, r)
+	}
+	p.AddRules(rules)
 }
 
 // AllowAlways allows for good, in this workspace, what RuleFor says, and returns that

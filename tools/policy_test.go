@@ -77,6 +77,8 @@ func TestDecide(t *testing.T) {
 		{"the file that was allowed", ModeAsk, remember(edit), edit, Allow},
 		{"another file", ModeAsk, remember(edit), other, Ask},
 		{"the whole file, when edits were allowed", ModeAsk, remember(edit), create, Ask},
+		{"a part of the file, when the whole was allowed", ModeAsk, remember(create), edit, Allow},
+		{"a part of another file", ModeAsk, remember(create), other, Ask},
 		{"what others run, allowed by name", ModeAuto, remember(hook), hook, Allow},
 		{"read-only beats what was allowed", ModeReadOnly, remember(status), status, Deny},
 
