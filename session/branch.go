@@ -310,7 +310,7 @@ func (t *Tree) endsWith(seq, parent int, prompts []store.Node) bool {
 }
 
 // errAfterSummary keeps what was said since a summary in sight.
-var errAfterSummary = errors.New("not undone: answers follow the summary; /rewind goes back to in front of them")
+var errAfterSummary = errors.New("not undone: there are answers after the summary; /rewind to before them first")
 
 // giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
 // about a request with it, which was not sent. It stays as a branch, and what else the model was to be told

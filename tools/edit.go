@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// editTool changes a part of a file.
+const editTool = "edit"
+
 type editArgs struct {
 	Path string `json:"path" jsonschema:"the file, relative to the workspace"`
 	Old  string `json:"old" jsonschema:"text to replace, exactly as it is in the file, with enough lines around it to occur once"`

@@ -192,12 +192,6 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 // show a file's name or content while it looks for something.
 const readTool = "read"
 
-// Tools that change files: one as a whole, one a part of it.
-const (
-	writeTool = "write"
-	editTool  = "edit"
-)
-
 // readRules returns what the rules that deny or ask say about reading a file; nil if
 // there are none.
 func (p *Policy) readRules() func(file string) permission.Effect {
@@ -317,12 +311,11 @@ func (p *Policy) AllowForSession(a *Action) {
 	p.mu.Lock()
 	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.workspace, a.Sandboxed
 	p.mu.Unlock()
-	rules := []permission.Rule{r}
+	p.AddRules([]permission.Rule{r})
 	if r.Tool == writeTool && a.Path != "" {
 		r.Tool = editTool
-		rules = append(rules, r)
+		p.AddRules([]permission.Rule{r})
 	}
-	p.AddRules(rules)
 }
 
 // AllowAlways allows for good, in this workspace, what RuleFor says, and returns that

@@ -12,6 +12,9 @@ import (
 	"parley/tools/sandbox"
 )
 
+// writeTool writes a file as a whole.
+const writeTool = "write"
+
 type writeArgs struct {
 	Path    string `json:"path" jsonschema:"the file, relative to the workspace"`
 	Content string `json:"content" jsonschema:"the whole new content"`

@@ -402,6 +402,26 @@ func TestTitleHasTheRow(t *testing.T) {
 	}
 }
 
+// A short detail stays whole beside a title that is too long; a long one goes first, and the foot
+// has it.
+func TestShortDetailStays(t *testing.T) {
+	title := strings.Repeat("change the parser ", 10)
+	for _, test := range []struct {
+		width             int
+		detail, row, foot string // what the row ends with, and the last line begins with
+	}{
+		{80, "2 files changed since", "the parser …  2 files changed since", "enter choose"},
+		{60, "2 files changed since", "the parse…  2 files changed since", "enter choose"},
+		{50, "2 files changed since", "parser change the …", "2 files changed since"},
+		{80, strings.Repeat("what it is for ", 4), "the parser chang…", "what it is for"},
+	} {
+		got := rows(t, dialog.Pick("Undo", []dialog.Item{{Title: title, Detail: test.detail}, {Title: "short", Detail: "1 file"}}, theme.Plain()), test.width, 6)
+		if row, foot := got[1], got[len(got)-1]; !strings.HasSuffix(row, test.row) || !strings.HasPrefix(foot, test.foot) {
+			t.Errorf("%d: got the row %q and the foot %q, want …%q and %q…", test.width, row, foot, test.row, test.foot)
+		}
+	}
+}
+
 // As servers answer, rows come in; what is selected stays, on its row.
 func TestRowsComeIn(t *testing.T) {
 	items := gateway(40)

@@ -259,6 +259,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		why = " · " + item.Unavailable
 	}
 	if detail != "" {
+		line = ansi.Truncate(line, signWidth+item.titleCells(p.width-signWidth), "…")
 		wide := p.titleWidth
 		if p.listsArgs() {
 			wide = max(wide, p.argTitleWidth)
@@ -273,6 +274,16 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	}
 	line = ansi.Truncate(line, max(room-columnGap, 0), "…")
 	return ansi.Truncate(padRight(line, room)+t.faint.Apply(key), p.width, "")
+}
+
+// titleCells returns how many of width cells the title of a row may take: what a short detail
+// leaves, which says more of the row than the end of a long title.
+func (i *Item) titleCells(width int) int {
+	left := width - columnGap - textwrap.Width(i.Detail)
+	if i.Detail == "" || i.Unavailable != "" || i.Key != "" || left < max(width/2, minNameCells) {
+		return width
+	}
+	return left
 }
 
 // key returns the key of an item; only the first of several if there is little room.
@@ -324,75 +335,4 @@ func (p *Picker) marks(h fuzzy.Hit, title string) []int {
 		return p.argIndex.Marks(h.Item-len(p.items), title, p.words)
 	}
 	return p.index.Marks(h.Item, title, p.words)
-}
-
-// foot returns the keys, or details of the selected item that do not fit its row.
-func (p *Picker) foot(t table) string {
-	k := p.Keys
-	if unsaid := p.hiddenDetail(t); unsaid != "" {
-		style := p.theme.Dim
-		if p.message != "" || unsaid == p.item(p.hits[p.selected]).Unavailable {
-			style = p.theme.Warn
-		}
-		return style.Render(ansi.Truncate(unsaid, p.width, "…"))
-	}
-	var keys []key.Binding
-	switch {
-	case p.hasSelection():
-		keys = append(keys, hint(k.Accept, "choose"))
-	case len(p.hits) > 0:
-		keys = append(keys, hint(k.Down, "select"))
-	}
-	if p.Favorites && len(p.hits) > 0 {
-		keys = append(keys, hint(k.Favorite, "favorite"), hint(k.Hide, "hide"))
-	}
-	if p.Favorites && p.hidden > 0 {
-		show := fmt.Sprintf("show hidden (%d)", p.hidden)
-		if p.showHidden {
-			show = fmt.Sprintf("hide hidden (%d)", p.hidden)
-		}
-		keys = append(keys, hint(k.ShowHidden, show))
-	}
-	keys = append(keys, hint(k.Close, "close"))
-	if p.commands {
-		keys = append(keys, hint(k.Fill, "fill in"))
-	}
-	return p.keyHint(p.theme.Dim, append(keys, hintText("type", "to filter"))...)
-}
-
-// listsArgs reports whether arguments of a command are listed.
-func (p *argSet) listsArgs() bool { return p.completing }
-
-// hiddenDetail returns the message of the last key, or what does not fit the row or the heading of the
-// selected item: why it is unavailable, its note or its details; "" if all fits.
-func (p *Picker) hiddenDetail(t table) string {
-	if p.message != "" || !p.hasSelection() {
-		return p.message
-	}
-	item := p.item(p.hits[p.selected])
-	if len(p.Columns) == 0 {
-		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), textwrap.Width(item.Title)) - columnGap
-		if key := p.key(item); key != "" {
-			room -= textwrap.Width(key) + columnGap
-		}
-		said := strings.Trim(item.Detail+" · "+item.Unavailable, " ·")
-		switch {
-		case textwrap.Width(said) <= room:
-			return ""
-		case item.Unavailable != "" && textwrap.Width(item.Detail) <= room:
-			return item.Unavailable
-		}
-		return said
-	}
-	if item.Unavailable == "" && textwrap.Width(item.Note) > t.note {
-		return item.Note
-	}
-	room, said := p.reasonWidth(item), item.Unavailable
-	if common := p.groupReasons[item.Group]; p.hasGroups() && common != "" {
-		room, said = t.title+signWidth, item.Group+" · "+common
-	}
-	if textwrap.Width(said) <= room {
-		return ""
-	}
-	return item.Unavailable
 }

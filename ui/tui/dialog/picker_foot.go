@@ -1,0 +1,83 @@
+package dialog
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"github.com/charmbracelet/x/ansi"
+
+	"parley/ui/textwrap"
+)
+
+// foot returns the keys, or details of the selected item that do not fit its row.
+func (p *Picker) foot(t table) string {
+	k := p.Keys
+	if unsaid := p.hiddenDetail(t); unsaid != "" {
+		style := p.theme.Dim
+		if p.message != "" || unsaid == p.item(p.hits[p.selected]).Unavailable {
+			style = p.theme.Warn
+		}
+		return style.Render(ansi.Truncate(unsaid, p.width, "…"))
+	}
+	var keys []key.Binding
+	switch {
+	case p.hasSelection():
+		keys = append(keys, hint(k.Accept, "choose"))
+	case len(p.hits) > 0:
+		keys = append(keys, hint(k.Down, "select"))
+	}
+	if p.Favorites && len(p.hits) > 0 {
+		keys = append(keys, hint(k.Favorite, "favorite"), hint(k.Hide, "hide"))
+	}
+	if p.Favorites && p.hidden > 0 {
+		show := fmt.Sprintf("show hidden (%d)", p.hidden)
+		if p.showHidden {
+			show = fmt.Sprintf("hide hidden (%d)", p.hidden)
+		}
+		keys = append(keys, hint(k.ShowHidden, show))
+	}
+	keys = append(keys, hint(k.Close, "close"))
+	if p.commands {
+		keys = append(keys, hint(k.Fill, "fill in"))
+	}
+	return p.keyHint(p.theme.Dim, append(keys, hintText("type", "to filter"))...)
+}
+
+// listsArgs reports whether arguments of a command are listed.
+func (p *argSet) listsArgs() bool { return p.completing }
+
+// hiddenDetail returns the message of the last key, or what does not fit the row or the heading of the
+// selected item: why it is unavailable, its note or its details; "" if all fits.
+func (p *Picker) hiddenDetail(t table) string {
+	if p.message != "" || !p.hasSelection() {
+		return p.message
+	}
+	item := p.item(p.hits[p.selected])
+	if len(p.Columns) == 0 {
+		said := strings.Trim(item.Detail+" · "+item.Unavailable, " ·")
+		title := min(textwrap.Width(item.Title), item.titleCells(p.width-signWidth))
+		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), title) - columnGap
+		if key := p.key(item); key != "" {
+			room -= textwrap.Width(key) + columnGap
+		}
+		switch {
+		case textwrap.Width(said) <= room:
+			return ""
+		case item.Unavailable != "" && textwrap.Width(item.Detail) <= room:
+			return item.Unavailable
+		}
+		return said
+	}
+	if item.Unavailable == "" && textwrap.Width(item.Note) > t.note {
+		return item.Note
+	}
+	room, said := p.reasonWidth(item), item.Unavailable
+	if common := p.groupReasons[item.Group]; p.hasGroups() && common != "" {
+		room, said = t.title+signWidth, item.Group+" · "+common
+	}
+	if textwrap.Width(said) <= room {
+		return ""
+	}
+	return item.Unavailable
+}
