@@ -71,9 +71,9 @@ func kindOf(e Event) (string, Event) {
 	return "", nil
 }
 
-// EndedCommand returns the record of a command with its outcome.
-func EndedCommand(command string, out tools.Outcome) ShellCommand {
-	c := ShellCommand{Command: command, Output: strings.TrimSuffix(out.Text, out.Notes), Notes: out.Notes, Failed: out.Failed, Ended: true, Duration: out.Duration}
+// EndedCommand returns the record of a command with its outcome. Ctx is what it ran with.
+func EndedCommand(ctx context.Context, command string, out tools.Outcome) ShellCommand {
+	c := ShellCommand{Command: command, Output: strings.TrimSuffix(out.Text, out.Notes), Notes: out.Notes, Failed: out.Failed, Stopped: out.Failed && ctx.Err() != nil, Ended: true, Duration: out.Duration}
 	return c.withNotes()
 }
 

@@ -137,8 +137,9 @@ type ShellCommand struct {
 	Output   string        `json:"output,omitempty"` // what it wrote
 	Notes    string        `json:"notes,omitempty"`  // parley's own lines behind it: how it ended
 	Failed   bool          `json:"failed,omitempty"`
-	Ended    bool          `json:"ended,omitempty"` // false: it still runs, or parley ended before it did
-	Duration time.Duration `json:"took,omitempty"`  // in ns
+	Stopped  bool          `json:"stopped,omitempty"` // with Failed: the user stopped it
+	Ended    bool          `json:"ended,omitempty"`   // false: it still runs, or parley ended before it did
+	Duration time.Duration `json:"took,omitempty"`    // in ns
 }
 
 // DroppedCall holds a call of a response that broke off: it never runs. It is not part of

@@ -83,7 +83,7 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 			return nil, context.Cause(t.ctx)
 		}
 		out := call.result
-		t.Annotate(record, EndedCommand(command, tools.Outcome{Text: out.Part.Text, Failed: out.Part.Failed, Duration: out.Duration}))
+		t.Annotate(record, EndedCommand(t.ctx, command, tools.Outcome{Text: out.Part.Text, Failed: out.Part.Failed, Duration: out.Duration}))
 		outputs = append(outputs, strings.TrimSuffix(out.Part.Text, "\n[exit status 0]"))
 	}
 	return outputs, nil

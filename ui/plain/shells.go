@@ -42,7 +42,7 @@ func (s *shells) run(command string) {
 			}
 		})
 		return func() {
-			e := session.EndedCommand(command, out)
+			e := session.EndedCommand(ctx, command, out)
 			own.Annotate(n, e)
 			delete(s.running, id)
 			s.ended(e, live.Rest())

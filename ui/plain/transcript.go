@@ -118,6 +118,9 @@ func (t *transcript) part(c app.Change) {
 
 // shellEnd returns how a shell command of the user ended.
 func shellEnd(e session.ShellCommand) string {
+	if e.Stopped {
+		return "Stopped after " + length(e.Duration) + "."
+	}
 	end := "Done in "
 	if e.Failed {
 		end = "Failed after "

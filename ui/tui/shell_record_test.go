@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"context"
 	"os/exec"
 	"strings"
 	"testing"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/ui/app"
 )
 
@@ -28,6 +30,21 @@ func TestInterruptedCallIsShown(t *testing.T) {
 	})
 	s.WaitForText("Interrupted: what it did is not known.")
 	if screen := s.Screen(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "stopped") {
+		t.Errorf("the screen is\n%s", screen)
+	}
+}
+
+// A command of the user's that they stop did not fail.
+func TestStoppedCommand(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Shell = func(ctx context.Context, _, _ string, progress func(string)) tools.Outcome {
+			progress("ready")
+			<-ctx.Done()
+			return tools.Outcome{Text: "ready\n[canceled after 2s]", Notes: "[canceled after 2s]", Failed: true}
+		}
+	})
+	s.Type("!make").Press("enter").WaitForText("ready").Press("esc").WaitForText("output of make")
+	if screen := s.Screen(); !strings.Contains(screen, "⊘ ! make  stopped") || strings.Contains(screen, "failed") {
 		t.Errorf("the screen is\n%s", screen)
 	}
 }

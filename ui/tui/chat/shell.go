@@ -59,6 +59,8 @@ type shellMsg struct {
 func shellTool(e session.ShellCommand) transcript.Tool {
 	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output + e.Notes, Notes: e.Notes, Duration: e.Duration}
 	switch {
+	case e.Stopped:
+		tool.Status = transcript.Canceled
 	case e.Ended && e.Failed:
 		tool.Status = transcript.Failed
 	case e.Ended:
@@ -109,7 +111,7 @@ func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 		ended := o.RecordShell(draft, command)
 		forget()
 		out := o.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
-		end := session.EndedCommand(command, out)
+		end := session.EndedCommand(ctx, command, out)
 		send(shellMsg{run: run, end: &end, ended: ended})
 	})
 	c.App.RememberPrompt("!" + command)
