@@ -281,12 +281,25 @@ func TestRefusedArguments(t *testing.T) {
 		"/theme purple": `Unknown theme "purple": use`,
 		"/model a/b":    "Authentication failed (openai): no key",
 	} {
-		t.Run(line, func(t *testing.T) {
-			s := setUp(t, 130, 24)
-			s.Do(func() { s.m.input.Composer.SetValue(line) }).Press("enter").WaitForText(want)
-			if got := s.m.input.Composer.Value(); got != line {
-				t.Errorf("the input holds %q", got)
-			}
-		})
+		for way, enter := range map[string]func(*stage){
+			"":                func(s *stage) { s.Do(func() { s.m.input.Composer.SetValue(line) }) },
+			" in the palette": func(s *stage) { s.Type(line) },
+		} {
+			t.Run(line+way, func(t *testing.T) {
+				s := setUp(t, 130, 24)
+				enter(s)
+				s.Press("enter").WaitForText(want)
+				if got := s.m.input.Composer.Value(); got != line {
+					t.Errorf("the input holds %q", got)
+				}
+			})
+		}
 	}
+}
+
+// What an earlier line was refused for goes with the next one.
+func TestRefusalGoes(t *testing.T) {
+	s := setUp(t, 130, 24)
+	s.Type("/theme purple").Press("enter").WaitForText("Unknown theme")
+	s.Press("ctrl+u").Type("/theme dark").Press("enter").WaitFor(func() bool { return !strings.Contains(s.Screen(), "Unknown theme") })
 }

@@ -186,6 +186,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 	if a == nil {
 		return nil, false
 	}
+	m.HideToast() // it told of an earlier line
 	m.Defer(m.perform(app.CountCommandUse(m.App, a.Name)))
 	asked := *a
 	asked.Command = a.As(name)

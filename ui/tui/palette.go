@@ -65,7 +65,7 @@ func (m *Model) palette() tea.Cmd {
 	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written one
 	list := dialog.Commands("Commands", rows, func(command string) dialog.Args { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
-		line := strings.TrimSpace("/" + p.Value + " " + p.Arg)
+		line := strings.TrimSpace("/" + cmp.Or(p.Alias, p.Value) + " " + p.Arg)
 		if p.Arg != "" { // which up brings back, to be corrected
 			m.input.Composer.CommitHistory(line)
 		}

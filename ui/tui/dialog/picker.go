@@ -42,8 +42,9 @@ type Column struct {
 
 // Messages of a Picker. Only PickedMsg and ClosedMsg end it.
 type (
-	// PickedMsg reports the chosen item. Arg is the argument of a command.
-	PickedMsg struct{ Value, Arg string }
+	// PickedMsg reports the chosen item. Arg is the argument of a command, Alias the name by which it
+	// was typed if that is not its own.
+	PickedMsg struct{ Value, Arg, Alias string }
 	// PinMsg asks to make an item a favorite, or to stop that.
 	PinMsg struct {
 		Value string
@@ -378,6 +379,10 @@ func (p *Picker) accept() tea.Cmd {
 	if h.Item >= len(p.items) && p.commands {
 		return p.answer(PickedMsg{Value: p.argCommand, Arg: p.item(h).Value})
 	}
-	_, arg := p.split()
-	return p.answer(PickedMsg{Value: p.item(h).Value, Arg: arg})
+	item := p.item(h)
+	typed, arg := p.split()
+	if !p.commands || !slices.Contains(strings.Fields(item.Keywords), typed) {
+		typed = ""
+	}
+	return p.answer(PickedMsg{Value: item.Value, Arg: arg, Alias: typed})
 }
