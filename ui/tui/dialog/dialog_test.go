@@ -422,6 +422,18 @@ func TestShortDetailStays(t *testing.T) {
 	}
 }
 
+// Where no command matches, no key is named that would do nothing.
+func TestNothingToFillIn(t *testing.T) {
+	for typed, want := range map[string]string{"the": "enter choose · esc close · tab fill in · type to filter", "xyz": "esc close · type to filter"} {
+		p := commands(theme.Plain())
+		press(t, p, typed)
+		got := rows(t, p, 80, 10)
+		if foot := got[len(got)-1]; foot != want {
+			t.Errorf("%s: the keys are %q, want %q", typed, foot, want)
+		}
+	}
+}
+
 // As servers answer, rows come in; what is selected stays, on its row.
 func TestRowsComeIn(t *testing.T) {
 	items := gateway(40)

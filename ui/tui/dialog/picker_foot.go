@@ -38,7 +38,7 @@ func (p *Picker) foot(t table) string {
 		keys = append(keys, hint(k.ShowHidden, show))
 	}
 	keys = append(keys, hint(k.Close, "close"))
-	if p.commands {
+	if p.commands && len(p.hits) > 0 {
 		keys = append(keys, hint(k.Fill, "fill in"))
 	}
 	return p.keyHint(p.theme.Dim, append(keys, hintText("type", "to filter"))...)
