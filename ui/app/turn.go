@@ -315,4 +315,4 @@ func (s *stall) RetryIn(now time.Time) time.Duration {
 func RetryWaitText(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
 
 // NoRetryPending says that there is nothing to send now.
-const NoRetryPending = "Nothing waits to be sent again"
+const NoRetryPending = "Not waiting to retry"

@@ -55,7 +55,7 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 		"stop at once":     {[]string{"/stop"}, []string{"Error: Server error"}},
 		"wait, then now":   {[]string{"wait", "/wait", "/now"}, []string{"/now retries at once", " seconds left.", "Retrying now.", "From the same."}},
 		"wait, then stop":  {[]string{"/wait", "/stop"}, []string{"Stopped."}},
-		"nothing is there": {[]string{"1", "/now", "/stop"}, []string{"Nothing waits to be sent again.", "Nothing is running."}},
+		"nothing is there": {[]string{"1", "/now", "/stop"}, []string{"Not waiting to retry.", "Nothing is running."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := talk(t, func(_ *app.Options, so *session.Options) {

@@ -47,7 +47,7 @@ func (p *panels) exchange(id int, list []int) {
 // askExchange asks what to do with an exchange, until the user leaves it.
 func (p *panels) askExchange(e app.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
-	leave := func() { p.writeLine("Left.") }
+	leave := func() { p.writeLine("Closed.") }
 	p.questions.enqueueFirst(&question{prompt: "Type all, curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
 		word, path, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(line)

@@ -58,7 +58,7 @@ func TestInspector(t *testing.T) {
 		"3 requests:", "1. 16:00:03 openai/gpt-x, running, sent 17 bytes, received 0 bytes 2.", "2. 16:00:02 openai/gpt-x, 429 rate limit,", "3. 16:00:01 openai/gpt-x, 200, sent 24.1 KB, received 46 bytes, took 2.2 s",
 		"POST https://api.openai.com/v1/chat/completions 200 OK began 2026-11-20 16:00:01.000 · headers after 310 ms · first byte after 312 ms · took 2.2 s",
 		"Request headers: Authorization: Bearer [redacted]", "Request body, 24.1 KB:", `"content": "one\ntwo"`, "24.0 KB of base64", "Response body, 46 bytes, 2 events:", "data: [DONE]",
-		"No request 9.", "Wrote ~/src/mine.txt", "mine.txt already exists: give another", "Wrote ~/src/wire-20261120-160001-1.txt", "rate limit: slow down", "The request was too long to be kept in full.", "No request what?.", "Left.", "/quit: Quit parley.",
+		"No request 9.", "Wrote ~/src/mine.txt", "mine.txt already exists: give another", "Wrote ~/src/wire-20261120-160001-1.txt", "rate limit: slow down", "The request was too long to be kept in full.", "No request what?.", "Closed.", "/quit: Quit parley.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q was not said:\n%s", want, d.said())

@@ -52,7 +52,7 @@ func (l *lists) chooseOr(title, thing string, rows []choice, chosen func(value s
 		prompt: "Number or name, or nothing to cancel:",
 		answer: func(line string) bool {
 			if line == "" {
-				l.writeLine("Left.")
+				l.writeLine("Canceled.")
 				left()
 				return true
 			}
@@ -82,7 +82,7 @@ func (l *lists) chooseOr(title, thing string, rows []choice, chosen func(value s
 			return true
 		},
 		leave: func() {
-			l.writeLine("Left.")
+			l.writeLine("Canceled.")
 			left()
 		},
 	}

@@ -56,7 +56,7 @@ func (t *turns) wait() {
 		return
 	}
 	if t.current == nil || !t.current.wait() {
-		t.writeLine("No model is silent.")
+		t.writeLine("Not waiting for a model.")
 		return
 	}
 	t.writeLine("Waiting.")

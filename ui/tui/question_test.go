@@ -178,7 +178,7 @@ func TestKeysWhileAModelRests(t *testing.T) {
 	}
 	t.Run("nothing waits", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Press("ctrl+x", "g").WaitForText("Nothing waits to be sent again")
+		s.Press("ctrl+x", "g").WaitForText("Not waiting to retry")
 	})
 }
 

@@ -23,7 +23,7 @@ func requireRetryPause(m *Model) string {
 // requireSilentModel tells why there is nothing to wait on: no answer is silent, or comes later.
 func requireSilentModel(m *Model) string {
 	if m.chat.Turn == nil || !m.chat.Turn.Silent(m.Now()) && m.chat.Turn.RetryIn(m.Now()) == 0 {
-		return "No model is silent"
+		return "Not waiting for a model"
 	}
 	return ""
 }
