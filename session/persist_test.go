@@ -185,6 +185,14 @@ func TestInterrupted(t *testing.T) {
 				if got := said(next.History()); !slices.Equal(got, tt.want) {
 					t.Errorf("there is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 				}
+				for _, n := range next.Path() {
+					for _, p := range n.Parts {
+						began, r := strings.Contains(p.Text, "ended while this ran"), n.Results[p.ID]
+						if strings.HasPrefix(p.Text, "Interrupted: ") && (r.Started != began || r.Stopped == began) {
+							t.Errorf("%q has %+v", p.Text, r)
+						}
+					}
+				}
 				play(t.Context(), next, nil, say("go on"))
 				if err := valid(fake.Requests()[0].Messages); err != nil {
 					t.Errorf("the next request %v", err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -252,9 +253,27 @@ func CloseInterrupted(n Node, calls []llm.Part) Node {
 	case llm.RoleAssistant:
 		n.Interrupted, n.InterruptedBy = true, PartialAnswerText
 	case llm.RoleTool:
-		n.Parts = append(n.Parts[:len(n.Parts):len(n.Parts)], unanswered(n, calls)...)
+		missing := unanswered(n, calls)
+		n.Parts = append(n.Parts[:len(n.Parts):len(n.Parts)], missing...)
+		n.Results = withStopped(n.Results, missing)
 	}
 	return n
+}
+
+// withStopped returns results in which calls that had not begun, and have missing for their results,
+// are stopped: they did not fail.
+func withStopped(results map[string]Outcome, missing []llm.Part) map[string]Outcome {
+	all := maps.Clone(results)
+	for _, p := range missing {
+		if o := all[p.ID]; !o.Started {
+			if all == nil {
+				all = map[string]Outcome{}
+			}
+			o.Stopped = true
+			all[p.ID] = o
+		}
+	}
+	return all
 }
 
 // unanswered returns a failed result for each of calls that has none in n.
