@@ -3246,6 +3246,9 @@ func TestEditorConversation(t *testing.T) {
 				t.Fatalf("parley ended behind %s: %v", said, out.Err())
 			}
 			m := hear(out.Text())
+			if m.Method == "fs/read_text_file" {
+				fmt.Fprintf(in, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"not open"}}`+"\n", m.ID)
+			}
 			if m.Method == "session/request_permission" {
 				asked = string(m.ID)
 				break

@@ -18,7 +18,7 @@ type editArgs struct {
 	All  bool   `json:"all,omitempty" jsonschema:"replace every occurrence"`
 }
 
-func planEdit(_ context.Context, w *workspace, args editArgs) (*Action, error) {
+func planEdit(ctx context.Context, w *workspace, args editArgs) (*Action, error) {
 	file, err := w.locate(args.Path)
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func planEdit(_ context.Context, w *workspace, args editArgs) (*Action, error) {
 	if w.isVacant(file) {
 		return nil, refuse("%v; to create a file use write", w.explainAbsent(file, fs.ErrNotExist))
 	}
-	before, info, err := w.readChangeable(file)
+	before, info, err := w.readChangeable(ctx, file)
 	if err != nil {
 		return nil, err
 	}

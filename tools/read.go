@@ -94,6 +94,7 @@ type readResult struct {
 	bom       bool
 	crlf      bool
 	invalid   bool
+	unsaved   bool // an editor shows it, and it is not saved
 	invisible int
 }
 
@@ -106,7 +107,12 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 	defer f.Close()
 	p.size = info.Size()
 	sum := sha256.New()
-	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, maxScan), sum), 64<<10)
+	shown, unsaved, err := w.buffers.reader(ctx, absolutePath(w.dir, p.file), f)
+	if err != nil {
+		return explainError(p.file, err)
+	}
+	p.unsaved = unsaved
+	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(shown, maxScan), sum), 64<<10)
 	if kind := peekMedia(in); kind != "" {
 		err = p.readMedia(ctx, in, kind)
 	} else {
@@ -296,6 +302,9 @@ func (p *readResult) outcome() Outcome {
 	}
 	if p.crlf {
 		notes = append(notes, note("lines end with CRLF; edit and write keep that"))
+	}
+	if p.unsaved {
+		notes = append(notes, note("with changes that are not saved in the editor yet: grep and commands do not see them"))
 	}
 	if p.bom {
 		notes = append(notes, note("the file begins with a byte order mark; edit and write keep it"))

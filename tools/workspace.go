@@ -38,6 +38,7 @@ type workspace struct {
 
 	known    knownFiles
 	writes   writeLocks
+	buffers  buffers
 	outputs  savedOutputs
 	readable []string // directories outside of it that read reaches, absolute and without links
 }
@@ -345,6 +346,12 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 	}
 	defer dir.Close()
 	now, info, err := w.readForEditIn(dir, base, c.file)
+	shown, unsaved := now, false
+	if err == nil && c.old != nil {
+		if text, ok := w.buffers.unsaved(ctx, absolutePath(w.dir, c.file), now); ok {
+			shown, unsaved = text, true
+		}
+	}
 	switch {
 	case c.old == nil && err == nil:
 		return "", refuse("%s was created by another program since; read it first", quotePath(c.file))
@@ -352,8 +359,18 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 		return "", err
 	case c.old != nil && err != nil:
 		return "", err
-	case c.old != nil && sha256.Sum256(now) != c.sum:
+	case c.old != nil && sha256.Sum256(shown) != c.sum:
 		return "", refuse("%s has changed since this was planned, so it was not written; read it again", quotePath(c.file))
+	}
+	if unsaved {
+		done, err := w.buffers.write(ctx, absolutePath(w.dir, c.file), c.content)
+		if err != nil {
+			return "", refuse("%s has unsaved changes in the editor, which did not write it: %v", quotePath(c.file), err)
+		}
+		if done {
+			w.known.set(c.file, sha256.Sum256(c.content))
+			return "saved by the editor, with the unsaved changes of its user", nil
+		}
 	}
 	r := replacement{root: dir, name: base, content: c.content, oldContent: now, oldInfo: info}
 	how, err = r.write()

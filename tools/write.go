@@ -20,7 +20,7 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema:"the whole new content"`
 }
 
-func planWrite(_ context.Context, w *workspace, args writeArgs) (*Action, error) {
+func planWrite(ctx context.Context, w *workspace, args writeArgs) (*Action, error) {
 	file, err := w.locate(args.Path)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func planWrite(_ context.Context, w *workspace, args writeArgs) (*Action, error)
 		}
 		return w.writeAction(fileChange{file: file, content: []byte(args.Content)}, nil, "create "+quotePath(file), ""), nil
 	}
-	before, info, err := w.readChangeable(file)
+	before, info, err := w.readChangeable(ctx, file)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,7 @@ func planWrite(_ context.Context, w *workspace, args writeArgs) (*Action, error)
 
 // readChangeable reads a file that is to be changed, and refuses one that is
 // read-only, not text, or no longer what the model read.
-func (w *workspace) readChangeable(file string) ([]byte, fs.FileInfo, error) {
+func (w *workspace) readChangeable(ctx context.Context, file string) ([]byte, fs.FileInfo, error) {
 	content, info, err := w.readForEdit(file)
 	if err != nil {
 		return nil, nil, err
@@ -64,6 +64,9 @@ func (w *workspace) readChangeable(file string) ([]byte, fs.FileInfo, error) {
 	}
 	if kind := binaryKind(content); kind != "" {
 		return nil, nil, refuse("%s is not text: %s, %d bytes", quotePath(file), kind, len(content))
+	}
+	if text, ok := w.buffers.unsaved(ctx, absolutePath(w.dir, file), content); ok {
+		content = text
 	}
 	if sum, ok := w.known.get(file); ok && sum != sha256.Sum256(content) {
 		return nil, nil, refuse("%s has changed since you last read it; read it again", quotePath(file))

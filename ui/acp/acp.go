@@ -24,6 +24,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"parley/session"
+	"parley/tools"
 	"parley/ui/app"
 )
 
@@ -62,6 +63,7 @@ type Opened struct {
 	App    app.Options
 	Notice string                // what the user has to know; "": nothing
 	Ready  func(context.Context) // waits until all tools are there
+	Tools  *tools.Set            // that work in it; nil: none
 	Close  func()                // ends the conversation, and what was started for it
 }
 
@@ -129,6 +131,7 @@ type agent struct {
 
 	mu     sync.Mutex
 	closed bool
+	files  sdk.FileSystemCapabilities // of the client
 	open   map[sdk.SessionId]*conversation
 	work   sync.WaitGroup // requests that are answered
 }
@@ -167,7 +170,10 @@ func (a *agent) find(id sdk.SessionId) (*conversation, error) {
 
 // Initialize says what parley speaks and can do. See
 // https://agentclientprotocol.com/protocol/initialization.
-func (a *agent) Initialize(context.Context, sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	a.mu.Lock()
+	a.files = p.ClientCapabilities.Fs
+	a.mu.Unlock()
 	return sdk.InitializeResponse{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		AgentInfo:       &sdk.Implementation{Name: "parley", Title: sdk.Ptr("parley"), Version: a.Version},

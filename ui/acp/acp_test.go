@@ -37,13 +37,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // An editor is the other side: it keeps what it was told, and answers questions as answer says.
 type editor struct {
-	sdk.Client // nil: parley does not ask for files or terminals
+	sdk.Client // nil: parley does not ask for terminals
 	t          *testing.T
 	*sdk.ClientSideConnection
 	dir    string
 	answer func(sdk.RequestPermissionRequest) string // the id of an option; "": canceled
 	leave  func()                                    // closes the editor's side, and waits for parley
 	hasty  bool                                      // each prompt is canceled with the same write
+	files  sdk.FileSystemCapabilities
+	buffer string // what it shows of each file; "": nothing
+	wrote  []sdk.WriteTextFileRequest
 
 	mu   sync.Mutex
 	told []sdk.SessionUpdate
@@ -83,7 +86,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 					return llm.Endpoint{Model: model, Name: name}, nil
 				},
 			}},
-			Notice: "the demo answers", Ready: func(context.Context) {}, Close: func() { s.Close(); set.Close() },
+			Notice: "the demo answers", Tools: set, Ready: func(context.Context) {}, Close: func() { s.Close(); set.Close() },
 		}, nil
 	}
 	theirs, ours := pipe(), pipe()
@@ -151,10 +154,22 @@ func (e *editor) RequestPermission(_ context.Context, r sdk.RequestPermissionReq
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 }
 
+func (e *editor) ReadTextFile(_ context.Context, r sdk.ReadTextFileRequest) (sdk.ReadTextFileResponse, error) {
+	if e.buffer == "" {
+		return sdk.ReadTextFileResponse{}, sdk.NewInvalidParams("not open")
+	}
+	return sdk.ReadTextFileResponse{Content: e.buffer}, nil
+}
+
+func (e *editor) WriteTextFile(_ context.Context, r sdk.WriteTextFileRequest) (sdk.WriteTextFileResponse, error) {
+	e.wrote = append(e.wrote, r)
+	return sdk.WriteTextFileResponse{}, nil
+}
+
 // begin opens a new conversation.
 func (e *editor) begin() sdk.SessionId {
 	e.t.Helper()
-	if _, err := e.Initialize(e.t.Context(), sdk.InitializeRequest{ProtocolVersion: 1}); err != nil {
+	if _, err := e.Initialize(e.t.Context(), sdk.InitializeRequest{ProtocolVersion: 1, ClientCapabilities: sdk.ClientCapabilities{Fs: e.files}}); err != nil {
 		e.t.Fatal(err)
 	}
 	r, err := e.NewSession(e.t.Context(), sdk.NewSessionRequest{Cwd: e.dir, McpServers: []sdk.McpServer{}})
@@ -305,6 +320,49 @@ func TestDiffs(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
 		}
+	}
+}
+
+// TestUnsaved: a file that the user has changed in the editor is what that shows, where it says so.
+func TestUnsaved(t *testing.T) {
+	for _, tt := range []struct {
+		name        string
+		files       sdk.FileSystemCapabilities
+		buffer      string
+		seen        string // by the model, with the prompt
+		wrote, disk string
+	}{
+		{"files are the editor's", sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}, "typed one\n", "typed one\n", "typed two\n", "one\n"},
+		{"files are read from it", sdk.FileSystemCapabilities{ReadTextFile: true}, "typed one\n", "typed one\n", "", "typed two\n"},
+		{"the file is not open", sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}, "", "one\n", "", "two\n"},
+		{"it does not offer them", sdk.FileSystemCapabilities{WriteTextFile: true}, "typed one\n", "one\n", "", "two\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			seen := ""
+			edit := calls("1", "edit", `{"path":"a.txt","old":"one","new":"two"}`)
+			e := newEditor(t, session.Options{}, func(ctx context.Context, r llm.Request, out *llm.Out) error {
+				seen = r.Messages[len(r.Messages)-1].Parts[0].Text
+				return edit(ctx, r, out)
+			}, llmtest.Say("done"))
+			file := filepath.Join(e.dir, "a.txt")
+			if err := os.WriteFile(file, []byte("one\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			e.files, e.buffer = tt.files, tt.buffer
+			e.answer = func(sdk.RequestPermissionRequest) string { return "allow" }
+			id := e.begin()
+			e.prompt(id, text("look"), sdk.ResourceLinkBlock("a.txt", "file://"+filepath.ToSlash(file)))
+			wrote := ""
+			for _, w := range e.wrote {
+				if wrote += w.Content; w.Path != file || w.SessionId != id {
+					t.Errorf("wrote %s of %s", w.Path, w.SessionId)
+				}
+			}
+			disk, _ := os.ReadFile(file)
+			if !strings.Contains(seen, tt.seen) || strings.Contains(seen, "typed") != strings.Contains(tt.seen, "typed") || wrote != tt.wrote || string(disk) != tt.disk {
+				t.Errorf("seen %q, the editor wrote %q, on disk %q", seen, wrote, disk)
+			}
+		})
 	}
 }
 

@@ -24,6 +24,7 @@ type conversation struct {
 	*agent
 	id     sdk.SessionId
 	opened *Opened
+	editor *tools.Editor // that has files open; nil: the client does not say
 
 	prompting sync.Mutex // held while a prompt is answered
 	closed    bool       // prompting guards it
@@ -87,6 +88,9 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	c := &conversation{
 		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
 		cancels: map[*context.CancelFunc]bool{}, view: newView(opened.App.Directory),
+	}
+	if c.editor = a.editor(c.id); opened.Tools != nil {
+		opened.Tools.SetEditor(c.editor)
 	}
 	c.tellMode()
 	c.prompting.Lock()

@@ -78,7 +78,7 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 	}
 	ctx, end := c.cancelable(ctx)
 	defer end()
-	parts, err := promptParts(p.Prompt, c.opened.App.Directory)
+	parts, err := promptParts(p.Prompt, c.opened.App.Directory, func(file string) string { return c.editor.Text(ctx, file) })
 	if err != nil {
 		return r, err
 	}

@@ -16,8 +16,8 @@ import (
 )
 
 // promptParts returns what a prompt says, as parts of a message. A directory that links are
-// told from is dir.
-func promptParts(blocks []sdk.ContentBlock, dir string) (parts []llm.Part, err error) {
+// told from is dir; shown returns the text that the client shows of a file, "" if it has none.
+func promptParts(blocks []sdk.ContentBlock, dir string, shown func(file string) string) (parts []llm.Part, err error) {
 	var text promptText
 	attached := func(a attach.Attachment, err error) error {
 		if err != nil {
@@ -36,7 +36,7 @@ func promptParts(blocks []sdk.ContentBlock, dir string) (parts []llm.Part, err e
 			if file == "" {
 				continue
 			}
-			if a, err := attach.FromFile(file, attach.Limits{}); err == nil { // else the model is told where it is
+			if a, err := linkedFile(file, shown); err == nil { // else the model is told where it is
 				parts = append(parts, a.Part)
 			}
 		case b.Image != nil:
@@ -70,6 +70,18 @@ func promptParts(blocks []sdk.ContentBlock, dir string) (parts []llm.Part, err e
 		return nil, invalid("the prompt is empty")
 	}
 	return parts, nil
+}
+
+// linkedFile attaches a file, with the text that the client shows of it if it shows any.
+func linkedFile(file string, shown func(file string) string) (attach.Attachment, error) {
+	a, err := attach.FromFile(file, attach.Limits{})
+	if err != nil || a.Part.Kind != llm.Text {
+		return a, err
+	}
+	if text := shown(file); text != "" {
+		return attach.FromBytes(file, []byte(text), attach.Limits{})
+	}
+	return a, nil
 }
 
 // decoded attaches what came in base64.

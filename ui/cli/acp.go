@@ -78,8 +78,10 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	if err := a.load(); err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(a.dir); err != nil || !info.IsDir() {
-		return nil, errors.Join(err, errors.New(a.dir+" is no folder"))
+	if info, err := os.Stat(a.dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, errors.New(a.dir + " is no folder")
 	}
 	findSkills(a.program)
 	doubt := a.loadProjectTrust(false)
@@ -121,7 +123,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 			tell()
 		}
 	}
-	return &acp.Opened{App: o, Notice: notice, Ready: ready, Close: func() { a.close(s) }}, nil
+	return &acp.Opened{App: o, Notice: notice, Ready: ready, Tools: a.toolSet, Close: func() { a.close(s) }}, nil
 }
 
 // close ends a conversation, and what was started for it; nil: none was opened.
