@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -242,6 +243,16 @@ func TestRoots(t *testing.T) {
 	b := start(t, c, Options{Roots: []string{dir}})
 	if out := b.call("roots", ""); !strings.Contains(out.Text, fmt.Sprintf(`["%s file://%s"]`, filepath.Base(dir), dir)) {
 		t.Errorf("got %s", out.Text)
+	}
+	file := filepath.Join(dir, "f")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	own := self(t, "takes roots") // server-filesystem of npm has them in the place of its arguments
+	own.Read, own.Write = []string{file, filepath.Join(dir, "absent")}, []string{t.TempDir()}
+	got := start(t, own, Options{Roots: []string{dir}}).call("one", "").Text
+	if strings.Count(got, "file://") != 2 || !strings.Contains(got, `"file://`+dir+`"`) || !strings.Contains(got, `"file://`+own.Write[0]+`"`) {
+		t.Errorf("got %s", got)
 	}
 	b.SetRoots(other)
 	want := fmt.Sprintf(`["a b file://%s"]`, strings.ReplaceAll(other, " ", "%20"))

@@ -55,7 +55,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	l.client = sdk.NewClient(&sdk.Implementation{Name: "parley", Version: s.opts.Version}, s.clientOptions())
 	l.client.AddReceivingMiddleware(requireParams)
 	if s.config.getsRoots() {
-		l.sentRoots = s.roots.addTo(l.client)
+		l.sentRoots = s.roots.addTo(l.client, s.effectiveConfig().ownDirectories())
 	}
 	type result struct {
 		session *sdk.ClientSession
@@ -64,6 +64,11 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	connected := make(chan result, 1)
 	go func() {
 		session, err := l.client.Connect(ctx, transport, nil)
+		if err != nil && l.service != nil && l.service.refusesPost.Load() {
+			if older, failed := l.client.Connect(ctx, sseTransport{l.service}, nil); failed == nil {
+				session, err = older, nil
+			}
+		}
 		connected <- result{session, err}
 	}()
 	select {

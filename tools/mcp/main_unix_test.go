@@ -172,6 +172,7 @@ type fake struct {
 	more    map[string]string // results by method, as JSON
 	call    func(f *fake, id json.RawMessage)
 	replies int // to its own requests
+	reply   func(result json.RawMessage)
 }
 
 func (f *fake) write(text string) {
@@ -191,6 +192,7 @@ func (f *fake) serve() {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Result json.RawMessage
 		}
 		if json.Unmarshal(in.Bytes(), &m) != nil {
 			continue
@@ -204,6 +206,9 @@ func (f *fake) serve() {
 			f.call(f, m.ID)
 		case "":
 			f.replies++
+			if f.reply != nil {
+				f.reply(m.Result)
+			}
 		default:
 			if result := f.more[m.Method]; result != "" {
 				f.answer(m.ID, result)
@@ -335,6 +340,13 @@ var fakes = map[string]func(*fake){
 			f.write(`{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
 			f.write(`{"jsonrpc":"2.0","id":3,"method":"elicitation/create","params":{"message":"your password?","requestedSchema":{"type":"object","properties":{}}}}`)
 			saying("asked")(f, id)
+		}
+		f.serve()
+	},
+	"takes roots": func(f *fake) {
+		f.tools, f.call = oneTool, func(f *fake, id json.RawMessage) {
+			f.reply = func(roots json.RawMessage) { saying(string(roots))(f, id) }
+			f.write(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
 		}
 		f.serve()
 	},

@@ -28,7 +28,17 @@ import (
 // overHTTP is the real server behind streamable HTTP.
 func overHTTP(t testing.TB) Config {
 	server := realServer()
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	return behind(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+}
+
+// overSSE is the real server behind HTTP with SSE, as services were before streamable HTTP.
+func overSSE(t testing.TB) Config {
+	server := realServer()
+	return behind(t, sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil))
+}
+
+// behind is a server that a handler is, for those with a key.
+func behind(t testing.TB, handler http.Handler) Config {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer sk-canary-42" {
 			http.Error(w, "who are you, "+r.Header.Get("Authorization")+"?", http.StatusUnauthorized)
@@ -41,14 +51,15 @@ func overHTTP(t testing.TB) Config {
 	return Config{URL: h.URL, Headers: map[string]string{"Authorization": "Bearer ${MCP_TEST_KEY}"}, Trusted: true}
 }
 
-// Servers built from the SDK work, over both ways.
+// Servers built from the SDK work, over all ways.
 func TestRealServer(t *testing.T) {
-	for _, way := range []string{"stdio", "http"} {
+	for way, config := range map[string]func() Config{
+		"stdio": func() Config { return self(t, "real") },
+		"http":  func() Config { return overHTTP(t) },
+		"sse":   func() Config { return overSSE(t) },
+	} {
 		t.Run(way, func(t *testing.T) {
-			c := self(t, "real")
-			if way == "http" {
-				c = overHTTP(t)
-			}
+			c := config()
 			b := start(t, c, Options{})
 			s := b.state()
 			if s.Status != StatusReady || s.ServerInfo != "real 1.2" || s.Prompts != 1 || s.Resources != 1 || (s.PID != 0) != (way == "stdio") {

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools"
 )
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
@@ -42,9 +44,10 @@ func (all *Servers) SetRoots(directories ...string) {
 		client := s.client
 		s.mu.Unlock()
 		if client != nil && s.config.getsRoots() {
+			own := s.effectiveConfig().ownDirectories()
 			all.start(func() { // one that reads nothing is waited for
 				client.RemoveRoots(gone...)
-				all.roots.addTo(client)
+				all.roots.addTo(client, own)
 			})
 		}
 	}
@@ -54,11 +57,17 @@ func (all *Servers) SetRoots(directories ...string) {
 // them but know them.
 func (c Config) getsRoots() bool { return c.URL == "" || isLoopback(hostOf(c.URL)) }
 
-// addTo sets the roots of a client before it connects, and returns them.
-func (r *roots) addTo(client *sdk.Client) (directories []string) {
+// ownDirectories returns the directories that a program may read or change beside those that the user
+// works in: @modelcontextprotocol/server-filesystem takes roots in the place of its arguments.
+func (c Config) ownDirectories() []string {
+	return slices.DeleteFunc(tools.AbsolutePaths(slices.Concat(c.Read, c.Write)), func(path string) bool { return !isDirectory(path) })
+}
+
+// addTo sets the roots of a client before it connects, with the server's own, and returns the others.
+func (r *roots) addTo(client *sdk.Client, own []string) (directories []string) {
 	var all []*sdk.Root
 	directories = r.list()
-	for _, f := range directories {
+	for _, f := range slices.Concat(directories, own) {
 		all = append(all, &sdk.Root{URI: rootURI(f), Name: filepath.Base(f)})
 	}
 	client.AddRoots(all...)
@@ -66,7 +75,7 @@ func (r *roots) addTo(client *sdk.Client) (directories []string) {
 }
 
 // update sends a client the roots that have changed since addTo returned sent.
-func (r *roots) update(client *sdk.Client, given []string) {
+func (r *roots) update(client *sdk.Client, given, own []string) {
 	now := r.list()
 	if slices.Equal(now, given) {
 		return
@@ -78,7 +87,7 @@ func (r *roots) update(client *sdk.Client, given []string) {
 		}
 	}
 	client.RemoveRoots(gone...)
-	r.addTo(client)
+	r.addTo(client, own)
 }
 
 // rootURI returns the file URI of a folder.

@@ -166,7 +166,7 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 	defer s.detach()
 	s.attach(life, l)
 	if s.config.getsRoots() {
-		s.roots.update(l.client, l.sentRoots)
+		s.roots.update(l.client, l.sentRoots, s.effectiveConfig().ownDirectories())
 	}
 	if err := s.loadLists(starting, l.session); err != nil {
 		if starting.Err() != nil {

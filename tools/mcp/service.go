@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -29,6 +30,8 @@ type httpService struct {
 	login     *oauth.Client // nil: requests are sent without one
 	refused   sync.Once
 	loggedOut chan struct{} // closed when the user has to log in
+
+	refusesPost atomic.Bool // it has answered a POST with what a server without streamable HTTP answers
 
 	forgotten   sync.Once
 	sessionLost chan struct{} // closed when the session is over
@@ -58,11 +61,21 @@ func newService(address string, headers map[string]string, login *oauth.Client) 
 
 // transport returns the SDK's, over s.
 func (s *httpService) transport() sdk.Transport {
-	return &sdk.StreamableClientTransport{
-		Endpoint:     s.url.String(),
-		HTTPClient:   &http.Client{Transport: s, CheckRedirect: s.checkRedirect},
-		MaxEventSize: maxMessage,
-	}
+	return &sdk.StreamableClientTransport{Endpoint: s.url.String(), HTTPClient: s.client(), MaxEventSize: maxMessage}
+}
+
+func (s *httpService) client() *http.Client {
+	return &http.Client{Transport: s, CheckRedirect: s.checkRedirect}
+}
+
+// An sseTransport reaches a service by HTTP with SSE, which was before streamable HTTP. See "Backwards
+// Compatibility" at https://modelcontextprotocol.io/specification/2025-06-18/basic/transports.
+type sseTransport struct{ *httpService }
+
+// Connect begins the stream of events, which does not end with ctx, but with the service.
+func (s sseTransport) Connect(ctx context.Context) (sdk.Connection, error) {
+	t := &sdk.SSEClientTransport{Endpoint: s.url.String(), HTTPClient: s.client(), MaxEventSize: maxMessage}
+	return t.Connect(context.WithoutCancel(ctx))
 }
 
 // checkRedirect lets a service move its own pages, and nobody send us elsewhere.
@@ -148,6 +161,12 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 		done()
 		s.forgotten.Do(func() { close(s.sessionLost) })
 		return nil, errSessionLost
+	}
+	switch res.StatusCode {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
+		if req.Method == http.MethodPost {
+			s.refusesPost.Store(true)
+		}
 	}
 	b := &boundedBody{ReadCloser: res.Body, done: done, left: -1}
 	if kind := res.Header.Get("Content-Type"); !strings.HasPrefix(strings.ToLower(kind), "text/event-stream") {

@@ -180,7 +180,7 @@ func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Init
 		AuthMethods:     []sdk.AuthMethod{}, // keys are typed in a terminal: parley connect
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,
-			McpCapabilities:    sdk.McpCapabilities{Http: true},
+			McpCapabilities:    sdk.McpCapabilities{Http: true, Sse: true},
 			PromptCapabilities: sdk.PromptCapabilities{Image: true, EmbeddedContext: true},
 			SessionCapabilities: sdk.SessionCapabilities{
 				Close: &sdk.SessionCloseCapabilities{}, List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{},

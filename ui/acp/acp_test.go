@@ -14,6 +14,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,8 @@ type editor struct {
 	buffer string // what it shows of each file; "": nothing
 	wrote  []sdk.WriteTextFileRequest
 
+	servers []Server // that the last conversation was opened with
+
 	mu   sync.Mutex
 	told []sdk.SessionUpdate
 	news chan struct{} // something was told
@@ -58,7 +61,9 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 	t.Helper()
 	dir := t.TempDir()
 	lib, model := session.MemoryStore(), llmtest.New(turns...)
+	e := &editor{t: t, news: make(chan struct{}, 1), answer: func(sdk.RequestPermissionRequest) string { return "deny" }}
 	open := func(_ context.Context, r Request) (*Opened, error) {
+		e.servers = r.Servers
 		o, log := of, lib.Create(session.Info{Dir: r.Dir})
 		if r.ID != "" {
 			var err error
@@ -95,7 +100,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		served <- Serve(context.Background(), Options{In: theirs.r, Out: ours.w, Version: "1", Open: open, List: func(dir string) ([]session.Info, error) { return lib.List(session.Query{Dir: dir}) }})
 		ours.w.Close()
 	}()
-	e := &editor{t: t, dir: dir, news: make(chan struct{}, 1), answer: func(sdk.RequestPermissionRequest) string { return "deny" }}
+	e.dir = dir
 	e.ClientSideConnection = sdk.NewClientSideConnection(e, hastyWriter{e, theirs.w}, ours.r)
 	e.SetLogger(slog.New(slog.DiscardHandler))
 	e.leave = sync.OnceFunc(func() {
@@ -295,6 +300,30 @@ func TestPermissions(t *testing.T) {
 				t.Errorf("options %q", names)
 			}
 		})
+	}
+}
+
+// TestServers: the MCP servers of a client are those of the conversation.
+func TestServers(t *testing.T) {
+	e := newEditor(t, session.Options{})
+	e.begin()
+	const list = `[{"name":"p","command":"run","args":["a"],"env":[{"name":"K","value":"v"}]},
+		{"type":"http","name":"h","url":"https://h.example/mcp","headers":[{"name":"X","value":"y"}]},
+		{"type":"sse","name":"s","url":"https://s.example/sse","headers":[]}]`
+	r := sdk.NewSessionRequest{Cwd: e.dir}
+	if err := json.Unmarshal([]byte(list), &r.McpServers); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.NewSession(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	want := []Server{
+		{Name: "p", Command: "run", Args: []string{"a"}, Env: map[string]string{"K": "v"}},
+		{Name: "h", URL: "https://h.example/mcp", Headers: map[string]string{"X": "y"}},
+		{Name: "s", URL: "https://s.example/sse", Headers: map[string]string{}},
+	}
+	if !reflect.DeepEqual(e.servers, want) {
+		t.Errorf("got %+v", e.servers)
 	}
 }
 

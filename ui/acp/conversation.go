@@ -190,6 +190,8 @@ func servers(list []sdk.McpServer) (out []Server) {
 			out = append(out, Server{Name: s.Stdio.Name, Command: s.Stdio.Command, Args: s.Stdio.Args, Env: env})
 		case s.Http != nil:
 			out = append(out, Server{Name: s.Http.Name, URL: s.Http.Url, Headers: headers(s.Http.Headers)})
+		case s.Sse != nil:
+			out = append(out, Server{Name: s.Sse.Name, URL: s.Sse.Url, Headers: headers(s.Sse.Headers)})
 		}
 	}
 	return out

@@ -151,6 +151,9 @@ func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 			c.Status, c.Hint = app.Warns, "Log in: /mcp login "+s.Name+", or parley mcp login "+s.Name+" in a shell"
 		case mcp.StatusFailed:
 			c.Status, c.Detail, c.Hint = app.Broken, s.Reason, "Check its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows its output"
+			if d.config.MCP[s.Name].URL != "" {
+				c.Hint = "Check its url under [mcp." + s.Name + "]"
+			}
 		}
 		if refused := s.Refusal.String(); refused != "" {
 			c.Detail, c.Hint = c.Detail+" · the sandbox refused: "+refused, "/mcp "+s.Name+" can allow it"
