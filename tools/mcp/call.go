@@ -65,6 +65,7 @@ type connection struct {
 	session *sdk.ClientSession
 	client  *sdk.Client
 	life    context.Context
+	link    *link
 }
 
 // call calls a tool.

@@ -282,3 +282,6 @@ const (
 )
 
 var errClosed = errors.New("the server is not running")
+
+// errHungUp ends a connection that the server ended.
+var errHungUp = errors.New("it closed the connection")

@@ -253,7 +253,9 @@ func TestStrangeResults(t *testing.T) {
 func TestRestart(t *testing.T) {
 	b := start(t, self(t, "dies in a call"), Options{})
 	first := b.state().PID
-	b.call("one", "")
+	if out := b.call("one", ""); !out.Failed || out.Text != "s: exited (status 9)" {
+		t.Errorf("the call: %q", out.Text)
+	}
 	b.until("failed", func(s State) bool { return s.Status == StatusFailed })
 	if err := b.Restart("s"); err != nil {
 		t.Fatal(err)

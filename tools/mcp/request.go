@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -50,6 +51,10 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
 	case errors.Is(err, errSessionLost), errors.Is(err, sdk.ErrSessionMissing):
 		err = fmt.Errorf("%w; try again once it is connected again", errSessionLost)
+	case errors.Is(err, io.EOF), errors.Is(err, sdk.ErrConnectionClosed):
+		err = c.link.explainEnd(errHungUp)
+	case errors.Is(context.Cause(ctx), errClosed):
+		err = c.link.explainEnd(errClosed)
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}

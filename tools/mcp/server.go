@@ -206,7 +206,7 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 				return s.renewSession()
 			}
 			if err == nil {
-				err = errors.New("it closed the connection")
+				err = errHungUp
 			}
 			return false, l.explainEnd(err)
 		case <-s.changed:
@@ -303,7 +303,7 @@ func (s *server) notifyChange() {
 func (s *server) attach(life context.Context, l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.client, s.life = l.session, l.client, life
+	s.connection = connection{l.session, l.client, life, l}
 	if l.program != nil {
 		s.pid = l.program.PID()
 	}
