@@ -203,10 +203,13 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 		return func() Effect { return askFormField(q, i+1, more, lines) }, nil
 	}
 	title := q.Server + ": " + f.Title
+	help := f.Help
 	if len(f.Choices) > 0 && !f.Several {
+		if help != "" {
+			title += " · " + help
+		}
 		return Effect{List: fieldList(f, title, q, next)}
 	}
-	help := f.Help
 	if f.Several {
 		help = strings.TrimPrefix(help+" · Any of "+f.ChoiceTitles()+", with commas", " · ")
 	}

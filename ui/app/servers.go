@@ -312,34 +312,13 @@ func (a *App) prompt(line string) Effect {
 	if !isServerPrompt(a, name) {
 		return refuse("no prompt %s: /prompt lists them", name)
 	}
-	server, prompt, _ := strings.Cut(name, ":")
-	servers, args := a.Servers(), map[string]string{}
+	servers := a.Servers()
 	for _, p := range servers.Prompts() {
-		if p.Server != server || p.Name != prompt {
-			continue
-		}
-		words := strings.Fields(rest)
-		for i, arg := range p.Arguments {
-			if i == len(p.Arguments)-1 && len(words) > i { // the last one takes the rest
-				args[arg.Name] = strings.Join(words[i:], " ")
-			} else if i < len(words) {
-				args[arg.Name] = words[i]
-			}
+		if p.Server+":"+p.Name == name {
+			return fillServerPrompt(servers, p, promptArguments(p, rest))
 		}
 	}
-	return Effect{Async: func(ctx context.Context) Effect {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
-		messages, err := servers.GetPrompt(ctx, server, prompt, args)
-		if err != nil {
-			return Effect{Err: err}
-		}
-		var texts []string
-		for _, msg := range messages {
-			texts = append(texts, msg.Text())
-		}
-		return Effect{Text: strings.Join(texts, "\n\n")}
-	}}
+	return refuse("no prompt %s: /prompt lists them", name) // it is gone
 }
 
 // resource lists what servers have to attach, and attaches what is chosen.

@@ -1,0 +1,66 @@
+package app
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/tools/mcp"
+)
+
+// promptArguments returns the arguments of a server's prompt that stand in a line: as NAME=VALUE, or in
+// their order. The last one takes the rest.
+func promptArguments(p mcp.Prompt, line string) map[string]string {
+	args, words := map[string]string{}, []string(nil)
+	for _, word := range strings.Fields(line) {
+		name, value, ok := strings.Cut(word, "=")
+		if ok = ok && slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }); ok {
+			args[name] = value
+		} else {
+			words = append(words, word)
+		}
+	}
+	open := slices.DeleteFunc(slices.Clone(p.Arguments), func(a mcp.PromptArgument) bool { return args[a.Name] != "" })
+	for i, arg := range open {
+		if i == len(open)-1 && len(words) > i {
+			args[arg.Name] = strings.Join(words[i:], " ")
+		} else if i < len(words) {
+			args[arg.Name] = words[i]
+		}
+	}
+	return args
+}
+
+// fillServerPrompt puts a server's prompt into the draft, and asks before for each argument that it
+// requires.
+func fillServerPrompt(servers *mcp.Servers, p mcp.Prompt, args map[string]string) Effect {
+	for _, arg := range p.Arguments {
+		if !arg.Required || args[arg.Name] != "" {
+			continue
+		}
+		text := arg.Description
+		if text == "" {
+			text = "The value of " + arg.Name + " in this prompt"
+		}
+		return Effect{Secret: &Secret{Title: "/" + p.Server + ":" + p.Name + ": " + arg.Name, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
+			more := maps.Clone(args)
+			more[arg.Name] = strings.TrimSpace(line)
+			return func() Effect { return fillServerPrompt(servers, p, more) }, nil
+		}}}
+	}
+	return Effect{Async: func(ctx context.Context) Effect {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		messages, err := servers.GetPrompt(ctx, p.Server, p.Name, args)
+		if err != nil {
+			return Effect{Err: err}
+		}
+		var texts []string
+		for _, msg := range messages {
+			texts = append(texts, msg.Text())
+		}
+		return Effect{Text: strings.Join(texts, "\n\n")}
+	}}
+}

@@ -1,0 +1,53 @@
+package app
+
+import (
+	"reflect"
+	"testing"
+
+	"parley/tools/mcp"
+)
+
+// A server's prompt is sent once all that it requires is known: what the line does not say is asked.
+func TestServerPromptArguments(t *testing.T) {
+	city := mcp.Prompt{Server: "s", Name: "weather", Arguments: []mcp.PromptArgument{{Name: "city", Description: "The city", Required: true}, {Name: "state"}, {Name: "unit", Required: true}}}
+	type args = map[string]string
+	for _, tt := range []struct {
+		line  string
+		want  args
+		asked []string
+	}{
+		{"", args{}, []string{"city", "unit"}},
+		{"Brno CZ", args{"city": "Brno", "state": "CZ"}, []string{"unit"}},
+		{"Brno CZ degrees C", args{"city": "Brno", "state": "CZ", "unit": "degrees C"}, nil},
+		{"unit=C Brno", args{"city": "Brno", "unit": "C"}, nil},
+		{"a=b unit=C", args{"city": "a=b", "unit": "C"}, nil},
+		{"unit= Brno", args{"city": "Brno", "unit": ""}, []string{"unit"}},
+	} {
+		got := promptArguments(city, tt.line)
+		if !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%q: %v", tt.line, got)
+		}
+		e := fillServerPrompt(nil, city, got)
+		for _, name := range tt.asked {
+			if e.Secret == nil || e.Secret.Title != "/s:weather: "+name || !e.Secret.Visible || name == "city" && e.Secret.Text != "The city" {
+				t.Fatalf("%q: %s is not asked: %+v", tt.line, name, e.Secret)
+			}
+			then, err := e.Secret.Submit(t.Context(), "x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			e = then()
+		}
+		if e.Secret != nil || e.Async == nil {
+			t.Errorf("%q: asked for more: %+v", tt.line, e.Secret)
+		}
+	}
+}
+
+// TestFormListSaysWhatIsAsked: a choice has the description of its field, as a line to type has.
+func TestFormListSaysWhatIsAsked(t *testing.T) {
+	q := &mcp.Question{Server: "s", Fields: []mcp.Field{{Name: "a", Title: "Agree", Help: "Agree to the terms", Choices: []mcp.Choice{{Title: "yes", Value: "true"}}}}}
+	if e := askFormField(q, 0, nil, nil); e.List == nil || e.List.Title != "s: Agree · Agree to the terms" {
+		t.Errorf("%+v", e.List)
+	}
+}
