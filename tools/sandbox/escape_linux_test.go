@@ -22,7 +22,6 @@ type target struct {
 	Workspace, Outside, Home string
 	TCP, UDP, Abstract       string
 	Caller, Victim           int // processes outside
-	Shared                   int // shared memory of System V
 }
 
 const targetVariable = "SANDBOX_TARGET"
@@ -228,14 +227,6 @@ func escapes() []escape {
 			local := []unix.Iovec{{Base: &buf[0], Len: 1}}
 			_, err := unix.ProcessVMReadv(t.Victim, local, []unix.RemoteIovec{{Base: at, Len: 1}}, 0)
 			return denied(err)
-		}},
-		{name: "memory that the caller shares", try: func(t target) error {
-			_, err := unix.SysvShmAttach(t.Shared, 0, unix.SHM_RDONLY)
-			return err
-		}},
-		{name: "remove memory that the caller shares", try: func(t target) error {
-			_, err := unix.SysvShmCtl(t.Shared, unix.IPC_RMID, nil)
-			return err
 		}},
 		{name: "signal the victim", try: signals(func(t target) int { return t.Victim })},
 		{name: "signal the caller", try: signals(caller)},

@@ -50,8 +50,7 @@
 // the workspace can be executed, under the same restrictions. Where namespaces
 // are forbidden, as in most containers, also: mode, owner, times, extended attributes
 // and flags of files of the same user can be changed anywhere, the command lines of other processes
-// can be read, message queues and semaphores of System V, but not its memory, are shared with
-// them, a protected path is changed until the command has ended and then
+// can be read, a protected path is changed until the command has ended and then
 // put back, also if the user changed it, and before Linux 6.12 other processes of the same
 // user can be sent signals.
 package sandbox

@@ -322,18 +322,7 @@ func (p *fixture) listen() listener {
 			p.t.Fatal(err)
 		}
 	}
-	shared, err := unix.SysvShmGet(unix.IPC_PRIVATE, 1, unix.IPC_CREAT|0o666)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if desc := (unix.SysvShmDesc{Perm: unix.SysvIpcPerm{Uid: uint32(p.uid), Gid: uint32(p.uid), Mode: 0o666}}); p.uid != os.Getuid() {
-		if _, err := unix.SysvShmCtl(shared, unix.IPC_SET, &desc); err != nil {
-			p.t.Fatal(err)
-		}
-	}
-	l.Shared = shared
 	l.stop = func() (total int) {
-		_, _ = unix.SysvShmCtl(shared, unix.IPC_RMID, nil)
 		time.Sleep(20 * time.Millisecond) // sent data has arrived
 		for _, c := range closers {
 			c.Close()

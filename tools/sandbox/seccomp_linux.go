@@ -93,10 +93,6 @@ func argumentRules(online bool, untouchable []int) []argumentRule {
 		} {
 			all = append(all, argumentRule{call: call, mask: whole, denied: ids, errno: unix.EPERM})
 		}
-		// Memory that others share, such as what they draw on the screen.
-		for _, call := range []uintptr{unix.SYS_SHMAT, unix.SYS_SHMCTL} {
-			all = append(all, argumentRule{call: call, mask: whole, allowed: []uint32{}, errno: unix.EPERM})
-		}
 		// When and where others run. In namespaces there is only the helper, whose
 		// capabilities keep it from that.
 		for _, r := range []struct {
