@@ -3315,7 +3315,7 @@ func TestEditorLeaves(t *testing.T) {
 	until(func(m editorLine, _ string) bool { conversation = m.Result.SessionID; return conversation != "" })
 	send(`{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":"run `+"`echo $$; exec sleep 3600`"+`"}]}}`, conversation)
 	until(func(m editorLine, line string) bool {
-		return m.Params.Update.Kind == "tool_call_update" && regexp.MustCompile(`"text":"\d+`).MatchString(line)
+		return m.Params.Update.Kind == "tool_call_update" && regexp.MustCompile("\"text\":\"```\\\\n\\d+").MatchString(line)
 	})
 	in.Close()
 	for out.Scan() {
