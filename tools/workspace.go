@@ -11,6 +11,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -142,6 +144,9 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 		}
 		next := path.Join(done, step)
 		info, err := root.Lstat(filepath.FromSlash(next))
+		if err == nil && runtime.GOOS == "windows" && strings.Contains(step, "~") && !isListed(root, done, step) {
+			return "", refuse("%s: %s is the short form of another name; use that one", quotePath(name), quotePath(step)) // GIT~1 is .git, which asks
+		}
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			done = next
 			continue
@@ -165,6 +170,13 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 		todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
 	}
 	return joinPath(base, done), nil
+}
+
+// isListed reports whether a directory has an entry of this name, in any letter case: a file that
+// can be opened by a name may have another.
+func isListed(root *os.Root, dir, name string) bool {
+	entries, err := fs.ReadDir(root.FS(), dir)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
 }
 
 // explainError puts an error of the file system into words for the model.
