@@ -115,7 +115,7 @@ func (c *conversation) Annotate(n int, e Event) int {
 // annotateBetween does as Annotate. The session is locked.
 func (c *conversation) annotateBetween(n int, e Event) int {
 	a := c.tree.newAnnotation(c.now())
-	a.Idle = c.turnSeq == 0
+	a.Part, a.Idle = c.partial.visibleParts(), c.turnSeq == 0
 	if i, found := slices.BinarySearchFunc(c.tree.annotations, n, compareN); found {
 		a = c.tree.annotations[i]
 	}

@@ -21,7 +21,8 @@ type conversation struct {
 	id   string     // as requests name it
 	now  func() time.Time
 
-	turnSeq int // Seq of the message the running turn began with; 0: none runs; guarded by mu
+	turnSeq int              // Seq of the message the running turn began with; 0: none runs; guarded by mu
+	partial *partialResponse // the response that arrives; nil: none does; guarded by mu
 
 	caches    cachewatch.Tracker // of providers' prompt caches
 	histories historyCache       // messages as requests hold them

@@ -111,6 +111,7 @@ func (t *turn) addResponse(r *responseStream) {
 			t.last = r.event.Usage
 		}
 	}
+	t.partial = nil // it is complete
 	empty := len(n.Parts) == 0 && n.Usage == nil && !r.partial.onDisk
 	if !empty {
 		t.tree.Put(n)
@@ -158,7 +159,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	t.mu.Unlock()
 	defer r.partial.stop() // also after a panic
 	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, IsImage: model.Origin == llm.OriginImages})
-	t.partial = r.partial
+	set(&t.mu, &t.partial, r.partial)
 	r.began = t.now()
 	for e, err := range r.model.Stream(t.ctx, r.req) {
 		if r.err = err; err != nil {
@@ -178,7 +179,6 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		}
 	}
 	t.endStream(r)
-	t.partial = nil
 	t.latest.capped, t.latest.toolless = r.event.Finish.Limit != "", len(req.Tools) == 0
 	if r.err != nil {
 		t.recordDroppedCalls(r.partial)

@@ -31,9 +31,8 @@ type turn struct {
 	reservations        []Reservation  // of what the running requests may cost
 	notReached          map[Limit]bool // that were not reached when requests went out
 
-	given   givenPrompt      // the last message of the user's
-	partial *partialResponse // the response that arrives; nil: none does
-	latest  lastResponse
+	given  givenPrompt // the last message of the user's
+	latest lastResponse
 }
 
 // A lastResponse is what matters of the last response for what follows it.

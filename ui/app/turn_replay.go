@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,6 +207,18 @@ func switchedTo(e session.Event) string {
 	return ""
 }
 
+// switchedDuring returns the model that was chosen while an answer of model arrived, in front of which
+// list stands; "" if it was not changed then.
+func switchedDuring(list []session.Annotation, model string) (to string) {
+	for _, a := range list {
+		e, ok := session.DecodeAnnotation(a).(session.ModelSwitched)
+		if ok && !a.Idle && (to != "" || e.From == model) {
+			to = e.To
+		}
+	}
+	return to
+}
+
 // modelBefore returns the model in front of path[i], as the whole path would have
 // it, and whether there is one.
 func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, i int) (string, bool) {
@@ -226,7 +239,7 @@ func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, 
 			}
 		}
 		if i > 0 && path[i-1].Role == llm.RoleAssistant {
-			return path[i-1].Model, true
+			return cmp.Or(switchedDuring(along[i-1], path[i-1].Model), path[i-1].Model), true
 		}
 	}
 	return "", false
@@ -248,6 +261,7 @@ func (p storedParts) Part(block string) (llm.Part, bool) {
 // the messages behind it.
 func (r *replay) answer(n session.Node, list []session.Annotation, behind []session.Node) {
 	r.out.seq = n.Seq
+	next := switchedDuring(list, n.Model)
 	seen := 0
 	before := func() {
 		for len(list) > 0 && list[0].Part <= seen {
@@ -259,7 +273,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 		}
 	}
 	before()
-	if r.model != "" && n.Model != r.model && n.Origin != llm.OriginImages { // nobody kept that it was switched
+	if r.model != "" && n.Model != r.model && next == "" && n.Origin != llm.OriginImages { // nobody kept that it was switched
 		r.out.put(Change{Event: session.ModelSwitched{From: r.model, To: n.Model}, Implied: true})
 		r.flush(0)
 	}
@@ -287,7 +301,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 	}
 	r.apply(a, 0)
 	if n.Origin != llm.OriginImages {
-		r.model = n.Model
+		r.model = cmp.Or(next, n.Model)
 	}
 	if r.interrupted = nil; n.Interrupted {
 		r.interrupted = &n

@@ -98,6 +98,45 @@ func fault(f llm.Fault) error {
 	return &llm.Error{Fault: f, Provider: "fake", Status: 503, Message: "no luck today", Key: "FAKE_KEY", URL: "https://fake.example/v1"}
 }
 
+// What a user sets while an answer arrives stands there again where it stood, and a model that they
+// chose then answers next: nothing went back to the one before.
+func TestSetWhileAnswering(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{"before the first word": "", "in the middle": "the first half"} {
+		t.Run(name, func(t *testing.T) {
+			ready, more := make(chan struct{}), make(chan struct{})
+			k := setUpStored(t, 80, 24,
+				func(_ context.Context, _ llm.Request, out *llm.Out) error {
+					if first != "" {
+						out.Send(text("a", first))
+					}
+					close(ready)
+					<-more
+					out.Send(text("a", " and the other"))
+					out.Send(llm.Finish{Reason: llm.Stop})
+					return nil
+				},
+				llmtest.Say("answer of two"),
+			)
+			k.Type("one").Press("enter")
+			<-ready
+			if first != "" {
+				k.WaitForText(first)
+			}
+			k.Type("/model fake/two").Press("enter").WaitForText("Model: fake/one → fake/two")
+			k.Type("/set temperature 1").Press("enter").WaitForText("Set: temperature 1")
+			close(more)
+			k.WaitForText("and the other")
+			k.idle()
+			k.ask("two", "answer of two")
+			all := k.sameAgain()
+			if n := strings.Count(all, "→"); n != 1 {
+				t.Errorf("%d switches of the model are shown:\n%s", n, all)
+			}
+		})
+	}
+}
+
 // Everything that stands between the messages stands there again when a stored
 // conversation is opened: notices, a fallback, errors with their hint, what was
 // stopped, commands of the user's own, switches, calls that a cut answer had begun.
