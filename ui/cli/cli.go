@@ -30,7 +30,6 @@ import (
 	"parley/tools/sanitize"
 	"parley/tools/undo"
 	"parley/ui/print"
-	"parley/ui/report"
 )
 
 // program is one run of parley.
@@ -132,22 +131,8 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	explainArguments(root)
 	addHelp(a, root)
 	a.completeFlags(root, sessions)
+	completeByName(root)
 	return root
-}
-
-// completeFlags has shells offer values for the flags of root.
-func (a *program) completeFlags(root *cobra.Command, sessions report.SessionCommands) {
-	prompts := &promptsCommand{program: a}
-	fixed := func(values ...string) cobra.CompletionFunc {
-		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
-	}
-	for name, complete := range map[string]cobra.CompletionFunc{
-		"model": a.completeModel, "judge": a.completeModel, "fallback": a.completeModel, "resume": sessions.Complete,
-		"prompt": prompts.complete, "persona": prompts.completePersona,
-		"tools": fixed(append([]string{"none"}, tools.Names()...)...), "allow": fixed(tools.Names()...), "web": fixed(on, off),
-	} {
-		root.RegisterFlagCompletionFunc(name, complete)
-	}
 }
 
 // note prints text on standard error, unless -q was given.
