@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -151,9 +152,17 @@ func (a *resultBuilder) addResource(r *sdk.ResourceContents) {
 		a.texts = append(a.texts, r.Text)
 	case slices.Contains(imageTypes, http.DetectContentType(r.Blob)):
 		a.addImage(r.Blob)
+	case isText(r):
+		a.texts = append(a.texts, string(r.Blob))
 	default:
 		a.note("%s, %s, %d bytes: not shown", a.singleLine(r.URI, 1000), a.singleLine(r.MIMEType, 100), len(r.Blob))
 	}
+}
+
+// isText reports whether bytes of a resource are text, by its type and by what they are.
+func isText(r *sdk.ResourceContents) bool {
+	kind, _, _ := strings.Cut(r.MIMEType, ";")
+	return (strings.HasPrefix(kind, "text/") || kind == "application/json") && utf8.Valid(r.Blob) && bytes.IndexByte(r.Blob, 0) < 0
 }
 
 // imageTypes are the kinds that models can look at.

@@ -92,6 +92,8 @@ func realServer() *sdk.Server {
 				&sdk.ResourceLink{URI: "file:///x\x1b[2J", Name: "x"},
 				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "a:b", Text: "inside"}},
 				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "a:c", MIMEType: "application/zip", Blob: []byte("PK")}},
+				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "a:d", MIMEType: "text/plain; charset=utf-8", Blob: []byte("grüß")}},
+				&sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: "a:e", MIMEType: "text/plain", Blob: []byte("gr\xfc")}},
 			}}, nil, nil
 		})
 	sdk.AddTool(s, &sdk.Tool{Name: "fails", Description: "Fails."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {

@@ -72,7 +72,7 @@ func TestRealServer(t *testing.T) {
 				{"echo", `{"text":"hello"}`, head + "you said hello", false},
 				{"echo", `{"text":7}`, "bad arguments for mcp__s__echo", true},
 				{"picture", ``, head + "a dot:\n[an image, image/png, 33 bytes]\n[an image of a kind that cannot be shown, 14 bytes]\n" +
-					"[audio, audio/wav, 4 bytes: not shown]\n[a resource: file:///x x]\ninside\n[a:c, application/zip, 2 bytes: not shown]", false},
+					"[audio, audio/wav, 4 bytes: not shown]\n[a resource: file:///x x]\ninside\n[a:c, application/zip, 2 bytes: not shown]\ngrüß\n[a:e, text/plain, 3 bytes: not shown]", false},
 				{"fails", ``, head + "no such thing\n[1 control character or escape sequences removed]", true},
 				{"numbers", ``, head + `{"n":7}`, false},
 				{"absent", ``, `no tool "mcp__s__absent"`, true},
