@@ -200,12 +200,12 @@ func fits(row string, width int) bool {
 			}
 		case c == '\x1b':
 			return false
-		case c == 0xe2 && i+1 < len(row) && (row[i+1] == 0x94 || row[i+1] == 0x95): // lines of boxes
+		case c < 0x80, c >= 0xc0 && c < 0xe0: // · is such
 			width--
-		case c >= 0xc0: // of one or two cells
+		case c == 0xe2 && i+1 < len(row) && strings.IndexByte("\x80\x88\x94\x95", row[i+1]) >= 0: // … and ›, ∙, lines of boxes
+			width--
+		case c >= 0xe0: // of one or two cells
 			width -= 2
-		case c < 0x80:
-			width--
 		}
 	}
 	return width >= 0
