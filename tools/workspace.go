@@ -392,14 +392,3 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 	w.known.set(c.file, sha256.Sum256(c.content))
 	return how, nil
 }
-
-// isVacant reports whether there is nothing at all at file.
-func (w *workspace) isVacant(file string) bool {
-	root, native := rootOf(w, file)
-	return isVacantIn(root, native)
-}
-
-func isVacantIn(dir *os.Root, name string) bool {
-	_, err := dir.Lstat(name)
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}

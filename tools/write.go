@@ -5,9 +5,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"parley/tools/sandbox"
 )
@@ -156,4 +159,15 @@ func lineCount(content []byte) int {
 		n++
 	}
 	return n
+}
+
+// isVacant reports whether there is nothing at all at file.
+func (w *workspace) isVacant(file string) bool {
+	root, native := rootOf(w, file)
+	return isVacantIn(root, native)
+}
+
+func isVacantIn(dir *os.Root, name string) bool {
+	_, err := dir.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
