@@ -3168,7 +3168,11 @@ func (h aHome) asEditor() (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Scanner)
 	if err != nil {
 		h.Fatal(err)
 	}
-	h.Cleanup(func() { _ = cmd.Process.Kill() })
+	stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	h.Cleanup(func() {
+		stuck.Stop()
+		_ = cmd.Process.Kill()
+	})
 	return cmd, in, bufio.NewScanner(stdout)
 }
 
