@@ -309,6 +309,9 @@ func (r *jsonReader) int() int64 {
 
 func (r *jsonReader) float() float64 {
 	text := r.number()
+	if n, size := leadingDigits(text); size == len(text) && size > 0 && size < 16 { // most are 0
+		return float64(n)
+	}
 	n, err := strconv.ParseFloat(text, 64)
 	r.ok = r.ok && err == nil && (isDecimal(text) || json.Valid([]byte(text)))
 	return n

@@ -2,11 +2,14 @@ package store
 
 import (
 	"database/sql"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"parley/providers/llm"
+	"parley/tools/swar"
 )
 
 // Messages are read joined into one text, as eachJoined reads sessions: the columns of
@@ -202,4 +205,35 @@ func (a *textArena) room(n int) *strings.Builder {
 		a.piece.Grow(arenaPiece)
 	}
 	return a.piece
+}
+
+// parseInt reads an integer as strconv does, false for any other text. Most are digits alone, for
+// which strconv takes longer.
+func parseInt(text string) (n int64, ok bool) {
+	if n, size := leadingDigits(text); size > 0 && size == len(text) {
+		return n, true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, err == nil
+}
+
+// leadingDigits reads the digits that text begins with, of which there are size; 0 if there are none,
+// or more than an integer may have.
+func leadingDigits(text string) (n int64, size int) {
+	sum := uint64(0)
+	for size+8 <= len(text) {
+		eight, ok := swar.Digits(swar.Load(text, size))
+		if !ok {
+			break
+		}
+		sum, size = sum*100_000_000+eight, size+8
+	}
+	for size < len(text) && text[size]-'0' <= 9 {
+		sum = sum*10 + uint64(text[size]-'0')
+		size++
+	}
+	if size > 19 || sum > math.MaxInt64 { // 19 digits do not overflow
+		return 0, 0
+	}
+	return int64(sum), size
 }
