@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -51,7 +52,7 @@ func (s *server) request(ctx context.Context, c connection, f func(context.Conte
 		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
 	case errors.Is(err, errSessionLost), errors.Is(err, sdk.ErrSessionMissing):
 		err = fmt.Errorf("%w; try again once it is connected again", errSessionLost)
-	case errors.Is(err, io.EOF), errors.Is(err, sdk.ErrConnectionClosed):
+	case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed), errors.Is(err, sdk.ErrConnectionClosed):
 		err = c.link.explainEnd(errHungUp)
 	case errors.Is(context.Cause(ctx), errClosed):
 		err = c.link.explainEnd(errClosed)
