@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -79,13 +80,7 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 		}
 		all <- read{buf.Bytes(), err}
 	}()
-	told := false
-	waiting := func() {
-		if !told {
-			told = true
-			notice("waiting for standard input")
-		}
-	}
+	waiting := sync.OnceFunc(func() { notice("waiting for standard input") })
 	for wait := inputSilence; bounded && !isClosed(first, wait); wait = min(max(2*wait, inputTimeout), time.Minute) {
 		if wait > inputSilence {
 			waiting()
