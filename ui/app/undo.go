@@ -219,9 +219,16 @@ func (r *fileRestore) show(from int) Effect {
 
 // fileCount says how many files are restored without being asked about.
 func fileCount(steps []session.FileStep) string {
+	return countFiles(steps, func(s session.FileStep) bool {
+		return s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != session.FileDirectory && s.To.Kind != session.FileDirectory
+	})
+}
+
+// countFiles says how many of what is restored are files, where they are not all folders.
+func countFiles[T any](restored []T, isFile func(T) bool) string {
 	n := 0
-	for _, s := range steps {
-		if s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != session.FileDirectory && s.To.Kind != session.FileDirectory {
+	for _, r := range restored {
+		if isFile(r) {
 			n++
 		}
 	}
@@ -283,16 +290,9 @@ func (r *fileRestore) tell(e *Effect, note llm.Part) {
 
 // countChanges says how many files were restored.
 func countChanges(changes []session.FileChange) string {
-	n := 0
-	for _, c := range changes {
-		if c.Before.Kind != session.FileDirectory && c.After.Kind != session.FileDirectory {
-			n++
-		}
-	}
-	if n == 0 {
-		return "folders"
-	}
-	return format.Plural(n, "file")
+	return countFiles(changes, func(c session.FileChange) bool {
+		return c.Before.Kind != session.FileDirectory && c.After.Kind != session.FileDirectory
+	})
 }
 
 // maxNamed is how many files the model is told of by name.
