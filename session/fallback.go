@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -103,7 +102,7 @@ func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
 	if c.byModel == nil {
 		c.byModel = map[string]cooldown{}
 	}
-	until := now.Add(max(length, min(serverWait(err), maxServerWait)))
+	until := now.Add(max(length, min(llm.WaitOf(err), maxServerWait)))
 	c.byModel[model] = cooldown{until, fault, was.failures + 1}
 	return until
 }
@@ -132,15 +131,6 @@ func (s *Session) EndCooldown() bool {
 	until, _ := s.fallback.cooldowns.Of(name, s.now())
 	s.fallback.cooldowns.Clear(name)
 	return !until.IsZero()
-}
-
-// serverWait returns how long the server asked to wait.
-func serverWait(err error) time.Duration {
-	var e *llm.Error
-	if errors.As(err, &e) {
-		return e.Wait
-	}
-	return 0
 }
 
 // isReason reports whether another model is asked after a fault.

@@ -109,6 +109,15 @@ func FaultOf(err error) Fault {
 	return Unknown
 }
 
+// WaitOf returns how long the server asked to wait before err is tried again; 0 if it did not say.
+func WaitOf(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Wait
+	}
+	return 0
+}
+
 // An Audience is where a hint is shown, which decides the commands in it.
 type Audience struct{ connect, set, model, image, models string }
 

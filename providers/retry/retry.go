@@ -162,11 +162,10 @@ func (o Options) wait(err error, n int) (time.Duration, bool) {
 	if n >= o.MaxRetries || !isTemporary(err) {
 		return 0, false
 	}
-	var e *llm.Error
-	if errors.As(err, &e) && e.Wait > 0 {
+	if wait := llm.WaitOf(err); wait > 0 {
 		// Never less than the server asked for, and up to half as much again: the
 		// clients that it turned away together are not to come back together.
-		return e.Wait + time.Duration(o.Rand()*float64(e.Wait)/2), e.Wait <= o.MaxWait
+		return wait + time.Duration(o.Rand()*float64(wait)/2), wait <= o.MaxWait
 	}
 	window := maxWindow
 	if n < 4 { // 500 ms · 2⁴ is maxWindow

@@ -8,7 +8,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -69,13 +68,4 @@ func category(err error) string {
 		return "canceled"
 	}
 	return string(llm.FaultOf(err))
-}
-
-// waitOf returns how long the server asked to wait before a retry; 0 if it did not say.
-func waitOf(err error) time.Duration {
-	var e *llm.Error
-	if errors.As(err, &e) {
-		return e.Wait
-	}
-	return 0
 }

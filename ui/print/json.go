@@ -236,7 +236,7 @@ func callObject(p llm.Part) object {
 
 func errorObject(err error) object {
 	o := object{{"type", "error"}, {"category", category(err)}, {"message", format.ErrorText(err)}, {"hint", app.ShellHint(err)}}
-	if wait := waitOf(err); wait > 0 {
+	if wait := llm.WaitOf(err); wait > 0 {
 		o = append(o, field{"retry_after_ms", (wait + time.Millisecond - 1).Milliseconds()})
 	}
 	return o
