@@ -45,6 +45,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/hooks"
+	"parley/session/settings"
 	"parley/session/store"
 	"parley/tools"
 	"parley/tools/undo"
@@ -118,7 +119,7 @@ func (c Config) historyMode() HistoryMode {
 // Errors that end a turn early, beside those of the model and the context.
 var (
 	ErrSteps  = errors.New("the turn reached its limit of requests")
-	ErrBudget = errors.New("a spending limit is reached")
+	ErrBudget = settings.ErrBudget
 )
 
 // A Session is one conversation. Its methods may be called from any goroutine,

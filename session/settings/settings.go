@@ -1,6 +1,6 @@
 // Package settings holds what a user sets for one conversation: values of requests, which tools
-// are offered, and whether answers may search the web. What is not set stays as the configuration
-// has it.
+// are offered, whether answers may search the web, and what may be spent. What is not set stays as
+// the configuration has it.
 package settings
 
 import (

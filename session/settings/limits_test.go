@@ -1,11 +1,11 @@
-package session_test
+package settings_test
 
 import (
 	"strings"
 	"testing"
 
-	. "parley/session"
 	"parley/session/config"
+	. "parley/session/settings"
 )
 
 type budgetFile struct {
