@@ -187,7 +187,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 		room = max(model.Context/2, minChunkTokens)
 	}
 	for i, chunk := range t.tokens.chunks(path, room) {
-		if err := checkBudget(t, model); err != nil {
+		if err := t.budget.check(model); err != nil {
 			return "", usage, err
 		}
 		t.done.Steps++
@@ -201,7 +201,7 @@ func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []stri
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
 		said, used, err := t.complete(t.ctx, model, req, t.emit)
-		recordSideUsage(t, store.PurposeSummary, model.Name, used, err)
+		t.budget.addSideRequest(store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
 			err = errors.New("the model returned no summary")

@@ -131,7 +131,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := fitCandidates(t, c.list); err != nil {
 		return err
 	}
-	if err := checkExpense(t, modelsOf(c.list)...); err != nil {
+	if err := t.budget.checkExpense(modelsOf(c.list)...); err != nil {
 		return err
 	}
 	c.base = t.Head()
@@ -161,8 +161,8 @@ func (c *comparison) run() error {
 		c.prepare(one)
 	}
 	for i, shared := range newCandidates(modelsOf(asked)) {
-		if asked[i].shared = shared; i < len(c.reservations) { // there is a room for each
-			asked[i].reservation = c.reservations[i]
+		if asked[i].shared = shared; i < len(c.budget.reservations) { // there is a room for each
+			asked[i].reservation = c.budget.reservations[i]
 		}
 		c.ask(asked[i], shared)
 	}
@@ -328,12 +328,12 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 	for again := false; ; again = true {
 		sent := req
 		sent.Messages, _ = model.Portable(req.Messages)
-		if err := checkBudget(c.turn, model); err != nil {
+		if err := c.budget.check(model); err != nil {
 			return Verdict{}, err
 		}
 		c.done.Steps++
 		text, usage, err := c.complete(c.turn.ctx, model, sent, func(Event) {})
-		recordSideUsage(c.turn, store.PurposeJudge, model.Name, usage, err)
+		c.budget.addSideRequest(store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err
 		}

@@ -66,7 +66,7 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 	if r.partial != nil {
 		c.addResponse(r)
 	}
-	endReservationsOf(c.turn, one.reservation)
+	c.budget.endReservations(one.reservation)
 	one.ended, one.reservation = true, Reservation{}
 	calls := r.event.Message.Calls()
 	over = len(calls) == 0 || c.toolsForCandidates == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
@@ -92,8 +92,8 @@ func (c *comparison) reserveNext(one *candidate) {
 		return
 	}
 	room, err := c.log.Ledger().Reserve(one.model.Name, estimateRequest(c.turn, one.model))
-	noticeUnreserved(c.turn, err)
-	one.reservation, c.reservations = room, append(c.reservations, room)
+	c.budget.noticeUnreserved(err)
+	one.reservation, c.budget.reservations = room, append(c.budget.reservations, room)
 }
 
 // newCandidates returns the candidate of each of models. Those of the same model may

@@ -106,7 +106,7 @@ func (t *turn) addResponse(r *responseStream) {
 	t.mu.Lock()
 	r.notice = t.observeCache(r, &n)
 	if r.event.UsageKnown {
-		t.addUsage(r.event.Usage)
+		t.budget.add(r.event.Usage)
 		if n.Origin != llm.OriginImages { // which counts no conversation
 			t.last = r.event.Usage
 		}
@@ -184,7 +184,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.recordDroppedCalls(r.partial)
 	}
 	t.addResponse(r)
-	endReservationsOf(t) // and no room is kept while tools run
+	t.budget.endReservations() // and no room is kept while tools run
 	if r.notice != "" {
 		t.emit(llm.Notice{Text: r.notice})
 	}
@@ -193,9 +193,9 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	}
 	t.emit(r.event)
 	if model.Origin == llm.OriginImages {
-		warnUnpriced(t, "")
+		t.budget.warnUnpriced("")
 	} else {
-		warnUnpriced(t, r.model.Name)
+		t.budget.warnUnpriced(r.model.Name)
 	}
 	return r.event.Message, r.event.Finish.Reason, r.err
 }
@@ -215,22 +215,6 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 		seen[parts[i].ID] = true
 	}
 	return parts
-}
-
-// warnUnpriced tells once, where there is a limit, that it does not count a response, and where
-// its model, "" if it cannot have one there, can be given a price: as soon as the response is
-// there, for there may be no other.
-func warnUnpriced(t *turn, model string, asked ...llm.Endpoint) {
-	if !get(&t.mu, &t.hasUnpriced) || t.warnedUnpriced || len(t.limitsOf(orCurrent(t, asked)...)) == 0 {
-		return
-	}
-	t.warnedUnpriced = true
-	const what = "has no known price: the spending limit does not count it"
-	text := "An answer " + what
-	if provider, id, ok := strings.Cut(model, "/"); ok {
-		text = fmt.Sprintf("%s: an answer %s; give it one under [providers.%s.model.%q.price]", model, what, provider, id)
-	}
-	t.emit(llm.Notice{Text: text})
 }
 
 // estimateUsage counts a response that broke off or was stopped, of which providers

@@ -30,7 +30,9 @@
 //	Directories()  Directories    where tools reach beside the workspace
 //
 // A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
-// its result.
+// its result. A turn has parts as well, which end with it:
+//
+//	turnBudget  holds its requests to the limits on spending
 package session
 
 import (
@@ -226,6 +228,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
+		t.budget.turn = t
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
 				t.annotate(e, t.partial.visibleParts())
@@ -239,7 +242,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		func() {
 			defer s.turn.Unlock()
 			defer func() { // also after a panic
-				endReservationsOf(t)
+				t.budget.endReservations()
 				t.mu.Lock()
 				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn, t.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
 				t.mu.Unlock()
@@ -248,7 +251,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.callable = locked(&s.mu, s.offeredTools)
 			}
 			set(&s.mu, &s.turnTools, t.callable)
-			beginUsage(t)
+			t.budget.begin()
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
@@ -257,7 +260,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			}
 			t.done.Unsent = t.asked.unsent && t.ctx.Err() == nil && giveBack(t)
 			t.done.AnswerComplete = !s.Unanswered()
-			noticeReached(t)
+			t.budget.noticeReached()
 			if !t.done.Unsent { // nothing was stopped in what the conversation is now
 				t.annotate(t.done, 0)
 			}

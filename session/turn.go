@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -26,10 +25,9 @@ type turn struct {
 	callable *tools.Set      // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
 	omitted  omission        // what the last request left out
 
-	compactedOnOverflow bool           // the conversation was summarized because it did not fit
-	asked               turnQuestions  // of the user
-	reservations        []Reservation  // of what the running requests may cost
-	notReached          map[Limit]bool // that were not reached when requests went out
+	compactedOnOverflow bool          // the conversation was summarized because it did not fit
+	asked               turnQuestions // of the user
+	budget              turnBudget
 
 	given  givenPrompt // the last message of the user's
 	latest lastResponse
@@ -47,7 +45,6 @@ type turnQuestions struct {
 	questions       int  // how many
 	waits           int  // how often the same model was asked again after a while
 	sendsAnyway     bool // a request that does not fit goes out as it is
-	costConfirmed   bool // about one that may cost much
 	unsent          bool // they stopped at a question about a request that was not sent
 	hookRounds      int  // how often Stop hooks made the turn continue since the last prompt
 	failedSummaryAt int  // tokens of the conversation when summarizing failed; 0: it did not
@@ -138,16 +135,10 @@ func answerSteps(t *turn) error {
 
 // beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
-	t.asked.sendsAnyway, t.asked.costConfirmed, t.asked.failedSummaryAt, t.compactedOnOverflow = false, false, 0, false
+	t.asked.sendsAnyway, t.asked.failedSummaryAt, t.compactedOnOverflow = false, 0, false
 	set(&t.mu, &t.omitsOldest, false)
-	beginUsage(t)
+	t.budget.begin()
 	chooseModel(t)
-}
-
-// beginUsage has what is used from now on count for the limits of a turn.
-func beginUsage(t *turn) {
-	set(&t.mu, &t.turnUsage, llm.Usage{})
-	maps.DeleteFunc(t.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
 // begin appends parts as a prompt; without parts it prepares to retry the last one.
@@ -203,20 +194,7 @@ func (t *turn) prepareStep() error {
 	} else if changed { // what was checked may not hold any more
 		return t.prepareStep()
 	}
-	return checkExpense(t) // which model answers is certain now
-}
-
-// checkExpense checks limits for one request to each of models (none: the current model), asks
-// the user about a high cost, and reserves the estimate.
-func checkExpense(t *turn, models ...llm.Endpoint) error {
-	models = orCurrent(t, models)
-	if err := checkLimits(t, models); err != nil {
-		return err
-	}
-	if err := confirmExpense(t, models); err != nil {
-		return err
-	}
-	return reserve(t, models) // last: room is kept for a request, not while the user is asked
+	return t.budget.checkExpense() // which model answers is certain now
 }
 
 // steer appends the waiting messages that steer.
@@ -305,7 +283,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		t.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
 	}
-	if err := checkExpense(t, model); err != nil {
+	if err := t.budget.checkExpense(model); err != nil {
 		return err
 	}
 	t.done.Steps = 1
