@@ -12,7 +12,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
 )
 
 //go:embed compact.md
@@ -34,27 +33,36 @@ const summaryPreface = "The conversation up to here was summarized to save room.
 func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		chooseModel(t) // the one that answers at the moment
-		return t.summarize()
+		return t.compaction.summarize()
 	})
 }
 
-// autoCompact summarizes the conversation once it fills Config.CompactAt of the model's window.
+// A compaction summarizes the conversation in the middle of a turn, where it has grown too long.
+type compaction struct {
+	turn       *turn
+	overflowed bool // it was summarized because it did not fit, since the last prompt
+	failedAt   int  // tokens of the conversation when summarizing failed; 0: it did not
+}
+
+// automatic summarizes the conversation once it fills Config.CompactAt of the model's window.
 // After a failure it tries again once the conversation is a tenth longer.
-func (t *turn) autoCompact() error {
+func (c *compaction) automatic() error {
+	t := c.turn
 	t.mu.Lock()
 	full := t.compactAt > 0 && t.answering().Context > 0 && t.mode == HistoryFull &&
-		float64(t.contextTokens()) > max(t.compactAt*float64(t.answering().Context), 1.1*float64(t.asked.failedSummaryAt)) && t.tree.messagesSinceSummary() > 2
+		float64(t.contextTokens()) > max(t.compactAt*float64(t.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
 	}
-	return summarizeOrTell(t)
+	return c.summarizeOrTell()
 }
 
 // summarizeOrTell summarizes the conversation, or emits a notice why it could not. It returns an
 // error only if that ends the turn: a cancel, or a spending limit.
-func summarizeOrTell(t *turn) error {
-	err := t.summarize()
+func (c *compaction) summarizeOrTell() error {
+	t := c.turn
+	err := c.summarize()
 	switch {
 	case err == nil:
 	case t.ctx.Err() != nil:
@@ -62,7 +70,7 @@ func summarizeOrTell(t *turn) error {
 	case errors.Is(err, ErrBudget):
 		return err
 	default:
-		noticeNoSummary(t, err)
+		c.noticeFailure(err)
 	}
 	return nil
 }
@@ -75,32 +83,35 @@ func (t *Tree) messagesSinceSummary() (n int) {
 	return n
 }
 
-// compactOnOverflow summarizes the conversation after a model said that it does not
+// onOverflow summarizes the conversation after a model said that it does not
 // fit, if that is to be done without asking, and reports whether to try again.
-func (t *turn) compactOnOverflow(err error) bool {
-	if llm.FaultOf(err) != llm.ContextOverflow || t.compactAt <= 0 || t.compactedOnOverflow || t.ctx.Err() != nil {
+func (c *compaction) onOverflow(err error) bool {
+	t := c.turn
+	if llm.FaultOf(err) != llm.ContextOverflow || t.compactAt <= 0 || c.overflowed || t.ctx.Err() != nil {
 		return false
 	}
-	t.compactedOnOverflow = true
+	c.overflowed = true
 	t.abandonInterrupted()
-	if err := t.summarize(); err != nil {
-		noticeNoSummary(t, err)
+	if err := c.summarize(); err != nil {
+		c.noticeFailure(err)
 		return false
 	}
 	return true
 }
 
-// noticeNoSummary tells why the conversation could not be summarized.
-func noticeNoSummary(t *turn, err error) {
-	t.asked.failedSummaryAt = t.ContextTokens()
+// noticeFailure tells why the conversation could not be summarized.
+func (c *compaction) noticeFailure(err error) {
+	t := c.turn
+	c.failedAt = t.ContextTokens()
 	t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 }
 
 // summarize asks the model for a summary, in as many steps as its window needs,
 // and makes it the end of the current branch. Prompts that wait for their
 // response are not summarized: they stand behind the summary again.
-func (t *turn) summarize() error {
-	path, waiting := t.summarizable()
+func (c *compaction) summarize() error {
+	t := c.turn
+	path, waiting := c.summarizable()
 	if err := noticeUnread(t); err != nil {
 		return err
 	}
@@ -114,7 +125,7 @@ func (t *turn) summarize() error {
 	}
 	t.mu.Unlock()
 	paths := pathsOfCalls(t.Path())
-	model, summary, usage, err := writeSummary(t, path, paths)
+	model, summary, usage, err := c.write(path, paths)
 	if err != nil {
 		return err
 	}
@@ -144,8 +155,8 @@ func (t *turn) summarize() error {
 
 // summarizable returns the messages from the last summary on, which stands for what is
 // in front of it, and behind them the prompts that wait for their response.
-func (t *turn) summarizable() (path, waiting []store.Node) {
-	path = t.Path()
+func (c *compaction) summarizable() (path, waiting []store.Node) {
+	path = c.turn.Path()
 	i := firstWaiting(path)
 	return sinceSummary(path[:i]), path[i:]
 }
@@ -162,26 +173,28 @@ func firstWaiting(path []store.Node) int {
 	return i
 }
 
-// writeSummary has the model of Config.SummaryModel write a summary, or the one that answers
+// write has the model of Config.SummaryModel write a summary, or the one that answers
 // where there is none or it does not.
-func writeSummary(t *turn, path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
+func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
+	t := c.turn
 	model = t.current()
 	if name := t.helpers.summary; name != "" && t.helpers.open != nil {
 		other, err := t.helpers.open(name)
 		if err == nil {
-			if summary, usage, err = t.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || t.attended && errors.Is(err, ErrBudget) {
+			if summary, usage, err = c.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || t.attended && errors.Is(err, ErrBudget) {
 				return other, summary, usage, err
 			}
 		}
 		t.emit(llm.Notice{Text: fmt.Sprintf("%s did not write the summary, %s does: %v", name, model.Name, err)})
 	}
-	summary, again, err := t.summarizePath(model, path, paths)
+	summary, again, err := c.summarizePath(model, path, paths)
 	return model, summary, usage.Add(again), err
 }
 
 // summarizePath asks for a summary of path, chunk by chunk: each time of one, and of
 // the summary before it.
-func (t *turn) summarizePath(model llm.Endpoint, path []store.Node, paths []string) (summary string, usage llm.Usage, err error) {
+func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths []string) (summary string, usage llm.Usage, err error) {
+	t := c.turn
 	room := defaultChunkTokens
 	if model.Context > 0 {
 		room = max(model.Context/2, minChunkTokens)
@@ -337,63 +350,4 @@ func appendPaths(summary string, paths []string) string {
 		return summary
 	}
 	return fmt.Sprintf("%s\n\n## Also touched\n%s", summary, strings.Join(missing, "\n"))
-}
-
-// A skill in a conversation: its text is the result of the tool that loads it, or a part of this
-// name, which a user or a summary brings.
-const (
-	skillPrefix = "skill "
-	skillMark   = "<skill name="
-
-	maxSkills = 32 << 10 // bytes of skills that stay with a summary
-)
-
-// SkillPart returns the text of a skill as a part of a prompt. Name is that of the skill.
-func SkillPart(name, text string) llm.Part {
-	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
-}
-
-// skillsOf returns the skills that path has, to stay in force behind a summary of it: those that
-// were loaded last, as far as there is room.
-func skillsOf(path []store.Node) (kept []llm.Part) {
-	room := maxSkills
-	for i := len(path) - 1; i >= 0; i-- {
-		for _, p := range path[i].Parts {
-			mark, _, _ := strings.Cut(p.Text, ">")
-			again := func(k llm.Part) bool { return strings.HasPrefix(k.Text, mark) }
-			if !isSkill(p) || len(p.Text) > room || slices.ContainsFunc(kept, again) {
-				continue
-			}
-			room -= len(p.Text)
-			name, _, _ := strings.Cut(strings.TrimPrefix(p.Text, skillMark+`"`), `"`)
-			kept = append(kept, SkillPart(name, p.Text))
-		}
-	}
-	return kept
-}
-
-// isSkill reports whether a part is a skill's text that parley put there, and not one that says so.
-func isSkill(p llm.Part) bool {
-	own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
-	return own && strings.HasPrefix(p.Text, skillMark)
-}
-
-// HasSkill reports whether the next request holds the text of a skill. Mark is how that text
-// begins; see skills.Skill.Mark.
-func (s *Session) HasSkill(mark string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var prompt []llm.Part
-	if s.turnSeq == 0 { // the next request begins a turn
-		prompt = llm.UserText(".").Parts
-	}
-	req, _ := s.compile(s.answering(), prompt)
-	for _, m := range req.Messages {
-		for _, p := range m.Parts {
-			if isSkill(p) && strings.HasPrefix(p.Text, mark) {
-				return true
-			}
-		}
-	}
-	return false
 }

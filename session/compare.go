@@ -125,7 +125,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := noticeUnread(t); err != nil {
 		return err
 	}
-	if err := t.autoCompact(); err != nil {
+	if err := t.compaction.automatic(); err != nil {
 		return err
 	}
 	if err := fitCandidates(t, c.list); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools"
 )
 
@@ -230,4 +231,63 @@ func (q *promptQueue) remove(n int) llm.Message {
 		q.taken.ahead--
 	}
 	return m
+}
+
+// A skill in a conversation: its text is the result of the tool that loads it, or a part of this
+// name, which a user or a summary brings.
+const (
+	skillPrefix = "skill "
+	skillMark   = "<skill name="
+
+	maxSkills = 32 << 10 // bytes of skills that stay with a summary
+)
+
+// SkillPart returns the text of a skill as a part of a prompt. Name is that of the skill.
+func SkillPart(name, text string) llm.Part {
+	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
+}
+
+// skillsOf returns the skills that path has, to stay in force behind a summary of it: those that
+// were loaded last, as far as there is room.
+func skillsOf(path []store.Node) (kept []llm.Part) {
+	room := maxSkills
+	for i := len(path) - 1; i >= 0; i-- {
+		for _, p := range path[i].Parts {
+			mark, _, _ := strings.Cut(p.Text, ">")
+			again := func(k llm.Part) bool { return strings.HasPrefix(k.Text, mark) }
+			if !isSkill(p) || len(p.Text) > room || slices.ContainsFunc(kept, again) {
+				continue
+			}
+			room -= len(p.Text)
+			name, _, _ := strings.Cut(strings.TrimPrefix(p.Text, skillMark+`"`), `"`)
+			kept = append(kept, SkillPart(name, p.Text))
+		}
+	}
+	return kept
+}
+
+// isSkill reports whether a part is a skill's text that parley put there, and not one that says so.
+func isSkill(p llm.Part) bool {
+	own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
+	return own && strings.HasPrefix(p.Text, skillMark)
+}
+
+// HasSkill reports whether the next request holds the text of a skill. Mark is how that text
+// begins; see skills.Skill.Mark.
+func (s *Session) HasSkill(mark string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var prompt []llm.Part
+	if s.turnSeq == 0 { // the next request begins a turn
+		prompt = llm.UserText(".").Parts
+	}
+	req, _ := s.compile(s.answering(), prompt)
+	for _, m := range req.Messages {
+		for _, p := range m.Parts {
+			if isSkill(p) && strings.HasPrefix(p.Text, mark) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -33,6 +33,7 @@
 // its result. A turn has parts as well, which end with it:
 //
 //	turnBudget  holds its requests to the limits on spending
+//	compaction  summarizes the conversation where it has grown too long
 package session
 
 import (
@@ -228,7 +229,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
-		t.budget.turn = t
+		t.budget.turn, t.compaction.turn = t, t
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
 				t.annotate(e, t.partial.visibleParts())

@@ -25,9 +25,9 @@ type turn struct {
 	callable *tools.Set      // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
 	omitted  omission        // what the last request left out
 
-	compactedOnOverflow bool          // the conversation was summarized because it did not fit
-	asked               turnQuestions // of the user
-	budget              turnBudget
+	asked      turnQuestions // of the user
+	budget     turnBudget
+	compaction compaction
 
 	given  givenPrompt // the last message of the user's
 	latest lastResponse
@@ -42,12 +42,11 @@ type lastResponse struct {
 
 // turnQuestions holds what the user was asked in a turn, and what they chose.
 type turnQuestions struct {
-	questions       int  // how many
-	waits           int  // how often the same model was asked again after a while
-	sendsAnyway     bool // a request that does not fit goes out as it is
-	unsent          bool // they stopped at a question about a request that was not sent
-	hookRounds      int  // how often Stop hooks made the turn continue since the last prompt
-	failedSummaryAt int  // tokens of the conversation when summarizing failed; 0: it did not
+	questions   int  // how many
+	waits       int  // how often the same model was asked again after a while
+	sendsAnyway bool // a request that does not fit goes out as it is
+	unsent      bool // they stopped at a question about a request that was not sent
+	hookRounds  int  // how often Stop hooks made the turn continue since the last prompt
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -71,7 +70,7 @@ func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 			return err
 		}
 		beginPrompt(t)
-		if err := summarizeOrTell(t); err != nil {
+		if err := t.compaction.summarizeOrTell(); err != nil {
 			return err
 		}
 		return answerSteps(t)
@@ -93,7 +92,7 @@ func answerSteps(t *turn) error {
 		t.done.Steps = step
 		response, reason, err := t.streamResponse(step)
 		if err != nil {
-			if t.compactOnOverflow(err) || fallBack(t, response, err) {
+			if t.compaction.onOverflow(err) || fallBack(t, response, err) {
 				step-- // only answers count
 				continue
 			}
@@ -135,7 +134,7 @@ func answerSteps(t *turn) error {
 
 // beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
-	t.asked.sendsAnyway, t.asked.failedSummaryAt, t.compactedOnOverflow = false, 0, false
+	t.asked.sendsAnyway, t.compaction = false, compaction{turn: t}
 	set(&t.mu, &t.omitsOldest, false)
 	t.budget.begin()
 	chooseModel(t)
@@ -186,7 +185,7 @@ func (s *Session) fitsWell(model llm.Endpoint) bool {
 
 // prepareStep makes room in the context window for the next request, and checks its cost.
 func (t *turn) prepareStep() error {
-	if err := t.autoCompact(); err != nil {
+	if err := t.compaction.automatic(); err != nil {
 		return err
 	}
 	if changed, err := fitWindow(t); err != nil {

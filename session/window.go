@@ -72,7 +72,7 @@ func sentAnyway(o Overflow) string { return "sent as it is: " + o.String() }
 func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 	switch choice.Action {
 	case Summarize:
-		return model, summarizeOrTell(t)
+		return model, t.compaction.summarizeOrTell()
 	case Fork:
 		return model, errForked
 	case OmitOldest:
@@ -183,7 +183,7 @@ func (r *requestSettings) historyMode() HistoryMode {
 // in front of the turn where that by itself is. Models that are asked already are not offered.
 func overflowQuestion(t *turn, o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
 	q := Question{About: o}
-	path, _ := t.summarizable()
+	path, _ := t.compaction.summarizable()
 	room := o.Window * fullWindow / 100
 	if afterSummary <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
 		q.Choices = append(q.Choices, Choice{Action: Summarize})
