@@ -261,30 +261,39 @@ const EndedText = store.PartialAnswerText
 // errStoppedAtQuestion ends a turn in which the user chose StopTurn.
 var errStoppedAtQuestion = fmt.Errorf("stopped at a question: %w", context.Canceled)
 
-// decide asks the user a question and returns the choice. If the turn's context ends, that is
+// turnQuestions asks the user what a turn cannot decide.
+type turnQuestions struct {
+	turn   *turn
+	asked  int  // how many
+	unsent bool // they stopped at a question about a request that was not sent
+}
+
+// ask asks the user a question and returns the choice. If the turn's context ends, that is
 // the last one, which ends the turn.
-func decide(t *turn, q Question) Choice {
+func (a *turnQuestions) ask(q Question) Choice {
+	t := a.turn
 	stop := len(q.Choices) - 1
 	if !t.attended {
 		return q.Choices[q.Default]
 	}
-	t.asked.questions++
-	q.ID, q.reply, q.shown, q.stopped = t.asked.questions, make(chan int, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	a.asked++
+	q.ID, q.reply, q.shown, q.stopped = a.asked, make(chan int, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	t.emit(q)
-	n := waitForAnswer(t, q)
+	n := a.waitForAnswer(q)
 	if n < 0 || n >= len(q.Choices) {
 		n = stop
 	}
 	t.emit(QuestionAnswered{Question: q, Choice: q.Choices[n]})
 	if q.Choices[n].Action == StopTurn {
 		_, failed := q.About.(Failure) // of a request that was sent
-		t.asked.unsent = !failed
+		a.unsent = !failed
 	}
 	return q.Choices[n]
 }
 
 // waitForAnswer returns the index of the choice; that of the last one if the turn's context ends.
-func waitForAnswer(t *turn, q Question) int {
+func (a *turnQuestions) waitForAnswer(q Question) int {
+	t := a.turn
 	shown, late := q.shown, (<-chan time.Time)(nil)
 	if q.Wait == 0 {
 		shown = nil
@@ -315,8 +324,8 @@ func waitForAnswer(t *turn, q Question) int {
 // reports whether it is to be.
 func pause(t *turn, wait time.Duration, fault llm.Fault) bool {
 	ctx := llm.AnnouncePause(t.ctx)
-	t.asked.waits++
-	t.emit(llm.Retry{Attempt: t.asked.waits, Wait: wait, Fault: fault})
+	t.waits++
+	t.emit(llm.Retry{Attempt: t.waits, Wait: wait, Fault: fault})
 	return llm.Pause(ctx, wait) == nil
 }
 

@@ -247,7 +247,7 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 	}
 	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
 	chosen := t.Model().Name
-	choice := decide(t, failureQuestion(failed, fault))
+	choice := t.questions.ask(failureQuestion(failed, fault))
 	if t.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // by the user, meanwhile: that one goes on
 		t.abandonInterrupted()
 		return true

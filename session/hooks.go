@@ -235,11 +235,11 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 	if t.hooks.Runner == nil || t.ctx.Err() != nil {
 		return false, nil
 	}
-	a := fire(t, hooks.Input{Event: hooks.Stop, StopActive: t.asked.hookRounds > 0, LastMessage: last.Text()})
+	a := fire(t, hooks.Input{Event: hooks.Stop, StopActive: t.hookRounds > 0, LastMessage: last.Text()})
 	if a.Verdict != hooks.Deny || a.Stop || t.ctx.Err() != nil {
 		return false, nil
 	}
-	if t.asked.hookRounds++; t.asked.hookRounds > maxHookRounds {
+	if t.hookRounds++; t.hookRounds > maxHookRounds {
 		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to continue; the turn ends here", maxHookRounds)})
 		return false, nil
 	}

@@ -32,8 +32,9 @@
 // A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
 // its result. A turn has parts as well, which end with it:
 //
-//	turnBudget  holds its requests to the limits on spending
-//	compaction  summarizes the conversation where it has grown too long
+//	turnQuestions  asks the user what it cannot decide
+//	turnBudget     holds its requests to the limits on spending
+//	compaction     summarizes the conversation where it has grown too long
 package session
 
 import (
@@ -229,7 +230,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
-		t.budget.turn, t.compaction.turn = t, t
+		t.questions.turn, t.budget.turn, t.compaction.turn = t, t, t
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
 				t.annotate(e, t.partial.visibleParts())
@@ -259,7 +260,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if llm.Canceled(t.done.Err) {
 				t.done.Err = t.cause(t.done.Err)
 			}
-			t.done.Unsent = t.asked.unsent && t.ctx.Err() == nil && giveBack(t)
+			t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && giveBack(t)
 			t.done.AnswerComplete = !s.Unanswered()
 			t.budget.noticeReached()
 			if !t.done.Unsent { // nothing was stopped in what the conversation is now

@@ -25,7 +25,11 @@ type turn struct {
 	callable *tools.Set      // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
 	omitted  omission        // what the last request left out
 
-	asked      turnQuestions // of the user
+	waits       int  // how often the same model was asked again after a while
+	sendsAnyway bool // a request that does not fit goes out as it is
+	hookRounds  int  // how often Stop hooks made the turn continue since the last prompt
+
+	questions  turnQuestions
 	budget     turnBudget
 	compaction compaction
 
@@ -38,15 +42,6 @@ type lastResponse struct {
 	capped      bool // parley ended it at a limit: asking again would only cost again
 	toolless    bool // no tools were on offer
 	corrections int  // how often it was asked for again; see checkSchema
-}
-
-// turnQuestions holds what the user was asked in a turn, and what they chose.
-type turnQuestions struct {
-	questions   int  // how many
-	waits       int  // how often the same model was asked again after a while
-	sendsAnyway bool // a request that does not fit goes out as it is
-	unsent      bool // they stopped at a question about a request that was not sent
-	hookRounds  int  // how often Stop hooks made the turn continue since the last prompt
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -128,13 +123,13 @@ func answerSteps(t *turn) error {
 		t.restoreSettings()
 		t.userPrompt(m)
 		beginPrompt(t)
-		step, t.asked.hookRounds = 0, 0
+		step, t.hookRounds = 0, 0
 	}
 }
 
 // beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
-	t.asked.sendsAnyway, t.compaction = false, compaction{turn: t}
+	t.sendsAnyway, t.compaction = false, compaction{turn: t}
 	set(&t.mu, &t.omitsOldest, false)
 	t.budget.begin()
 	chooseModel(t)

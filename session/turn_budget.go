@@ -137,7 +137,7 @@ func (b *turnBudget) askToRaise(e *BudgetError) error {
 		from := float64(max(e.Limit.Tokens, e.Used.Input+e.Used.Output))
 		choices = []Choice{{Action: RaiseLimit, Amount: from * 1.5}, {Action: RaiseLimit, Amount: from * 2}, {Action: StopTurn}}
 	}
-	choice := decide(t, Question{About: Overspend{*e}, Choices: choices, Default: len(choices) - 1})
+	choice := t.questions.ask(Question{About: Overspend{*e}, Choices: choices, Default: len(choices) - 1})
 	if choice.Action != RaiseLimit {
 		return t.cause(e)
 	}
@@ -178,7 +178,7 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 		t.emit(llm.Notice{Text: about.String()})
 		return nil
 	}
-	if decide(t, Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
+	if t.questions.ask(Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
 		return t.cause(errStoppedAtQuestion)
 	}
 	return nil

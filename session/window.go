@@ -34,7 +34,7 @@ func (o Overflow) String() string {
 // sent, and reports whether another one is sent instead. Where nobody can be asked it is told,
 // and sent: estimates may be wrong.
 func fitWindow(t *turn) (changed bool, err error) {
-	if t.asked.sendsAnyway {
+	if t.sendsAnyway {
 		return false, nil
 	}
 	over, turnTokens, afterSummary := overflow(t, t.current())
@@ -42,7 +42,7 @@ func fitWindow(t *turn) (changed bool, err error) {
 		return false, nil
 	}
 	if !t.attended {
-		t.asked.sendsAnyway = true
+		t.sendsAnyway = true
 		t.emit(llm.Notice{Text: sentAnyway(over)})
 		return false, nil
 	}
@@ -51,9 +51,9 @@ func fitWindow(t *turn) (changed bool, err error) {
 		q.Choices = slices.Insert(q.Choices, i+1, Choice{Action: Fork})
 		q.Default++
 	}
-	choice := decide(t, q)
+	choice := t.questions.ask(q)
 	if choice.Action == SendAnyway {
-		t.asked.sendsAnyway = true
+		t.sendsAnyway = true
 		return false, nil
 	}
 	model, err := makeRoom(t, choice)
@@ -102,7 +102,7 @@ func fitCandidates(t *turn, list []*candidate) error {
 			q.Choices = slices.Insert(q.Choices, q.Default, Choice{Action: LeaveOut, Model: over.Model})
 			q.Default++
 		}
-		choice := decide(t, q)
+		choice := t.questions.ask(q)
 		other, err := makeRoom(t, choice)
 		if err != nil {
 			return err
