@@ -128,7 +128,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.compaction.automatic(); err != nil {
 		return err
 	}
-	if err := fitCandidates(t, c.list); err != nil {
+	if err := t.window.fitCandidates(c.list); err != nil {
 		return err
 	}
 	if err := t.budget.checkExpense(modelsOf(c.list)...); err != nil {

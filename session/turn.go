@@ -25,13 +25,13 @@ type turn struct {
 	callable *tools.Set      // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
 	omitted  omission        // what the last request left out
 
-	waits       int  // how often the same model was asked again after a while
-	sendsAnyway bool // a request that does not fit goes out as it is
-	hookRounds  int  // how often Stop hooks made the turn continue since the last prompt
+	waits      int // how often the same model was asked again after a while
+	hookRounds int // how often Stop hooks made the turn continue since the last prompt
 
 	questions  turnQuestions
 	budget     turnBudget
 	compaction compaction
+	window     turnWindow
 
 	given  givenPrompt // the last message of the user's
 	latest lastResponse
@@ -129,7 +129,7 @@ func answerSteps(t *turn) error {
 
 // beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
-	t.sendsAnyway, t.compaction = false, compaction{turn: t}
+	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
 	set(&t.mu, &t.omitsOldest, false)
 	t.budget.begin()
 	chooseModel(t)
@@ -183,7 +183,7 @@ func (t *turn) prepareStep() error {
 	if err := t.compaction.automatic(); err != nil {
 		return err
 	}
-	if changed, err := fitWindow(t); err != nil {
+	if changed, err := t.window.fit(); err != nil {
 		return err
 	} else if changed { // what was checked may not hold any more
 		return t.prepareStep()

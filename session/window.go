@@ -30,33 +30,40 @@ func (o Overflow) String() string {
 	return fmt.Sprintf("about %d tokens, and the context window of %s is %d", o.Tokens, o.Model, o.Window)
 }
 
-// fitWindow asks what to do about a request that is too large for the model, before it is
+// A turnWindow has the requests of a turn fit into the context windows of models.
+type turnWindow struct {
+	turn        *turn
+	sendsAnyway bool // a request that does not fit goes out as it is, until the next prompt
+}
+
+// fit asks what to do about a request that is too large for the model, before it is
 // sent, and reports whether another one is sent instead. Where nobody can be asked it is told,
 // and sent: estimates may be wrong.
-func fitWindow(t *turn) (changed bool, err error) {
-	if t.sendsAnyway {
+func (w *turnWindow) fit() (changed bool, err error) {
+	t := w.turn
+	if w.sendsAnyway {
 		return false, nil
 	}
-	over, turnTokens, afterSummary := overflow(t, t.current())
+	over, turnTokens, afterSummary := w.overflow(t.current())
 	if over.Tokens == 0 {
 		return false, nil
 	}
 	if !t.attended {
-		t.sendsAnyway = true
+		w.sendsAnyway = true
 		t.emit(llm.Notice{Text: sentAnyway(over)})
 		return false, nil
 	}
-	q := overflowQuestion(t, over, turnTokens, afterSummary)
+	q := w.question(over, turnTokens, afterSummary)
 	if i := slices.IndexFunc(q.Choices, func(c Choice) bool { return c.Action == Summarize }); i >= 0 && t.log != nil {
 		q.Choices = slices.Insert(q.Choices, i+1, Choice{Action: Fork})
 		q.Default++
 	}
 	choice := t.questions.ask(q)
 	if choice.Action == SendAnyway {
-		t.sendsAnyway = true
+		w.sendsAnyway = true
 		return false, nil
 	}
-	model, err := makeRoom(t, choice)
+	model, err := w.makeRoom(choice)
 	if model.Name != "" {
 		continueWithModel(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
 	}
@@ -69,7 +76,8 @@ func sentAnyway(o Overflow) string { return "sent as it is: " + o.String() }
 // makeRoom does what was chosen about a request that is too large. It returns the model that
 // is to be asked in the place of the one that it is too large for, if that was chosen and can
 // be opened.
-func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
+func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
+	t := w.turn
 	switch choice.Action {
 	case Summarize:
 		return model, t.compaction.summarizeOrTell()
@@ -91,19 +99,20 @@ func makeRoom(t *turn, choice Choice) (model llm.Endpoint, err error) {
 // fitCandidates asks about each of the models that are to be compared for which the request is
 // too large: another one is asked in its place, none, or all of them something shorter. Where
 // nobody can be asked nothing changes.
-func fitCandidates(t *turn, list []*candidate) error {
+func (w *turnWindow) fitCandidates(list []*candidate) error {
+	t := w.turn
 	for i := 0; t.attended && i < len(list); i++ {
-		over, turnTokens, afterSummary := overflow(t, list[i].model)
+		over, turnTokens, afterSummary := w.overflow(list[i].model)
 		if over.Tokens == 0 || list[i].skipped != nil || list[i].overflowNoticed {
 			continue
 		}
-		q := overflowQuestion(t, over, turnTokens, afterSummary, modelsOf(list)...)
+		q := w.question(over, turnTokens, afterSummary, modelsOf(list)...)
 		if slices.ContainsFunc(list, func(one *candidate) bool { return one.skipped == nil && one.model.Name != over.Model }) {
 			q.Choices = slices.Insert(q.Choices, q.Default, Choice{Action: LeaveOut, Model: over.Model})
 			q.Default++
 		}
 		choice := t.questions.ask(q)
-		other, err := makeRoom(t, choice)
+		other, err := w.makeRoom(choice)
 		if err != nil {
 			return err
 		}
@@ -136,7 +145,8 @@ func modelsOf(list []*candidate) (models []llm.Endpoint) {
 // overflow returns by how much the next request to a model is too large, how many tokens the turn
 // itself takes of it, and how many would be left beside a summary. The Overflow is zero if the
 // request fits, or the model's window is not known.
-func overflow(t *turn, model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
+func (w *turnWindow) overflow(model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
+	t := w.turn
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.overflowOf(model)
@@ -178,10 +188,11 @@ func (r *requestSettings) historyMode() HistoryMode {
 	return r.mode
 }
 
-// overflowQuestion returns what to ask about a request that is too large. What would not help
+// question returns what to ask about a request that is too large. What would not help
 // is not offered: a summary where a prompt by itself is too large, and to leave out what stands
 // in front of the turn where that by itself is. Models that are asked already are not offered.
-func overflowQuestion(t *turn, o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
+func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
+	t := w.turn
 	q := Question{About: o}
 	path, _ := t.compaction.summarizable()
 	room := o.Window * fullWindow / 100
@@ -191,7 +202,7 @@ func overflowQuestion(t *turn, o Overflow, turnTokens, afterSummary int, asked .
 	if turnTokens <= room && t.HistoryMode() == HistoryFull && hasTurns(path) {
 		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
-	if name := fittingModel(t, o, asked); name != "" {
+	if name := w.fittingModel(o, asked); name != "" {
 		q.Choices = append(q.Choices, Choice{Action: SwitchModel, Model: name})
 	}
 	q.Default = len(q.Choices)
@@ -211,7 +222,8 @@ func hasTurns(path []store.Node) bool {
 
 // fittingModel returns the first model to go on with whose window takes o; "" if there is
 // none but those that are asked.
-func fittingModel(t *turn, o Overflow, asked []llm.Endpoint) string {
+func (w *turnWindow) fittingModel(o Overflow, asked []llm.Endpoint) string {
+	t := w.turn
 	if t.fallback.open == nil || t.fallback.alternatives == nil {
 		return ""
 	}
