@@ -32,7 +32,7 @@ const summaryPreface = "The conversation up to here was summarized to save room.
 // turn: Step, what the model sends but its text, Compacted, Done.
 func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
-		chooseModel(t) // the one that answers at the moment
+		t.models.choose() // the one that answers at the moment
 		return t.compaction.summarize()
 	})
 }

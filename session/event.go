@@ -320,15 +320,6 @@ func (a *turnQuestions) waitForAnswer(q Question) int {
 	}
 }
 
-// pause waits before the same model is asked again, unless the user does not want to, and
-// reports whether it is to be.
-func pause(t *turn, wait time.Duration, fault llm.Fault) bool {
-	ctx := llm.AnnouncePause(t.ctx)
-	t.waits++
-	t.emit(llm.Retry{Attempt: t.waits, Wait: wait, Fault: fault})
-	return llm.Pause(ctx, wait) == nil
-}
-
 // cause returns why the turn's context ended, if it did; else err.
 func (t *turn) cause(err error) error {
 	if t.ctx.Err() != nil {

@@ -139,15 +139,24 @@ func (f *fallbackChain) isReason(fault llm.Fault) bool {
 	return cools || fault == llm.ContextOverflow || fault == llm.ContentFilter && f.onFilter
 }
 
-// chooseModel decides which model begins to answer a prompt: the chosen one, as soon as
+// turnModels decides which model answers in a turn: the chosen one, or another one of the chain that
+// stands in for it.
+type turnModels struct {
+	turn  *turn
+	tried map[string]bool // that failed since the prompt
+	waits int             // how often the same one was asked again after a while
+}
+
+// choose decides which model begins to answer a prompt: the chosen one, as soon as
 // that may be asked again.
-func chooseModel(t *turn) {
+func (m *turnModels) choose() {
+	t := m.turn
 	f := &t.fallback
 	t.mu.Lock()
 	chosen, stoodIn := t.model, f.stoodIn
 	f.standIn, f.stoodIn = llm.Endpoint{}, "" // the chosen one has its place again
 	t.mu.Unlock()
-	t.tried = map[string]bool{}
+	m.tried = map[string]bool{}
 	if f.models == nil || f.open == nil {
 		return
 	}
@@ -156,19 +165,20 @@ func chooseModel(t *turn) {
 		fault = llm.ContextOverflow
 	}
 	if fault != "" {
-		if next, ok := nextModel(t, chosen, fault, false); ok {
-			continueWithModel(t, next, Fallback{From: chosen.Name, Fault: fault, Until: until})
+		if next, ok := m.next(chosen, fault, false); ok {
+			m.continueWith(next, Fallback{From: chosen.Name, Fault: fault, Until: until})
 			return
 		}
-		t.tried = map[string]bool{} // nobody else can: it is asked all the same
+		m.tried = map[string]bool{} // nobody else can: it is asked all the same
 	}
 	if stoodIn != "" && stoodIn != chosen.Name {
 		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: t.changesFor(chosen)})
 	}
 }
 
-// continueWithModel makes another model answer in this turn, which e tells.
-func continueWithModel(t *turn, model llm.Endpoint, e Fallback) {
+// continueWith makes another model answer in this turn, which e tells.
+func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
+	t := m.turn
 	e.To = model.Name
 	t.emit(e)
 	if changes := t.changesFor(model); len(changes) > 0 {
@@ -179,29 +189,30 @@ func continueWithModel(t *turn, model llm.Endpoint, e Fallback) {
 	t.mu.Unlock()
 }
 
-// nextModel opens the next model of the chain that can take the place of failed: first of
+// next opens the next model of the chain that can take the place of failed: first of
 // those that have no cooldown, then, with all, of the others. Those that cannot be opened are
 // told.
-func nextModel(t *turn, failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
+func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
+	t := m.turn
 	need := FallbackNeed{Model: t.Model().Name, Fault: fault, Tokens: t.ContextTokens()}
 	if fault == llm.ContextOverflow { // whatever was estimated
 		need.Tokens = max(need.Tokens, failed.Context)
 	}
-	t.tried[failed.Name] = true
+	m.tried[failed.Name] = true
 	var rest []llm.Endpoint
 	for _, name := range t.fallback.models(need) {
-		if t.tried[name] {
+		if m.tried[name] {
 			continue
 		}
 		model, err := t.fallback.open(name)
 		if err != nil {
-			t.tried[name] = true
+			m.tried[name] = true
 			t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
 			continue
 		}
 		until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
 		switch { // by its own name: a chain may have another one for it
-		case t.tried[model.Name], fault == llm.Authentication && sameProvider(model.Name, failed.Name),
+		case m.tried[model.Name], fault == llm.Authentication && sameProvider(model.Name, failed.Name),
 			fault == llm.ContextOverflow && (model.Context == 0 || !FitsWindow(need.Tokens, model.Context)):
 		case until.IsZero():
 			return model, true
@@ -224,7 +235,8 @@ func sameProvider(a, b string) bool {
 // fallBack handles the failure of a model: another one goes on, or the same one is asked again. It
 // reports whether the request is to be sent again. What the failed model left behind becomes a branch, and
 // none of its calls ever runs.
-func fallBack(t *turn, response llm.Message, err error) bool {
+func (m *turnModels) fallBack(response llm.Message, err error) bool {
+	t := m.turn
 	f := &t.fallback
 	model, fault := t.current(), llm.FaultOf(err)
 	if t.ctx.Err() != nil || f.models == nil || f.open == nil || !f.isReason(fault) {
@@ -241,7 +253,7 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 		}
 		f.overflowed[model.Name] = t.ContextTokens()
 	}
-	next, ok := nextModel(t, model, fault, true)
+	next, ok := m.next(model, fault, true)
 	if !ok {
 		return false
 	}
@@ -255,16 +267,16 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 	switch choice.Action {
 	case SwitchModel:
 		t.abandonInterrupted()
-		continueWithModel(t, next, Fallback{From: model.Name, Fault: fault})
+		m.continueWith(next, Fallback{From: model.Name, Fault: fault})
 		return true
 	case WaitAndTry:
-		delete(t.tried, model.Name)
-		if pause(t, until.Sub(t.now()), fault) {
+		delete(m.tried, model.Name)
+		if m.pause(until.Sub(t.now()), fault) {
 			t.abandonInterrupted()
 			return true
 		}
 	case TryAgain:
-		delete(t.tried, model.Name)
+		delete(m.tried, model.Name)
 		t.abandonInterrupted()
 		return true
 	case StopTurn:
@@ -273,6 +285,16 @@ func fallBack(t *turn, response llm.Message, err error) bool {
 		}
 	}
 	return false
+}
+
+// pause waits before the same model is asked again, unless the user does not want to, and
+// reports whether it is to be.
+func (m *turnModels) pause(wait time.Duration, fault llm.Fault) bool {
+	t := m.turn
+	ctx := llm.AnnouncePause(t.ctx)
+	m.waits++
+	t.emit(llm.Retry{Attempt: m.waits, Wait: wait, Fault: fault})
+	return llm.Pause(ctx, wait) == nil
 }
 
 // failureQuestion returns what to ask when a model failed. After text that was shown, nothing

@@ -36,6 +36,7 @@
 //	turnBudget     holds its requests to the limits on spending
 //	compaction     summarizes the conversation where it has grown too long
 //	turnWindow     has its requests fit into the context windows of models
+//	turnModels     decides which model answers: the chosen one, or one of the fallbackChain
 package session
 
 import (
@@ -231,7 +232,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
-		t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn = t, t, t, t
+		t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
 				t.annotate(e, t.partial.visibleParts())

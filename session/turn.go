@@ -21,17 +21,16 @@ type turn struct {
 	emit     func(Event)
 	start    time.Time
 	done     Done
-	tried    map[string]bool // models that failed in this turn
-	callable *tools.Set      // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
-	omitted  omission        // what the last request left out
+	callable *tools.Set // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
+	omitted  omission   // what the last request left out
 
-	waits      int // how often the same model was asked again after a while
 	hookRounds int // how often Stop hooks made the turn continue since the last prompt
 
 	questions  turnQuestions
 	budget     turnBudget
 	compaction compaction
 	window     turnWindow
+	models     turnModels
 
 	given  givenPrompt // the last message of the user's
 	latest lastResponse
@@ -87,7 +86,7 @@ func answerSteps(t *turn) error {
 		t.done.Steps = step
 		response, reason, err := t.streamResponse(step)
 		if err != nil {
-			if t.compaction.onOverflow(err) || fallBack(t, response, err) {
+			if t.compaction.onOverflow(err) || t.models.fallBack(response, err) {
 				step-- // only answers count
 				continue
 			}
@@ -132,7 +131,7 @@ func beginPrompt(t *turn) {
 	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
 	set(&t.mu, &t.omitsOldest, false)
 	t.budget.begin()
-	chooseModel(t)
+	t.models.choose()
 }
 
 // begin appends parts as a prompt; without parts it prepares to retry the last one.

@@ -65,7 +65,7 @@ func (w *turnWindow) fit() (changed bool, err error) {
 	}
 	model, err := w.makeRoom(choice)
 	if model.Name != "" {
-		continueWithModel(t, model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
+		t.models.continueWith(model, Fallback{From: over.Model, Fault: llm.ContextOverflow})
 	}
 	return true, err
 }
