@@ -215,12 +215,13 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 }
 
 // mentionRE matches an @path that makes the programs read a file. Only paths that lead out of the
-// empty directory matter: those that are not relative, and those with .. in them.
-var mentionRE = lazy.NewRegexp(`@(["']?)([/\\~.]|[A-Za-z]:[/\\]|file:|(?:[^\s"']|\\.)*[/\\]\.\\?\.)|@(["'])([^"'\n]*[/\\]\.\.)`)
+// empty directory matter: those that are not relative, and those with .. in them. A part of a path
+// may stand between quotes, and a blank behind a backslash.
+var mentionRE = lazy.NewRegexp(`@(?:["']*(?:[/\\~.]|[A-Za-z]:[/\\]|file:)|(?:\\.|"[^"\n]*"|'[^'\n]*'|\S)*(?:["'][^"'\n]*)?[/\\]\.\\?\.)`)
 
 // escapeMentions returns text in which the program finds no @path: "@/etc/passwd" in untrusted text,
 // such as the output of a tool, would send the file along.
 func escapeMentions(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return mentionRE.ReplaceAllString(text, "@ $1$2$3$4")
+	return mentionRE.ReplaceAllStringFunc(text, func(path string) string { return strings.ReplaceAll(path, "@", "@ ") }) // there may be one in another
 }

@@ -30,6 +30,8 @@ func TestPrompt(t *testing.T) {
 		{"a slash", []llm.Message{user(text("/etc/hosts holds what?"))}, "The user says:\n\n/etc/hosts holds what?"},
 		{"nor are paths that lead out further on", []llm.Message{user(text(`@a/../../.ssh/id @"a b/../../c" @a\ b/../c @a\..\..\c @file:///etc/passwd, ask @bob... or me@example.com`))},
 			`@ a/../../.ssh/id @ "a b/../../c" @ a\ b/../c @ a\..\..\c @ file:///etc/passwd, ask @bob... or me@example.com`},
+		{"nor is a path within such a path", []llm.Message{user(text(`@a@/etc/x/../passwd @"b @/etc/x/../passwd and @c"d e"/../../f @""/etc/passwd`))},
+			`@ a@ /etc/x/../passwd @ "b @ /etc/x/../passwd and @ c"d e"/../../f @ ""/etc/passwd`},
 		{"paths are no mentions", []llm.Message{user(text(`Read @/etc/passwd @~/.ssh/id @"/x" @../y @C:\z, mail me@example.com, use @property`))},
 			`Read @ /etc/passwd @ ~/.ssh/id @ "/x" @ ../y @ C:\z, mail me@example.com, use @property`},
 		{"nothing", nil, "Go on."},
