@@ -11,13 +11,13 @@ import (
 )
 
 // promptArguments returns the arguments of a server's prompt that stand in a line: as NAME=VALUE, or in
-// their order. The last one takes the rest.
+// their order. The last one takes the rest; if all have names, the one that was named last.
 func promptArguments(p mcp.Prompt, line string) map[string]string {
-	args, words := map[string]string{}, []string(nil)
+	args, words, last := map[string]string{}, []string(nil), ""
 	for _, word := range strings.Fields(line) {
 		name, value, ok := strings.Cut(word, "=")
 		if ok = ok && slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }); ok {
-			args[name] = value
+			args[name], last = value, name
 		} else {
 			words = append(words, word)
 		}
@@ -29,6 +29,9 @@ func promptArguments(p mcp.Prompt, line string) map[string]string {
 		} else if i < len(words) {
 			args[arg.Name] = words[i]
 		}
+	}
+	if len(open) == 0 && last != "" {
+		args[last] = strings.Join(append([]string{args[last]}, words...), " ")
 	}
 	return args
 }

@@ -21,6 +21,7 @@ func TestServerPromptArguments(t *testing.T) {
 		{"Brno CZ degrees C", args{"city": "Brno", "state": "CZ", "unit": "degrees C"}, nil},
 		{"unit=C Brno", args{"city": "Brno", "unit": "C"}, nil},
 		{"a=b unit=C", args{"city": "a=b", "unit": "C"}, nil},
+		{"city=Brno state=CZ unit=degrees C", args{"city": "Brno", "state": "CZ", "unit": "degrees C"}, nil},
 		{"unit= Brno", args{"city": "Brno", "unit": ""}, []string{"unit"}},
 	} {
 		got := promptArguments(city, tt.line)
