@@ -79,3 +79,21 @@ func TestNothingHides(t *testing.T) {
 		t.Errorf("the new text is %q, want %q", got, want)
 	}
 }
+
+// A code block ends behind its text, whatever marks that has; many cost no more than others do.
+func TestCodeBlock(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n":              "```\na\n```",
+		"a `b`":            "```\na `b`\n```",
+		"```\n![x](//y)\n": "````\n```\n![x](//y)\n````",
+		"`` ````` ```":     "``````\n`` ````` ```\n``````",
+	} {
+		if got := codeBlock(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	marks := strings.Repeat("`", 1000)
+	if n := testing.AllocsPerRun(10, func() { codeBlock(marks) }); n > 5 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -190,10 +190,14 @@ func textContent(text string) []sdk.ToolCallContent {
 // codeBlock returns text as a code block. Clients show Markdown, in which comments and definitions of
 // links are hidden, and images are fetched.
 func codeBlock(text string) string {
-	marks := "```"
-	for strings.Contains(text, marks) {
-		marks += "`"
+	longest, run := 2, 0
+	for i := range len(text) {
+		if run++; text[i] != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
 	}
+	marks := strings.Repeat("`", longest+1)
 	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
