@@ -17,11 +17,16 @@ type Value[T any] struct {
 	New   func() T
 	once  sync.Once
 	value T
+	made  bool
 }
 
-// Get returns the value.
+// Get returns the value. If New panicked, it panics as well: a zero value would pass for the one that
+// was to be made.
 func (v *Value[T]) Get() T {
-	v.once.Do(func() { v.value = v.New() })
+	v.once.Do(func() { v.value, v.made = v.New(), true })
+	if !v.made {
+		panic("lazy: New panicked")
+	}
 	return v.value
 }
 

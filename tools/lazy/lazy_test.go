@@ -20,6 +20,22 @@ func TestValue(t *testing.T) {
 	}
 }
 
+// A table that could not be made is none, also for who uses it next.
+func TestValuePanicsAgain(t *testing.T) {
+	t.Parallel()
+	v := lazy.Value[map[string]bool]{New: func() map[string]bool { panic("broken") }}
+	for range 2 {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			v.Get()
+		}()
+	}
+}
+
 func TestRegexp(t *testing.T) {
 	t.Parallel()
 	for range 2 { // compiled, and compiled before
