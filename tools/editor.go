@@ -88,8 +88,10 @@ func (b *buffers) reader(ctx context.Context, path string, saved io.Reader) (sho
 	if err != nil {
 		return nil, false, err
 	}
-	if text, ok := b.unsaved(ctx, path, content); ok && len(content) < maxEdit {
-		return bytes.NewReader(text), true, nil
+	if len(content) < maxEdit {
+		if text, ok := b.unsaved(ctx, path, content); ok {
+			return bytes.NewReader(text), true, nil
+		}
 	}
 	return io.MultiReader(bytes.NewReader(content), saved), false, nil
 }

@@ -91,3 +91,14 @@ func TestSilentEditor(t *testing.T) {
 		}
 	}
 }
+
+// TestEditorOfLargeFile: a file that is too large to be edited is not asked for, which could take the
+// editor so long that it is asked no more.
+func TestEditorOfLargeFile(t *testing.T) {
+	f := open(t, map[string]string{"a.txt": strings.Repeat(strings.Repeat("a", 1<<20-1)+"\n", maxEdit>>20)})
+	f.SetEditor(&Editor{Read: func(context.Context, string) (string, error) {
+		t.Error("asked")
+		return "b\n", nil
+	}})
+	f.must("read", "path", "a.txt", "limit", 1)
+}
