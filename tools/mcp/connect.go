@@ -64,9 +64,13 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	connected := make(chan result, 1)
 	go func() {
 		session, err := l.client.Connect(ctx, transport, nil)
-		if err != nil && l.service != nil && l.service.refusesPost.Load() {
-			if older, failed := l.client.Connect(ctx, sseTransport{l.service}, nil); failed == nil {
+		if err != nil && l.refusesPost() {
+			older, failed := l.client.Connect(ctx, sseTransport{l.service}, nil)
+			switch {
+			case failed == nil:
 				session, err = older, nil
+			case l.service.streams.Load() && ctx.Err() == nil:
+				err = fmt.Errorf("%w; by HTTP with SSE: %w", err, failed)
 			}
 		}
 		connected <- result{session, err}
@@ -81,7 +85,9 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		err = context.Cause(ctx)
 		l.terminate() // so that the other one stops waiting
 		r := <-connected
-		l.session = r.session
+		if l.session = r.session; r.err != nil && l.refusesPost() && !errors.Is(r.err, ctx.Err()) {
+			err = r.err // what came next was no service by HTTP with SSE
+		}
 	}
 	l.terminate()
 	select {
@@ -222,6 +228,9 @@ func (l *link) loggedOut() <-chan struct{} {
 	}
 	return l.service.loggedOut
 }
+
+// refusesPost reports whether the server is a service that may be reached by HTTP with SSE alone.
+func (l *link) refusesPost() bool { return l.service != nil && l.service.refusesPost.Load() }
 
 // sessionLost returns what is closed when a service has ended the session; nil for a program.
 func (l *link) sessionLost() <-chan struct{} {

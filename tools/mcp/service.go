@@ -32,6 +32,7 @@ type httpService struct {
 	loggedOut chan struct{} // closed when the user has to log in
 
 	refusesPost atomic.Bool // it has answered a POST with what a server without streamable HTTP answers
+	streams     atomic.Bool // it has answered a GET with a stream of events
 
 	forgotten   sync.Once
 	sessionLost chan struct{} // closed when the session is over
@@ -171,6 +172,8 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	b := &boundedBody{ReadCloser: res.Body, done: done, left: -1}
 	if kind := res.Header.Get("Content-Type"); !strings.HasPrefix(strings.ToLower(kind), "text/event-stream") {
 		b.left = maxMessage // an event has its own bound
+	} else if req.Method == http.MethodGet {
+		s.streams.Store(true)
 	}
 	res.Body = b
 	return res, nil

@@ -1,0 +1,57 @@
+//go:build unix
+
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A service that works by neither streamable HTTP nor HTTP with SSE says why, in its own words.
+func TestServiceStartFails(t *testing.T) {
+	stream := func(event string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, event)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		}
+	}
+	for _, test := range []struct {
+		name    string
+		get     http.HandlerFunc
+		silent  bool
+		reasons []string
+	}{
+		{"another path", http.NotFound, false, []string{"Bad Request"}},
+		{"a stream that is none of SSE", stream(""), true, []string{"Bad Request"}},
+		{"an endpoint elsewhere", stream("event: endpoint\ndata: http://example.com/messages\n\n"), false, []string{"Bad Request", "it leads to another place, http://example.com"}},
+		{"other events", stream("event: message\ndata: {}\n\n"), false, []string{"Bad Request", `first event is "message"`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost {
+					http.Error(w, "which version?", http.StatusBadRequest)
+					return
+				}
+				test.get(w, r)
+			}))
+			o := Options{startTimeout: time.Minute} // for machines that are busy
+			if test.silent {
+				o.startTimeout = 500 * time.Millisecond
+			}
+			s := start(t, c, o).state()
+			if s.Status != StatusFailed {
+				t.Errorf("got %+v", s)
+			}
+			for _, why := range test.reasons {
+				if !strings.Contains(s.Reason, why) {
+					t.Errorf("got %q, want %q", s.Reason, why)
+				}
+			}
+		})
+	}
+}
