@@ -81,7 +81,7 @@ func TestAccessOfProject(t *testing.T) {
 		if err := s.grant(Access{Unsandboxed: true}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(stored, "hunter2") || strings.Contains(stored, "512") {
+		if strings.Contains(stored, "hunter2") || strings.Contains(stored, "=512") {
 			t.Errorf("%s: values can be read in %s", tt.name, stored)
 		}
 		again := newServer("a", tt.now, o, inbound{inFlight: new(inFlight)})
