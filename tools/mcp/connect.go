@@ -28,6 +28,7 @@ type link struct {
 	client    *sdk.Client
 	program   *tools.Program // nil: it is a service
 	service   *httpService   // nil: it is a program
+	overSSE   bool           // the service is reached by HTTP with SSE
 	drained   chan struct{}  // closed when nothing more comes from stderr
 	sandboxed bool           // the sandbox confines the program
 	sentRoots []string       // the roots that it was told at first
@@ -57,27 +58,11 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	if s.config.getsRoots() {
 		l.sentRoots = s.roots.addTo(l.client, s.effectiveConfig().ownDirectories())
 	}
-	type result struct {
-		session *sdk.ClientSession
-		err     error
-	}
-	connected := make(chan result, 1)
-	go func() {
-		session, err := l.client.Connect(ctx, transport, nil)
-		if err != nil && l.refusesPost() {
-			older, failed := l.client.Connect(ctx, sseTransport{l.service}, nil)
-			switch {
-			case failed == nil:
-				session, err = older, nil
-			case l.service.streams.Load() && ctx.Err() == nil:
-				err = fmt.Errorf("%w; by HTTP with SSE: %w", err, failed)
-			}
-		}
-		connected <- result{session, err}
-	}()
+	connected := make(chan greeting, 1)
+	go func() { connected <- l.greet(ctx, transport) }()
 	select {
 	case r := <-connected:
-		if l.session, err = r.session, r.err; err == nil {
+		if l.session, l.overSSE, err = r.session, r.overSSE, r.err; err == nil {
 			return l, nil
 		}
 		err = l.explainEnd(err)
@@ -96,6 +81,29 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	default:
 		return nil, s.addRefusal(l, err)
 	}
+}
+
+// A greeting is what came of connecting.
+type greeting struct {
+	session *sdk.ClientSession
+	overSSE bool // it is not the transport's
+	err     error
+}
+
+// greet connects by transport, or a service that does not know that by HTTP with SSE.
+func (l *link) greet(ctx context.Context, transport sdk.Transport) greeting {
+	session, err := l.client.Connect(ctx, transport, nil)
+	if err == nil || !l.refusesPost() {
+		return greeting{session: session, err: err}
+	}
+	session, failed := l.client.Connect(ctx, sseTransport{l.service}, nil)
+	switch {
+	case failed == nil:
+		return greeting{session: session, overSSE: true}
+	case l.service.streams.Load() && ctx.Err() == nil:
+		err = fmt.Errorf("%w; by HTTP with SSE: %w", err, failed)
+	}
+	return greeting{err: err}
 }
 
 // addRefusal finds out what the sandbox refused a program that did not start, for the

@@ -208,7 +208,10 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			if err == nil {
 				err = errHungUp
 			}
-			return false, l.explainEnd(err)
+			if l.overSSE { // the session ends with the stream, which proxies end
+				again, _ = s.renewSession()
+			}
+			return again, l.explainEnd(err)
 		case <-s.changed:
 			looking, stop := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("its lists did not come within %s", startTimeout))
 			err := s.loadLists(looking, l.session)

@@ -5,9 +5,13 @@ package mcp
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A service that works by neither streamable HTTP nor HTTP with SSE says why, in its own words.
@@ -53,5 +57,32 @@ func TestServiceStartFails(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A service whose stream of events ends, as proxies end idle ones, is connected again, unless that
+// happens all the time.
+func TestStreamEnds(t *testing.T) {
+	server, streams := realServer(), atomic.Int64{}
+	handler := sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil)
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			streams.Add(1)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	t.Cleanup(h.Close)
+	b := start(t, Config{URL: h.URL, Trusted: true}, Options{})
+	for n := range int64(newSessions) {
+		h.CloseClientConnections()
+		b.until("connected again", func(s State) bool { return s.Status == StatusReady && streams.Load() == n+2 })
+		b.offer()
+		if out := b.call("echo", `{"text":"hello"}`); out.Text != head+"you said hello" {
+			t.Errorf("got %+v", out)
+		}
+	}
+	h.CloseClientConnections()
+	if s := b.until("failed", func(s State) bool { return s.Status == StatusFailed }); s.Reason != "it closed the connection" {
+		t.Errorf("got %+v", s)
 	}
 }
