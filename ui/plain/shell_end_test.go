@@ -1,10 +1,14 @@
 package plain
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"parley/session"
+	"parley/tools"
+	"parley/ui/app"
 )
 
 // The line behind a command of the user's says how it ended.
@@ -18,5 +22,28 @@ func TestShellEnd(t *testing.T) {
 		if got := shellEnd(e); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// A command that failed was stopped only if the user stopped it.
+func TestShellStopped(t *testing.T) {
+	d := talk(t, func(o *app.Options, _ *session.Options) {
+		o.Shell = func(ctx context.Context, _, command string, _ func(string)) tools.Outcome {
+			if command == "wait" {
+				<-ctx.Done()
+			}
+			return tools.Outcome{Text: "[exit status 1]", Notes: "[exit status 1]", Failed: true, Duration: 2 * time.Second}
+		}
+	})
+	d.enter("!fail")
+	d.pass(time.Second)
+	d.paste("!wait")
+	d.until(func() bool { return len(d.shells.running) == 1 })
+	d.shells.interrupt()
+	d.idle()
+	said := d.said()
+	failed, stopped := strings.Index(said, "Failed after 2 seconds: exit status 1."), strings.Index(said, "Stopped after 2 seconds.")
+	if failed < 0 || stopped < failed || strings.Count(said, "Stopped after") != 1 {
+		t.Error(said)
 	}
 }

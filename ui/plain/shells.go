@@ -41,8 +41,8 @@ func (s *shells) run(command string) {
 				s.send(func() { s.out.Block(whole) }, ctx.Done())
 			}
 		})
+		e := session.EndedCommand(ctx, command, out) // while only the user can have stopped it
 		return func() {
-			e := session.EndedCommand(ctx, command, out)
 			own.Annotate(n, e)
 			delete(s.running, id)
 			s.ended(e, live.Rest())
