@@ -298,7 +298,7 @@ func (a *App) PromptItems() []Item {
 }
 
 // prompt sends the prompt of a file, and puts a server's into the draft, where it can be read
-// before it is sent. Its arguments stand behind its name, in their order.
+// before it is sent. Its arguments stand behind its name, in their order or with their names.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
 		return Effect{List: &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
