@@ -63,7 +63,7 @@ func (c Config) ownDirectories() []string {
 	return slices.DeleteFunc(tools.AbsolutePaths(slices.Concat(c.Read, c.Write)), func(path string) bool { return !isDirectory(path) })
 }
 
-// addTo sets the roots of a client before it connects, with the server's own, and returns the others.
+// addTo adds the roots to a client, with the server's own directories, and returns the others.
 func (r *roots) addTo(client *sdk.Client, own []string) (directories []string) {
 	var all []*sdk.Root
 	directories = r.list()
@@ -74,7 +74,7 @@ func (r *roots) addTo(client *sdk.Client, own []string) (directories []string) {
 	return directories
 }
 
-// update sends a client the roots that have changed since addTo returned sent.
+// update sends a client the roots that have changed since addTo returned given.
 func (r *roots) update(client *sdk.Client, given, own []string) {
 	now := r.list()
 	if slices.Equal(now, given) {
