@@ -211,6 +211,10 @@ func TestHint(t *testing.T) {
 	m.SetSize(60, 10)
 	running := Tool{Name: "shell", Title: "make", Status: Running, Started: began, Hint: "esc stops\x1b[2J"}
 	m.SetTool("1", running)
+	m.Tick(began.Add(999 * time.Millisecond))
+	if got, want := topRow(m), "● shell make  running · esc stops␛[2J"; got != want {
+		t.Errorf("before a second is over: %q, want %q", got, want)
+	}
 	m.Tick(began.Add(3 * time.Second))
 	for i := range 9 {
 		m.AppendToolOutput("1", fmt.Sprintf("line %d\n", i))

@@ -185,8 +185,8 @@ func (b *call) status(now time.Time) string {
 	switch {
 	case t.Status == Arriving && len(t.Input) >= 1<<10:
 		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
-	case t.Status == Running && !t.Started.IsZero() && now.After(t.Started):
-		parts = append(parts, format.Duration(now.Sub(t.Started).Truncate(time.Second)))
+	case t.Status == Running && !t.Started.IsZero() && now.Sub(t.Started) >= time.Second:
+		parts = append(parts, format.Elapsed(now.Sub(t.Started)))
 	case t.Status > Running && t.Duration >= time.Millisecond:
 		parts = append(parts, format.Duration(t.Duration))
 	}
