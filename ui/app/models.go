@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
@@ -40,12 +39,12 @@ const leastCache = 1000
 // most stands first. There are none for an empty conversation.
 func ModelFitWords(a *App, model llm.Endpoint) (words []string) {
 	f := a.Session.EstimateFit(model)
-	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
-	switch share := int(math.Ceil(f.Share() * 100)); {
-	case share > 100:
-		add("context %d%%: too long", share)
+	add := func(text string, args ...any) { words = append(words, fmt.Sprintf(text, args...)) }
+	switch share := f.Share(); {
+	case share > 1:
+		add("context %s: too long", format.Percent(share))
 	case share > 0:
-		add("context %d%%", share)
+		add("context %s", format.Percent(share))
 	}
 	if f.Omitted {
 		add("oldest turns not sent")

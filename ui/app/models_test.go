@@ -34,7 +34,7 @@ func TestFitWords(t *testing.T) {
 	}{
 		{own, "context 46%"},
 		{far, "context 62% · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
-		{small, "context 154%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
+		{small, "context 153%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
 		{free, "context 62% · cache of 84k lost · thinking not sent"},
 	} {
 		if got := strings.Join(ModelFitWords(a, test.model), " · "); got != test.want {

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
+	"parley/ui/format"
 )
 
 // A Change says what happens to one block. Its strings are shared with the events.
@@ -276,5 +277,5 @@ func CacheShare(u llm.Usage) string {
 	if u.Input == 0 || u.CacheRead == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d%% cached", 100*u.CacheRead/u.Input)
+	return format.Percent(float64(u.CacheRead)/float64(u.Input)) + " cached"
 }

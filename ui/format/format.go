@@ -70,12 +70,17 @@ func Rate(perSecond float64) string {
 	return fmt.Sprintf("%.0f tok/s", perSecond)
 }
 
-// Percent returns a share of 1 in percent; "" below 0.
+// Percent returns a share of 1 in whole percent; "" below 0. More than all is not rounded to
+// 100%.
 func Percent(share float64) string {
-	if share < 0 {
+	n := math.Round(share * 100)
+	switch {
+	case share < 0:
 		return ""
+	case share > 1:
+		n = max(n, 101)
 	}
-	return fmt.Sprintf("%.0f%%", share*100)
+	return fmt.Sprintf("%.0f%%", n)
 }
 
 // Capital returns text with a capital at its beginning, as what a person reads has, unless

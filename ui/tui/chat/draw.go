@@ -210,8 +210,8 @@ func footer(t *app.TurnTotals) string {
 	text[model] = t.Model
 	if u != (llm.Usage{}) {
 		about := ""
-		if u.CacheRead > 0 && u.Input > 0 {
-			cached = fmt.Sprintf(" (%d%% cached)", 100*u.CacheRead/u.Input)
+		if share := app.CacheShare(u); share != "" {
+			cached = " (" + share + ")"
 		}
 		if t.Estimated {
 			about = "~"
