@@ -31,21 +31,21 @@ const (
 
 // A pendingCall is a call on its way to a result.
 type pendingCall struct {
-	part          llm.Part
-	origin        func(*tools.Action) *tools.Action // adds to action who wants it; nil: a model does
-	action        *tools.Action                     // what it would do
-	err           error                             // why it cannot be understood, in words for the model
-	rejected      bool                              // err stands, whatever the tools say
-	notice        string                            // told to the model in front of the output
-	started       bool                              // it runs, or ran, and may have changed something
-	outcome       tools.Outcome                     // of a call of a compared model, until result has it
-	result        *Result
-	media         []llm.Part      // that goes with it
-	fileWatch     *undo.Watch     // looks at what it changes; nil: nothing does
-	filesRecorded <-chan struct{} // closed once that is kept; nil: nothing is
-	hook          hookVerdict     // what hooks say of it
-
-	denied, stopped bool // why there is no better result
+	part            llm.Part
+	origin          func(*tools.Action) *tools.Action // adds to action who wants it; nil: a model does
+	action          *tools.Action                     // what it would do
+	err             error                             // why it cannot be understood, in words for the model
+	rejected        bool                              // err stands, whatever the tools say
+	changed         string                            // arguments of the user or a hook, in place of those of part; ""
+	notice          string                            // told to the model in front of the output
+	started         bool                              // it runs, or ran, and may have changed something
+	outcome         tools.Outcome                     // of a call of a compared model, until result has it
+	result          *Result
+	media           []llm.Part      // that goes with it
+	fileWatch       *undo.Watch     // looks at what it changes; nil: nothing does
+	filesRecorded   <-chan struct{} // closed once that is kept; nil: nothing is
+	hook            hookVerdict     // what hooks say of it
+	denied, stopped bool            // why there is no better result
 }
 
 // A callBatch is the calls of one response, or a command of a prompt, on their way to results.
@@ -116,7 +116,7 @@ func (b *callBatch) node() store.Node {
 		if call.result != nil {
 			n.Parts = append(n.Parts, call.result.Part)
 			n.Parts = append(n.Parts, call.media...)
-			n.Results[call.part.ID] = store.Outcome{Diff: call.result.Diff, Duration: call.result.Duration, Denied: call.denied, Stopped: call.stopped}
+			n.Results[call.part.ID] = store.Outcome{Input: call.result.Input, Diff: call.result.Diff, Duration: call.result.Duration, Denied: call.denied, Stopped: call.stopped}
 		}
 	}
 	return n
@@ -244,7 +244,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
 			call.unwatch()
-			call.notice, call.hook = "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
+			call.changed, call.notice, call.hook = answer.Input, "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
 			if !b.plan(call, answer.Input) {
 				b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
 				return false
@@ -286,7 +286,9 @@ func (b *callBatch) ask(call *pendingCall) (tools.Approval, bool) {
 	b.persistResults() // a user may take long, and nothing of it ran until then
 	reply := make(chan tools.Approval, 1)
 	notifyHooks(b.turn, call.action)
-	b.emit(ApprovalRequest{Call: call.part, Action: call.action, reply: reply})
+	part := call.part
+	part.Input = cmp.Or(call.changed, part.Input)
+	b.emit(ApprovalRequest{Call: part, Action: call.action, reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, b.ctx.Err() == nil
@@ -388,10 +390,10 @@ func (b *callBatch) setResult(call *pendingCall, out tools.Outcome) {
 	call.stopped = out.Failed && !call.denied && (call.stopped || b.ctx.Err() != nil)
 	call.result = &Result{
 		Part:     llm.Part{Kind: llm.Result, ID: call.part.ID, Name: call.part.Name, Text: call.notice + out.Text, Failed: out.Failed},
+		Input:    call.changed,
 		Diff:     out.Diff,
 		Duration: out.Duration,
-
-		Stopped: call.stopped,
+		Stopped:  call.stopped,
 	}
 	call.media = out.Media
 	b.emit(*call.result)

@@ -78,7 +78,7 @@ type Call struct{ Part llm.Part }
 
 // ApprovalRequest asks the user whether a call may run. The turn waits for Reply.
 type ApprovalRequest struct {
-	Call   llm.Part
+	Call   llm.Part // with the arguments that it would run with: the user or a hook may have changed them
 	Action *tools.Action
 	reply  chan tools.Approval
 }
@@ -99,6 +99,7 @@ type Progress struct {
 // Result holds a call's result, as the model will see it.
 type Result struct {
 	Part     llm.Part // Kind llm.Result
+	Input    string   // the arguments that it ran with, if the user or a hook changed them
 	Diff     string   // unified diff of what was changed
 	Duration time.Duration
 	Stopped  bool // a user ended it before it was finished, or the turn

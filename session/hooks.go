@@ -98,7 +98,7 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 		return true
 	}
 	// What runs is planned, decided and shown anew.
-	call.notice = "A hook changed the arguments to " + string(a.Input) + "\n\n"
+	call.changed, call.notice = string(a.Input), "A hook changed the arguments to "+string(a.Input)+"\n\n"
 	b.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
 	if !b.plan(call, string(a.Input)) {
 		b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})

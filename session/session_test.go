@@ -245,16 +245,25 @@ func TestEditedArgumentsAreShownAgain(t *testing.T) {
 	set, dir := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"touch wrong"}`)), llmtest.Say("ok"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	const right = `{"command":"touch right"}`
 	var shown []string
-	play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
-		shown = append(shown, a.Action.Command)
-		if len(shown) == 1 {
-			return tools.Approval{Verdict: tools.Allow, Input: `{"command":"touch right"}`}
+	events := play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
+		shown = append(shown, a.Action.Command, a.Call.Input)
+		if len(shown) == 2 {
+			return tools.Approval{Verdict: tools.Allow, Input: right}
 		}
 		return tools.Approval{Verdict: tools.Allow}
 	}, say("hi"))
-	if want := []string{"touch wrong", "touch right"}; !slices.Equal(shown, want) {
+	if want := []string{"touch wrong", `{"command":"touch wrong"}`, "touch right", right}; !slices.Equal(shown, want) {
 		t.Errorf("shown %q, want %q", shown, want)
+	}
+	for _, e := range events {
+		if r, ok := e.(Result); ok && r.Input != right {
+			t.Errorf("it ran with %q", r.Input)
+		}
+	}
+	if got := s.Path()[2].Results["1"].Input; got != right {
+		t.Errorf("stored are %q", got)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "right")); err != nil {
 		t.Error(err)

@@ -35,6 +35,7 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 		n.Results = maps.Clone(n.Results)
 		for _, id := range slices.Sorted(maps.Keys(n.Results)) {
 			o := n.Results[id]
+			clean(&o.Input)
 			clean(&o.Diff)
 			n.Results[id] = o
 		}

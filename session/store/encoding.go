@@ -242,10 +242,10 @@ func readResults(r *jsonReader) map[string]Outcome {
 	r.object(func() {
 		for r.ok && len(r.rest) > 1 && r.rest[0] == r.begin && r.rest[1] == '"' {
 			r.rest = r.rest[1:]
-			id := r.text()
+			id, o := r.text(), Outcome{}
 			r.expect(":")
-			var o Outcome
 			r.object(func() {
+				readText(r, "input", &o.Input)
 				readText(r, "diff", &o.Diff)
 				readInt(r, "took", &o.Duration)
 				readBool(r, "started", &o.Started)

@@ -68,7 +68,7 @@ func TestWholeNode(t *testing.T) {
 		Cache: &cachewatch.Entry{Key: "k", First: "f", Notified: true, Prefix: &cachewatch.Prefix{
 			System: "s", Tools: []cachewatch.Tool{{Name: "n", Digest: "d"}}, Settings: map[string]string{"a": "b"},
 		}},
-		Results: map[string]Outcome{"i": {Diff: "-a\n+b", Duration: 3, Denied: true, Stopped: true}},
+		Results: map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Denied: true, Stopped: true}},
 	}
 	if err := l.Put(want); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 5}, {llm.Usage{}, 12}, {Session{}, 17}, {Draft{}, 5}, {SentPrompt{}, 3}} {
+	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 6}, {llm.Usage{}, 12}, {Session{}, 17}, {Draft{}, 5}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}
@@ -256,7 +256,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	row, err = encode(nodeExtra{
 		true, true, true,
 		&llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
-		llm.Calls, 1, 2, map[string]Outcome{"i": {Diff: "-a\n+b", Duration: 3, Started: true, Denied: true, Stopped: true}, "j": {}},
+		llm.Calls, 1, 2, map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Started: true, Denied: true, Stopped: true}, "j": {}},
 		[]time.Duration{4, 5}, "no route", PurposeCompare, CacheMiss{}, &cachewatch.Entry{Key: "k", First: "f", Notified: true, Lifetime: 9}, true, true,
 	})
 	if err != nil {

@@ -69,8 +69,9 @@ type Node struct {
 
 // An Outcome holds what is known of a call besides its result.
 type Outcome struct {
-	Diff     string        `json:"diff,omitempty"` // unified diff of what was changed
-	Duration time.Duration `json:"took,omitempty"` // in ns
+	Input    string        `json:"input,omitempty"` // the arguments that it ran with, if the user or a hook changed them
+	Diff     string        `json:"diff,omitempty"`  // unified diff of what was changed
+	Duration time.Duration `json:"took,omitempty"`  // in ns
 
 	Started bool `json:"started,omitempty"` // it began to run; without a result, its effect is not known
 	Denied  bool `json:"denied,omitempty"`  // the user or a permission rule denied it

@@ -1,9 +1,9 @@
 package app
 
 import (
+	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -311,7 +311,7 @@ func (c *calls) start(e session.Call, now time.Time, out *changeList) {
 func (c *calls) ask(e session.ApprovalRequest, out *changeList) {
 	c.block(e.Call.ID, out).setTool(e, out, func(tool *Tool) {
 		tool.Status, tool.Asked = CallAsking, true // the question shows the diff
-		tool.Title = strings.TrimPrefix(e.Action.Title, e.Call.Name+" ")
+		tool.Input = e.Call.Input
 	})
 }
 
@@ -342,7 +342,7 @@ func (c *calls) progress(p session.Progress, out *changeList) {
 // end shows the result of a call.
 func (c *calls) end(r storedResult, out *changeList) {
 	c.block(r.Part.ID, out).setTool(r.Result, out, func(tool *Tool) {
-		tool.Output, tool.Duration, tool.Diff = r.Part.Text, r.Duration, r.Diff
+		tool.Input, tool.Output, tool.Duration, tool.Diff = cmp.Or(r.Input, tool.Input), r.Part.Text, r.Duration, r.Diff
 		switch {
 		case r.denied || tool.Status == CallDenied:
 			tool.Status = CallDenied

@@ -124,7 +124,6 @@ func SourceText(c Change) string {
 // A Tool is what is known of a call of a tool.
 type Tool struct {
 	Name     string
-	Title    string // what the call does in one line, if that was asked about; "" otherwise
 	Input    string // the arguments as far as they arrived: JSON, perhaps cut anywhere
 	Status   CallStatus
 	Output   string        // what it answered, whole

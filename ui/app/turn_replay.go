@@ -335,7 +335,7 @@ func (r *replay) results(n session.Node) {
 			continue
 		}
 		o := n.Results[p.ID]
-		r.apply(storedResult{session.Result{Part: p, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped}, o.Denied, o.Started}, 0)
+		r.apply(storedResult{session.Result{Part: p, Input: o.Input, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped}, o.Denied, o.Started}, 0)
 	}
 }
 

@@ -507,23 +507,28 @@ func TestTurnOfATool(t *testing.T) {
 	var turn Turn
 	at := time.Unix(100, 0)
 	part := llm.Part{Kind: llm.Call, ID: "1", Name: "shell", Input: "{}"}
+	edited := part
+	edited.Input = `{"command":"ls"}`
 	var statuses []CallStatus
 	var last *Tool
 	for _, e := range []session.Event{
 		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "c", Part: part}, session.Response{Seq: 2, Message: llm.Message{Parts: []llm.Part{part}}},
-		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &tools.Action{Title: "shell ls"}}, session.Decision{ID: "1", Verdict: tools.Allow},
-		session.Progress{ID: "1", Text: "x"}, session.Result{Part: llm.Part{Kind: llm.Result, ID: "1", Text: "xy"}, Duration: time.Second},
+		session.Call{Part: part}, session.ApprovalRequest{Call: edited, Action: &tools.Action{}}, session.Decision{ID: "1", Verdict: tools.Allow},
+		session.Progress{ID: "1", Text: "x"}, session.Result{Part: llm.Part{Kind: llm.Result, ID: "1", Text: "xy"}, Input: edited.Input, Duration: time.Second},
 	} {
 		for _, c := range turn.Apply(e, at) {
 			if c.Kind == ToolBlock && c.Tool != nil {
 				statuses, last = append(statuses, c.Tool.Status), c.Tool
+				if c.Tool.Status == CallAsking && c.Tool.Input != edited.Input {
+					t.Errorf("asked about %s", c.Tool.Input)
+				}
 			}
 		}
 	}
 	if want := []CallStatus{CallArriving, CallRunning, CallAsking, CallRunning, CallDone}; !slices.Equal(statuses, want) {
 		t.Errorf("statuses %v, want %v", statuses, want)
 	}
-	if last == nil || !last.Asked || !last.Ran || !last.Live || last.Title != "ls" || last.Output != "xy" || last.Duration != time.Second {
+	if last == nil || !last.Asked || !last.Ran || !last.Live || last.Input != edited.Input || last.Output != "xy" || last.Duration != time.Second {
 		t.Errorf("in the end it is %+v", last)
 	}
 }
@@ -536,11 +541,11 @@ func TestTurnOfAServersTool(t *testing.T) {
 	const name = "search of wiki"
 	for _, e := range []session.Event{
 		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "c", Part: part}, session.Response{Seq: 2, Message: llm.Message{Parts: []llm.Part{part}}},
-		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &tools.Action{Title: "mcp__wiki__search x"}}, session.Decision{ID: "1", Verdict: tools.Allow},
+		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &tools.Action{}}, session.Decision{ID: "1", Verdict: tools.Allow},
 		session.DroppedCall{Name: part.Name},
 	} {
 		for _, c := range turn.Apply(e, at) {
-			if c.Kind == ToolBlock && c.Tool != nil && (c.Tool.Name != name || c.Tool.Asked && c.Tool.Title != "x") {
+			if c.Kind == ToolBlock && c.Tool != nil && c.Tool.Name != name {
 				t.Errorf("after %T it is %+v", e, c.Tool)
 			}
 		}

@@ -199,3 +199,26 @@ func TestManyApprovals(t *testing.T) {
 		})
 	}
 }
+
+// A call has one title, while it runs, after it was asked about, and when the conversation is
+// opened again.
+func TestTitleOfResumedCall(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"m.txt","content":"one"}`}), llmtest.Say("fine"))
+	title := func() string {
+		for line := range strings.Lines(s.Screen()) {
+			if _, rest, ok := strings.Cut(line, "✓ write"); ok {
+				return strings.Fields(rest)[0]
+			}
+		}
+		return ""
+	}
+	s.ask("make it", "Create m.txt?")
+	s.seen().Type("y").WaitForText("fine")
+	s.idle()
+	live := title()
+	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "fine") })
+	s.Press("ctrl+x", "l").WaitForText("Conversations").Type("make").Press("enter").WaitForText("✓ write")
+	if stored := title(); live != "m.txt" || stored != live {
+		t.Errorf("the title was %q, and is %q", live, stored)
+	}
+}

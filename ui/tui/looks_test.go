@@ -23,7 +23,7 @@ import (
 
 // approvalOnly is a turn that asks about one command in the sandbox.
 func approvalOnly(yield func(session.Event) bool) {
-	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell"}, Action: &tools.Action{Tool: "shell", Access: tools.AccessRun, Title: "npm install", Command: "npm install", Sandboxed: true}})
+	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"npm install"}`}, Action: &tools.Action{Tool: "shell", Access: tools.AccessRun, Command: "npm install", Sandboxed: true}})
 }
 
 // scenes are what a user sees first, and what decides.

@@ -101,7 +101,7 @@ func (c *Chat) drawTool(b app.Change) {
 		c.Transcript.AppendToolOutput(b.ID, b.Text)
 		return
 	}
-	tool := transcript.Tool{Name: b.Tool.Name, Title: b.Tool.Title, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
+	tool := transcript.Tool{Name: b.Tool.Name, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
 		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration}
 	if b.Tool.Stops {
 		tool.Hint = stopHint(c.KeyOf("stop"))

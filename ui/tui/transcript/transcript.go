@@ -88,7 +88,7 @@ type viewport struct {
 // A Tool is what is known about a tool call; each update brings all of it.
 type Tool struct {
 	Name     string
-	Title    string // what it does in one line, such as the command or the path; "" while arguments arrive
+	Title    string // what it does in one line, where Input does not tell that
 	Input    string // what arrived of the arguments: JSON, perhaps incomplete
 	Status   Status
 	Output   string        // the result, whole
