@@ -127,7 +127,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	sessionsRoot.AddCommand(backupCommands(a, sessions)...)
 	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
 		a.keysCommand(), a.sandboxCommand(), manCommand(a), versionCommand(a))
-	root.InitDefaultCompletionCmd()
+	addCompletion(root)
 	explainArguments(root)
 	addHelp(a, root)
 	a.completeFlags(root, sessions)
