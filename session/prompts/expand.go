@@ -97,6 +97,18 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 	return e, nil
 }
 
+// Commands returns the commands that p runs, with their placeholders.
+func (p *Prompt) Commands() []Command {
+	nodes, _ := p.nodes() // Parse has seen them
+	var commands []Command
+	for _, n := range nodes {
+		if n.kind == command {
+			commands = append(commands, Command{n.line, n.text})
+		}
+	}
+	return commands
+}
+
 // Fields returns the names that p has places for, in order, without those that have a value of
 // their own.
 func (p *Prompt) Fields() []Field {

@@ -23,7 +23,7 @@ const (
 // A node is a piece of a body.
 type node struct {
 	kind    kind
-	text    string // of a literal, or the name of a value
+	text    string // of a literal or a command, or the name of a value
 	index   int    // of position, from 0
 	line    int    // of the file
 	preset  string // value of a name that is given none
@@ -92,7 +92,7 @@ func (r *reader) next() error {
 	}
 	if n, inside := r.shell(); n > 0 {
 		inner := r.parts(inside, true)
-		r.add(n, node{kind: command, inner: inner})
+		r.add(n, node{kind: command, text: inside, inner: inner})
 		return nil
 	} else if n < 0 {
 		return &Error{r.Path, r.line, "the command that begins here does not end"}

@@ -28,8 +28,9 @@ type promptFile struct {
 	*prompts.Prompt // nil: none is
 	args            string
 	from            session.Template
-	model           string // provider/model that it is sent to, as no flag names one; "": that of the conversation
-	effort          string // in the same way
+	model           string   // provider/model that it is sent to, as no flag names one; "": that of the conversation
+	effort          string   // in the same way
+	tools           []string // that are offered once its commands have run; nil: those of --tools
 }
 
 // lend has the conversation keep the model and the effort that it would have without the prompt.
@@ -156,7 +157,13 @@ func (a promptFiles) use() (err error) {
 	if a.effort == "" {
 		a.prompt.effort = string(p.Effort)
 	}
-	a.toolNames = cmp.Or(a.toolNames, strings.Join(p.Tools, ","))
+	switch {
+	case a.toolNames != "":
+	case len(p.Commands()) > 0 && !a.dryRun: // they need the shell, which the model may not get
+		a.prompt.tools = p.Tools
+	default:
+		a.toolNames = strings.Join(p.Tools, ",")
+	}
 	if a.schema == nil {
 		if a.schema, err = app.PromptSchema(p); err != nil {
 			return usageError(err)
@@ -203,7 +210,7 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	for _, n := range notes {
 		a.note(n)
 	}
-	from.Settings.Web = a.prompt.searches(&a.settingFlags)
+	from.Settings.Web, from.Settings.Tools = a.prompt.searches(&a.settingFlags), a.prompt.tools
 	own := from.Parts
 	from.Parts = func(outputs []string) []llm.Part { return append(own(outputs), parts...) }
 	a.prompt.from = from

@@ -202,14 +202,13 @@ func (c *promptsCommand) show(name string) error {
 		}
 		c.note("ignored: " + strings.Join(ignored, ", "))
 	}
-	e, err := p.Expand("", nil)
-	if err != nil {
+	if _, err := p.Expand("", nil); err != nil {
 		return err
 	}
-	for _, f := range e.Missing {
+	for _, f := range p.Fields() {
 		c.note(strings.TrimSuffix("asks for "+f.Name+": "+strings.Join(f.Choices, ", "), ": "))
 	}
-	for _, command := range e.Commands {
+	for _, command := range p.Commands() {
 		asks := "asks as any command does"
 		if p.Project {
 			asks = "asks each time"
