@@ -158,11 +158,13 @@ func (r *parser) isOpaque() bool {
 		if r.opaque {
 			break
 		}
+		r.numbers.noteCommand(cmd.Words)
 		if cmd.isText && !r.givesInput { // is most often the name of a program whose arguments were looked at
 			continue
 		}
 		r.opaque = isOpaque(cmd.Words, r.inputs[i])
 	}
+	r.opaque = r.opaque || !r.numbers.areKnown()
 	return r.opaque
 }
 

@@ -40,6 +40,7 @@ type parser struct {
 	notBare     string          // first reason why it is more: joined by pipes, or with harmless redirections or wildcards
 	isWrapped   string          // first reason why a command of the list runs others; "" if none does
 	opaque      bool            // a program may run that cmds does not have
+	numbers     numbers         // what the line evaluates
 	inputs      map[int]input   // what the line gives to commands, by index in cmds
 	givesInput  bool            // inputs holds or held one
 	parsedBytes int             // bytes given to the syntax parser
@@ -95,7 +96,7 @@ func (r *parser) addLine(line string, depth int) {
 	for _, text := range s.innerLines {
 		s.addText(text, depth)
 	}
-	if s.runsArguments {
+	if s.runsArguments || !r.numbers.areKnown() {
 		s.addInner(depth)
 	}
 }

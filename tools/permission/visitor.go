@@ -131,22 +131,20 @@ func (s *visitor) visit(node syntax.Node) bool {
 		in.text, in.visible = s.visibleInputs[node]
 		s.addCommand(s.wordsOf(node.Args), in)
 	case *syntax.DeclClause:
-		words := []string{node.Variant.Value}
 		for _, assign := range node.Args {
 			if assign.Name == nil || !directoryVariables.MatchString(assign.Name.Value) {
 				s.addValue(assign.Value)
 				s.innerLines = append(s.innerLines, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
 			}
-			s.noteVariables([]*syntax.Assign{assign})
-			words = append(words, s.sourceOf(assign))
 		}
-		s.addCommand(words, input{})
+		s.noteVariables(node.Args)
+		s.addCommand(s.wordsOfDeclaration(node), input{})
 	case *syntax.LetClause:
 		s.addCommand([]string{"let"}, input{})
-		s.runsArguments = true
+		s.noteNumbers(node)
 	case *syntax.TimeClause:
 		s.addCommand([]string{"time"}, input{})
-	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.UnaryTest, *syntax.BinaryTest:
+	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop, *syntax.WordIter, *syntax.UnaryTest, *syntax.BinaryTest:
 		s.noteNumbers(node)
 	case *syntax.Redirect:
 		s.addValue(node.Word)
@@ -158,39 +156,6 @@ func (s *visitor) visit(node syntax.Node) bool {
 		s.texts = append(s.texts, node.Value)
 	}
 	return true
-}
-
-// unknownNumber matches what is evaluated for a number: a variable, in which may be an index,
-// which is evaluated too, substitutions and all.
-var unknownNumber = lazy.NewRegexp("[A-Za-z_`\\[]|\\$([^#?(]|\\([^(])")
-
-// noteNumbers notes that the numbers, or the index, which a node evaluates may run something.
-func (s *visitor) noteNumbers(node syntax.Node) {
-	evaluated := []syntax.Node{node}
-	switch test := node.(type) {
-	case *syntax.UnaryTest:
-		if test.Op != syntax.TsVarSet && test.Op != syntax.TsRefVar {
-			return
-		}
-	case *syntax.BinaryTest:
-		if test.Op < syntax.TsEql || test.Op > syntax.TsGtr {
-			return
-		}
-		evaluated = []syntax.Node{test.X, test.Y}
-	case *syntax.ParamExp: // ${x[index]}, ${x:offset:length}
-		if evaluated = nil; test.Index != nil {
-			evaluated = append(evaluated, test.Index)
-		}
-		if test.Slice != nil && test.Slice.Offset != nil {
-			evaluated = append(evaluated, test.Slice.Offset)
-		}
-		if test.Slice != nil && test.Slice.Length != nil {
-			evaluated = append(evaluated, test.Slice.Length)
-		}
-	}
-	for _, node := range evaluated {
-		s.runsArguments = s.runsArguments || unknownNumber.MatchString(s.sourceOf(node))
-	}
 }
 
 // addValue adds a word that is data and may be run later, as in a=rm; $a x.
@@ -216,6 +181,7 @@ func (s *visitor) addCommand(words []string, in input) {
 	s.ownInputs = append(s.ownInputs, in)
 	s.cmds = append(s.cmds, Command{Words: words})
 	s.ownCmds = append(s.ownCmds, Command{Words: words})
+	s.numbers.noteCommand(words)
 	switch {
 	case isDynamic(words[0]):
 		s.opaque, s.runsArguments = true, true
@@ -246,6 +212,22 @@ func (s *visitor) wordsOf(args []*syntax.Word) []string {
 	return words
 }
 
+// wordsOfDeclaration returns the words of declare and its kin.
+func (s *visitor) wordsOfDeclaration(decl *syntax.DeclClause) []string {
+	words := []string{decl.Variant.Value}
+	for _, assign := range decl.Args {
+		word := s.sourceOf(assign)
+		switch {
+		case assign.Name == nil && assign.Value != nil:
+			word = s.wordsOf([]*syntax.Word{assign.Value})[0]
+		case assign.Index == nil && assign.Value != nil && evalWord(assign.Value).isKnown:
+			word = assign.Name.Value + "=" + evalWord(assign.Value).text
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
 // sourceOf returns a node as it is written in the line.
 func (s *visitor) sourceOf(word syntax.Node) string {
 	from, to := int(word.Pos().Offset()), int(word.End().Offset())
@@ -270,6 +252,7 @@ func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 		if a.Name == nil {
 			continue
 		}
+		s.noteAssign(a)
 		name, code := a.Name.Value, execVariables.MatchString(a.Name.Value)
 		if values := variableCode[name]; values != nil && a.Value != nil {
 			v := evalWord(a.Value)
