@@ -177,6 +177,19 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			": ${x:=3}; (( x ))",
 		},
 	},
+	"shells and languages that few programs start": {
+		denied: []string{"capsh -- -c 'rm x'", "capsh -- <<< 'rm x'", "capsh --print -- <<E\nrm x\nE", "bash-static -c 'rm x'", "buildah run c rm x", "runc exec c rm x", "ls | rush 'rm {}'", "pfsh -c 'rm x'"},
+		ask: []string{
+			"cat f | capsh --", "capsh -- < f", "cat f | capsh --print --", "capsh --user=me -- -s < f", "cat f | capsh == --", "capsh --", "cat f | systemd-nspawn -D d", "cat f | systemd-nspawn -D d -u me", "cat f | arch-chroot d", "cat f | schroot -c x", "cat f | distrobox ephemeral", "cat f | docker attach x", "kubectl attach -i x < f", "cat f | kubectl debug -it node/x --image y",
+			"cat f | orb", "cat f | toolbox", "cat f | devbox shell", "cat f | enroot start x", "cat f | apptainer run x", "cat f | salloc", "cat f | lxc-usernsexec", "cat f | buildah unshare", "cat f | podman unshare", "cat f | login -f me", "cat f | sudo-rs -s", "cat f | rsh h", "cat f | jexec 1", "cat f | bash-static", "cat f | zsh-static", "cat f | gosh", "cat f | pfbash",
+			"cat f | micropython", "cat f | qjs", "cat f | gjs", "cat f | luau", "cat f | jimsh", "cat f | csi", "cat f | ecl", "cat f | gforth", "cat f | gp -q", "cat f | cling", "cat f | erl", "erl <<< 'os:cmd(x).'", "cat f | mongosh", "cat f | tcc -run -", "cat f | stap -", "cat f | lilypond -", "cat f | nvim --embed", "cat f | mplayer -slave x", "cat f | watchman -j", "cat f | kak -p s", "cat f | gpg-connect-agent",
+			"cat f | rizin -", "cat f | beeline", "sqlcmd <<< '!!x'", "cat f | cockroach sql", "cat f | ncftp h", "telnet <<E\n! x\nE", "cat f | rush", "cat f | busybox.static sh", "cat f | crun exec x sh",
+		},
+		run: []string{
+			"capsh --print", "capsh -- -c ls", "cat f | capsh -- -c cat", "cat f | capsh -- -c 'wc -l'", "systemd-nspawn -D d ls", "cat f | systemd-nspawn -D d cat", "cat f | arch-chroot d cat", "cat f | schroot -c x -- cat", "cat f | distrobox ephemeral -- cat", "kubectl attach x", "docker run -i x < f", "cat f | toolbox run cat", "cat f | devbox shell -- cat", "cat f | salloc -N 1 cat", "cat f | sudo-rs tee x", "cat f | rsh h cat",
+			"qjs x.js < f", "erl -noshell -sname x < f", "mongosh x.js < f", "beeline -e 'select 1' | head", "telnet h 80 < /dev/null", "watchman watch .", "kak x", "lilypond x.ly", "stap x.stp < f", "ls | rush gzip", "buildah run c make",
+		},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

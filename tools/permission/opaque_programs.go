@@ -8,7 +8,8 @@ import (
 )
 
 // shells are programs that take a line of sh behind -c, or else read it.
-var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash", "brush", "hush", "loksh", "osh", "pdksh", "rksh", "sash", "static-sh", "ysh"}
+var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash", "brush", "hush", "loksh", "osh", "pdksh", "rksh", "sash", "static-sh", "ysh",
+	"bash-static", "zsh-static", "dash.real", "sh.distrib", "gosh", "mrsh", "bosh", "bsh", "pfsh", "pfbash", "pfksh"}
 
 // opaqueFunc returns what reports whether arguments of a program can start programs that rules
 // cannot see, where opaque.txt is not enough; nil where it is.
@@ -25,7 +26,9 @@ func opaqueFunc(program string) func(args []string, fed bool) bool {
 		return isOpaqueFind
 	case "xargs", "gxargs":
 		return isOpaqueXargs
-	case "parallel":
+	case "capsh":
+		return isOpaqueCapsh
+	case "parallel", "rush":
 		return isOpaqueParallel
 	case "rsync":
 		return isOpaqueRsync
@@ -67,6 +70,12 @@ func isOpaqueShell(args []string, fed bool) bool {
 		}
 	}
 	return !fed
+}
+
+// isOpaqueCapsh reports whether the shell that capsh starts behind -- gets its line from elsewhere.
+func isOpaqueCapsh(args []string, fed bool) bool {
+	at := slices.Index(args, "--")
+	return at >= 0 && isOpaqueShell(args[at+1:], fed)
 }
 
 // scriptOfShell returns the index of the operand that is the file a shell reads, or -1.
