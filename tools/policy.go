@@ -318,41 +318,41 @@ func (p *Policy) AllowForSession(a *Action) {
 	}
 }
 
-// AllowAlways allows for good, in this workspace, what RuleFor says, and returns that
-// rule.
-func (p *Policy) AllowAlways(a *Action, prefix int) (permission.Rule, error) {
-	r, err := RuleFor(a, prefix)
+// AllowAlways allows for good, in this workspace, what RulesFor says, and returns those rules.
+func (p *Policy) AllowAlways(a *Action, prefix int) (permission.Rules, error) {
+	rules, err := RulesFor(a, prefix)
 	if err != nil {
-		return permission.Rule{}, err
+		return nil, err
 	}
 	p.changeMu.Lock()
 	defer p.changeMu.Unlock()
 	p.mu.Lock()
-	r.Source, r.Workspace, r.Sandboxed = permission.FromState, p.workspace, a.Sandboxed
-	p.mu.Unlock()
-	if r.Workspace == "" {
-		return permission.Rule{}, errors.New("there is no workspace to remember a rule for")
+	for i := range rules {
+		rules[i].Source, rules[i].Workspace, rules[i].Sandboxed = permission.FromState, p.workspace, a.Sandboxed
 	}
-	p.AddRules([]permission.Rule{r})
+	p.mu.Unlock()
+	if rules[0].Workspace == "" {
+		return nil, errors.New("there is no workspace to remember a rule for")
+	}
+	p.AddRules(rules)
 	p.notifyChange()
-	return r, nil
+	return rules, nil
 }
 
-// RuleFor returns the rule that allows exactly what a does, or with a prefix every
-// command that begins with so many of its words. The error says why there is no
-// such rule.
-func RuleFor(a *Action, prefix int) (permission.Rule, error) {
+// RulesFor returns the rule that allows exactly what a does, or with a prefix every command that
+// begins with so many of its words, one for each of a list. The error says why there are none.
+func RulesFor(a *Action, prefix int) (permission.Rules, error) {
 	if prefix == 0 {
-		return exactRule(a), nil
+		return permission.Rules{exactRule(a)}, nil
 	}
 	if a.Tool != "shell" {
-		return permission.Rule{}, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
+		return nil, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
 	}
-	return permission.PrefixRule(a.Command, prefix)
+	return permission.PrefixRules(a.Command, prefix)
 }
 
-// PrefixLengths returns the numbers of words for which RuleFor has a rule, from the
-// narrowest to the widest, and why there is none wider.
+// PrefixLengths returns the numbers of words for which RulesFor has rules, from the
+// narrowest to the widest, and why there are none wider.
 func PrefixLengths(a *Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
@@ -362,7 +362,7 @@ func PrefixLengths(a *Action) (words []int, why string) {
 		return nil, fmt.Sprintf("the command %v", err)
 	}
 	for n := most; n > 0; n-- {
-		if _, err := permission.PrefixRule(a.Command, n); err != nil {
+		if _, err := permission.PrefixRules(a.Command, n); err != nil {
 			why = err.Error()
 			continue
 		}

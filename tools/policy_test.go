@@ -186,14 +186,15 @@ func TestAlways(t *testing.T) {
 	if kept != nil {
 		t.Errorf("kept for good: %v", kept)
 	}
-	wide, err := p.AllowAlways(log, 2)
+	wides, err := p.AllowAlways(log, 2)
+	wide := wides[0]
 	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: permission.FromState}); wide != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", wide, err, want)
 	}
 	if _, err := p.AllowAlways(log, 1); err == nil {
 		t.Error("git alone is a prefix")
 	}
-	if exact, err := p.AllowAlways(log, 0); err != nil || exact.String() != "shell:git log --oneline -5" {
+	if exact, err := p.AllowAlways(log, 0); err != nil || exact[0].String() != "shell:git log --oneline -5" {
 		t.Errorf("exactly: %q, %v", exact, err)
 	}
 	if len(kept) != 2 {
@@ -253,7 +254,17 @@ func TestPrefixes(t *testing.T) {
 		{"go test -exec sh ./x", []int{5, 4, 2}, "go does many things: name which"},
 		{"ls -l", []int{2, 1}, ""},
 		{"env ls", nil, "env runs its arguments"},
-		{"ls | wc", nil, "the command is a pipeline"},
+		{"ls | wc", []int{1}, ""},
+		{"ls -l | wc -l | wc", []int{2, 1}, ""},
+		{"git log -3 2>&1 | head -5; ls", []int{3, 2}, "git does many things: name which"},
+		{"ls | sh", nil, "sh runs code given as an argument"},
+		{"ls | xargs wc", nil, "xargs runs its arguments"},
+		{"cd x && ls", nil, "cd changes the shell for what follows"},
+		{"ls | wc /etc/x", []int{2}, "its commands are not allowed together by a rule for each"},
+		{"ls > x | wc", nil, "the command is redirected"},
+		{"ls *.go", nil, "the command contains a variable, wildcard or substitution: *.go"},
+		{"ls x/*.go | wc", nil, "the command contains a variable, wildcard or substitution: x/*.go"},
+		{"ls 2>&1", nil, "the command is redirected"},
 		{"echo $x", nil, "the command contains a variable, wildcard or substitution: $x"},
 	}
 	for _, test := range tests {
@@ -264,6 +275,25 @@ func TestPrefixes(t *testing.T) {
 	}
 	if words, why := PrefixLengths(&Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
 		t.Errorf("edit: %v, %q", words, why)
+	}
+}
+
+// What is always allowed of a pipe allows its parts, alone and together, and nothing else.
+func TestAlwaysOfPipe(t *testing.T) {
+	p := NewPolicy(ModeAsk)
+	p.SetWorkspace("/w")
+	run := func(command string) *Action { return &Action{Tool: "shell", Access: AccessRun, Command: command} }
+	rules, err := p.AllowAlways(run("git log -3 | head -5"), 2)
+	if err != nil || len(rules) != 2 || rules[0].String() != "shell:git log *" || rules[1].String() != "shell:head -5 *" || len(p.Rules()) != 2 {
+		t.Fatalf("got %v, %v, of %v", rules, err, p.Rules())
+	}
+	for command, want := range map[string]Verdict{
+		"git log -3 | head -5": Allow, "git log | head -5": Allow, "git log --oneline": Allow, "git log; head -5 x": Allow,
+		"git log | head -6": Ask, "git log | sh": Ask, "git push | head -5": Ask, "git log --output=x | head -5": Ask,
+	} {
+		if got := p.Decide(run(command)); got != want {
+			t.Errorf("%s: %s, want %s", command, got, want)
+		}
 	}
 }
 
@@ -281,7 +311,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			r, err := p.AllowAlways(&Action{Tool: "edit", Access: AccessWrite, Path: strings.Repeat("a", i+1)}, 0)
-			if err != nil || i%2 == 0 && !p.Remove(r) {
+			if err != nil || i%2 == 0 && !p.Remove(r[0]) {
 				t.Errorf("%d: %v", i, err)
 			}
 		})

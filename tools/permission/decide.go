@@ -248,28 +248,68 @@ func (r Rule) Validate() error {
 	return nil
 }
 
-// CountWords returns the number of words of a simple command that a prefix rule can stand
-// for; otherwise an error.
-func CountWords(command string) (int, error) {
-	words, err := singleCommand(command)
-	return len(words), err
+// CountWords returns the number of words of the longest command of a line for which prefix
+// rules can stand; otherwise an error.
+func CountWords(command string) (most int, err error) {
+	list, err := simpleList(command)
+	for _, cmd := range list {
+		most = max(most, len(cmd.Words))
+	}
+	return most, err
 }
 
-// PrefixRule returns the rule that allows all commands that begin with the first n words of
-// a simple command.
-func PrefixRule(command string, n int) (Rule, error) {
-	words, err := singleCommand(command)
-	switch {
-	case err != nil:
-		return Rule{}, fmt.Errorf("only this exact command can be allowed: it %w", err)
-	case n < 1 || n > len(words):
-		return Rule{}, fmt.Errorf("the command has no %d words", n)
+// simpleList returns the commands of a line that rules can stand for one by one.
+func simpleList(line string) ([]Command, error) {
+	r := parseLine(line)
+	why := r.notSimple
+	if len(r.list) < 2 {
+		why = cmp.Or(why, r.notBare)
 	}
-	if why := refusePrefix(words[:n]); why != "" {
+	for _, cmd := range r.list {
+		if i := slices.IndexFunc(cmd.Words, isDynamic); i >= 0 {
+			why = cmp.Or(why, dynamicReason+strings.TrimPrefix(cmd.Words[i], dynamicMark))
+		}
+	}
+	if why != "" {
+		return nil, errors.New(why)
+	}
+	slices.Reverse(r.list) // which the last one begins
+	return r.list, nil
+}
+
+// PrefixRules returns the rules that allow all commands that begin with the first n words of a
+// simple command: one, or for a list as of a pipe one for each of its commands, which may have fewer
+// words. They allow the line itself.
+func PrefixRules(command string, n int) (rules Rules, err error) {
+	list, err := simpleList(command)
+	if err != nil {
+		return nil, fmt.Errorf("only this exact command can be allowed: it %w", err)
+	}
+	if most, _ := CountWords(command); n < 1 || n > most {
+		return nil, fmt.Errorf("the command has no %d words", n)
+	}
+	for _, cmd := range list {
+		r, err := prefixRule(cmd.Words[:min(n, len(cmd.Words))])
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(rules, r) {
+			rules = append(rules, r)
+		}
+	}
+	if _, _, ok := rules.Decide(Call{Tool: shellTool, Command: command}); !ok && len(list) > 1 {
+		return nil, errors.New("its commands are not allowed together by a rule for each")
+	}
+	return rules, nil
+}
+
+// prefixRule returns the rule that allows all commands that begin with words.
+func prefixRule(words []string) (Rule, error) {
+	if why := refusePrefix(words); why != "" {
 		return Rule{}, errors.New(why)
 	}
 	var out []string
-	for i, word := range words[:n] {
+	for i, word := range words {
 		if !unquotedWord.MatchString(word) {
 			if i == 0 {
 				return Rule{}, fmt.Errorf("the name of the program, %q, needs quotes", word)

@@ -105,13 +105,15 @@ func FuzzRule(f *testing.F) {
 			return
 		}
 		for ; n > 0; n-- {
-			r, err := PrefixRule(text, n)
-			if err != nil {
-				continue
+			rules, err := PrefixRules(text, n)
+			for _, r := range rules {
+				again, err := ParseRule(r.String())
+				if again.Effect = Allow; err != nil || again != r {
+					t.Fatalf("%d words of %q are %q, which is %+v, %v", n, text, r, again, err)
+				}
 			}
-			again, err := ParseRule(r.String())
-			if again.Effect = Allow; err != nil || again != r {
-				t.Fatalf("%d words of %q are %q, which is %+v, %v", n, text, r, again, err)
+			if _, _, ok := rules.Decide(shellCall(text)); err == nil && len(rules) > 1 && !ok {
+				t.Fatalf("%d words of %q are %v, which do not allow it", n, text, rules)
 			}
 		}
 	})

@@ -190,7 +190,7 @@ func TestListIsAsNarrowAsItsRules(t *testing.T) {
 	}
 }
 
-func TestPrefixRule(t *testing.T) {
+func TestPrefixRules(t *testing.T) {
 	tests := []struct {
 		command string
 		words   int
@@ -220,23 +220,36 @@ func TestPrefixRule(t *testing.T) {
 		{"npm run build", 2, "npm run does many things"},
 		{"ls", 2, "has no 2 words"},
 		{"ls", 0, "has no 0 words"},
-		{"ls | wc", 1, "it is a pipeline"},
-		{"ls; ls", 1, "it contains 2 commands"},
+		{"ls | wc", 1, "shell:ls * and shell:wc *"},
+		{"ls; ls", 1, "shell:ls *"},
+		{"git log -3 | head -5 | sort", 2, "shell:git log * and shell:head -5 * and shell:sort *"},
+		{"git log -3 | head -5", 1, "git does many things: name which"},
+		{"ls -l | sh", 1, "sh runs code given as an argument"},
+		{"ls | head x y", 1, "shell:ls * and shell:head *"},
+		{"ls | head /x", 1, "its commands are not allowed together"},
+		{"ls | wc $x", 1, "it contains a variable, wildcard or substitution: $x"},
+		{"ls x/* | wc", 1, "it contains a variable, wildcard or substitution: x/*"},
+		{"ls > x | wc", 1, "it is redirected"},
+		{"ls | wc &", 1, "it runs in the background"},
 		{"ls $x", 1, "it contains a variable, wildcard or substitution: $x"},
 	}
 	for _, test := range tests {
-		r, err := PrefixRule(test.command, test.words)
-		got := r.String()
+		rules, err := PrefixRules(test.command, test.words)
+		var texts []string
+		for _, r := range rules {
+			texts = append(texts, r.String())
+		}
+		got := strings.Join(texts, " and ")
 		if err != nil {
 			got = err.Error()
 		}
 		if !strings.Contains(got, test.want) || err == nil && got != test.want {
 			t.Errorf("%q, %d words: got %q, want %q", test.command, test.words, got, test.want)
 		}
-		if err == nil {
-			again, err := ParseRule(got)
+		for i, r := range rules {
+			again, err := ParseRule(texts[i])
 			if again.Effect = Allow; err != nil || again != r {
-				t.Errorf("%q reads as %+v, %v", got, again, err)
+				t.Errorf("%q reads as %+v, %v", texts[i], again, err)
 			}
 			if r.Validate() != nil {
 				t.Errorf("%s: %v", r, r.Validate())

@@ -73,24 +73,31 @@ func SandboxPhrase(a *tools.Action, online bool) string {
 	return "sandboxed, offline"
 }
 
-// Rule returns the rule that allows a for good, made of so many words of its
-// command, 0 for the whole of it, and what it lets run.
-func Rule(a *tools.Action, prefix int) (rule, means string, err error) {
-	r, err := tools.RuleFor(a, prefix)
+// Rule returns the rules that allow a for good, made of so many words of its
+// command, 0 for the whole of it, and what they let run.
+func Rule(a *tools.Action, prefix int) (rules, means string, err error) {
+	all, err := tools.RulesFor(a, prefix)
 	if err != nil {
 		return "", "", err
 	}
+	var texts []string
+	for _, r := range all {
+		texts = append(texts, inline(r.String()))
+	}
 	means, _ = RuleMeaning(a, prefix)
-	return inline(r.String()), means, nil
+	return strings.Join(texts, "  and  "), means, nil
 }
 
-// RuleMeaning returns what the rule lets run that is made of so many words of a; 0 is
+// RuleMeaning returns what the rules let run that are made of so many words of a; 0 is
 // the whole of it.
 func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 	const here = " runs without asking in this folder"
 	switch {
 	case prefix == 0 && isWholeTool(a):
 	case prefix > 0:
+		if rules, err := tools.RulesFor(a, prefix); err == nil && len(rules) > 1 {
+			return "Every command that begins like one of these, and what is made of them," + here + ", unless a later option could write, run or send something.", Warning
+		}
 		return "Every command that begins like this" + here + ", unless a later option could write, run or send something.", Warning
 	case a.Command != "":
 		return "Exactly this command" + here + ".", Text
@@ -105,6 +112,6 @@ func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 // isWholeTool reports whether the narrowest rule that allows a allows every call of its tool, as of a
 // tool of the user's own, whose command is always the same.
 func isWholeTool(a *tools.Action) bool {
-	r, err := tools.RuleFor(a, 0)
-	return err == nil && r.String() == a.Tool
+	r, err := tools.RulesFor(a, 0)
+	return err == nil && r[0].String() == a.Tool
 }

@@ -59,10 +59,11 @@ func TestRuleOfDenied(t *testing.T) {
 		{Tool: "mine", Command: "make x"},
 		{Tool: "mcp__a__b"},
 	} {
-		want, err := tools.RuleFor(a, 0)
+		wants, err := tools.RulesFor(a, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
+		want := wants[0]
 		got, err := tools.ParseRule(rule(a), "mine")
 		if got.Effect = want.Effect; err != nil || got != want {
 			t.Errorf("%+v: --allow %q is %+v, %v; want %+v", *a, rule(a), got, err, want)

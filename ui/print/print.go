@@ -180,11 +180,11 @@ func urgent(e session.Event) string {
 
 // rule returns the argument of --allow that lets a run, and nothing else.
 func rule(a *tools.Action) string {
-	r, err := tools.RuleFor(a, 0)
+	rules, err := tools.RulesFor(a, 0)
 	if err != nil {
 		return a.Tool
 	}
-	return r.String()
+	return rules[0].String()
 }
 
 // reason tells the model why a was denied.

@@ -14,7 +14,7 @@ import (
 )
 
 // A ruleChoice is the permission rule to store: for exactly this action, or for commands that begin
-// with the same words.
+// with the same words, one rule for each command of a list.
 type ruleChoice struct {
 	window
 	prefixes []int     // numbers of words, widest last; 0 is exactly this action
@@ -29,24 +29,27 @@ func (a *Approval) startRule() {
 	a.state, a.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
 }
 
-// rule returns the rule as it would be written in the configuration.
-func (c *ruleChoice) rule(a *tools.Action) string {
-	r, err := tools.RuleFor(a, c.prefixes[c.at])
+// rules returns the rules as they would be written in the configuration.
+func (c *ruleChoice) rules(a *tools.Action) (texts []string) {
+	rules, err := tools.RulesFor(a, c.prefixes[c.at])
 	if err != nil {
-		return err.Error()
+		return []string{err.Error()}
 	}
-	return r.String()
+	for _, r := range rules {
+		texts = append(texts, r.String())
+	}
+	return texts
 }
 
-// rows returns the whole rule and its meaning.
+// rows returns the whole rules and their meaning.
 func (c *ruleChoice) rows(a *Approval) []row {
 	var lines []describe.Line
-	for i, part := range strings.Split(c.rule(a.action), "\n") {
+	for _, rule := range c.rules(a.action) {
 		gutter := "  "
-		if i > 0 {
+		for part := range strings.SplitSeq(rule, "\n") {
+			lines = append(lines, describe.Line{Gutter: gutter, Text: strings.ReplaceAll(describe.Reveal(part), "\t", "␉   "), Style: describe.Strong, Exact: true})
 			gutter = "> "
 		}
-		lines = append(lines, describe.Line{Gutter: gutter, Text: strings.ReplaceAll(describe.Reveal(part), "\t", "␉   "), Style: describe.Strong, Exact: true})
 	}
 	meaning, how := describe.RuleMeaning(a.action, c.prefixes[c.at])
 	for _, part := range append([]string{meaning}, c.limitReason()...) {

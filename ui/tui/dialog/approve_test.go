@@ -135,6 +135,7 @@ func TestApprovalAnswers(t *testing.T) {
 		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 3})},
 		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Approval{Always: true})},
 		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
+		"a pipe, by its parts":            {shell("git log -3 | wc -l"), []string{"p", "left", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
 		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 0})},
 		"a file":                          {describeHunk(), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
 		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Approval{})},

@@ -733,6 +733,9 @@ func states(th *theme.Theme) map[string]state {
 		"approve/widest": func() (dialog.Dialog, []string) {
 			return chosen(approval(shell("git log --oneline -5"))), []string{"left", "left", "left", "left"}
 		},
+		"approve/pipe": func() (dialog.Dialog, []string) {
+			return chosen(approval(shell("git log --oneline -5 | head -3"))), []string{"left", "left", "left"}
+		},
 		"approve/no wider": func() (dialog.Dialog, []string) { return chosen(approval(hostile)), nil },
 		"approve/file":     func() (dialog.Dialog, []string) { return chosen(approval(describeHunk())), nil },
 		"approve/tool":     func() (dialog.Dialog, []string) { return chosen(approval(mcp)), nil },
