@@ -39,7 +39,7 @@ type pendingCall struct {
 	changed         string                            // arguments of the user or a hook, in place of those of part; ""
 	notice          string                            // told to the model in front of the output
 	started         bool                              // it runs, or ran, and may have changed something
-	outcome         tools.Outcome                     // of a call of a compared model, until result has it
+	outcome         tools.Outcome                     // that result has, or that of a compared model will have
 	result          *Result
 	media           []llm.Part      // that goes with it
 	fileWatch       *undo.Watch     // looks at what it changes; nil: nothing does
@@ -395,6 +395,6 @@ func (b *callBatch) setResult(call *pendingCall, out tools.Outcome) {
 		Duration: out.Duration,
 		Stopped:  call.stopped,
 	}
-	call.media = out.Media
+	call.outcome, call.media = out, out.Media
 	b.emit(*call.result)
 }

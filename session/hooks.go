@@ -125,11 +125,12 @@ func (b *callBatch) afterCall(ctx context.Context, call *pendingCall, out *tools
 		return nil
 	}
 	a := b.hooks.Fire(ctx, hooks.Input{Session: b.id, Event: hooks.PostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
-	out.Text = withContext(out.Text, call.hook.context)
+	added := withContext("", call.hook.context)
 	if a.Verdict == hooks.Deny {
-		out.Text = withContext(out.Text, a.Reason)
+		added = withContext(added, a.Reason)
 	}
-	out.Text = withContext(out.Text, a.Context())
+	added = withContext(added, a.Context())
+	out.Text, out.Notes = out.Text+added, out.Notes+added
 	if a.Stop {
 		call.hook.stop = a.StopWhy
 	}

@@ -80,14 +80,23 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 		call.notice = ""
 		record := t.Annotate(0, ShellCommand{Command: command})
 		b.execute(b.calls)
+		ended := EndedCommand(t.ctx, command, call.outcome)
+		ended.Output, ended.Stopped = strings.TrimPrefix(ended.Output, stoppedCallText), call.stopped
+		t.Annotate(record, ended)
 		if t.ctx.Err() != nil {
 			return nil, context.Cause(t.ctx)
 		}
-		out := call.result
-		t.Annotate(record, EndedCommand(t.ctx, command, tools.Outcome{Text: out.Part.Text, Failed: out.Part.Failed, Duration: out.Duration}))
-		outputs = append(outputs, strings.TrimSuffix(out.Part.Text, "\n[exit status 0]"))
+		outputs = append(outputs, withoutSuccess(call.outcome))
 	}
 	return outputs, nil
+}
+
+// withoutSuccess returns the text of a command's outcome for the model, without the note that it
+// succeeded.
+func withoutSuccess(out tools.Outcome) string {
+	notes := strings.Split(out.Notes, "\n")
+	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "[exit status 0]" })
+	return strings.TrimSuffix(strings.TrimSuffix(out.Text, out.Notes)+strings.Join(notes, "\n"), "\n")
 }
 
 // A promptQueue holds messages of the user's until the running turn can take them: those that
