@@ -23,6 +23,7 @@ type codexImporter struct {
 	model     string
 	provider  string // of model
 	answering bool   // the message at the head is a response that more items belong to
+	counted   string // what the last token_count said of all responses; "": none did
 }
 
 // codexLines holds the types of lines that have a payload.
@@ -147,12 +148,27 @@ func (d *codexImporter) event(l *codexLine) {
 		d.events.rollBack(e.Turns)
 		d.answering = false
 	case "token_count":
-		if u := e.Info.Last; u != nil {
-			d.items.setUsage(llm.Usage{
-				Input: count(u.Input), CacheRead: count(u.Cached), CacheWrite: count(u.Written), Output: count(u.Output), Thinking: count(u.Thinking),
-			})
-		}
+		d.usage(&e)
 	}
+}
+
+// usage sets the usage of the response at the head, which ends with it: a call without a result is all
+// that may stand between it and the next. Codex repeats what it said when its limits change.
+func (d *codexImporter) usage(e *codexEvent) {
+	total, u := string(e.Info.Total), e.Info.Last
+	if total == "null" {
+		total = ""
+	}
+	if u == nil || total != "" && total == d.counted {
+		return
+	}
+	d.counted = total
+	if total != "" {
+		d.answering = false
+	}
+	d.items.setUsage(llm.Usage{
+		Input: count(u.Input), CacheRead: count(u.Cached), CacheWrite: count(u.Written), Output: count(u.Output), Thinking: count(u.Thinking),
+	})
 }
 
 func (t *importedThread) extend(n store.Node) int {
@@ -174,8 +190,7 @@ func (t *importedThread) rollBack(turns int) {
 	}
 }
 
-// setUsage sets the usage of the response at the head. Codex repeats it whenever its
-// limits change.
+// setUsage sets the usage of the response at the head.
 func (t *importedThread) setUsage(u llm.Usage) {
 	if n := t.node(t.head); n != nil && n.Role == llm.RoleAssistant {
 		n.Usage = &u
@@ -248,6 +263,7 @@ func (d *codexImporter) message(l *codexLine, it *codexItem) {
 		wrapped = wrapped || strings.HasPrefix(said, w)
 	}
 	if wrapped {
+		d.answering = false
 		d.skipped.add(injected, 1)
 		if s := &d.items.session; s.Dir == "" {
 			s.Dir = cwd(said)

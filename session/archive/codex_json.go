@@ -27,7 +27,8 @@ type codexEvent struct {
 	Name    string `json:"thread_name"`
 	Turns   int    `json:"num_turns"`
 	Info    struct {
-		Last *struct {
+		Total json.RawMessage `json:"total_token_usage"` // of all responses: it grows with each
+		Last  *struct {
 			Input    float64 `json:"input_tokens"` // with what the cache read
 			Cached   float64 `json:"cached_input_tokens"`
 			Written  float64 `json:"cache_write_input_tokens"`
