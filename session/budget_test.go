@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/storetest/copies"
+	"parley/tools"
 )
 
 // spends answers with text that costs a dollar and takes 100 tokens.
@@ -317,7 +319,7 @@ func TestComparisonReservesAtEachProvider(t *testing.T) {
 		m := endpoint(name, llmtest.New(func(ctx context.Context, r llm.Request, out *llm.Out) error {
 			return spends()(ctx, r, out)
 		}))
-		m.Cost = func(llm.Usage) (float64, bool) { return 60, true }
+		m.Cost = func(u llm.Usage) (float64, bool) { return min(60, float64(u.Output)), true } // of its input nothing
 		models = append(models, m)
 	}
 	s := New(Options{Model: endpoint("own/own", llmtest.New()), Log: lib.Create(Info{}), Limits: caps})
@@ -470,5 +472,83 @@ func TestNoticesOfLimits(t *testing.T) {
 	}
 	if fmt.Sprint(told) != "[2 4 2 4]" {
 		t.Errorf("told %v times", told)
+	}
+}
+
+// A request whose input alone would exceed a limit is not sent; one of which that is not certain is.
+func TestInputAboveALimit(t *testing.T) {
+	dollarEach := func(u llm.Usage) (float64, bool) { return float64(u.Input-u.CacheRead) + float64(u.CacheRead)/10, true }
+	picture := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
+	for name, tt := range map[string]struct {
+		limit  Limit
+		cost   func(llm.Usage) (float64, bool)
+		prompt []llm.Part
+		sent   bool
+	}{
+		"above":                {Limit{Period: PerSession, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
+		"above that of a turn": {Limit{Period: PerTurn, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
+		"above that of a day":  {Limit{Period: PerDay, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
+		"of another provider":  {Limit{Period: PerDay, Provider: "b", Cost: 500}, dollarEach, []llm.Part{long(1000)}, true},
+		"below":                {Limit{Period: PerSession, Cost: 1100}, dollarEach, []llm.Part{long(1000)}, true},
+		"about":                {Limit{Period: PerSession, Cost: 900}, dollarEach, []llm.Part{long(1000)}, true},
+		"an image":             {Limit{Period: PerSession, Cost: 500}, dollarEach, []llm.Part{say("what?"), picture}, true},
+		"tokens alone":         {Limit{Period: PerSession, Tokens: 500}, dollarEach, []llm.Part{long(1000)}, true},
+		"no price":             {Limit{Period: PerSession, Cost: 500}, nil, []llm.Part{long(1000)}, true},
+		"unknown price":        {Limit{Period: PerSession, Cost: 500}, func(llm.Usage) (float64, bool) { return 9999, false }, []llm.Part{long(1000)}, true},
+		"a price for output":   {Limit{Period: PerSession, Cost: 500}, func(u llm.Usage) (float64, bool) { return float64(u.Output), true }, []llm.Part{long(1000)}, true},
+	} {
+		lib, _ := newTestStore(t)
+		fake := llmtest.New(spends())
+		model := endpoint("a/a", fake)
+		model.Cost = tt.cost
+		s := New(Options{Model: model, Limits: []Limit{tt.limit}, Log: lib.Create(Info{})})
+		err := doneOf(t, play(t.Context(), s, nil, tt.prompt...)).Err
+		if sent := len(fake.Requests()) > 0; sent != tt.sent || sent != (err == nil) || !sent && !errors.Is(err, ErrBudget) {
+			t.Errorf("%s: sent %v, %v", name, sent, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "$0.00 used, and the input of the next request costs at least $7") {
+			t.Errorf("%s: %v", name, err)
+		}
+		s.Close()
+	}
+}
+
+// So is one behind results of tools, which stay, and one that an MCP server wants. Where the user is
+// asked, a raise leaves room for it.
+func TestLaterInputAboveALimit(t *testing.T) {
+	priced := func(turns ...llmtest.Turn) (llm.Endpoint, *llmtest.Fake) {
+		fake := llmtest.New(turns...)
+		model := endpoint("a/a", fake)
+		model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Input) / 100, true }
+		return model, fake
+	}
+	set, dir := workspace(t)
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(strings.Repeat("alpha\n", 1000)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	limit := Limit{Period: PerSession, Cost: 24}
+	model, fake := priced(asksDear(), spends())
+	s := New(Options{Model: model, Tools: set, Limits: []Limit{limit}})
+	events := play(t.Context(), s, allow, say("hi"))
+	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "$1.00 used") || len(eventsOf[Result](events)) != 1 || len(fake.Requests()) != 1 {
+		t.Errorf("%v after %d results and %d requests", err, len(eventsOf[Result](events)), len(fake.Requests()))
+	}
+
+	model, fake = priced(asksDear(), spends())
+	s = New(Options{Model: model, Tools: set, Limits: []Limit{limit}, Attended: true, Policy: tools.NewPolicy(tools.ModeYolo)})
+	events, asked := replies(t, s, []Action{RaiseLimit}, say("hi"))
+	if err := doneOf(t, events).Err; err != nil || len(asked) != 1 || len(fake.Requests()) != 2 {
+		t.Fatalf("%v, asked %d times for %d requests", err, len(asked), len(fake.Requests()))
+	}
+	if about := asked[0].About.(Overspend); about.Next <= 0 || s.Limits()[0].Cost != about.Used.Cost+about.Next+1 {
+		t.Errorf("asked about %+v, raised to %v", about, s.Limits())
+	}
+
+	lib, _ := newTestStore(t)
+	model, fake = priced(spends())
+	s = New(Options{Model: model, Limits: []Limit{limit}, Log: lib.Create(Info{})})
+	defer s.Close()
+	if _, _, err := s.Sample(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText(long(4000).Text)}}); !errors.Is(err, ErrBudget) || len(fake.Requests()) > 0 {
+		t.Errorf("a sample: %v after %d requests", err, len(fake.Requests()))
 	}
 }

@@ -177,7 +177,7 @@ func (c *comparison) run() error {
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := c.overBudget(modelsOf(c.list)...); err != nil {
+			if err := c.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
 				c.stop(err)
 			}
 		}

@@ -100,11 +100,14 @@ func (p *spending) limitsOf(models ...llm.Endpoint) []Limit {
 	})
 }
 
-// overBudget returns a *BudgetError once a limit of models is reached.
-func (p *spending) overBudget(models ...llm.Endpoint) error {
+// overBudget returns a *BudgetError once a limit of models is reached, or exceeded by a request that is
+// estimated to use next.
+func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 	for _, l := range p.limitsOf(models...) {
-		if used, err := p.Used(l); err == nil && l.Share(used) >= 1 {
-			return &BudgetError{Limit: l, Used: used}
+		if used, err := p.Used(l); err == nil {
+			if reached := l.Check(used, next.Cost*leastShare); reached != nil {
+				return reached
+			}
 		}
 	}
 	return nil

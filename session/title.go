@@ -37,14 +37,11 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
-	if s.overBudget(model) != nil {
-		return nil // the first words do
-	}
 	text := elideMiddle(prompt, maxQuoted) + "\n\n" + elideMiddle(answer, maxQuoted) + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
 	said, err := s.sideRequest(ctx, store.PurposeTitle, model, req)
 	if errors.Is(err, ErrBudget) {
-		return nil
+		return nil // the first words do
 	}
 	if err != nil && !errors.Is(err, errRefused) {
 		return fmt.Errorf("naming the conversation: %w", err)
@@ -105,7 +102,11 @@ func (t *Tree) answered() bool {
 // sideRequest asks model once beside the conversation, within its limits, and enters the cost
 // in the ledger.
 func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
-	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil))
+	estimate := s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
+	if err := s.overBudget(estimate, model); err != nil {
+		return "", err
+	}
+	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, estimate)
 	if errors.Is(err, ErrBudget) {
 		return "", err
 	}
@@ -129,9 +130,6 @@ func (s *Session) Sample(ctx context.Context, req llm.Request) (said, name strin
 	model := s.Model()
 	if s.log == nil {
 		return "", "", errors.New("there is no conversation")
-	}
-	if err := s.overBudget(model); err != nil {
-		return "", "", err
 	}
 	said, err = s.sideRequest(ctx, store.PurposeSampling, model, req)
 	return said, model.Name, err

@@ -77,8 +77,8 @@ func (b *turnBudget) check(models ...llm.Endpoint) error {
 	return b.reserve(models)
 }
 
-// checkLimits asks what to do once a limit of models that are to be asked is reached. Where nobody
-// can be asked, or the user stops, it returns a *BudgetError. Once it tells that a price is
+// checkLimits asks what to do once a limit of models that are to be asked is reached, or the input of
+// the requests alone would exceed it. Where nobody can be asked, or the user stops, it returns a *BudgetError. Once it tells that a price is
 // unknown, and that a limit is about to be reached.
 func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 	t := b.turn
@@ -88,13 +88,13 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 		if err != nil {
 			return fmt.Errorf("what was spent cannot be read: %w", err)
 		}
-		share := l.Share(used)
-		if share >= 1 {
-			if err := b.askToRaise(&BudgetError{Limit: l, Used: used}); err != nil {
+		if reached := l.Check(used, b.leastCost(l, models)); reached != nil {
+			if err := b.askToRaise(reached); err != nil {
 				return err
 			}
 			return b.checkLimits(models)
 		}
+		share := l.Share(used)
 		if b.notReached == nil {
 			b.notReached = map[Limit]bool{}
 		}
@@ -108,6 +108,36 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 		}
 	}
 	return nil
+}
+
+// leastShare is how much of an estimate of tokens there is at least.
+const leastShare = 0.75
+
+// leastCost returns what the input of the next requests to those of models that l is about costs at
+// least, in US dollars: what may be in a cache is, and images are as good as nothing. Unknown prices
+// are 0, and that of an image is.
+func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
+	t := b.turn
+	if l.Cost == 0 {
+		return 0
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, m := range models {
+		if !l.AppliesTo(m.Name) || m.Cost == nil || m.Origin == llm.OriginImages {
+			continue
+		}
+		u := t.estimateInput(m)
+		for _, n := range t.tokens.countBranch(t.mode).media {
+			u.Input -= n * imageTokens
+		}
+		u.Input = int(leastShare * float64(max(u.Input, 0)))
+		u.CacheRead = min(u.Input, max(u.CacheRead, t.tokens.overhead(t.emptyRequest(m))))
+		if least, priced := m.Cost(u); priced && least > 0 {
+			cost += least
+		}
+	}
+	return cost
 }
 
 // noticeReached tells of limits that requests of the turn went below, and reached: the next one is
@@ -130,9 +160,9 @@ func (b *turnBudget) noticeReached() {
 func (b *turnBudget) askToRaise(e *BudgetError) error {
 	t := b.turn
 	delete(b.notReached, e.Limit)
-	from := max(e.Limit.Cost, e.Used.Cost) // a raise leaves room
+	from := max(e.Limit.Cost, e.Used.Cost+e.Next) // a raise leaves room
 	choices := []Choice{{Action: RaiseLimit, Amount: from + 1}, {Action: RaiseLimit, Amount: from * 1.5}, {Action: StopTurn}}
-	byTokens := e.Limit.Share(e.Used) > e.Limit.Share(llm.Usage{Cost: e.Used.Cost})
+	byTokens := e.Next == 0 && e.Limit.Share(e.Used) > e.Limit.Share(llm.Usage{Cost: e.Used.Cost})
 	if byTokens {
 		from := float64(max(e.Limit.Tokens, e.Used.Input+e.Used.Output))
 		choices = []Choice{{Action: RaiseLimit, Amount: from * 1.5}, {Action: RaiseLimit, Amount: from * 2}, {Action: StopTurn}}

@@ -102,13 +102,31 @@ func (l Limit) Share(used llm.Usage) float64 {
 // ErrBudget marks the errors about a limit that is reached.
 var ErrBudget = errors.New("a spending limit is reached")
 
-// A BudgetError reports that a limit is reached.
+// A BudgetError reports that a limit is reached, or that the next request would exceed it.
 type BudgetError struct {
 	Limit Limit
 	Used  llm.Usage
+	Next  float64 // US dollars that the next request costs at least, above what is left; 0: the limit is reached
 }
 
-func (e *BudgetError) Error() string { return e.Limit.String() + " reached: " + e.used() + " used" }
+func (e *BudgetError) Error() string {
+	if e.Next > 0 {
+		return fmt.Sprintf("not sent, %s: %s used, and the input of the next request costs at least %s", e.Limit, Dollars(e.Used.Cost), Dollars(e.Next))
+	}
+	return e.Limit.String() + " reached: " + e.used() + " used"
+}
+
+// Check returns a *BudgetError where the limit is reached, or requests that cost at least next, in US
+// dollars, exceed it; nil otherwise.
+func (l Limit) Check(used llm.Usage, next float64) *BudgetError {
+	switch {
+	case l.Share(used) >= 1:
+		return &BudgetError{Limit: l, Used: used}
+	case l.Cost > 0 && used.Cost+next > l.Cost:
+		return &BudgetError{Limit: l, Used: used, Next: next}
+	}
+	return nil
+}
 
 // used says how much of what is limited was used.
 func (e *BudgetError) used() string {
