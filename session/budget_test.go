@@ -506,7 +506,7 @@ func TestInputAboveALimit(t *testing.T) {
 		if sent := len(fake.Requests()) > 0; sent != tt.sent || sent != (err == nil) || !sent && !errors.Is(err, ErrBudget) {
 			t.Errorf("%s: sent %v, %v", name, sent, err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "$0.00 used, and the input of the next request costs at least $7") {
+		if err != nil && !strings.Contains(err.Error(), "limit of $500.00: $0.00 used, and its input costs at least $7") {
 			t.Errorf("%s: %v", name, err)
 		}
 		s.Close()

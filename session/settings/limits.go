@@ -111,7 +111,7 @@ type BudgetError struct {
 
 func (e *BudgetError) Error() string {
 	if e.Next > 0 {
-		return fmt.Sprintf("not sent, %s: %s used, and the input of the next request costs at least %s", e.Limit, Dollars(e.Used.Cost), Dollars(e.Next))
+		return fmt.Sprintf("the next request would exceed the %s: %s used, and its input costs at least %s", e.Limit, Dollars(e.Used.Cost), Dollars(e.Next))
 	}
 	return e.Limit.String() + " reached: " + e.used() + " used"
 }
