@@ -315,21 +315,22 @@ var errAfterSummary = errors.New("not undone: there are answers after the summar
 // giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
 // about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
 // with it goes with the next one. It reports whether the message is given back.
-func giveBack(t *turn) bool {
+func (g *givenPrompt) giveBack() bool {
+	t := g.turn
 	t.mu.Lock()
 	last, ok := t.tree.Last()
-	if ok = ok && last.Seq == t.given.Seq; ok {
+	if ok = ok && last.Seq == g.Seq; ok {
 		edited := t.branch.edited
 		t.branch.setHead(last.Parent)
-		t.given.Edits, t.given.Ends = t.branch.undoEdit(edited), true
-		t.branch.unsaid, t.hooks.unsaid, t.branch.givenBack = t.given.notes, t.given.starts, true
+		g.Edits, g.Ends = t.branch.undoEdit(edited), true
+		t.branch.unsaid, t.hooks.unsaid, t.branch.givenBack = g.notes, g.starts, true
 	}
 	t.mu.Unlock()
 	if !ok {
 		return false
 	}
 	t.personas.follow()
-	t.emit(t.given.Unsent)
+	t.emit(g.Unsent)
 	return true
 }
 

@@ -146,7 +146,7 @@ func (c *compaction) summarize() error {
 	for i, w := range waiting {
 		p := t.appendAt(w.Message, func(n *store.Node) { n.Steers = i > 0 }) // the results that the first went along with are summarized
 		if i == 0 {
-			t.moved(w.Seq, p.Seq)
+			t.given.moved(w.Seq, p.Seq)
 		}
 	}
 	t.emit(Compacted{Seq: n.Seq, Text: summary, Messages: len(path), Before: before, After: after})

@@ -332,18 +332,20 @@ func (t *turn) cause(err error) error {
 // A givenPrompt is a message as the user wrote it, and what else the model is told with it, but for what
 // hooks say of each message.
 type givenPrompt struct {
+	turn   *turn
 	Unsent            // Seq is 0 if it did not begin a turn
 	starts []string   // what SessionStart hooks said
-	notes  []llm.Part // see prompt
+	notes  []llm.Part // see turn.prompt
 }
 
-// userPrompt does as prompt with the message that submitToHooks returned last.
-func (t *turn) userPrompt(m llm.Message) { t.given.Seq, t.given.notes = t.prompt(m) }
+// enter does as turn.prompt with the message that submit returned last.
+func (g *givenPrompt) enter(m llm.Message) { g.Seq, g.notes = g.turn.prompt(m) }
 
 // moved has to be called when the message that the turn began with got another number.
-func (t *turn) moved(from, to int) {
+func (g *givenPrompt) moved(from, to int) {
+	t := g.turn
 	set(&t.mu, &t.turnSeq, to)
-	if t.given.Seq == from {
-		t.given.Seq = to
+	if g.Seq == from {
+		g.Seq = to
 	}
 }

@@ -147,19 +147,20 @@ func (b *callBatch) stoppedByHook() error {
 	return nil
 }
 
-// submitToHooks returns a message of the user's with the texts that hooks add to it. The error says
+// submit returns a message of the user's with the texts that hooks add to it. The error says
 // why it is not sent; Unsent gives it back then, with its own parts alone where there are any.
-func submitToHooks(t *turn, m llm.Message, own ...llm.Part) (llm.Message, error) {
-	t.given = givenPrompt{Unsent: Unsent{Message: m}}
+func (g *givenPrompt) submit(m llm.Message, own ...llm.Part) (llm.Message, error) {
+	t := g.turn
+	*g = givenPrompt{turn: t, Unsent: Unsent{Message: m}}
 	if len(own) > 0 {
-		t.given.Message.Parts = own
+		g.Message.Parts = own
 	}
 	if t.hooks.Runner == nil {
 		return m, nil
 	}
-	added, err := promptContexts(t, m)
+	added, err := g.hookContexts(m)
 	if err != nil {
-		giveBackBlocked(t)
+		g.giveBackBlocked()
 		return m, err
 	}
 	for _, text := range added {
@@ -169,22 +170,24 @@ func submitToHooks(t *turn, m llm.Message, own ...llm.Part) (llm.Message, error)
 }
 
 // giveBackBlocked gives the user a message back that did not enter the conversation.
-func giveBackBlocked(t *turn) {
+func (g *givenPrompt) giveBackBlocked() {
+	t := g.turn
 	t.mu.Lock()
-	t.given.Edits, t.given.Ends = t.branch.undoEdit(t.branch.edited), t.turnSeq == 0
+	g.Edits, g.Ends = t.branch.undoEdit(t.branch.edited), t.turnSeq == 0
 	head := t.tree.head
 	t.mu.Unlock()
-	if t.given.Edits > 0 {
+	if g.Edits > 0 {
 		t.persistHead(head)
 		t.personas.follow()
 	}
-	if t.given.Command != "" || len(t.given.Message.Parts) > 0 {
-		t.emit(t.given.Unsent)
+	if g.Command != "" || len(g.Message.Parts) > 0 {
+		t.emit(g.Unsent)
 	}
 }
 
-// promptContexts tells the hooks of a message of the user's, and returns the texts that they add to it.
-func promptContexts(t *turn, m llm.Message) (added []string, err error) {
+// hookContexts tells the hooks of a message of the user's, and returns the texts that they add to it.
+func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
+	t := g.turn
 	if !t.hooks.started {
 		t.hooks.started = true
 		source := "startup"
@@ -207,7 +210,7 @@ func promptContexts(t *turn, m llm.Message) (added []string, err error) {
 		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.StopWhy)
 	}
 	added = append(slices.Clip(t.hooks.unsaid), a.Contexts...)
-	t.given.starts, t.hooks.unsaid = t.hooks.unsaid, nil
+	g.starts, t.hooks.unsaid = t.hooks.unsaid, nil
 	return added, nil
 }
 
@@ -219,7 +222,7 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 		if !ok {
 			return m, false, nil
 		}
-		m, err := submitToHooks(t, m)
+		m, err := t.given.submit(m)
 		switch {
 		case err == nil:
 			return m, true, nil

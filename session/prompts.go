@@ -39,8 +39,8 @@ func (s *Session) TurnFromTemplate(ctx context.Context, from Template) iter.Seq[
 			err = useSettings(t, from.Settings)
 		}
 		if err != nil {
-			t.given = givenPrompt{Unsent: from.Draft}
-			giveBackBlocked(t)
+			t.given = givenPrompt{turn: t, Unsent: from.Draft}
+			t.given.giveBackBlocked()
 			return err
 		}
 		return t.run(from.Parts(outputs))

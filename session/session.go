@@ -32,6 +32,7 @@
 // A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
 // its result. A turn has parts as well, which end with it:
 //
+//	givenPrompt    the message as the user wrote it, who has it back where it is not sent
 //	turnQuestions  asks the user what it cannot decide
 //	turnBudget     holds its requests to the limits on spending
 //	compaction     summarizes the conversation where it has grown too long
@@ -232,7 +233,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
-		t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t
+		t.given.turn, t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t, t
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
 				t.annotate(e, t.partial.visibleParts())
@@ -262,7 +263,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if llm.Canceled(t.done.Err) {
 				t.done.Err = t.cause(t.done.Err)
 			}
-			t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && giveBack(t)
+			t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && t.given.giveBack()
 			t.done.AnswerComplete = !s.Unanswered()
 			t.budget.noticeReached()
 			if !t.done.Unsent { // nothing was stopped in what the conversation is now

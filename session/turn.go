@@ -120,7 +120,7 @@ func answerSteps(t *turn) error {
 			continue
 		}
 		t.restoreSettings()
-		t.userPrompt(m)
+		t.given.enter(m)
 		beginPrompt(t)
 		step, t.hookRounds = 0, 0
 	}
@@ -140,12 +140,12 @@ func (t *turn) begin(parts []llm.Part) error {
 	if len(parts) == 0 {
 		return t.prepareRetry()
 	}
-	m, err := submitToHooks(t, llm.Message{Role: llm.RoleUser, Parts: parts})
+	m, err := t.given.submit(llm.Message{Role: llm.RoleUser, Parts: parts})
 	if err != nil {
 		return err
 	}
 	warm(t) // not for a prompt that a hook blocks
-	t.userPrompt(m)
+	t.given.enter(m)
 	return nil
 }
 
@@ -264,7 +264,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		if !anew && (!model.Known || model.Vision) {
 			parts = append(lastImages(t.Path(), parts), parts...)
 		}
-		m, err := submitToHooks(t, llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts}, own...)
+		m, err := t.given.submit(llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts}, own...)
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 	if !ok {
 		return err
 	}
-	t.userPrompt(m)
+	t.given.enter(m)
 	return answer(t)
 }
 
