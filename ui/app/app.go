@@ -38,6 +38,7 @@ type App struct {
 	Attached  []llm.Part       // goes with the next prompt
 	Clipboard *clip.Board
 	Recent    []string // models that were used, the latest first; the session's among them
+	Uses      CommandUses
 	comparing
 
 	// What a front end fills in.
@@ -51,7 +52,6 @@ type App struct {
 	noticedStatus  map[string]mcp.Status // of servers, what the user was told
 	modelPrefs     map[string]ModelPrefs // of models, by "favorites" and "hidden"
 	prompts        atomic.Pointer[knownPrompts]
-	uses           map[string]int // how often commands were asked for by name; nil: not loaded
 }
 
 // New returns the application that o describes, with defaults for what it leaves out.
@@ -60,7 +60,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		noticedStatus: map[string]mcp.Status{},
+		noticedStatus: map[string]mcp.Status{}, Uses: CommandUses{store: o.Library},
 	}
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/session"
 	"parley/ui/format"
 	"parley/ui/fuzzy"
 )
@@ -192,40 +193,45 @@ func takesLines(name, arg string) bool {
 // usesKey is where it is stored how often commands were asked for by name.
 const usesKey = "command_uses"
 
-// CountCommandUse remembers that a command was asked for by name, here and in the next run.
-func CountCommandUse(a *App, name string) Effect {
-	a.loadUses()
-	a.uses[name]++
-	lines := make([]string, 0, len(a.uses))
-	for _, name := range slices.Sorted(maps.Keys(a.uses)) {
-		lines = append(lines, name+" "+strconv.Itoa(a.uses[name]))
+// CommandUses counts how often commands were asked for by name, in this run and those before it.
+type CommandUses struct {
+	store  *session.Store
+	counts map[string]int // nil: not loaded
+}
+
+// Count counts one more use of a command.
+func (u *CommandUses) Count(name string) Effect {
+	u.load()
+	u.counts[name]++
+	lines := make([]string, 0, len(u.counts))
+	for _, name := range slices.Sorted(maps.Keys(u.counts)) {
+		lines = append(lines, name+" "+strconv.Itoa(u.counts[name]))
 	}
-	lib, all := a.Library, strings.Join(lines, "\n")
+	store, all := u.store, strings.Join(lines, "\n")
 	return Effect{Async: func(context.Context) Effect {
-		_ = lib.Set(usesKey, all) // only the order of a list hangs on it
+		_ = store.Set(usesKey, all) // only the order of a list hangs on it
 		return Effect{}
 	}}
 }
 
-// MostUsedCommands returns the commands that were asked for by name more than once, the most used
-// first.
-func MostUsedCommands(a *App) []string {
-	a.loadUses()
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(a.uses)), func(name string) bool { return a.uses[name] < 2 })
-	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(a.uses[y], a.uses[x]) })
+// Frequent returns the commands that were asked for by name more than once, the most used first.
+func (u *CommandUses) Frequent() []string {
+	u.load()
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(u.counts)), func(name string) bool { return u.counts[name] < 2 })
+	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(u.counts[y], u.counts[x]) })
 	return names
 }
 
-func (a *App) loadUses() {
-	if a.uses != nil {
+func (u *CommandUses) load() {
+	if u.counts != nil {
 		return
 	}
-	a.uses = map[string]int{}
-	stored, _ := a.Library.Get(usesKey)
+	u.counts = map[string]int{}
+	stored, _ := u.store.Get(usesKey)
 	for line := range strings.Lines(stored) {
 		name, count, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if n, err := strconv.Atoi(count); err == nil && n > 0 {
-			a.uses[name] = n
+			u.counts[name] = n
 		}
 	}
 }

@@ -187,7 +187,7 @@ func (m *Model) command(text string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	m.HideToast() // it told of an earlier line
-	m.Defer(m.perform(app.CountCommandUse(m.App, a.Name)))
+	m.Defer(m.perform(m.App.Uses.Count(a.Name)))
 	asked := *a
 	asked.Command = a.As(name)
 	return asked.do(m, arg), true

@@ -23,7 +23,7 @@ const manySuggested = 5
 // suggestions returns commands that stand in front: those for beginners, and those that
 // are used.
 func suggestions(a *app.App) []string {
-	used := slices.DeleteFunc(app.MostUsedCommands(a), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
+	used := slices.DeleteFunc(a.Uses.Frequent(), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
 	return slices.Concat(app.FirstCommands, used[:min(len(used), manySuggested)])
 }
 
