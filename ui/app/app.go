@@ -39,6 +39,7 @@ type App struct {
 	Clipboard *clip.Board
 	Recent    []string // models that were used, the latest first; the session's among them
 	Uses      CommandUses
+	Prefs     StoredModelPrefs
 	comparing
 
 	// What a front end fills in.
@@ -50,7 +51,6 @@ type App struct {
 	previousClosed chan struct{}         // closed when the conversation that was left last is; nil: none was
 	previousEffort llm.Effort            // before thinking was turned off
 	noticedStatus  map[string]mcp.Status // of servers, what the user was told
-	modelPrefs     map[string]ModelPrefs // of models, by "favorites" and "hidden"
 	prompts        atomic.Pointer[knownPrompts]
 }
 
@@ -60,7 +60,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		noticedStatus: map[string]mcp.Status{}, Uses: CommandUses{store: o.Library},
+		noticedStatus: map[string]mcp.Status{}, Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
 	}
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }
@@ -79,8 +79,9 @@ func (a *App) annotate(e session.Event) Effect {
 
 // SaveState returns an effect that stores value under key for the next start. A store that
 // is read-only is no error.
-func (o Options) SaveState(key, value string) Effect {
-	lib := o.Library
+func (o Options) SaveState(key, value string) Effect { return saveState(o.Library, key, value) }
+
+func saveState(lib *session.Store, key, value string) Effect {
 	return Effect{Async: func(context.Context) Effect {
 		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
 			return Effect{Err: err}

@@ -225,10 +225,10 @@ func TestOpenedTooLate(t *testing.T) {
 func TestTaste(t *testing.T) {
 	a := newApp(t)
 	configured := []string{"openai/*"}
-	a.SetModelPref("hidden", "openai/a", false)
-	a.SetModelPref("hidden", "far/b", true)
+	a.Prefs.Set("hidden", "openai/a", false)
+	a.Prefs.Set("hidden", "far/b", true)
 	for name, want := range map[string]bool{"openai/a": false, "openai/x/y": true, "far/b": true, "far/c": false} {
-		if got, _ := a.ModelPrefs("hidden", configured).Match(name); got != want {
+		if got, _ := a.Prefs.Behind(configured, "hidden").Match(name); got != want {
 			t.Errorf("%s hidden: %t", name, got)
 		}
 	}

@@ -275,33 +275,39 @@ func matchesModel(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// LoadModelPrefs reads what keys said of models, here and in other windows.
-func (a *App) LoadModelPrefs() {
-	a.modelPrefs = map[string]ModelPrefs{}
+// StoredModelPrefs holds what keys said of models, here and in other windows.
+type StoredModelPrefs struct {
+	store *session.Store
+	words map[string]ModelPrefs // by "favorites" and "hidden"; nil: not loaded
+}
+
+// Load reads what keys said, as the store has it now.
+func (p *StoredModelPrefs) Load() {
+	p.words = map[string]ModelPrefs{}
 	for _, key := range []string{"favorites", "hidden"} {
-		if kept, err := a.Library.Get(key); err == nil {
-			a.modelPrefs[key] = strings.Fields(kept)
+		if stored, err := p.store.Get(key); err == nil {
+			p.words[key] = strings.Fields(stored)
 		}
 	}
 }
 
-// ModelPrefs returns the one under key, "favorites" or "hidden", behind what is configured.
-func (a *App) ModelPrefs(key string, configured []string) ModelPrefs {
-	return slices.Concat(configured, a.modelPrefs[key])
+// Behind returns what keys said under key, "favorites" or "hidden", behind what is configured.
+func (p *StoredModelPrefs) Behind(configured []string, key string) ModelPrefs {
+	return slices.Concat(configured, p.words[key])
 }
 
-// SetModelPref keeps what a key said of a model, in the place of what was said before.
-func (a *App) SetModelPref(key, name string, on bool) Effect {
-	if a.modelPrefs == nil {
-		a.LoadModelPrefs()
+// Set stores what a key said of a model, in the place of what was said before.
+func (p *StoredModelPrefs) Set(key, name string, on bool) Effect {
+	if p.words == nil {
+		p.Load()
 	}
-	words := slices.DeleteFunc(slices.Clone(a.modelPrefs[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
+	words := slices.DeleteFunc(slices.Clone(p.words[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
 	sign := "-"
 	if on {
 		sign = "+"
 	}
-	a.modelPrefs[key] = append(words, sign+name)
-	return a.SaveState(key, strings.Join(a.modelPrefs[key], "\n"))
+	p.words[key] = append(words, sign+name)
+	return saveState(p.store, key, strings.Join(p.words[key], "\n"))
 }
 
 // usePersona has the conversation continue with the persona of this name, or without one.

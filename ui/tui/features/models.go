@@ -54,7 +54,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // setModelPref keeps what a key said of a model, and lists the models anew.
 func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
-	e := f.App.SetModelPref(key, name, on)
+	e := f.App.Prefs.Set(key, name, on)
 	f.list()
 	return f.Perform(e)
 }
@@ -62,7 +62,7 @@ func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
 // PickModel opens a picker of models, filtered by arg, and adds models that servers list as they
 // become known. Picked gets the name of the chosen one.
 func (f *Models) PickModel(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
-	f.App.LoadModelPrefs()
+	f.App.Prefs.Load()
 	known := f.LoadCatalog()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
@@ -159,7 +159,7 @@ const (
 // each provider's, those that can be asked first.
 func (f *Models) items() []dialog.Item {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
-	favorite, hidden := f.App.ModelPrefs("favorites", f.Config.Favorites), f.App.ModelPrefs("hidden", f.Config.Hidden)
+	favorite, hidden := f.App.Prefs.Behind(f.Config.Favorites, "favorites"), f.App.Prefs.Behind(f.Config.Hidden, "hidden")
 	type placed struct {
 		at int // before those that stand as they come, at 0
 		dialog.Item
@@ -213,7 +213,7 @@ func (f *Models) Args() []dialog.Item {
 	if f.choices == nil {
 		f.choices = f.App.Choices()
 	}
-	f.App.LoadModelPrefs()
+	f.App.Prefs.Load()
 	items := f.items()
 	for i := range items {
 		item := &items[i]
