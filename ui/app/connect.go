@@ -102,7 +102,7 @@ func connect(a *App, arg string) Effect {
 	case c.Keyless:
 		return connectKeyless(a, c)
 	}
-	return askForProvider(a, c, "")
+	return newConnectFlow(a, c, "").ask()
 }
 
 // connectKeyless has what runs on this machine answer, from now on and where nothing names a
@@ -145,93 +145,100 @@ func connectFor(a *App, name string, err error) (Effect, bool) {
 	if err != nil || c.Keyless {
 		return Effect{}, false
 	}
-	return askForProvider(a, c, name), true
+	return newConnectFlow(a, c, name).ask(), true
 }
 
-// askForProvider asks for what there is to ask of a provider: the variables of its address, then its
-// key. It goes on with model; "" is the one in use, or the first of the provider where the
-// demo answers.
-func askForProvider(a *App, c Connection, model string) Effect {
-	return askVariable(a, c, Key{Provider: c.Provider}, model)
+// A connectFlow connects a provider: it asks for what there is to ask, the variables of its address, then
+// its key, and goes on with a model.
+type connectFlow struct {
+	app   *App
+	to    Connection
+	key   Key    // what was given so far
+	model string // to go on with; "": the one in use, or the first of the provider where the demo answers
 }
 
-// askVariable asks for the first variable that key has no value of, and then goes on.
-func askVariable(a *App, c Connection, key Key, model string) Effect {
-	at := len(key.Variables)
-	if at == len(c.Variables) && c.Login {
-		return connectWith(a, c, key, model)
-	} else if at == len(c.Variables) {
-		return askKey(a, c, key, model)
+func newConnectFlow(a *App, to Connection, model string) connectFlow {
+	return connectFlow{app: a, to: to, key: Key{Provider: to.Provider}, model: model}
+}
+
+// ask asks for the first variable that the key has no value of, then for the key, and then goes on.
+func (f connectFlow) ask() Effect {
+	at := len(f.key.Variables)
+	if at == len(f.to.Variables) && f.to.Login {
+		return f.connect()
+	} else if at == len(f.to.Variables) {
+		return f.askKey()
 	}
-	v, parse := c.Variables[at], a.Variable
+	v, parse := f.to.Variables[at], f.app.Variable
 	return Effect{Secret: &Secret{
-		Title: c.Name + ": " + v.Title, Text: v.Help, Visible: true, Value: v.Value,
+		Title: f.to.Name + ": " + v.Title, Text: v.Help, Visible: true, Value: v.Value,
 		Submit: func(_ context.Context, line string) (func() Effect, error) {
-			value, err := parse(c.Provider, v.Name, line)
+			value, err := parse(f.to.Provider, v.Name, line)
 			if err != nil {
 				return nil, err
 			}
-			values := map[string]string{v.Name: value}
-			maps.Copy(values, key.Variables)
-			key.Variables = values
-			return func() Effect { return askVariable(a, c, key, model) }, nil
+			next, values := f, map[string]string{v.Name: value}
+			maps.Copy(values, f.key.Variables)
+			next.key.Variables = values
+			return next.ask, nil
 		},
 	}}
 }
 
-// connectWith connects a provider with a key, or with another program's login, which has tokens.
-func connectWith(a *App, c Connection, key Key, model string) Effect {
-	give := a.Connect
+// connect connects the provider with the key, or with another program's login, which has tokens.
+func (f connectFlow) connect() Effect {
+	give := f.app.Connect
 	return Effect{Prepare: func(ctx context.Context) func() Effect {
-		said, err := give(ctx, key)
+		said, err := give(ctx, f.key)
 		return func() Effect {
 			if err != nil {
 				return Effect{Err: err}
 			}
-			return connected(a, c, said, model)
+			return f.connected(said)
 		}
 	}}
 }
 
-// askKey asks for the key of c.
-func askKey(a *App, c Connection, key Key, model string) Effect {
-	give := a.Connect
+// askKey asks for the key.
+func (f connectFlow) askKey() Effect {
+	give := f.app.Connect
 	text := "It is checked with a request that costs nothing, then stored for you alone."
-	if c.From != "" {
-		text = "The key from " + c.From + " is in use. " + text
+	if f.to.From != "" {
+		text = "The key from " + f.to.From + " is in use. " + text
 	}
 	return Effect{Secret: &Secret{
-		Title: c.Name + " API key", Text: text,
+		Title: f.to.Name + " API key", Text: text,
 		Submit: func(ctx context.Context, line string) (func() Effect, error) {
-			key.Text = line
-			said, err := give(ctx, key)
+			f.key.Text = line
+			said, err := give(ctx, f.key)
 			if errors.As(err, new(UncheckedKeyError)) {
-				return func() Effect { return storeUnchecked(a, c, key, model, err) }, nil
+				return func() Effect { return f.storeUnchecked(err) }, nil
 			}
 			if err != nil {
 				return nil, err
 			}
-			return func() Effect { return connected(a, c, said, model) }, nil
+			return func() Effect { return f.connected(said) }, nil
 		},
 	}}
 }
 
-// storeUnchecked asks whether a key is stored that could not be checked.
-func storeUnchecked(a *App, c Connection, key Key, model string, why error) Effect {
-	key.Unchecked = true
+// storeUnchecked asks whether the key is stored although it could not be checked.
+func (f connectFlow) storeUnchecked(why error) Effect {
+	f.key.Unchecked = true
 	return Effect{Confirm: &Confirm{
 		Text: why.Error() + ". Store it anyway?", Yes: "Store it", No: "Do not store it", Harmless: true,
 		Answer: func(yes bool) Effect {
 			if !yes {
 				return ShowToast("Not stored")
 			}
-			return connectWith(a, c, key, model)
+			return f.connect()
 		},
 	}}
 }
 
-// connected says what a key unlocked and goes on with a model of the provider.
-func connected(a *App, c Connection, said, model string) Effect {
+// connected says what the key unlocked and goes on with a model of the provider.
+func (f connectFlow) connected(said string) Effect {
+	a, c, model := f.app, f.to, f.model
 	a.NoKey = false
 	if now, err := a.Connection(c.Provider); err == nil { // its models may be known only now
 		c = now
