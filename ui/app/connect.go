@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"parley/providers/llm"
-	"parley/tools/mcp"
 )
 
 // Connecting gives keys to providers.
@@ -262,67 +261,4 @@ func (f connectFlow) connected(said string) Effect {
 	}
 	e.Notes = append(e.Notes, note)
 	return e
-}
-
-// LoginText asks whether to open the page where a user logs in to a server, shown whole.
-func LoginText(server, host, address string) string {
-	return fmt.Sprintf("Log in to MCP server %s at %s:\n\n%s", server, host, address)
-}
-
-// loginServer logs in to a server: it finds out where, and has the user agree there.
-func loginServer(a *App, name string) Effect {
-	servers := a.Servers()
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
-		login, err := servers.BeginLogin(ctx, name)
-		return func() Effect {
-			if err != nil {
-				return Effect{Err: err}
-			}
-			return Effect{Confirm: &Confirm{Text: LoginText(name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel", OnDismiss: func() { go login.Close() }, Answer: func(yes bool) Effect {
-				if !yes {
-					go login.Close()
-					return ShowToast("Not logged in to " + name)
-				}
-				return awaitLogin(a, name, login)
-			}}}
-		}
-	}}
-}
-
-// awaitLogin opens the page of a login, and waits for the browser to come back or for the
-// address that it was sent to.
-func awaitLogin(a *App, name string, login *mcp.Login) Effect {
-	ask := &Secret{
-		Title: "Log in to " + name, Text: "Waiting for your browser. If it runs on another computer, paste the address here that it ends on", Visible: true,
-		Ready: login.Returned(), OnDismiss: func() { go login.Close() },
-		Submit: func(ctx context.Context, line string) (func() Effect, error) {
-			if line != "" {
-				if err := login.Paste(line); err != nil {
-					return nil, err
-				}
-			}
-			defer login.Close()
-			if err := login.Wait(ctx); err != nil {
-				return func() Effect { return Effect{Err: fmt.Errorf("MCP server %s: %w", name, err)} }, nil
-			}
-			return func() Effect { return ShowToast("Logged in to " + name) }, nil
-		},
-	}
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
-		if a.OpenURL == nil || a.OpenURL(ctx, login.URL) != nil {
-			ask.Text = "No browser here: open " + login.URL + " elsewhere, and paste the address that it ends on"
-		}
-		return func() Effect { return Effect{Secret: ask} }
-	}}
-}
-
-// logoutServer forgets the login to a server.
-func logoutServer(a *App, name string) Effect {
-	servers := a.Servers()
-	return Effect{Async: func(ctx context.Context) Effect {
-		if err := servers.Logout(ctx, name); err != nil {
-			return Effect{Err: err}
-		}
-		return ShowToast("Logged out of " + name)
-	}}
 }

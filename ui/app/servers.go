@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -194,14 +193,14 @@ func serverItems(a *App) []Item {
 func (a *App) mcp(name string) Effect {
 	switch word, server, _ := strings.Cut(name, " "); {
 	case word == "login" && server != "":
-		return loginServer(a, strings.TrimSpace(server))
+		return serverControl{a, strings.TrimSpace(server)}.login()
 	case word == "logout" && server != "":
-		return logoutServer(a, strings.TrimSpace(server))
+		return serverControl{a, strings.TrimSpace(server)}.logout()
 	}
 	list := &List{Title: "MCP servers", Noun: "MCP server", Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}
 	for _, s := range a.Servers().States() {
 		if s.Name == name {
-			return a.server(s)
+			return serverControl{a, name}.show(s)
 		}
 		about := []string{string(s.Status)}
 		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
@@ -223,60 +222,6 @@ func (a *App) mcp(name string) Effect {
 		return refuse("no MCP server %q: /mcp lists them", name)
 	}
 	return Effect{List: list}
-}
-
-// server shows a server, with everything the model would be told of its tools, and
-// asks what to do with it.
-func (a *App) server(s mcp.State) Effect {
-	text, unseen := serverDetails(s)
-	servers, policy := a.Servers(), a.Session.Policy()
-	if s.Status == mcp.StatusLogin {
-		return Effect{Confirm: &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
-			if !yes {
-				return Effect{}
-			}
-			return loginServer(a, s.Name)
-		}}}
-	}
-	if !unseen {
-		return Effect{Confirm: &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
-			if !yes {
-				return Effect{}
-			}
-			return Effect{List: a.serverChoices(s)}
-		}}}
-	}
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Answer: func(yes bool) Effect {
-		if !yes {
-			return Effect{}
-		}
-		return Effect{Async: func(context.Context) Effect {
-			did, err := approveServer(servers, s, policy)
-			if err != nil {
-				return Effect{Err: err}
-			}
-			return ShowToast(did)
-		}}
-	}}}
-}
-
-// serverChoices lists what can be done about a server.
-func (a *App) serverChoices(s mcp.State) *List {
-	servers, choices := a.Servers(), ServerChoices(s)
-	list := &List{Title: "MCP server " + s.Name, Noun: "choice"}
-	for _, c := range choices {
-		list.Items = append(list.Items, Item{Title: c.Name, Detail: c.Detail, Value: c.Name})
-	}
-	list.Choose = func(i Item, _ string) Effect {
-		at := slices.IndexFunc(choices, func(c ServerChoice) bool { return c.Name == i.Value })
-		return Effect{Async: func(context.Context) Effect {
-			if err := choices[at].Do(servers); err != nil {
-				return Effect{Err: err}
-			}
-			return ShowToast(s.Name + ": " + choices[at].Name)
-		}}
-	}
-	return list
 }
 
 // PromptItems returns the prompts of files, and those that servers have written for users to
