@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/format"
 	"parley/ui/fuzzy"
 )
 
@@ -83,7 +81,7 @@ func Commands() []Command {
 		{Name: "mode", Aliases: []string{"approvals"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 		{Name: "next-mode", Keys: []string{"shift+tab"}, Group: Messages, Help: "Next approval mode", Run: nextMode},
 		{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: Messages, Help: "Move the running command to the background", Run: moveToBackground},
-		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: jobItems, Run: jobs},
+		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: func(a *App) []Item { return a.BackgroundJobs().items() }, Run: func(a *App, arg string) Effect { return a.BackgroundJobs().command(arg) }},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},
@@ -369,7 +367,7 @@ func Quit(a *App) Effect {
 
 // endingJobs does what ends all jobs. If there are some, it asks, and yes agrees.
 func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
-	text := JobsThatEnd(a)
+	text := a.BackgroundJobs().Ending()
 	if text == "" {
 		return then()
 	}
@@ -379,17 +377,4 @@ func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
 		}
 		return then()
 	}}}
-}
-
-// JobsThatEnd says which commands in the background end with parley; "" for none.
-func JobsThatEnd(a *App) string {
-	running := a.Jobs.Running()
-	if len(running) == 0 {
-		return ""
-	}
-	lines := []string{format.Plural(len(running), "command") + " in the background:"}
-	for _, j := range running {
-		lines = append(lines, fmt.Sprintf("  %d. %s", j.N, jobName(j)))
-	}
-	return strings.Join(lines, "\n")
 }

@@ -297,7 +297,7 @@ func TestWordsOfJobs(t *testing.T) {
 		"7":       "No job 7: /jobs lists them",
 		"kill 12": "No job 12: /jobs lists them",
 	} {
-		if got := toastOf(jobs(a, arg)); got != want {
+		if got := toastOf(a.BackgroundJobs().command(arg)); got != want {
 			t.Errorf("/jobs %s: got %q, want %q", arg, got, want)
 		}
 	}

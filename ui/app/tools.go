@@ -1,12 +1,9 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
@@ -17,7 +14,7 @@ import (
 	"parley/ui/format"
 )
 
-// The tools that a model is offered (/tools), and the commands that they left in the background (/jobs).
+// The tools that a model is offered (/tools).
 
 func namesOf(tools []llm.Tool) (names []string) {
 	for _, t := range tools {
@@ -171,157 +168,6 @@ func putTool(a *App, name string, on bool) Effect {
 		return ShowToast("No tool changed")
 	}
 	return Effect{Event: now}
-}
-
-// jobs lists the commands in the background, shows what one has written, or ends one.
-func jobs(a *App, arg string) Effect {
-	verb, number, _ := strings.Cut(arg, " ")
-	if verb != "kill" {
-		verb, number = "", arg
-	}
-	if arg == "" {
-		return Effect{List: &List{Title: "Commands in the background", Noun: "command", Items: jobRows(a), Choose: func(i Item, _ string) Effect { return chooseJob(a, i) }}}
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(number))
-	if err != nil {
-		return refuse("%s", unknownJobWord(arg))
-	}
-	if _, _, ok := a.Jobs.Output(n); !ok {
-		return refuse("no job %s: /jobs lists them", sanitize.Line(number))
-	}
-	if verb == "kill" {
-		return killJob(a, n)
-	}
-	return Effect{View: PanelQuery{PanelJob, strconv.Itoa(n)}}
-}
-
-// unknownJobWord says what /jobs takes, in place of what was typed.
-func unknownJobWord(arg string) string {
-	word, number, _ := strings.Cut(arg, " ")
-	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
-	switch near := NearestNames(word, []string{"kill"}, 1); {
-	case word == "kill":
-		return "no number of a job: " + takes
-	case len(near) > 0:
-		return fmt.Sprintf("unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near[0]+" "+number)), takes)
-	}
-	return fmt.Sprintf("unknown action %q: %s", sanitize.Line(word), takes)
-}
-
-// chooseJob asks what is to be done with a job that runs; of one that has ended its output is
-// shown.
-func chooseJob(a *App, i Item) Effect {
-	n, _ := strconv.Atoi(i.Value)
-	if is, _, ok := a.Jobs.Output(n); !ok || !is.Runs() {
-		return jobs(a, i.Value)
-	}
-	items := []Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
-	return Effect{List: &List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return jobs(a, i.Value) }}}
-}
-
-func killJob(a *App, n int) Effect {
-	all := a.Jobs
-	return Effect{Async: func(context.Context) Effect {
-		is, err := all.Kill(n)
-		if err != nil {
-			return Effect{Err: err}
-		}
-		return ShowToast(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
-	}}
-}
-
-// jobName returns the command of a job on one line.
-func jobName(j tools.Job) string { return sanitize.Line(FirstLine(j.Command)) }
-
-// jobRows lists the jobs, the latest first.
-func jobRows(a *App) (rows []Item) {
-	for _, j := range a.Jobs.List() {
-		rows = append([]Item{{Title: fmt.Sprintf("%d. %s", j.N, jobName(j)), Detail: jobState(j, a.Now()), Value: strconv.Itoa(j.N)}}, rows...)
-	}
-	return rows
-}
-
-// jobState says how a job is: "running · 2m 5s · 1.2 kB".
-func jobState(j tools.Job, now time.Time) string {
-	state := "running"
-	if !j.Runs() {
-		state = j.State
-	}
-	if ran := j.Elapsed(now); ran >= time.Second || !j.Runs() { // "0 ms" would be news of nothing
-		state += " · " + format.Duration(ran)
-	}
-	return state + " · " + format.Size(int(j.Size))
-}
-
-// jobItems lists what /jobs takes.
-func jobItems(a *App) (items []Item) {
-	for _, row := range jobRows(a) {
-		items = append(items, row)
-		n, _ := strconv.Atoi(row.Value)
-		if is, _, ok := a.Jobs.Output(n); ok && is.Runs() {
-			items = append(items, Item{Title: "kill " + row.Value, Detail: jobName(is), Value: "kill " + row.Value, Exact: true})
-		}
-	}
-	return items
-}
-
-func noJobs(a *App) string {
-	if len(a.Jobs.List()) == 0 {
-		return "No commands in the background · " + a.KeyOf("background") + " moves a running one there"
-	}
-	return ""
-}
-
-// A JobView is what a user sees of a command in the background.
-type JobView struct {
-	Title, State string
-	Lines        []string // of its output; of much the first and the last
-	Size         int64    // bytes of all its output
-	Running      bool
-}
-
-// JobOutput returns the command in the background with this number.
-func JobOutput(a *App, number string) JobView {
-	n, _ := strconv.Atoi(number)
-	is, text, ok := a.Jobs.Output(n)
-	if !ok {
-		return JobView{Title: "No job " + sanitize.Line(number)}
-	}
-	v := JobView{Title: fmt.Sprintf("Job %d: %s", n, jobName(is)), State: jobState(is, a.Now()), Lines: []string{"No output yet"}, Size: is.Size, Running: is.Runs()}
-	if text = strings.TrimSuffix(text, "\n"); text != "" {
-		v.Lines = strings.Split(sanitize.Text(text), "\n")
-	}
-	return v
-}
-
-// moveToBackground lets the commands that run go on behind their calls.
-func moveToBackground(a *App, _ string) Effect {
-	switch n, err := a.Jobs.Move(); {
-	case err != nil:
-		return Effect{Err: err}
-	case n == 0:
-		return ShowToast("No command is running")
-	}
-	return ShowToast("Moved to the background · " + a.KeyOf("jobs") + " shows it")
-}
-
-// OnJobEnd has each command in the background that ends told, on any goroutine. What ended
-// returns is for the owner of a to show.
-func OnJobEnd(a *App, tell func(ended func() Effect)) {
-	a.Jobs.OnEnd(func(j tools.Job) { tell(func() Effect { return jobEnded(a, j) }) })
-}
-
-// jobEnded tells that a command in the background has ended, unless somebody has killed it. The
-// conversation keeps that of its own.
-func jobEnded(a *App, j tools.Job) Effect {
-	if j.Killed() {
-		return Effect{}
-	}
-	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j))
-	if j.Owner != a.Session.ID() {
-		return ShowToast(text)
-	}
-	return a.Note(text)
 }
 
 // modeItems returns the ways to approve tools.

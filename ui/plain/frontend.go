@@ -220,7 +220,7 @@ func (p *frontend) quit() {
 		p.drafts.add(strings.Join(p.input.continued, "\n"))
 	}
 	p.isOver = true
-	if jobs := app.JobsThatEnd(p.app); jobs != "" {
+	if jobs := p.app.BackgroundJobs().Ending(); jobs != "" {
 		p.writeLine("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
 	}
 	if p.app.Busy() {

@@ -255,7 +255,7 @@ func (p *panels) usage() {
 
 // job writes the output of a background command.
 func (p *panels) job(number string) {
-	job := app.JobOutput(p.app, number)
+	job := p.app.BackgroundJobs().View(number)
 	p.writeLine("%s.", strings.TrimSuffix(job.Title+" · "+job.State, " · "))
 	for _, line := range job.Lines {
 		p.writeLine("%s", line)

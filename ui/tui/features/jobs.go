@@ -61,7 +61,7 @@ func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
 // fill hands the pager what there is. Who reads at the end stays there, else where they are, also
 // when lines above them were left out.
 func (f *Jobs) fill() {
-	before, now, at := f.shown, app.JobOutput(f.App, f.number), f.pager.Line()
+	before, now, at := f.shown, f.App.BackgroundJobs().View(f.number), f.pager.Line()
 	part := dialog.PagePart{Title: now.Title, Source: strings.Join(now.Lines, "\n")}
 	for _, line := range now.Lines {
 		part.Lines = append(part.Lines, dialog.PageLine{Text: line})
