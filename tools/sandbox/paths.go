@@ -115,7 +115,7 @@ func (p *Policy) dropReplaceable() {
 func passes(path string, dirs []string) bool {
 	const maxLinks = 40
 	separator := string(filepath.Separator)
-	done, todo := separator, strings.Split(filepath.Clean(path), separator)
+	done, todo := separator, strings.Split(path, separator)
 	for links := 0; len(todo) > 0; {
 		step := todo[0]
 		todo, done = todo[1:], filepath.Join(done, step) // it has no links before step, so that .. is the directory above
@@ -132,12 +132,12 @@ func passes(path string, dirs []string) bool {
 		if done = filepath.Dir(done); filepath.IsAbs(to) {
 			done = separator
 		}
-		todo = append(strings.Split(filepath.Clean(to), separator), todo...)
+		todo = append(strings.Split(to, separator), todo...)
 	}
 	return false
 }
 
-// resolved returns path without links, as far as it is there.
+// resolved returns path without links if it is there, else as it is, cleaned.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real

@@ -202,3 +202,30 @@ func TestAllowWorktree(t *testing.T) {
 		}
 	}
 }
+
+// A path passes a directory wherever the kernel comes through it, also where .. follows a link.
+func TestPasses(t *testing.T) {
+	at := t.TempDir()
+	at, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"far/inner", "far/workspace/venv", "home"} {
+		if err := os.MkdirAll(filepath.Join(at, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for from, to := range map[string]string{"home/in": "../far/inner", "home/venv": "in/../workspace/venv", "home/up": "in/../..", "home/round": "round"} {
+		if err := os.Symlink(to, filepath.Join(at, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]bool{
+		"far/workspace": true, "far/workspace/none": true, "far/workspaces": false, "home/in": false, "home/in/../inner": false,
+		"home/venv": true, "home/in/../workspace/venv": true, "home/up/far/workspace": true, "home/up/workspace": false, "home/round": true,
+	} {
+		if got := passes(at+string(filepath.Separator)+filepath.FromSlash(path), []string{filepath.Join(at, "far/workspace")}); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
