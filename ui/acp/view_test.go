@@ -80,6 +80,23 @@ func TestNothingHides(t *testing.T) {
 	}
 }
 
+// A diff of a file whose lines end with CRLF looks as any other; where line ends change, or differ, they
+// show.
+func TestLineEndsInDiffs(t *testing.T) {
+	v := &view{folder: "/w", calls: map[string]*sentCall{}}
+	for _, tt := range []struct{ hunk, before, after string }{
+		{" a\r\n-b\r\n+c\r", "a\nb\n", "a\nc\n"},
+		{" a\r\n-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file", "a\nb\n", "a\nc\n"},
+		{" a\r\n-b\r\n+b", "a␍\nb␍\n", "a␍\nb\n"},
+		{" a\n-b\n+b\rc", "a\nb\n", "a\nb␍c\n"},
+	} {
+		d := v.diffs("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n" + tt.hunk + "\n")[0].Diff
+		if *d.OldText != tt.before || d.NewText != tt.after {
+			t.Errorf("%q: %q becomes %q, want %q and %q", tt.hunk, *d.OldText, d.NewText, tt.before, tt.after)
+		}
+	}
+}
+
 // A code block ends behind its text, whatever marks that has; many cost no more than others do.
 func TestCodeBlock(t *testing.T) {
 	for text, want := range map[string]string{

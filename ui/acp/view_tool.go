@@ -202,11 +202,19 @@ func codeBlock(text string) string {
 }
 
 // diffs returns a unified diff of one file as a client draws it: of each piece that changes, with
-// the lines around it, the old text and the new one. A new file has no old one.
+// the lines around it, the old text and the new one. A new file has no old one. Of line ends only those
+// that change, or are not like the others, show what they are.
 func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 	var file string
 	var before, after bytes.Buffer
-	created := false
+	created, crlf := false, hasCRLF(unified)
+	shown := func(line diff.Line) string {
+		text := line.Text()
+		if crlf {
+			text = strings.TrimSuffix(text, "\r")
+		}
+		return describe.Reveal(text) + "\n"
+	}
 	flush := func() {
 		if before.Len() == 0 && after.Len() == 0 {
 			return
@@ -229,14 +237,28 @@ func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 		case diff.Hunk:
 			flush()
 		case diff.Removed:
-			before.WriteString(describe.Reveal(line.Text()) + "\n")
+			before.WriteString(shown(line))
 		case diff.Added:
-			after.WriteString(describe.Reveal(line.Text()) + "\n")
+			after.WriteString(shown(line))
 		case diff.Context:
-			before.WriteString(describe.Reveal(line.Text()) + "\n")
-			after.WriteString(describe.Reveal(line.Text()) + "\n")
+			before.WriteString(shown(line))
+			after.WriteString(shown(line))
 		}
 	}
 	flush()
 	return list
+}
+
+// hasCRLF reports whether all lines of a diff that have an end have CRLF.
+func hasCRLF(unified string) bool {
+	all, last := true, true
+	for line := range diff.Lines(unified) {
+		switch line.Kind {
+		case diff.Added, diff.Removed, diff.Context:
+			all, last = all && last, strings.HasSuffix(line.Raw, "\r")
+		case diff.Note:
+			last = true // the line in front of it has no end
+		}
+	}
+	return all && last
 }
