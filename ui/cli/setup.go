@@ -191,7 +191,7 @@ func openTools(a *program) (*tools.Set, error) {
 	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == tools.SkillName }) // is offered once there are skills
 	only, err := set.WithTools(listed...)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("--tools %s: %w", a.toolNames, err))
+		return nil, usageError(fmt.Errorf("--tools: %w", err))
 	}
 	return only, nil
 }
