@@ -284,6 +284,9 @@ func (o Options) WithDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Choices == nil {
+		o.Choices = func() []ModelChoice { return nil }
+	}
 	if o.Live == nil {
 		o.Live = o.Choices
 	}

@@ -112,6 +112,7 @@ func (a *App) UseModel(name string) Effect {
 	e, switched := a.use(name)
 	if switched {
 		e.Async = noteUsed(a).Async
+		return noteUnlisted(a.Session.Model(), a.Models, e)
 	}
 	return e
 }

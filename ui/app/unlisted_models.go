@@ -1,0 +1,60 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
+
+// noteUnlisted has e tell that no list has model, although its provider's list is known: the name may
+// be mistyped. Services have models that they do not list, so it is used all the same. The provider
+// is asked for its list where only it has one.
+func noteUnlisted(model llm.Endpoint, lists Models, e Effect) Effect {
+	if model.Known {
+		return e
+	}
+	before := e.Async
+	e.Async = func(ctx context.Context) (out Effect) {
+		if before != nil {
+			out = before(ctx)
+		}
+		listed := modelsOf(model.Name, lists.Choices())
+		if len(listed) == 0 {
+			listed = modelsOf(model.Name, lists.Live())
+		}
+		if note := unlistedText(model.Name, listed); note != "" {
+			out.Notes = append(out.Notes, note)
+		}
+		return out
+	}
+	return e
+}
+
+// modelsOf returns the names of the models that the provider of name lists.
+func modelsOf(name string, choices []ModelChoice) (names []string) {
+	provider, _, _ := strings.Cut(name, "/")
+	for _, c := range choices {
+		if id, ok := strings.CutPrefix(c.Name, provider+"/"); ok && id != "" && c.Alias == "" {
+			names = append(names, strings.TrimSuffix(c.Name, ":latest")) // which Ollama lists, and nobody types
+		}
+	}
+	return names
+}
+
+// unlistedText says that a model is not listed, and which one may be meant; "" if it is, or if there
+// is no list. What follows a colon is a variant of the same model: a tag, or a way to route requests.
+func unlistedText(name string, listed []string) string {
+	base := func(s string) string { s, _, _ = strings.Cut(s, ":"); return s }
+	if len(listed) == 0 || slices.ContainsFunc(listed, func(l string) bool { return base(l) == base(name) }) {
+		return ""
+	}
+	provider, id, _ := strings.Cut(name, "/")
+	text := fmt.Sprintf("%s lists no model %q", provider, id)
+	if near := NearestNames(name, listed, 3); len(near) > 0 {
+		return text + ": did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return text + ": /model shows those it lists"
+}
