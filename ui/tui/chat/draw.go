@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -176,7 +177,8 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 // not be what was asked for.
 func (c *Chat) drawFooter(t *app.TurnTotals) {
 	if t.Answered {
-		c.Transcript.AddFooter(footer(t))
+		forms := footer(t)
+		c.Transcript.AddFooter(forms[0], forms[1:]...)
 	}
 	switch {
 	case t.Interrupted:
@@ -193,8 +195,8 @@ func (c *Chat) drawFooter(t *app.TurnTotals) {
 const maxFooter = 60
 
 // footer sums a turn up in a line of at most maxFooter cells: model, tokens, cost and times.
-// What there is no room for goes, the least wanted first.
-func footer(t *app.TurnTotals) string {
+// What there is no room for goes, the least wanted first. Forms for narrower lines follow.
+func footer(t *app.TurnTotals) []string {
 	const (
 		model = iota
 		in
@@ -225,7 +227,7 @@ func footer(t *app.TurnTotals) string {
 		}
 		text[cost] = fmt.Sprintf("%s$%.4f", least, u.Cost)
 	}
-	if t.TTFT > 0 {
+	if t.TTFT >= 50*time.Millisecond { // less would read 0.0 s
 		text[first] = "first token " + format.Seconds(t.TTFT)
 	}
 	if p := t.Pace(); p > 0 {
@@ -237,7 +239,7 @@ func footer(t *app.TurnTotals) string {
 	line := func() string {
 		return strings.Join(slices.DeleteFunc(slices.Clone(text[:]), func(s string) bool { return s == "" }), " · ")
 	}
-	fitFooter(line, []func(){
+	return footerForms(line, []func(){
 		func() { text[model] = t.Model[strings.LastIndexByte(t.Model, '/')+1:] },
 		func() { text[in] = strings.TrimSuffix(text[in], cached) },
 		func() { text[took] = "" },
@@ -248,17 +250,20 @@ func footer(t *app.TurnTotals) string {
 			text[model] = ansi.Truncate(text[model], max(maxFooter-ansi.StringWidth(line())+ansi.StringWidth(text[model]), 8), "…")
 		},
 	})
-	return line()
 }
 
-// fitFooter shortens a line step by step until it fits.
-func fitFooter(line func() string, steps []func()) {
+// footerForms returns what a line becomes step by step, from the first form on that fits maxFooter
+// cells, or the last one.
+func footerForms(line func() string, steps []func()) (forms []string) {
+	form := line()
 	for _, shorten := range steps {
-		if ansi.StringWidth(line()) <= maxFooter {
-			return
+		if ansi.StringWidth(form) <= maxFooter {
+			forms = append(forms, form)
 		}
 		shorten()
+		form = line()
 	}
+	return slices.Compact(append(forms, form))
 }
 
 func count(n int) string { return format.Tokens(n) }

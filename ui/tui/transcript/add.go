@@ -24,8 +24,15 @@ func (m *blockList) SetSummary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
-// AddFooter adds the footer of a turn: model, tokens, cost, times.
-func (m *blockList) AddFooter(text string) { m.addText(kindNote, "", footerStyle, text, "") }
+// AddFooter adds the footer of a turn: model, tokens, cost, times; and shorter forms of it, of which
+// the first that fits a line is shown where text does not.
+func (m *blockList) AddFooter(text string, shorter ...string) {
+	b := &textBlock{noteStyle: footerStyle, text: cleanText(text)}
+	for _, s := range shorter {
+		b.shorter = append(b.shorter, cleanText(s))
+	}
+	m.putBlock(kindNote, "", b)
+}
 
 // AddNote adds a notice.
 func (m *blockList) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }

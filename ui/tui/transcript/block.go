@@ -74,9 +74,10 @@ var (
 // textBlock holds a block of plain text.
 type textBlock struct {
 	noteStyle
-	text   string
-	labels []string // of what is attached
-	hint   string   // what the reader can do about it
+	text    string
+	shorter []string // forms of text for lines that it does not fit, the longest first
+	labels  []string // of what is attached
+	hint    string   // what the reader can do about it
 }
 
 func (b *textBlock) render(p renderContext) (sign string, lines []string) {
@@ -90,7 +91,7 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	left := 0
 	if b.text != "" || len(b.labels) == 0 {
 		if b.isStatus() {
-			lines = breakAtDots(b.text, p.proseWidth())
+			lines = breakAtDots(b.fitting(p.proseWidth()), p.proseWidth())
 		} else {
 			lines, left = wrapText(b.text, p.proseWidth(), limit)
 		}
@@ -110,6 +111,18 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 		lines = p.styler.onBand(lines, p.width)
 	}
 	return p.styler.apply(b.signRole, b.sign), lines
+}
+
+// fitting returns the text, or the first form of it that fits width cells; the last one if none does.
+func (b *textBlock) fitting(width int) string {
+	text := b.text
+	for _, shorter := range b.shorter {
+		if textwrap.Width(text) <= width {
+			break
+		}
+		text = shorter
+	}
+	return text
 }
 
 // isStatus reports whether the text is written by parley, with parts between dots.

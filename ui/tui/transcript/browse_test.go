@@ -228,3 +228,15 @@ func TestBrowseAnswer(t *testing.T) {
 		}
 	}
 }
+
+// A footer takes one row where one of its forms fits it.
+func TestFooterForms(t *testing.T) {
+	m := New(theme.Plain())
+	m.AddFooter("model · 12 in · 3 out · 1.2 s", "model · 12 in · 3 out", "model")
+	for width, want := range map[int]string{40: "model · 12 in · 3 out · 1.2 s", 28: "model · 12 in · 3 out", 12: "model"} {
+		m.SetSize(width, 4)
+		if got := visible(m); got != want {
+			t.Errorf("at %d cells: %q, want %q", width, got, want)
+		}
+	}
+}
