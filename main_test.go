@@ -2332,6 +2332,11 @@ func TestConnectLocal(t *testing.T) {
 	if _, errs, status := h.run("connect", "ollama"); status == 0 || !strings.Contains(errs, "Ollama does not run on this machine: start it") {
 		t.Errorf("not running: %d %q", status, errs)
 	}
+	h.configure("[providers.box]\nkind = \"vllm\"\nbase_url = \"http://127.0.0.1:4567/v1\"\n")
+	if _, errs, status := h.run("connect", "box"); status == 0 || !strings.Contains(errs, "box needs no connecting: config.toml has its address") {
+		t.Errorf("of the configuration: %d %q", status, errs)
+	}
+	h.configure("")
 	if _, errs, status := h.run("connect", "claude-cli"); status == 0 || !strings.Contains(errs, "claude is not on PATH: install it with") {
 		t.Errorf("not installed: %d %q", status, errs)
 	}

@@ -115,7 +115,10 @@ func connectKeyless(a *App, c Connection) Effect {
 		services := look(ctx)
 		return func() Effect {
 			at := slices.IndexFunc(services, func(s Service) bool { return s.Provider == c.Provider })
-			if at < 0 {
+			switch {
+			case at < 0 && c.Local:
+				return Effect{Err: fmt.Errorf("%s was not found on its usual port: /model lists the models of a server whose address is in config.toml", c.Name)}
+			case at < 0:
 				return Effect{Err: fmt.Errorf("%s was not found on this machine", c.Name)}
 			}
 			s := services[at]

@@ -163,6 +163,10 @@ func TestConnectKeyless(t *testing.T) {
 	if e := run(t, a, "/connect here"); e.Toast != "Here takes no key" {
 		t.Errorf("where nothing is looked for: %+v", e)
 	}
+	a.Local.Discover = func(context.Context) []Service { return nil }
+	if e := run(t, a, "/connect here"); e.Err == nil || !strings.Contains(e.Err.Error(), "Here was not found on its usual port") {
+		t.Errorf("a server that is not found: %+v", e)
+	}
 	a.Local.Discover = func(context.Context) []Service {
 		return []Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
 	}

@@ -181,6 +181,9 @@ func notRunning(provider, name string) error {
 func (a *local) connect(ctx context.Context, provider, name string) (said string, err error) {
 	services := a.localServices(ctx)
 	at := slices.IndexFunc(services, func(s app.Service) bool { return s.Provider == provider })
+	if at < 0 && a.config.Providers[provider].BaseURL != "" {
+		return "", fmt.Errorf("%s needs no connecting: config.toml has its address, and has its key in api_key_env or api_key_command if it needs one", name)
+	}
 	if at < 0 {
 		return "", cmp.Or(providers.MissingProgram(a.config.Config, provider, os.Getenv), notRunning(provider, name))
 	}
