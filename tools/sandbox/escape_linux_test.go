@@ -235,6 +235,12 @@ func escapes() []escape {
 			time.Sleep(20 * time.Millisecond)
 			return unix.Kill(os.Getppid(), unix.SIGKILL) // the first process of a namespace is sent it and lives
 		}},
+		{name: "signal the parent by its folder in /proc", try: func(t target) error {
+			if os.Getppid() == 1 {
+				return errors.New("it is the first process, which lives")
+			}
+			return denies(call(unix.SYS_PIDFD_SEND_SIGNAL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0))(t)
+		}},
 		{name: "signal everybody", try: signals(func(target) int { return -1 })},
 		{name: "signal the parent's group", try: signals(func(target) int { return -os.Getppid() })},
 		{name: "limit the victim's files", try: limits(func(t target) int { return t.Victim })},

@@ -93,6 +93,8 @@ func argumentRules(online bool, untouchable []int) []argumentRule {
 		} {
 			all = append(all, argumentRule{call: call, mask: whole, denied: ids, errno: unix.EPERM})
 		}
+		// Its descriptor may be a directory of /proc, and so any process.
+		all = append(all, argumentRule{call: unix.SYS_PIDFD_SEND_SIGNAL, mask: whole, allowed: []uint32{}, errno: unix.EPERM})
 		// When and where others run. In namespaces there is only the helper, whose
 		// capabilities keep it from that.
 		for _, r := range []struct {
