@@ -146,7 +146,7 @@ var (
 	makeOption     = lazy.NewRegexp(`^(--ev|-E)`)
 	makeFile       = lazy.NewRegexp(`^\x00?(?:-[bBdeikmnpqrsStvw]*f|--(?:fi[a-z]*|ma[a-z]*)=?)(.*)$`)
 	unseenMakefile = lazy.NewRegexp(`^(-$|/+dev/|/+proc/)|[<{*?\[]`)
-	makeAssignment = lazy.NewRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+!]*=(.*)$`)
+	makeAssignment = lazy.NewRegexp(`^([A-Za-z_.][A-Za-z0-9_.-]*)[:?+]*(!?)=(.*)$`)
 	processorCount = lazy.NewRegexp(`^\x00(-j)?"?\$\((nproc( --all)?|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(logical|physical)?(ncpu|cpu))\)"?$`)
 	plainValue     = lazy.NewRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
@@ -161,7 +161,7 @@ func isOpaqueMake(args []string, _ bool) bool {
 			continue
 		case makeOption.MatchString(word), strings.ContainsAny(word, "$`"):
 			return true
-		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || !plainValue.MatchString(m[2])):
+		case m != nil && (strings.Contains(m[1], "SHELL") || m[1] == "MAKEFLAGS" || m[2] != "" || !plainValue.MatchString(m[3])):
 			return true
 		}
 		file := makeFile.FindStringSubmatch(word)

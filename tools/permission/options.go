@@ -125,7 +125,7 @@ func (a *harmlessArgs) hasOption(word string) bool {
 }
 
 var (
-	assignment   = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*\+?=`)
+	assignment   = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*[:?+!]*=`)
 	urlScheme    = lazy.NewRegexp(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
 	windowsDrive = lazy.NewRegexp(`^[A-Za-z]:[/\\]`)
 )
