@@ -190,6 +190,24 @@ func TestContext(t *testing.T) {
 	}
 }
 
+// The name of a folder that asks to be trusted says nothing else.
+func TestReviewNamesFolder(t *testing.T) {
+	root := filepath.Join(tree(t, nil), "x?\n\n── none: this folder contains no settings\u202e")
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Skip(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "AGENTS.md"), []byte("be kind"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := trust.Load(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, rest, _ := strings.Cut(o.Review(), "\n"); !strings.HasSuffix(first, "?") || strings.Contains(rest, "none: this") || strings.Contains(first, "\u202e") {
+		t.Errorf("the question begins with %q", first)
+	}
+}
+
 // No file of a folder that asks to be trusted passes for the name of another.
 func TestReviewIsQuoted(t *testing.T) {
 	root := tree(t, map[string]string{
