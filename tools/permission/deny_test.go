@@ -190,6 +190,15 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"qjs x.js < f", "erl -noshell -sname x < f", "mongosh x.js < f", "beeline -e 'select 1' | head", "telnet h 80 < /dev/null", "watchman watch .", "kak x", "lilypond x.ly", "stap x.stp < f", "ls | rush gzip", "buildah run c make",
 		},
 	},
+	"values that programs run": {
+		denied: []string{"original-awk 'BEGIN{system(\"rm x\")}'", "goawk 'BEGIN{system(\"rm x\")}'", "restic --password-command 'rm x' ls", "restic --password-command='rm x' ls", "borg --rsh 'rm x' list", "unison -sshcmd rm a b", "fossil --editor rm commit", "gitk --argscmd='rm x'", "virt-sysprep --run-command 'rm x'", "dnsmasq --dhcp-script=rm"},
+		ask: []string{
+			"for PS4 in '$(./x)'; do set -x; ls; done", ": ${PS4:='$(./x)'}; set -x; ls", "mapfile -t PS4 < f; set -x; ls", "getopts a: PS4; set -x", "select PS4 in x; do set -x; done", "for BASH_ENV; do bash x; done",
+			"ssed '1e rm x' f", "rename 'BEGIN{system(\"rm y\")}' f", "prename 's/x/`rm y`/e' f", "exiftool -if 'system(\"rm x\")' f", "exiftool -p '${filename;system(\"rm x\")}' f", "sox '|rm x' -n", "rclone --password-command 'rm x' ls",
+			"mpv --input-commands='run rm x' f", "puppet apply -e \"exec{'/bin/rm x':}\"", "mysqlsh --py -e 'import os'", "cat f | mysqlsh", "sqlcipher x '.shell rm y'", "rustc -Clinker=./x x.rs", "ocamlc -pp 'rm x' a.ml", "nvcc -ccbin rm x.cu", "xelatex -output-driver='rm x' a", "dvips -o '!rm x' a", "tshark -X lua_script:x.lua",
+		},
+		run: []string{"foo --dry-run rm", "foo --script x.sh rm", "foo --rsh ssh a b", "foo -m 'rm x'", "goawk '{print $1}' f", "ssed -n 5p f", "rename .txt .md *.txt", "rename foo bar f", "exiftool -Title f", "exiftool -p '${filename}' f", "sox a.wav b.mp3", "dvips -o x.ps x", "sqlcipher x 'select 1'", "rustc -O x.rs", "ocamlc -I x a.ml", "puppet apply x.pp", "for x in a b; do ls \"$x\"; done"},
+	},
 	"programs with digits at the end": {
 		denied: []string{"run0 rm x", "run0 -u me rm x", "/usr/bin/run0 rm x", "c8 rm x", "pm2 start rm", "RUN0.exe rm x"},
 		run:    []string{"run0 ls", "pm2 start server.js", "run rm"},

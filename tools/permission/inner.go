@@ -9,16 +9,16 @@ import (
 )
 
 // handsOn matches what precedes a command that a program runs, among the words of many.
-var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:command|cmd|exec|execute|run)(?:=(.+))?$`)
+var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:execute|run)(?:=(.+))?$|^--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager)(?:=(.+))?$`)
 
 // addHandedOn adds what a program that is in no table is likely to run: the words behind -- or
-// an option such as --exec, and the value of -c if that is a line.
+// an option such as --exec or --password-command, and the value of -c if that is a line.
 func (s *visitor) addHandedOn(words []string, in input) {
 	for i := 1; i < len(words); i++ {
 		rest := words[i+1:]
 		switch m := handsOn.FindStringSubmatch(words[i]); {
-		case m != nil && m[1] != "":
-			rest = append([]string{m[1]}, rest...)
+		case m != nil && m[1]+m[2] != "":
+			rest = append([]string{m[1] + m[2]}, rest...)
 		case m == nil && words[i] != "-c":
 			continue
 		}

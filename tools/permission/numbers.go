@@ -165,6 +165,7 @@ func (s *visitor) setVariable(name string, value *syntax.Word) {
 	if value != nil && isEvaluated.MatchString(name) {
 		s.numbers.noteNumber(value)
 	}
+	s.opaque = s.opaque || execVariables.MatchString(name)
 	switch {
 	case isNumber(value):
 		s.numbers.setTo(name, true)
@@ -222,7 +223,7 @@ func (s *visitor) noteNumbers(node syntax.Node) {
 			s.addValue(item)
 		}
 		if len(node.Items) == 0 {
-			s.numbers.setTo(node.Name.Value, false)
+			s.setVariable(node.Name.Value, nil)
 		}
 	case *syntax.ParamExp:
 		s.noteParameter(node)

@@ -174,7 +174,7 @@ func startsNothing(words []string, in input) bool {
 	switch programName(words[0]) {
 	case "sqlite", "psql", "pgcli", "mysql", "mariadb":
 		return !isOpaque(words, in) && !slices.ContainsFunc(words, isDynamic)
-	case "sed", "gsed", "awk", "gawk", "mawk", "nawk":
+	case "sed", "gsed", "ssed", "awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "bioawk":
 		return len(words) > 1 && !isOpaque(words, input{})
 	}
 	return scriptOf(words) != nil && !isOpaque(words, in)

@@ -34,9 +34,9 @@ func opaqueFunc(program string) func(args []string, fed bool) bool {
 		return isOpaqueRsync
 	case ".", "source":
 		return isOpaqueSource
-	case "sed", "gsed":
+	case "sed", "gsed", "ssed":
 		return isOpaqueSed
-	case "awk", "gawk", "mawk", "nawk":
+	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "bioawk":
 		return isOpaqueAwk
 	}
 	return nil
