@@ -190,6 +190,10 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"qjs x.js < f", "erl -noshell -sname x < f", "mongosh x.js < f", "beeline -e 'select 1' | head", "telnet h 80 < /dev/null", "watchman watch .", "kak x", "lilypond x.ly", "stap x.stp < f", "ls | rush gzip", "buildah run c make",
 		},
 	},
+	"tests of what is not quoted": {
+		ask: []string{"read x < f; [ $x = 1 ]", "read x < f; test $x = 1", "[ $(<f) = 1 ]", "[ `cat f` = 1 ]", "[ a$x = 1 ]", "[ \"a\"$x = 1 ]", `[ \"$x\" = 1 ]`, "[ ${x%y} = 1 ]", "read x < f; command test $x"},
+		run: []string{"[ \"$x\" = 1 ]", "[ \"a$x\" != \"$y\" ]", "[ $? -eq 0 ]", "[ $# -gt 1 ] && ls", "n=3; [ $n -gt 1 ] && ls", "[ ${#x} -gt 1 ]", "[ '$x' = y ]", "[[ $x = 1 ]] && ls", "i=0; while [ $i -lt 3 ]; do ls; i=$((i+1)); done"},
+	},
 	"values that programs run": {
 		denied: []string{"original-awk 'BEGIN{system(\"rm x\")}'", "goawk 'BEGIN{system(\"rm x\")}'", "restic --password-command 'rm x' ls", "restic --password-command='rm x' ls", "borg --rsh 'rm x' list", "unison -sshcmd rm a b", "fossil --editor rm commit", "gitk --argscmd='rm x'", "virt-sysprep --run-command 'rm x'", "dnsmasq --dhcp-script=rm"},
 		ask: []string{

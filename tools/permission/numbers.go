@@ -284,6 +284,9 @@ func (n *numbers) noteCommand(words []string) {
 	case "declare", "typeset", "local":
 		n.noteDeclaration(args)
 	default:
+		if name == "test" || name == "[" {
+			n.noteSplit(args)
+		}
 		for _, word := range namesOf(name, args) {
 			n.noteName(word)
 			if m := indexedName.FindStringSubmatch(word); m != nil && name != "unset" && name != "test" && name != "[" {
@@ -291,6 +294,29 @@ func (n *numbers) noteCommand(words []string) {
 				n.noteSet(m[1])
 			}
 		}
+	}
+}
+
+var (
+	quotedPart    = lazy.NewRegexp(`"[^"]*"|'[^']*'`)
+	splitVariable = lazy.NewRegexp(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\}|[#?$!]|\{#[^}]*\}|\(\([^()]*\)\))`)
+)
+
+// noteSplit notes what stands unquoted in a test: it may become several words, and one of them -v,
+// which evaluates the next.
+func (n *numbers) noteSplit(args []string) {
+	for _, word := range args {
+		word, dynamic := strings.CutPrefix(word, dynamicMark)
+		if !dynamic {
+			continue
+		}
+		if !strings.Contains(word, `\`) { // a quote behind one is none
+			word = quotedPart.ReplaceAllString(word, "")
+		}
+		for _, m := range splitVariable.FindAllStringSubmatch(word, -1) {
+			n.noteText(m[1] + m[2])
+		}
+		n.unknown = n.unknown || strings.ContainsAny(splitVariable.ReplaceAllString(word, ""), "$`")
 	}
 }
 
