@@ -2,7 +2,7 @@
 //
 //	Conversation ──► Markdown, HTML   the current branch, for people
 //	Conversation ──► JSONL            everything, byte for byte
-//	path         ──► ReadFile         JSONL, Claude Code, Codex, Gemini CLI, pi, ChatGPT, Claude, crush, opencode, llm
+//	path         ──► ReadFile         JSONL, Claude Code, Codex, Gemini CLI, Qwen Code, pi, ChatGPT, Claude, crush, opencode, llm
 //
 // What goes out is written for hostile content: no text of a model or a tool can
 // end the block it stands in, run, load anything, or hide itself. What comes in

@@ -29,7 +29,7 @@ var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 3
 
 // ErrNoConversation reports that a file holds no conversation.
 var ErrNoConversation = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
-	"a rollout of Codex, a session of Gemini CLI or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
+	"a rollout of Codex, a session of Gemini CLI, Qwen Code or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
 	"or the database of crush, opencode or llm")
 
 // conversations returns the conversations in r that have messages or a title. The content of r tells
@@ -170,6 +170,10 @@ type probe struct {
 	Project      string          `json:"projectHash"`
 	ChatMessages json.RawMessage `json:"chat_messages"`
 	Set          json.RawMessage `json:"$set"`
+	System       json.RawMessage `json:"systemPayload"`
+	Message      struct {
+		Parts json.RawMessage `json:"parts"`
+	} `json:"message"`
 }
 
 // formatOf returns an importer for the format a line belongs to, nil if it is of none.
@@ -187,6 +191,8 @@ func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 		return newPi(n)
 	case p.Session != "" && p.Project != "", len(p.Set) > 0 && p.Set[0] == '{':
 		return newGemini(n)
+	case p.UUID != "" && len(p.System)+len(p.Message.Parts) > 0:
+		return newQwen(n)
 	case p.UUID != "", p.Leaf != "", p.Session != "" && p.Type != "":
 		return newClaude(name, n)
 	case len(p.Payload) > 0 && slices.Contains(codexLines, p.Type), p.Record == "state",

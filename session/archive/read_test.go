@@ -79,7 +79,7 @@ func outline(c Conversation) string {
 
 // streams holds the files of testdata in the formats that are read as a stream.
 var streams = []string{
-	"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "codex-calls.jsonl", "chatgpt.json", "claude.ai.json", "pi.jsonl", "gemini.jsonl", "gemini.json",
+	"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "codex-calls.jsonl", "chatgpt.json", "claude.ai.json", "pi.jsonl", "qwen.jsonl", "gemini.jsonl", "gemini.json",
 }
 
 func TestRead(t *testing.T) {

@@ -277,7 +277,8 @@ func TestFind(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{
 		".claude/projects/p/11111111-2222-4333-8444-555555555555.jsonl", ".codex/sessions/2026/01/02/rollout-x.jsonl", ".gemini/tmp/p/chats/session-1.json",
-		".pi/agent/sessions/p/x.jsonl", ".config/io.datasette.llm/logs.db", ".local/share/opencode/opencode.db", ".local/share/opencode/storage/session/p/x.json",
+		".pi/agent/sessions/p/x.jsonl", ".qwen/projects/p/chats/x.jsonl", ".qwen/projects/p/chats/archive/y.jsonl", ".qwen/projects/p/subagents/s/agent-z.jsonl",
+		".qwen/projects/p/meta.json", "runtime/projects/p/chats/x.jsonl", ".config/io.datasette.llm/logs.db", ".local/share/opencode/opencode.db", ".local/share/opencode/storage/session/p/x.json",
 		"work/.crush/crush.db", "other/data/crush.db", "elsewhere/secret.jsonl",
 	} {
 		m.write(t, name, "x")
@@ -293,13 +294,20 @@ func TestFind(t *testing.T) {
 		t.Skip(err)
 	}
 	var got []string
-	for _, p := range Find(m.getenv, filepath.Join(m.home, "work")) {
+	getenv := func(name string) string {
+		if name == "QWEN_RUNTIME_DIR" {
+			return filepath.Join(m.home, "runtime")
+		}
+		return m.getenv(name)
+	}
+	for _, p := range Find(getenv, filepath.Join(m.home, "work")) {
 		rel, _ := filepath.Rel(m.home, p.Path)
 		got = append(got, fmt.Sprintf("%s %s %d", p.Program, filepath.ToSlash(rel), len(p.files())))
 	}
 	want := []string{
 		"claude-code .claude/projects 1", "codex .codex/sessions 1", "crush other/data/crush.db 1", "crush work/.crush/crush.db 1", "gemini-cli .gemini/tmp 1",
 		"llm .config/io.datasette.llm/logs.db 1", "opencode .local/share/opencode/opencode.db 1", "opencode .local/share/opencode/storage 1", "pi .pi/agent/sessions 1",
+		"qwen-code .qwen/projects 2", "qwen-code runtime/projects 1",
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -97,6 +97,8 @@ func Find(getenv func(string) string, dir string) []Place {
 		{"gemini-cli", filepath.Join(in("GEMINI_CLI_HOME"), ".gemini", "tmp"), gemini, ownDirs(in, "gemini-cli")},
 		{"llm", filepath.Join(in("LLM_USER_PATH", ".config", "io.datasette.llm"), "logs.db"), nil, nil},
 		{"llm", in("", "Library", "Application Support", "io.datasette.llm", "logs.db"), nil, nil},
+		{"qwen-code", filepath.Join(in("QWEN_HOME", ".qwen"), "projects"), jsonl, nil},
+		{"qwen-code", filepath.Join(in("QWEN_RUNTIME_DIR", ".qwen"), "projects"), jsonl, nil}, // the same place where it is not set
 		{"pi", filepath.Join(in("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), jsonl, nil},
 	}
 	databases, _ := filepath.Glob(filepath.Join(escapeGlob(data), "opencode", "opencode*.db"))

@@ -136,7 +136,7 @@ type ImportAll struct {
 }
 
 const importHelp = `Import conversations from parley's own JSONL, and from other programs: sessions
-of Claude Code, Codex, Gemini CLI and pi, databases of crush, opencode and llm,
+of Claude Code, Codex, Gemini CLI, Qwen Code and pi, databases of crush, opencode and llm,
 exports of ChatGPT and Claude (the zip, or conversations.json in it).
 
 --all looks where these programs keep conversations on this machine. Importing

@@ -1,0 +1,227 @@
+package archive
+
+import (
+	"cmp"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session/store"
+)
+
+// A qwenImporter reads sessions of Qwen Code 0.5 to 0.24, ~/.qwen/projects/DIRECTORY/chats/ID.jsonl.
+//
+// Lines are linked by uuid and parentUuid as Claude Code's are, and their messages have the parts of
+// Gemini's API. Lines of the type system are links of the chain as well. Those with one uuid are pieces
+// of one message.
+type qwenImporter struct {
+	geminiBuilder
+	head int
+	auth string // how the service is spoken to that answers
+}
+
+type qwenLine struct {
+	UUID      string      `json:"uuid"`
+	Parent    string      `json:"parentUuid"` // null for the first
+	Session   string      `json:"sessionId"`
+	Time      jsonTime    `json:"timestamp"`
+	Type      string      `json:"type"`
+	Subtype   string      `json:"subtype"`
+	Dir       string      `json:"cwd"`
+	Model     string      `json:"model"`
+	Sidechain bool        `json:"isSidechain"`
+	Message   qwenMessage `json:"message"`
+	Tokens    *struct {
+		Prompt     float64 `json:"promptTokenCount"` // with what was cached
+		Candidates float64 `json:"candidatesTokenCount"`
+		Thoughts   float64 `json:"thoughtsTokenCount"` // part of Candidates at most services
+		Cached     float64 `json:"cachedContentTokenCount"`
+		Total      float64 `json:"totalTokenCount"`
+	} `json:"usageMetadata"`
+	Result struct {
+		Status  string `json:"status"`
+		Display struct {
+			Diff string `json:"fileDiff"`
+		} `json:"resultDisplay"`
+	} `json:"toolCallResult"`
+	System struct {
+		Title      string        `json:"customTitle"`
+		Source     string        `json:"titleSource"`
+		Auth       string        `json:"authType"`
+		Compressed []qwenMessage `json:"compressedHistory"`
+		Event      struct {
+			Auth string `json:"auth_type"`
+		} `json:"uiEvent"`
+	} `json:"systemPayload"`
+}
+
+type qwenMessage struct {
+	Role  string   `json:"role"`
+	Parts jsonList `json:"parts"`
+}
+
+func newQwen(n *skippedCounts) *qwenImporter {
+	return &qwenImporter{geminiBuilder: geminiBuilder{newBuilder("qwen-code", n)}}
+}
+
+func (d *qwenImporter) line(data []byte) error {
+	var l qwenLine
+	switch {
+	case !d.skipped.decode(data, &l, badLines):
+	case l.UUID == "":
+		d.skipped.add(unknownLines, 1)
+	case l.Sidechain:
+		d.skipped.add(subagents, 1)
+	default:
+		d.session.ID = cmp.Or(d.session.ID, l.Session)
+		d.session.Dir = cmp.Or(d.session.Dir, directory(l.Dir))
+		d.add(&l)
+	}
+	return nil
+}
+
+func (d *qwenImporter) end() []Conversation {
+	if d.last() == 0 {
+		return nil
+	}
+	return []Conversation{d.geminiBuilder.end(d.head)}
+}
+
+// add adds a line. Those behind one that is no message follow that line's parent.
+func (d *qwenImporter) add(l *qwenLine) {
+	before, more := d.keys[l.UUID]
+	parent := before
+	if !more {
+		parent = d.follow(l.Parent)
+	}
+	at := parent
+	switch {
+	case l.Type == "system":
+		at = d.system(l, parent)
+	case l.Type == "assistant":
+		at = d.answer(l, parent, more)
+	case l.Type == "tool_result":
+		d.addResults(l)
+	case l.Type == "user" && (l.Subtype == "notification" || l.Subtype == "goal_runtime"):
+		d.skipped.add(injected, 1)
+	case l.Type == "user":
+		at = d.user(l, parent, more)
+	default:
+		d.skipped.add(unknownLines, 1)
+	}
+	d.keys[l.UUID] = at
+	if l.Type != "system" || l.Subtype == "rewind" || at != parent {
+		d.head = at
+	}
+}
+
+// system takes what a line says of the session, and adds a summary.
+func (d *qwenImporter) system(l *qwenLine, parent int) int {
+	d.auth = cmp.Or(l.System.Event.Auth, l.System.Auth, d.auth)
+	if l.Subtype == "custom_title" {
+		d.session.Title, d.session.Named = l.System.Title, l.System.Source != "auto"
+	}
+	if l.Subtype != "chat_compression" {
+		return parent
+	}
+	summary := d.summary(l.System.Compressed)
+	if summary == "" {
+		return parent
+	}
+	return d.geminiBuilder.add("", store.Node{Parent: parent, At: l.Time.Time, Summary: true, Message: llm.UserText(summary)})
+}
+
+// summary returns what stands for a history that was compressed: a summary, which the model is made to
+// have thanked for, and what was kept. It is "" for a history that only lost results of tools.
+func (d *qwenImporter) summary(history []qwenMessage) string {
+	if len(history) < 2 || !strings.HasPrefix(d.text(history[1]), "Got it. Thanks for the additional context!") {
+		return ""
+	}
+	said := d.text(history[0])
+	for _, m := range history[2:] {
+		if text := d.text(m); text != "" {
+			said += map[bool]string{true: "\n\nAssistant: ", false: "\n\nUser: "}[m.Role == "model"] + text
+		}
+	}
+	return said
+}
+
+// text returns the text of a message, without thoughts.
+func (d *qwenImporter) text(m qwenMessage) (said string) {
+	for _, p := range d.parts(m.Parts) {
+		if !p.Thought {
+			said = join(said, p.Text)
+		}
+	}
+	return said
+}
+
+// user adds a message of the user, or to it more of it.
+func (d *qwenImporter) user(l *qwenLine, at int, more bool) int {
+	var parts []llm.Part
+	for _, p := range d.parts(l.Message.Parts) {
+		if p.Answer == nil {
+			parts = d.appendPart(parts, p)
+		}
+	}
+	d.addResults(l)
+	if n := d.node(at); more && n != nil && n.Role == llm.RoleUser {
+		n.Parts = append(n.Parts, parts...)
+		return at
+	}
+	if len(parts) == 0 {
+		return at
+	}
+	return d.geminiBuilder.add("", store.Node{Parent: at, At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
+}
+
+// answer adds a message of the model's, or to it more of it.
+func (d *qwenImporter) answer(l *qwenLine, at int, more bool) int {
+	parts := d.parts(l.Message.Parts)
+	if n := d.node(at); !more || n == nil || n.Role != llm.RoleAssistant {
+		if len(parts) == 0 {
+			return at
+		}
+		at = d.geminiBuilder.add("", store.Node{Parent: at, At: l.Time.Time, Message: llm.Message{Role: llm.RoleAssistant, Model: qwenModel(d.auth, l.Model)}})
+	}
+	for _, p := range parts {
+		n := d.node(at)
+		switch {
+		case p.Call != nil:
+			d.addCall(at, p.Call)
+		case !p.Thought:
+			n.Parts = d.appendPart(n.Parts, p)
+		case p.Text != "":
+			n.Parts = append(n.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text})
+		}
+	}
+	if t := l.Tokens; t != nil {
+		output := t.Candidates
+		if t.Prompt+t.Candidates+t.Thoughts == t.Total {
+			output += t.Thoughts
+		}
+		d.node(at).Usage = consumption{input: t.Prompt - t.Cached, read: t.Cached, output: output, thinking: t.Thoughts}.usage()
+	}
+	return at
+}
+
+// addResults adds the results of calls in a message.
+func (d *qwenImporter) addResults(l *qwenLine) {
+	for _, p := range d.parts(l.Message.Parts) {
+		if p.Answer == nil {
+			continue
+		}
+		text, files := d.response(p)
+		failed := l.Result.Status != "" && l.Result.Status != "success"
+		d.result(p.Answer.ID, l.Time.Time, llm.Part{Text: text, Failed: failed}, files, store.Outcome{Diff: l.Result.Display.Diff})
+	}
+}
+
+// qwenModel returns "provider/name" of a model that is spoken to as auth says: most often as OpenAI's
+// are, wherever it is served.
+func qwenModel(auth, name string) string {
+	provider := map[string]string{"anthropic": "anthropic", "gemini": "gemini", "vertex-ai": "vertexai"}[auth]
+	if strings.HasPrefix(name, "gpt-") {
+		provider = cmp.Or(provider, "openai")
+	}
+	return foreignModel(cmp.Or(provider, "qwen"), name)
+}
