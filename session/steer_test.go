@@ -283,3 +283,41 @@ func TestMoveQueuedMeanwhile(t *testing.T) {
 		t.Errorf("%d messages wait, want %d", got, 2*each)
 	}
 }
+
+// A title is made of the beginnings of words: nothing that was attached or piped is sent for it.
+func TestTitleOfWords(t *testing.T) {
+	named := func(name, text string) llm.Part { return llm.Part{Kind: llm.Text, Name: name, Text: text} }
+	for name, tt := range map[string]struct {
+		prompt []llm.Part
+		answer string
+		asked  string
+	}{
+		"words":          {[]llm.Part{say("mend it")}, "done", "mend it\n\ndone\n\n"},
+		"an attachment":  {[]llm.Part{named("a.go", "<file>secret</file>"), say("mend it")}, "done", "mend it\n\ndone\n\n"},
+		"piped":          {[]llm.Part{say("mend it\n\n<stdin>\nsecret\n</stdin>")}, "done", "mend it\n\ndone\n\n"},
+		"a hook's":       {[]llm.Part{say("mend it"), named(HookPartName, "secret")}, "done", "mend it\n\ndone\n\n"},
+		"nothing else":   {[]llm.Part{named("a.go", "secret")}, "done", "\n\ndone\n\n"},
+		"long":           {[]llm.Part{say(strings.Repeat("é", 600) + "secret")}, "done", strings.Repeat("é", 512) + "\n\ndone\n\n"},
+		"a long answer":  {[]llm.Part{say("mend it")}, strings.Repeat("é", 600) + "secret", "mend it\n\n" + strings.Repeat("é", 512) + "\n\n"},
+		"half a letter":  {[]llm.Part{say("x" + strings.Repeat("é", 600))}, "done", "x" + strings.Repeat("é", 511) + "\n\ndone\n\n"},
+		"two long parts": {[]llm.Part{say(strings.Repeat("a", 1000)), say(strings.Repeat("b", 100))}, "done", strings.Repeat("a", 1000) + "\n\n" + strings.Repeat("b", 22) + "\n\ndone\n\n"},
+	} {
+		lib, _ := newTestStore(t)
+		small := llmtest.New(llmtest.Say("A title"))
+		s := New(Options{
+			Model: endpoint("a/a", llmtest.New(llmtest.Say(tt.answer))), Log: lib.Create(Info{}), Config: Config{TitleModel: "b/small"},
+			OpenModel: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
+		})
+		play(t.Context(), s, nil, tt.prompt...)
+		if err := s.GenerateTitle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := small.Requests()[0].Messages[0].Text(); got != tt.asked {
+			t.Errorf("%s: asked about %q, want %q", name, got, tt.asked)
+		}
+		if n := len(small.Requests()[0].Messages[0].Parts); n != 1 {
+			t.Errorf("%s: %d parts", name, n)
+		}
+		s.Close()
+	}
+}

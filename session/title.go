@@ -37,7 +37,7 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
-	text := elideMiddle(prompt, maxQuoted) + "\n\n" + elideMiddle(answer, maxQuoted) + "\n\n"
+	text := prompt + "\n\n" + answer + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
 	said, err := s.sideRequest(ctx, store.PurposeTitle, model, req)
 	if errors.Is(err, ErrBudget) {
@@ -57,8 +57,17 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	})
 }
 
+// maxTitleText is how many bytes of a prompt, and of an answer, a title is made of.
+const maxTitleText = 1 << 10
+
+// openingWords returns the beginning of what a message says: what was attached or piped is not part of it.
+func openingWords(m llm.Message) string {
+	text := store.TitleText(m)
+	return strings.ToValidUTF8(text[:min(len(text), maxTitleText)], "")
+}
+
 // firstExchange returns the words that a conversation began with, and those of the first answer
-// that has any, once; "" while there is no answer.
+// that has any, once; "" while there is no answer. Of both it is the beginning.
 func (h *helperModels) firstExchange(c *conversation) (prompt, answer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,10 +77,10 @@ func (h *helperModels) firstExchange(c *conversation) (prompt, answer string) {
 	for _, m := range c.tree.messages() {
 		switch {
 		case m.Role == llm.RoleUser && prompt == "":
-			prompt = m.Text()
+			prompt = openingWords(m)
 		case m.Role == llm.RoleAssistant:
 			h.titled = true
-			answer = cmp.Or(answer, m.Text())
+			answer = cmp.Or(answer, openingWords(m))
 		}
 	}
 	if !h.titled {
