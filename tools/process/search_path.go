@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A SearchPath is where programs are looked up that nobody named: without folders that are relative,
@@ -13,22 +14,46 @@ import (
 type SearchPath struct {
 	List      string // of folders, as PATH has it
 	Workspace string // absolute; "", or all of the disk, is none
+	others    string // further workspaces, absolute, with NUL between them
+}
+
+// workspaces are the directories that models have worked in, absolute, as they are called and without
+// links. An editor has several of them open in one process, in none of which that was started.
+var workspaces struct {
+	mu   sync.Mutex
+	dirs []string
+}
+
+// AddWorkspace has OutsideWorkspace find no program in dir, which is absolute, from now on: what was
+// put there stays.
+func AddWorkspace(dir string) {
+	workspaces.mu.Lock()
+	defer workspaces.mu.Unlock()
+	for _, dir := range []string{filepath.Clean(dir), resolved(dir)} {
+		if filepath.Dir(dir) != dir && !slices.Contains(workspaces.dirs, dir) {
+			workspaces.dirs = append(workspaces.dirs, dir)
+		}
+	}
 }
 
 // OutsideWorkspace returns where programs are looked up that parley runs by itself: list, as PATH has
-// it, and the working directory as the workspace, unless the user's own programs, or the system's, may
-// lie in that.
+// it, without the working directory and what AddWorkspace was told, unless the user's own programs, or
+// the system's, may lie there.
 func OutsideWorkspace(list string) SearchPath {
 	p := SearchPath{List: list}
-	dir, err := os.Getwd()
-	if err != nil {
-		return p
+	home, err := os.UserHomeDir()
+	holdsPrograms := func(dir string) bool {
+		there := SearchPath{Workspace: dir}
+		return err == nil && there.Excludes(home) || there.Excludes("/bin/sh")
 	}
-	here := SearchPath{List: list, Workspace: dir}
-	if home, err := os.UserHomeDir(); err == nil && here.Excludes(home) || here.Excludes("/bin/sh") {
-		return p
+	if dir, err := os.Getwd(); err == nil && !holdsPrograms(dir) {
+		p.Workspace = dir
 	}
-	return here
+	workspaces.mu.Lock()
+	dirs := slices.Clone(workspaces.dirs)
+	workspaces.mu.Unlock()
+	p.others = strings.Join(slices.DeleteFunc(dirs, holdsPrograms), "\x00")
+	return p
 }
 
 // Directories returns the directories from which a program may be run.
@@ -59,12 +84,19 @@ func (p SearchPath) Find(name string) string {
 	return ""
 }
 
-// Excludes reports whether path lies in the workspace, or leads there.
+// Excludes reports whether path lies in a workspace, or leads there.
 func (p SearchPath) Excludes(path string) bool {
-	if p.Workspace == "" || filepath.Dir(p.Workspace) == p.Workspace {
-		return false
+	real := resolved(path)
+	if p.Workspace != "" && filepath.Dir(p.Workspace) != p.Workspace &&
+		(inDirectory(path, p.Workspace) || inDirectory(real, resolved(p.Workspace))) {
+		return true
 	}
-	return inDirectory(path, p.Workspace) || inDirectory(resolved(path), resolved(p.Workspace))
+	for dir := range strings.SplitSeq(p.others, "\x00") {
+		if dir != "" && (inDirectory(path, dir) || inDirectory(real, dir)) {
+			return true
+		}
+	}
+	return false
 }
 
 func inDirectory(path, directory string) bool {

@@ -97,3 +97,43 @@ func TestOutsideWorkspace(t *testing.T) {
 		}
 	}
 }
+
+// TestAddWorkspace: what editors have open is a workspace as well, wherever the process was started.
+func TestAddWorkspace(t *testing.T) {
+	defer func(dirs []string) { workspaces.dirs = dirs }(workspaces.dirs)
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"home", "one/bin", "two", "bin"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(base, dir, "tool"), []byte("#!/bin/sh\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(base, "two"), filepath.Join(base, "second")); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("HOME", filepath.Join(base, "home"))
+	t.Setenv("USERPROFILE", filepath.Join(base, "home"))
+	t.Chdir(filepath.Join(base, "home"))
+	var list []string
+	for _, dir := range []string{"one/bin", "two", "second", "bin"} {
+		list = append(list, filepath.Join(base, dir))
+	}
+	path := strings.Join(list, string(os.PathListSeparator))
+	for _, tt := range []struct{ open, want string }{
+		{"one", "two"}, {"second", "bin"}, {"second", "bin"}, {".", "bin"}, // has the home directory
+	} {
+		AddWorkspace(filepath.Join(base, tt.open))
+		if got := OutsideWorkspace(path).Find("tool"); got != filepath.Join(base, tt.want, "tool") {
+			t.Errorf("with %s open: found %s, want that of %s", tt.open, got, tt.want)
+		}
+	}
+	AddWorkspace(string(filepath.Separator))
+	if got := OutsideWorkspace(path).String(); got != list[3] {
+		t.Errorf("with all of the disk open: %s is left, want %s", got, list[3])
+	}
+}

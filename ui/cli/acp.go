@@ -83,6 +83,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	} else if !info.IsDir() {
 		return nil, errors.New(a.dir + " is no folder")
 	}
+	process.AddWorkspace(a.dir)
 	findSkills(a.program)
 	doubt := a.loadProjectTrust(false)
 	for _, s := range r.Servers {
