@@ -21,7 +21,7 @@ type Editor struct {
 	// are written past the editor.
 	Write func(ctx context.Context, path, text string) error
 
-	silent atomic.Bool // it has not answered once, and is asked no more
+	silent atomic.Bool // it once did not answer in time, and is asked no more
 }
 
 // SetEditor has read, write and edit see files as an editor shows them, also for the views of s;
