@@ -113,7 +113,7 @@ func Commands() []Command {
 		{Name: "manual", Aliases: []string{"docs"}, Group: Program, Arg: "TOPIC", Help: "Manual: read about a topic", Unavailable: noManual, Args: manualItems, Run: showManual},
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
-		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: serverItems, Run: (*App).mcp},
+		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: func(a *App) []Item { return a.MCP.items() }, Run: (*App).mcp},
 		{Name: "trust", Group: Program, Help: "Trust the settings in this folder, or no longer", Unavailable: nothingToTrust, Run: reviewTrust},
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: openPanel(PanelDoctor)},

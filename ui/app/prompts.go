@@ -142,7 +142,7 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if _, ok := skillNamed(a, name); ok {
 		return useSkill(a, strings.TrimSpace(name+" "+args)).withLine(text), true
 	}
-	if isServerPrompt(a, name) {
+	if a.MCP.hasPrompt(name) {
 		return a.prompt(strings.TrimSpace(name + " " + args)).withLine(text), true
 	}
 	if err := known.problem(name); err != nil {
@@ -171,7 +171,7 @@ func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
 	_, skill := skillNamed(a, name)
 	known := a.prompts.Load()
-	return name != "" && (known.named(name) != nil || skill || isServerPrompt(a, name) || known.problem(name) != nil || awaitsPrompts(a, known, name))
+	return name != "" && (known.named(name) != nil || skill || a.MCP.hasPrompt(name) || known.problem(name) != nil || awaitsPrompts(a, known, name))
 }
 
 // splitNamed splits "/name arguments"; name is "" for text that is none.
@@ -185,20 +185,6 @@ func splitNamed(text string) (name, args string) {
 		return "", ""
 	}
 	return name, args
-}
-
-func isServerPrompt(a *App, name string) bool {
-	servers := a.Servers()
-	server, prompt, ok := strings.Cut(name, ":")
-	if !ok || servers == nil {
-		return false
-	}
-	for _, p := range servers.Prompts() {
-		if p.Server == server && p.Name == prompt {
-			return true
-		}
-	}
-	return false
 }
 
 // sendPrompt sends a prompt with arguments. Values of its own names were asked for.

@@ -10,6 +10,21 @@ import (
 	"parley/tools/mcp"
 )
 
+// hasPrompt reports whether name, "server:prompt", is that of a server's prompt.
+func (m MCP) hasPrompt(name string) bool {
+	servers := m.Servers()
+	server, prompt, ok := strings.Cut(name, ":")
+	if !ok || servers == nil {
+		return false
+	}
+	for _, p := range servers.Prompts() {
+		if p.Server == server && p.Name == prompt {
+			return true
+		}
+	}
+	return false
+}
+
 // promptArguments returns the arguments of a server's prompt that stand in a line: as NAME=VALUE, or in
 // their order. The last one takes the rest; if all have names, the one that was named last.
 func promptArguments(p mcp.Prompt, line string) map[string]string {

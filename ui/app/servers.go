@@ -149,11 +149,7 @@ func approveServer(servers *mcp.Servers, s mcp.State, policy *tools.Policy) (did
 
 // ServerChanged says what the user has to know or do about a server that changed, once.
 func (a *App) ServerChanged(name string) Effect {
-	servers := a.Servers()
-	if servers == nil {
-		return Effect{}
-	}
-	for _, s := range servers.States() {
+	for _, s := range a.MCP.states() {
 		if s.Name != name {
 			continue
 		}
@@ -171,14 +167,18 @@ func (a *App) ServerChanged(name string) Effect {
 	return Effect{}
 }
 
-// serverItems returns what may stand behind /mcp.
-func serverItems(a *App) []Item {
-	servers := a.Servers()
-	if servers == nil {
-		return nil
+// states returns how the servers are.
+func (m MCP) states() []mcp.State {
+	if servers := m.Servers(); servers != nil {
+		return servers.States()
 	}
+	return nil
+}
+
+// items returns what may stand behind /mcp.
+func (m MCP) items() []Item {
 	var items []Item
-	for _, s := range servers.States() {
+	for _, s := range m.states() {
 		items = append(items, Item{Title: s.Name, Value: s.Name, Detail: string(s.Status)})
 		if s.Status == mcp.StatusLogin {
 			items = append(items, Item{Title: "login " + s.Name, Value: "login " + s.Name})
@@ -254,7 +254,7 @@ func (a *App) prompt(line string) Effect {
 	if p := a.prompts.Load().named(name); p != nil {
 		return sendPrompt(a, p, strings.TrimSpace(rest), nil)
 	}
-	if !isServerPrompt(a, name) {
+	if !a.MCP.hasPrompt(name) {
 		return refuse("no prompt %s: /prompt lists them", name)
 	}
 	servers := a.Servers()

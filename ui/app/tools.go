@@ -31,20 +31,13 @@ func noTools(a *App) string {
 }
 
 // toolTitle returns a tool's name as users read it, SERVER:TOOL for one of an MCP server.
-func toolTitle(a *App, name string) string {
-	for _, s := range serverStates(a.Servers()) {
+func (m MCP) toolTitle(name string) string {
+	for _, s := range m.states() {
 		if tool, ok := strings.CutPrefix(name, mcp.ToolPrefix(s.Name)); ok {
 			return s.Name + ":" + tool
 		}
 	}
 	return name
-}
-
-func serverStates(servers *mcp.Servers) []mcp.State {
-	if servers != nil {
-		return servers.States()
-	}
-	return nil
 }
 
 // firstSentence returns the first sentence of what a tool says of itself, for a row of a list.
@@ -74,7 +67,7 @@ func toolRows(a *App) (items []Item) {
 			detail = "not offered: the provider searches the web itself"
 		}
 		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(a.Estimate(t.Description)+a.Estimate(string(t.Schema))), firstSentence(t.Description))
-		items = append(items, Item{Title: toolTitle(a, t.Name), Detail: sanitize.Line(detail), Value: t.Name})
+		items = append(items, Item{Title: a.MCP.toolTitle(t.Name), Detail: sanitize.Line(detail), Value: t.Name})
 	}
 	if a.WithheldTools != nil {
 		names, why := a.WithheldTools()
@@ -82,7 +75,7 @@ func toolRows(a *App) (items []Item) {
 			items = append(items, Item{Title: name, Detail: "not offered: " + why, Value: name, Disabled: true})
 		}
 	}
-	for _, s := range serverStates(a.Servers()) {
+	for _, s := range a.MCP.states() {
 		if s.Status != mcp.StatusReady {
 			items = append(items, Item{Title: s.Name + ":", Detail: sanitize.Line(strings.TrimSuffix("MCP server "+string(s.Status)+" · "+s.Reason, " · ")), Value: s.Name, Disabled: true})
 		}
@@ -148,7 +141,7 @@ func toolNamed(a *App, name string) (string, error) {
 			titles = append(titles, row.Title)
 		}
 	}
-	for _, s := range serverStates(a.Servers()) {
+	for _, s := range a.MCP.states() {
 		if s.Name == strings.TrimSuffix(name, ":") {
 			return mcp.ToolPrefix(s.Name) + "*", nil
 		}
