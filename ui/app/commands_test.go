@@ -377,7 +377,7 @@ func TestBlind(t *testing.T) {
 			t.Errorf("answer %d tells %q", i, said)
 		}
 	}
-	e := ContinueWithCandidate(a, list, 1)
+	e := list.Choose(a, 1)
 	if want := "Continuing with cheap/two · A was dear/one, B was cheap/two, C was lost/three"; e.Toast != want {
 		t.Errorf("%q, want %q", e.Toast, want)
 	}

@@ -151,44 +151,44 @@ func OpenCompared(a *App) (*ComparedPrompt, error) {
 	return p, nil
 }
 
-// ContinueWithCandidate continues the conversation with the nth answer, and with the model that gave
-// it, and keeps which one was chosen.
-func ContinueWithCandidate(a *App, list Comparison, n int) Effect {
-	c := list[n]
-	if c.Answer.Seq == 0 {
-		return Effect{SessionOpened: &SessionOpened{}, Toast: c.Label + ": no answer"}
+// Choose continues the conversation with the nth answer, and with the model that gave it, and keeps
+// which one was chosen.
+func (c Comparison) Choose(a *App, n int) Effect {
+	chosen := c[n]
+	if chosen.Answer.Seq == 0 {
+		return Effect{SessionOpened: &SessionOpened{}, Toast: chosen.Label + ": no answer"}
 	}
-	if err := a.Session.Branch().Switch(c.Answer.Seq); err != nil {
+	if err := a.Session.Branch().Switch(chosen.Answer.Seq); err != nil {
 		return Effect{Err: err}
 	}
-	names := list.Reveal(a)
+	names := c.Reveal(a)
 	var e Effect
-	if c.Name != a.Session.Model().Name {
-		e = follow(a, c.Name)
+	if chosen.Name != a.Session.Model().Name {
+		e = follow(a, chosen.Name)
 	}
-	if c.Name == a.Session.Model().Name {
-		e.Toast = "Continuing with " + c.Label + " · other answers: " + a.KeyOf("tree")
+	if chosen.Name == a.Session.Model().Name {
+		e.Toast = "Continuing with " + chosen.Label + " · other answers: " + a.KeyOf("tree")
 		if names != "" {
-			e.Toast = "Continuing with " + c.Name + " · " + names
+			e.Toast = "Continuing with " + chosen.Name + " · " + names
 		}
 	}
 	e.SessionOpened = &SessionOpened{}
-	e.Async = inSequence(e.Async, keepChoice(a, list, n))
+	e.Async = inSequence(e.Async, c.storeChoice(a, n))
 	return e
 }
 
-// KeepCandidate leaves a comparison without a choice: the conversation goes on from the answer that it stands
+// Leave leaves the comparison without a choice: the conversation goes on from the answer that it stands
 // at, with the model that it had.
-func KeepCandidate(a *App, list Comparison) Effect {
-	names := list.Reveal(a)
+func (c Comparison) Leave(a *App) Effect {
+	names := c.Reveal(a)
 	path := a.Session.Path()
-	i := slices.IndexFunc(list, func(c *Candidate) bool {
-		return c.Answer.Seq > 0 && slices.ContainsFunc(path, func(n session.Node) bool { return n.Seq == c.Answer.Seq })
+	i := slices.IndexFunc(c, func(one *Candidate) bool {
+		return one.Answer.Seq > 0 && slices.ContainsFunc(path, func(n session.Node) bool { return n.Seq == one.Answer.Seq })
 	})
 	if i < 0 {
 		return Effect{SessionOpened: &SessionOpened{}, Toast: names}
 	}
-	kept, model := list[i], a.Session.Model().Name
+	kept, model := c[i], a.Session.Model().Name
 	if kept.Name != model {
 		a.Session.Annotate(0, session.ModelSwitched{From: kept.Name, To: model})
 	}
@@ -199,14 +199,14 @@ func KeepCandidate(a *App, list Comparison) Effect {
 	return Effect{SessionOpened: &SessionOpened{}, Toast: toast}
 }
 
-// keepChoice stores which of several models was preferred; nil: there was no choice.
-func keepChoice(a *App, list Comparison, n int) func(context.Context) Effect {
-	chosen := session.Comparison{Session: a.Session.ID(), Winner: list[n].Name, Blind: list[n].wasBlind}
-	for i, c := range list {
-		if i != n && c.Answer.Seq > 0 && c.Name != chosen.Winner && !slices.Contains(chosen.Losers, c.Name) {
-			chosen.Losers = append(chosen.Losers, c.Name)
+// storeChoice stores that the nth model was preferred; nil: there was no choice.
+func (c Comparison) storeChoice(a *App, n int) func(context.Context) Effect {
+	chosen := session.Comparison{Session: a.Session.ID(), Winner: c[n].Name, Blind: c[n].wasBlind}
+	for i, one := range c {
+		if i != n && one.Answer.Seq > 0 && one.Name != chosen.Winner && !slices.Contains(chosen.Losers, one.Name) {
+			chosen.Losers = append(chosen.Losers, one.Name)
 		}
-		if v := c.verdict; v != nil {
+		if v := one.verdict; v != nil {
 			chosen.Judge, chosen.Agreed = v.Judge, v.Winner == n
 		}
 	}

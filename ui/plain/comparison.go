@@ -197,7 +197,7 @@ func (t *turns) askWinner(c *comparison, then func()) bool {
 				t.writeLine("Answer %d cannot be chosen: %s.", n, c.Comparison[n-1].Outcome())
 				return false
 			}
-			t.apply(app.ContinueWithCandidate(t.app, c.Comparison, n-1))
+			t.apply(c.Choose(t.app, n-1))
 			then()
 			return true
 		},

@@ -44,9 +44,9 @@ func (c *comparison) ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
 func (c *comparison) goOn(msg compare.ChosenMsg) tea.Cmd {
 	c.Close()
 	if msg.N < 0 {
-		return c.Perform(app.KeepCandidate(c.App, msg.Comparison))
+		return c.Perform(msg.Comparison.Leave(c.App))
 	}
-	cmd := c.Perform(app.ContinueWithCandidate(c.App, msg.Comparison, msg.N))
+	cmd := c.Perform(msg.Comparison.Choose(c.App, msg.N))
 	c.chat.Transcript.Bottom()
 	return cmd
 }
