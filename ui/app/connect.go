@@ -64,13 +64,13 @@ func cannotConnect(a *App) string {
 	return ""
 }
 
-// connectItems returns the providers, those with a key marked.
-func connectItems(a *App) []Item {
-	if a.Connections == nil {
+// items returns the providers, those with a key marked.
+func (k Connecting) items() []Item {
+	if k.Connections == nil {
 		return nil
 	}
 	var items []Item
-	for _, c := range a.Connections() {
+	for _, c := range k.Connections() {
 		item := Item{Title: c.Name, Value: c.Provider, Current: c.From != ""}
 		switch {
 		case c.From != "":
@@ -92,7 +92,7 @@ func connectItems(a *App) []Item {
 // connect asks for the key of a provider; without a name, which one.
 func connect(a *App, arg string) Effect {
 	if arg == "" {
-		return Effect{List: &List{Title: "Connect a provider", Noun: "provider", Items: connectItems(a), Choose: func(i Item, _ string) Effect { return connect(a, i.Value) }}}
+		return Effect{List: &List{Title: "Connect a provider", Noun: "provider", Items: a.Connecting.items(), Choose: func(i Item, _ string) Effect { return connect(a, i.Value) }}}
 	}
 	c, err := a.Connection(arg)
 	switch {

@@ -9,7 +9,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/prompts"
 	"parley/ui/format"
 )
 
@@ -376,14 +375,8 @@ const noPersona = "off"
 func personaItems(a *App) []Item {
 	now := a.Session.Personas().Current().Name
 	items := []Item{{Title: noPersona, Detail: "No persona", Value: noPersona, Current: now == ""}}
-	known := a.prompts.Load()
-	if known == nil {
-		return items
-	}
-	list := slices.Clone(known.list)
-	prompts.Sort(list)
-	for i, p := range list {
-		if p.System != "" && (i == 0 || list[i-1].Name != p.Name) {
+	for _, p := range a.prompts.Load().sorted() {
+		if p.System != "" {
 			about := p.Description
 			if about == "" {
 				about = FirstLine(p.System)

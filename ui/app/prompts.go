@@ -65,19 +65,21 @@ func ReadPrompts(a *App) func() {
 	}
 }
 
-// promptItems lists the files with prompts: by name, the first of each.
-func promptItems(a *App) (items []Item) {
-	known := a.prompts.Load()
-	if known == nil {
+// sorted returns the prompts by name, the first of each.
+func (k *knownPrompts) sorted() []prompts.Prompt {
+	if k == nil {
 		return nil
 	}
-	list := slices.Clone(known.list)
+	list := slices.Clone(k.list)
 	prompts.Sort(list)
+	return slices.CompactFunc(list, func(p, q prompts.Prompt) bool { return p.Name == q.Name })
+}
+
+// items lists the files with prompts.
+func (k *knownPrompts) items() (items []Item) {
+	list := k.sorted()
 	for i := range list {
 		p := &list[i]
-		if i > 0 && list[i-1].Name == p.Name {
-			continue
-		}
 		about := p.Description
 		if about == "" {
 			about = FirstLine(p.Body)
@@ -139,7 +141,7 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if p := known.named(name); p != nil {
 		return sendPrompt(a, p, args, nil).withLine(text), true
 	}
-	if _, ok := skillNamed(a, name); ok {
+	if _, ok := a.skillNamed(name); ok {
 		return useSkill(a, strings.TrimSpace(name+" "+args)).withLine(text), true
 	}
 	if a.MCP.hasPrompt(name) {
@@ -169,7 +171,7 @@ func awaitsPrompts(a *App, known *knownPrompts, name string) bool {
 // IsPromptCommand reports whether text is a line for RunPromptCommand.
 func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
-	_, skill := skillNamed(a, name)
+	_, skill := a.skillNamed(name)
 	known := a.prompts.Load()
 	return name != "" && (known.named(name) != nil || skill || a.MCP.hasPrompt(name) || known.problem(name) != nil || awaitsPrompts(a, known, name))
 }

@@ -227,7 +227,7 @@ func (a *App) mcp(name string) Effect {
 // PromptItems returns the prompts of files, and those that servers have written for users to
 // send.
 func (a *App) PromptItems() []Item {
-	items := promptItems(a)
+	items := a.prompts.Load().items()
 	servers := a.Servers()
 	if servers == nil {
 		return items

@@ -25,11 +25,11 @@ type Skill struct {
 }
 
 // skillNamed returns the skill of this name.
-func skillNamed(a *App, name string) (Skill, bool) {
-	if a.Skills == nil {
+func (p PromptFiles) skillNamed(name string) (Skill, bool) {
+	if p.Skills == nil {
 		return Skill{}, false
 	}
-	all, _ := a.Skills()
+	all, _ := p.Skills()
 	i := slices.IndexFunc(all, func(s Skill) bool { return s.Name == name })
 	if i < 0 {
 		return Skill{}, false
@@ -38,11 +38,11 @@ func skillNamed(a *App, name string) (Skill, bool) {
 }
 
 // skillItems lists the skills with what they take, and those that cannot be used with why.
-func skillItems(a *App) (items []Item) {
-	if a.Skills == nil {
+func (p PromptFiles) skillItems() (items []Item) {
+	if p.Skills == nil {
 		return nil
 	}
-	all, problems := a.Skills()
+	all, problems := p.Skills()
 	for _, s := range all {
 		detail := fmt.Sprintf("%s tokens in each request, %s more once loaded", format.Tokens(s.Tokens), format.Tokens(s.BodyTokens))
 		if s.Hidden {
@@ -61,7 +61,7 @@ func skillItems(a *App) (items []Item) {
 
 // listSkills shows the skills, and loads the one that is chosen.
 func listSkills(a *App, _ string) Effect {
-	return Effect{List: &List{Title: "Skills", Noun: "skill", Items: skillItems(a), TakesArg: true, Choose: func(i Item, arg string) Effect {
+	return Effect{List: &List{Title: "Skills", Noun: "skill", Items: a.skillItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
 		return useSkill(a, strings.TrimSpace(i.Value+" "+arg))
 	}}}
 }
@@ -69,7 +69,7 @@ func listSkills(a *App, _ string) Effect {
 // useSkill sends a skill with a task, or just the task if the conversation has it.
 func useSkill(a *App, line string) Effect {
 	name, task, _ := strings.Cut(line, " ")
-	s, ok := skillNamed(a, name)
+	s, ok := a.skillNamed(name)
 	switch {
 	case name == "":
 		return listSkills(a, "")
@@ -95,7 +95,7 @@ func useSkill(a *App, line string) Effect {
 }
 
 func noSkills(a *App) string {
-	if len(skillItems(a)) == 0 {
+	if len(a.skillItems()) == 0 {
 		return "No skills. A skill is a folder with a SKILL.md in skills, beside config.toml"
 	}
 	return ""
