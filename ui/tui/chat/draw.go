@@ -194,6 +194,9 @@ func (c *Chat) drawFooter(t *app.TurnTotals) {
 // maxFooter is how many cells a footer takes at most.
 const maxFooter = 60
 
+// leastTime is the least time that a footer tells: less would read 0.0 s.
+const leastTime = 50 * time.Millisecond
+
 // footer sums a turn up in a line of at most maxFooter cells: model, tokens, cost and times.
 // What there is no room for goes, the least wanted first. Forms for narrower lines follow.
 func footer(t *app.TurnTotals) []string {
@@ -227,13 +230,13 @@ func footer(t *app.TurnTotals) []string {
 		}
 		text[cost] = fmt.Sprintf("%s$%.4f", least, u.Cost)
 	}
-	if t.TTFT >= 50*time.Millisecond { // less would read 0.0 s
+	if t.TTFT >= leastTime {
 		text[first] = "first token " + format.Seconds(t.TTFT)
 	}
 	if p := t.Pace(); p > 0 {
 		text[pace] = fmt.Sprintf("%.0f tok/s", p)
 	}
-	if d := t.Duration(); d > 0 {
+	if d := t.Duration(); d >= leastTime {
 		text[took] = format.Seconds(d)
 	}
 	line := func() string {

@@ -33,6 +33,10 @@ func TestFooter(t *testing.T) {
 		if tt.want != "" && got != tt.want || ansi.StringWidth(got) > maxFooter || !strings.Contains(got, "in") {
 			t.Errorf("%s: %q (%d cells), want %q", tt.name, got, ansi.StringWidth(got), tt.want)
 		}
+		tally.TTFT = leastTime - 1
+		if quick := footer(&tally)[0]; strings.Contains(quick, "first token") {
+			t.Errorf("%s: %q tells of no time", tt.name, quick)
+		}
 		if tt.took > 0 && tt.want != "" {
 			if want := "gpt-6.1-sol · 12k in · 678 out · $0.0412"; forms[len(forms)-1] != want {
 				t.Errorf("%s: the shortest form is %q, want %q", tt.name, forms[len(forms)-1], want)
