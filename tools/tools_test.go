@@ -140,7 +140,7 @@ func TestToolsAreToldInOrder(t *testing.T) {
 	for _, tool := range f.Tools() {
 		names = append(names, tool.Name)
 		if len(tool.Description) < 100 {
-			t.Errorf("%s: description %q", tool.Name, tool.Description)
+			t.Errorf("%s: its description, %[1]s.md, has %d bytes and tells a model too little: %q", tool.Name, len(tool.Description), tool.Description)
 		}
 		var schema struct {
 			Type       string
@@ -156,7 +156,7 @@ func TestToolsAreToldInOrder(t *testing.T) {
 		}
 	}
 	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "jobs", "fetch", "plan"}; !slices.Equal(names, want) {
-		t.Errorf("got %v, want %v", names, want)
+		t.Errorf("got %v, want %v: a new tool has a place in both", names, want)
 	}
 }
 
