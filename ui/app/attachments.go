@@ -146,6 +146,23 @@ func (o Options) Mentions(text string) bool {
 	return len(attach.Mentions(text, o.isMention)) > 0 || len(o.mentioned(text)) > 0
 }
 
+// withoutMentions returns text in which nothing is mentioned any more, and the names of what was.
+func (o Options) withoutMentions(text string) (plain string, names []string) {
+	for _, r := range o.mentioned(text) {
+		name := r.Server + ":" + r.URI
+		text, names = strings.ReplaceAll(text, "@"+name, name), append(names, name)
+	}
+	for {
+		found := attach.Mentions(text, o.isMention)
+		if len(found) == 0 {
+			return text, names
+		}
+		for _, m := range slices.Backward(found) {
+			text, names = text[:m.Start]+text[m.Start+1:], append(names, m.Path)
+		}
+	}
+}
+
 // MissingMention returns the first thing that text seems to mention and that is no file; ""
 // if there is none.
 func (o Options) MissingMention(text string) string {

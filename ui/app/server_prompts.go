@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/llm"
 	"parley/tools/mcp"
+	"parley/tools/sanitize"
 )
 
 // hasPrompt reports whether name, "server:prompt", is that of a server's prompt.
@@ -53,7 +55,7 @@ func promptArguments(p mcp.Prompt, line string) map[string]string {
 
 // fillServerPrompt puts a server's prompt into the draft, and asks before for each argument that it
 // requires.
-func fillServerPrompt(servers *mcp.Servers, p mcp.Prompt, args map[string]string) Effect {
+func fillServerPrompt(o Options, servers *mcp.Servers, p mcp.Prompt, args map[string]string) Effect {
 	for _, arg := range p.Arguments {
 		if !arg.Required || args[arg.Name] != "" {
 			continue
@@ -65,7 +67,7 @@ func fillServerPrompt(servers *mcp.Servers, p mcp.Prompt, args map[string]string
 		return Effect{Secret: &Secret{Title: "/" + p.Server + ":" + p.Name + ": " + arg.Name, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
 			more := maps.Clone(args)
 			more[arg.Name] = strings.TrimSpace(line)
-			return func() Effect { return fillServerPrompt(servers, p, more) }, nil
+			return func() Effect { return fillServerPrompt(o, servers, p, more) }, nil
 		}}}
 	}
 	return Effect{Async: func(ctx context.Context) Effect {
@@ -75,10 +77,20 @@ func fillServerPrompt(servers *mcp.Servers, p mcp.Prompt, args map[string]string
 		if err != nil {
 			return Effect{Err: err}
 		}
-		var texts []string
-		for _, msg := range messages {
-			texts = append(texts, msg.Text())
-		}
-		return Effect{Text: strings.Join(texts, "\n\n")}
+		return draftOfServer(o, messages)
 	}}
+}
+
+// draftOfServer puts what a server wrote into the draft. What it mentions is not brought along: only
+// the user says which files a model gets.
+func draftOfServer(o Options, messages []llm.Message) (e Effect) {
+	var texts []string
+	for _, msg := range messages {
+		texts = append(texts, msg.Text())
+	}
+	text, names := o.withoutMentions(strings.Join(texts, "\n\n"))
+	if e.Text = text; len(names) > 0 {
+		e.Toast = sanitize.Line(names[0]) + " is not attached: type its @ yourself"
+	}
+	return e
 }

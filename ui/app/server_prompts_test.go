@@ -1,9 +1,11 @@
 package app
 
 import (
+	"os"
 	"reflect"
 	"testing"
 
+	"parley/providers/llm"
 	"parley/tools/mcp"
 )
 
@@ -28,7 +30,7 @@ func TestServerPromptArguments(t *testing.T) {
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%q: %v", tt.line, got)
 		}
-		e := fillServerPrompt(nil, city, got)
+		e := fillServerPrompt(Options{}, nil, city, got)
 		for _, name := range tt.asked {
 			if e.Secret == nil || e.Secret.Title != "/s:weather: "+name || !e.Secret.Visible || name == "city" && e.Secret.Text != "The city" {
 				t.Fatalf("%q: %s is not asked: %+v", tt.line, name, e.Secret)
@@ -41,6 +43,27 @@ func TestServerPromptArguments(t *testing.T) {
 		}
 		if e.Secret != nil || e.Async == nil {
 			t.Errorf("%q: asked for more: %+v", tt.line, e.Secret)
+		}
+	}
+}
+
+// What a server wrote brings no file along, however it is mentioned.
+func TestServerPromptMentionsNothing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, name := range []string{"a.txt", "b c.txt"} {
+		if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := Options{MCP: MCP{Servers: func() *mcp.Servers { return nil }}}
+	for text, want := range map[string]string{
+		"Read @a.txt, (@./a.txt:3) and @'b c.txt'": "Read a.txt, (./a.txt:3) and 'b c.txt'",
+		"Ask ana@example.com or @nobody":           "Ask ana@example.com or @nobody",
+		"@@a.txt @\"a.txt\"":                       "@@a.txt \"a.txt\"",
+	} {
+		e := draftOfServer(o, []llm.Message{llm.UserText(text)})
+		if e.Text != want || o.Mentions(e.Text) || (e.Toast != "") != (text != want) {
+			t.Errorf("%q: %q, %q", text, e.Text, e.Toast)
 		}
 	}
 }

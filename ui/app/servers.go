@@ -260,7 +260,7 @@ func (a *App) prompt(line string) Effect {
 	servers := a.Servers()
 	for _, p := range servers.Prompts() {
 		if p.Server+":"+p.Name == name {
-			return fillServerPrompt(servers, p, promptArguments(p, rest))
+			return fillServerPrompt(a.Options, servers, p, promptArguments(p, rest))
 		}
 	}
 	return refuse("no prompt %s: /prompt lists them", name) // it is gone
