@@ -29,7 +29,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			case r.Effect != effect || !r.appliesTo(c):
 			case r.Match == "" || r.matchesWide(c, line):
 				return effect, r, true
-			case line != nil && blind.Tool == "" && line.isOpaque():
+			case line != nil && blind.Tool == "" && (line.isOpaque() || r.mayMatch(line)):
 				blind = r
 			}
 		}
@@ -75,6 +75,13 @@ func (r Rule) matchesWide(c Call, line *parser) bool {
 	return ok && c.Path != "" // letter case is no way around: on some file systems it does not count
 }
 
+// mayMatch reports whether a command of a line is what a rule matches once a word has a value that is
+// not known.
+func (r Rule) mayMatch(line *parser) bool {
+	wanted := r.commandWords()
+	return len(wanted) > 1 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return begins(cmd.Words, wanted, true) })
+}
+
 // commandWords returns the words of Match if it is exactly one command; nil otherwise, and
 // then the rule matches its exact text only.
 func (r Rule) commandWords() []string {
@@ -89,15 +96,19 @@ func (r Rule) commandWords() []string {
 // beginsWith reports whether a command begins with the words of a rule, taken wide: the
 // program in any directory, options anywhere and short ones combined, and any options
 // between the words.
-func beginsWith(words, wanted []string) bool {
+func beginsWith(words, wanted []string) bool { return begins(words, wanted, false) }
+
+// begins does as beginsWith. With guess, a word whose value is not known stands for any that it may be.
+func begins(words, wanted []string, guess bool) bool {
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
+	values := cmp.Or(opaqueArgsOf.Get()[programName(words[0])], &opaqueArgs{})
 	reached := make([]bool, len(words)+1) // what stands before here was found or may be skipped
 	reached[1] = true
 	for _, want := range wanted[1:] {
 		if strings.HasPrefix(want, "-") {
-			if !hasOption(words[1:], want) {
+			if !hasOption(words[1:], want) && !(guess && slices.ContainsFunc(words[1:], mayBeOption)) {
 				return false
 			}
 			continue
@@ -109,6 +120,9 @@ func beginsWith(words, wanted []string) bool {
 			}
 			if words[i] == want {
 				next[i+1] = true
+			}
+			if guess && !isDynamic(want) && mayBe(words[i], want) && !values.takesNext(words[i-1]) {
+				next[i], next[i+1] = true, true // it may be several
 			}
 			if strings.HasPrefix(words[i], "-") || isDynamic(words[i]) {
 				reached[i+1] = true

@@ -190,6 +190,11 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"qjs x.js < f", "erl -noshell -sname x < f", "mongosh x.js < f", "beeline -e 'select 1' | head", "telnet h 80 < /dev/null", "watchman watch .", "kak x", "lilypond x.ly", "stap x.stp < f", "ls | rush gzip", "buildah run c make",
 		},
 	},
+	"escapes that shells read each in their way": {
+		denied: []string{`$'\x72m' y`, `$'\162\u006d' y`, `$'r\x6d' y`},
+		ask:    []string{`$'\x{72}m' y`, `$'rm\0x' y`, `$'rm\x{' y`, `eval $'ls\cjrm x'`},
+		run:    []string{`echo $'a\tb\n'`, `ls $'\x{72}m'`, `echo $'\cj'`, `grep $'\\\\c' f`, `$'\x6cs' f`},
+	},
 	"tests of what is not quoted": {
 		ask: []string{"read x < f; [ $x = 1 ]", "read x < f; test $x = 1", "[ $(<f) = 1 ]", "[ `cat f` = 1 ]", "[ a$x = 1 ]", "[ \"a\"$x = 1 ]", `[ \"$x\" = 1 ]`, "[ ${x%y} = 1 ]", "read x < f; command test $x"},
 		run: []string{"[ \"$x\" = 1 ]", "[ \"a$x\" != \"$y\" ]", "[ $? -eq 0 ]", "[ $# -gt 1 ] && ls", "n=3; [ $n -gt 1 ] && ls", "[ ${#x} -gt 1 ]", "[ '$x' = y ]", "[[ $x = 1 ]] && ls", "i=0; while [ $i -lt 3 ]; do ls; i=$((i+1)); done"},
@@ -213,9 +218,11 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 var denyPushTests = struct{ ask, run []string }{
 	ask: []string{
 		"echo push | xargs git", "echo push | xargs -I{} git {}", "echo push | xargs -0I{} git {}", "echo push | xargs -rI {} git {} x", "echo push | xargs -i git {}", "echo push | xargs --replace git {}", "echo push | xargs --repl=% git %", "echo push | xargs -I% git -C x %", "echo push | xargs -I{} git -c color.ui=never {}", "echo push | xargs -I{} git --no-pager {} x", "echo push | xargs -I{} git --git-dir={} {}",
+		"x=push; git $x", "git \"$x\" y", "git p{u,}sh", "git {push,}", "git ???h", "git $(echo push)", "git `cat f`", "sh -c 'git $1' x push", "/usr/bin/git -C x $y", "git -C \"$x\" $y", "git --no-pager $x", `git $'pu\x{73}h'`, "git p$x", "git ${x}h", "sudo git $x", "git $x log",
 		"echo push | xargs git -C x", "echo push | xargs git --no-pager", "echo push | xargs sudo git", "echo push | xargs -I{} sudo git {}", "echo push | xargs -I{} sudo -u mail git {}", "echo push | xargs -n 1 git", "echo push | xargs --max-args 1 git", "echo push | xargs -rn 1 git", "echo push | xargs -P2 -d , git", "echo push | parallel --jobs 2 git {}", "find push -exec git {} ';'", "echo merge | xargs -I{} gh pr {}", "echo exec | xargs kubectl -n web", "ls | xargs -0n 1 sh",
 	},
 	run: []string{
+		"git log $x", "git commit -m \"$x\"", "git -C \"$x\" log", "git --git-dir=$x log", "git -C $x status", "git add *", "git diff \"$x\"", "git l$x", "git \"${x}g\"", "git -c user.name=\"x\" log", "for f in *; do git add \"$f\"; done",
 		"ls | xargs -I{} git -C {} pull", "ls | xargs -I{} git -C {} status", "ls | xargs -I{} git --git-dir={} log", "ls | xargs -I{} git --git-dir {} --work-tree x status", "git branch | xargs git branch -d", "git branch | xargs -I{} git branch -d {}", "ls | xargs -0 git add", "cat tags | xargs -n1 git tag", "cat tags | xargs -I{} git tag {}", "find . -name .git -execdir git -C {} gc ';'", "ls | xargs -P4 -I{} docker pull {}", "ls | xargs -I{} kubectl -n {} get pods",
 		"ls | xargs -I{} terraform -chdir={} plan", "ls | xargs -I{} npm run {}", "ls | xargs -I{} sudo chown git {}", "ls | xargs sudo chown git", "ls | xargs -I{} gh pr view {}", "ls | xargs -n 1 gzip", "ls | xargs -rn1 basename", "ls | xargs -0I{} cp {} dst", "ls | parallel git -C {} pull", "ls | parallel --jobs 4 gzip", "ls | xargs -I{} go -C {} build",
 	},
@@ -224,6 +231,22 @@ var denyPushTests = struct{ ask, run []string }{
 func TestDenyGitPush(t *testing.T) {
 	rs := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:git push *")}
 	for want, lines := range map[Effect][]string{Ask: denyPushTests.ask, Allow: denyPushTests.run} {
+		for _, line := range lines {
+			if got, _, _ := rs.Decide(shellCall(line)); got != want {
+				t.Errorf("%q: got %s, want %s", line, got, want)
+			}
+		}
+	}
+}
+
+// An option that is denied may be the value of a word.
+func TestDenyOptions(t *testing.T) {
+	rs := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:rm -rf *")}
+	for want, lines := range map[Effect][]string{
+		Deny:  {"rm -rf x", "rm -r -f x", "rm x -fr"},
+		Ask:   {"rm $x y", "rm \"$x\" y", "rm -$x y", "rm -r $x", "rm {-rf,y}", "rm -r`cat f` y", "rm *", "rm build/$x", "rm \"$@\""},
+		Allow: {"rm x", "rm -r x", "rm \"build/$x\"", "rm *.o", "rm ~/x", "ls $x"},
+	} {
 		for _, line := range lines {
 			if got, _, _ := rs.Decide(shellCall(line)); got != want {
 				t.Errorf("%q: got %s, want %s", line, got, want)

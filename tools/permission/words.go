@@ -8,6 +8,8 @@ import (
 
 	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
+
+	"parley/tools/lazy"
 )
 
 // wordValue holds the static value of a word.
@@ -45,7 +47,7 @@ func evalWord(word *syntax.Word) wordValue {
 			v.isPlain = false
 			// A format with no arguments knows escapes and nothing else.
 			decoded, _, err := expand.Format(&expand.Config{}, part.Value, nil)
-			v.isKnown = v.isKnown && err == nil
+			v.isKnown = v.isKnown && err == nil && !strings.Contains(decoded, "\x00") && !hasOddEscape(part.Value)
 			text.WriteString(decoded)
 		case *syntax.DblQuoted:
 			v.isUnquoted = false
@@ -67,6 +69,71 @@ func evalWord(word *syntax.Word) wordValue {
 	v.text, v.unquotedText = text.String(), bare.String()
 	v.isKnown = v.isKnown && !isExpanded(v.unquotedText)
 	return v
+}
+
+// expansions begin what a shell replaces in a word.
+const expansions = "$*?[{`\"'\\<"
+
+var (
+	lastLetters   = lazy.NewRegexp(`[A-Za-z0-9_./:=@%+,-]*$`)
+	nameOfDollar  = lazy.NewRegexp(`^([A-Za-z_][A-Za-z0-9_]*|[0-9@-])`)
+	wholeInQuotes = lazy.NewRegexp(`^"[^"@]*"$`)
+)
+
+// mayBe reports whether a word whose value is not known may be want, or the first of several words.
+func mayBe(word, want string) bool {
+	source, dynamic := strings.CutPrefix(word, dynamicMark)
+	if !dynamic {
+		return false
+	}
+	if start, _ := literalStart(source); !strings.HasPrefix(want, start) {
+		return false
+	}
+	if strings.Contains(source, `\`) || strings.ContainsAny(source, "$`") && !wholeInQuotes.MatchString(source) {
+		return true
+	}
+	source = strings.TrimRight(source, `"'`)
+	end := lastLetters.FindString(source)
+	if strings.HasSuffix(strings.TrimSuffix(source, end), "$") {
+		end = nameOfDollar.ReplaceAllString(end, "")
+	}
+	return strings.HasSuffix(want, end)
+}
+
+// mayBeOption reports whether a word whose value is not known may be an option, or hold one.
+func mayBeOption(word string) bool {
+	source, dynamic := strings.CutPrefix(word, dynamicMark)
+	if !dynamic {
+		return false
+	}
+	start, rest := literalStart(source)
+	if strings.ContainsAny(rest, "$`") && !wholeInQuotes.MatchString(source) {
+		return true
+	}
+	return start == "" && mayBe(word, "-") || strings.HasPrefix(start, "-") && !strings.HasPrefix(start, "--")
+}
+
+// literalStart returns what stands before anything that a shell replaces, without a quote.
+func literalStart(source string) (start, rest string) {
+	source = strings.TrimLeft(source, `"'`)
+	if i := strings.IndexAny(source, expansions); i >= 0 {
+		return source[:i], source[i:]
+	}
+	return source, ""
+}
+
+// hasOddEscape reports whether text in $'…' has an escape that shells read each in their way: \x{…},
+// or \c for a control character.
+func hasOddEscape(s string) bool {
+	for i := 0; i+1 < len(s); i++ {
+		if s[i] != '\\' {
+			continue
+		}
+		if i++; s[i] == 'c' || s[i] == 'x' && strings.HasPrefix(s[i+1:], "{") {
+			return true
+		}
+	}
+	return false
 }
 
 // unescape removes the backslashes of unquoted text; outside also lacks the characters that
