@@ -4,8 +4,10 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/schema"
 )
 
@@ -224,4 +226,31 @@ func matchesGlobs(globs, id string) bool {
 		}
 	}
 	return false
+}
+
+// wireID returns the id of a call as the service takes it. Own says that the service
+// minted it itself: then it may have any form, and has to keep it.
+func (d Dialect) wireID(id string, own bool) string {
+	switch {
+	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !adapter.IsAlnum(r, "") }):
+		return id
+	case d.IDs == IDsNine:
+		return adapter.Hash(id)[:9]
+	case own && id != "", id != "" && len(id) <= 40 && adapter.CleanName(id) == id:
+		return id
+	}
+	return callPrefix + adapter.Hash(id)[:24]
+}
+
+// callID returns the id under which a call is sent, which no call before it has: others may number those
+// of every answer from 0. The service's own stay as they are.
+func (h *history) callID(id string) string {
+	sent := h.wireID(id, h.sameOrigin)
+	if h.sameOrigin && sent == id && h.ids.IsUsed(id) {
+		return id
+	}
+	for n := 2; h.ids.IsUsed(sent); n++ {
+		sent = h.wireID(id+"#"+strconv.Itoa(n), false)
+	}
+	return h.ids.Call(id, sent, callPrefix)
 }

@@ -50,7 +50,8 @@ type history struct {
 	list        []any       // that are not settled
 	sameOrigin  bool        // the last assistant message is of this origin
 	sentDetails adapter.Set // what replayDetails returned
-	settled     []any       // what Settle returned last
+	ids         adapter.SentIDs
+	settled     []any // what Settle returned last
 	spare       adapter.Spare
 }
 
@@ -94,7 +95,7 @@ func (h *history) reuse(message any) {
 func (h *history) Clone() *history {
 	c := *h
 	c.list, c.omitted, c.sentDetails = adapter.CloneItems(h.list), slices.Clip(h.omitted), h.sentDetails.Clone()
-	c.settled, c.spare = nil, nil
+	c.ids, c.settled, c.spare = h.ids.Clone(), nil, nil
 	return &c
 }
 
@@ -154,6 +155,7 @@ func (h *history) addUser(parts []llm.Part) {
 // there is neither text nor call.
 func (h *history) addAssistant(m llm.Message) {
 	h.sameOrigin = m.Origin == h.origin
+	h.ids.Begin()
 	calls := m.Calls()
 	content, said := h.assistantContent(m.Parts)
 	if !said && len(calls) == 0 {
@@ -186,7 +188,7 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	}
 	call, function := h.spare.Object(), h.spare.Object()
 	function["name"], function["arguments"] = adapter.WireName(p.Name), string(input)
-	call["id"], call["type"], call["function"] = h.wireID(p.ID, h.sameOrigin), "function", function
+	call["id"], call["type"], call["function"] = h.callID(p.ID), "function", function
 	var own callState
 	if h.sameOrigin && len(p.State) > 0 && adapter.DecodeLenient(p.State, &own) == nil && adapter.IsPresent(own.Extra) {
 		call["extra_content"] = own.Extra
@@ -366,7 +368,11 @@ func (h *history) addResults(parts []llm.Part) {
 				text = "(no output)"
 			}
 			m := h.message("tool", text)
-			m["tool_call_id"] = h.wireID(p.ID, h.sameOrigin)
+			id, ok := h.ids.Result(p.ID)
+			if !ok {
+				id = h.wireID(p.ID, h.sameOrigin)
+			}
+			m["tool_call_id"] = id
 			h.add(m)
 		case llm.Media:
 			shown = append(shown, llm.Part{Kind: llm.Text, Text: "Returned by the tool " + toolName(parts, p.ID) + ":"}, p)
@@ -383,18 +389,4 @@ func toolName(parts []llm.Part, id string) string {
 		}
 	}
 	return "above"
-}
-
-// wireID returns the id of a call as the service takes it. Own says that the service
-// minted it itself: then it may have any form, and has to keep it.
-func (d Dialect) wireID(id string, own bool) string {
-	switch {
-	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !adapter.IsAlnum(r, "") }):
-		return id
-	case d.IDs == IDsNine:
-		return adapter.Hash(id)[:9]
-	case own && id != "", id != "" && len(id) <= 40 && adapter.CleanName(id) == id:
-		return id
-	}
-	return callPrefix + adapter.Hash(id)[:24]
 }

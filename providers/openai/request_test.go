@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -290,6 +291,14 @@ func TestMessages(t *testing.T) {
 	own := func(parts ...llm.Part) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Origin: "own", Parts: parts}
 	}
+	foreign := func(parts ...llm.Part) llm.Message { return llm.Message{Role: llm.RoleAssistant, Parts: parts} }
+	results := func(ids ...string) llm.Message {
+		m := llm.Message{Role: llm.RoleTool}
+		for i, id := range ids {
+			m.Parts = append(m.Parts, llm.Part{Kind: llm.Result, ID: id, Name: "f", Text: strconv.Itoa(i + 1)})
+		}
+		return m
+	}
 	const f = `"function":{"arguments":"{\"x\":1}","name":"f"}`
 	for _, test := range []struct {
 		name, kind, model string
@@ -315,6 +324,12 @@ func TestMessages(t *testing.T) {
 			`[{"content":null,"reasoning_content":"hm","role":"assistant","tool_calls":[{` + f + `,"id":"functions.f:0","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"functions.f:0"}]`},
 		{"others do not get them", "openai", "gpt-4o", []llm.Message{{Role: llm.RoleAssistant, Origin: "chat/moonshot", Parts: []llm.Part{call("functions.f:0")}}, result("functions.f:0")},
 			`[{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"call_d6bdd4de328a22edd610f954","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"call_d6bdd4de328a22edd610f954"}]`},
+		{"foreign ids that come again", "openai", "gpt-4o", []llm.Message{foreign(call("c:0"), call("c:0")), results("c:0", "c:0"), foreign(call("c:0")), results("c:0"), own(call("c1")), results("c1"), own(call("c1")), results("c1")},
+			`[{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"call_431b92d9f72803c611e4e083","type":"function"},{` + f + `,"id":"call_2c2de865c53eec734901aac3","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"call_431b92d9f72803c611e4e083"},{"content":"2","role":"tool","tool_call_id":"call_2c2de865c53eec734901aac3"},` +
+				`{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"call_c8f5aab2fc94bdc6c36edb0a","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"call_c8f5aab2fc94bdc6c36edb0a"},` +
+				`{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"c1","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"c1"},{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"c1","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"c1"}]`},
+		{"as Mistral has them", "mistral", "mistral-large-4", []llm.Message{foreign(call("c:0")), results("c:0"), foreign(call("c:0")), results("c:0")},
+			`[{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"431b92d9f","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"431b92d9f"},{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"2c2de865c","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"2c2de865c"}]`},
 		{"Mistral's ids, and its parts", "mistral", "mistral-medium-3.5", []llm.Message{own(think, say, call("call_1")), result("call_1"), user},
 			`[{"content":[{"thinking":[{"text":"hm","type":"text"}],"type":"thinking"},{"text":"ok","type":"text"}],"role":"assistant","tool_calls":[{` + f + `,"id":"74196fe72","type":"function"}]},` +
 				`{"content":"1","role":"tool","tool_call_id":"74196fe72"},{"content":"Noted.","role":"assistant"},{"content":"Hi","role":"user"}]`},
