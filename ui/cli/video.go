@@ -86,7 +86,7 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 	f.Int64Var(&c.seed, "seed", 0, "`NUMBER` to begin with: the same one makes similar videos")
 	f.StringVar(&w.NegativePrompt, "avoid", "", "`TEXT` that says what is not to be seen")
 	f.BoolVar(&c.noWait, "no-wait", false, "print the job and exit: parley video get ID downloads it later")
-	f.BoolVar(&c.yes, "yes", false, "do not ask about what it costs")
+	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
 	c.outputFlags(cmd)
 	c.fileFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("audio", "no-audio")
