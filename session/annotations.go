@@ -22,7 +22,7 @@ const maxAnnotationText = 64 << 10
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
 	"compacted": decodeEvent[Compacted], "shell": decodeShell, "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
-	"done": decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
+	store.KindDone: decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
 	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
 }
 
@@ -65,7 +65,7 @@ func kindOf(e Event) (string, Event) {
 		return store.KindAbandoned, e
 	case Done:
 		if e.Err != nil {
-			return "done", e
+			return store.KindDone, e
 		}
 	}
 	return "", nil

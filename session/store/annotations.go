@@ -18,13 +18,17 @@ import (
 type Annotation struct {
 	N     int             `json:"n"`              // number in the session, from 1
 	After int             `json:"after"`          // Seq of the message it follows; 0: it begins the conversation
-	Next  int             `json:"next"`           // Seq that the next message was going to have: if that one follows After, other branches do not show this
+	Next  int             `json:"next"`           // Seq that the next message was going to have: if that one follows After, other branches do not show this, but see KindDone
 	Part  int             `json:"part,omitempty"` // how many parts of message Next were shown before it
 	Idle  bool            `json:"idle,omitempty"` // no turn was running
 	At    time.Time       `json:"at"`
 	Kind  string          `json:"kind"` // of Data; "": the annotation is deleted
 	Data  json.RawMessage `json:"data"`
 }
+
+// KindDone is the kind of annotations that say how a turn ended early. What ended an answer is shown
+// behind it on all branches.
+const KindDone = "done"
 
 // KindAbandoned is the kind of annotations that name, by its Seq, a message of another
 // branch. Forks do not keep them.
@@ -87,7 +91,7 @@ func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, 
 				continue
 			}
 			a.Part = 0
-		} else if i == len(path) || path[i].Seq != a.Next {
+		} else if endsAnswer := a.Kind == KindDone && i > 0 && path[i-1].Role == llm.RoleAssistant; !endsAnswer && (i == len(path) || path[i].Seq != a.Next) {
 			continue
 		}
 		along[i] = append(along[i], a)

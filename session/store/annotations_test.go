@@ -218,3 +218,34 @@ func TestDamagedAnnotations(t *testing.T) {
 		}
 	}
 }
+
+// What ended an answer stands behind it whichever message follows; other annotations belong to the
+// branch that they were made on.
+func TestAnnotationsOfBranches(t *testing.T) {
+	user, answer := llm.Message{Role: llm.RoleUser}, llm.Message{Role: llm.RoleAssistant}
+	nodes := []Node{{Seq: 1, Message: user}, {Seq: 2, Parent: 1, Message: answer}, {Seq: 3, Parent: 2, Message: user}, {Seq: 4, Parent: 2, Message: user}}
+	parent := func(seq int) (int, bool) { return nodes[seq-1].Parent, true }
+	all := []Annotation{{N: 1, After: 2, Next: 3, Kind: KindDone}, {N: 2, After: 2, Next: 3, Kind: "notice"}, {N: 3, After: 1, Next: 2, Kind: KindDone}}
+	for _, tt := range []struct {
+		name string
+		path []Node
+		want string
+	}{
+		{"the branch that it was made on", []Node{nodes[0], nodes[1], nodes[2]}, "[[] [3] [1 2] []]"},
+		{"an edited prompt", []Node{nodes[0], nodes[1], nodes[3]}, "[[] [3] [1] []]"},
+		{"the answer alone", []Node{nodes[0], nodes[1]}, "[[] [3] [1]]"},
+		{"the prompt alone", []Node{nodes[0]}, "[[] []]"},
+	} {
+		var got [][]int
+		for _, list := range AnnotationsAlong(tt.path, all, parent) {
+			var numbers []int
+			for _, a := range list {
+				numbers = append(numbers, a.N)
+			}
+			got = append(got, numbers)
+		}
+		if fmt.Sprint(got) != tt.want {
+			t.Errorf("%s: %v, want %s", tt.name, got, tt.want)
+		}
+	}
+}
