@@ -190,6 +190,13 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"qjs x.js < f", "erl -noshell -sname x < f", "mongosh x.js < f", "beeline -e 'select 1' | head", "telnet h 80 < /dev/null", "watchman watch .", "kak x", "lilypond x.ly", "stap x.stp < f", "ls | rush gzip", "buildah run c make",
 		},
 	},
+	"quotes in double quotes": {
+		denied: []string{
+			`echo "${x:-'$(rm y)'}"`, "echo \"${x:-'`rm y`'}\"", `echo "${x-'$(rm y)'}"`, `echo "${x:='$(rm y)'}"`, `y=1; echo "${y:+'$(rm y)'}"`, `echo "${x:-$'$(rm y)'}"`, `echo "${x:-${y:-'$(rm y)'}}"`,
+			"cat <<E\n${x:-'$(rm y)'}\nE", `echo "${x:-'$(r'm' y)'}"`, `echo "${x:-a'b$(rm y)c'd}"`, `x="${x:-'$(rm y)'}"`, `ls "${x:-"${y:-'$(rm y)'}"}"`,
+		},
+		run: []string{`echo "${x:-'a b'}"`, `echo ${x:-'$y'}`, `echo "${x#'$'}"`, "cat <<'E'\n${x:-'$(rm y)'}\nE", `echo '${x:-$(rm y)}'`},
+	},
 	"escapes that shells read each in their way": {
 		denied: []string{`$'\x72m' y`, `$'\162\u006d' y`, `$'r\x6d' y`},
 		ask:    []string{`$'\x{72}m' y`, `$'rm\0x' y`, `$'rm\x{' y`, `eval $'ls\cjrm x'`},

@@ -115,6 +115,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
 			s.opaque = true
 		}
+		s.addDefault(node)
 		s.noteNumbers(node)
 	case *syntax.CallExpr:
 		before := len(s.texts)
@@ -156,6 +157,23 @@ func (s *visitor) visit(node syntax.Node) bool {
 		s.texts = append(s.texts, node.Value)
 	}
 	return true
+}
+
+// addDefault adds the word of ${x:-word} as it is in double quotes and here-documents, where single
+// quotes are none, and what stands between them runs.
+func (s *visitor) addDefault(p *syntax.ParamExp) {
+	var words []*syntax.Word
+	if p.Exp != nil {
+		words = append(words, p.Exp.Word)
+	}
+	if p.Repl != nil {
+		words = append(words, p.Repl.With)
+	}
+	for _, word := range words {
+		if word != nil && strings.Contains(s.sourceOf(word), "'") {
+			s.innerLines = append(s.innerLines, `: "`+s.sourceOf(word)+`"`)
+		}
+	}
 }
 
 // addValue adds a word that is data and may be run later, as in a=rm; $a x.
