@@ -193,9 +193,10 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 	"quotes in double quotes": {
 		denied: []string{
 			`echo "${x:-'$(rm y)'}"`, "echo \"${x:-'`rm y`'}\"", `echo "${x-'$(rm y)'}"`, `echo "${x:='$(rm y)'}"`, `y=1; echo "${y:+'$(rm y)'}"`, `echo "${x:-$'$(rm y)'}"`, `echo "${x:-${y:-'$(rm y)'}}"`,
+			"echo `echo '`; rm y; `'`", "cat <<< `echo '`echo $(rm y)`'`", "echo `echo \"`; rm y; `\"`", "echo `# `; rm y; `\n`",
 			"cat <<E\n${x:-'$(rm y)'}\nE", `echo "${x:-'$(r'm' y)'}"`, `echo "${x:-a'b$(rm y)c'd}"`, `x="${x:-'$(rm y)'}"`, `ls "${x:-"${y:-'$(rm y)'}"}"`,
 		},
-		run: []string{`echo "${x:-'a b'}"`, `echo ${x:-'$y'}`, `echo "${x#'$'}"`, "cat <<'E'\n${x:-'$(rm y)'}\nE", `echo '${x:-$(rm y)}'`},
+		run: []string{"echo `ls \\`pwd\\``", "echo `echo '\\`'`", "echo \"`ls 'a b'`\"", `echo "${x:-'a b'}"`, `echo ${x:-'$y'}`, `echo "${x#'$'}"`, "cat <<'E'\n${x:-'$(rm y)'}\nE", `echo '${x:-$(rm y)}'`},
 	},
 	"escapes that shells read each in their way": {
 		denied: []string{`$'\x72m' y`, `$'\162\u006d' y`, `$'r\x6d' y`},

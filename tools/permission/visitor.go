@@ -111,6 +111,11 @@ func (s *visitor) visit(node syntax.Node) bool {
 		if node.Op == syntax.Pipe || node.Op == syntax.PipeAll {
 			s.notePipe(node)
 		}
+	case *syntax.CmdSubst:
+		if source := s.sourceOf(node); node.Backquotes && bareBackquote.MatchString(source[min(1, len(source)):max(len(source)-1, 0)]) {
+			s.opaque = true
+			s.addUnparsed(source)
+		}
 	case *syntax.ParamExp:
 		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
 			s.opaque = true
@@ -229,6 +234,10 @@ func (s *visitor) wordsOf(args []*syntax.Word) []string {
 	}
 	return words
 }
+
+// bareBackquote matches a backquote without a backslash, as in `echo '`: the shell ends the
+// substitution there, whatever quotes the parser sees around it.
+var bareBackquote = lazy.NewRegexp("^(?s:[^\\\\`]|\\\\.)*`")
 
 // wordsOfDeclaration returns the words of declare and its kin.
 func (s *visitor) wordsOfDeclaration(decl *syntax.DeclClause) []string {
