@@ -84,7 +84,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 		return nil, errors.New(a.dir + " is no folder")
 	}
 	process.AddWorkspace(a.dir)
-	findSkills(a.program)
+	a.project.skills.find()
 	doubt := a.loadProjectTrust(false)
 	for _, s := range r.Servers {
 		a.addServer(s)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,16 +28,16 @@ func openHooks(a *program) error {
 		}
 		set.EnableSandbox(a.config.Sandbox)
 	}
-	a.project.runner = hooks.New(a.dir, set.RunProgram, allHooks(a)...)
+	a.project.runner = hooks.New(a.dir, set.RunProgram, slices.Concat(a.ownHooks(), a.project.hooks)...)
 	return nil
 }
 
-// allHooks returns the hooks that run, the user's own first.
-func allHooks(a *program) (list []hooks.Hook) {
+// ownHooks returns the hooks of the user's configuration.
+func (a *program) ownHooks() (list []hooks.Hook) {
 	for _, c := range a.config.Hooks {
 		list = append(list, hooks.Hook{Config: c, Source: abbrevPath(a.configPath)})
 	}
-	return append(list, a.project.hooks...)
+	return list
 }
 
 // readHooks reads the hooks of a file of the project.
@@ -51,11 +52,12 @@ func readHooks(f trust.File) (list []hooks.Hook, err error) {
 	return list, nil
 }
 
-// hookItems lists the hooks for /hooks, those of a folder that is not trusted among them.
-func hookItems(a *program) (items []app.Item) {
-	list := allHooks(a)
-	if !a.project.trusted {
-		for _, f := range a.project.offer.FilesOfKind(trust.Hooks) {
+// hookItems lists the hooks for /hooks, the user's own first, those of a folder that is not trusted
+// among them.
+func (p *project) hookItems(own []hooks.Hook) (items []app.Item) {
+	list := slices.Concat(own, p.hooks)
+	if !p.trusted {
+		for _, f := range p.offer.FilesOfKind(trust.Hooks) {
 			more, _ := readHooks(f) // what is wrong with it is told once it is trusted
 			list = append(list, more...)
 		}
@@ -73,12 +75,12 @@ func hookItems(a *program) (items []app.Item) {
 		}
 		source := h.Source
 		switch {
-		case h.Project && a.project.trusted:
+		case h.Project && p.trusted:
 			source += ", trusted"
 		case h.Project:
 			source += ", not trusted: does not run"
 		}
-		items = append(items, app.Item{Title: h.Event + ": " + h.Command.String(), Detail: strings.Join(append(about, source), " · "), Disabled: h.Project && !a.project.trusted})
+		items = append(items, app.Item{Title: h.Event + ": " + h.Command.String(), Detail: strings.Join(append(about, source), " · "), Disabled: h.Project && !p.trusted})
 	}
 	return items
 }

@@ -48,10 +48,10 @@ func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]b
 	return configs, project, nil
 }
 
-// mcpEntry returns under what name things are kept of a server.
-func mcpEntry(a *program, server string, project map[string]bool) string {
-	if project[server] {
-		return "mcp:" + a.project.offer.Dir + ":" + server // the same name elsewhere is another server
+// mcpEntry returns under what name things are kept of a server; own holds those of the project.
+func (p *project) mcpEntry(server string, own map[string]bool) string {
+	if own[server] {
+		return "mcp:" + p.offer.Dir + ":" + server // the same name elsewhere is another server
 	}
 	return "mcp:" + server
 }
@@ -72,7 +72,7 @@ func (a *program) startMCPServers() error {
 		configs[name] = c
 	}
 	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
-	agreement := func(server string) string { return mcpEntry(a, server, project) }
+	agreement := func(server string) string { return a.project.mcpEntry(server, project) }
 	servers := mcp.Open(context.Background(), configs, mcp.Options{
 		Dir: string(filepath.Separator), Version: version(), Confine: confine.command,
 		Approved: func(server string) string {

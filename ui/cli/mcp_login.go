@@ -147,7 +147,7 @@ func findServer(a *program, name string) (mcp.Config, mcp.LoginStore, error) {
 		}
 		return c, mcp.LoginStore{}, fmt.Errorf("no MCP server %s: %s", sanitize.Line(name), known)
 	}
-	return c, loginStore(a.mcp.logins, mcpEntry(a, name, project)), nil
+	return c, loginStore(a.mcp.logins, a.project.mcpEntry(name, project)), nil
 }
 
 // loginServer logs in to a server, and takes the address that the browser ended on from the

@@ -23,7 +23,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	if a.dir, err = os.Getwd(); err != nil {
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
-	findSkills(a)
+	a.project.skills.find()
 	go projectReader(a)()
 	var trouble error
 	a.library, trouble = a.openLibrary()
@@ -157,11 +157,11 @@ func closeSession(s *session.Session, note func(string)) {
 }
 
 // closeLibrary closes the library; without one it does nothing.
-func (a *program) closeLibrary() {
-	if a.library == nil {
+func (s *stores) closeLibrary() {
+	if s.library == nil {
 		return
 	}
-	if err := a.library.Close(); err != nil {
+	if err := s.library.Close(); err != nil {
 		warn("could not save the conversations: " + format.ErrorText(err))
 	}
 }

@@ -140,12 +140,12 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) tools.Outcome {
 			return tools.RunUserCommand(tools.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, SandboxOff: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return hookItems(a) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error {
+		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, SandboxOff: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error {
 			return openURL(ctx, a.dir, address)
 		}, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 			return tools.Filter(ctx, a.dir, command, input)
 		}},
-		PromptFiles: app.PromptFiles{Skills: func() ([]app.Skill, []error) { return skillRows(a) }, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
+		PromptFiles: app.PromptFiles{Skills: a.project.skills.rows, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
 		Mask:            func() (func(string) string, error) { return maskSecrets(a) },
 		ChangeDirectory: func(dir string) { a.nextDir = dir },

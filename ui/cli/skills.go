@@ -29,18 +29,18 @@ type foundSkills struct {
 	problems []error
 }
 
-// findSkills starts finding the user's skills, beside what else there is to open.
-func findSkills(a *program) {
+// find starts finding the user's skills, beside what else there is to open.
+func (s *skillSet) find() {
 	dir, home := "", ""
 	if config := configDir(); config != "" {
 		dir = filepath.Join(config, "skills")
 	}
 	home, _ = os.UserHomeDir()
-	a.project.skills.own = sync.OnceValue(func() foundSkills {
+	s.own = sync.OnceValue(func() foundSkills {
 		list, problems := skills.Find(skills.UserPlaces(dir, home))
 		return foundSkills{list, problems}
 	})
-	go a.project.skills.own()
+	go s.own()
 }
 
 // offersTool reports whether names, as --tools has them, offer a tool.
@@ -48,13 +48,13 @@ func offersTool(names, name string) bool {
 	return names == "" || slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.TrimSpace(n) == name })
 }
 
-// gatherSkills finds the skills that count: the user's, and those of a trusted directory.
-func gatherSkills(a *program) {
-	s := &a.project.skills
+// gatherSkills finds the skills that count: the user's, and those of the directory if it is trusted.
+func (p *project) gatherSkills() {
+	s := &p.skills
 	own := s.own()
 	s.all, s.problems = own.list, own.problems
-	if a.project.trusted {
-		list, problems := a.project.offer.Skills()
+	if p.trusted {
+		list, problems := p.offer.Skills()
 		s.all, s.problems = append(list, s.all...), append(problems, s.problems...)
 	}
 	s.all = skills.Unique(s.all)
@@ -67,7 +67,7 @@ func offerSkills(a *program, model llm.Endpoint) error {
 	if a.toolSet == nil || s.own == nil || !offersTool(a.toolNames, tools.SkillName) {
 		return nil
 	}
-	gatherSkills(a)
+	a.project.gatherSkills()
 	room := skills.MaxList
 	if model.Context > 0 {
 		const share, bytesPerToken = 50, 4 // 2 % of the window
@@ -96,14 +96,14 @@ func offerSkills(a *program, model llm.Endpoint) error {
 	return a.toolSet.ReplaceExternal(tools.SkillName, offered)
 }
 
-// skillRows returns the skills as the application knows them, and those that cannot be used.
-func skillRows(a *program) (rows []app.Skill, problems []error) {
-	for i := range a.project.skills.all {
-		s := &a.project.skills.all[i]
+// rows returns the skills as the application knows them, and those that cannot be used.
+func (s *skillSet) rows() (rows []app.Skill, problems []error) {
+	for i := range s.all {
+		is := &s.all[i]
 		rows = append(rows, app.Skill{
-			Name: s.Name, Description: s.Description, Where: abbrevPath(s.Dir), Warning: s.Warning, Hidden: s.Hidden, Text: s.Text(), Mark: s.Mark(),
-			Tokens: catalog.Estimate(s.Name + ": " + s.Description), BodyTokens: catalog.Estimate(s.Body),
+			Name: is.Name, Description: is.Description, Where: abbrevPath(is.Dir), Warning: is.Warning, Hidden: is.Hidden, Text: is.Text(), Mark: is.Mark(),
+			Tokens: catalog.Estimate(is.Name + ": " + is.Description), BodyTokens: catalog.Estimate(is.Body),
 		})
 	}
-	return rows, a.project.skills.problems
+	return rows, s.problems
 }

@@ -28,9 +28,9 @@ func newSkillsCommand(a *program) *cobra.Command {
 	var format string
 	find := func(f func([]app.Skill) error) error {
 		return (&promptsCommand{program: a}).run(func() error {
-			findSkills(a)
-			gatherSkills(a)
-			rows, problems := skillRows(a)
+			a.project.skills.find()
+			a.project.gatherSkills()
+			rows, problems := a.project.skills.rows()
 			for _, err := range problems {
 				a.note(app.ShellErrorText(err))
 			}
