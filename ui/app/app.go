@@ -95,9 +95,9 @@ func Unsandboxed(a *App) bool {
 	return a.SandboxOff != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
 }
 
-// FindDirectory returns the absolute path of an existing directory: ~ is the home directory,
+// findDirectory returns the absolute path of an existing directory: ~ is the home directory,
 // and relative names begin in o.Directory.
-func (o Options) FindDirectory(name string) (string, error) {
+func (o Options) findDirectory(name string) (string, error) {
 	name, err := o.absolute(name)
 	if err != nil {
 		return "", err
@@ -127,15 +127,15 @@ func (o Options) absolute(name string) (string, error) {
 	return filepath.Clean(name), nil
 }
 
-// SessionDirectories returns the directories of stored conversations that still exist, the
+// sessionDirectories returns the directories of stored conversations that still exist, the
 // latest first, without o.Directory.
-func (o Options) SessionDirectories() (all []string, err error) {
+func (o Options) sessionDirectories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
 	for _, s := range rows {
 		if s.Dir == o.Directory || slices.Contains(all, s.Dir) {
 			continue
 		}
-		if dir, err := o.FindDirectory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
+		if dir, err := o.findDirectory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
 			all = append(all, dir)
 		}
 	}
@@ -251,9 +251,9 @@ type Start struct {
 	Judge   string     // of their answers; "": none
 }
 
-// TakeFork reports whether the conversation that is opened now has to be copied. Only the
+// takeFork reports whether the conversation that is opened now has to be copied. Only the
 // first call can return true.
-func (s *Start) TakeFork() bool {
+func (s *Start) takeFork() bool {
 	fork := s.Fork && s.Find != nil
 	s.Fork = false
 	return fork

@@ -39,7 +39,7 @@ func (a *App) OpenSession(id string, seq int) Effect {
 	if id == a.Session.ID() {
 		return ShowToast("This conversation is already open")
 	}
-	if a.Start.TakeFork() {
+	if a.Start.takeFork() {
 		return a.ForkSession(id, 0)
 	}
 	return a.open(id, seq, func() (*session.Session, string, error) { return a.Resume(id) })
@@ -172,7 +172,7 @@ func (a *App) export(arg string) Effect {
 	}
 	o, s := a.Options, a.Session
 	return Effect{Async: func(context.Context) Effect { // a command that prints a key takes its time
-		path, note, err := o.Export(s, format, ExpandHome(strings.TrimSpace(path)))
+		path, note, err := o.Export(s, format, expandHome(strings.TrimSpace(path)))
 		if err != nil {
 			return Effect{Err: err}
 		}
@@ -296,7 +296,7 @@ func (a *App) folder(arg string) Effect {
 	}
 	o := a.Options
 	return Effect{Async: func(context.Context) Effect {
-		dirs, err := o.SessionDirectories()
+		dirs, err := o.sessionDirectories()
 		switch {
 		case len(dirs) == 0 && err != nil:
 			return Effect{Err: err}
@@ -313,7 +313,7 @@ func (a *App) folder(arg string) Effect {
 
 // enterFolder ends this front end and has another begin in a directory.
 func (a *App) enterFolder(name string) Effect {
-	dir, err := a.FindDirectory(name)
+	dir, err := a.findDirectory(name)
 	if err != nil {
 		return Effect{Err: err}
 	}

@@ -297,7 +297,7 @@ func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, no
 		if p.Project && !filepath.IsLocal(m.Path) {
 			err = errors.New("it is outside this folder")
 		} else if o.MayInsert != nil {
-			err = o.MayInsert(ExpandHome(m.Path), p.Project)
+			err = o.MayInsert(expandHome(m.Path), p.Project)
 		}
 		if !p.Project { // what is no file may be of a server
 			kept += mentions[from:m.Start]
@@ -335,7 +335,7 @@ func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err er
 func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 	text := []byte(p.Schema)
 	if p.SchemaFile != "" {
-		path := ExpandHome(p.SchemaFile)
+		path := expandHome(p.SchemaFile)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(p.Path), path)
 		}

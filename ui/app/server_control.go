@@ -52,13 +52,13 @@ func (c serverControl) show(s mcp.State) Effect {
 
 // choices lists what can be done about the server.
 func (c serverControl) choices(s mcp.State) *List {
-	servers, choices := c.app.Servers(), ServerChoices(s)
+	servers, choices := c.app.Servers(), serverChoices(s)
 	list := &List{Title: "MCP server " + s.Name, Noun: "choice"}
 	for _, choice := range choices {
 		list.Items = append(list.Items, Item{Title: choice.Name, Detail: choice.Detail, Value: choice.Name})
 	}
 	list.Choose = func(i Item, _ string) Effect {
-		at := slices.IndexFunc(choices, func(choice ServerChoice) bool { return choice.Name == i.Value })
+		at := slices.IndexFunc(choices, func(choice serverChoice) bool { return choice.Name == i.Value })
 		return Effect{Async: func(context.Context) Effect {
 			if err := choices[at].Do(servers); err != nil {
 				return Effect{Err: err}

@@ -92,19 +92,19 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
-// A ServerChoice is something that can be done about a server.
-type ServerChoice struct {
+// A serverChoice is something that can be done about a server.
+type serverChoice struct {
 	Name, Detail string
 	Do           func(*mcp.Servers) error
 }
 
-// ServerChoices returns what can be done about a server: above all to allow what the
+// serverChoices returns what can be done about a server: above all to allow what the
 // sandbox refused it. What it may need beside that comes behind a restart.
-func ServerChoices(s mcp.State) []ServerChoice {
-	allow := func(name string, a mcp.Access) ServerChoice {
-		return ServerChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
+func serverChoices(s mcp.State) []serverChoice {
+	allow := func(name string, a mcp.Access) serverChoice {
+		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
 	}
-	var out []ServerChoice
+	var out []serverChoice
 	wants := s.Refusal.Needs
 	folders := mcp.Access{Read: wants.Read, Write: wants.Write}
 	if s.Sandboxed && !folders.IsZero() && wants.Network {
@@ -118,7 +118,7 @@ func ServerChoices(s mcp.State) []ServerChoice {
 	if s.Sandboxed && !folders.IsZero() {
 		out = append(out, allow("Allow these folders", folders))
 	}
-	out = append(out, ServerChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
+	out = append(out, serverChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
 	if failed && !s.Allowed.Network && !wants.Network {
 		out = append(out, network)
 	}
@@ -126,10 +126,10 @@ func ServerChoices(s mcp.State) []ServerChoice {
 		out = append(out, allow("Run without the sandbox", mcp.Access{Unsandboxed: true}))
 	}
 	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
-		out = append(out, ServerChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
+		out = append(out, serverChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
 	}
 	if allowed := s.Allowed.String(); allowed != "" {
-		out = append(out, ServerChoice{"Revoke permissions", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
+		out = append(out, serverChoice{"Revoke permissions", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
 	}
 	return out
 }

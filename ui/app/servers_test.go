@@ -31,7 +31,7 @@ func TestServerChoices(t *testing.T) {
 		"stopped":                 {with(func(s *mcp.State) { s.Status = mcp.StatusStopped }), "Restart"},
 	} {
 		var names []string
-		for _, c := range ServerChoices(tt.state) {
+		for _, c := range serverChoices(tt.state) {
 			names = append(names, c.Name)
 		}
 		if got := strings.Join(names, ", "); got != tt.want {
