@@ -27,10 +27,6 @@ func Estimate(text string) int {
 	return (sum + 99) / 100
 }
 
-// PerMessage is the approximate overhead in tokens of a message, and of each call and result in it:
-// the chat template, roles, ids.
-const PerMessage = 10
-
 // pieceCost returns the length of the first piece of text in bytes, and its cost in hundredths of a
 // token.
 func pieceCost(text string) (n, cost int) {

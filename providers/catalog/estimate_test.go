@@ -84,7 +84,7 @@ func TestEstimateOnRecordings(t *testing.T) {
 			}
 			marks := strings.Count(text, messageMark)
 			text = strings.ReplaceAll(text, messageMark, "")
-			now, quarter := Estimate(text)+PerMessage*marks, len(text)/4
+			now, quarter := Estimate(text)+perMessage*marks, len(text)/4
 			if before > 0 {
 				prompts.add(now-before, quarter-rough, got.Usage.Input-asked)
 			}
@@ -195,6 +195,9 @@ var silent = []string{"id", "call_id", "tool_call_id", "tool_use_id", "signature
 
 // messageMark stands before each message, call and result.
 const messageMark = "\x00"
+
+// perMessage is about how many tokens each of these takes beside its text: the chat template, roles, ids.
+const perMessage = 10
 
 // spoken writes the strings in v, each on a line of its own, and arguments that
 // are objects as JSON. A message takes a word or two beside its own.

@@ -122,9 +122,6 @@ func (o *Out) Fail(err error) {
 // answer has reached a limit.
 func (o *Out) Stopped() bool { return o.stopped }
 
-// Finished reports whether a Finish was sent.
-func (o *Out) Finished() bool { return o.finished }
-
 // Produce makes a Stream of what f writes. Text and input may be cut anywhere, in
 // a rune as well, with halves of surrogate pairs in the form of WTF-8; they come
 // out whole. An error of f ends the stream,
