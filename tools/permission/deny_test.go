@@ -190,6 +190,10 @@ var denyRmTests = map[string]struct{ denied, ask, run []string }{
 			"qjs x.js < f", "erl -noshell -sname x < f", "mongosh x.js < f", "beeline -e 'select 1' | head", "telnet h 80 < /dev/null", "watchman watch .", "kak x", "lilypond x.ly", "stap x.stp < f", "ls | rush gzip", "buildah run c make",
 		},
 	},
+	"comments that end in a backslash": {
+		denied: []string{"ls # x\\\nrm y", "ls #'\\\nrm y", "# x\\\nrm y", "ls; # x\\\nrm y", "(ls) # x\\\nrm y", "ls |# x\\\nrm y", "ls # x\\\\\nrm y", "bash -c 'ls # x\\\nrm y'"},
+		run:    []string{"ls # x\nwc y", "curl x#y \\\n  -o z", "sed 's#a#b#' \\\n f", "ls ${#x} \\\n y"},
+	},
 	"quotes in double quotes": {
 		denied: []string{
 			`echo "${x:-'$(rm y)'}"`, "echo \"${x:-'`rm y`'}\"", `echo "${x-'$(rm y)'}"`, `echo "${x:='$(rm y)'}"`, `y=1; echo "${y:+'$(rm y)'}"`, `echo "${x:-$'$(rm y)'}"`, `echo "${x:-${y:-'$(rm y)'}}"`,

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"parley/tools/lazy"
 )
 
 // Command holds one simple command of a line: the program and its arguments, without quotes.
@@ -123,6 +125,13 @@ func (r *parser) tooComplex(line string, depth int) string {
 	return ""
 }
 
+// continuedComment matches what may be a comment with a backslash at its end. The parser goes on behind
+// it, where a shell begins a new line.
+var (
+	continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
+	lineContinuation = lazy.NewRegexp(`\\+\n`)
+)
+
 // parseTree returns the syntax tree of a line, or why there is none.
 func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
 	if why := r.tooComplex(line, depth); why != "" {
@@ -134,6 +143,10 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 			file, why = &syntax.File{}, fmt.Sprintf("is not understood: %v", fault)
 		}
 	}()
+	if continuedComment.MatchString(line) {
+		r.opaque = true
+		return &syntax.File{}, "is not understood: a backslash ends a line with #, which a shell may take for a comment"
+	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	switch {
 	case err != nil:
@@ -146,6 +159,9 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 
 // addUnparsed adds each word of unparsed text as a command, with the words after it.
 func (r *parser) addUnparsed(text string) {
+	if continuedComment.MatchString(text) {
+		text = lineContinuation.ReplaceAllString(text, "\n")
+	}
 	text = unquoter.Replace(text[:min(len(text), maxUnparsed)])
 	r.addSuffixes(strings.FieldsFunc(text, func(c rune) bool { return c < 0x80 && isSeparator[c] }))
 }

@@ -57,6 +57,7 @@ var prefixTests = []struct {
 	{"yq", "yq -r .name x.yml", []string{`yq 'load("/etc/passwd")' x.yml`, `yq -n 'load_str("../x")'`, "yq -n 'env(HOME)'", "yq -n 'system(\"id\")'", "yq -n env", "yq -i .a x", "yq --split-exp x y", `yq -n 'eval("lo"+"ad(\"/etc/passwd\")")'`, "yq 'eval (.x)' y"}},
 	{"jq", "jq -r .name x.json", []string{"jq -f x y", "jq -L /tmp x", "jq --slurpfile a /etc/x .", "jq --rawfile a /etc/x .", "jq -n env", "jq -n env.HOME", "jq -n '$ENV.HOME'", "jq '.a|env' x", `jq -n 'import "/home/me/.docker/config" as $d; $d'`, "jq -n '#\nimport \"/x\" as $d; $d'", `jq 'include "/x"; .'`, `jq -n '"/x"|modulemeta'`}},
 	{"make", "make test", []string{"make -f x", "make -fx", "make -C ..", "make --file x", "make SHELL=x", "make -E x=y", "make --eval=x", "make -Wx", "make --directory=/tmp", "make X!=id", "make 'X:=$(shell id)'", "make .SHELLFLAGS=-c", "make CC:=./x", "make a-b=c"}},
+	{"ls", "ls -l", []string{"ls # x\\\nrm y", "ls #\\\nrm y"}},
 	{"gmake", "gmake test", []string{"gmake X!=id", "gmake SHELL=x"}},
 	{"./build.sh test", "./build.sh test x", []string{"./build.sh test X!=id", "./build.sh test X:=y"}},
 	{"mvn", "", []string{"mvn com.evil:evil-maven-plugin:1.0:pwn", "mvn -e deploy", "mvn exec:exec", "mvn -q verify"}},
