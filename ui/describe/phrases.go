@@ -96,7 +96,7 @@ func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 	case prefix == 0 && isWholeTool(a):
 	case prefix > 0:
 		if rules, err := tools.RulesFor(a, prefix); err == nil && len(rules) > 1 {
-			return "Every command that begins like one of these, and what is made of them," + here + ", unless a later option could write, run or send something.", Warning
+			return "Every command that begins like one of these, alone or together," + here + ", unless a later option could write, run or send something.", Warning
 		}
 		return "Every command that begins like this" + here + ", unless a later option could write, run or send something.", Warning
 	case a.Command != "":
