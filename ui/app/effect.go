@@ -112,7 +112,8 @@ type List struct {
 	Title     string
 	Noun      string // of one row, as in "3 conversations"
 	Items     []Item
-	TakesArg  bool // an argument may be typed behind the title of a row; Choose gets it
+	Refresh   func() []Item // the items as they are now, once an MCP server changed; nil: they stay
+	TakesArg  bool          // an argument may be typed behind the title of a row; Choose gets it
 	Choose    func(item Item, arg string) Effect
 	OnDismiss func() // called when the list is closed without a choice; may be nil
 	Lapse

@@ -197,11 +197,22 @@ func (a *App) mcp(name string) Effect {
 	case word == "logout" && server != "":
 		return serverControl{a, strings.TrimSpace(server)}.logout()
 	}
-	list := &List{Title: "MCP servers", Noun: "MCP server", Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}
-	for _, s := range a.Servers().States() {
+	servers := a.Servers()
+	if name == "" {
+		refresh := func() []Item { return serverItems(servers.States()) }
+		return Effect{List: &List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}}
+	}
+	for _, s := range servers.States() {
 		if s.Name == name {
 			return serverControl{a, name}.show(s)
 		}
+	}
+	return refuse("no MCP server %q: /mcp lists them", name)
+}
+
+// serverItems returns a row for each server.
+func serverItems(servers []mcp.State) (items []Item) {
+	for _, s := range servers {
 		about := []string{string(s.Status)}
 		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
 			about = append(about, allowed)
@@ -216,12 +227,9 @@ func (a *App) mcp(name string) Effect {
 		default:
 			about = append(about, format.Plural(len(s.Tools), "tool"), format.Plural(s.Prompts, "prompt"), format.Plural(s.Resources, "resource"))
 		}
-		list.Items = append(list.Items, Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
+		items = append(items, Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
 	}
-	if name != "" {
-		return refuse("no MCP server %q: /mcp lists them", name)
-	}
-	return Effect{List: list}
+	return items
 }
 
 // PromptItems returns the prompts of files, and those that servers have written for users to

@@ -155,6 +155,12 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		return m.perform(l.Choose(l.Items[i], p.Arg))
 	})
 	onLeave(m, l.OnDismiss)
+	if l.Refresh != nil {
+		m.overlay.OnServerChange(func() {
+			l.Items = l.Refresh()
+			picker.SetItems(items(l.Items))
+		})
+	}
 	return tea.Batch(cmd, lapses(m, l.Lapse))
 }
 

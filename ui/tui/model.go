@@ -219,6 +219,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	case app.Effect: // came of what ran beside the screen
 		return m.perform(msg), true
 	case serverMsg:
+		m.overlay.ServerChanged()
 		return m.perform(m.App.ServerChanged(string(msg))), true
 	case doMsg:
 		return msg(), true

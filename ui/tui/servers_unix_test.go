@@ -4,19 +4,26 @@ package tui
 
 import (
 	"context"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"parley/tools/mcp"
 	"parley/tools/process"
 )
 
-// refusedServer is one whose program fails as it does without a network, until it
-// has one. What is remembered of it goes to kept.
-func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
+// shellServers are servers whose programs are lines of sh, by name. What is remembered of them goes
+// to kept.
+func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) *mcp.Servers {
 	t.Helper()
-	servers := mcp.Open(t.Context(), map[string]mcp.Config{"weather": {Command: process.CommandLine{Words: []string{"/bin/sh"}}, Args: []string{"-c", "echo starting >&2; echo getaddrinfo EAI_AGAIN registry.example >&2; exit 1"}}}, mcp.Options{
+	config := map[string]mcp.Config{}
+	for name, script := range scripts {
+		config[name] = mcp.Config{Command: process.CommandLine{Words: []string{"/bin/sh"}}, Args: []string{"-c", script}}
+	}
+	servers := mcp.Open(t.Context(), config, mcp.Options{
 		Dir: t.TempDir(),
 		Confine: func(_ string, _ mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
 			cmd := exec.Command(argv[0], argv[1:]...)
@@ -26,6 +33,14 @@ func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
 		SaveState: func(_, memory string) error { kept <- memory; return nil },
 	})
 	t.Cleanup(servers.Close)
+	return servers
+}
+
+// refusedServer is one whose program fails as it does without a network, until it
+// has one. What is remembered of it goes to kept.
+func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
+	t.Helper()
+	servers := shellServers(t, kept, map[string]string{"weather": "echo starting >&2; echo getaddrinfo EAI_AGAIN registry.example >&2; exit 1"})
 	servers.Wait(context.Background())
 	return servers
 }
@@ -44,4 +59,39 @@ func TestRefusedServer(t *testing.T) {
 		t.Errorf("remembered %s", memory)
 	}
 	s.Type("/mcp").Press("enter").WaitForText("may reach the network")
+}
+
+// The list of servers shows what becomes of them while it is open, and keeps the row that is selected.
+func TestServersChange(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servers := shellServers(t, make(chan string, 8), map[string]string{"clock": "exit 1", "weather": "cat '" + gate + "'; exit 3"})
+	s := setUpWith(t, 100, 40, func(o *Options) { o.Servers = func() *mcp.Servers { return servers } })
+	row := func(name string) string {
+		for line := range strings.Lines(s.Screen()) {
+			if strings.Contains(line, name+" ") && strings.Contains(line, " · ") {
+				return strings.TrimSpace(line)
+			}
+		}
+		return ""
+	}
+	s.Type("/mcp").Press("enter").WaitForText("starting · ").Press("down")
+	if got := row("weather"); !strings.HasPrefix(got, "› weather") || !strings.Contains(got, "starting") {
+		t.Fatalf("before: %q", got)
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	servers.Wait(context.Background())
+	s.Send(serverMsg("weather"))
+	if got := row("weather"); !strings.HasPrefix(got, "› weather") || !strings.Contains(got, "failed · ") {
+		t.Errorf("after: %q", got)
+	}
+	s.Press("enter").WaitForText("MCP server weather: failed")
+	s.Send(serverMsg("weather")) // with the list closed
+	if !strings.Contains(s.Screen(), "MCP server weather: failed") {
+		t.Errorf("the server is gone:\n%s", s.Screen())
+	}
 }
