@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
 // A Form is a body that is no JSON.
@@ -64,7 +65,7 @@ func (c Client) Call(ctx context.Context, method, url string, body, answer any, 
 		if first := json.NewDecoder(bytes.NewReader(text)); first.Decode(&raw) == nil && DecodeLenient(raw, answer) == nil {
 			return nil
 		}
-		return &llm.Error{Fault: llm.Server, Status: res.StatusCode, Message: "answered with something that is no JSON"}
+		return wire.NotJSON(text)
 	}
 	return nil
 }

@@ -34,13 +34,13 @@ func Read(body io.Reader, out *llm.Out, d Decoder) error {
 	for !out.Stopped() {
 		data, err := events.Next()
 		if err != nil {
-			if end := d.OnEnd(events.Done); end != wire.ErrInterrupted || err == io.EOF {
+			if end := d.OnEnd(events.Done && err == io.EOF); end != wire.ErrInterrupted || err == io.EOF {
 				return end
 			}
 			return err
 		}
 		if last, err := d.OnEvent(events.Name, data); last || err != nil {
-			return err
+			return events.Blame(data, err)
 		}
 	}
 	return nil

@@ -78,11 +78,13 @@ func (a *answer) readEvents(e *wire.Events) error {
 		switch {
 		case err == io.EOF:
 			return nil
+		case err != nil && a.finish != "":
+			return nil // whatever followed the answer
 		case err != nil:
 			return asInterrupted(err)
 		}
 		if err := a.onChunk(data); err != nil {
-			return err
+			return e.Blame(data, err)
 		}
 	}
 	return nil

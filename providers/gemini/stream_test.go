@@ -226,7 +226,8 @@ func TestErrors(t *testing.T) {
 		{"half an event", reply{kind: "text/event-stream", body: "data: " + text("a") + "\n\ndata: {\"candidates\":[{\"con"}, llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, []llm.Part{said("a", "")}},
 		{"half a body", whole(`{"candidates":[{"content":`), llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, nil},
 		{"half a list", whole(`[` + text("a") + `,`), llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, []llm.Part{said("a", "")}},
-		{"no JSON", stream(`<oops>`), llm.Error{Fault: llm.Server, Message: "not JSON: <oops>"}, nil},
+		{"no JSON", stream(`<oops>`), llm.Error{Fault: llm.Unknown, Message: "the answer is not JSON: <oops>"}, nil},
+		{"cut JSON in the middle", stream(text("a"), `{"cand`, text("b")), llm.Error{Fault: llm.Unknown, Message: "the answer is not JSON: {\"cand"}, []llm.Part{said("a", "")}},
 		{"an empty stream", stream(), llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

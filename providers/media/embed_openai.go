@@ -111,7 +111,7 @@ type openAIVectors struct {
 func decodeOpenAI(text []byte, n int) (*llm.Embedded, error) {
 	var answer openAIVectors
 	if err := adapter.DecodeLenient(text, &answer); err != nil {
-		return nil, &llm.Error{Fault: llm.Server, Message: "answered with something that is not JSON"}
+		return nil, wire.NotJSON(text)
 	}
 	if len(answer.Data) == 0 {
 		if fault := wire.EventError(text); fault != nil {

@@ -116,7 +116,7 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 		}
 		var e imageEvent
 		if err := adapter.DecodeLenient(data, &e); err != nil {
-			return wire.DecodeError(data, err)
+			return events.Blame(data, wire.DecodeError(data, err))
 		}
 		switch {
 		case strings.HasSuffix(e.Type, ".partial_image"):

@@ -301,7 +301,7 @@ func TestPartialImagesOfOpenRouter(t *testing.T) {
 		{[]string{part, whole, "[DONE]"}, 1, 1, ""},
 		{[]string{part}, 1, 0, llm.Network},
 		{[]string{part, `{"type":"error","error":{"code":502,"message":"upstream"}}`}, 1, 0, llm.Server},
-		{[]string{`no JSON`}, 0, 0, llm.Server},
+		{[]string{`no JSON`}, 0, 0, llm.Unknown},
 	} {
 		server := newImageServer(t, saysEvents(test.events...))
 		m := openRouterImageSuite.maker(server.URL)

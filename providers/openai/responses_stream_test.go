@@ -170,7 +170,7 @@ func TestResponsesFaults(t *testing.T) {
 			`{"type":"response.created","response":{"id":"resp_2"}}`, `{"type":"response.output_text.delta","output_index":0,"delta":"y"}`, completed()), llm.Network, "stream ended"},
 		{"no end but done", effortSteps(`{"type":"response.output_text.delta","output_index":0,"delta":"x"}`) + "data: [DONE]\n\n", llm.Network, "stream ended"},
 		{"cut in the middle of an event", `data: {"type":"response.comp`, llm.Network, "stream ended"},
-		{"no JSON", "data: {]}\n\n", llm.Server, "not JSON"},
+		{"no JSON", "data: {]}\n\n", llm.Unknown, "not JSON"},
 		{"an empty end", effortSteps(`{"type":"response.completed"}`), llm.Network, "stream ended"},
 		{"in one piece", `{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"oops"},"output":[]}`, llm.Server, "oops"},
 		{"no answer", `{"id":"resp_1","object":"response","status":"queued","output":[]}`, llm.Server, "queued"},

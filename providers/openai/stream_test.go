@@ -325,7 +325,9 @@ func TestEndings(t *testing.T) {
 		{"MiniMax's success", text + `data: {"choices":[{"delta":{},"finish_reason":"stop"}],"base_resp":{"status_code":0,"status_msg":""}}` + "\n\n", llm.Stop, ""},
 		{"Groq's error", text + `data: {"choices":[],"x_groq":{"error":"over capacity, overloaded"}}` + "\n\n", "", llm.Server},
 		{"flat error", text + `data: {"object":"error","message":"the engine is overloaded","type":"overloaded_error","code":503}` + "\n\n", "", llm.Server},
-		{"no JSON", text + "data: <html>oops</html>\n\n", "", llm.Server},
+		{"no JSON", text + "data: <html>oops</html>\n\ndata: [DONE]\n\n", "", llm.Unknown},
+		{"no JSON, and then an end", text + "data: oops\n\n" + event(`{}`, "stop"), llm.Stop, ""},
+		{"cut JSON in the middle", text + "data: {\"choices\":[{\n\n" + event(`{}`, "stop"), "", llm.Unknown},
 		{"JSON without an answer", `{"weather":"fine"}`, "", llm.Server},
 	} {
 		t.Run(test.name, func(t *testing.T) {

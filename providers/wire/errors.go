@@ -55,7 +55,13 @@ func DecodeError(data []byte, err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
 		return ErrInterrupted
 	}
-	return &llm.Error{Fault: llm.Server, Message: "not JSON: " + Excerpt(string(data)), Err: err}
+	return NotJSON(data)
+}
+
+// NotJSON returns the error of data that is not JSON. Asking again would be paid for again, and most
+// likely bring the same.
+func NotJSON(data []byte) error {
+	return &llm.Error{Fault: llm.Unknown, Message: "the answer is not JSON: " + Excerpt(string(data))}
 }
 
 // Excerpt returns the beginning of s for an error message, of whole characters.

@@ -50,7 +50,7 @@ func TestFailed(t *testing.T) {
 func TestUnreadable(t *testing.T) {
 	for in, want := range map[string]llm.Fault{
 		`{"a":`: llm.Network, `"a`: llm.Network, `{"a":1`: llm.Network,
-		`{oops`: llm.Server, `{}}`: llm.Server, "\x80": llm.Server,
+		`{oops`: llm.Unknown, `{}}`: llm.Unknown, "\x80": llm.Unknown,
 	} {
 		var v any
 		err := wire.DecodeError([]byte(in), json.Unmarshal([]byte(in), &v))

@@ -65,6 +65,8 @@ type Events struct {
 
 	began bool   // an event came
 	prose []byte // the beginning of what came in lines that are no fields
+	words error  // about the first event of words instead of JSON
+	cut   bool   // the stream ended inside the last event
 }
 
 // NewEvents returns the events in r.
@@ -74,12 +76,17 @@ func NewEvents(r *bufio.Reader) *Events { return &Events{r: r} }
 // around it, valid until the following call. At the end of the stream it returns
 // what is left, and then io.EOF. "[DONE]", with which OpenAI ends a stream and
 // gateways end those of others, is such an end. A body of words instead of events, such as a
-// gateway's error or a web page, is an *llm.Error that says them.
+// gateway's error or a web page, is an *llm.Error that says them. Data that begins with a colon is a
+// comment. Other words instead of JSON hold nothing of an answer and are skipped; the first of them
+// become the error that ends the stream.
 func (e *Events) Next() ([]byte, error) {
 	for !e.Done {
 		data, err := e.readEvent()
 		if err == io.EOF && !e.began && len(e.prose) > 0 {
 			return nil, proseError(e.prose)
+		}
+		if err == io.EOF {
+			break
 		}
 		if err != nil {
 			return nil, err
@@ -87,11 +94,24 @@ func (e *Events) Next() ([]byte, error) {
 		e.began = true
 		data = bytes.TrimSpace(data)
 		e.Done = bytes.HasPrefix(data, doneMarker)
-		if len(data) > 0 && !e.Done {
+		switch {
+		case len(data) == 0, e.Done, data[0] == ':':
+		case data[0] == '{', e.Name == "error", json.Valid(data):
 			return data, nil
+		case e.words == nil:
+			e.words = NotJSON(data)
 		}
 	}
-	return nil, io.EOF
+	return nil, cmp.Or(e.words, io.EOF)
+}
+
+// Blame returns err, which a decoder gave for data, the last event. If that arrived whole and is cut
+// JSON, it is not ErrInterrupted: the connection did not break.
+func (e *Events) Blame(data []byte, err error) error {
+	if err == ErrInterrupted && !e.cut && !json.Valid(data) {
+		return NotJSON(data)
+	}
+	return err
 }
 
 var (
@@ -116,6 +136,7 @@ func (e *Events) readEvent() ([]byte, error) {
 		case err != nil && err != io.EOF:
 			return nil, err
 		case len(line) == 0 && got:
+			e.cut = err != nil
 			e.Name, e.nextName = cmp.Or(e.nextName, e.Name), ""
 			return e.data[1:], nil
 		case len(line) == 0 && err != nil:

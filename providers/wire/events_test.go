@@ -37,22 +37,24 @@ func TestEvents(t *testing.T) {
 		name, in string
 		want     []string
 	}{
-		{"line feeds", "data: a\n\ndata: b\n\n", []string{"=a", "=b"}},
-		{"both", "data: a\r\n\r\ndata:b\r\n\r\n", []string{"=a", "=b"}},
-		{"carriage returns", "data: a\r\rdata: b\r\r", []string{"=a", "=b"}},
-		{"data in lines", "data: a\ndata: b\ndata\ndata: c\n\n", []string{"=a\nb\n\nc"}},
+		{"line feeds", "data: 1\n\ndata: 2\n\n", []string{"=1", "=2"}},
+		{"both", "data: 1\r\n\r\ndata:2\r\n\r\n", []string{"=1", "=2"}},
+		{"carriage returns", "data: 1\r\rdata: 2\r\r", []string{"=1", "=2"}},
+		{"data in lines", "data: [1\ndata: ,2\ndata\ndata: ]\n\n", []string{"=[1\n,2\n\n]"}},
 		{"JSON without empty lines", "data: {\"a\":1}\ndata: {\"b\":2}\r\ndata: [3]\ndata: [DONE]\n", []string{`={"a":1}`, `={"b":2}`, `=[3]`}},
 		{"and with names", "event: x\ndata: {}\nevent: y\ndata: {}\ndata: []\n\ndata: {}\n", []string{"x={}", "y={}", "=[]", "={}"}},
 		{"JSON in lines", "data: {\"a\":[{}\ndata: ,\ndata: {}\ndata: ]}\nevent: x\n\ndata: {\ndata: {\n\n", []string{"x={\"a\":[{}\n,\n{}\n]}", "={\n{"}},
-		{"comments and other fields", ": comment\n\n\n\ndata:  a\nid: 1\nretry: 5\n\n: more\n", []string{"=a"}},
-		{"a byte order mark", "\ufeffdata: a\n\n", []string{"=a"}},
-		{"empty lines first", "\r\n\n data: a\n\n", []string{"=a"}},
-		{"names", "event: x\ndata: a\n\ndata: b\n\nevent: y\n\ndata: c\n\n", []string{"x=a", "=b", "=c"}},
-		{"no empty line at the end", "data: a\n\nevent: x\ndata: b\n", []string{"=a", "x=b"}},
-		{"no end of the line", "data: a", []string{"=a"}},
+		{"comments and other fields", ": comment\n\n\n\ndata:  1\nid: 1\nretry: 5\n\n: more\n", []string{"=1"}},
+		{"a byte order mark", "\ufeffdata: 1\n\n", []string{"=1"}},
+		{"empty lines first", "\r\n\n data: 1\n\n", []string{"=1"}},
+		{"names", "event: x\ndata: 1\n\ndata: 2\n\nevent: y\n\ndata: 3\n\n", []string{"x=1", "=2", "=3"}},
+		{"no empty line at the end", "data: 1\n\nevent: x\ndata: 2\n", []string{"=1", "x=2"}},
+		{"no end of the line", "data: 1", []string{"=1"}},
 		{"a name alone", "event: x\n\n", nil},
-		{"empty data", "data:\n\ndata: \n\ndata: a\n\n", []string{"=a"}},
-		{"an end that is told", "data: a\n\ndata: [DONE]\n\ndata: b\n\n", []string{"=a"}},
+		{"empty data", "data:\n\ndata: \n\ndata: 1\n\n", []string{"=1"}},
+		{"an end that is told", "data: 1\n\ndata: [DONE]\n\ndata: 2\n\n", []string{"=1"}},
+		{"comments as data", ": a\n\ndata: : b\n\ndata: 1\n\ndata::\n\nevent: x\ndata:  :c\ndata: d\n\ndata: 2\n\n", []string{"=1", "=2"}},
+		{"an error in words", "event: error\ndata: oops\n\n", []string{"error=oops"}},
 		{"nothing", "", nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -76,7 +78,9 @@ func TestProse(t *testing.T) {
 		"da":                                             "EOF",
 		"event":                                          "EOF",
 		": words\nid: 1\nretry: 1\n":                     "EOF",
-		"data: a\n\noops\n":                              "EOF",
+		"data: 1\n\noops\n":                              "EOF",
+		"data: oops\n\ndata: 1\n\ndata: [DONE]\n\n":      "unknown: the answer is not JSON: oops",
+		"data: [1\n\ndata: two\n\n":                      "unknown: the answer is not JSON: [1",
 	} {
 		for way, r := range map[string]io.Reader{"whole": strings.NewReader(in), "bytes": iotest.OneByteReader(strings.NewReader(in))} {
 			body, _ := wire.Sniff(r)
@@ -98,7 +102,7 @@ func TestProse(t *testing.T) {
 
 // TestDone tells the two ends of a stream apart.
 func TestDone(t *testing.T) {
-	for in, want := range map[string]bool{"data: a\n\ndata: [DONE]": true, "data: a\n\n": false} {
+	for in, want := range map[string]bool{"data: 1\n\ndata: [DONE]": true, "data: 1\n\n": false} {
 		e := wire.NewEvents(bufio.NewReader(strings.NewReader(in)))
 		for range 2 {
 			e.Next()
@@ -113,8 +117,8 @@ func TestDone(t *testing.T) {
 // the connection comes through.
 func TestBroken(t *testing.T) {
 	broken := errors.New("broken")
-	got, err := formEvents(io.MultiReader(strings.NewReader("data: a\n\ndata: b\n"), iotest.ErrReader(broken)))
-	if err != broken || !slices.Equal(got, []string{"=a"}) {
+	got, err := formEvents(io.MultiReader(strings.NewReader("data: 1\n\ndata: 2\n"), iotest.ErrReader(broken)))
+	if err != broken || !slices.Equal(got, []string{"=1"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -158,8 +162,8 @@ func (r *repeat) Read(p []byte) (int, error) {
 func TestLong(t *testing.T) {
 	const size = 32 << 20
 	block := strings.Repeat("x", 64<<10)
-	r, _ := wire.Sniff(io.MultiReader(strings.NewReader("data: "), &repeat{text: block, left: size / len(block)}, strings.NewReader("\n\n")))
-	if data, err := wire.NewEvents(r).Next(); err != nil || len(data) != size || bytes.Count(data, []byte("x")) != size {
+	r, _ := wire.Sniff(io.MultiReader(strings.NewReader(`data: {"`), &repeat{text: block, left: size / len(block)}, strings.NewReader("\n\n")))
+	if data, err := wire.NewEvents(r).Next(); err != nil || len(data) != size+2 || bytes.Count(data, []byte("x")) != size {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
 	for name, text := range map[string]string{"a line": block, "an event": "data: " + block[:4<<10] + "\n"} {
@@ -177,16 +181,13 @@ func TestLong(t *testing.T) {
 // again.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
-		"data: a\n\ndata: b\n\n", "data: a\r\rdata: b\r\r", "\ufeff: c\r\n\r\nevent: x\r\ndata:a\r\ndata:\r\n\r\n",
+		"data: 1\n\ndata: 2\n\n", "data: 1\r\rdata: b\r\r", "\ufeff: c\r\n\r\nevent: x\r\ndata:1\r\ndata:\r\n\r\n",
 		"data", "data:\ndata:[DONE]", "data: [DONE\n\ndata: ]", "event: a\nevent\ndata: x", "\r\n\r", ":", "data: a\n\n\ufeffdata: b",
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
 		want, failed := formEvents(strings.NewReader(in))
-		if failed != nil && len(want) > 0 {
-			t.Fatal(failed)
-		}
 		said := fmt.Sprint(failed)
 		if got, err := formEvents(iotest.OneByteReader(strings.NewReader(in))); fmt.Sprint(err) != said || !slices.Equal(got, want) {
 			t.Errorf("byte by byte %q, %v; want %q, %s", got, err, want, said)
