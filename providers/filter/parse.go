@@ -11,8 +11,9 @@ import (
 type parser struct {
 	source
 	options
-	first bool // only white space precedes it in the message
-	line  bool // it is at the beginning of a line
+	first bool   // only white space precedes it in the message
+	line  bool   // it is at the beginning of a line
+	cutIn string // name of the call whose arguments could not be read, as where they were cut off; "" if there is none
 }
 
 // parsed is the result of a parser.
@@ -53,8 +54,12 @@ func (p *parser) parse(s *callSyntax) (f parsed, ok bool) {
 	switch {
 	case s != nil:
 		start := p.pos
-		if f.calls, ok = p.markedCalls(s); !ok && p.lenient {
-			f.calls, ok = p.salvage(s, start)
+		f.calls, ok = p.markedCalls(s)
+		if cut := p.starved && p.complete && p.cutIn != ""; !ok && p.lenient {
+			if f.calls, ok = p.salvage(s, start); !ok && cut { // marks in it are part of the value
+				p.pos, ok = len(p.buf), true
+				f.calls = []call{{name: p.cutIn, input: string(p.buf[start:]), unreadable: true}}
+			}
 		}
 	case p.peek() == '`' || p.peek() == '~':
 		f, ok = p.fence()
@@ -191,6 +196,7 @@ func (p *parser) arguments(f *form, s *callSyntax, name string) ([]call, bool) {
 	if next := p.peek(); next == '{' || next == '`' {
 		raw, ok := p.fenced()
 		if !ok {
+			p.cutIn = name
 			return nil, false
 		}
 		if c, ok = p.buildJSONCall(name, raw); !ok {
@@ -201,6 +207,7 @@ func (p *parser) arguments(f *form, s *callSyntax, name string) ([]call, bool) {
 	} else {
 		params, ok := p.parameters(f, s)
 		if !ok {
+			p.cutIn = name
 			return nil, false
 		}
 		c = p.buildCall(name, params)
@@ -252,27 +259,19 @@ func (p *parser) parameters(f *form, s *callSyntax) (params []param, ok bool) {
 }
 
 // value reads a value up to its end mark. As a value may contain that mark, it ends at one
-// that is followed by one of next. In a response that ended normally, a value may have no
-// end mark, as a stop sequence removed it.
+// that is followed by one of next. Without one it may have been cut off.
 func (p *parser) value(end string, next []string, json bool) (string, bool) {
 	if inner, ok := p.cdata(end); ok {
 		return inner, true
 	}
-	start, marks := p.pos, 0
-	for {
+	for start := p.pos; ; {
 		if _, ok := p.until(end, 0); !ok {
-			break
+			return "", false
 		}
-		marks++
 		if stop := p.pos - len(end); p.isNext(next...) {
 			return unescape(string(p.buf[start:stop]), json), true
 		}
 	}
-	if marks > 0 || !p.complete {
-		return "", false
-	}
-	p.pos = len(p.buf)
-	return unescape(string(p.buf[start:]), json), true
 }
 
 // The marks of CDATA sections.
@@ -298,7 +297,7 @@ func (p *parser) cdata(end string) (string, bool) {
 			break
 		}
 	}
-	if !found || !p.literal(end) && (p.need(1) || !p.complete) {
+	if !found || !p.literal(end) {
 		p.pos = start
 		return "", false
 	}

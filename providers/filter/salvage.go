@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"cmp"
 	"strings"
 
 	"parley/providers/schema"
@@ -29,9 +30,7 @@ func (p *parser) salvage(s *callSyntax, start int) ([]call, bool) {
 	if calls, ok := p.repairCalls(name, body); ok && limit == 0 {
 		return calls, true
 	}
-	if name == "" {
-		name = findName(body)
-	}
+	name = cmp.Or(name, p.cutIn, findName(body))
 	return []call{{name: name, input: string(p.buf[start:p.pos]), unreadable: true}}, true
 }
 

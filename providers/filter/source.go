@@ -146,8 +146,9 @@ func isNameByte(c byte) bool {
 }
 
 // readJSON consumes one JSON object or list, by its brackets and strings alone. In
-// an answer that ended well, brackets that the model forgot are added. On
-// failure pos is where the text stopped being JSON.
+// an answer that ended well, brackets that the model forgot are added, but not
+// behind a word or number, of which there may be more. On failure pos is where the
+// text stopped being JSON.
 func (s *source) readJSON() (string, bool) {
 	if c := s.peek(); c != '{' && c != '[' {
 		return "", false
@@ -165,10 +166,11 @@ func (s *source) readJSON() (string, bool) {
 			return string(s.buf[start:s.pos]), true
 		}
 	}
-	if !s.complete || scan.InString() {
+	raw := strings.TrimRight(string(s.buf[start:]), whitespace)
+	if !s.complete || scan.InString() || strings.IndexByte(`{[]}",:`, raw[len(raw)-1]) < 0 {
 		return "", false
 	}
-	return string(s.buf[start:]) + scan.Missing(), true
+	return raw + scan.Missing(), true
 }
 
 // skipString moves from a quote to the quote that ends the string.

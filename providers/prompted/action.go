@@ -160,8 +160,9 @@ func asString(v json.RawMessage) string {
 // for none.
 func asObject(v json.RawMessage) json.RawMessage {
 	if s, ok := stringValue(v); ok {
-		fixed, _ := schema.RepairWhole([]byte(s))
-		v = fixed
+		if fixed, whole := schema.RepairWhole([]byte(s)); whole {
+			v = fixed
+		}
 	}
 	if got, ok := llm.Arguments(string(v)); ok {
 		return got
