@@ -93,7 +93,7 @@ type Decision struct {
 // Progress holds live output of a running tool.
 type Progress struct {
 	ID   string
-	Text string // to be appended
+	Text string // to be appended; each backspace in it takes back a character
 }
 
 // Result holds a call's result, as the model will see it.

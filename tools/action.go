@@ -73,7 +73,7 @@ type Outcome struct {
 }
 
 // Run carries the action out. Progress receives live output in pieces as it
-// comes, on the caller's goroutine or another one, never after Run returned; it
+// comes, in which each backspace takes back a character, on the caller's goroutine or another one, never after Run returned; it
 // may be nil, and must return soon once ctx is canceled. Canceling ctx ends the
 // action and everything it started. A panic of a tool is a failed Outcome.
 // See [WithReady] for what Run may have to wait for.

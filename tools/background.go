@@ -152,7 +152,7 @@ func (l *Jobs) pruneEnded() {
 
 // truncateOutput drops the output of a job but for its end. The job is locked.
 func (j *job) truncateOutput() {
-	for _, text := range []*headTail{&j.unread, &j.all} {
+	for _, text := range []*headTail{&j.unread.headTail, &j.all} {
 		if kept := text.String(); len(kept) > maxUnreadText {
 			*text = headTail{limit: maxUnreadText}
 			text.write(note("only the end of its output is kept") + "\n" + strings.ToValidUTF8(kept[len(kept)-maxUnreadText/2:], ""))

@@ -76,8 +76,9 @@ type job struct {
 
 	mu          sync.Mutex
 	info        Job
-	unread      headTail // output that the model has not read
+	unread      unseenText // output that the model has not read
 	all         headTail
+	rest        string // the end of the output, which may still change
 	notes       string // of its end, for the model
 	endReported bool   // the model knows that it ended
 	viewer      func() // is called on new output and at the end; nil: there is none
@@ -108,7 +109,7 @@ func (l *Jobs) backgroundAfter() time.Duration {
 func (l *Jobs) begin(owner, command string, progress func(string), cancel context.CancelCauseFunc) *job {
 	j := &job{
 		moveRequested: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), progress: progress,
-		info: Job{Command: command, Owner: owner, Started: l.now()}, unread: headTail{limit: maxText - 1000}, all: headTail{limit: maxJobText},
+		info: Job{Command: command, Owner: owner, Started: l.now()}, unread: unseenText{headTail: headTail{limit: maxText - 1000}}, all: headTail{limit: maxJobText},
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,13 +181,14 @@ func (j *job) snapshot() Job {
 	return j.info
 }
 
-// write appends output.
-func (j *job) write(text string) {
+// write appends output, of which rest may still change.
+func (j *job) write(text, rest string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.info.Size += int64(len(text))
+	j.info.Size += int64(len(text) + len(rest) - len(j.rest))
 	j.unread.write(text)
 	j.all.write(text)
+	j.rest = rest
 }
 
 // show sends live output to the call's progress function.
@@ -258,7 +260,7 @@ func (l *Jobs) Output(n int) (is Job, text string, ok bool) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.info, j.all.String(), true
+	return j.info, j.all.String() + j.rest, true
 }
 
 // View sets the viewer of a job: changed is called after new output and at the end, from any

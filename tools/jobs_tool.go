@@ -109,14 +109,18 @@ func (j *job) read(now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// takeUnreadLocked returns the output that the model was not told, or a note that there is none. From
-// here on it was told.
+// takeUnreadLocked returns the output that the model was not told, a line that changed as a whole,
+// or a note that there is none. From here on it was told.
 func (j *job) takeUnreadLocked(none string) string {
-	text := strings.TrimSuffix(j.unread.String(), "\n")
-	if text == "" {
+	seen := j.unread.seen
+	gone, text := j.unread.take(j.rest)
+	if gone != "" {
+		kept := seen[:len(seen)-len(gone)]
+		text = kept[strings.LastIndexByte(kept, '\n')+1:] + text
+	}
+	if text = strings.TrimSuffix(text, "\n"); text == "" {
 		text = note("%s", none)
 	}
-	j.unread = headTail{limit: j.unread.limit}
 	return text
 }
 

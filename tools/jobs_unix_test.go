@@ -250,6 +250,39 @@ func TestWaitForJob(t *testing.T) {
 	}
 }
 
+// A model reads of a job what is new, and a line that was drawn again as a whole.
+func TestJobOutputIsPlayed(t *testing.T) {
+	t.Parallel()
+	f, c := openJobs(t)
+	call := f.start("", f.plan("", "shell", "background", true, "command", `echo first; printf 'get 10%%'; echo > here
+		until [ -e go ]; do sleep 0.01; done; for i in $(seq 10 90); do printf '\rget %d%%' $i; done
+		until [ -e end ]; do sleep 0.01; done; printf '\rgot it  \nlast\n'`))
+	f.wait("here", 1)
+	c.passes(settleTime)
+	shown := func(want string) {
+		for text := ""; !strings.HasSuffix(text, want); time.Sleep(time.Millisecond) {
+			_, text, _ = f.Jobs().Output(1)
+		}
+	}
+	shown("first\nget 10%")
+	got := (<-call).Text + f.job("", "read", 1)
+	if !strings.HasPrefix(got, "first\nget 10%\n[") || !strings.Contains(got, "[no new output]") {
+		t.Errorf("at first %q", got)
+	}
+	write(t, f.at("go"), "")
+	shown("first\nget 90%")
+	if got := f.job("", "read", 1); !strings.HasPrefix(got, "get 90%\n[job 1 runs") {
+		t.Errorf("then %q", got)
+	}
+	write(t, f.at("end"), "")
+	if is := f.until(1); is.Size != int64(len("first\ngot it\nlast\n")) {
+		t.Errorf("%d bytes", is.Size)
+	}
+	if got := f.job("", "read", 1); !strings.HasPrefix(got, "got it\nlast\n[exit status 0]\n[job 1 has ended") {
+		t.Errorf("at the end %q", got)
+	}
+}
+
 // Whatever a job writes, what is kept of it is bounded, and can be shown.
 func TestJobOutputIsBoundedAndPlain(t *testing.T) {
 	t.Parallel()

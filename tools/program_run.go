@@ -13,6 +13,7 @@ import (
 
 	"parley/tools/process"
 	"parley/tools/sandbox"
+	"parley/tools/sanitize"
 )
 
 // CommandArgv returns what is started. A relative path with a slash is one in the workspace.
@@ -181,8 +182,7 @@ func (p *programStreams) close() {
 
 // lastErrors returns the end of what the program wrote to standard error.
 func (p *programStreams) lastErrors() string {
-	plain, _ := Sanitize(strings.ToValidUTF8(p.errors.String(), "\uFFFD"))
-	return strings.TrimSpace(plain)
+	return strings.TrimSpace(sanitize.Played(p.errors.String()))
 }
 
 // startError says why a program did not start, naming it once: os/exec and the system each name

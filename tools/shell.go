@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"parley/tools/process"
 	"parley/tools/sandbox"
@@ -139,15 +140,15 @@ type runningCommand struct {
 	chunks    chan []byte   // output; closed at its end
 	abandoned chan struct{} // closed once nobody takes pieces any more
 	progress  func(string)
-	sink      func(string) // takes all output, sanitized; nil: nothing does
+	sink      func(text, rest string) // takes all output, sanitized, and its end that may still change; nil: nothing does
 
 	stopped    error // why it was ended before it had: the context's error, or errKilled
 	allExited  bool  // everything it started is known to be dead
 	terminated int   // processes that outlived the shell and were ended
 
-	output sanitize.Output
+	output sanitize.Screen
 	result headTail
-	live   headTail
+	live   unseenText
 	saved  *savedOutput // the whole output, once output no longer holds it; nil before, or if no file could be opened
 	notes  []string     // of outcome: how it ended, and what is to be known of it
 }
@@ -269,14 +270,15 @@ func (r *runningCommand) collect(ctx context.Context) {
 	r.allExited = true
 }
 
+// addOutput takes output that can no longer change.
 func (r *runningCommand) addOutput(text string) {
 	r.saveOverflow(text)
 	r.result.write(text)
 	if r.sink != nil {
-		r.sink(text)
+		r.sink(text, r.output.Rest())
 	}
 	r.live.limit = maxLiveOutput
-	r.live.write(text)
+	r.live.write(sanitize.Text(text))
 }
 
 // saveOverflow keeps what will be left out, and what was said before.
@@ -291,11 +293,12 @@ func (r *runningCommand) saveOverflow(text string) {
 	}
 }
 
-// sendProgress hands the latest output to whoever watches.
+// sendProgress hands the latest output to whoever watches, with a backspace in front of it for each
+// character that is gone.
 func (r *runningCommand) sendProgress() {
-	if r.live.total > 0 {
-		r.progress(r.live.String())
-		r.live = headTail{}
+	gone, text := r.live.take(sanitize.Text(r.output.Rest()))
+	if text = strings.Repeat("\b", utf8.RuneCountInString(gone)) + text; text != "" {
+		r.progress(text)
 	}
 }
 
@@ -330,7 +333,7 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	if r.streams != nil && (r.stopped != nil || !r.State().Success()) {
 		text = strings.TrimSpace(strings.TrimSuffix(text, "\n") + "\n" + r.streams.lastErrors())
 	}
-	notes := removalNotes(&r.output)
+	notes := removalNotes(&r.output.Output)
 	if r.terminated > 0 && r.stopped == nil {
 		notes = append(notes, note("ended %s still running in the background: nothing outlives its command", pluralize(r.terminated, "process")))
 	}

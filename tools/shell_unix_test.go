@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"parley/tools/process"
+
+	"parley/tools/sanitize"
 )
 
 func TestShell(t *testing.T) {
@@ -150,6 +152,28 @@ func TestShellProgress(t *testing.T) {
 	}
 	if out.Text != "1\n2\n3\n[exit status 0]" {
 		t.Errorf("got %q", out.Text)
+	}
+}
+
+// Output is played: the user sees live what the model gets at the end.
+func TestShellProgressIsPlayed(t *testing.T) {
+	t.Parallel()
+	f := open(t, nil)
+	a, err := f.Plan(t.Context(), "shell", args("command", `printf 'a 1%%\nb 1%%\nfetch \342\200\256 1%%'; until [ -e seen ]; do sleep 0.01; done
+		printf '\r\033[2A\033[2Ka done\n\033[Kb done\n'; for i in $(seq 200); do printf '\r\033[Kfetch %d%%' $i; done; printf '\r\033[Kfetched\nend\n'`, "timeout", 60))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var live []byte
+	var stream sanitize.Stream
+	out := a.Run(t.Context(), func(text string) {
+		if live = stream.Append(live, text); strings.Contains(string(live), "> 1%") {
+			write(t, f.at("seen"), "")
+		}
+	})
+	const want = "a done\nb done\nfetched\nend\n"
+	if out.Text != want+"[exit status 0]" || string(live) != want {
+		t.Errorf("the model gets %q, the user saw %q", out.Text, live)
 	}
 }
 

@@ -55,6 +55,27 @@ func (c *headTail) write(text string) {
 	}
 }
 
+// An unseenText is text that somebody reads in pieces while its end may still change.
+type unseenText struct {
+	headTail        // what came since and can no longer change
+	seen     string // the end that they read when it could
+}
+
+// take returns what is new in the text, whose end is rest, and the end that they read and is gone.
+func (u *unseenText) take(rest string) (gone, text string) {
+	text = u.String() + rest
+	n := 0
+	for n < min(len(text), len(u.seen)) && text[n] == u.seen[n] {
+		n++
+	}
+	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	gone, text = u.seen[n:], text[n:]
+	*u = unseenText{headTail{limit: u.limit}, rest}
+	return gone, text
+}
+
 // overflows reports whether text is the first that will not fit.
 func (c *headTail) overflows(text string) bool {
 	return c.total <= c.limit && c.total+utf8.RuneCountInString(text) > c.limit

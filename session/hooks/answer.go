@@ -117,9 +117,7 @@ func (a *Answer) merge(b Answer) {
 
 // plain returns text as a model and a user may see it.
 func plain(text string) string {
-	var o sanitize.Output
-	clean := o.Write([]byte(text))
-	runes := []rune(strings.TrimSpace(clean + o.Close()))
+	runes := []rune(strings.TrimSpace(sanitize.Played(text)))
 	if more := len(runes) - maxContext; more > 0 {
 		return fmt.Sprintf("%s\n[… %d characters hidden …]", string(runes[:maxContext]), more)
 	}

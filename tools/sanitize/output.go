@@ -30,33 +30,45 @@ func Plain(text string) string {
 const maxSequence = 4096
 
 // Write returns as much of the output so far as is certain.
-func (c *Output) Write(p []byte) string { return c.process(p, false) }
+func (c *Output) Write(p []byte) string { return c.plain(p, false) }
 
 // Close returns the rest.
-func (c *Output) Close() string { return c.process(nil, true) }
+func (c *Output) Close() string { return c.plain(nil, true) }
 
-func (c *Output) process(p []byte, last bool) string {
+func (c *Output) plain(p []byte, last bool) string {
+	out := bytes.NewBuffer(make([]byte, 0, len(p)))
+	c.process(p, last, func(text []byte) { out.Write(text) }, nil)
+	return out.String()
+}
+
+// process calls put with the plain text of p. If move is not nil, it is called with control
+// characters and sequences, of which those it obeys are not counted as removed.
+func (c *Output) process(p []byte, last bool, put func([]byte), move func([]byte) bool) {
 	if len(c.pending) > 0 {
 		p = append(c.pending, p...)
 		c.pending = nil
 	}
-	var out strings.Builder
-	out.Grow(len(p))
 	for len(p) > 0 {
 		n := plainPrefix(p)
-		out.Write(p[:n])
+		put(p[:n])
 		if p = p[n:]; len(p) == 0 {
 			break
 		}
-		size, text := c.sanitizeSpecial(p, last)
+		removed := c.Escapes
+		size, text := 1, ""
+		if move == nil || p[0] != '\r' {
+			size, text = c.sanitizeSpecial(p, last)
+		}
 		if size == 0 { // it may go on
 			c.pending = bytes.Clone(p)
 			break
 		}
-		out.WriteString(text)
+		if text == "" && move != nil && move(p[:size]) {
+			c.Escapes = removed
+		}
+		put([]byte(text))
 		p = p[size:]
 	}
-	return out.String()
 }
 
 // sanitizeSpecial sanitizes the beginning of p. It returns its size in bytes and what becomes of

@@ -103,6 +103,21 @@ func (s *Stream) Add(piece string) Clean {
 	return s.pass(string(s.pending)+piece, false)
 }
 
+// Append appends the printable form of piece to shown, in which each backspace takes back the
+// last character, and returns it.
+func (s *Stream) Append(shown []byte, piece string) []byte {
+	for more := true; more; {
+		var part string
+		part, piece, more = strings.Cut(piece, "\b")
+		shown = append(shown, s.Add(part).String()...)
+		if more {
+			_, n := utf8.DecodeLastRune(shown)
+			shown = shown[:len(shown)-n]
+		}
+	}
+	return shown
+}
+
 // End returns what was held back and makes the Stream ready for another text.
 func (s *Stream) End() Clean {
 	out := s.pass(string(s.pending), true)

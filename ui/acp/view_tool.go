@@ -27,7 +27,7 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 		if sent == nil {
 			return nil
 		}
-		sent.output += c.Text
+		sent.output = string(new(sanitize.Stream).Append([]byte(sent.output), c.Text))
 		if over := len(sent.output) - livePart; over > 0 {
 			sent.output = strings.ToValidUTF8(sent.output[over:], "")
 		}

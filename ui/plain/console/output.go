@@ -12,9 +12,10 @@ type Output struct {
 	rest  string
 }
 
-// Add returns the lines that text makes whole; "" if there is none.
+// Add returns the lines that text makes whole; "" if there is none. A backspace in text takes back
+// a character, but not one of a line that was handed on.
 func (o *Output) Add(text string) (whole string) {
-	o.rest += o.clean.Add(text).String()
+	o.rest = string(o.clean.Append([]byte(o.rest), text))
 	if i := strings.LastIndexByte(o.rest, '\n') + 1; i > 0 {
 		whole, o.rest = o.rest[:i], o.rest[i:]
 	}

@@ -126,7 +126,8 @@ func (m *blockList) SetTool(id string, t Tool) {
 	m.regroup(it, was)
 }
 
-// AppendToolOutput adds live output to a call. Tool.Output replaces it.
+// AppendToolOutput adds live output to a call, in which a backspace takes back a character.
+// Tool.Output replaces it.
 func (m *blockList) AppendToolOutput(id, text string) {
 	m.callBlock(id, "").add(text)
 	m.listener.itemChanged(m.byID[key{kindCall, id}])

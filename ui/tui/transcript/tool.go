@@ -43,7 +43,7 @@ type call struct {
 	diff     *unifiedDiff // tool.Diff, once it was parsed
 	stream   sanitize.Stream
 	live     []byte // the end of the live output, sanitized
-	newlines int    // of all live output
+	earlier  int    // lines of the live output that are no longer kept
 }
 
 // set replaces what is known of the call. Only what changed is sanitized again.
@@ -88,14 +88,13 @@ func (b *call) readTitle(t Tool) string {
 
 // add adds live output.
 func (b *call) add(text string) {
-	text = b.stream.Add(text).String()
-	b.newlines += strings.Count(text, "\n")
-	b.live = append(b.live, text...)
+	b.live = b.stream.Append(b.live, text)
 	if len(b.live) > 2*minLiveBytes {
 		_, rest, found := bytes.Cut(b.live[len(b.live)-minLiveBytes:], []byte("\n"))
 		if !found {
 			rest = bytes.ToValidUTF8(b.live[len(b.live)-minLiveBytes:], nil)
 		}
+		b.earlier += bytes.Count(b.live[:len(b.live)-len(rest)], []byte("\n"))
 		b.live = append([]byte(nil), rest...)
 	}
 }
@@ -278,7 +277,7 @@ func (b *call) renderLive(p renderContext) []string {
 		return p.styler.applyAll(roleDim, lines)
 	}
 	end := bytes.TrimSuffix(b.live, []byte("\n"))
-	left := b.newlines - (len(b.live) - len(end)) + 1
+	left := b.earlier + bytes.Count(end, []byte("\n")) + 1
 	end = bytes.ToValidUTF8(end[max(0, len(end)-liveTailBytes):], nil)
 	lines, _ := lastLines(string(end), p.width, foldOutput)
 	return p.withEarlier(lines, left-len(lines))
