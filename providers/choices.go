@@ -221,7 +221,7 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 		Name:  s.name + "/" + id, Provider: s.name, Model: id, Title: title,
 		Ready: why == "", Connected: s.connected, Unavailable: why, LacksKey: notReady(s) != nil && !s.keyless(),
 		Context: m.Context, Price: m.Price,
-		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Deprecated: m.Deprecated,
+		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Lifecycle: m.Lifecycle,
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 type configured struct {
 	llm.Model
 	renameNotice string // tells that the user named it otherwise; "" if not
+	retirement   string // tells that the model retires soon; "" if it does not
 	settings     Settings
 	id           string // as the service calls it
 	facts        catalog.Model
@@ -34,12 +35,12 @@ func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		req.Web, lack = false, m.noWeb
 	}
 	s := m.Model.Stream(ctx, req)
-	if m.renameNotice == "" && notice == "" && lack == "" {
+	if m.renameNotice == "" && m.retirement == "" && notice == "" && lack == "" {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
 		out := llm.NewOut(yield)
-		m.notices.SendUrgentOnce(out, m.renameNotice)
+		m.notices.SendUrgentOnce(out, m.renameNotice, m.retirement)
 		if m.notices.SendOnce(out, notice, lack); !out.Stopped() {
 			s(yield)
 		}

@@ -53,7 +53,7 @@ func lists(t *testing.T, pages map[string]string) http.RoundTripper {
 func TestFetchFacts(t *testing.T) {
 	getenv := env("OPENAI_API_KEY", "k-openai-1", "GEMINI_API_KEY", "k-gemini-1", "GROQ_API_KEY", "k-groq-123", "MISTRAL_API_KEY", "k-mistral-1")
 	pages := map[string]string{
-		"api.openai.com":                    `{"data":[{"id":"gpt-6-luna"},{"id":"gpt-7-sol"},{"id":"gpt-6-luna-2026-01-01"},{"id":"text-embedding-3-small"}]}`,
+		"api.openai.com":                    `{"data":[{"id":"gpt-6-luna","shutdown_date":"2027-02-01"},{"id":"gpt-0","lifecycle":"retired"},{"id":"gpt-5.5","retires_at":"2027-03-01T00:00:00Z"},{"id":"gpt-5.4","expiration_date":"soon"},{"id":"gpt-7-sol"},{"id":"gpt-6-luna-2026-01-01"},{"id":"text-embedding-3-small"}]}`,
 		"generativelanguage.googleapis.com": `{"models":[{"name":"models/gemini-9-neon","displayName":"Gemini 9 Neon","inputTokenLimit":2000000,"outputTokenLimit":65536,"supportedGenerationMethods":["generateContent"]},{"name":"models/gemini-4-argon","inputTokenLimit":2097152,"supportedGenerationMethods":["generateContent"]}]}`,
 		"api.groq.com":                      `{"data":[{"id":"openai/gpt-oss-120b","context_window":262144}]}`,
 		"openrouter.ai":                     publicList,
@@ -98,7 +98,9 @@ func TestFetchFacts(t *testing.T) {
 
 	c := Config{Facts: catalog.OpenFactsFile(kept.Path())}
 	for _, want := range []Choice{
-		{Name: "openai/gpt-6-luna", Context: 1_050_000, Price: catalog.Price{Input: 0.08, Output: 0.4}},
+		{Name: "openai/gpt-6-luna", Context: 1_050_000, Price: catalog.Price{Input: 0.08, Output: 0.4}, Lifecycle: catalog.Lifecycle{Retires: "2027-02-01"}},
+		{Name: "openai/gpt-5.5", Context: 1_050_000, Lifecycle: catalog.Lifecycle{Retires: "2027-03-01"}},
+		{Name: "openai/gpt-5.4", Context: 1_050_000},
 		{Name: "openai/gpt-7-sol", Context: 3_000_000, Price: catalog.Price{Input: 3, Output: 9}},
 		{Name: "openai/gpt-6.1-sol", Context: 1_050_000, Price: catalog.Price{Input: 2, Output: 10}}, // which no list names
 		{Name: "gemini/gemini-9-neon", Title: "Gemini 9 Neon", Context: 2_000_000},
@@ -115,6 +117,9 @@ func TestFetchFacts(t *testing.T) {
 			continue
 		}
 		got := all[at]
+		if want := want.Lifecycle.Retires; got.Lifecycle.Retires != want {
+			t.Errorf("%s retires on %q, want %q", got.Name, got.Lifecycle.Retires, want)
+		}
 		if got.Context != want.Context || want.Title != "" && got.Title != want.Title ||
 			want.Price.Known() && (got.Price.Input != want.Price.Input || got.Price.Output != want.Price.Output || got.Price.Free != want.Price.Free) ||
 			want.Tools && !got.Tools || want.Thinks && !got.Thinks {

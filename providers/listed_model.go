@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
@@ -17,6 +18,7 @@ type listedModel struct {
 	id    string
 	title string // its name for people, "" if the server has none
 	advertised
+	retires string // day from which the server refuses it, as 2006-01-02; "" if unknown
 	refused string // the invalid part of its entry, for the user; "" for none
 }
 
@@ -24,7 +26,7 @@ type listedModel struct {
 func (m listedModel) facts() catalog.Facts {
 	return catalog.Facts{
 		ID: m.id, Name: m.title, Context: m.context, MaxOutput: m.maxOutput, Price: m.price,
-		Tools: m.tools, Vision: m.vision, Thinks: m.thinks,
+		Tools: m.tools, Vision: m.vision, Thinks: m.thinks, Retires: m.retires,
 	}
 }
 
@@ -90,7 +92,7 @@ var (
 //	{"models":[{"name":"models/…","inputTokenLimit":…}]}       Gemini
 //	{"models":[{"name":"qwen3:8b"}]}                           Ollama
 //
-// Models that do not chat are left out, where the server says so.
+// Models that do not chat or are retired are left out, where the server says so.
 func parseListing(page map[string]any) []listedModel {
 	rows, _ := page["data"].([]any)
 	if rows == nil {
@@ -111,17 +113,28 @@ func parseListing(page map[string]any) []listedModel {
 		offers = append(offers, listedModel{id, title, advertised{
 			context: firstCount(m, contextFields...), maxOutput: firstCount(m, outputFields...), price: price,
 			tools: hasCapability(m, toolFields), vision: hasCapability(m, visionFields), thinks: hasCapability(m, thinkingFields),
-		}, refused})
+		}, firstDay(m, "retires_at", "shutdown_date", "expiration_date"), refused})
 	}
 	return offers
 }
 
-// isChatModel reports false for models that the server says do something else.
+// firstDay returns the day of the first of these fields that holds a date or an RFC 3339 time, as
+// 2006-01-02: Anthropic has retires_at, OpenAI shutdown_date, OpenRouter expiration_date. It returns ""
+// if none does.
+func firstDay(m map[string]any, fields ...string) string {
+	day, _, _ := strings.Cut(firstText(m, fields...), "T")
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return ""
+	}
+	return day
+}
+
+// isChatModel reports false for models that the server says do something else or are retired.
 func isChatModel(m map[string]any) bool {
 	if methods, ok := memberAt(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
 		return false
 	}
-	return m["type"] != "embeddings" && m["type"] != "embedding" && memberAt(m, "capabilities.completion_chat") != false
+	return m["type"] != "embeddings" && m["type"] != "embedding" && m["lifecycle"] != "retired" && memberAt(m, "capabilities.completion_chat") != false
 }
 
 // A capabilityField is where a server says what a model is able to: a list that holds a

@@ -50,6 +50,14 @@ func OpenMemory(path string, replace func(path string, content []byte) error) *M
 	return m
 }
 
+// time returns the time by the clock of m.
+func (m *Memory) time() time.Time {
+	if m == nil || m.now == nil {
+		return time.Now()
+	}
+	return m.now()
+}
+
 // limits returns what a server refused of requests about a model; nothing, of a nil Memory.
 func (m *Memory) limits(at servedModel, kind string) *adapter.LearnedLimits {
 	if m == nil {

@@ -54,7 +54,7 @@ func TestNames(t *testing.T) {
 		{"anthropic", "claude-opus-4-1-20250805", false, "claude-opus-4-1-20250805", ""},
 		{"deepseek", "deepseek-chat", false, "deepseek-flash", gone},
 		{"deepseek", "deepseek-chat", true, "deepseek-chat", ""},
-		{"zai", "glm-4", false, "glm-4-plus", " stands for "},
+		{"zai", "glm-4", false, "glm-4.7", " stands for "},
 		{"openai", "gpt-4o", false, "gpt-4o", ""},
 		{"mine", "deepseek-chat", false, "deepseek-chat", ""}, // another service's name
 	} {

@@ -53,7 +53,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		Model: opened,
 		price: facts.Price, window: window, service: s, id: model, probeWindow: s.windowProbe(o),
 	}
-	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), settings: s.settings(typed), id: model, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
+	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), retirement: facts.Retirement(model, o.Memory.time()), settings: s.settings(typed), id: model, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
@@ -126,6 +126,9 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 		if m.Provider != s.builtin.ID {
 			m.Price = catalog.Price{}
 		}
+	}
+	if s.url != s.builtin.BaseURL {
+		m.Retires = "" // on the service's own servers
 	}
 	if s.closestBuiltin().Local && s.kind != kindDemo {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"parley/providers/llm"
 	"parley/tools/process"
@@ -28,7 +29,7 @@ func TestOpenNames(t *testing.T) {
 		{"openai/gpt-6.1-sol", "openai/gpt-6.1-sol", ""},
 		{"openai", "openai/gpt-6.1-sol", ""},
 		{"gpt-4o", "openai/gpt-4o", ""},
-		{"openai/o1-mini", "openai/o4-mini", ""},
+		{"openai/o1-mini", "openai/gpt-6-luna", ""},
 		{"openai/gpt-9-unheard-of", "openai/gpt-9-unheard-of", ""},
 		{"grok", "xai/grok-4.7", ""},
 		{"grok/grok-4.3", "xai/grok-4.3", ""},
@@ -68,6 +69,41 @@ func TestOpenNames(t *testing.T) {
 		if err != nil || e.Name != tt.want || e.Model == nil || !strings.HasPrefix(e.Origin, format) {
 			t.Errorf("Open(%q) = %q of %q, %v; want %q", tt.name, e.Name, e.Origin, err, tt.want)
 		}
+	}
+}
+
+// TestRetirementNotice: the day and the successor are named once, by the clock of the memory, and not
+// where another server answers for the service.
+func TestRetirementNotice(t *testing.T) {
+	notices := func(url string, now time.Time) (texts []string) {
+		c := Config{Providers: map[string]Provider{"openai": {BaseURL: url, MaxRetries: new(int)}}}
+		o := OpenOptions{
+			Getenv: env("OPENAI_API_KEY", "k"), Memory: &Memory{now: func() time.Time { return now }},
+			Transport: roundTrip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
+		}
+		e, err := Open(c, "openai/gpt-5", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			for event := range e.Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("Hi")}}) {
+				if n, ok := event.(llm.Notice); ok {
+					texts = append(texts, n.Text)
+				}
+			}
+		}
+		return texts
+	}
+	day := time.Date(2026, time.December, 1, 0, 0, 0, 0, time.UTC)
+	want := []string{"gpt-5 retires on 2026-12-11; use gpt-6.1-sol instead"}
+	if got := notices("", day); !slices.Equal(got, want) {
+		t.Errorf("notices: %q, want %q", got, want)
+	}
+	if got := notices("", day.AddDate(0, -2, 0)); got != nil {
+		t.Errorf("notices two months before: %q, want none", got)
+	}
+	if got := notices("http://127.0.0.1:9/v1", day); got != nil {
+		t.Errorf("notices of another server: %q, want none", got)
 	}
 }
 

@@ -72,5 +72,5 @@ type Choice struct {
 	Vision      bool
 	Tools       bool
 	Thinks      bool
-	Deprecated  bool
+	Lifecycle   catalog.Lifecycle
 }

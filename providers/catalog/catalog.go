@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -80,9 +81,48 @@ type Model struct {
 	Budget        Budget   `toml:"budget"`         // range of the thinking budget, if Thinking is "budget"
 	FixedSampling bool     `toml:"fixed_sampling"` // refuses or ignores temperature, top_p and the like
 	Effort        string   `toml:"effort"`         // effort implied by the name, as in deepseek-reasoner
-	Deprecated    bool     `toml:"deprecated"`
-	ReplacedBy    string   `toml:"replaced_by"` // successor to offer when the server says that the model is gone
-	Inferred      bool     `toml:"-"`           // the model is not in the catalog: these are facts of its nearest relative
+	Inferred      bool     `toml:"-"`              // the model is not in the catalog: these are facts of its nearest relative
+	Lifecycle
+}
+
+// A Lifecycle holds what a service has announced about the end of a model.
+type Lifecycle struct {
+	Deprecated bool   `toml:"deprecated"`  // not to be used any more, with no date known
+	Retires    string `toml:"retires"`     // day from which the service refuses the model, as 2006-01-02; "" if none is announced
+	ReplacedBy string `toml:"replaced_by"` // id of the model to use instead; "" if unknown
+}
+
+// RetirementNotice is how long before its end users are told that a model retires.
+const RetirementNotice = 30 * 24 * time.Hour
+
+// Retired reports whether the model should not be offered at the given time.
+func (l Lifecycle) Retired(at time.Time) bool {
+	return l.Deprecated || l.Retires != "" && l.Retires <= at.Format(time.DateOnly)
+}
+
+// RetiresSoon returns Retires if that is at most RetirementNotice after now, else "".
+func (l Lifecycle) RetiresSoon(now time.Time) string {
+	if l.Retires > now.Add(RetirementNotice).Format(time.DateOnly) {
+		return ""
+	}
+	return l.Retires
+}
+
+// Retirement returns a sentence for users about the end of the model called id; "" unless it retires
+// soon.
+func (l Lifecycle) Retirement(id string, now time.Time) string {
+	day := l.RetiresSoon(now)
+	if day == "" {
+		return ""
+	}
+	text := id + " retires on " + day
+	if l.Retired(now) {
+		text = id + " was retired on " + day
+	}
+	if l.ReplacedBy != "" {
+		text += "; use " + l.ReplacedBy + " instead"
+	}
+	return text
 }
 
 // A Budget is a range of thinking tokens; a zero bound is unknown.
@@ -259,6 +299,9 @@ func (e *entry) find(model string) (Model, bool) {
 // as returns the model with the given provider and the id that it has there.
 func (r row) as(provider string) Model {
 	m := r.decode()
+	if provider != r.provider {
+		m.Lifecycle = Lifecycle{Deprecated: m.Deprecated} // each service has its own dates
+	}
 	m.Provider, m.ID = provider, r.id
 	return m
 }

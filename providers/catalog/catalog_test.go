@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
@@ -101,6 +102,71 @@ func checkModel(t *testing.T, name string, m Model) {
 	}
 }
 
+// TestRetirements: a default, a small model, an alias or a successor is never a model that is gone, or
+// retires within a month of the date of the catalog. The machine's clock does not matter.
+func TestRetirements(t *testing.T) {
+	dates := 0
+	for _, p := range Providers() {
+		used := map[string]string{p.Default: "default", p.Small: "small"}
+		for alias, id := range p.Aliases {
+			used[id] = "alias " + alias
+		}
+		for _, m := range p.Models {
+			if _, err := time.Parse(time.DateOnly, m.Retires); m.Retires != "" && err != nil {
+				t.Errorf("%s/%s: %v", p.ID, m.ID, err)
+			}
+			if m.Retires != "" {
+				dates++
+			}
+			if m.ReplacedBy != "" {
+				used[m.ReplacedBy] = "successor of " + m.ID
+			}
+		}
+		for id, as := range used {
+			m, ok := FindExact(p.ID, id)
+			if !ok {
+				continue // TestCatalog
+			}
+			if soon := Revised().Add(RetirementNotice); m.Retired(soon) {
+				t.Errorf("%s: %s is %s, and retired on %s (deprecated: %v)", p.ID, as, id, m.Retires, m.Deprecated)
+			}
+		}
+	}
+	if dates < 20 {
+		t.Errorf("only %d models have a date of retirement", dates)
+	}
+}
+
+func TestRetirement(t *testing.T) {
+	day := func(s string) time.Time {
+		d, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	l := Lifecycle{Retires: "2026-12-11", ReplacedBy: "new"}
+	for _, test := range []struct {
+		now     string
+		of      Lifecycle
+		retired bool
+		want    string
+	}{
+		{"2026-11-10", l, false, ""},
+		{"2026-11-11", l, false, "old retires on 2026-12-11; use new instead"},
+		{"2026-12-10", l, false, "old retires on 2026-12-11; use new instead"},
+		{"2026-12-11", l, true, "old was retired on 2026-12-11; use new instead"},
+		{"2027-12-11", Lifecycle{Retires: "2026-12-11"}, true, "old was retired on 2026-12-11"},
+		{"2026-12-11", Lifecycle{}, false, ""},
+		{"2026-12-11", Lifecycle{Deprecated: true}, true, ""},
+	} {
+		now := day(test.now)
+		if got := test.of.Retirement("old", now); got != test.want || test.of.Retired(now) != test.retired {
+			t.Errorf("%+v on %s: %q, retired %v; want %q, %v", test.of, test.now, got, test.of.Retired(now), test.want, test.retired)
+		}
+	}
+}
+
 // People have these names in scripts and old conversations, so their rows stay,
 // with the prices that were charged, in dollars per million tokens.
 func TestRowsThatStay(t *testing.T) {
@@ -152,7 +218,7 @@ func TestFind(t *testing.T) {
 	}{
 		{"openai", "gpt-6.1-sol", "gpt-6.1-sol", true},
 		{"openai", "chatgpt-4o-latest", "gpt-4o", true},
-		{"openai", "o1-mini", "o4-mini", true}, // it has a row of its own, but nothing answers to it any more
+		{"openai", "o1-mini", "gpt-6-luna", true}, // it has a row of its own, but nothing answers to it any more
 		{"claude-cli", "opus", "claude-opus-5-5", true},
 		{"claude-cli", "claude-haiku-5-5", "claude-haiku-5-5", true},
 		{"groq", "openai/gpt-oss-120b", "openai/gpt-oss-120b", true},
@@ -215,8 +281,8 @@ func TestGuess(t *testing.T) {
 func TestGuessNewerVersions(t *testing.T) {
 	for _, tt := range []struct{ id, want string }{
 		{"gpt-7", "openai/gpt-5.5"},
-		{"gpt-6.2-sol", "openai/gpt-6.1-sol"},
-		{"openai/gpt-10-sol-2027-01", "openai/gpt-6.1-sol"},
+		{"gpt-6.3-sol", "openai/gpt-6.2-sol"},
+		{"openai/gpt-10-sol-2027-01", "openai/gpt-6.2-sol"},
 		{"claude-sonnet-9", "anthropic/claude-sonnet-5-5"},
 		{"claude-opus-5-6-20270101", "anthropic/claude-opus-5-5"},
 		{"claude-opus-5.10", "anthropic/claude-opus-5-5"},

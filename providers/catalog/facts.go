@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"parley/tools/sanitize"
@@ -20,6 +21,7 @@ type Facts struct {
 	Tools     *bool  `json:"tools,omitempty"`
 	Vision    *bool  `json:"vision,omitempty"`
 	Thinks    *bool  `json:"thinks,omitempty"`
+	Retires   string `json:"retires,omitempty"` // as Lifecycle.Retires
 }
 
 // Bounds of plausible facts. Prices are in US dollars per million tokens; the most expensive known
@@ -54,6 +56,10 @@ func (f Facts) Check() (checked Facts, refused []string) {
 			refuse("%s of %d tokens", n.what, *n.value)
 			*n.value = 0
 		}
+	}
+	if _, err := time.Parse(time.DateOnly, f.Retires); err != nil && f.Retires != "" {
+		refuse("end on %q", sanitize.Line(sanitize.TruncateBytes(f.Retires, maxFactID)))
+		f.Retires = ""
 	}
 	for _, dollars := range f.Price.all() {
 		if !IsPrice(dollars) {
@@ -112,7 +118,7 @@ func (p Price) withDefaults(older Price) Price {
 	return p
 }
 
-// ApplyTo returns m with the window, output limit and price of f: all that f knows if it is newer
+// ApplyTo returns m with the window, output limit, price and end of f: all that f knows if it is newer
 // than m, else those that m lacks. No known value gets lost, and the abilities of m, which decide
 // what is sent to the model, stay.
 func (f Facts) ApplyTo(m Model, newer bool) Model {
@@ -124,6 +130,9 @@ func (f Facts) ApplyTo(m Model, newer bool) Model {
 	}
 	if newer || m.MaxOutput == 0 {
 		m.MaxOutput = cmp.Or(f.MaxOutput, m.MaxOutput)
+	}
+	if newer || m.Retires == "" {
+		m.Retires = cmp.Or(f.Retires, m.Retires)
 	}
 	if newer || !m.Price.Known() {
 		m.Price = f.Price.withDefaults(m.Price)

@@ -19,7 +19,7 @@ import (
 )
 
 // Revised returns when the facts in data/ were last reviewed. Lists fetched later are newer.
-func Revised() time.Time { return time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC) }
+func Revised() time.Time { return time.Date(2026, time.November, 29, 0, 0, 0, 0, time.UTC) }
 
 // StaleAfter is the age at which facts should be fetched again.
 const StaleAfter = 60 * 24 * time.Hour

@@ -25,7 +25,16 @@ type ModelChoice struct {
 	Why       string       // if not: what is missing, such as "set OPENAI_API_KEY"
 	LacksKey  bool         // all that is missing is a key: choosing it asks for that
 	Retired   bool         // its maker takes it away; hidden unless it is in use
+	Retires   string       // day, as 2006-01-02, from which it is gone, if that is soon; "" if not
 	Facts     llm.Endpoint // what is known of it, without the model
+}
+
+// Warnings returns a few words about the end of the model, if that is soon.
+func (c ModelChoice) Warnings() []string {
+	if c.Retires == "" {
+		return nil
+	}
+	return []string{"retires on " + c.Retires}
 }
 
 // thinkingNotSent says that earlier models' thinking is not sent.

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"parley/providers"
@@ -129,8 +131,24 @@ func (d doctor) facts(now time.Time) app.Check {
 	if stale {
 		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and context windows"
 	}
+	if ends := d.retirements(now); len(ends) > 0 {
+		c.Status, c.Hint = app.Warns, strings.Join(ends, ". ")
+	}
 	if err := d.config.Facts.Err(); err != nil {
 		c.Status, c.Detail, c.Hint = app.Warns, format.ErrorText(err), "Those built in count: parley models --update writes it again"
 	}
 	return c
+}
+
+// retirements returns a sentence for each model of the configuration that retires soon.
+func (d doctor) retirements(now time.Time) (texts []string) {
+	names := append([]string{d.config.Model, d.config.Session.TitleModel, d.config.Session.SummaryModel}, d.config.Fallback...)
+	for _, c := range providers.Choices(d.config.Config, os.Getenv) {
+		if slices.Contains(names, c.Name) || slices.Contains(names, c.Alias) {
+			if text := c.Lifecycle.Retirement(c.Name, now); text != "" && !slices.Contains(texts, text) {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return texts
 }

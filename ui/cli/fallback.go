@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/providers"
 	"parley/providers/catalog"
@@ -41,7 +42,7 @@ func fallbacks(a *program) func(session.FallbackNeed) []string {
 		}
 		for _, name := range chain {
 			if name == autoFallback {
-				names = append(names, alternatives(connectedChoices(a), need)...)
+				names = append(names, alternatives(connectedChoices(a), need, time.Now())...)
 				continue
 			}
 			names = append(names, name)
@@ -69,15 +70,15 @@ func connectedChoices(a *program) []providers.Choice {
 func largerModels(a *program) func(session.FallbackNeed) []string {
 	chain := fallbacks(a)
 	return func(need session.FallbackNeed) []string {
-		return append(chain(need), alternatives(connectedChoices(a), need)...)
+		return append(chain(need), alternatives(connectedChoices(a), need, time.Now())...)
 	}
 }
 
 // alternatives returns the models that can do what the model of a need can, and whose window
-// takes the request, as far as it is known; one of each provider, the nearest price first. For
+// takes the request, as far as it is known; one of each provider, the nearest price first, and none that is retired now. For
 // a context overflow they are those with a larger window, of all providers, else those of the
 // others.
-func alternatives(choices []providers.Choice, need session.FallbackNeed) (names []string) {
+func alternatives(choices []providers.Choice, need session.FallbackNeed, now time.Time) (names []string) {
 	i := slices.IndexFunc(choices, func(c providers.Choice) bool { return c.Name == need.Model })
 	if i < 0 {
 		i = slices.IndexFunc(choices, func(c providers.Choice) bool { return strings.HasPrefix(need.Model, c.Provider+"/") })
@@ -88,7 +89,7 @@ func alternatives(choices []providers.Choice, need session.FallbackNeed) (names 
 	like := choices[i]
 	choices = slices.DeleteFunc(slices.Clone(choices), func(c providers.Choice) bool {
 		switch {
-		case !c.Ready, c.Deprecated, c.Provider == "demo", like.Tools && !c.Tools, like.Vision && !c.Vision, !session.FitsWindow(need.Tokens, c.Context):
+		case !c.Ready, c.Lifecycle.Retired(now), c.Provider == "demo", like.Tools && !c.Tools, like.Vision && !c.Vision, !session.FitsWindow(need.Tokens, c.Context):
 			return true
 		case need.Fault == llm.ContextOverflow:
 			return c.Name == need.Model || c.Context == 0 || c.Context <= like.Context

@@ -21,7 +21,7 @@ func TestAlternatives(t *testing.T) {
 		return providers.Choice{Name: provider + "/" + model, Provider: provider, Model: model, Ready: true, Tools: true, Vision: true, Context: window, Price: catalog.Price{Input: dollars, Output: 3 * dollars}}
 	}
 	blind, locked, old := choice("blind", "m", 1, 900), choice("locked", "m", 1, 900), choice("old", "m", 1, 900)
-	blind.Vision, locked.Ready, old.Deprecated = false, false, true
+	blind.Vision, locked.Ready, old.Lifecycle.Deprecated = false, false, true
 	choices := []providers.Choice{
 		choice("a", "m", 1, 100), choice("a", "large", 1, 1000), choice("cheap", "m", 0.1, 200), choice("near", "far", 50, 50), choice("near", "m", 1.2, 50),
 		choice("dear", "m", 5, 500), choice("unknown", "m", 0, 100), choice("demo", "demo", 0, 900), blind, locked, old,
@@ -43,7 +43,7 @@ func TestAlternatives(t *testing.T) {
 		{"a/m", llm.ContextOverflow, 900, []string{"a/large"}}, // 95 % of the window
 		{"a/m", llm.ContextOverflow, 960, nil},
 	} {
-		if got := alternatives(choices, session.FallbackNeed{Model: tt.model, Fault: tt.fault, Tokens: tt.tokens}); !slices.Equal(got, tt.want) {
+		if got := alternatives(choices, session.FallbackNeed{Model: tt.model, Fault: tt.fault, Tokens: tt.tokens}, catalog.Revised()); !slices.Equal(got, tt.want) {
 			t.Errorf("%s, %s of %d tokens: %q, want %q", tt.model, tt.fault, tt.tokens, got, tt.want)
 		}
 	}

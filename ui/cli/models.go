@@ -19,10 +19,12 @@ import (
 	"parley/ui/report"
 )
 
-func modelRow(c providers.Choice) report.Model {
+// modelRow returns the row of a model in lists. now decides whether it is deprecated or retires soon.
+func modelRow(c providers.Choice, now time.Time) report.Model {
 	return report.Model{
 		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: report.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
-		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Deprecated,
+		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Lifecycle.Retired(now),
+		Retires: c.Lifecycle.RetiresSoon(now),
 	}
 }
 
@@ -103,7 +105,7 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	default:
 		var rows []report.Model
 		for _, m := range c.listModels(cmd.Context(), c.refresh) {
-			rows = append(rows, modelRow(m))
+			rows = append(rows, modelRow(m, time.Now()))
 		}
 		err = report.Models(c.out, rows, words, c.all, as, c.note)
 	}
@@ -174,7 +176,7 @@ func (a *program) completeModel(*cobra.Command, []string, string) ([]string, cob
 	var names []string
 	if a.load() == nil {
 		for _, c := range providers.Choices(a.local.services(), os.Getenv) {
-			if c.Ready && !c.Deprecated {
+			if c.Ready && !c.Lifecycle.Retired(time.Now()) {
 				names = append(names, c.Name)
 			}
 		}

@@ -156,12 +156,14 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			Defaults: conversationDefaults(a),
 			Local:    a.local.options(),
 			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Images: imageModels(a),
-			Open:    func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
-			Choices: func() []app.ModelChoice { return modelChoices(providers.Choices(a.local.services(), os.Getenv)) },
+			Open: func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
+			Choices: func() []app.ModelChoice {
+				return modelChoices(providers.Choices(a.local.services(), os.Getenv), time.Now())
+			},
 			Live: func() []app.ModelChoice {
 				a.local.discover(context.Background())
 				found, err := providers.LiveChoices(context.Background(), a.local.services(), a.openOptions(), false)
-				return append(modelChoices(found), unreachableProviders(err)...)
+				return append(modelChoices(found, time.Now()), unreachableProviders(err)...)
 			}},
 		Opening: app.Opening{New: func() (*session.Session, error) {
 			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}), a.settingFlags)
@@ -226,14 +228,14 @@ func abbrevPath(dir string) string {
 }
 
 // modelChoices returns the rows of the model picker.
-func modelChoices(found []providers.Choice) []app.ModelChoice {
+func modelChoices(found []providers.Choice, now time.Time) []app.ModelChoice {
 	var out []app.ModelChoice
 	for _, c := range found {
-		r := modelRow(c)
+		r := modelRow(c, now)
 		in, price := r.Prices()
 		out = append(out, app.ModelChoice{
 			Name: c.Name, Alias: c.Alias, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,
-			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: c.Deprecated, Facts: c.Facts,
+			Ready: c.Ready, Why: c.Unavailable, LacksKey: c.LacksKey, Retired: r.Deprecated, Retires: r.Retires, Facts: c.Facts,
 		})
 	}
 	return out

@@ -32,7 +32,8 @@ type Model struct {
 	Tools      bool   `json:"tools"`
 	Thinks     bool   `json:"thinks"`
 	Deprecated bool   `json:"deprecated,omitempty"`
-	About      string `json:"about,omitempty"` // what it takes and costs, if it does something else than answer
+	Retires    string `json:"retires,omitempty"` // day, as 2006-01-02, if that is soon
+	About      string `json:"about,omitempty"`   // what it takes and costs, if it does something else than answer
 }
 
 // Detail describes in a few words what a model is, or what it lacks.
@@ -51,6 +52,9 @@ func (m Model) Detail() string {
 		words = append(words, "free")
 	} else if m.Price.Known {
 		words = append(words, fmt.Sprintf("$%g/$%g", m.Price.Input, m.Price.Output))
+	}
+	if m.Retires != "" {
+		words = append(words, "retires on "+m.Retires)
 	}
 	if !m.Tools {
 		words = append(words, "no tools")

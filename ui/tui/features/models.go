@@ -180,7 +180,7 @@ func (f *Models) items() []dialog.Item {
 			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias+" "+c.Title, false
 		}
 		if c.Ready {
-			row.Note = strings.Join(app.ModelFitWords(f.App, c.Facts), " · ")
+			row.Note = strings.Join(append(c.Warnings(), app.ModelFitWords(f.App, c.Facts)...), " · ")
 		}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
