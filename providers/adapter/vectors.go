@@ -9,19 +9,20 @@ import (
 
 // Vectors checks what a server returned for n inputs, and brings it to length 1: there is one
 // vector for each, of the same dimensions as all others and as asked for, if they were, and
-// none holds something that is no number. Errors are *llm.Error with the fault Server.
+// none holds something that is no number. Errors are *llm.Error. Their fault is Unsupported for a
+// wrong number of vectors or dimensions, which the same request would return and cost again.
 func Vectors(vectors [][]float32, n, dimensions int) error {
 	if len(vectors) != n {
-		return badVectors("returned %d vectors for %d texts", len(vectors), n)
+		return badVectors(llm.Unsupported, "returned %d vectors for %d texts", len(vectors), n)
 	}
 	for i, v := range vectors {
 		switch {
 		case len(v) == 0:
-			return badVectors("returned no vector for text %d", i+1)
+			return badVectors(llm.Unsupported, "returned no vector for text %d", i+1)
 		case dimensions > 0 && len(v) != dimensions:
-			return badVectors("returned %d dimensions where %d were asked for", len(v), dimensions)
+			return badVectors(llm.Unsupported, "returned %d dimensions where %d were asked for", len(v), dimensions)
 		case len(v) != len(vectors[0]):
-			return badVectors("returned vectors of %d and of %d dimensions", len(vectors[0]), len(v))
+			return badVectors(llm.Unsupported, "returned vectors of %d and of %d dimensions", len(vectors[0]), len(v))
 		}
 		sum := 0.0
 		for _, x := range v {
@@ -29,7 +30,7 @@ func Vectors(vectors [][]float32, n, dimensions int) error {
 		}
 		length := math.Sqrt(sum)
 		if !(length > 0) || math.IsInf(length, 0) {
-			return badVectors("returned a vector for text %d that is zero or no number", i+1)
+			return badVectors(llm.Server, "returned a vector for text %d that is zero or no number", i+1)
 		}
 		for j := range v {
 			v[j] = float32(float64(v[j]) / length)
@@ -38,6 +39,6 @@ func Vectors(vectors [][]float32, n, dimensions int) error {
 	return nil
 }
 
-func badVectors(format string, args ...any) error {
-	return &llm.Error{Fault: llm.Server, Message: fmt.Sprintf(format, args...)}
+func badVectors(fault llm.Fault, format string, args ...any) error {
+	return &llm.Error{Fault: fault, Message: fmt.Sprintf(format, args...)}
 }

@@ -213,24 +213,26 @@ func TestEmbedSuiteRequests(t *testing.T) {
 }
 
 // What a server must not return is an error: a vector too few, of other dimensions, of zeros,
-// with something in it that is no number; nothing at all; what is no JSON.
+// with something in it that is no number; nothing at all; what is no JSON. A wrong number of vectors
+// or dimensions would come, and cost, again: the request is not repeated.
 func TestEmbedSuiteBadAnswers(t *testing.T) {
 	for _, w := range embedWires {
 		for name, test := range map[string]struct {
 			answer string
 			o      llm.EmbedOptions
 			want   string
+			once   bool
 		}{
-			"too few":           {answer: w.answer([]string{"[1,0]"}, 7), want: "1 vectors for 2"},
-			"too many":          {answer: w.answer([]string{"[1,0]", "[0,1]", "[1,1]"}, 7), want: "3 vectors for 2"},
-			"other dimensions":  {answer: w.answer([]string{"[1,0]", "[0,1]"}, 7), o: llm.EmbedOptions{Dimensions: 3}, want: "2 dimensions where 3"},
-			"unequal":           {answer: w.answer([]string{"[1,0]", "[0,1,0]"}, 7), want: "vectors of 2 and of 3"},
+			"too few":           {once: true, answer: w.answer([]string{"[1,0]"}, 7), want: "1 vectors for 2"},
+			"too many":          {once: true, answer: w.answer([]string{"[1,0]", "[0,1]", "[1,1]"}, 7), want: "3 vectors for 2"},
+			"other dimensions":  {once: true, answer: w.answer([]string{"[1,0]", "[0,1]"}, 7), o: llm.EmbedOptions{Dimensions: 3}, want: "2 dimensions where 3"},
+			"unequal":           {once: true, answer: w.answer([]string{"[1,0]", "[0,1,0]"}, 7), want: "vectors of 2 and of 3"},
 			"zero":              {answer: w.answer([]string{"[1,0]", "[0,0]"}, 7), want: "zero or no number"},
 			"null for a number": {answer: w.answer([]string{"[1,0]", "[null,1]"}, 7), want: "zero or no number"},
 			"a text":            {answer: w.answer([]string{"[1,0]", `["a",1]`}, 7), want: "zero or no number"},
 			"beyond float32":    {answer: w.answer([]string{"[1,0]", `[1e300,1]`}, 7), want: "zero or no number"},
-			"null for a vector": {answer: w.answer([]string{"[1,0]", "null"}, 7), want: "no vector for text 2"},
-			"empty vector":      {answer: w.answer([]string{"[1,0]", "[]"}, 7), want: "no vector for text 2"},
+			"null for a vector": {once: true, answer: w.answer([]string{"[1,0]", "null"}, 7), want: "no vector for text 2"},
+			"empty vector":      {once: true, answer: w.answer([]string{"[1,0]", "[]"}, 7), want: "no vector for text 2"},
 			"no vectors":        {answer: w.short, want: "0 vectors for 2"},
 			"an empty object":   {answer: "{}", want: "0 vectors for 2"},
 			"nothing":           {answer: "", want: ""},
@@ -244,6 +246,9 @@ func TestEmbedSuiteBadAnswers(t *testing.T) {
 			}
 			if !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "secret-key") {
 				t.Errorf("%s, %s: %v, want %q", w.kind, name, err, test.want)
+			}
+			if fault := llm.FaultOf(err); test.once && fault.Temporary() {
+				t.Errorf("%s, %s: %s, which is asked again", w.kind, name, fault)
 			}
 		}
 	}

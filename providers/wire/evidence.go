@@ -127,11 +127,14 @@ func (w *evidence) readInner(e map[string]any) {
 	if nested, ok := e["error"].(map[string]any); ok {
 		e = nested
 	}
+	anthropic, _ := e["details"].(map[string]any)
+	w.addCode(scalarText(anthropic["error_code"]))
 	for _, key := range []string{"code", "type", "status"} {
 		w.addCode(scalarText(e[key]))
 	}
 	details, _ := e["details"].([]any)
-	for _, d := range details {
+	older, _ := e["errors"].([]any)
+	for _, d := range slices.Concat(details, older) {
 		if d, ok := d.(map[string]any); ok {
 			w.readGoogleDetail(d)
 		}

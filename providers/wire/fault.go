@@ -17,18 +17,19 @@ import (
 var faultsByCode = invert(map[llm.Fault]string{
 	llm.Quota: `insufficient_quota billing_hard_limit_reached billing_error billing_not_active exceeded_current_quota_error
 		quota_exhausted insufficient_balance insufficient_credits payment_required arrearage free_tier_only
-		allocation_quota allocation_quota.free_tier_only usage_limit_reached
+		allocation_quota allocation_quota.free_tier_only usage_limit_reached quota_exceeded budget_exceeded
+		contract_spend_limit_reached enforced_spend_limit_reached linked_organization_spend_limit_reached linked_organization_billing_unavailable
 		1113 1304 1308 1310 1313 1316 1317 1318 1319 1320 1321 minimax1008 minimax2056`,
-	llm.RateLimit: `rate_limit_exceeded rate_limit_error rate_limit_reached_error rate_limit throttling
+	llm.RateLimit: `rate_limit_exceeded rate_limit_reached_error rate_limit throttling
 		throttling.rate_quota throttling.allocation_quota throttling.user throttling_exception limit_requests too_many_requests
 		1302 1303 1300 3505 minimax1002 minimax1039`,
 	llm.Authentication: `invalid_api_key incorrect_api_key api_key_invalid api_key_expired authentication_error
 		invalid_authentication_error authentication_failed unauthenticated unauthorized
 		1000 1001 1002 1003 1004 1110 1111 1112 minimax1004 minimax2049`,
-	llm.Permission: `permission_denied permission_error access_denied model.access_denied failed_precondition
-		unsupported_country_region_territory 1220 1309 1311`,
+	llm.Permission: `access_denied model.access_denied failed_precondition
+		unsupported_country_region_territory organization_on_hold 1220 1309 1311`,
 	llm.ModelNotFound: `model_not_found model_not_exist invalid_model deployment_not_found model_decommissioned 1211`,
-	llm.ContextOverflow: `context_length_exceeded context_window_exceeded exceed_context_size_error request_too_large
+	llm.ContextOverflow: `context_length_exceeded context_window_exceeded exceed_context_size_error request_too_large request_body_too_large_after_decoding
 		model_context_window_exceeded 1261`,
 	llm.ContentFilter: `content_filter content_policy_violation data_inspection_failed responsible_ai_policy_violation
 		invalid_prompt bio_policy misalignment_policy_violation image_content_policy_violation moderation moderation_blocked prohibited_content
@@ -44,7 +45,8 @@ var faultsByCode = invert(map[llm.Fault]string{
 // often than not. They decide only where there is nothing else.
 var vagueCodes = invert(map[llm.Fault]string{
 	llm.InvalidRequest: `invalid_request_error invalid_argument bad_request invalid_parameter minimax2013`,
-	llm.Permission:     `forbidden`,
+	llm.Permission:     `forbidden permission_denied permission_error`,
+	llm.RateLimit:      `rate_limit_error`, // Anthropic's for a spending limit as well
 	llm.ModelNotFound:  `not_found_error not_found`,
 	llm.Server:         `server_error api_error internal_error internal_server_error internal timeout_error`,
 })
@@ -91,10 +93,16 @@ var phrases = []struct {
 		`|exceeds the limit of \d|exceeds the available context size|exceed_context_size|greater than the context length` +
 		`|keep the first \d+ tokens when context|context window exceeds limit|exceeded model token limit` +
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
-		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded`),
+		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded` +
+		// Limits in bytes, of a service or of a gateway before it.
+		`|(request|payload|message|entity|content|body)s?[ -](size|length|body|entity|payload)( \d+)?:?.{0,24}(exceed|too (large|big|long))` +
+		`|(request|payload|entity|content|body) (is )?too (large|big|long)|(size|length|bytes) of (the |your |this )?(whole |total )?(request|payload|body).{0,24}(exceed|too (large|big|long))` +
+		`|exceed(s|ed|ing)?\b.{0,40}(content length|(request|message|payload|body)[ -](body|size|length))|request exceeds the (maximum|max|allowed) size` +
+		`|'(messages|input)(\[\d+\](\.\w+|\[\d+\])*\.(content|output|arguments|text)(\[\d+\])?)?': (string|array) too long` +
+		`|message larger than max|request must be smaller than|string value length \(\d+\) exceeds|value at 'body' failed.{0,80}length`),
 		lazy.NewRegexp(`rate limit|too many requests|tokens per min|\btpm\b`)},
 	{llm.ContentFilter, "", lazy.NewRegexp(`usage guidelines|content management policy|content exists risk|input was flagged|inappropriate content|rejected by content moderation|(contains|has|or) sensitive content`), nil},
-	{llm.Quota, "", lazy.NewRegexp(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spending limit|can only afford|out of credits`), nil},
+	{llm.Quota, "", lazy.NewRegexp(`insufficient (credits?|balance|quota|funds)|credit balance|limit: 0\b|used all available credits|spend(ing)? limit|key limit exceeded|can only afford|out of credits|(any|no|enough) (available |remaining )?credits`), nil},
 	{llm.Authentication, "", lazy.NewRegexp(`api key (is )?(not valid|invalid|expired)|(incorrect|invalid|wrong|missing) (api[ -]?key|x-api-key|bearer token)|provide an api key|no auth credentials`), nil},
 	{llm.Permission, "", lazy.NewRegexp(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
 	{llm.ModelNotFound, "", lazy.NewRegexp(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
