@@ -177,7 +177,10 @@ func (m *Model) generationConfig(req llm.Request) (config map[string]any, notice
 		config["mediaResolution"] = "MEDIA_RESOLUTION_HIGH"
 	}
 	if s.Seed != nil {
-		config["seed"] = *s.Seed & math.MaxInt32 // 32 bits are all it has room for
+		seed := *s.Seed & math.MaxInt32 // 32 bits are all it has room for
+		if config["seed"] = seed; seed != *s.Seed {
+			notices = append(notices, fmt.Sprintf("%s takes a seed of 31 bits, using %d", m.o.Model, seed))
+		}
 	}
 	if len(s.Stop) > 0 {
 		config["stopSequences"] = s.Stop[:min(len(s.Stop), maxStops)]
