@@ -155,3 +155,67 @@ func TestToolsWithoutStreaming(t *testing.T) {
 		t.Errorf("asked %d times, at last with %v", server.count(), server.last())
 	}
 }
+
+// TestCallIDsOfTemplates checks that calls and their results have ids of nine characters wherever chat templates
+// are rendered, of which Mistral's take no others. Kimi's own ids stay.
+func TestCallIDsOfTemplates(t *testing.T) {
+	history := []llm.Message{llm.UserText("Hi"),
+		{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "functions.f:0", Name: "f", Input: "{}"}, {Kind: llm.Call, ID: "abcdefGH9", Name: "f", Input: "{}"}}},
+		{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: "functions.f:0", Name: "f", Text: "1"}, {Kind: llm.Result, ID: "abcdefGH9", Name: "f", Text: "2"}}}}
+	for _, tt := range []struct {
+		provider, model string
+		nine            bool
+	}{
+		{"llamacpp", "m", true}, {"vllm", "m", true}, {"sglang", "m", true}, {"lmstudio", "m", true}, {"llamafile", "m", true}, {"koboldcpp", "m", true},
+		{"docker", "ai/m", true}, {"mlx", "m", true}, {"jan", "m", true}, {"localai", "m", true}, {"ollama", "m", true}, {"vllm", "moonshotai/Kimi-K2", false},
+		{"box", "m", false}, {"box", "mistralai/Mixtral-8x7B-Instruct", true}, {"box", "/models/Ministral-8B.gguf", true}, {"box", "magistral-small", true},
+	} {
+		server := scripted(t, func(map[string]any) (int, string) { return 200, "ok" })
+		c := Config{Providers: map[string]Provider{tt.provider: {BaseURL: server.URL + "/v1"}}}
+		e := opens(t, c, tt.provider+"/"+tt.model, OpenOptions{Memory: &Memory{}})
+		own := slices.Clone(history)
+		own[1].Origin = e.Origin
+		if got := hold(t, e, llm.Request{Messages: own}); got.err != nil {
+			t.Fatal(tt, got.err)
+		}
+		messages := server.last()["messages"].([]any)
+		calls := messages[1].(map[string]any)["tool_calls"].([]any)
+		for i, call := range calls {
+			id := call.(map[string]any)["id"].(string)
+			if nine := len(id) == 9; (i == 1 || tt.nine) != nine || messages[2+i].(map[string]any)["tool_call_id"] != id {
+				t.Errorf("%s/%s: call %d has the id %q, its result %v", tt.provider, tt.model, i, id, messages[2+i])
+			}
+		}
+	}
+}
+
+// TestBlindByTheServer checks that a model is sent no images if its server says that it takes none, also where
+// the catalog does not know it.
+func TestBlindByTheServer(t *testing.T) {
+	for _, tt := range []struct {
+		name, kind string
+		pages      map[string]string
+		sees       bool
+	}{
+		{"llama.cpp, blind", "llamacpp", map[string]string{"/v1/models": `{"data":[{"id":"m"}]}`, "/props": `{"modalities":{"vision":false}}`}, false},
+		{"llama.cpp, sees", "llamacpp", map[string]string{"/v1/models": `{"data":[{"id":"m"}]}`, "/props": `{"modalities":{"vision":true}}`}, true},
+		{"llama.cpp, says nothing", "llamacpp", map[string]string{"/v1/models": `{"data":[{"id":"m"}]}`, "/props": `{}`}, true},
+		{"Ollama, blind", "ollama", map[string]string{"/api/tags": `{"models":[{"name":"m","capabilities":["completion"]}]}`}, false},
+		{"Ollama, sees", "ollama", map[string]string{"/api/tags": `{"models":[{"name":"m","capabilities":["completion","vision"]}]}`}, true},
+		{"LM Studio, sees", "lmstudio", map[string]string{"/api/v0/models": `{"data":[{"id":"m","type":"vlm","capabilities":["tool_use"]}]}`}, true},
+		{"LM Studio, blind", "lmstudio", map[string]string{"/api/v0/models": `{"data":[{"id":"m","type":"llm","capabilities":["tool_use"]}]}`}, false},
+		{"a service, blind", "mistral", map[string]string{"/v1/models": `{"data":[{"id":"m","capabilities":{"completion_chat":true,"vision":false}}]}`}, false},
+	} {
+		c := Config{Providers: map[string]Provider{"box": {Kind: tt.kind, BaseURL: pages(t, tt.pages).URL + "/v1", APIKey: canary}}}
+		o := OpenOptions{Getenv: env(), Memory: &Memory{}}
+		if e := opens(t, c, "box/m", o); !e.Accepts("image/png") {
+			t.Errorf("%s: blind before its server said anything", tt.name)
+		}
+		if err := LearnModel(t.Context(), c, "box/m", o); err != nil {
+			t.Fatal(tt.name, err)
+		}
+		if e := opens(t, c, "box/m", o); e.Accepts("image/png") != tt.sees {
+			t.Errorf("%s: takes images: %v", tt.name, e.Accepts("image/png"))
+		}
+	}
+}

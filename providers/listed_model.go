@@ -147,7 +147,7 @@ var (
 		{"capabilities.function_calling", ""}, // Mistral
 		{"supported_parameters", "tools"},     // OpenRouter
 	}
-	visionFields   = []capabilityField{{"capabilities.vision", ""}, {"capabilities.image_input", ""}, {"architecture.input_modalities", "image"}}
+	visionFields   = []capabilityField{{"type", "vlm"}, {"capabilities", "vision"}, {"capabilities.vision", ""}, {"capabilities.image_input", ""}, {"architecture.input_modalities", "image"}}
 	thinkingFields = []capabilityField{{"capabilities.reasoning", ""}, {"capabilities.thinking", ""}, {"supported_parameters", "reasoning"}}
 )
 
@@ -159,6 +159,8 @@ func hasCapability(m map[string]any, signs []capabilityField) *bool {
 		switch v := memberAt(m, s.path).(type) {
 		case bool:
 			said, is = true, is || v
+		case string: // LM Studio's type; other types are not about this
+			said, is = said || v == s.word, is || v == s.word
 		case []any:
 			said, is = true, is || slices.Contains(v, any(s.word))
 		case map[string]any:
@@ -205,12 +207,11 @@ func parsePrice(m map[string]any) (p catalog.Price, refused string) {
 }
 
 // addLoadedWindows notes the window that a server runs its models with: Ollama tells it
-// of those in memory, llama.cpp of the one it has.
+// of those in memory, llama.cpp of the one it has, and also whether that one sees.
 func addLoadedWindows(offers []listedModel, page map[string]any) {
-	if n := firstCount(page, "default_generation_settings.n_ctx"); n > 0 {
-		for i := range offers {
-			offers[i].context = n
-		}
+	n, sees := firstCount(page, "default_generation_settings.n_ctx"), hasCapability(page, []capabilityField{{"modalities.vision", ""}})
+	for i := range offers {
+		offers[i].context, offers[i].vision = cmp.Or(n, offers[i].context), cmp.Or(sees, offers[i].vision)
 	}
 	for _, running := range parseListing(page) {
 		for i := range offers {

@@ -73,6 +73,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 		Known:      known,
 		Context:    facts.Context,
 		Vision:     facts.Vision,
+		Blind:      !facts.Vision && s.advertised(s.modelID(typed), tools.memory).vision != nil,
 		Efforts:    supportedEfforts(facts),
 		Candidates: s.supportsCandidates(typed, tools.memory),
 		Files:      f.files(s, typed),

@@ -199,7 +199,11 @@ func (s service) renameNotice(typed string) string {
 
 // dialect returns how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {
-	return s.modelTable(model).Dialect.Apply(s.conf.Dialect.Apply(dialectOf(s.kind, s.modelID(model)).ForURL(s.url)))
+	d := dialectOf(s.kind, s.modelID(model)).ForURL(s.url)
+	if s.closestBuiltin().Local && s.kind != kindDemo {
+		d = d.ForTemplates(model)
+	}
+	return s.modelTable(model).Dialect.Apply(s.conf.Dialect.Apply(d))
 }
 
 // options returns the request fields that the configuration adds for a model.

@@ -134,6 +134,8 @@ func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
 		{"OpenRouter", "openrouter", 404, `{"error":{"message":"No endpoints found that support tool use.","code":404}}`},
 		{"vLLM", "vllm", 400, `{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","type":"BadRequestError","code":400}}`},
 		{"llama.cpp", "llamacpp", 500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`},
+		{"a template without tools", "llamacpp", 500, `{"error":{"code":500,"message":"Conversation roles must alternate user/assistant/user/assistant/... at row 1, column 1","type":"server_error"}}`},
+		{"the same at vLLM", "vllm", 400, `{"error":{"message":"Conversation roles must alternate user/assistant/user/assistant/...","type":"BadRequestError","param":"messages","code":400}}`},
 		{"a gateway", "openai", 400, `{"error":{"message":"Unsupported parameter: tools","param":"tools","code":"unsupported_parameter"}}`},
 	} {
 		server := scripted(t, func(body map[string]any) (int, string) {

@@ -261,7 +261,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		parts = path[len(path)-1].Parts
 	} else {
 		own := parts
-		if !anew && (!model.Known || model.Vision) {
+		if !anew && model.Accepts("image/") {
 			parts = append(lastImages(t.Path(), parts), parts...)
 		}
 		m, err := t.given.submit(llm.Message{Role: llm.RoleUser, Model: model.Name, Parts: parts}, own...)

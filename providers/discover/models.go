@@ -30,7 +30,7 @@ func parseModels(rows []map[string]any) []Model {
 		models = append(models, Model{
 			ID: id, Context: context, Loaded: m["state"] == "loaded",
 			Tools:  ability(m, "capabilities.trained_for_tool_use", "tools", "tool_use"),
-			Vision: ability(m, "capabilities.vision", "vision"),
+			Vision: ability(m, "capabilities.vision", "vision", "vlm"),
 			Thinks: ability(m, "capabilities.reasoning", "thinking"),
 		})
 	}
@@ -62,6 +62,7 @@ func ability(m map[string]any, path string, words ...string) *bool {
 		return &yes
 	}
 	if list, ok := m["capabilities"].([]any); ok {
+		list = append(list, m["type"]) // LM Studio: "vlm"
 		yes := slices.ContainsFunc(words, func(w string) bool { return slices.Contains(list, any(w)) })
 		return &yes
 	}

@@ -27,11 +27,11 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	return out, changes
 }
 
-// Accepts reports whether this model is sent media of a type that is no text: images by Vision,
+// Accepts reports whether this model is sent media of a type that is no text: images by Vision and Blind,
 // other files by Files.
 func (e Endpoint) Accepts(mime string) bool {
 	if strings.HasPrefix(mime, "image/") {
-		return !e.Known || e.Vision
+		return e.Vision || !e.Known && !e.Blind
 	}
 	return slices.ContainsFunc(e.Files, func(t string) bool {
 		return t == mime || strings.HasSuffix(t, "/") && strings.HasPrefix(mime, t)

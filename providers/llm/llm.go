@@ -351,6 +351,7 @@ type Endpoint struct {
 	Known      bool                                  // the catalog has facts about it; the fields below are guesses otherwise
 	Context    int                                   // window in tokens; 0 if unknown
 	Vision     bool                                  // takes images
+	Blind      bool                                  // its server says that it takes none; no guess
 	Efforts    []Effort                              // what it can be set to; empty if effort means nothing to it
 	Candidates bool                                  // one request can ask for several answers; see Candidate
 	Files      []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"

@@ -131,9 +131,9 @@ func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned m
 		s := schema.For(req.AnswerSchema.JSON, schema.Grammar)
 		body["guided_json"], body["structured_outputs"] = s, map[string]any{"json": s}
 	case FormatSchema:
-		body[f.field] = map[string]any{"type": "json_schema", "json_schema": schemaFormat(req.AnswerSchema, d.schemaTarget(), d.StrictSchemas)}
+		body[f.field] = map[string]any{"type": "json_schema", "json_schema": schemaFormat(req.AnswerSchema, d.Schema, d.StrictSchemas)}
 	default:
-		body[f.field] = f.write(schema.For(req.AnswerSchema.JSON, d.schemaTarget()))
+		body[f.field] = f.write(schema.For(req.AnswerSchema.JSON, d.Schema))
 	}
 	if f.schemaInPrompt {
 		return schemaPrompt(req)

@@ -39,7 +39,7 @@ type Dialect struct {
 	ToolChoice          Choice            // what of tool_choice it takes
 	Formats             []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
 	StrictSchemas       bool              // knows strict schemas
-	Schema              schema.Target     // what schemas must look like; the zero value is schema.OpenAI
+	Schema              schema.Target     // what schemas must look like; the zero value leaves it to the model's family
 	CumulativeReasoning bool              // thinking may come as all there is so far instead of what is new; see cumulative
 	takesAudio          bool              // the model takes sound
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
@@ -142,6 +142,7 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	if s.efforts != nil {
 		d.Effort = effortOf(s.efforts, model)
 	}
+	d.IDs = idsOf(model, d.IDs)
 	d.takesAudio = matchesGlobs(audioModels, baseModel(model))
 	d.CacheControl = matchesGlobs(s.cacheGlobs, strings.ToLower(model))
 	if i := slices.IndexFunc(s.modelFields, func(f modelFields) bool { return matchesGlobs(f.globs, baseModel(model)) }); i >= 0 {
@@ -158,6 +159,18 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	return d, true
 }
 
+// idsOf returns what ids of calls must look like for a model at a service with the rule usual. The
+// templates of Mistral's models refuse other ids wherever they are rendered; Kimi expects its own back.
+func idsOf(model string, usual IDs) IDs {
+	switch id := baseModel(model); {
+	case matchesGlobs("*stral* *xtral*", id):
+		return IDsNine
+	case matchesGlobs("*kimi*", id):
+		return IDsShort
+	}
+	return usual
+}
+
 // searching lists globs of models that search the web for every answer.
 const searching = "sonar* *-search-preview* *-search-api*"
 
@@ -166,19 +179,18 @@ func (d Dialect) SearchesWeb(model string) bool {
 	return d.WebFields != nil || d.WebTool != nil || d.Name == "grok" || matchesGlobs(searching, baseModel(model))
 }
 
+// ForTemplates returns d for a model at a server that renders chat templates itself, perhaps one of
+// Mistral's under a name that does not show it.
+func (d Dialect) ForTemplates(model string) Dialect {
+	d.IDs = idsOf(model, IDsNine)
+	return d
+}
+
 // ForURL returns d for a base URL. The kind "openai" is that of many servers, of which
 // some put several answers into one: only OpenAI's own is known to give several.
 func (d Dialect) ForURL(base string) Dialect {
 	d.MultipleChoices = d.MultipleChoices && (d.Name != "openai" || isOpenAI(base))
 	return d
-}
-
-// schemaTarget returns what schemas must look like.
-func (d Dialect) schemaTarget() schema.Target {
-	if d.Schema.Name == "" {
-		return schema.OpenAI
-	}
-	return d.Schema
 }
 
 // familyOf finds the rules of a model by its id.

@@ -87,7 +87,10 @@ var services = []service{
 		Family:    Family{RefusedSettings: []string{"frequency_penalty"}},
 	}},
 
-	{kind: "deepseek", Dialect: Dialect{InlineImagesOnly: true, Formats: []Format{FormatObject}}},
+	{kind: "deepseek", Dialect: Dialect{
+		InlineImagesOnly: true, Formats: []Format{FormatObject}, RenamedFields: map[string]string{"user": "user_id"},
+		Family: Family{RefusedSettings: penaltySettings},
+	}},
 
 	// reasoning_split moves thinking out of the content into
 	// reasoning_details; some versions send all of it again in each chunk.

@@ -32,6 +32,7 @@ var limitFields = map[string]string{
 const (
 	downgradeEcho   = "messages: thinking"      // thinking that goes back
 	downgradeSign   = "messages: signatures"    // calls without Google's signature
+	downgradeImages = "messages: images"        // images
 	downgradeRole   = "messages: developer"     // the developer role
 	downgradeCache  = "messages: cache_control" // marks for the cache
 	downgradeStream = "stream: always"          // streaming
@@ -48,7 +49,9 @@ var (
 		`|tool choice requires --enable-auto-tool-choice` +
 		`|tools param requires --jinja` +
 		`|(tool use|tool calling|tools|function calling|'tools') (is|are) not supported` +
-		`|function tools with reasoning_effort are not supported`)
+		`|function tools with reasoning_effort are not supported` +
+		`|roles must alternate`) // a template without tools refuses their results
+	noImages          = lazy.NewRegexp(`(?i)does(n't| not) support (images?|vision|multimodal)|support image input|image input is not supported`)
 	noThinking        = lazy.NewRegexp(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
 	echoRequired      = lazy.NewRegexp(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
 	signatureRequired = lazy.NewRegexp(`(?i)missing an? .?thought[_ ]?signature`)
@@ -65,7 +68,7 @@ func learnDowngrade(l *adapter.LearnedLimits, r downgrade) (downgrade, bool) {
 		r.becomes = "" // it takes neither name
 		l.Learn(other, "", true)
 	}
-	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems)
+	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems && r.field != downgradeImages)
 }
 
 // A downgrade is what to change in a request that the server refused.
@@ -79,6 +82,9 @@ type downgrade struct {
 // without. It remembers it, and returns what to tell the user.
 func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	r, ok := e.format.findDowngrade(fault, body)
+	if fault.Fault == llm.Unsupported && noImages.MatchString(fault.Message) && strings.Contains(toJSON(body), `"image_url":`) {
+		r, ok = downgrade{field: downgradeImages}, true
+	}
 	field, _, _ := strings.Cut(r.field, "=")
 	if _, fixed := adapter.Field(e.o.Body, field); fixed || !ok {
 		return "", false // the user's own fields stay
@@ -87,6 +93,8 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 		return "", false
 	}
 	switch {
+	case r.field == downgradeImages:
+		return "", true // the next request tells of each image
 	case r.notice != "":
 		return e.o.Model + " " + r.notice, true
 	case r.becomes != "":
@@ -267,6 +275,6 @@ func markNoTools(fault *llm.Error, body map[string]any) {
 		return
 	}
 	if noTools.MatchString(fault.Message) || fault.Status == http.StatusBadRequest && fault.Param == "tools" && fault.Code == "unsupported_parameter" {
-		fault.Fault = llm.Unsupported
+		fault.Fault, fault.Param = llm.Unsupported, "tools"
 	}
 }

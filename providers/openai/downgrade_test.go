@@ -54,6 +54,7 @@ func TestDowngrade(t *testing.T) {
 	}
 	called := llm.Message{Role: llm.RoleAssistant, Origin: "own", Parts: []llm.Part{
 		{Kind: llm.Thinking, Text: "hm"}, {Kind: llm.Call, ID: "a", Name: "f", Input: "{}"}}}
+	pictured := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "look"}, {Kind: llm.Media, MIME: "image/png", Data: []byte("\x89PNG\x00"), Name: "a.png"}}}
 	kept := func(state string) llm.Message {
 		return llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Opaque, State: json.RawMessage(state)}, {Kind: llm.Text, Text: "ok"}}}
 	}
@@ -97,6 +98,12 @@ func TestDowngrade(t *testing.T) {
 		{"echo wanted", "openai", "m", llm.Request{Messages: []llm.Message{called}},
 			refusal("", "thinking is enabled but reasoning_content is missing in assistant tool call message at index 0"),
 			"wants its thinking back", not(messages(`"reasoning_content":"hm"`)), messages(`"reasoning_content":"hm"`)},
+		{"images, llama.cpp's words", "openai", "m", llm.Request{Messages: []llm.Message{pictured}},
+			`{"error":{"code":400,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`,
+			"m does not support a.png (image/png, 5 bytes); not sent", messages(`image_url`), messages(`left out`)},
+		{"images, Ollama's words", "ollama", "m", llm.Request{Messages: []llm.Message{pictured}},
+			`{"error":{"message":"this model does not support multimodal requests","type":"api_error"}}`,
+			"m does not support a.png (image/png, 5 bytes); not sent", messages(`image_url`), messages(`left out`)},
 		{"signatures wanted", "openai", "gemini-3.6-flash", llm.Request{Messages: []llm.Message{called}},
 			refusal("", "Function call is missing a thought_signature in functionCall parts."),
 			"wants signatures of earlier calls", not(messages(`"extra_content":{"google":{"thought_signature":"skip_thought_signature_validator"}}`)), messages(`"extra_content"`)},

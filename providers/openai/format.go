@@ -61,7 +61,7 @@ func schemaFormat(s *llm.Schema, target schema.Target, strict bool) map[string]a
 	if strict {
 		narrow, ok := strictSchema(s.JSON)
 		if ok {
-			format["schema"] = narrow
+			format["schema"] = schema.For(narrow, target)
 		}
 		format["strict"] = ok
 	}

@@ -20,15 +20,19 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 	sign := c.o.Learned.Has(downgradeSign)
 	echo, learned := c.o.Learned.All()[downgradeEcho]
 	bare := learned && Echo(echo) == EchoNever
+	encoder, blind := chatEncoder(d, detail), c.o.Learned.Has(downgradeImages)
+	if blind {
+		encoder.image = nil
+	}
 	fresh := func() *history {
-		return &history{Dialect: d, partEncoder: chatEncoder(d, detail), origin: c.Origin(), signs: sign, bare: bare}
+		return &history{Dialect: d, partEncoder: encoder, origin: c.Origin(), signs: sign, bare: bare}
 	}
 	var kept []byte
 	var h *history
 	if whole {
 		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		kept, h = c.histories.Write(fmt.Sprintf("%+v %q %t %t", d, detail, sign, bare), req.Messages, len(req.Messages), fresh)
+		kept, h = c.histories.Write(fmt.Sprintf("%+v %q %t %t %t", d, detail, sign, bare, blind), req.Messages, len(req.Messages), fresh)
 	}
 	var system []any
 	if req.System != "" {

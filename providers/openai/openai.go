@@ -22,6 +22,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/filter"
 	"parley/providers/llm"
+	"parley/providers/schema"
 	"parley/providers/wire"
 )
 
@@ -43,6 +44,7 @@ func New(o Options, d Dialect) *Chat {
 	if keepsReasoning(o, d) {
 		d.Echo = EchoAlways
 	}
+	d.Schema = schema.OfModel(o.Model, d.Schema)
 	c := &Chat{dialect: d}
 	c.endpoint = newEndpoint(o, "chat/completions", c)
 	c.multipleChoices = d.MultipleChoices

@@ -12,8 +12,8 @@ import (
 
 // partEncoder holds what the parts of a message's content look like.
 type partEncoder struct {
-	text    string // type of text
-	image   func(url string) map[string]any
+	text    string                                          // type of text
+	image   func(url string) map[string]any                 // nil if images are not taken
 	pdf     func(name, url string) map[string]any           // nil if PDFs are not taken
 	sound   func(format string, data []byte) map[string]any // nil if the model takes no sound
 	inline  bool                                            // images are taken as they are, but not by their address
@@ -85,7 +85,7 @@ func (s *partEncoder) media(p llm.Part) map[string]any {
 		url = "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 	}
 	switch {
-	case strings.HasPrefix(kind, "image/") && url != "" && (len(p.Data) > 0 || !s.inline):
+	case strings.HasPrefix(kind, "image/") && url != "" && s.image != nil && (len(p.Data) > 0 || !s.inline):
 		return s.image(url)
 	case kind == "application/pdf" && s.pdf != nil && len(p.Data) > 0:
 		return s.pdf(name, url)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"maps"
 
 	"parley/providers/adapter"
@@ -86,7 +87,7 @@ func (c *Chat) usesCacheControl(learned map[string]string) bool {
 func (d Dialect) encodeTools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		list = append(list, map[string]any{"type": "function", "function": functionTool(t, d.schemaTarget())})
+		list = append(list, map[string]any{"type": "function", "function": functionTool(t, d.Schema)})
 	}
 	return list
 }
@@ -108,9 +109,11 @@ func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []stri
 	if req.MaxTokens > 0 {
 		body[limit] = req.MaxTokens
 	}
-	if d.PositiveTemperature && req.Temperature != nil {
-		t := min(max(*req.Temperature, 0.01), 1)
-		req.Temperature = &t
+	if t := req.Temperature; d.PositiveTemperature && t != nil {
+		fit := min(max(*t, 0.01), 1)
+		if req.Temperature = &fit; fit != *t {
+			notices = append(notices, fmt.Sprintf("%s takes a temperature above 0 and at most 1, using %g instead of %g", c.o.Model, fit, *t))
+		}
 	}
 	for _, s := range settingsOf(req) {
 		switch {

@@ -210,9 +210,9 @@ func TestFields(t *testing.T) {
 
 // TestSettings holds what else a user can choose.
 func TestSettings(t *testing.T) {
-	some, no := 0.5, false
+	some, hot, cold, no := 0.5, 1.5, 0.0, false
 	all := llm.Settings{FrequencyPenalty: &some, PresencePenalty: &some, User: "u", Verbosity: "low", Parallel: &no, ToolChoice: "f"}
-	names := []string{"frequency_penalty", "presence_penalty", "user", "safety_identifier", "verbosity", "parallel_tool_calls", "tool_choice", "response_format", "thinking_budget", "reasoning_effort"}
+	names := []string{"frequency_penalty", "presence_penalty", "user", "user_id", "safety_identifier", "verbosity", "parallel_tool_calls", "tool_choice", "response_format", "thinking_budget", "reasoning_effort"}
 	tools := []llm.Tool{{Name: "f"}}
 	whole := &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`)}
 	partly := &llm.Schema{Name: "out", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
@@ -242,6 +242,11 @@ func TestSettings(t *testing.T) {
 			`{"response_format":{"json_schema":{"name":"out","schema":{"properties":{"a":{"type":"string"}},"type":"object"},"strict":false},"type":"json_schema"}}`, nil},
 		{"vllm", "qwen3", llm.Request{AnswerSchema: whole},
 			`{"response_format":{"json_schema":{"name":"out","schema":{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}},"type":"json_schema"}}`, nil},
+		{"deepseek", "deepseek-flash", llm.Request{Settings: llm.Settings{FrequencyPenalty: &some, PresencePenalty: &some, User: "u"}}, `{"user_id":"u"}`,
+			[]string{"deepseek-flash does not support frequency_penalty; not sent", "deepseek-flash does not support presence_penalty; not sent"}},
+		{"minimax", "MiniMax-M3", llm.Request{Settings: llm.Settings{Temperature: &hot}}, `{}`, []string{"MiniMax-M3 takes a temperature above 0 and at most 1, using 1 instead of 1.5"}},
+		{"minimax", "MiniMax-M3", llm.Request{Settings: llm.Settings{Temperature: &some}}, `{}`, nil},
+		{"glm", "glm-5.3", llm.Request{Settings: llm.Settings{Temperature: &cold}}, `{}`, []string{"glm-5.3 takes a temperature above 0 and at most 1, using 0.01 instead of 0"}},
 		{"deepseek", "deepseek-flash", llm.Request{AnswerSchema: whole}, `{"response_format":{"type":"json_object"}}`, nil},
 	} {
 		t.Run(test.kind+" "+test.model, func(t *testing.T) {
@@ -275,6 +280,35 @@ func TestSchemas(t *testing.T) {
 		body, err := build(t, kind, "m").Body(llm.Request{Tools: []llm.Tool{tool}})
 		if want := schema.For(tool.Schema, target); err != nil || !strings.Contains(string(body), `"parameters":`+string(want)) {
 			t.Errorf("%s: %s, %v; want %s", kind, body, err, want)
+		}
+	}
+}
+
+// TestSchemasFollowTheModel checks that rules about schemas hold for a family wherever it is served, and on
+// every wire: gateways pass schemas on as they are.
+func TestSchemasFollowTheModel(t *testing.T) {
+	raw := json.RawMessage(`{"type":"object","properties":{"a":{"const":"x"},"b":{"type":"integer","oneOf":[{"minimum":1},{"multipleOf":2}],"maximum":9000}},"additionalProperties":false}`)
+	req := llm.Request{Tools: []llm.Tool{{Name: "f", Schema: raw}}, AnswerSchema: &llm.Schema{Name: "s", JSON: raw}}
+	for _, test := range []struct {
+		kind, model string
+		target      schema.Target
+	}{
+		{"openrouter", "google/gemini-3-pro-preview", schema.Gemini}, {"openai", "gemini-2.5-pro", schema.Gemini},
+		{"openai", "vertex_ai/gemini-3.6-flash", schema.Gemini}, {"openai", "databricks-gemini-2-5-pro", schema.Gemini},
+		{"ollama", "gemini-3-flash-preview:cloud", schema.Gemini}, {"openrouter", "moonshotai/kimi-k3", schema.Kimi},
+		{"openrouter", "x-ai/grok-4.6", schema.XAI}, {"ollama", "kimi-k2", schema.Grammar}, {"openrouter", "openai/gpt-6-sol", schema.OpenAI},
+	} {
+		want := `"parameters":` + string(schema.For(raw, test.target))
+		body, err := build(t, test.kind, test.model).Body(req)
+		if err != nil || !strings.Contains(string(body), want) {
+			t.Errorf("%s, %s: %s, %v; want %s", test.kind, test.model, body, err, want)
+		}
+		if test.target.Name == "gemini" && (strings.Contains(string(body), `"const"`) || strings.Contains(string(body), `"oneOf"`)) {
+			t.Errorf("%s, %s: %s", test.kind, test.model, body)
+		}
+		body, err = openai.NewResponses(openai.Options{Model: test.model, BaseURL: "http://mock.invalid/v1"}).Body(req)
+		if own := test.target != schema.Grammar; own && (err != nil || !strings.Contains(string(body), want)) {
+			t.Errorf("%s by Responses: %s, %v; want %s", test.model, body, err, want)
 		}
 	}
 }
@@ -330,6 +364,8 @@ func TestMessages(t *testing.T) {
 				`{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"c1","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"c1"},{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"c1","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"c1"}]`},
 		{"as Mistral has them", "mistral", "mistral-large-4", []llm.Message{foreign(call("c:0")), results("c:0"), foreign(call("c:0")), results("c:0")},
 			`[{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"431b92d9f","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"431b92d9f"},{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"2c2de865c","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"2c2de865c"}]`},
+		{"Mistral's ids at another's", "openrouter", "mistralai/devstral-2", []llm.Message{own(call("call_1")), result("call_1")},
+			`[{"content":null,"role":"assistant","tool_calls":[{` + f + `,"id":"74196fe72","type":"function"}]},{"content":"1","role":"tool","tool_call_id":"74196fe72"}]`},
 		{"Mistral's ids, and its parts", "mistral", "mistral-medium-3.5", []llm.Message{own(think, say, call("call_1")), result("call_1"), user},
 			`[{"content":[{"thinking":[{"text":"hm","type":"text"}],"type":"thinking"},{"text":"ok","type":"text"}],"role":"assistant","tool_calls":[{` + f + `,"id":"74196fe72","type":"function"}]},` +
 				`{"content":"1","role":"tool","tool_call_id":"74196fe72"},{"content":"Noted.","role":"assistant"},{"content":"Hi","role":"user"}]`},

@@ -54,6 +54,8 @@ func TestResponsesHeal(t *testing.T) {
 			refused: `"instructions"`, better: `{"content":"S","role":"system","type":"message"}`},
 		{name: "a setting", model: "m", req: llm.Request{Settings: llm.Settings{Temperature: &warm}}, status: 400,
 			answer: refusal("temperature", "no"), notice: "temperature", refused: `"temperature"`, better: `"model"`},
+		{name: "images", model: "m", req: llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, MIME: "image/png", Data: []byte("\x89PNG\x00"), Name: "a.png"}}}}}, status: 500,
+			answer: `{"error":{"code":500,"message":"image input is not supported - hint: ...","type":"server_error"}}`, notice: "m does not support a.png (image/png, 5 bytes); not sent", refused: `"input_image"`, better: `left out`},
 		{name: "a choice of tools", model: "m", req: llm.Request{Tools: tool, Settings: llm.Settings{ToolChoice: "required"}}, status: 400,
 			answer: `{"error":"tool_choice must be auto"}`, notice: "tool_choice", refused: `"tool_choice"`, better: `"tools"`},
 	} {

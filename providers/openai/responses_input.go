@@ -43,6 +43,7 @@ func (r rawItem) without(fields []string) rawItem {
 type inputWriter struct {
 	partEncoder
 	origin       string
+	callIDs      IDs
 	refusedItems map[string]bool // items not to be returned, by hash; never changed
 	omitsFields  []string        // of items; never changed
 	list         []any           // that are not settled
@@ -115,7 +116,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 			in.list, whole = withoutReasoning(in.list, first), false
 		}
 		switch {
-		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State):
+		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State) && (!isCall || in.callID(p.ID) == p.ID):
 			if isCall {
 				in.ids.Call(p.ID, p.ID, "")
 			}
@@ -177,7 +178,9 @@ func (in *inputWriter) addCall(p llm.Part) {
 // callPrefix begins the ids that we make.
 const callPrefix = "call_"
 
-func (in *inputWriter) callID(id string) string { return Dialect{}.wireID(id, in.sameOrigin) }
+func (in *inputWriter) callID(id string) string {
+	return Dialect{IDs: in.callIDs}.wireID(id, in.sameOrigin)
+}
 
 // addResults adds an item for each result, with the images that belong to it.
 func (in *inputWriter) addResults(parts []llm.Part) {

@@ -74,19 +74,11 @@ func (r *Responses) hasCacheKey() bool {
 func (r *Responses) encodeTools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
-		f := functionTool(t, r.schemaTarget())
+		f := functionTool(t, schema.OfModel(r.o.Model, schema.Target{}))
 		f["type"], f["strict"] = "function", false
 		list = append(list, f)
 	}
 	return list
-}
-
-// schemaTarget returns what schemas must look like.
-func (r *Responses) schemaTarget() schema.Target {
-	if r.isXAI() {
-		return schema.XAI
-	}
-	return schema.OpenAI
 }
 
 // webSources asks for the pages that a search read.
@@ -152,7 +144,7 @@ func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learne
 	case req.AnswerSchema != nil && refused:
 		return schemaPrompt(req)
 	case req.AnswerSchema != nil:
-		format := schemaFormat(req.AnswerSchema, r.schemaTarget(), !r.isXAI())
+		format := schemaFormat(req.AnswerSchema, schema.OfModel(r.o.Model, schema.Target{}), !r.isXAI())
 		format["type"] = "json_schema"
 		adapter.SetField(body, "text.format", format)
 	case text:
@@ -179,15 +171,19 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 			omits = append(omits, field)
 		}
 	}
+	encoder, blind := responsesEncoder(!r.isXAI(), req.Detail), r.o.Learned.Has(downgradeImages)
+	if blind {
+		encoder.image = nil
+	}
 	fresh := func() *inputWriter {
-		return &inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin(), refusedItems: refused, omitsFields: omits}
+		return &inputWriter{partEncoder: encoder, origin: r.Origin(), callIDs: idsOf(r.o.Model, IDsShort), refusedItems: refused, omitsFields: omits}
 	}
 	var kept []byte
 	var in *inputWriter
 	if whole {
 		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		key := fmt.Sprint(req.Detail, len(refused), omits) // of which there are only ever more
+		key := fmt.Sprint(req.Detail, len(refused), omits, blind) // of which there are only ever more
 		kept, in = r.histories.Write(key, req.Messages, len(req.Messages), fresh)
 	}
 	body["input"] = adapter.ListOf(first, kept, in.list)

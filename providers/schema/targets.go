@@ -1,5 +1,7 @@
 package schema
 
+import "strings"
+
 // A Target is the subset of JSON Schema that one kind of request supports. The zero Target supports
 // the whole canonical form, with a root of any type.
 type Target struct {
@@ -28,6 +30,25 @@ const (
 
 // commonFormats are the formats that structured outputs of both OpenAI and Anthropic support.
 const commonFormats = "date-time time date duration email hostname ipv4 ipv6 uuid"
+
+// OfModel returns what schemas for a model must look like at a service with the target usual; a zero
+// usual is OpenAI. Gateways pass schemas on as they are, so the rules of the model's family hold
+// wherever it is served. A service with a target of its own runs open models itself: its rules
+// count for all but Gemini, of which it is a gateway.
+func OfModel(model string, usual Target) Target {
+	model = strings.ToLower(model)
+	switch {
+	case strings.Contains(model, "gemini"):
+		return Gemini
+	case usual.Name != "":
+		return usual
+	case strings.Contains(model, "kimi"), strings.Contains(model, "moonshot"):
+		return Kimi
+	case strings.Contains(model, "grok"):
+		return XAI
+	}
+	return OpenAI
+}
 
 // The targets. Qwen, GLM, DeepSeek, MiniMax, Mistral and Groq use OpenAI.
 var (

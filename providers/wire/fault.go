@@ -86,7 +86,7 @@ var phrases = []struct {
 	without *lazy.Regexp // makes the phrase mean something else
 }{
 	{llm.Unsupported, "tools", lazy.NewRegexp(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
-	{llm.Unsupported, "", lazy.NewRegexp(`does(n't| not) support (thinking|reasoning|images?|vision|audio)|support (image|audio|video|file) input`), nil},
+	{llm.Unsupported, "", lazy.NewRegexp(`does(n't| not) support (thinking|reasoning|images?|vision|multimodal|audio)|support (image|audio|video|file) input|(image|audio|video) input is not supported`), nil},
 	{llm.ContextOverflow, "", lazy.NewRegexp(`prompt (is )?too long|prompt exceeds max length|request_too_large|input is too long for requested model` +
 		`|exceeds? (the )?context (window|limit)|context[_ ]length[_ ]exceeded|maximum context length (is|of) \d|maximum prompt length is \d` +
 		`|context window exceeded|input token count.*exceeds the maximum|reduce the length of the messages|maximum allowed input length` +

@@ -55,6 +55,8 @@ func TestFault(t *testing.T) {
 		{"bytes of an image", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes > 5242880 bytes"}}`, llm.InvalidRequest, ""},
 		{"an image of DashScope's", 400, `{"code":"InvalidParameter","message":"Exceeded limit on max bytes per data-uri item : 10485760"}`, llm.InvalidRequest, ""},
 		{"a body that is too many", 429, `{"error":{"message":"Request size of 3000 exceeds your rate limit","type":"rate_limit_error"}}`, llm.RateLimit, ""},
+		{"llama.cpp, blind", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, llm.Unsupported, ""},
+		{"ollama, blind", 400, `{"error":{"message":"this model does not support multimodal requests","type":"api_error"}}`, llm.Unsupported, ""},
 		{"xai, no credits yet", 403, `{"code":"The caller does not have permission to execute the specified operation","error":"Your newly created team doesn't have any credits yet. You can purchase credits on https://console.x.ai."}`, llm.Quota, ""},
 		{"openrouter, limit of a key", 403, `{"error":{"message":"Key limit exceeded (monthly limit). Manage it using https://openrouter.ai/settings/keys","code":403}}`, llm.Quota, ""},
 		{"quota as a code", 400, `{"error":{"message":"You have no quota","code":"quota_exceeded"}}`, llm.Quota, ""},

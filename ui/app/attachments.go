@@ -94,7 +94,7 @@ func attachFiles(paths []string) (items []attach.Attachment, err error) {
 
 // LacksVision reports whether model is known not to see the image that p is.
 func LacksVision(model llm.Endpoint, p llm.Part) bool {
-	return model.Known && !model.Vision && strings.HasPrefix(p.MIME, "image/")
+	return strings.HasPrefix(p.MIME, "image/") && !model.Accepts(p.MIME)
 }
 
 // DecodeText returns text of another encoding as UTF-8, and the encoding's name; ""
