@@ -942,7 +942,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/files":         {"tools/gitignore", fuzzy},
 		"ui/tui/renderer":      {lazy},
 		"ui/uitest/vt":         {},
-		"ui/uitest":            {},
+		"ui/uitest":            {"ui/tty"},
 		theme:                  {},
 		format:                 {lazy},
 		fuzzy:                  {},

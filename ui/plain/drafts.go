@@ -166,7 +166,7 @@ func (e *editor) edit(text string) (string, error) {
 	e.out.End()
 	if keys := e.input.keys; keys != nil {
 		defer keys.Pause()()
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = keys.In, os.Stdout, os.Stderr
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = keys.File, os.Stdout, os.Stderr
 	}
 	e.running.Store(true)
 	defer e.running.Store(false)

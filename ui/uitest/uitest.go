@@ -102,7 +102,9 @@ func (d *Driver) Type(s string) *Driver {
 	for s != "" {
 		char, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
 		s = s[len(char):]
-		d.Deliver(typed(char))
+		k := typed(char)
+		checkKey(d.t, k)
+		d.Deliver(k)
 	}
 	return d
 }
@@ -117,6 +119,7 @@ func (d *Driver) Press(keys ...string) *Driver {
 		if err != nil {
 			d.t.Fatal(err)
 		}
+		checkKey(d.t, k)
 		d.Deliver(k)
 	}
 	return d
@@ -125,6 +128,7 @@ func (d *Driver) Press(keys ...string) *Driver {
 // Paste pastes s, as a terminal with bracketed paste does.
 func (d *Driver) Paste(s string) *Driver {
 	d.t.Helper()
+	checkPaste(d.t, s)
 	return d.Send(tea.PasteMsg{Content: s})
 }
 

@@ -2,15 +2,14 @@ package console
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/charmbracelet/x/term"
 
-	"parley/tools/lazy"
 	"parley/ui/tty"
 )
 
@@ -35,28 +34,19 @@ type Line struct {
 // A Keyboard reads lines from a terminal whose modes it leaves alone. Reading
 // can be called off, so that an editor has the terminal for itself.
 type Keyboard struct {
-	In *os.File
-
-	r, w    *os.File   // a byte in this pipe calls reading off
-	reading sync.Mutex // held while the terminal is read
-	taking  sync.Mutex // held while what is there is read, or thrown away
-	over    atomic.Bool
-	ended   chan struct{} // closed once Run has ended
+	*tty.Input
+	over atomic.Bool
 }
 
 // Listen returns a Keyboard on in, which does not read before Run.
 func Listen(in *os.File) (*Keyboard, error) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	return &Keyboard{In: in, r: r, w: w, ended: make(chan struct{})}, nil
+	input, err := tty.NewInput(in)
+	return &Keyboard{Input: input}, err
 }
 
 // Run sends lines until the terminal has no more, the keyboard is closed, or
 // nobody listens.
 func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
-	defer close(k.ended)
 	send := func(t Line) bool {
 		select {
 		case lines <- t:
@@ -69,11 +59,14 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 	var began time.Time
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := k.read(buf)
+		n, err := k.ReadWithin(buf, -1)
 		switch {
 		case k.over.Load():
 			return
-		case n == 0 && err == nil: // called off
+		case errors.Is(err, tty.ErrPaused):
+			k.Resumed()
+			continue
+		case n == 0 && err == nil: // what was typed was thrown away
 			continue
 		case n > 0:
 			if len(held) == 0 {
@@ -99,40 +92,24 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 	}
 }
 
-// read reads once; 0 without an error says that it was called off.
-func (k *Keyboard) read(buf []byte) (int, error) {
-	k.reading.Lock()
-	defer k.reading.Unlock()
-	if ready, err := k.wait(false); !ready || err != nil {
-		return 0, err
-	}
-	// What was there may have been thrown away since, and a read that waits for more could
-	// not be called off.
-	k.taking.Lock()
-	defer k.taking.Unlock()
-	if ready, err := k.wait(true); !ready || err != nil {
-		return 0, err
-	}
-	return k.In.Read(buf)
-}
-
 // Echo has the terminal show what is typed, or not.
-func (k *Keyboard) Echo(on bool) { tty.Echo(k.In.Fd(), on) }
+func (k *Keyboard) Echo(on bool) { tty.Echo(k.Fd(), on) }
 
 // Gone reports whether the terminal is there no longer.
-func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.In.Fd()) }
+func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.Fd()) }
 
-// sequences match what arrow keys and the like leave in a line that the terminal
-// edits.
-var sequences = lazy.NewRegexp("\x1b(?:\\[[0-?]*[ -/]*[@-~]|O.)")
+// Close ends Run, where reading can be called off.
+func (k *Keyboard) Close() error {
+	k.over.Store(true)
+	return k.Input.Close()
+}
 
 // sanitizeTyped returns what was typed, without what is no text.
 func sanitizeTyped(line []byte) string {
-	text := sequences.ReplaceAllString(strings.ToValidUTF8(string(line), "\uFFFD"), "")
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {
 			return -1
 		}
 		return r
-	}, text)
+	}, tty.Text(line))
 }

@@ -26,6 +26,9 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 		tea.WithWindowSize(s.sent.w, s.sent.h),
 		tea.WithColorProfile(s.t.Profile),
 		tea.WithFilter(s.filter))
+	if s.t.Keys != nil {
+		options = append(options, tea.WithInput(s.t.Keys))
+	}
 	if s.queriesTerminal() {
 		s.Write(ansi.RequestModeSynchronizedOutput + ansi.RequestModeUnicodeCore)
 	}
@@ -79,9 +82,9 @@ func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	case tea.RawMsg:
 		s.Write(fmt.Sprint(msg.Msg))
 	case tea.SuspendMsg:
-		return tea.Exec(&execTerminal{s: s, run: stopped}, resumed)()
+		return s.exec(&execTerminal{s: s, run: stopped}, resumed)
 	case execMsg:
-		return tea.Exec(&execTerminal{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)()
+		return s.exec(&execTerminal{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)
 	default:
 		s.unexported(msg)
 	}
@@ -156,14 +159,26 @@ type execMsg struct {
 	done tea.ExecCallback
 }
 
+// exec returns the message that runs e. Bubble Tea waits for its reader before it does.
+func (s *Screen) exec(e *execTerminal, done tea.ExecCallback) tea.Msg {
+	if s.t.Pause != nil {
+		e.resume = s.t.Pause()
+	}
+	return tea.Exec(e, done)()
+}
+
 // execTerminal is a tea.ExecCommand that gives up the terminal while run runs.
 type execTerminal struct {
-	s   *Screen
-	run func() error
-	cmd *exec.Cmd // nil if run is no program
+	s      *Screen
+	run    func() error
+	cmd    *exec.Cmd // nil if run is no program
+	resume func()    // has the terminal read again; nil if it always is
 }
 
 func (l *execTerminal) Run() error {
+	if l.resume != nil {
+		defer l.resume()
+	}
 	l.s.lent.Store(l.cmd != nil)
 	defer l.s.lent.Store(false)
 	l.s.leave()
@@ -177,9 +192,10 @@ func (l *execTerminal) Run() error {
 	return err
 }
 
-func (l *execTerminal) SetStdin(r io.Reader) {
+// SetStdin gives the program the terminal itself: Bubble Tea's input is a reader of it.
+func (l *execTerminal) SetStdin(io.Reader) {
 	if l.cmd != nil {
-		l.cmd.Stdin = r
+		l.cmd.Stdin = l.s.t.In
 	}
 }
 

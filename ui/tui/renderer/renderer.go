@@ -32,6 +32,9 @@ const frameTime = time.Second / 120
 
 // A Terminal holds what a Screen needs of a terminal.
 type Terminal struct {
+	In      *os.File
+	Keys    io.Reader              // In as the program reads it; nil for Bubble Tea's own reader
+	Pause   func() (resume func()) // keeps Keys from reading In
 	Out     io.Writer
 	Env     []string // as from os.Environ
 	Profile colorprofile.Profile

@@ -31,6 +31,7 @@ const reset = "\x1b[?2026l\x1b[r\x1b[?7h" +
 type Terminal struct {
 	in, out *os.File
 	state   *term.State // nil: in is no terminal
+	input   *tty.Input  // reads in; nil if Bubble Tea does
 	once    sync.Once
 }
 
@@ -47,8 +48,8 @@ func Save(in, out *os.File) *Terminal {
 
 // Screen returns the terminal as a screen takes it.
 func (t *Terminal) Screen(env []string) renderer.Terminal {
-	return renderer.Terminal{
-		Out: t.out, Env: env, Profile: colorprofile.Detect(t.out, env),
+	screen := renderer.Terminal{
+		In: t.in, Out: t.out, Env: env, Profile: colorprofile.Detect(t.out, env),
 		Size: func() (int, int, error) { return term.GetSize(t.out.Fd()) },
 		Raw: func() error {
 			if t.state == nil {
@@ -64,6 +65,11 @@ func (t *Terminal) Screen(env []string) renderer.Terminal {
 			return term.Restore(t.in.Fd(), t.state)
 		},
 	}
+	if input, err := tty.NewInput(t.in); err == nil && t.state != nil {
+		t.input = input
+		screen.Keys, screen.Pause = tty.NewReader(input), input.Pause
+	}
+	return screen
 }
 
 // Restore brings the terminal back, once. Modes are undone only if the renderer
@@ -73,6 +79,9 @@ func (t *Terminal) Screen(env []string) renderer.Terminal {
 // them as typed.
 func (t *Terminal) Restore(abrupt bool) {
 	t.once.Do(func() {
+		if t.input != nil {
+			t.input.Close()
+		}
 		if abrupt && term.IsTerminal(t.out.Fd()) {
 			t.out.WriteString(reset)
 		}
