@@ -10,17 +10,20 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/tui/common"
+	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/terminal"
 )
 
 // A keymap says which keys and names run which actions.
 type keymap struct {
 	actions   []action
 	keys      map[string]*action
-	leaders   map[string]bool // keys that begin a sequence
-	leader    string          // one that was pressed
-	presses   int             // of leaders
-	showsNext bool            // what may follow the leader is shown
+	leaders   map[string]bool   // keys that begin a sequence
+	writing   map[string]string // keys of the composer; those of dialogs and search are among these
+	leader    string            // one that was pressed
+	presses   int               // of leaders
+	showsNext bool              // what may follow the leader is shown
 	lastEsc   time.Time
 	quitAsked time.Time // by ctrl+c
 }
@@ -28,7 +31,7 @@ type keymap struct {
 // newKeymap returns the actions with the keys of the configuration, which was
 // validated. Escapes are counted by themselves and begin no sequence.
 func newKeymap(own Keys) keymap {
-	k := keymap{actions: actions(), keys: map[string]*action{}, leaders: map[string]bool{}}
+	k := keymap{actions: actions(), keys: map[string]*action{}, leaders: map[string]bool{}, writing: composer.Keys()}
 	if changed, err := own.apply(actions()); err == nil {
 		k.actions = changed
 	}
@@ -41,6 +44,16 @@ func newKeymap(own Keys) keymap {
 		}
 	}
 	return k
+}
+
+// resolve returns a key under the name by which it is bound: see terminal.Resolve.
+func (k *keymap) resolve(key tea.KeyPressMsg) tea.KeyPressMsg {
+	return terminal.Resolve(key, k.leader != "", func(name string) bool {
+		if k.leader != "" {
+			return k.keys[k.leader+" "+name] != nil
+		}
+		return k.keys[name] != nil || k.leaders[name] || k.writing[name] != ""
+	})
 }
 
 // keyOf returns the key that runs an action, or its command if it has none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/ui/tui/composer"
 	"parley/ui/tui/terminal"
 )
 
@@ -186,7 +187,7 @@ func functions(keys Keys) map[string]string {
 	if own, err := keys.apply(actions()); err == nil {
 		list = own
 	}
-	does := map[string]string{"enter": "send", "ctrl+j": "new line", "alt+enter": "new line", "shift+enter": "new line"}
+	does := composer.Keys()
 	for _, a := range list {
 		for _, key := range a.Keys {
 			lead, _, two := strings.Cut(key, " ")

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
+
 	"parley/providers/llmtest"
 )
 
@@ -58,4 +60,27 @@ func TestOwnKeys(t *testing.T) {
 	for range 9 {
 		s.Press("pgdown")
 	}
+}
+
+// TestOtherLayouts: on a keyboard without Latin letters, sequences are keys in the same place, and
+// the terminal reports that place.
+func TestOtherLayouts(t *testing.T) {
+	s := setUp(t, 80, 24)
+	for layout, m := range map[string]rune{"Cyrillic": 'ь', "Greek": 'μ', "Hebrew": 'צ'} {
+		s.Send(tea.KeyPressMsg{Code: 'ч', BaseCode: 'x', Mod: tea.ModCtrl})
+		if k := s.View().KeyboardEnhancements; !k.ReportAlternateKeys || !k.ReportAllKeysAsEscapeCodes {
+			t.Errorf("%s: after a leader, keys are asked for with %+v", layout, k)
+		}
+		s.Send(tea.KeyPressMsg{Code: tea.KeyLeftShift, Mod: tea.ModShift}) // is no second key
+		s.Send(tea.KeyPressMsg{Code: m, Text: string(m), BaseCode: 'm'}).WaitForText("Model")
+		if k := s.View().KeyboardEnhancements; !k.ReportAlternateKeys || k.ReportAllKeysAsEscapeCodes {
+			t.Errorf("%s: keys are asked for with %+v", layout, k)
+		}
+		s.Send(tea.KeyPressMsg{Code: 'с', BaseCode: 'c', Mod: tea.ModCtrl}).WaitForText("Ask anything")
+		s.Type(string(m)).WaitForText("› " + string(m))
+		s.Send(tea.KeyPressMsg{Code: 'с', BaseCode: 'c', Mod: tea.ModCtrl}).WaitForText("Ask anything")
+	}
+	s.Type("bc")
+	s.Send(tea.KeyPressMsg{Code: 'ф', BaseCode: 'a', Mod: tea.ModCtrl}).Type("a").WaitForText("abc")
+	s.Send(tea.KeyPressMsg{Code: 'ю', ShiftedCode: '.', BaseCode: '.', Mod: tea.ModAlt | tea.ModShift}).Type("d").WaitForText("abcd")
 }

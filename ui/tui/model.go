@@ -165,6 +165,12 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 // Update handles one message, and what dialogs and the composer say because of it: the next key is
 // for what comes of that.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		if terminal.IsModifier(key.Code) { // reported after a leader
+			return m, nil
+		}
+		msg = m.keymap.resolve(key)
+	}
 	if !writesText(m, msg) {
 		m.input.CountAgain()
 	}

@@ -31,6 +31,8 @@ type frames struct {
 // nothing changed costs a few comparisons.
 func (m *Model) View() tea.View {
 	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.IsWaiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.IsWaiting()), ReportFocus: true}
+	// After a leader, letters have their place on the keyboard as well.
+	v.KeyboardEnhancements = tea.KeyboardEnhancements{ReportAlternateKeys: true, ReportAllKeysAsEscapeCodes: m.keymap.leader != ""}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}

@@ -1,6 +1,7 @@
 package composer
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -97,6 +98,18 @@ func Bindings() (basic, readline [][2]string) {
 		}
 	}
 	return basic, readline
+}
+
+// Keys returns the bound keys with their help.
+func Keys() map[string]string {
+	keys, help := map[string]string{}, ""
+	for _, b := range bindings() {
+		help = cmp.Or(b.Help().Desc, help)
+		for _, name := range b.Keys() {
+			keys[name] = help
+		}
+	}
+	return keys
 }
 
 // keyActions returns what each bound key does.

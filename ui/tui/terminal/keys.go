@@ -1,27 +1,27 @@
 package terminal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"time"
 
+	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/term"
 
 	"parley/tools/sanitize"
 	"parley/ui/clip"
+	"parley/ui/tty"
 )
 
-// Kitty's keyboard protocol, asked for while keys are looked at, and the
+// Kitty's keyboard protocol with alternate keys, asked for while keys are looked at, and the
 // question whether the terminal has it; every terminal answers the second one
 // (primary device attributes), which ends the wait.
 const (
-	pushKeyboard = "\x1b[>1u"
+	pushKeyboard = "\x1b[>5u"
 	popKeyboard  = "\x1b[<u"
 	askKeyboard  = "\x1b[?u\x1b[c"
 )
@@ -44,25 +44,16 @@ func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) stri
 		k.line(line)
 	}
 	io.WriteString(out, askKeyboard+pushKeyboard)
-	chunks := make(chan []byte)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { // ends with the program: a read of a terminal cannot be called off
-		defer close(chunks)
-		for {
-			buf := make([]byte, 4096)
-			n, err := in.Read(buf)
-			if err != nil {
-				return
-			}
-			select {
-			case chunks <- buf[:n]:
-			case <-ctx.Done():
-				return
-			}
+	input, err := tty.NewInput(in)
+	if err != nil {
+		return fmt.Errorf("the terminal: %w", err)
+	}
+	for keys := tty.NewReader(input); ; {
+		sent, key, err := keys.Next(4096)
+		if err != nil || k.decode(sent, key) {
+			return nil // the terminal is gone, or the last key came
 		}
-	}()
-	return k.run(chunks)
+	}
 }
 
 // environment returns what decides about keys and copying beside the terminal.
@@ -103,68 +94,34 @@ type keyTable struct {
 
 func (k *keyTable) line(text string) { io.WriteString(k.out, sanitize.Line(text)+"\r\n") }
 
-// settle is how long the rest of a sequence may take: over ssh it may come in
-// pieces, and esc alone looks like the beginning of one.
-const settle = 50 * time.Millisecond
-
-func (k *keyTable) run(chunks <-chan []byte) error {
-	var buf []byte
-	for {
-		var late <-chan time.Time
-		if len(buf) > 0 {
-			late = time.After(settle)
+// decode writes a line for each key of what was sent, and reports whether it was the last.
+func (k *keyTable) decode(sent, key []byte) (done bool) {
+	for len(key) > 0 {
+		n, event := k.dec.Decode(key)
+		n = max(n, 1)
+		raw := key[:n]
+		if raw[0] == '\x1b' {
+			raw = sent
 		}
-		select {
-		case chunk, ok := <-chunks:
-			if !ok {
-				return nil
-			}
-			buf = append(buf, chunk...)
-			if len(chunk) == 4096 || unfinished(buf) {
-				continue
-			}
-		case <-late:
-		}
-		var done bool
-		if buf, done = k.decode(buf); done {
-			return nil
-		}
-	}
-}
-
-// unfinished reports whether more may come of the last sequence.
-func unfinished(buf []byte) bool {
-	i := bytes.LastIndexByte(buf, 0x1b)
-	return i >= 0 && (i == len(buf)-1 || len(buf)-i == 2 && strings.IndexByte("[O]P", buf[i+1]) >= 0)
-}
-
-// decode writes a line for each key in buf, and reports whether it was the last.
-func (k *keyTable) decode(buf []byte) (rest []byte, done bool) {
-	for len(buf) > 0 {
-		n, event := k.dec.Decode(buf)
-		if n == 0 {
-			n = len(buf)
-		}
-		raw := buf[:n]
-		buf = buf[n:]
+		key = key[n:]
 		name := k.name(event)
 		if name == "" {
 			continue
 		}
 		k.line(fmt.Sprintf("%-28s %-18s %s", fmt.Sprintf("%q", raw), name, k.does[name]))
 		if name == "ctrl+d" || name == "ctrl+c" && k.ending == "ctrl+c" {
-			return nil, true
+			return true
 		}
 		k.ending = name
 	}
-	return nil, false
+	return false
 }
 
 // name returns what parley calls an event; "" for one that is nothing to show.
 func (k *keyTable) name(event uv.Event) string {
 	switch e := event.(type) {
 	case uv.KeyPressEvent:
-		return e.String()
+		return Resolve(tea.KeyPressMsg(e), false, func(name string) bool { return k.does[name] != "" }).String()
 	case uv.KeyboardEnhancementsEvent:
 		return "(the terminal has the kitty keyboard protocol: shift+enter starts a new line)"
 	case uv.PrimaryDeviceAttributesEvent:
