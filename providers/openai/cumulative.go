@@ -2,19 +2,14 @@ package openai
 
 import "strings"
 
-const (
-	// minRepeated is how many bytes have to come again for text to count as cumulative:
-	// more than plain deltas repeat from their very beginning.
-	minRepeated = 32
-	// maxUndecided bounds what is held back until that is known, in bytes.
-	maxUndecided = 1 << 10
-)
+// minRepeated is how many bytes have to come again before text counts as cumulative while it is
+// arriving: more than plain deltas repeat.
+const minRepeated = 32
 
 // A cumulative reads text of a service of which some versions send in each chunk all text so far,
-// and others the new text (Dialect.CumulativeReasoning). It decides once for a stream: chunks that
-// from the first on begin with the chunk before are cumulative once minRepeated bytes have been
-// repeated; any others are plain deltas. A few characters decide nothing: "1", "1", "12" are three
-// plain deltas. Until then text is held back.
+// and others the new text (Dialect.CumulativeReasoning). A block is cumulative if each of its chunks
+// strictly extends the one before: "1", "1", "12" are three plain deltas. Until that is known its
+// text is held back.
 type cumulative struct {
 	isPlain, isCumulative bool
 	last                  string // chunk, unless plain
@@ -28,14 +23,18 @@ func (c *cumulative) add(chunk string) string {
 	switch {
 	case c.isPlain || chunk == "":
 		return chunk
-	case !extends, len(c.pending) > maxUndecided:
-		return c.setPlain() + chunk
-	case c.isCumulative:
+	case c.isCumulative && extends:
 		c.last = chunk
 		return rest
-	case rest != "":
-		c.repeated += len(c.last)
+	case c.isCumulative: // another block
+		*c = cumulative{}
+		return c.add(chunk)
+	case !extends, rest == "":
+		pending := c.pending
+		*c = cumulative{isPlain: true}
+		return pending + chunk
 	}
+	c.repeated += len(c.last)
 	c.last = chunk
 	if c.repeated < minRepeated {
 		c.pending += chunk
@@ -45,18 +44,14 @@ func (c *cumulative) add(chunk string) string {
 	return chunk
 }
 
-// flush returns what is held back where something else follows: plain deltas, if
-// that was undecided.
+// flush ends a block and returns its text that is held back.
 func (c *cumulative) flush() string {
 	if c.isCumulative {
 		return ""
 	}
-	return c.setPlain()
-}
-
-// setPlain decides that what came is plain, and returns what is held back.
-func (c *cumulative) setPlain() string {
-	pending := c.pending
-	*c = cumulative{isPlain: true}
-	return pending
+	held := *c
+	if *c = (cumulative{}); held.repeated > 0 {
+		c.isCumulative, c.last = true, held.last
+	}
+	return held.last
 }

@@ -90,7 +90,10 @@ func (d details) flush() string {
 	if len(d) == 0 {
 		return ""
 	}
-	return d[len(d)-1].cumulative.flush()
+	e := d[len(d)-1]
+	pending := wire.Quoted(e.cumulative.flush())
+	e.text = append(e.text, pending...)
+	return pending.Text()
 }
 
 // hasPending reports whether text is held back.
@@ -117,17 +120,11 @@ func (e *detail) join(h detailHead, grows bool) string {
 // add adds a piece to the text of e, and returns what is to be shown of it.
 func (e *detail) add(h detailHead, grows bool) string {
 	piece := append(append(h.Text, h.Summary...), h.Thinking...)
-	text := piece.Text()
-	piece = append(piece, h.Encrypted...)
 	if grows {
-		text = e.cumulative.add(text)
+		piece = wire.Quoted(e.cumulative.add(string(piece)))
 	}
-	if e.cumulative.isCumulative && len(piece) > 0 {
-		e.text = piece
-	} else {
-		e.text = append(e.text, piece...)
-	}
-	return text
+	e.text = append(append(e.text, piece...), h.Encrypted...)
+	return piece.Text()
 }
 
 // state returns everything collected as one JSON list; nil if there is nothing.
