@@ -76,6 +76,10 @@ func (a *answer) onEvent(e *event) {
 		a.started = true
 		if e.Message != nil {
 			a.onEnvelope(e.Message)
+			for i, raw := range e.Message.Content {
+				a.openBlock(i, raw)
+			}
+			a.roundBlocks = 0 // the same beginning may come again
 		}
 	case "content_block_start":
 		a.openBlock(e.Index, e.Block)
@@ -139,6 +143,9 @@ func (a *answer) addUsage(u *usage) {
 // openBlock opens a block. One that was never closed under this index ends here.
 func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	if b := a.open[index]; b != nil {
+		if a.roundBlocks == 0 && !b.gotDelta && bytes.Equal(b.raw, raw) { // message_start had it
+			return b
+		}
 		a.closeBlock(b)
 	}
 	b := &block{raw: raw}
@@ -305,6 +312,8 @@ func (a *answer) closeBlock(b *block) {
 		}
 		if b.Type != "tool_use" {
 			p.State = raw
+		} else if caller := b.Caller; adapter.IsPresent(caller) {
+			p.State = slices.Concat([]byte(`{"caller":`), caller, []byte{'}'})
 		}
 		if p.Input != "" || p.State != nil {
 			a.sendPart(b, p)

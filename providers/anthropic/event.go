@@ -70,15 +70,19 @@ type blockHead struct {
 	Signature wire.Quoted       `json:"signature"`
 	Input     json.RawMessage   `json:"input"`
 	Content   json.RawMessage   `json:"content"`
+	Caller    json.RawMessage   `json:"caller"` // of tool_use
 	Citations []json.RawMessage `json:"citations"`
 	Failed    bool              `json:"is_error"`
 }
 
 // usage counts tokens. What is missing keeps its earlier value.
 type usage struct {
-	Input    *float64 `json:"input_tokens"` // without what the cache read or wrote
-	Read     *float64 `json:"cache_read_input_tokens"`
-	Written  *float64 `json:"cache_creation_input_tokens"`
+	Input   *float64 `json:"input_tokens"` // without what the cache read or wrote
+	Read    *float64 `json:"cache_read_input_tokens"`
+	Written *float64 `json:"cache_creation_input_tokens"`
+	Writes  struct {
+		Hour *float64 `json:"ephemeral_1h_input_tokens"`
+	} `json:"cache_creation"`
 	Output   *float64 `json:"output_tokens"`
 	OutputOf struct {
 		Thinking *float64 `json:"thinking_tokens"`
@@ -95,6 +99,7 @@ func (u *usage) add(v usage) {
 		setIfPresent(&u.Input, v.Input)
 		setIfPresent(&u.Read, v.Read)
 		setIfPresent(&u.Written, v.Written)
+		setIfPresent(&u.Writes.Hour, v.Writes.Hour)
 	}
 	setIfPresent(&u.Output, v.Output)
 	setIfPresent(&u.OutputOf.Thinking, v.OutputOf.Thinking)
@@ -113,6 +118,7 @@ func (u *usage) toLLM() llm.Usage {
 		Input:      tokenCount(u.Input) + tokenCount(u.Read) + tokenCount(u.Written),
 		CacheRead:  tokenCount(u.Read),
 		CacheWrite: tokenCount(u.Written),
+		HourWrite:  min(tokenCount(u.Writes.Hour), tokenCount(u.Written)),
 		Output:     tokenCount(u.Output),
 		Thinking:   tokenCount(u.OutputOf.Thinking),
 		Searches:   tokenCount(u.Tools.Searches),

@@ -18,9 +18,10 @@ import (
 // and no text without a word in it.
 type history struct {
 	origin    string
-	refused   map[[32]byte]bool // thinking to leave out; never changed
-	takesPDFs bool              // documents are taken
-	fills     bool              // messages with calls have thinking, be it empty
+	refused   map[[32]byte]bool  // thinking to leave out; never changed
+	takesPDFs bool               // documents are taken
+	fills     bool               // messages with calls have thinking, be it empty
+	paired    map[remoteUse]bool // what goes back of the server's tools; never changed
 	ids       adapter.SentIDs
 	list      []*message // that are not settled
 	omitted   []string   // files that were left out, in words
@@ -47,13 +48,15 @@ type verbatim = json.RawMessage
 // messages writes a history with writers that begin as start, and behind it, as they came, what
 // the assistant has said in this very answer. Messages from plainFrom on go without thinking.
 func (m *Model) messages(start history, messages []llm.Message, plainFrom int, said []json.RawMessage, whole bool) (list any, omitted []string) {
+	var across []string
+	start.paired, across = pairRemote(messages, start.origin)
 	fresh := func() *history { return start.Clone() }
 	var kept []byte
 	var h *history
 	if whole {
 		h = adapter.WriteAll(fresh(), messages, plainFrom)
 	} else { // of what is refused there is only ever more
-		kept, h = m.histories.Write(fmt.Sprint(start.fills, len(start.refused)), messages, plainFrom, fresh)
+		kept, h = m.histories.Write(fmt.Sprint(start.fills, len(start.refused), across), messages, plainFrom, fresh)
 	}
 	for _, block := range said {
 		a := h.messageFor("assistant")
@@ -98,7 +101,7 @@ func (h *history) Write(messages []llm.Message, i int, late bool) (varies bool) 
 			u.blocks = append(u.blocks, blocks...)
 		}
 	case llm.RoleAssistant:
-		return h.addAssistant(m, late)
+		return h.addAssistant(m, i, late)
 	case llm.RoleTool:
 		h.addResults(m.Parts)
 	}
@@ -138,13 +141,12 @@ func (h *history) Clone() *history {
 	return &c
 }
 
-// addAssistant adds a message of the model's, without its thinking if it is to be bare: varies
+// addAssistant adds message i, of the model's, without its thinking if it is to be bare: varies
 // says that it may have some. What has no text, call or block of its own to send is left out.
-func (h *history) addAssistant(m llm.Message, bare bool) (varies bool) {
+func (h *history) addAssistant(m llm.Message, i int, bare bool) (varies bool) {
 	own := m.Origin == h.origin
 	var blocks, calls []any
 	h.ids.Begin()
-	paired := completePairs(m.Parts)
 	for _, p := range m.Parts {
 		switch {
 		case own && p.State != nil && p.Kind != llm.Call && p.Kind != llm.Result:
@@ -154,10 +156,14 @@ func (h *history) addAssistant(m llm.Message, bare bool) (varies bool) {
 			blocks = append(blocks, textBlock(p.Text))
 		case p.Kind == llm.Media:
 			blocks = append(blocks, h.omit(p, mimeOf(p)))
-		case p.Remote && own && p.State != nil && paired[p.ID]:
+		case p.Remote && h.paired[remoteUse{i, p.ID}]:
 			blocks = append(blocks, verbatim(p.State))
 		case p.Kind == llm.Call && !p.Remote:
-			calls = append(calls, h.encodeCall(p))
+			call := h.encodeCall(p)
+			if caller := callerOf(p.State); own && h.canName(caller, i) {
+				call["caller"] = caller
+			}
+			calls = append(calls, call)
 		}
 	}
 	// An answer that was used up by thinking may not go back with it.
@@ -190,20 +196,87 @@ func (h *history) replayBlocks(p llm.Part, bare bool) []any {
 	return nil
 }
 
-// completePairs reports which tools of the server's have both call and result: alone,
-// neither is taken.
-func completePairs(parts []llm.Part) map[string]bool {
-	calls, both := map[string]bool{}, map[string]bool{}
-	for _, p := range parts {
-		switch {
-		case !p.Remote:
-		case p.Kind == llm.Call:
-			calls[p.ID] = true
-		case p.Kind == llm.Result:
-			both[p.ID] = calls[p.ID]
+// A remoteUse is a call of a tool of the server's, or its result, in a message of a history.
+type remoteUse struct {
+	message int
+	id      string
+}
+
+// pairRemote returns what goes back of the tools of the server's: a result and the call it answers,
+// and a call that the server has yet to run. A call that stands beside calls of parley's tools runs
+// after these have their results, so that its own result is in a later message; anything but results
+// in between ends the turn, and the server then refuses the call
+// (github.com/anthropics/anthropic-sdk-typescript issue 1090). The uses whose call has no result in
+// its own message are listed in across.
+func pairRemote(messages []llm.Message, origin string) (paired map[remoteUse]bool, across []string) {
+	paired = map[remoteUse]bool{}
+	open := map[string]int{} // messages with calls, by id
+	goesOn := false
+	for i, m := range messages {
+		own := m.Role == llm.RoleAssistant && m.Origin == origin
+		for _, p := range m.Parts {
+			call, ok := open[p.ID]
+			switch {
+			case !own || !p.Remote || p.State == nil:
+			case p.Kind == llm.Call:
+				open[p.ID] = i
+			case ok:
+				paired[remoteUse{call, p.ID}], paired[remoteUse{i, p.ID}] = true, true
+				delete(open, p.ID)
+				if call != i {
+					across = append(across, fmt.Sprint(call, p.ID, i))
+				}
+			}
+		}
+		goesOn = m.Role == llm.RoleTool && !hasMediaBehind(m.Parts)
+		if len(open) > 0 && !goesOn && !(own && len(m.Calls()) > 0) {
+			clear(open)
 		}
 	}
-	return both
+	for id, i := range open {
+		if goesOn {
+			paired[remoteUse{i, id}] = true
+			across = append(across, fmt.Sprint(i, id))
+		}
+	}
+	slices.Sort(across)
+	return paired, across
+}
+
+// hasMediaBehind reports whether results of tools are sent with images after them: those of errors.
+func hasMediaBehind(parts []llm.Part) bool {
+	for i := 1; i < len(parts); i++ {
+		if parts[i].Kind == llm.Media && parts[i-1].Failed {
+			return true
+		}
+	}
+	return false
+}
+
+// callerOf returns what called a tool: the model, or a tool of the server's; nil if that is not known.
+func callerOf(state json.RawMessage) json.RawMessage {
+	var call struct {
+		Caller json.RawMessage `json:"caller"`
+	}
+	json.Unmarshal(state, &call)
+	return call.Caller
+}
+
+// canName reports whether a call of message i can go with its caller: the message, or one before
+// it, has that.
+func (h *history) canName(caller json.RawMessage, i int) bool {
+	var by struct {
+		ID string `json:"tool_id"`
+	}
+	if len(caller) == 0 || json.Unmarshal(caller, &by) != nil {
+		return false
+	}
+	for use := range h.paired {
+		if use.id == by.ID && use.message <= i {
+			return true
+		}
+	}
+	return by.ID == ""
 }
 
 func (h *history) encodeCall(p llm.Part) map[string]any {

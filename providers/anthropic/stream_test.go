@@ -362,6 +362,8 @@ func TestUsage(t *testing.T) {
 	}{
 		{"the cache counts", `{"input_tokens":7,"cache_read_input_tokens":20,"cache_creation_input_tokens":5,"output_tokens":1}`, `{"output_tokens":3}`,
 			llm.Usage{Input: 32, CacheRead: 20, CacheWrite: 5, Output: 3}},
+		{"cached for an hour", `{"input_tokens":7,"cache_creation_input_tokens":5,"cache_creation":{"ephemeral_5m_input_tokens":2,"ephemeral_1h_input_tokens":3}}`, `{"output_tokens":3}`,
+			llm.Usage{Input: 12, CacheWrite: 5, HourWrite: 3, Output: 3}},
 		{"later wins", `{"input_tokens":7,"output_tokens":1}`, `{"input_tokens":9,"cache_read_input_tokens":1,"output_tokens":3,"output_tokens_details":{"thinking_tokens":2}}`,
 			llm.Usage{Input: 10, CacheRead: 1, Output: 3, Thinking: 2}},
 		{"null keeps", `{"input_tokens":7,"output_tokens":1}`, `{"input_tokens":null,"output_tokens":3}`, llm.Usage{Input: 7, Output: 3}},

@@ -383,6 +383,7 @@ func TestCost(t *testing.T) {
 		{"plain", plain, llm.Usage{Input: 1_000_000, Output: 100_000, Thinking: 90_000}, 3, true},
 		{"cached without a price of its own", plain, llm.Usage{Input: 1_000_000, CacheRead: 500_000}, 2, true},
 		{"cached", cached, llm.Usage{Input: 1_000_000, CacheRead: 400_000, CacheWrite: 200_000}, 0.8 + 0.2 + 0.5, true},
+		{"cached for an hour", cached, llm.Usage{Input: 1_000_000, CacheWrite: 300_000, HourWrite: 100_000}, 1.4 + 0.5 + 0.4, true},
 		{"more cached than read", cached, llm.Usage{Input: 10, CacheRead: 1_000_000}, 0.5, true},
 		{"at the bound", tiered, llm.Usage{Input: 200_000, Output: 100_000}, 0.2 + 1, true},
 		{"above the bound", tiered, llm.Usage{Input: 200_001, CacheRead: 200_001, Output: 100_000}, 0.0400002 + 1.5, true},

@@ -45,7 +45,8 @@ func (p Price) Cost(u llm.Usage) (float64, bool) {
 	fresh := max(0, u.Input-u.CacheRead-u.CacheWrite)
 	cost := float64(fresh)*rate.Input +
 		float64(u.CacheRead)*cmp.Or(rate.CacheRead, rate.Input) +
-		float64(u.CacheWrite)*cmp.Or(rate.CacheWrite, rate.Input) +
+		float64(u.CacheWrite-u.HourWrite)*cmp.Or(rate.CacheWrite, rate.Input) +
+		float64(u.HourWrite)*2*rate.Input + // Anthropic's price, for every model
 		float64(u.Output)*rate.Output
 	return cost/1e6 + float64(u.Searches)*p.Search/1e3, true
 }

@@ -241,6 +241,7 @@ type Usage struct {
 	Input      int     `json:"input"`               // every prompt token, cached ones included
 	CacheRead  int     `json:"cache_read"`          // part of Input that came from the provider's cache
 	CacheWrite int     `json:"cache_write"`         // part of Input that was written to it
+	HourWrite  int     `json:"-"`                   // part of CacheWrite that is cached for an hour. It decides the price, and is not kept
 	Output     int     `json:"output"`              // every generated token, thinking included
 	Thinking   int     `json:"thinking"`            // part of Output
 	Cost       float64 `json:"cost"`                // US dollars; see Priced
@@ -261,7 +262,7 @@ const (
 // Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
 // not known.
 func (u Usage) Clamped() Usage {
-	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Last, &u.Searches} {
+	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.HourWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Last, &u.Searches} {
 		*n = min(max(*n, 0), maxTokenCount)
 	}
 	if !(u.Cost >= 0 && u.Cost <= maxCost) {
@@ -291,7 +292,7 @@ func (u Usage) Add(v Usage) Usage {
 		return v
 	}
 	return Usage{
-		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		Input: u.Input + v.Input, CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite, HourWrite: u.HourWrite + v.HourWrite,
 		Output: u.Output + v.Output, Thinking: u.Thinking + v.Thinking, Discarded: u.Discarded + v.Discarded,
 		Searches: u.Searches + v.Searches,
 		Cost:     u.Cost + v.Cost, Priced: u.Priced && v.Priced, Estimated: u.Estimated || v.Estimated,

@@ -293,7 +293,7 @@ func (c *calls) grow(b *block, part llm.Part, out *changeList) {
 // remoteResult shows what a tool that the provider ran answered.
 func (c *calls) remoteResult(part llm.Part, out *changeList) {
 	c.block(part.ID, out).setTool(nil, out, func(tool *Tool) {
-		tool.Output, tool.Status = part.Text, CallDone
+		tool.Name, tool.Output, tool.Status = cmp.Or(tool.Name, part.Name), part.Text, CallDone // its call may be in an earlier answer
 		if part.Failed {
 			tool.Status = CallFailed
 		}
