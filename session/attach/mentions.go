@@ -12,10 +12,10 @@ import (
 	"parley/providers/llm"
 )
 
-// A Mention is a file that a prompt speaks of, as @path or @"path with spaces".
+// A Mention is a file that a prompt speaks of, as @path, @"path with spaces" or @path\ with\ spaces.
 type Mention struct {
-	Start, End int    // bytes of the text, the @ and the quotes included
-	Path       string // as it was typed
+	Start, End int    // bytes of the text, the @, quotes and backslashes included
+	Path       string // without these
 }
 
 // maxPath holds the longest path that is asked for; systems have about this limit.
@@ -66,9 +66,7 @@ func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 		ok := closed && path != "" && len(path) <= maxPath && exists(path)
 		return Mention{at, at + 1 + len(path) + 2, path}, ok
 	}
-	if n := strings.IndexFunc(rest, unicode.IsSpace); n >= 0 {
-		rest = rest[:n]
-	}
+	rest = rest[:wordEnd(rest)]
 	if len(rest) > maxPath {
 		return Mention{}, false
 	}
@@ -80,9 +78,31 @@ func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 		if exists(rest) {
 			return Mention{at, at + 1 + len(rest), rest}, true
 		}
+		if path := unescape.Replace(rest); escapes && path != rest && !strings.HasSuffix(rest, `\`) && exists(path) {
+			return Mention{at, at + 1 + len(rest), path}, true
+		}
 		rest = trimCandidate(rest)
 	}
 	return Mention{}, false
+}
+
+// escapes reports whether a backslash in a path takes the next character as it is. On Windows it is
+// a part of the path.
+const escapes = filepath.Separator != '\\'
+
+// unescape removes such backslashes.
+var unescape = strings.NewReplacer(`\\`, `\`, `\`, "")
+
+// wordEnd returns the index of the first space of text that no backslash escapes, or else its length.
+func wordEnd(text string) int {
+	escaped := false
+	for i, r := range text {
+		if unicode.IsSpace(r) && (!escaped || r == '\n') {
+			return i
+		}
+		escaped = escapes && r == '\\' && !escaped
+	}
+	return len(text)
 }
 
 // trimCandidate cuts path before what ends it: punctuation, words of a script without

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMentions(t *testing.T) {
-	files := []string{"main.go", "dir/file.go", "my file.txt", "it's", "/etc/hosts", "../up.go", "a(1).txt", "Makefile", ".env", "@types/node", "src", "x.go:12", "日本.txt", "v1.0"}
+	files := []string{"main.go", "dir/file.go", "my file.txt", "it's", "/etc/hosts", "../up.go", "a(1).txt", "Makefile", ".env", "@types/node", "src", "x.go:12", "日本.txt", "v1.0", `back\slash`}
 	tests := []struct {
 		name, text string
 		want       []string // as in the text
@@ -39,6 +39,12 @@ func TestMentions(t *testing.T) {
 		{"single quotes", `@'my file.txt'`, []string{`@'my file.txt'`}},
 		{"quotes within quotes", `@"it's"`, []string{`@"it's"`}},
 		{"quotes not needed", `@"main.go".`, []string{`@"main.go"`}},
+		{"a backslash", `@my\ file.txt here`, []string{`@my\ file.txt`}},
+		{"and what may follow", `(@my\ file.txt:12), @my\ file.txt's and @my\ file.txt.`, []string{`@my\ file.txt`, `@my\ file.txt`, `@my\ file.txt`}},
+		{"backslashes before other signs", `@a\(1\).txt @it\'s`, []string{`@a\(1\).txt`, `@it\'s`}},
+		{"a backslash in the name", `@back\slash`, []string{`@back\slash`}},
+		{"an escaped one", `@back\\slash`, []string{`@back\\slash`}},
+		{"the name before it", `@main.go\ and`, []string{"@main.go"}},
 		{"absolute", "@/etc/hosts", []string{"@/etc/hosts"}},
 		{"above", "@../up.go", []string{"@../up.go"}},
 		{"hidden", "@.env", []string{"@.env"}},
@@ -60,6 +66,9 @@ func TestMentions(t *testing.T) {
 		{"open quote", `@"main.go`, nil},
 		{"quote over two lines", "@\"main\n.go\"", nil},
 		{"empty quotes", `@""`, nil},
+		{"escaped, not there", `@no\ file.txt`, nil},
+		{"an escaped backslash before a space", `@my\\ file.txt`, nil},
+		{"an escaped end of line", "@my\\\nfile.txt", nil},
 		{"quoted, not there", `@"none"`, nil},
 		{"longer than any path", "@" + strings.Repeat("a", maxPath+1), nil},
 	}

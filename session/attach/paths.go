@@ -93,7 +93,7 @@ func shellWords(line string) []string {
 	runes := []rune(line)
 	for i := 0; i < len(runes); i++ {
 		r := runes[i]
-		escapes := r == '\\' && filepath.Separator != '\\' && i+1 < len(runes)
+		escaped := escapes && r == '\\' && i+1 < len(runes)
 		switch {
 		case state == plain && (r == ' ' || r == '\t'):
 			if begun {
@@ -106,7 +106,7 @@ func shellWords(line string) []string {
 			state = r
 		case state == r:
 			state = plain
-		case escapes && (state == plain || state == '"' && strings.ContainsRune("\"\\$`", runes[i+1])):
+		case escaped && (state == plain || state == '"' && strings.ContainsRune("\"\\$`", runes[i+1])):
 			i++
 			word.WriteRune(runes[i])
 		default:

@@ -1,6 +1,7 @@
 package composer
 
 import (
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -108,7 +109,7 @@ func allowsSign(u unit) bool {
 }
 
 // wordAfter returns what stands between the sign at start and the cursor, if it is one
-// word that ends there. Behind @" spaces belong to it.
+// word that ends there. Spaces after @" and after a backslash belong to it.
 func (m *editor) wordAfter(start int) (string, bool) {
 	if start >= m.cur || m.signAt(start) == 0 {
 		return "", false
@@ -121,14 +122,19 @@ func (m *editor) wordAfter(start int) (string, bool) {
 	if quoted {
 		units = units[1:]
 	}
-	size := 0
+	size, escaped := 0, false
+	escapes := m.units[start].text == "@" && !quoted && filepath.Separator != '\\'
 	for _, u := range units {
-		ends := !quoted && strings.ContainsFunc(u.text, unicode.IsSpace) || quoted && u.text == `"`
+		ends := !quoted && !escaped && strings.ContainsFunc(u.text, unicode.IsSpace) || quoted && u.text == `"`
+		escaped = escapes && !escaped && u.text == `\`
 		if size += len(u.text); u.kind != kindChar || ends || size > maxWord {
 			return "", false
 		}
 	}
-	return text(units), true
+	if word := text(units); !escapes {
+		return word, true
+	}
+	return strings.NewReplacer(`\\`, `\`, `\`, "").Replace(text(units)), true
 }
 
 // complete takes what is offered; without an offer it opens the chip at the

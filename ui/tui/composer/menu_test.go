@@ -60,6 +60,8 @@ func TestCompletion(t *testing.T) {
 		"so are quotes":              {[]string{"@it", "tab"}, `@'it's "it"' |`, ""},
 		"a folder with spaces":       {[]string{"@my", "tab", "tab"}, `@"my files/x" |`, ""},
 		"a quoted word":              {[]string{`@"a b`}, "› a b.txt\n@\"a b|", ""},
+		"an escaped space":           {[]string{`@a\ b`}, "› a b.txt\n@a\\ b|", ""},
+		"is taken in quotes":         {[]string{`@a\ b`, "tab"}, `@"a b.txt" |`, ""},
 		"the closing quote ends it":  {[]string{`@"a b"`}, `@"a b"|`, ""},
 		"a mail address is none":     {[]string{"me@mai"}, "me@mai|", ""},
 		"behind a bracket":           {[]string{"(@ui/composer/"}, "  ui/composer/keys.go\n(@ui/composer/|", ""},
