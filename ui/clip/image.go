@@ -5,7 +5,12 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"image/png"
+	"slices"
+	"strings"
 	"time"
+
+	"golang.org/x/image/bmp"
 )
 
 const (
@@ -18,12 +23,16 @@ const (
 type reader struct {
 	here   func(*environment) bool
 	get    []string
+	list   []string                     // writes the types on the clipboard, of which get takes one more argument; nil if get takes none
 	decode func([]byte) ([]byte, error) // nil: it is the image
 }
 
+// imageTypes are the types of images that are read, best first.
+var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/bmp"}
+
 var readers = []reader{
-	{here: local("linux", "WAYLAND_DISPLAY"), get: []string{"wl-paste", "--no-newline", "--type", "image/png"}},
-	{here: local("linux", "DISPLAY"), get: []string{"xclip", "-selection", "clipboard", "-t", "image/png", "-o"}},
+	{here: local("linux", "WAYLAND_DISPLAY"), get: []string{"wl-paste", "--no-newline", "--type"}, list: []string{"wl-paste", "--list-types"}},
+	{here: local("linux", "DISPLAY"), get: []string{"xclip", "-selection", "clipboard", "-o", "-t"}, list: []string{"xclip", "-selection", "clipboard", "-o", "-t", "TARGETS"}},
 	{here: local("darwin", ""), get: []string{"osascript", "-e", "get the clipboard as «class PNGf»"}, decode: fromAppleScript},
 	{here: func(p *environment) bool { return !p.ssh && (p.wsl || p.system == "windows") },
 		get: []string{"powershell.exe", "-NoProfile", "-STA", "-Command",
@@ -40,14 +49,32 @@ func fromAppleScript(out []byte) ([]byte, error) {
 	return hex.AppendDecode(nil, digits)
 }
 
-// Image returns the image on the clipboard. It runs a command; errors tell the
+// fromBMP returns a PNG of the image that WSLg has on its clipboard.
+func fromBMP(data []byte) ([]byte, error) {
+	config, err := bmp.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	if int64(config.Width)*int64(config.Height) > int64(len(data)) {
+		return nil, errors.New("not all of the image")
+	}
+	picture, err := bmp.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = png.Encode(&out, picture)
+	return out.Bytes(), err
+}
+
+// Image returns the image on the clipboard. It runs commands until one has it; errors tell the
 // user what else can be done.
 func (b *Board) Image(ctx context.Context) ([]byte, error) {
 	p := b.environment(ctx)
 	if p.ssh {
 		return nil, errors.New("no clipboard images over ssh: use /attach PATH or @PATH")
 	}
-	missing := ""
+	missing, read := "", false
 	for _, r := range readers {
 		if !r.here(&p) {
 			continue
@@ -56,19 +83,53 @@ func (b *Board) Image(ctx context.Context) ([]byte, error) {
 			missing = r.get[0]
 			continue
 		}
-		out := &capped{most: maxImageBytes}
-		err := b.run(ctx, imageTimeout, r.get, nil, out)
-		picture := out.text
-		if err == nil && r.decode != nil {
-			picture, err = r.decode(picture)
+		read = true
+		for _, get := range b.requests(ctx, &r) {
+			if picture, err := b.read(ctx, &r, get); err == nil && len(picture) > 0 {
+				return picture, nil
+			}
 		}
-		if err != nil || len(picture) == 0 {
-			return nil, errors.New("no image on the clipboard: paste text with the terminal's own key")
-		}
-		return picture, nil
 	}
-	if missing != "" {
+	switch {
+	case read:
+		return nil, errors.New("no image on the clipboard: paste text with the terminal's own key")
+	case missing != "":
 		return nil, errors.New("pasting images needs " + missing + ": install it, or use /attach PATH or @PATH")
 	}
 	return nil, errors.New("no clipboard image available: use /attach PATH or @PATH")
+}
+
+// requests returns the commands that get an image of each type on the clipboard. A clipboard that
+// lists none is asked for a PNG.
+func (b *Board) requests(ctx context.Context, r *reader) (all [][]string) {
+	if r.list == nil {
+		return [][]string{r.get}
+	}
+	out := &capped{most: 64 << 10}
+	_ = b.run(ctx, getTimeout, r.list, nil, out) // it lists nothing then
+	types := strings.Fields(string(out.text))
+	for _, t := range imageTypes {
+		if slices.Contains(types, t) {
+			all = append(all, slices.Concat(r.get, []string{t}))
+		}
+	}
+	if all == nil {
+		all = [][]string{slices.Concat(r.get, imageTypes[:1])}
+	}
+	return all
+}
+
+// read returns the image that get writes.
+func (b *Board) read(ctx context.Context, r *reader, get []string) ([]byte, error) {
+	out := &capped{most: maxImageBytes}
+	err := b.run(ctx, imageTimeout, get, nil, out)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.decode != nil:
+		return r.decode(out.text)
+	case bytes.HasPrefix(out.text, []byte("BM")):
+		return fromBMP(out.text)
+	}
+	return out.text, nil
 }
