@@ -19,8 +19,14 @@ import (
 // The usual rule of four bytes per token is far too low for code and Chinese.
 func Estimate(text string) int {
 	sum := 0
+	var ahead run
 	for len(text) > 0 {
-		n, cost := pieceCost(text)
+		n := ahead.noise(text)
+		cost := 65 * n
+		if n == 0 {
+			n, cost = pieceCost(text)
+		}
+		ahead.skip(text, n)
 		sum += cost
 		text = text[n:]
 	}
@@ -31,11 +37,6 @@ func Estimate(text string) int {
 // token.
 func pieceCost(text string) (n, cost int) {
 	r, size := utf8.DecodeRuneInString(text)
-	if isLetter(r) || isDigit(r) {
-		if n := noiseLength(text); n > 0 {
-			return n, 65 * n
-		}
-	}
 	switch {
 	case isLetter(r):
 		return wordCost(text)
@@ -80,28 +81,53 @@ func wordCost(text string) (n, cost int) {
 	return n, cost + 104 + 14*max(0, min(letters, 11)-7) + 22*max(0, letters-11)
 }
 
-// noiseLength returns the length in bytes of a random-looking run at the beginning of text, such as
-// base64 or a hash; 0 if there is none.
-func noiseLength(text string) int {
-	n := prefixLength(text, func(r rune) bool {
-		return r < utf8.RuneSelf && (isLetter(r) || isDigit(r) || r == '+' || r == '/' || r == '=')
-	})
-	if n < 20 {
+// A run is the beginning of a text that may be base64 or a hash: its length in bytes, the digits in it,
+// and the changes from one class of characters to another. It is counted once, not at each of its pieces.
+type run struct{ n, figures, changes int }
+
+// noise returns the length in bytes of a random-looking run at the beginning of text; 0 if there is none.
+// The zero run is counted first.
+func (r *run) noise(text string) int {
+	if class(text[0]) == 3 {
 		return 0
 	}
-	figures, changes := 0, 0
+	if r.n == 0 {
+		r.n = prefixLength(text, func(r rune) bool {
+			return r < utf8.RuneSelf && (isLetter(r) || isDigit(r) || r == '+' || r == '/' || r == '=')
+		})
+		if r.n >= 20 {
+			r.add(text, r.n, 1)
+		}
+	}
+	if r.n < 20 {
+		*r = run{}
+	}
+	if r.figures == 0 && r.changes*3 < r.n || r.changes*5 < r.n {
+		return 0
+	}
+	return r.n
+}
+
+// add counts the first n bytes of the run as often as times says.
+func (r *run) add(text string, n, times int) {
 	for i := range n {
 		if isDigit(rune(text[i])) {
-			figures++
+			r.figures += times
 		}
-		if i > 0 && class(text[i]) != class(text[i-1]) {
-			changes++
+		if i+1 < r.n && class(text[i]) != class(text[i+1]) {
+			r.changes += times
 		}
 	}
-	if figures == 0 && changes*3 < n || changes*5 < n {
-		return 0
+}
+
+// skip removes the first n bytes of text, which may be more than the run.
+func (r *run) skip(text string, n int) {
+	if n >= r.n {
+		*r = run{}
+		return
 	}
-	return n
+	r.add(text, n, -1)
+	r.n -= n
 }
 
 // class returns the kind of a character: lower case, upper case, digit or other.
