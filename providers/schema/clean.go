@@ -215,12 +215,7 @@ func cleanCount(v any, _ int) (any, bool) {
 
 func cleanNames(v any, _ int) (any, bool) {
 	l, _ := v.([]any)
-	var all []any
-	for _, v := range l {
-		if _, ok := v.(string); ok && !slices.Contains(all, v) {
-			all = append(all, v)
-		}
-	}
+	all := union([]any(nil), slices.DeleteFunc(slices.Clone(l), func(v any) bool { return kindOf(v) != "string" })).([]any)
 	return all, len(all) > 0
 }
 

@@ -99,6 +99,7 @@ func (c *coercer) coerceBranch(branches []any, v any, around int) any {
 func (c *coercer) coerceObject(s, v *object) *object {
 	properties, extra := s.object("properties"), s.object("additionalProperties")
 	out := newObject()
+	required := s.required()
 	for _, name := range v.keys {
 		value := v.values[name]
 		name = propertyOfAlias(properties, v, name)
@@ -110,7 +111,7 @@ func (c *coercer) coerceObject(s, v *object) *object {
 			continue
 		}
 		p := properties.object(name)
-		if value == nil && !slices.Contains(s.list("required"), any(name)) && !c.passes(p, nil, 0) {
+		if value == nil && !required[name] && !c.passes(p, nil, 0) {
 			continue
 		}
 		out.set(name, c.coerce(p, value, 0))

@@ -54,10 +54,20 @@ func (d *document) inline(s *object, stack []string, depth int) *object {
 	if ref := s.text("$ref"); s.has("$ref") {
 		out = d.resolveInline(ref, out, stack, depth)
 	}
+	all := []*object{out}
 	for _, branch := range s.list("allOf") {
-		out = merge(out, d.inlineValue(branch, stack, depth))
+		all = append(all, d.inlineValue(branch, stack, depth))
 	}
-	return out
+	return mergeAll(all)
+}
+
+// mergeAll merges schemas, each half of them first, so that none is copied for each of the others.
+func mergeAll(all []*object) *object {
+	if len(all) == 1 {
+		return all[0]
+	}
+	half := (len(all) + 1) / 2
+	return merge(mergeAll(all[:half]), mergeAll(all[half:]))
 }
 
 func (d *document) inlineValue(v any, stack []string, depth int) *object {
@@ -211,20 +221,31 @@ func joinMaps(a, b any, join func(a, b any) any) any {
 
 func union(a, b any) any {
 	out := slices.Clip(a.([]any))
+	seen := setOf(out)
 	for _, v := range b.([]any) {
-		if !slices.Contains(out, v) {
+		if text := string(encode(v)); !seen[text] {
+			seen[text] = true
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
+// setOf returns the values of a list as JSON.
+func setOf(list []any) map[string]bool {
+	set := map[string]bool{}
+	for _, v := range list {
+		set[string(encode(v))] = true
+	}
+	return set
+}
+
 // intersect returns what both lists hold; a if that is nothing.
 func intersect(a, b any) any {
 	var out []any
+	both := setOf(b.([]any))
 	for _, v := range a.([]any) {
-		text := string(encode(v))
-		if slices.ContainsFunc(b.([]any), func(w any) bool { return string(encode(w)) == text }) {
+		if both[string(encode(v))] {
 			out = append(out, v)
 		}
 	}

@@ -95,6 +95,7 @@ func (t Target) dropUnsupported(s *object) {
 // names t does not accept.
 func (t Target) rewriteProperties(s, properties *object) *object {
 	out, respelled := newObject(), map[string]string{}
+	required := s.required()
 	for _, name := range properties.keys {
 		as := name
 		if t.PortableKeys {
@@ -105,7 +106,7 @@ func (t Target) rewriteProperties(s, properties *object) *object {
 			respelled[name] = as
 			addRemark(p, fmt.Sprintf("the property %q", truncate(name, 80)))
 		}
-		if t.AllRequired && !slices.Contains(s.list("required"), any(name)) {
+		if t.AllRequired && !required[name] {
 			makeNullable(p)
 		}
 		out.set(as, p)

@@ -57,7 +57,8 @@ func joinBranches(s *object, branches []any) *object {
 		if i == 0 {
 			required = b.list("required")
 		}
-		required = slices.DeleteFunc(slices.Clone(required), func(v any) bool { return !slices.Contains(b.list("required"), v) })
+		both := b.required()
+		required = slices.DeleteFunc(slices.Clone(required), func(v any) bool { return !both[v] })
 		forms = append(forms, strings.Join(textsOf(b.list("required")), ", "))
 		if p := b.object("properties"); p != nil {
 			for _, name := range p.keys {
@@ -90,9 +91,7 @@ func eitherOf(a, b *object) *object {
 	}
 	va, vb := values(a), values(b)
 	if va != nil && vb != nil {
-		out := newObject("enum", union(va, slices.DeleteFunc(slices.Clone(vb), func(v any) bool {
-			return slices.ContainsFunc(va, func(w any) bool { return string(encode(v)) == string(encode(w)) })
-		})))
+		out := newObject("enum", union(va, vb))
 		if a.has("type") && string(encode(a.values["type"])) == string(encode(b.values["type"])) {
 			out.set("type", a.values["type"])
 		}

@@ -65,6 +65,15 @@ func (o *object) list(key string) []any {
 	return v
 }
 
+// required returns the properties that a schema requires.
+func (o *object) required() map[any]bool {
+	names := map[any]bool{}
+	for _, name := range o.list("required") {
+		names[name] = true
+	}
+	return names
+}
+
 func (o *object) text(key string) string {
 	v, _ := o.values[key].(string)
 	return v

@@ -116,6 +116,7 @@ func (w *typeWriter) object(s *object, indent string) {
 	}
 	inner := indent + "  "
 	w.WriteString("{\n")
+	required := s.required()
 	for _, name := range properties.keys {
 		p := properties.object(name)
 		for line := range strings.Lines(typeComment(p)) {
@@ -126,7 +127,7 @@ func (w *typeWriter) object(s *object, indent string) {
 		} else {
 			w.WriteString(inner + name)
 		}
-		if !slices.Contains(s.list("required"), any(name)) {
+		if !required[name] {
 			w.WriteByte('?')
 		}
 		w.WriteString(": ")
