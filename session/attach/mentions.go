@@ -61,6 +61,7 @@ func isUnspaced(r rune) bool {
 // mention reads the one at text[at], which is an @.
 func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 	rest := text[at+1:]
+	rest = rest[:min(len(rest), maxPath+2)] // a path in quotes
 	if line, _, _ := strings.Cut(rest, "\n"); line != "" && (line[0] == '"' || line[0] == '\'') {
 		path, _, closed := strings.Cut(line[1:], line[:1])
 		ok := closed && path != "" && len(path) <= maxPath && exists(path)

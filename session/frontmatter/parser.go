@@ -51,6 +51,7 @@ func isItem(text string) bool { return text == "-" || strings.HasPrefix(text, "-
 // fields reads a map whose keys begin at indent.
 func (p *parser) fields(indent, depth int) (Value, error) {
 	v := Value{Kind: Map, Line: p.lines[p.at].number}
+	known := map[string]bool{}
 	for p.skipBlank() {
 		r := p.lines[p.at]
 		if r.indent < indent || r.indent == indent && isItem(r.text) {
@@ -65,9 +66,10 @@ func (p *parser) fields(indent, depth int) (Value, error) {
 		case !ok:
 			return v, &Error{r.number, "a key and a colon are expected, as in description: text"}
 		}
-		if _, twice := v.Get(key); twice {
+		if known[key] {
 			return v, &Error{r.number, "the key " + strconv.Quote(key) + " is there twice"}
 		}
+		known[key] = true
 		p.at++
 		value, err := p.value(rest, r, indent, depth)
 		if err != nil {
