@@ -135,7 +135,23 @@ func environ(path string) error {
 func escapes() []escape {
 	buf := make([]byte, 512)
 	at := uintptr(unsafe.Pointer(&buf[0]))
-	return []escape{
+	var modes []escape
+	for _, bits := range []uintptr{unix.S_ISUID, unix.S_ISGID, unix.S_ISUID | unix.S_ISGID} {
+		mode := bits | 0o755
+		for name, try := range modeCalls(mode) {
+			modes = append(modes, escape{name: fmt.Sprintf("%s %o", name, mode), try: denies(try)})
+		}
+	}
+	for name, number := range map[string]uintptr{"shmget": unix.SYS_SHMGET, "shmat": unix.SYS_SHMAT, "shmctl": unix.SYS_SHMCTL, "msgget": unix.SYS_MSGGET, "msgrcv": unix.SYS_MSGRCV,
+		"msgsnd": unix.SYS_MSGSND, "msgctl": unix.SYS_MSGCTL, "semget": unix.SYS_SEMGET, "semop": unix.SYS_SEMOP, "semtimedop": unix.SYS_SEMTIMEDOP, "semctl": unix.SYS_SEMCTL, "mq_open": unix.SYS_MQ_OPEN, "mq_unlink": unix.SYS_MQ_UNLINK} {
+		modes = append(modes, escape{name: name, try: func(t target) error {
+			if os.Getppid() == 1 {
+				return errors.New("the command has a namespace of its own")
+			}
+			return denies(call(number, ^uintptr(0), 0, 0, 0))(t)
+		}})
+	}
+	return append(modes, []escape{
 		// Files.
 		{name: "create a file outside", try: path(outside, "new", create)},
 		{name: "create a folder outside", try: path(outside, "newdir", func(p string) error { return os.Mkdir(p, 0o700) })},
@@ -317,7 +333,21 @@ func escapes() []escape {
 			}
 			return nil
 		}},
+	}...)
+}
+
+// modeCalls returns the calls that set modes, with paths that cannot be read.
+func modeCalls(mode uintptr) map[string]func(target) error {
+	cwd, create := ^uintptr(99), uintptr(unix.O_CREAT|unix.O_WRONLY)
+	all := map[string]func(target) error{
+		"fchmod": call(unix.SYS_FCHMOD, ^uintptr(0), mode), "fchmodat": call(unix.SYS_FCHMODAT, cwd, 0, mode), "fchmodat2": call(unix.SYS_FCHMODAT2, cwd, 0, mode, 0),
+		"openat": call(unix.SYS_OPENAT, cwd, 0, create, mode), "openat, nameless": call(unix.SYS_OPENAT, cwd, 0, unix.O_TMPFILE|unix.O_WRONLY, mode),
+		"openat2": call(unix.SYS_OPENAT2, cwd, 0, 0, 24), "mknodat": call(unix.SYS_MKNODAT, cwd, 0, unix.S_IFREG|mode, 0),
 	}
+	if runtime.GOARCH == "amd64" { // the numbers of its older calls
+		all["open"], all["chmod"], all["creat"], all["mknod"] = call(2, 0, create, mode), call(90, 0, mode), call(85, 0, mode), call(133, 0, unix.S_IFREG|mode, 0)
+	}
+	return all
 }
 
 // denied keeps an error that says no, and turns others into success: the call
@@ -347,6 +377,10 @@ func tryEscapes() int {
 		}
 	}
 	fmt.Println("tried:", tried)
+	here := []byte(".\x00")
+	if err := call(unix.SYS_OPENAT, ^uintptr(99), uintptr(unsafe.Pointer(&here[0])), unix.O_RDONLY|unix.O_DIRECTORY, 0o6777)(t); err != nil { // C libraries leave the mode undefined
+		fmt.Println("escaped: reading is not possible:", err)
+	}
 	for _, name := range []string{".envrc", ".mcp.json", ".git/config", ".git/hooks/pre-commit", ".parley/config.toml"} {
 		file := filepath.Join(t.Workspace, name)
 		_ = os.MkdirAll(filepath.Dir(file), 0o700)

@@ -57,7 +57,6 @@ type helper struct {
 	terminating  chan struct{}           // closed before remaining processes are ended
 	terminated   int                     // processes that exited after that; final once allExited
 	drainExpired bool                    // background processes did not exit within drainTime
-	setuid       setuidWatch
 }
 
 // runHelper runs the helper's whole life and returns its exit status.
@@ -138,7 +137,7 @@ func (h *helper) finish() string {
 		c = h.before.restore()
 	}
 	h.before.quarantine.flush()
-	return text + h.setuid.clearBits() + describeChanges(c, h.before.quarantine.locations)
+	return text + describeChanges(c, h.before.quarantine.locations)
 }
 
 // removeTemp removes the temp directory and old quarantine directories.

@@ -268,13 +268,7 @@ func (h *helper) restrictThread() error {
 	if err := restrictSelf(rules); err != nil {
 		return err
 	}
-	listener, err := installFilter(argumentRules(h.Network, h.protectedPIDs()))
-	if err != nil || listener < 0 {
-		return err
-	}
-	h.setuid.dirs = append([]string{h.Workspace}, h.WritePaths...)
-	go h.setuid.serve(listener)
-	return nil
+	return installFilter(argumentRules(h.Network, h.protectedPIDs()))
 }
 
 // protectedPIDs returns the ids that the command must not signal where it can see them: the

@@ -43,7 +43,7 @@
 // to: its objects and branches can be changed, what configures it cannot, and what
 // git goes on with there is said.
 //
-// Files that a command has given a setuid or setgid bit lose it, and that is said.
+// No file gets a setuid or setgid bit.
 //
 // What stays possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in

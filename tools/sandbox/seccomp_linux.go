@@ -43,6 +43,13 @@ var deniedCalls = []uintptr{
 const namespaceFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
+// ipcCalls lists the calls of System V IPC and of POSIX message queues, which reach the other
+// processes of the user unless the command has a namespace for them.
+var ipcCalls = []uintptr{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
+	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
+}
+
 // argumentRule restricts one system call by the lower half of one argument, after masking
 // it.
 type argumentRule struct {
@@ -52,7 +59,25 @@ type argumentRule struct {
 	allowed []uint32 // values that pass; nil: all but denied
 	denied  []uint32
 	errno   unix.Errno
-	notify  bool // notify the helper in place of errno, where it listens
+	creates bool // applies only if the argument before arg, flags of open, creates a file
+}
+
+// A file with the setuid or setgid bit runs as its owner for every user: others could start
+// what a command leaves.
+const setuidBits = unix.S_ISUID | unix.S_ISGID
+
+// modeRules refuse these bits in all calls that set modes.
+var modeRules = append(legacyModeRules, refuseSetuid(unix.SYS_FCHMOD, 1), refuseSetuid(unix.SYS_FCHMODAT, 2),
+	refuseSetuid(unix.SYS_FCHMODAT2, 2), refuseSetuid(unix.SYS_MKNODAT, 2), refuseSetuid(unix.SYS_OPENAT, 3).onCreate())
+
+func refuseSetuid(call uintptr, arg uint32) argumentRule {
+	return argumentRule{call: call, arg: arg, mask: setuidBits, allowed: []uint32{0}, errno: unix.EPERM}
+}
+
+// onCreate returns r for calls that create a file: for others their mode is undefined.
+func (r argumentRule) onCreate() argumentRule {
+	r.creates = true
+	return r
 }
 
 // argumentRules returns the rules for system calls that depend on their arguments.
@@ -80,10 +105,11 @@ func argumentRules(online bool, untouchable []int) []argumentRule {
 		// Typing into the terminal that parley runs in.
 		{call: unix.SYS_IOCTL, arg: 1, mask: whole, denied: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, errno: unix.EPERM},
 	}
-	for _, s := range chmodCalls {
-		all = append(all, argumentRule{call: s.call, arg: s.arg, mask: setuidBits, allowed: []uint32{0}, errno: unix.EPERM, notify: true})
-	}
+	all = append(all, modeRules...)
 	if len(untouchable) > 0 {
+		for _, call := range ipcCalls {
+			all = append(all, argumentRule{call: call, mask: whole, allowed: []uint32{}, errno: unix.EPERM})
+		}
 		var ids []uint32
 		for _, id := range untouchable {
 			ids = append(ids, uint32(int32(id)))
@@ -123,9 +149,8 @@ const (
 )
 
 // buildFilter returns the program that the kernel runs before each system call. A call by
-// another convention (32 bits, x32) has other numbers and is denied. With listening, rules
-// with notify notify the helper.
-func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockFilter {
+// another convention (32 bits, x32) has other numbers and is denied.
+func buildFilter(arch uint32, rules []argumentRule) []unix.SockFilter {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
 	}
@@ -151,9 +176,6 @@ func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockF
 	}
 	for _, r := range rules {
 		no := answer(r.errno)
-		if r.notify && listening {
-			no.K = unix.SECCOMP_RET_USER_NOTIF
-		}
 		body := []unix.SockFilter{
 			load(offsetArgs + 8*r.arg), // little endian: the lower half comes first
 			{Code: unix.BPF_ALU | unix.BPF_AND | unix.BPF_K, K: r.mask},
@@ -168,6 +190,13 @@ func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockF
 				body = append(body, equal(v, 0, 1), no)
 			}
 		}
+		if r.creates {
+			const creates = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+			body = append([]unix.SockFilter{
+				load(offsetArgs + 8*(r.arg-1)),
+				{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, Jf: uint8(len(body)), K: creates},
+			}, body...)
+		}
 		body = append(body, load(offsetCall))
 		prog = append(prog, equal(uint32(r.call), 0, len(body)))
 		prog = append(prog, body...)
@@ -175,28 +204,16 @@ func buildFilter(arch uint32, rules []argumentRule, listening bool) []unix.SockF
 	return append(prog, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW})
 }
 
-// installFilter applies the filter of rules to the calling thread and what it starts, and
-// returns the listener of its notifications. Where another listener exists already, it is
-// -1.
-func installFilter(rules []argumentRule) (listener int, err error) {
-	for _, listening := range []bool{true, false} {
-		prog, flags := buildFilter(architectures[runtime.GOARCH], rules, listening), uintptr(0)
-		if listening {
-			flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
-		}
-		p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-		fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&p)))
-		runtime.KeepAlive(prog)
-		switch {
-		case errno == 0 && listening:
-			return int(fd), unix.SetNonblock(int(fd), true)
-		case errno == 0:
-			return -1, nil
-		case !listening:
-			return -1, fmt.Errorf("seccomp: %w", errno)
-		}
+// installFilter applies the filter of rules to the calling thread and what it starts.
+func installFilter(rules []argumentRule) error {
+	prog := buildFilter(architectures[runtime.GOARCH], rules)
+	p := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&p)))
+	runtime.KeepAlive(prog)
+	if errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
 	}
-	return -1, nil
+	return nil
 }
 
 // checkSeccomp reports why installFilter cannot work, or nil.
