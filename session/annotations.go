@@ -20,7 +20,7 @@ const maxAnnotationText = 64 << 10
 // annotationDecoders maps the kinds of events that stay in sight between the messages to how
 // they are read back.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
-	"notice": decodeEvent[llm.Notice], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
+	"notice": decodeEvent[llm.Notice], "sandbox": decodeEvent[Sandbox], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
 	"compacted": decodeEvent[Compacted], "shell": decodeShell, "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
 	store.KindDone: decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
 	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
@@ -39,6 +39,9 @@ func kindOf(e Event) (string, Event) {
 	case llm.Notice:
 		e.Text = elideMiddle(e.Text, maxAnnotationText)
 		return "notice", e
+	case Sandbox:
+		e.Text = elideMiddle(e.Text, maxAnnotationText)
+		return "sandbox", e
 	case llm.Retry:
 		return "retry", e
 	case Fallback:

@@ -18,7 +18,7 @@ func TestEveryKindIsReadBack(t *testing.T) {
 	events := []Event{
 		llm.Notice{Text: "n"}, llm.Retry{Attempt: 2, Wait: time.Second}, Fallback{From: "a/a", To: "b/b"}, ModelSwitched{From: "a/a", To: "b/b"},
 		Compacted{Seq: 3, Messages: 2}, ShellCommand{Command: "ls", Output: "x"}, DroppedCall{Name: "read", Input: "{}"}, Persona{Name: "p"},
-		AddedDirectories{Dirs: []string{"/d"}}, Settings{}, Verdict{}, Abandoned{}, Done{Err: errors.New("x")},
+		AddedDirectories{Dirs: []string{"/d"}}, Settings{}, Verdict{}, Sandbox{Text: "undone"}, Abandoned{}, Done{Err: errors.New("x")},
 	}
 	read := map[string]bool{}
 	for _, e := range events {

@@ -20,7 +20,7 @@ import (
 // and a step is
 //
 //	Step, (Delta | Notice | Retry | Usage)*, Response, then for each call
-//	Call, (ApprovalRequest?, Decision)?, Progress*, Result
+//	Call, (ApprovalRequest?, Decision)?, Progress*, Result, Sandbox?
 //
 // In front of a step, and after one that failed, a Question may be asked. QuestionAnswered ends it.
 //
@@ -71,6 +71,13 @@ type Response struct {
 
 	At                time.Time       // when it was asked for, as it is stored
 	ThinkingDurations []time.Duration // how long each part of thinking took to arrive, as it is stored
+}
+
+// Sandbox reports what the sandbox undid of commands, and its warnings about what they left. It
+// follows a Result or precedes Done, and is not always about the call before it: hooks and jobs run
+// commands too.
+type Sandbox struct {
+	Text string `json:"text"`
 }
 
 // Call reports that a tool call of the model's is about to be checked and run.

@@ -239,6 +239,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 				t.annotate(e, t.partial.visibleParts())
 			}
 			show(e)
+			if _, ok := e.(Result); ok {
+				t.reportSandbox()
+			}
 		}
 		if !s.turn.TryLock() {
 			show(Done{Err: errors.New("a turn is running already")})
@@ -260,6 +263,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
 			}
+			t.reportSandbox()
 			if llm.Canceled(t.done.Err) {
 				t.done.Err = t.cause(t.done.Err)
 			}
@@ -276,6 +280,18 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			t.done.Reason = ""
 		}
 		show(t.done) // unlocked: its consumer may start the next turn
+	}
+}
+
+// TakeSandbox returns what the sandbox undid and warns of, if no event has reported it yet.
+func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
+	e.Text = s.tools.TakeSandboxNotices()
+	return e, e.Text != ""
+}
+
+func (t *turn) reportSandbox() {
+	if e, ok := t.TakeSandbox(); ok {
+		t.emit(e)
 	}
 }
 

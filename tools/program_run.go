@@ -75,7 +75,7 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 	if policy == nil {
 		s.cmdSandbox.acceptRepositories()
 	}
-	seen = strings.TrimSpace(strings.Join([]string{seen, notice, endWatch()}, "\n"))
+	seen = s.noticesOf(r, seen, notice, endWatch())
 	out := ProgramResult{Stdout: streams.stdout.Bytes(), Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
 	if errors.Is(r.stopped, context.DeadlineExceeded) {
 		out.Err = fmt.Errorf("timed out after %s", run.Timeout)

@@ -135,7 +135,7 @@ func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
 		Protected:   append(sandbox.Protected(), w.protectedPlaces()...),
 		Network:     network,
 		Directories: (&Set{workspace: w}).Directories(), ReadOnly: directoryPlaces(w),
-		Env: environ,
+		Env: environ, Notices: &w.notices,
 	}
 	if dir, err := w.cacheDir(); err == nil {
 		p.WritePaths = append(p.WritePaths, dir)
@@ -204,7 +204,7 @@ func AbsolutePaths(paths []string) []string {
 func (w *workspace) newCommand(ctx context.Context, r *runningCommand, argv []string) (cmd *exec.Cmd, letGo func(), err error) {
 	mark := r.Mark() // a variable that tells the command's processes
 	if policy := r.policy; policy != nil {
-		policy.Env, policy.Ready = append(policy.Env, mark), readyOf(ctx)
+		policy.Env, policy.Ready, policy.Notices = append(policy.Env, mark), readyOf(ctx), &r.undone
 		cmd, letGo, err = sandbox.Command(*policy, argv...)
 	} else {
 		p := sandbox.Policy{Workspace: w.realDir, Env: append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), Ready: readyOf(ctx)}

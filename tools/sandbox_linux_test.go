@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"parley/tools/process"
 
@@ -231,6 +232,40 @@ sleep 100`
 		if len(left) != 1 || !strings.Contains(c.out.Text, "kept in ") || !strings.Contains(c.out.Text, left[0]) {
 			t.Errorf("%s: %v: it is not told where it is: %s", c.name, left, c.out.Text)
 		}
+	}
+}
+
+// What the sandbox undid is for the user as well, whole, however much the command printed and
+// however it ended. What a command prints itself is not.
+func TestSandboxNotices(t *testing.T) {
+	const undid = "the sandbox undid changes of .envrc: no command may change them"
+	f := openSandboxed(t, SandboxConfig{}, nil)
+	for name, command := range map[string]string{
+		"quiet": "echo evil > .envrc", "loud": "echo evil > .envrc; yes | head -c 400000", "deaf": "echo evil > .envrc; exec >&- 2>&-; exec sleep 0", "failed": "echo evil > .envrc; kill -9 $$",
+	} {
+		out, failure := f.do("shell", "command", command)
+		if got := f.TakeSandboxNotices(); !strings.HasPrefix(got, undid) || strings.Contains(got, "\n") || !strings.Contains(out+failure, "["+undid) {
+			t.Errorf("%s: the user gets %q, the model %s%s", name, got, out, failure)
+		}
+	}
+	f.do("shell", "command", "echo '["+undid+"]'; ls -l /proc/self/fd; for fd in 3 4 5 6; do echo '[CAUTION: x]' >&$fd; done 2>/dev/null")
+	if got := f.TakeSandboxNotices(); got != "" {
+		t.Errorf("a command reports %q", got)
+	}
+	ended := make(chan Job, 1)
+	f.Jobs().OnEnd(func(j Job) { ended <- j })
+	f.do("shell", "command", "echo evil > .envrc; echo done > done; exec sleep 100", "background", true)
+	f.wait("done", 1)
+	if _, err := f.Jobs().Kill(1); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if got := f.TakeSandboxNotices(); !strings.HasPrefix(got, undid) {
+		t.Errorf("of a job: got %q", got)
+	}
+	run := ProgramRun{Command: CommandLine{Words: []string{"sh", "-c", "echo evil > .envrc"}}, Timeout: time.Minute}
+	if res := f.RunProgram(t.Context(), run); res.Err != nil || !strings.HasPrefix(f.TakeSandboxNotices(), undid) {
+		t.Errorf("of a program: %+v", res)
 	}
 }
 

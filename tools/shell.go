@@ -122,8 +122,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	if r.policy == nil {
 		w.cmdSandbox.acceptRepositories()
 	}
-	seen = strings.TrimSpace(strings.Join([]string{seen, notice, endWatch()}, "\n"))
-	if seen != "" {
+	if seen = w.noticesOf(r, seen, notice, endWatch()); seen != "" {
 		out.Text, out.Notes = out.Text+"\n"+seen, strings.TrimPrefix(out.Notes+"\n"+seen, "\n")
 		r.notes = append(r.notes, seen)
 	}
@@ -135,6 +134,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 type runningCommand struct {
 	*process.Child
 	policy    *sandbox.Policy // nil: it can do whatever parley can
+	undone    sandboxNotices
 	streams   *programStreams // nil: it has no input, and its errors are part of its output
 	pipe      *os.File
 	chunks    chan []byte   // output; closed at its end
@@ -339,9 +339,6 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 	}
 	if !r.HasExited() {
 		notes = append(notes, note("it could not be ended"))
-	}
-	if r.policy != nil && r.HelperFailed() {
-		notes = append(notes, note("CAUTION: the sandbox could not look at what is protected"))
 	}
 	took = took.Round(100 * time.Millisecond)
 	success := false

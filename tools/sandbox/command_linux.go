@@ -3,10 +3,12 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,9 +21,13 @@ const helperName = "parley-sandbox"
 
 // Files that the helper inherits beside the standard streams.
 const (
-	jobFD  = 3 // the job
-	lifeFD = 4 // read end of a pipe that the caller keeps open
+	jobFD    = 3 // the job
+	lifeFD   = 4 // read end of a pipe that the caller keeps open
+	reportFD = 5 // file for notices, which the command cannot reach; only if the job says so
 )
+
+// maxReport bounds the notices of one command, in bytes.
+const maxReport = 1 << 20
 
 // helperNamespaces holds the clone flags of the helper. The network needs no namespace, for
 // sockets are denied, and making one takes as long as all the others.
@@ -30,10 +36,11 @@ const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWP
 // Command returns argv confined by p, not yet started, in a session of its own and in the
 // workspace directory. The caller may set its streams and Dir, and end it by cleanup: the
 // helper then ends every process of the command, with SIGTERM and after 0.7 s with SIGKILL,
-// restores protected paths, and exits; a command that p.Ready holds back does not run then. Cleanup must be called in any case, and may be again;
+// restores protected paths, and exits; a command that p.Ready holds back does not run then. Cleanup must be called in any case, and once more
+// after the end if it was called before;
 // it does not wait, and removes the private temp directory. The exit status is that of the
 // command, 128+n after signal n, 125 if the sandbox could not be set up, 126 or 127 if the
-// command could not be started. The helper reports what it had to do in a line on stderr.
+// command could not be started. Notices of p has what the helper had to do.
 func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	b := Probe()
 	if !b.Available() {
@@ -105,12 +112,20 @@ func findProgram(name string) (string, error) {
 
 // helperCommand returns the helper with this job.
 func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
+	var report *os.File
+	if j.Notices != nil {
+		if fd, err := unix.MemfdCreate("notices", unix.MFD_CLOEXEC); err == nil {
+			report, j.reports = os.NewFile(uintptr(fd), "notices"), true
+		}
+	}
 	instructions, end, err := j.send()
 	if err != nil {
+		report.Close()
 		return nil, nil, err
 	}
 	life, hold, err := os.Pipe()
 	if err != nil {
+		report.Close()
 		instructions.Close()
 		end()
 		return nil, nil, err
@@ -121,11 +136,21 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 		ExtraFiles:  []*os.File{instructions, life},
 		SysProcAttr: attributes(j.hasNamespaces),
 	}
+	if report != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, report)
+	}
+	var calls atomic.Int32
 	return cmd, func() {
 		instructions.Close()
 		end()
 		life.Close()
 		hold.Close()
+		if text, _ := io.ReadAll(io.NewSectionReader(report, 0, maxReport)); len(text) > 0 && report.Truncate(0) == nil {
+			_, _ = j.Notices.Write(text)
+		}
+		if calls.Add(1) > 1 { // the first may be what ends the helper
+			report.Close()
+		}
 	}, nil
 }
 

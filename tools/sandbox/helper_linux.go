@@ -84,9 +84,11 @@ func runHelper() (int, error) {
 	}
 	go h.reap(pid)
 	code := h.waitForEnd(stop, abandoned)
-	if text := h.finish(); text != "" {
-		_, _ = io.WriteString(os.Stderr, text)
+	report := os.Stderr
+	if h.reports {
+		report = os.NewFile(reportFD, "report")
 	}
+	_, _ = io.WriteString(report, h.finish())
 	h.removeTemp()
 	return code, nil
 }
@@ -113,8 +115,8 @@ func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) in
 	return exitCanceled
 }
 
-// finish ends every process and then undoes forbidden changes. It returns the notices about
-// both.
+// finish ends every process and then undoes forbidden changes. It returns the notices for the
+// user.
 func (h *helper) finish() string {
 	close(h.terminating)
 	h.terminate()
@@ -122,10 +124,10 @@ func (h *helper) finish() string {
 	select {
 	case <-h.allExited:
 		if h.drainExpired && h.terminated > 0 {
-			text = fmt.Sprintf("[ended what still ran in the background, processes: %d; nothing outlives its command]\n", h.terminated)
+			fmt.Fprintf(os.Stderr, "[ended what still ran in the background, processes: %d; nothing outlives its command]\n", h.terminated)
 		}
 	default:
-		text = "[some processes could not be ended]\n"
+		text = "[CAUTION: some processes could not be ended]\n"
 	}
 	// The order matters: the caller does not wait for the helper forever, and a
 	// command can leave things that take long to copy or to remove.

@@ -20,6 +20,7 @@ type job struct {
 	abi           int      // of Landlock
 	ownsTempDir   bool     // TempDir was created for this command, and is removed after it
 	unrestricted  bool     // not confined: the helper only ends the processes
+	reports       bool     // reportFD is open
 	hasNamespaces bool     // the helper runs in namespaces of its own
 	uid           int      // of the caller, in its own namespace
 	gid           int
@@ -41,7 +42,7 @@ func (j *job) stringFields() []*string {
 }
 
 func (j *job) boolFields() []*bool {
-	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.hasNamespaces}
+	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.reports, &j.hasNamespaces}
 }
 
 func (j *job) intFields() []*int { return []*int{&j.searchedAt, &j.abi, &j.uid, &j.gid} }

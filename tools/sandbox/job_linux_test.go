@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -90,7 +91,12 @@ func TestDescribeChanges(t *testing.T) {
 		{[]string{".envrc", ".parley"}, nil, nil, "[the sandbox undid changes of .envrc, .parley: no command may change them]\n"},
 		{[]string{".envrc"}, nil, []string{"/c/1"}, "[the sandbox undid changes of .envrc: no command may change them; the previous version is kept in /c/1]\n"},
 		{nil, []string{".parley"}, nil, "[CAUTION: .parley was changed and could not be restored]\n"},
+		{[]string{"a]\n[b\x1b[2J"}, nil, nil, "[the sandbox undid changes of a]␊[b␛[2J: no command may change them]\n"},
 		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; the previous version is kept in /c/1]\n"},
+	}
+	many := strings.Repeat("deep/.git/hooks, ", 299) + "deep/.git/hooks"
+	if got := describeChanges(changes{restored: strings.Split(many, ", ")}, nil); !strings.Contains(got, many+": no") {
+		t.Errorf("not whole: %s", got)
 	}
 	for _, test := range tests {
 		if got := describeChanges(changes{restored: test.restored, failed: test.lost}, test.kept); got != test.want {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/tools/sanitize"
 )
 
 // Time limits after a command: for finding directories that were moved away, for
@@ -170,7 +172,7 @@ func (s *snapshot) describeCreated() string {
 	if len(all) == 0 {
 		return ""
 	}
-	return "[CAUTION: " + strings.Join(all, ", ") + " was made while the program ran; look at it before you use it]\n"
+	return "[CAUTION: " + joinNames(all) + " was made while the program ran; look at it before you use it]\n"
 }
 
 var errRemoved = errors.New("removed, with all that is not protected in it")
@@ -379,11 +381,13 @@ func describeChanges(c changes, kept []string) string {
 	return b.String()
 }
 
-// joinNames joins names, at most the first hundred.
+// joinNames joins names, at most the first thousand. No name can begin a line of its own.
 func joinNames(names []string) string {
-	const most = 100
-	if more := len(names) - most; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
+	const most = 1000
+	more := len(names) - most
+	text := sanitize.Line(strings.Join(names[:min(len(names), most)], ", "))
+	if more > 0 {
+		text = fmt.Sprintf("%s and %d more", text, more)
 	}
-	return strings.Join(names, ", ")
+	return text
 }

@@ -56,6 +56,7 @@
 package sandbox
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,7 +77,8 @@ type Policy struct {
 	LongRunning   bool     // runs beside a user's own work, as a server does: only what configures new repositories is put back, and more is read-only
 	QuarantineDir string   // keeps what was in the place of a protected path; "": the workspace's own in the cache directory
 
-	Ready <-chan struct{} `json:"-"` // no instruction of the command runs before it is closed; nil: it need not wait
+	Ready   <-chan struct{} `json:"-"` // no instruction of the command runs before it is closed; nil: it need not wait
+	Notices io.Writer       `json:"-"` // receives what was undone, and warnings, from cleanup; nil: they go to the standard error of the command
 
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
 	outsideGitDirs []string // git directories in WritePaths, outside of the workspace

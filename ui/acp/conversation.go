@@ -92,6 +92,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	if c.editor = a.editor(c.id); opened.Tools != nil {
 		opened.Tools.SetEditor(c.editor)
 	}
+	opened.Tools.Jobs().OnEnd(func(tools.Job) { c.reportSandbox() })
 	c.tellMode()
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
@@ -101,6 +102,21 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	then(c)
 	c.work.Go(c.tellCommands) // behind the answer, which says what the session is called
 	return nil
+}
+
+// reportSandbox reports what the sandbox undid of a job that has ended, unless the turn that runs
+// does.
+func (c *conversation) reportSandbox() {
+	c.prompting.Lock()
+	defer c.prompting.Unlock()
+	e, ok := c.app.Session.TakeSandbox()
+	if c.closed || !ok {
+		return
+	}
+	c.app.Session.Annotate(0, e)
+	for _, u := range c.view.event(app.Change{Event: e}) {
+		c.update(u)
+	}
 }
 
 // leave ends a conversation if it is open.

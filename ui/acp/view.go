@@ -11,6 +11,7 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A view is what a client was told of a conversation: it makes updates of the changes that a
@@ -150,6 +151,8 @@ func (v *view) event(c app.Change) []sdk.SessionUpdate {
 	switch e := c.Event.(type) {
 	case llm.Notice:
 		aloud, text = e.Urgent, e.Text
+	case session.Sandbox:
+		aloud, text = true, format.Capital(e.Text)
 	case session.Fallback:
 		aloud, text = true, app.FallbackText(e)
 	case session.Compacted:

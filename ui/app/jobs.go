@@ -168,7 +168,18 @@ func moveToBackground(a *App, _ string) Effect {
 // OnJobEnd has each command in the background that ends told, on any goroutine. What ended
 // returns is for the owner of a to show.
 func OnJobEnd(a *App, tell func(ended func() Effect)) {
-	a.Jobs.OnEnd(func(j tools.Job) { tell(func() Effect { return jobEnded(a, j) }) })
+	a.Jobs.OnEnd(func(j tools.Job) {
+		tell(func() Effect { return reportSandbox(a) })
+		tell(func() Effect { return jobEnded(a, j) })
+	})
+}
+
+// reportSandbox keeps with the conversation what the sandbox undid and warns of, and shows it.
+func reportSandbox(a *App) Effect {
+	if e, ok := a.Session.TakeSandbox(); ok {
+		return a.annotate(e)
+	}
+	return Effect{}
 }
 
 // jobEnded tells that a command in the background has ended, unless somebody has killed it. The

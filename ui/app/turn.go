@@ -91,7 +91,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 			out.put(Change{Event: e})
 		}
 		t.addFooter(e.Err != nil)
-	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.AddedDirectories, session.ShellCommand, session.Verdict:
+	case llm.Notice, session.Sandbox, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.AddedDirectories, session.ShellCommand, session.Verdict:
 		out.put(Change{Event: e})
 	}
 	return out.changes

@@ -335,7 +335,7 @@ func (k *talk) act() {
 		redrawn(nil)
 	case 11:
 		for _, e := range []session.Event{
-			session.ModelSwitched{From: k.s.Model().Name, To: "fake/one"}, llm.Notice{Text: "a note"}, session.ShellCommand{Command: "ls", Output: "x\n", Notes: "[exit status 0]", Ended: true},
+			session.ModelSwitched{From: k.s.Model().Name, To: "fake/one"}, llm.Notice{Text: "a note"}, session.Sandbox{Text: "undone"}, session.ShellCommand{Command: "ls", Output: "x\n", Notes: "[exit status 0]", Ended: true},
 		} {
 			k.s.Annotate(0, e)
 			for _, c := range k.turn.Apply(e, k.now()) {

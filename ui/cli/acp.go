@@ -135,6 +135,7 @@ func (a editor) close(s *session.Session) {
 	}
 	if a.toolSet != nil {
 		a.toolSet.Close()
+		reportSandbox(a.program)
 	}
 }
 

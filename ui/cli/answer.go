@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"slices"
 	"time"
@@ -53,6 +54,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if err := a.startMCPServers(); err != nil {
 		return a.fail(print.Config, err)
 	}
+	defer reportSandbox(a)
 	defer a.mcp.stop()
 	defer endJobs(a)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -67,7 +69,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	o := a.printOptions(outTerminal)
 	names := a.compared(s.Model().Name)
 	if len(names) < 2 {
-		a.status = print.Run(s, turnOf(ctx, a, s, parts), cancel, o)
+		a.status = print.Run(s, endBefore(a, s, turnOf(ctx, a, s, parts)), cancel, o)
 		return nil
 	}
 	models, err := a.openCompared(s, names)
@@ -88,6 +90,35 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	}
 	a.status = print.Compare(s, names, s.Compare(ctx, models, judge, parts...), cancel, o)
 	return nil
+}
+
+// endBefore returns the events of a turn. Before Done it ends what runs beside it, so that an event
+// has what the sandbox undid of that.
+func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) iter.Seq[session.Event] {
+	return func(yield func(session.Event) bool) {
+		for e := range turn {
+			if _, done := e.(session.Done); done {
+				endJobs(a)
+				a.mcp.stop()
+				if e, ok := s.TakeSandbox(); ok {
+					s.Annotate(0, e)
+					if !yield(e) {
+						return
+					}
+				}
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// reportSandbox reports on standard error what no conversation was told of.
+func reportSandbox(a *program) {
+	if text := a.toolSet.TakeSandboxNotices(); text != "" {
+		warn(text)
+	}
 }
 
 // endJobs ends the commands in the background, which end with the run, and says which those are.

@@ -48,6 +48,8 @@ func (a *program) sandboxCommand() *cobra.Command {
 			if err != nil {
 				return a.fail(print.Failed, err)
 			}
+			a.toolSet = set
+			defer reportSandbox(a)
 			defer cleanup()
 			held.Stdin, held.Stdout, held.Stderr = os.Stdin, os.Stdout, os.Stderr
 			err = held.Run()

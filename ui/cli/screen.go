@@ -95,6 +95,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	} else if err := a.startMCPServers(); err != nil {
 		o.Notice = strings.TrimPrefix(o.Notice+" · "+format.ErrorText(err), " · ")
 	}
+	defer reportSandbox(a)
 	defer a.mcp.stop()
 	defer func() { a.toolSet.Jobs().Close() }() // who quit on the screen was asked
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {

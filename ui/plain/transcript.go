@@ -40,6 +40,10 @@ func (t *transcript) event(e session.Event) {
 		if e.Wait >= longRest && !e.Remote {
 			t.writeLine("/now retries at once, /wait says how long it takes, /stop stops.")
 		}
+	case session.Sandbox:
+		for line := range strings.Lines(e.Text) {
+			t.writeLine("%s", sentence(oneLine(line)))
+		}
 	case session.Fallback:
 		t.writeLine("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
 	case session.Question:

@@ -59,7 +59,7 @@ var eventCases = []session.Event{
 	session.StructuredOutput{JSON: []byte(`[1]`)},
 	llm.Notice{Text: "told"}, llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server},
 	session.Fallback{From: "a/b", To: "c/d", Fault: llm.Quota}, session.ModelSwitched{From: "a/b", To: "c/d"},
-	session.ModelSwitched{From: "a/b", To: "c/d", Changes: []llm.Change{{}}}, session.Compacted{Messages: 3, Before: 10, After: 4},
+	session.ModelSwitched{From: "a/b", To: "c/d", Changes: []llm.Change{{}}}, session.Compacted{Messages: 3, Before: 10, After: 4}, session.Sandbox{Text: "the sandbox undid it"},
 	session.Done{Reason: llm.Stop}, session.Done{Reason: llm.Calls}, session.Done{Reason: llm.Refused}, session.Done{Reason: llm.Length}, session.Done{Reason: llm.Other},
 	session.Done{Err: &llm.Error{Fault: llm.RateLimit, Wait: time.Minute}}, session.Done{Err: errors.New("broken")}, session.Done{Err: session.ErrSteps},
 }

@@ -182,6 +182,8 @@ func noticeObject(e session.Event) object {
 			changes[i] = c.String()
 		}
 		return object{{"type", "switch"}, {"from", e.From}, {"to", e.To}, {"changes", changes}, {"text", app.SwitchText(e)}}
+	case session.Sandbox:
+		return object{{"type", "sandbox"}, {"text", e.Text}}
 	case session.Compacted:
 		return object{{"type", "compacted"}, {"messages", e.Messages}, {"before_tokens", e.Before}, {"after_tokens", e.After}, {"text", app.CompactedText(e)}}
 	}

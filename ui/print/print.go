@@ -174,6 +174,8 @@ func urgent(e session.Event) string {
 		}
 	case session.Fallback:
 		return app.FallbackText(e)
+	case session.Sandbox:
+		return e.Text
 	}
 	return ""
 }

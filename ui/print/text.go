@@ -231,6 +231,10 @@ func (s *stderrWriter) event(e session.Event) {
 			text += " · the answer begins again"
 		}
 		s.line(th.Dim, "%s", text)
+	case session.Sandbox:
+		for line := range strings.SplitSeq(e.Text, "\n") { // a style would pad several lines
+			s.line(th.Warn, "%s", format.Capital(line))
+		}
 	case session.Fallback:
 		s.line(th.Warn, "%s", app.FallbackText(e))
 	case session.ModelSwitched:

@@ -128,6 +128,8 @@ func (c *Chat) Show(e session.Event) {
 	switch e := e.(type) {
 	case llm.Notice:
 		t.AddNote(e.Text)
+	case session.Sandbox:
+		t.AddMarker(transcript.Warn, format.Capital(e.Text))
 	case session.Fallback:
 		t.AddMarker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
