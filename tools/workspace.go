@@ -30,7 +30,7 @@ type workspace struct {
 	realDir     string         // the same with symbolic links resolved
 	cmdSandbox  commandSandbox // how commands are held
 	jobs        *Jobs
-	notices     sandboxNotices // about commands, for the user
+	notices     sandboxNotices                    // about commands, for the user
 	directories atomic.Pointer[[]*addedDirectory] // that were added; what the pointer leads to is never changed
 	directoryMu sync.Mutex                        // held to change the pointer
 
