@@ -58,6 +58,7 @@ const (
 	fromReasoningContent source = iota + 1
 	fromReasoning
 	fromReasoningText
+	fromPortkey
 	fromDetails
 )
 
@@ -181,7 +182,11 @@ func (a *answer) thinking(d *delta) string {
 		details += text
 		a.out.Hold(kept)
 	}
-	texts := [...]string{fromReasoningContent: string(d.ReasoningContent), fromReasoning: string(d.Reasoning), fromReasoningText: string(d.ReasoningText), fromDetails: details}
+	portkey := ""
+	for _, b := range d.Portkey {
+		portkey += string(b.Thinking + b.Delta.Thinking)
+	}
+	texts := [...]string{fromReasoningContent: string(d.ReasoningContent), fromReasoning: string(d.Reasoning), fromReasoningText: string(d.ReasoningText), fromPortkey: portkey, fromDetails: details}
 	if a.source == 0 {
 		for s := fromReasoningContent; s <= fromDetails && a.source == 0; s++ {
 			if texts[s] != "" {

@@ -81,6 +81,7 @@ type delta struct {
 	Blocks           []json.RawMessage `json:"thinking_blocks"`  // LiteLLM
 	ReasoningText    wire.Text         `json:"reasoning_text"`   // Copilot
 	ReasoningOpaque  wire.Text         `json:"reasoning_opaque"` // Copilot
+	Portkey          []portkeyBlock    `json:"content_blocks"`   // Portkey; text in them stands in Content as well
 	Calls            []fragment        `json:"tool_calls"`
 	Images           []drawing         `json:"images"` // OpenRouter, Vercel
 	Cites            []annotation      `json:"annotations"`
@@ -89,7 +90,15 @@ type delta struct {
 // hasContent reports whether d adds anything to an answer but citations.
 func (d *delta) hasContent() bool {
 	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.ReasoningContent != "" || d.Reasoning != "" ||
-		len(d.Details) > 0 || len(d.Blocks) > 0 || d.ReasoningText != "" || d.ReasoningOpaque != "" || len(d.Calls) > 0 || len(d.Images) > 0
+		len(d.Details) > 0 || len(d.Blocks) > 0 || d.ReasoningText != "" || d.ReasoningOpaque != "" || len(d.Portkey) > 0 || len(d.Calls) > 0 || len(d.Images) > 0
+}
+
+// A portkeyBlock is a block of Claude's in an answer of Portkey's, or a piece of one.
+type portkeyBlock struct {
+	Thinking wire.Text `json:"thinking"`
+	Delta    struct {
+		Thinking wire.Text `json:"thinking"`
+	} `json:"delta"`
 }
 
 // A drawing is an image that the model made.
