@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -146,10 +145,10 @@ func (t target) emptyBadRequest() llm.Fault {
 	return ""
 }
 
-// secrets returns what no error may hold: the key, and the values of headers, which
-// may be keys as well. Addresses have none.
+// secrets returns what no error may hold: the key, and headers that are secret by their names.
+// Addresses have none.
 func (t target) secrets() []string {
-	secrets := slices.Collect(maps.Values(t.Headers))
+	secrets := headerSecrets(t.Headers)
 	if t.Key != "" {
 		secrets = append(secrets, t.Key)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llm"
 	"parley/providers/wire"
 	"parley/tools/process"
 )
@@ -53,5 +54,22 @@ func TestMaskKeys(t *testing.T) {
 		if got := mask(text); got != text {
 			t.Errorf("%q became %q", text, got)
 		}
+	}
+}
+
+// TestHeadersAreSecretByName checks that an error reads as the server wrote it but for headers that hold keys by their
+// names, however short the others are.
+func TestHeadersAreSecretByName(t *testing.T) {
+	server := scripted(t, func(map[string]any) (int, string) {
+		return 400, `{"error":{"message":"openai error: team blue-whale, author jane, key vk-0123456789, bearer tok-0123456789, cookie id=c-0123456789"}}`
+	})
+	c := Config{Providers: map[string]Provider{"box": {BaseURL: server.URL + "/v1", Headers: map[string]string{
+		"x-portkey-provider": "openai", "X-Team": "blue-whale", "X-Author": "jane",
+		"x-portkey-virtual-key": "vk-0123456789", "Proxy-Authorization": "Bearer tok-0123456789", "Cookie": "id=c-0123456789",
+	}}}}
+	got := hold(t, opens(t, c, "box/m", OpenOptions{Memory: &Memory{}}), llm.Request{})
+	want := "openai error: team blue-whale, author jane, key [redacted], bearer [redacted], cookie [redacted]"
+	if got.err == nil || !strings.HasSuffix(got.err.Error(), want) {
+		t.Errorf("%v, want %s", got.err, want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/wire"
+	"parley/tools/sanitize"
 )
 
 // A Secret is a key. However it is printed, formatted, logged or encoded, it
@@ -58,8 +59,17 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // shorter one may be a word.
 const minKeyLength = 8
 
-// secretHeader is how headers are called that hold keys.
-var secretHeader = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)auth|key|token|secret|cookie|password`) })
+// headerSecrets returns the values of headers that are secret by their names, and the key in one that
+// also names its kind, as in "Bearer KEY".
+func headerSecrets(headers map[string]string) (secrets []string) {
+	for name, value := range headers {
+		if sanitize.IsSecretVariable(name) {
+			words := strings.Fields(value)
+			secrets = append(append(secrets, value), words[max(len(words)-1, 0):]...)
+		}
+	}
+	return secrets
+}
 
 // tokenShape is what tokens that do not last look like, JSON Web Tokens and Google's: those of
 // another process are known by nothing else.
@@ -86,12 +96,7 @@ func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, 
 	}
 	for _, p := range c.Providers {
 		keys = append(keys, p.APIKey.Reveal(), getenv(p.APIKeyEnv))
-		for name, value := range p.Headers {
-			if secretHeader().MatchString(name) {
-				words := strings.Fields(value) // "Bearer KEY"
-				keys = append(append(keys, value), words[max(len(words)-1, 0):]...)
-			}
-		}
+		keys = append(keys, headerSecrets(p.Headers)...)
 		u, err := url.Parse(p.BaseURL)
 		if err != nil {
 			continue
@@ -99,7 +104,7 @@ func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, 
 		password, _ := u.User.Password()
 		keys = append(keys, password)
 		for name, values := range u.Query() {
-			if secretHeader().MatchString(name) {
+			if sanitize.IsSecretVariable(name) {
 				keys = append(keys, values...)
 			}
 		}

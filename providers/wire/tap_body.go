@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"parley/tools/sanitize"
 )
 
 // boundedBody is the beginning and the end of a body.
@@ -258,10 +260,6 @@ func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	return head, tail, p.omitted
 }
 
-// secretNames lists parts of the names of headers that hold keys and what is as good as
-// a key.
-var secretNames = []string{"authorization", "cookie", "key", "token", "secret", "password", "credential", "signature"}
-
 // secretHeaders returns h without secrets. Headers that hold keys are [redacted]
 // whatever is in them; a scheme before the key, such as Bearer, stays.
 func (m mask) secretHeaders(h http.Header) http.Header {
@@ -287,16 +285,8 @@ func (m mask) secretHeaders(h http.Header) http.Header {
 // isSecretHeader reports whether a header of this name is secret. Limits are counted
 // in tokens.
 func isSecretHeader(name string) bool {
-	name = strings.ToLower(name)
-	if strings.Contains(name, "ratelimit") {
-		return false
-	}
-	for _, part := range secretNames {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
+	lower := strings.ToLower(name)
+	return !strings.Contains(lower, "ratelimit") && (sanitize.IsSecretVariable(name) || strings.Contains(lower, "signature"))
 }
 
 // publicParams holds the parameters of addresses that are shown; any other might be a

@@ -49,7 +49,7 @@ var secretVariableWords = []string{"pwd", "pat", "dsn", "jwt", "creds", "bearer"
 // ordinaryWords have one of secretParts in them, and are no secrets.
 var ordinaryWords = []string{
 	"keyboard", "keymap", "keymaps", "keycode", "keycodes", "keypad", "keyword", "keywords", "keyframe", "keytimeout",
-	"keycloak", "lesskey", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey",
+	"keycloak", "lesskey", "portkey", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey",
 	"tokenizer", "tokenizers", "tokenize", "author", "authors", "authority", "xauthority",
 	"askpass", "bypass", "compass", "passenger", "passive", "passthrough", "passage", "secretary",
 }
