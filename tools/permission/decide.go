@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -100,6 +102,7 @@ func beginsWith(words, wanted []string) bool { return begins(words, wanted, fals
 
 // begins does as beginsWith. With guess, a word whose value is not known stands for any that it may be.
 func begins(words, wanted []string, guess bool) bool {
+	words, wanted = gitWords(words), gitWords(wanted)
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
@@ -174,24 +177,63 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 		return find(anything)
 	}
 	var by Rule
-	for _, cmd := range line.list {
+	moved := false
+	for _, cmd := range slices.Backward(line.list) { // which the last one begins
+		if !moved && !cmd.piped && entersFolder(cmd.Words, c.Workspace) {
+			moved = true // once: after another cd, one that failed before would matter
+			continue
+		}
 		r, ok := find(func(r Rule) bool { return r.Match != "" && r.coversCommand(cmd.Words, c.Workspace) })
-		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell || // what follows cd is not what it was alone
-			cmd.piped && !isFilter(cmd.Words) {
+		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell && !isNarrow(cmd.Words) ||
+			moved && !isSameBelow(cmd.Words) || cmd.piped && !isFilter(cmd.Words) {
 			return find(anything)
 		}
 		if by.Tool == "" || r.Sandboxed { // which allows less
 			by = r
 		}
 	}
+	if by.Tool == "" { // cd alone
+		return find(anything)
+	}
 	return by, true
+}
+
+// entersFolder reports whether words change to an existing folder of the workspace and nothing else.
+func entersFolder(words []string, workspace string) bool {
+	if len(words) != 2 || words[0] != "cd" || workspace == "" || os.Getenv("CDPATH") != "" {
+		return false
+	}
+	dir := words[1]
+	if dir == "" || isDynamic(dir) || strings.HasPrefix(dir, "-") || !staysInside(dir, "/") {
+		return false
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(workspace, dir)
+	}
+	base, err := filepath.EvalSymlinks(workspace)
+	if err != nil {
+		return false
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(base, dir)
+	info, statErr := os.Stat(dir)
+	return err == nil && filepath.IsLocal(rel) && statErr == nil && info.IsDir()
+}
+
+// isSameBelow reports whether words are the same command in a folder below: its program is not a
+// file of the folder, and no word leads out of that.
+func isSameBelow(words []string) bool {
+	local := !filepath.IsAbs(words[0]) && strings.Contains(words[0], "/")
+	return !local && !slices.ContainsFunc(words, func(word string) bool { return !staysInside(word, "/") })
 }
 
 // isFilter reports whether a command does the same with whatever it reads: it can be named alone by
 // a prefix, and what it reads is no code to it.
 func isFilter(words []string) bool {
 	name := programName(words[0])
-	if why := refusalReason(name); why != "" && why != reasonKnown {
+	if why := refusalReason(name); why != "" && why != reasonKnown && !isNarrow(words) {
 		return false
 	}
 	o := opaqueArgsOf.Get()[name]
@@ -230,6 +272,9 @@ func (r Rule) coversCommand(words []string, folder string) bool {
 	}
 	if len(words) < len(own) || !slices.Equal(own, words[:len(own)]) || refusePrefix(own) != "" {
 		return false
+	}
+	if isNarrow(own) {
+		return narrowFollows(words, len(own), folder)
 	}
 	return !slices.ContainsFunc(words[len(own):], func(word string) bool {
 		if pattern, ok := strings.CutPrefix(word, dynamicMark); ok {

@@ -101,7 +101,8 @@ func harmlessArgsOf(words []string) *harmlessArgs {
 // takesValue reports whether word is an option that is not known to be harmless and could
 // take the next word for its value.
 func takesValue(words []string, word string) bool {
-	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !harmlessArgsOf(words).hasOption(word)
+	a := harmlessArgsOf(words)
+	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !a.hasOption(word) && !matchesAny(a.harmless, word)
 }
 
 // hasOption reports whether a holds an option, by its whole name or letter by letter.

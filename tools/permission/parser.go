@@ -62,6 +62,7 @@ func parseLine(line string) *parser {
 	if why := invisibleReason(line); why != "" {
 		r.setNotSimple(why)
 	}
+	r.opaque = strings.Contains(line, "\r") // which shells and the parser read differently
 	r.addLine(line, 0)
 	return r
 }

@@ -89,6 +89,9 @@ func refusalReason(name string) string {
 // refusePrefix returns why words cannot be the prefix of an allowing rule, or "".
 func refusePrefix(words []string) string {
 	words = withoutNoPager(words)
+	if isNarrow(words) {
+		return ""
+	}
 	name := programName(words[0])
 	why := refusalReason(name)
 	for n := 1; why == reasonSubcommands || why == reasonScripts || why == reasonUnknown; n++ {
@@ -114,6 +117,49 @@ func refusePrefix(words []string) string {
 		return fmt.Sprintf("what follows could be the value of %s", last)
 	}
 	return ""
+}
+
+// sedPrint matches a script of sed that prints lines.
+var sedPrint = lazy.NewRegexp(`^(?:[0-9]+|\$|/[^/\\\n]*/)(?:,(?:[+~]?[0-9]+|\$|/[^/\\\n]*/))?p$`)
+
+// isNarrow reports whether words are a use, or begin one, of test, printf %s or sed -n ADDRESSp that
+// neither runs nor sets anything. An index of a variable of test -v or -R runs what is in it.
+func isNarrow(words []string) bool {
+	if len(words) == 0 {
+		return false
+	}
+	switch args := words[1:]; words[0] {
+	case "test":
+		return !slices.ContainsFunc(args, func(word string) bool {
+			return word == "-v" || word == "-R" || strings.ContainsAny(word, "[$`")
+		})
+	case "printf":
+		return len(args) > 0 && (args[0] == "%s" || args[0] == `%s\n`)
+	case "sed":
+		return len(args) > 0 && args[0] == "-n" && (len(args) == 1 || sedPrint.MatchString(args[1])) &&
+			!slices.ContainsFunc(args[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
+	}
+	return false
+}
+
+// narrowFollows reports whether a narrow prefix of n words covers words.
+func narrowFollows(words []string, n int, folder string) bool {
+	if words[0] == "sed" {
+		n = max(n, 3) // the script is no path
+	}
+	return isNarrow(words) && (words[0] == "printf" || !slices.ContainsFunc(words[min(n, len(words)):], func(word string) bool {
+		return isDynamic(word) || !staysInside(word, folder)
+	}))
+}
+
+// gitWords returns the words of git-X as those of git X.
+func gitWords(words []string) []string {
+	if len(words) > 0 {
+		if command, ok := strings.CutPrefix(programName(words[0]), "git-"); ok {
+			return append([]string{"git", command}, words[1:]...)
+		}
+	}
+	return words
 }
 
 // execOption returns the option among words that makes the program run others, or "".

@@ -97,7 +97,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 	}
 	words := s.wordsOf(cmd.Args)
 	s.parser.list = append(s.parser.list, Command{Words: words, piped: piped})
-	if isWrapper(words) && s.isWrapped == "" {
+	if isWrapper(words) && !isNarrow(words) && s.isWrapped == "" {
 		s.isWrapped = "is wrapped: " + words[0] + " runs its arguments"
 	}
 }
@@ -152,7 +152,12 @@ func (s *visitor) visit(node syntax.Node) bool {
 		s.addCommand([]string{"time"}, input{})
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop, *syntax.WordIter, *syntax.UnaryTest, *syntax.BinaryTest:
 		s.noteNumbers(node)
+	case *syntax.CoprocClause:
+		s.opaque = true
 	case *syntax.Redirect:
+		if node.Op == syntax.DplOut || node.Op == syntax.DplIn { // bash expands the word twice
+			s.opaque = s.opaque || !evalWord(node.Word).isUnquoted && strings.ContainsAny(s.sourceOf(node.Word), "$`")
+		}
 		s.addValue(node.Word)
 		s.addValue(node.Hdoc)
 		if node.Hdoc != nil && strings.Contains(s.sourceOf(node.Hdoc), `\`) { // it stays behind a quoted word
@@ -197,6 +202,9 @@ func (s *visitor) addValue(word *syntax.Word) {
 func (s *visitor) addCommand(words []string, in input) {
 	if len(words) == 0 {
 		return
+	}
+	if git := gitWords(words); git[0] != words[0] {
+		s.addCommand(git, in)
 	}
 	if in.given {
 		s.inputs[len(s.cmds)], s.givesInput = in, true
