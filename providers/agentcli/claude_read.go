@@ -17,6 +17,8 @@ type claude struct {
 	message       int               // number of the current message
 	streamed      map[string]bool   // ids of messages that came as events
 	abandoned     bool              // the stream of the current message broke off
+	begun         bool              // message_start of the current message came
+	unnamed       bool              // pieces of the current message came without one
 	textAfterCall bool              // text came after the last call
 	blocks        map[int]string    // id of the call at an index of the message
 	names         map[int]string    // name of the block at an index, which several blocks can share
@@ -121,6 +123,7 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 	switch e.Type {
 	case "message_start":
 		c.message++
+		c.begun, c.unnamed = true, false
 		if c.abandoned && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
@@ -132,8 +135,10 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 		c.out.Hold(len(e.Message.ID))
 		c.setModel(e.Message.Model)
 	case "content_block_start":
+		c.unnamed = !c.begun
 		c.beginBlock(e.Index, &e.Block)
 	case "content_block_delta":
+		c.unnamed = !c.begun
 		switch e.Delta.Type {
 		case "text_delta":
 			c.sendText(c.block(e.Index), string(e.Delta.Text))
@@ -147,6 +152,7 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 	case "message_delta":
 		c.stop = cmp.Or(e.Delta.Stop, c.stop)
 	case "message_stop":
+		c.begun = false
 		if c.abandoned = abandoned; c.qwen == nil && !abandoned {
 			c.settle()
 		}
@@ -230,7 +236,7 @@ func (c *claude) assistant(l *claudeLine) {
 	if c.qwen != nil && c.qwen.streaming {
 		c.streamed[l.Message.ID] = true // a block of the streamed message, under an id of its own
 	}
-	streamed := c.streamed[l.Message.ID] && !c.abandoned
+	streamed := (c.streamed[l.Message.ID] || c.unnamed) && !c.abandoned
 	if !streamed && c.qwen == nil && c.hasPending() { // after a broken stream, the answer is requested without streaming
 		c.restart(llm.Retry{}, errBrokeOff)
 	}
@@ -261,6 +267,7 @@ func (c *claude) assistant(l *claudeLine) {
 // results handles the results of the program's own tools.
 func (c *claude) results(content claudeContent) {
 	defer c.settle()
+	c.unnamed = false
 	for _, b := range content {
 		name, called := c.calls[b.Call]
 		if b.Type != "tool_result" || !called {

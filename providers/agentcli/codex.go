@@ -145,7 +145,7 @@ func (c *codex) line(data []byte) {
 }
 
 // codexReconnectRE matches the message of a retry.
-var codexReconnectRE = lazy.NewRegexp(`^Reconnecting\.\.\. (\d+)/(\d+) ?\(?(.*?)\)?$`)
+var codexReconnectRE = lazy.NewRegexp(`^Reconnecting(?:\.\.\.|…) ?(\d+)/(\d+) ?\(?(.*?)\)?$`)
 
 // onError handles an error that does not end the turn.
 func (c *codex) onError(words string) {
@@ -154,10 +154,18 @@ func (c *codex) onError(words string) {
 		attempt, _ := strconv.Atoi(m[1])
 		most, _ := strconv.Atoi(m[2])
 		c.settle() // its texts come whole
+		c.lost = 0 // it falls back to another transport: only turn.failed and its end are final
 		c.restart(llm.Retry{Attempt: attempt, Max: most}, c.toError("", 0, m[3]))
 		return
 	}
-	c.pendingError = words
+	if !isWebsocketError(words) {
+		c.pendingError = words
+	}
+}
+
+// isWebsocketError reports whether an error is about the websocket that Codex tries before HTTPS.
+func isWebsocketError(words string) bool {
+	return strings.Contains(words, "ws://") || strings.Contains(words, "wss://")
 }
 
 func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
@@ -168,8 +176,9 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 	case item.Type == "reasoning":
 		c.sendNewText(id, llm.Thinking, string(item.Text), completed)
 	case item.Type == "error":
-		if !strings.Contains(string(item.Message), "unrecognized configuration setting") { // an older version does not have a feature to switch off
-			c.noticeOnce(string(item.Message))
+		words := string(item.Message)
+		if !strings.Contains(words, "unrecognized configuration setting") && !isWebsocketError(words) { // an older version does not have a feature to switch off
+			c.noticeOnce(words)
 		}
 	case codexTools[item.Type] && item.ID != "":
 		c.tool(id, item, raw, completed)

@@ -79,6 +79,7 @@ type copilot struct {
 	usage    llm.Usage         // of all requests
 	model    string
 	failure  string // last failure of a request
+	status   int    // its HTTP status
 }
 
 func newCopilot(a *answer) decoder {
@@ -139,7 +140,7 @@ func (c *copilot) onFailure(l *copilotLine) {
 	d := &l.Data
 	switch l.Type {
 	case "model.call_failure":
-		c.failure = string(d.Failure)
+		c.failure, c.status = cmp.Or(string(d.Failure), "the request failed"), d.Status
 	case "assistant.turn_retry":
 		c.restart(llm.Retry{}, c.toError("", 0, c.failure))
 	case "session.error":
@@ -149,10 +150,10 @@ func (c *copilot) onFailure(l *copilotLine) {
 		if c.usage.Input+c.usage.Output > 0 {
 			c.out.Send(c.usage)
 		}
-		if l.Exit == 0 {
+		if l.Exit == 0 && (c.shown || c.fault == nil && c.failure == "") {
 			c.fault = nil // the program recovered
 		} else if c.fault == nil {
-			c.fault = c.toError("", 0, cmp.Or(c.failure, "it did not say why it failed"))
+			c.fault = c.toError("", c.status, cmp.Or(c.failure, "it did not say why it failed"))
 		}
 		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: l.Session, Model: cmp.Or(c.model, c.run.model)}
 	}

@@ -61,6 +61,7 @@ func TestClaude(t *testing.T) {
 	}{
 		{"in pieces and whole", claudeInit + claudeStart + claudeHello + claudeWhole + claudeEnd + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"whole", claudeInit + claudeWhole + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
+		{"in pieces and whole, without a start", claudeInit + claudeHello + claudeWhole + claudeEnd + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"in pieces", claudeInit + claudeStart + claudeHello + claudeEnd + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"only the result", claudeInit + claudeResult, []llm.Part{text("Hello")}, llm.Stop, ""},
 		{"broken, then whole under another id", claudeInit + claudeStart + claudeHello + strings.ReplaceAll(strings.ReplaceAll(claudeWhole, "m1", "m2"), "Hello", "Hello there") + claudeResult,

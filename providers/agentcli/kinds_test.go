@@ -177,6 +177,26 @@ func TestCodex(t *testing.T) {
 	if len(got.retries) != 1 || got.retries[0].Attempt != 2 || got.retries[0].Max != 5 || len(got.notices) > 0 {
 		t.Errorf("retries %+v, notices %q", got.retries, got.notices)
 	}
+	var tries []string
+	for n := 1; n <= 5; n++ {
+		tries = append(tries, fmt.Sprintf(`{"type":"error","message":"Reconnecting... %d/5 (unexpected status 403 Forbidden, url: wss://chatgpt.com/backend-api/codex/responses)"}`, n))
+	}
+	tries = append(tries, `{"type":"error","message":"failed to connect to websocket: HTTP error: 405, url: ws://127.0.0.1:1/v1/responses"}`,
+		`{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Falling back from wss://chatgpt.com to HTTPS"}}`,
+		`{"type":"item.completed","item":{"id":"item_1","type":"agent_message","text":"Hello"}}`)
+	got = take(t, decode("codex-cli", &run{}, lines(append(append([]string{started}, tries...), completed)...)))
+	check(t, got, []llm.Part{text("Hello")}, llm.Stop, "")
+	if len(got.retries) != 5 || len(got.notices) > 0 {
+		t.Errorf("retries %+v, notices %q", got.retries, got.notices)
+	}
+}
+
+// TestClaudeWithoutMessageStart checks that pieces without message_start are no broken connection.
+func TestClaudeWithoutMessageStart(t *testing.T) {
+	got := take(t, decode("claude-cli", &run{}, claudeInit+claudeHello+claudeWhole+claudeEnd+claudeResult))
+	if check(t, got, []llm.Part{text("Hello")}, llm.Stop, ""); len(got.retries) > 0 {
+		t.Errorf("retries %+v", got.retries)
+	}
 }
 
 func TestCopilot(t *testing.T) {
@@ -195,6 +215,9 @@ func TestCopilot(t *testing.T) {
 		{"a sub-agent", lines(`{"type":"assistant.message","data":{"messageId":"m","content":"inner","parentToolCallId":"c"}}`, ok), nil, ""},
 		{"a key that is wrong", lines(`{"type":"model.call_failure","data":{"statusCode":401,"errorMessage":"401"}}`,
 			`{"type":"session.error","data":{"errorType":"authentication","message":"Authentication failed with provider (HTTP 401).","statusCode":401}}`, `{"type":"result","exitCode":1}`), nil, llm.Authentication},
+		{"a key that is wrong, with status 0", lines(`{"type":"model.call_failure","data":{"statusCode":401,"errorMessage":"bad"}}`, ok), nil, llm.Authentication},
+		{"the same as an error of the session", lines(`{"type":"session.error","data":{"errorType":"query","message":"Request failed","statusCode":401}}`, ok), nil, llm.Authentication},
+		{"a failure that passed", lines(`{"type":"model.call_failure","data":{"statusCode":500,"errorMessage":"bad"}}`, `{"type":"assistant.message","data":{"messageId":"m","content":"Hello"}}`, ok), []llm.Part{text("Hello")}, ""},
 		{"an error that passed", lines(`{"type":"session.error","data":{"errorType":"x","message":"y"}}`, `{"type":"assistant.message","data":{"messageId":"m","content":"Hello"}}`, ok), []llm.Part{text("Hello")}, ""},
 		{"failed without words", lines(`{"type":"result","exitCode":1}`), nil, llm.Unknown},
 	} {
