@@ -258,7 +258,7 @@ func transcriptOf(n store.Node) string {
 		who = "Summary of earlier messages"
 	}
 	fmt.Fprintf(&b, "%s:\n", who)
-	for _, p := range n.Parts {
+	for _, p := range n.JoinedParts() {
 		switch p.Kind {
 		case llm.Text:
 			b.WriteString(strings.TrimPrefix(p.Text, summaryPreface))

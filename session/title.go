@@ -172,7 +172,7 @@ func (s *Session) complete(ctx context.Context, model llm.Endpoint, req llm.Requ
 			pass(e)
 		}
 	}
-	return llm.Message{Parts: draft.Complete()}.Text(), usage, err
+	return llm.Message{Role: llm.RoleAssistant, Parts: draft.Complete()}.Text(), usage, err
 }
 
 // sideUsage returns what a request outside the conversation used: what its provider did not

@@ -41,11 +41,13 @@ type answer struct {
 
 // An attempt tracks the program's own retries of the message that is arriving.
 type attempt struct {
-	shown   bool     // something of the answer has been sent
-	settled bool     // some of that can no longer be discarded
-	pending []string // blocks of the message that have been sent
-	retries int      // retries of the program
-	lost    int      // retries after errors that are not temporary
+	shown      bool     // something of the answer has been sent
+	settled    bool     // some of that can no longer be discarded
+	pending    []string // blocks of the message that have been sent
+	said       bool     // text was sent since the last call
+	saidBefore bool     // the same of complete messages alone
+	retries    int      // retries of the program
+	lost       int      // retries after errors that are not temporary
 }
 
 // maxPlain bounds how much plain text an answer may hold, in bytes.
@@ -70,6 +72,13 @@ func (a *answer) onLine(d decoder, line []byte) {
 // delta sends a piece of the answer.
 func (a *answer) delta(block string, p llm.Part) {
 	a.shown = true
+	p.Begins = p.Begins && a.said
+	switch p.Kind {
+	case llm.Text:
+		a.said = true
+	case llm.Call, llm.Result:
+		a.said = false
+	}
 	if n := len(a.pending); n == 0 || a.pending[n-1] != block && !slices.Contains(a.pending, block) {
 		a.pending = append(a.pending, block)
 	}
@@ -77,13 +86,13 @@ func (a *answer) delta(block string, p llm.Part) {
 }
 
 // settle notes that the current message is complete, so that no retry discards it.
-func (a *answer) settle() { a.settled, a.pending = a.shown, nil }
+func (a *answer) settle() { a.settled, a.pending, a.saidBefore = a.shown, nil, a.said }
 
 // restart sends a retry of the program that discards the blocks of the unfinished message, and
 // returns these. A program may repeat a hopeless request for minutes: after maxLostTries of them,
 // restart ends the answer with the error why.
 func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
-	discarded, a.pending, a.shown = a.pending, nil, a.settled
+	discarded, a.pending, a.shown, a.said = a.pending, nil, a.settled, a.saidBefore
 	a.retries++
 	if !why.Fault.Temporary() && why.Fault != llm.Unknown {
 		a.lost++

@@ -15,6 +15,8 @@ type claude struct {
 	*answer
 
 	message       int               // number of the current message
+	messageID     string            // its id
+	hasText       bool              // it has text
 	streamed      map[string]bool   // ids of messages that came as events
 	abandoned     bool              // the stream of the current message broke off
 	begun         bool              // message_start of the current message came
@@ -124,6 +126,7 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 	case "message_start":
 		c.message++
 		c.begun, c.unnamed = true, false
+		c.beginMessage(e.Message.ID)
 		if c.abandoned && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
@@ -162,6 +165,13 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 // block returns the name of a block of the current message.
 func (c *claude) block(index int) string {
 	return cmp.Or(c.names[index], fmt.Sprintf("%d.%d", c.message, index))
+}
+
+// beginMessage begins the message with this id, unless it has begun.
+func (c *claude) beginMessage(id string) {
+	if id == "" || id != c.messageID {
+		c.messageID, c.hasText = id, false
+	}
 }
 
 func (c *claude) beginBlock(index int, b *claudeBlock) {
@@ -207,7 +217,8 @@ func (c *claude) sendText(block, text string) {
 		c.out.Hold(len(text))
 		return
 	}
-	c.delta(block, llm.Part{Kind: llm.Text, Text: text})
+	c.delta(block, llm.Part{Kind: llm.Text, Text: text, Begins: !c.hasText})
+	c.hasText = true
 }
 
 func (c *claude) sendThinking(block, text string) {
@@ -252,6 +263,7 @@ func (c *claude) assistant(l *claudeLine) {
 			continue
 		}
 		c.message++
+		c.beginMessage(l.Message.ID) // which comes block by block
 		switch b.Type {
 		case "text":
 			c.sendText(c.block(i), string(b.Text))

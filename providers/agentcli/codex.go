@@ -196,9 +196,10 @@ func (c *codex) sendNewText(id string, kind llm.Kind, text string, completed boo
 	} else if !grown || more == "" {
 		return
 	}
+	begun := block == id && c.shownText[id] != ""
 	c.out.Hold(len(more))
 	c.shownText[id] = text
-	c.delta(block, llm.Part{Kind: kind, Text: more})
+	c.delta(block, llm.Part{Kind: kind, Text: more, Begins: kind == llm.Text && !begun})
 }
 
 func (c *codex) tool(id string, item *codexItem, raw json.RawMessage, completed bool) {

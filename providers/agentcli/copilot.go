@@ -131,8 +131,9 @@ func (c *copilot) sendText(kind llm.Kind, id, text string, whole bool) {
 	if text == "" || whole && c.streamed[id] {
 		return
 	}
+	begins := kind == llm.Text && !c.streamed[id]
 	c.streamed[id] = true
-	c.delta(string(kind)+" "+id, llm.Part{Kind: kind, Text: text})
+	c.delta(string(kind)+" "+id, llm.Part{Kind: kind, Text: text, Begins: begins})
 }
 
 // onFailure handles failures and the last line.

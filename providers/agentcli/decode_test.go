@@ -101,7 +101,7 @@ func TestClaude(t *testing.T) {
 		{"the answer only in the result, behind thinking", claudeInit + `{"type":"assistant","message":{"id":"m1","content":[{"type":"thinking","thinking":"Hm."}]}}` + "\n" + claudeResult,
 			[]llm.Part{thinking("Hm."), text("Hello")}, llm.Stop, ""},
 		{"an answer that begins like the one before", claudeInit + claudeStart + claudeHello + claudeWhole + strings.ReplaceAll(strings.ReplaceAll(claudeWhole, "m1", "m2"), "Hello", "Hello again") + claudeResult,
-			[]llm.Part{text("Hello"), text("Hello again")}, llm.Stop, ""},
+			[]llm.Part{text("Hello"), {Kind: llm.Text, Text: "Hello again", Begins: true}}, llm.Stop, ""},
 		{"a rune in halves", claudeInit + claudeStart +
 			`{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}` + "\n" +
 			`{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a\ud83d"}}}` + "\n" +

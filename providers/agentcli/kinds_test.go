@@ -135,7 +135,7 @@ func TestCodex(t *testing.T) {
 		{"text that grows", lines(started, `{"type":"item.started","item":{"id":"item_0","type":"agent_message","text":"He"}}`, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"Hell"}}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Hello"}}`, completed),
 			[]llm.Part{text("Hello")}, ""},
 		{"text that is another one when it is complete", lines(started, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"It is 4"}}`, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"No"}}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"It was 5."}}`, completed),
-			[]llm.Part{text("It is 4"), text("It was 5.")}, ""},
+			[]llm.Part{text("It is 4"), {Kind: llm.Text, Text: "It was 5.", Begins: true}}, ""},
 		{"text that is shorter when it is complete", lines(started, `{"type":"item.updated","item":{"id":"item_0","type":"agent_message","text":"Hello"}}`, `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"Hell"}}`, completed),
 			[]llm.Part{text("Hello")}, ""},
 		{"a command", lines(started, `{"type":"item.started","item":{"id":"item_0","type":"command_execution","command":"touch x","aggregated_output":"","exit_code":null,"status":"in_progress"}}`,

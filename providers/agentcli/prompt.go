@@ -114,7 +114,7 @@ func foldHistory(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
 		var texts []string
-		for _, p := range m.Parts {
+		for _, p := range m.JoinedParts() {
 			texts = append(texts, foldPart(p))
 		}
 		text := join(texts)

@@ -49,7 +49,7 @@ func TestRestart(t *testing.T) {
 		{"claude, in vain", "claude-cli", claudeInit + broken + retry + broken + `{"type":"result","subtype":"success","is_error":true,"result":"API Error: Connection error."}`, []llm.Part{text("Hello")}, llm.Network, 1},
 		{"copilot", "copilot-cli", copilot("m1", "Hel") + copilotAgain + copilot("m2", "Hello") + lines(`{"type":"result","exitCode":0}`), []llm.Part{text("Hello")}, "", 1},
 		{"copilot, behind a whole message", "copilot-cli", copilot("m1", "Let me look.") + lines(`{"type":"assistant.message","data":{"messageId":"m1","content":"Let me look."}}`) + copilotAgain + copilot("m2", "Hello") + lines(`{"type":"result","exitCode":0}`),
-			[]llm.Part{text("Let me look."), text("Hello")}, "", 1},
+			[]llm.Part{text("Let me look."), {Kind: llm.Text, Text: "Hello", Begins: true}}, "", 1},
 		{"qwen", "qwen-cli", lines(qwenStart, qwenText("Hel", "lo"), qwenWhole, qwenStop, qwenAgain, qwenAgain, qwenStart, qwenText("Hello"), qwenWhole) + qwenEnd, []llm.Part{text("Hello")}, "", 1},
 		{"qwen, what may be an error", "qwen-cli", lines(qwenStart, qwenText("["), qwenStop, qwenAgain, qwenStart, qwenText("[1] Hello")) + qwenEnd, []llm.Part{text("[1] Hello")}, "", 1},
 		{"qwen, in vain", "qwen-cli", lines(qwenStart, qwenText("Hello"), qwenStop, qwenAgain, qwenStart, qwenText("[API Error: it ended early]"), qwenStop,

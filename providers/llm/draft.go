@@ -43,6 +43,7 @@ func (d *Draft) Add(delta Delta) {
 	setField(&p.Failed, delta.Failed)
 	setField(&p.Remote, delta.Remote)
 	setField(&p.Repeated, delta.Repeated)
+	setField(&p.Begins, delta.Begins)
 	setField(&p.MIME, delta.MIME)
 	setField(&p.URL, delta.URL)
 	setField(&p.Width, delta.Width)

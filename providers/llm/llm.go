@@ -110,8 +110,11 @@ func UserText(text string) Message {
 func (m Message) Text() string {
 	first := ""
 	var all strings.Builder // of more than one: a hostile file has a hundred thousand
+	var breaks Breaks
 	for i := range m.Parts {
-		switch p := &m.Parts[i]; {
+		p := &m.Parts[i]
+		between := breaks.Next(p) || m.Role != RoleAssistant
+		switch {
 		case p.Kind != Text || p.Text == "":
 		case first == "":
 			first = p.Text
@@ -119,7 +122,9 @@ func (m Message) Text() string {
 			if all.Len() == 0 {
 				all.WriteString(first)
 			}
-			all.WriteString("\n\n")
+			if between {
+				all.WriteString("\n\n")
+			}
 			all.WriteString(p.Text)
 		}
 	}
@@ -186,6 +191,7 @@ type Part struct {
 	// Repeated says that the provider gave a call an id that an earlier call of the
 	// same answer has. ID is then made up, and the call must not run.
 	Repeated bool            `json:"repeated,omitempty"`
+	Begins   bool            `json:"begins,omitempty"` // a text that begins another message of the same answer; see Breaks
 	MIME     string          `json:"mime,omitempty"`
 	Data     []byte          `json:"data,omitempty"`
 	URL      string          `json:"url,omitempty"`
@@ -200,7 +206,7 @@ func (p Part) Title() string { return cmp.Or(p.Name, p.Text) }
 
 // OnlyText reports whether p says nothing besides its Kind and Text.
 func (p Part) OnlyText() bool {
-	return p.ID == "" && p.Name == "" && p.Input == "" && !p.Failed && !p.Remote && !p.Repeated && p.MIME == "" &&
+	return p.ID == "" && p.Name == "" && p.Input == "" && !p.Failed && !p.Remote && !p.Repeated && !p.Begins && p.MIME == "" &&
 		p.Data == nil && p.URL == "" && p.State == nil && p.Width == 0 && p.Height == 0 && p.Made == ""
 }
 

@@ -221,8 +221,8 @@ func TestPortable(t *testing.T) {
 	foreign, changes := Portable(history, "b")
 	want := []Message{
 		UserText("hi"),
-		assistant("a", text("answer"), text("and more"), text(`[used the tool web_search: {"q":"x"}]`),
-			text("[sources: [1] A page https://a.example; [2] Another page https://b.example]"), call("1", "{}")),
+		assistant("a", text("answerand more"), Part{Kind: Text, Begins: true, Text: `[used the tool web_search: {"q":"x"}]`},
+			Part{Kind: Text, Begins: true, Text: "[sources: [1] A page https://a.example; [2] Another page https://b.example]"}, call("1", "{}")),
 		toolMessage(result("1", "out")),
 		{Role: RoleUser, Parts: []Part{text("Made by the assistant: a.png"), {Kind: Media, Name: "a.png", Data: []byte{1}}}},
 	}

@@ -45,8 +45,9 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		case m.Role != RoleAssistant:
 		case m.Origin != origin:
 			m.Parts = stripForeign(m.Parts, counts)
+			m.Parts = m.JoinedParts()
 		case m.Interrupted: // what its own tools did is nothing to a provider without State
-			m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool { return p.Remote })
+			m.Parts = slices.DeleteFunc(withBreaks(m.Parts), func(p Part) bool { return p.Remote })
 			m.Parts = sourcesAsText(m.Parts, counts)
 		}
 		out = append(out, m)
@@ -150,7 +151,7 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 		return parts
 	}
 	out := make([]Part, 0, len(parts))
-	for _, p := range parts {
+	for _, p := range withBreaks(parts) {
 		switch {
 		case p.Kind == Thinking:
 			counts[changeThinking]++
@@ -160,9 +161,9 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 			continue
 		case p.Remote && p.Kind == Call:
 			counts[changeRemote]++
-			p = Part{Kind: Text, Text: fmt.Sprintf("[used the tool %s: %s]", p.Name, p.Input)}
+			p = Part{Kind: Text, Begins: true, Text: fmt.Sprintf("[used the tool %s: %s]", p.Name, p.Input)}
 		case p.Remote && p.Kind == Result:
-			p = Part{Kind: Text, Text: fmt.Sprintf("[the tool %s answered: %s]", p.Name, p.Text)}
+			p = Part{Kind: Text, Begins: true, Text: fmt.Sprintf("[the tool %s answered: %s]", p.Name, p.Text)}
 		}
 		p.State = nil
 		if !isEmpty(&p) {
@@ -170,6 +171,18 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 		}
 	}
 	return sourcesAsText(out, counts)
+}
+
+// withBreaks returns a copy of parts in which Begins says of each text whether an empty line stands
+// before it, also once the parts between them are gone.
+func withBreaks(parts []Part) []Part {
+	parts = slices.Clone(parts)
+	var breaks Breaks
+	for i := range parts {
+		p := &parts[i]
+		p.Begins = breaks.Next(p) || p.Begins
+	}
+	return parts
 }
 
 // isPlain reports whether parts are texts and calls, with nothing that only their own provider
@@ -202,7 +215,7 @@ func sourcesAsText(parts []Part, counts map[string]int) []Part {
 	if at < 0 {
 		at = len(rest)
 	}
-	return slices.Insert(rest, at, Part{Kind: Text, Text: "[sources: " + strings.Join(named, "; ") + "]"})
+	return slices.Insert(rest, at, Part{Kind: Text, Begins: true, Text: "[sources: " + strings.Join(named, "; ") + "]"})
 }
 
 // NoResult is the output of a call that never got one: nothing says whether it

@@ -212,9 +212,14 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	}
 	var list []any
 	var texts []string
+	var breaks llm.Breaks
 	thinks := false
 	for i := range parts {
-		switch p := &parts[i]; {
+		p := &parts[i]
+		if breaks.Next(p) && echo != EchoTags {
+			texts = append(texts, "\n\n")
+		}
+		switch {
 		case p.Text == "":
 		case p.Kind == llm.Text:
 			texts = append(texts, p.Text)
@@ -233,11 +238,7 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	if thinks {
 		return list, said
 	}
-	between := "\n\n"
-	if echo == EchoTags {
-		between = ""
-	}
-	text := strings.Join(texts, between)
+	text := strings.Join(texts, "")
 	if strings.TrimSpace(text) == "" {
 		return "", false
 	}

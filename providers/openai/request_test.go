@@ -340,7 +340,7 @@ func TestMessages(t *testing.T) {
 		want              string
 	}{
 		{"text is a string", "openai", "m", []llm.Message{user, own(think, say, say), llm.UserText("go")},
-			`[{"content":"Hi","role":"user"},{"content":"ok\n\nok","role":"assistant"},{"content":"go","role":"user"}]`},
+			`[{"content":"Hi","role":"user"},{"content":"okok","role":"assistant"},{"content":"go","role":"user"}]`},
 		{"calls and results", "openai", "m", []llm.Message{user, own(say, call("a"), call("b")), {Role: llm.RoleTool, Parts: append(result("a").Parts, llm.Part{Kind: llm.Result, ID: "b"})}},
 			`[{"content":"Hi","role":"user"},{"content":"ok","role":"assistant","tool_calls":[{` + f + `,"id":"a","type":"function"},{` + f + `,"id":"b","type":"function"}]},` +
 				`{"content":"1","role":"tool","tool_call_id":"a"},{"content":"(no output)","role":"tool","tool_call_id":"b"}]`},

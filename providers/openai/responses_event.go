@@ -32,6 +32,7 @@ type responsesAnswer struct {
 	items      map[int]*openItem
 	order      []*openItem
 	owners     map[string]*openItem // by the ids of calls
+	hasMessage bool                 // a message has text
 	hasText    bool                 // there was text that is no refusal
 	hasRefusal bool                 // there was a refusal
 }
@@ -193,16 +194,21 @@ func (o *responsesAnswer) addThinking(e *event) {
 	}
 }
 
-// addPiece adds text to an item; another piece of it begins a paragraph.
+// addPiece adds text to an item; another piece of thinking begins a paragraph.
 func (o *responsesAnswer) addPiece(it *openItem, kind llm.Kind, text string, piece int) {
 	if text == "" {
 		return
 	}
-	if it.gotDelta && piece != it.piece {
-		text = paragraphBreak + text
+	p := llm.Part{Kind: kind, Text: text}
+	switch first := !it.gotDelta; {
+	case kind == llm.Text:
+		p.Begins = first && o.hasMessage
+		o.hasMessage = true
+	case !first && piece != it.piece:
+		p.Text = paragraphBreak + text
 	}
 	it.gotDelta, it.piece = true, piece
-	o.send(it, "b", llm.Part{Kind: kind, Text: text})
+	o.send(it, "b", p)
 }
 
 func (o *responsesAnswer) addArguments(e *event) {

@@ -86,28 +86,28 @@ type citation struct {
 // typeWebSearch is the type of items that are searches of the web.
 const typeWebSearch = "web_search_call"
 
-// paragraphBreak separates the parts of a summary, and those of a message.
+// paragraphBreak separates the parts of a summary.
 const paragraphBreak = "\n\n"
 
 // text joins what a message says.
-func (it *item) text() string { return joinEntries(it.Content) }
+func (it *item) text() string { return joinEntries(it.Content, "") }
 
 // thinking returns the summary, or from open models the reasoning itself.
 func (it *item) thinking() string {
 	if len(it.Summary) > 0 {
-		return joinEntries(it.Summary)
+		return joinEntries(it.Summary, paragraphBreak)
 	}
-	return joinEntries(it.Content)
+	return joinEntries(it.Content, paragraphBreak)
 }
 
-func joinEntries(list []entry) string {
+func joinEntries(list []entry, between string) string {
 	texts := make([]string, 0, len(list))
 	for _, e := range list {
 		if said := string(e.Text + e.Refusal); said != "" {
 			texts = append(texts, said)
 		}
 	}
-	return strings.Join(texts, paragraphBreak)
+	return strings.Join(texts, between)
 }
 
 // matches reports whether an item still says what its part does, and can go back.

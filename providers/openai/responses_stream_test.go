@@ -94,10 +94,10 @@ func TestResponsesStream(t *testing.T) {
 		{"ids missing and taken", "made:f{} | call_1:g{} | again:h{}", llm.Calls, effortSteps(
 			done("0", `{"type":"function_call","name":"f","arguments":""}`), done("1", `{"type":"function_call","call_id":"call_1","name":"g","arguments":{}}`),
 			done("2", `{"type":"function_call","call_id":"call_1","name":"h"}`), completed())},
-		{"pieces of a message", "one\n\ntwo", llm.Stop, effortSteps(
+		{"pieces of a message", "onetwo", llm.Stop, effortSteps(
 			delta("output_text", "0", `"content_index":0,"delta":"one"`), delta("output_text", "0", `"content_index":1,"delta":"two"`), completed())},
 		{"refusal", "I will not.", llm.Refused, effortSteps(delta("refusal", "0", `"delta":"I will "`), delta("refusal", "0", `"delta":"not."`), completed())},
-		{"text and refusal", "hello\n\nI stop.", llm.Stop, effortSteps(delta("output_text", "0", `"delta":"hello"`), delta("refusal", "0", `"content_index":1,"delta":"I stop."`), completed())},
+		{"text and refusal", "helloI stop.", llm.Stop, effortSteps(delta("output_text", "0", `"delta":"hello"`), delta("refusal", "0", `"content_index":1,"delta":"I stop."`), completed())},
 		{"length", "hel", llm.Length, effortSteps(delta("output_text", "0", `"delta":"hel"`),
 			`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`)},
 		{"filtered", "hel", llm.Refused, effortSteps(delta("output_text", "0", `"delta":"hel"`),

@@ -66,7 +66,7 @@ func rewriteText(s llm.Stream, out *rewriter, r reader) {
 				r.begin(block)
 			}
 			text := d.Text
-			if d.Text = ""; hasMore(d.Part) {
+			if d.Text = ""; !d.OnlyText() {
 				out.Send(d)
 			} else if d.Kind == llm.Text {
 				out.event, out.block, out.text = e, block, text
@@ -86,9 +86,4 @@ func rewriteText(s llm.Stream, out *rewriter, r reader) {
 			return
 		}
 	}
-}
-
-// hasMore reports whether p says anything besides text.
-func hasMore(p llm.Part) bool {
-	return p.ID != "" || p.Name != "" || p.Failed || p.Remote || p.MIME != "" || p.Data != nil || p.URL != "" || p.State != nil
 }

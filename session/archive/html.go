@@ -69,7 +69,7 @@ func (s *message) writeHTML(b *bufio.Writer) {
 	if t := timestamp(s.At); t != "" {
 		fmt.Fprintf(b, "<time datetime=\"%s\">%s</time>\n", s.At.UTC().Format("2006-01-02T15:04:05Z"), t)
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.JoinedParts() {
 		s.part(b, p)
 	}
 	if f := s.footer(); len(f) > 0 {

@@ -62,7 +62,7 @@ func (s *message) writeMarkdown(b *bufio.Writer, n int) {
 	if t := timestamp(s.At); t != "" {
 		fmt.Fprintf(b, "\n<sub>%s</sub>\n", t)
 	}
-	for _, p := range s.Parts {
+	for _, p := range s.JoinedParts() {
 		if out := s.block(p); out != "" {
 			b.WriteString("\n" + out + "\n")
 		}
