@@ -283,8 +283,22 @@ func (c *conversation) changesFor(model llm.Endpoint) []llm.Change {
 	history, running := messages(c.tree.Path()), c.turnSeq > 0
 	c.mu.Unlock()
 	_, changes := model.Portable(history)
+	if n := countPDFs(history); n > 0 && !model.Accepts("application/pdf") {
+		changes = append(changes, llm.Change{What: "PDFs not sent: this model takes none", Count: n})
+	}
 	if running { // calls that run have no result yet
 		changes = slices.DeleteFunc(changes, func(change llm.Change) bool { return change.What == llm.ChangeUnfinished })
 	}
 	return changes
+}
+
+func countPDFs(history []llm.Message) (n int) {
+	for _, m := range history {
+		for _, p := range m.Parts {
+			if p.Kind == llm.Media && p.MIME == "application/pdf" {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -78,6 +78,17 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	return ModelSwitched{From: from, To: model.Name, Changes: s.changesFor(model)}
 }
 
+// Switched reports whether another model wrote the last answer, as where a conversation is
+// continued with a model of its own, and what of the conversation has to be adapted for this one.
+func (s *Session) Switched() (e ModelSwitched, ok bool) {
+	for _, n := range slices.Backward(s.Path()) {
+		if model := s.Model(); n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages {
+			return ModelSwitched{From: n.Model, To: model.Name, Changes: s.changesFor(model)}, n.Model != model.Name
+		}
+	}
+	return e, false
+}
+
 // RefreshModel replaces the model in use by known, the same model opened again, of which more is
 // known, such as its context window. Where another model is in use by now, nothing happens.
 func (r *requestSettings) RefreshModel(known llm.Endpoint) {

@@ -30,6 +30,7 @@ type part struct {
 	Failed   bool     `json:"failed,omitempty"`
 	Remote   bool     `json:"remote,omitempty"`
 	Repeated bool     `json:"repeated,omitempty"`
+	Begins   bool     `json:"begins,omitempty"`
 	MIME     string   `json:"mime,omitempty"`
 	Blob     string   `json:"blob,omitempty"` // sha256 of Data, which is in the table blobs once
 	Data     []byte   `json:"data,omitempty"` // where the blobs are not used, as in drafts
@@ -59,7 +60,7 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	rows := make([]part, len(parts))
 	for i, p := range parts {
 		row := part{
-			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote, Repeated: p.Repeated,
+			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote, Repeated: p.Repeated, Begins: p.Begins,
 			MIME: p.MIME, Data: p.Data, URL: p.URL, Width: p.Width, Height: p.Height, Made: p.Made,
 		}
 		if p.State != nil {
@@ -114,6 +115,7 @@ func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef,
 			readBool(r, "failed", &p.Failed)
 			readBool(r, "remote", &p.Remote)
 			readBool(r, "repeated", &p.Repeated)
+			readBool(r, "begins", &p.Begins)
 			readText(r, "mime", &p.MIME)
 			if r.field("blob") {
 				if sha := r.text(); sha != "" {
@@ -149,7 +151,7 @@ func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 			}
 		}
 		p := llm.Part{
-			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote, Repeated: row.Repeated,
+			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote, Repeated: row.Repeated, Begins: row.Begins,
 			MIME: row.MIME, Data: row.Data, URL: row.URL, Width: row.Width, Height: row.Height, Made: row.Made,
 		}
 		if row.State != nil {

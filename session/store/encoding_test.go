@@ -60,7 +60,7 @@ func TestWholeNode(t *testing.T) {
 	want := Node{
 		Seq: 1, At: time.Unix(1_800_000_000, 123), Partial: true, Summary: true, Steers: true,
 		Message: llm.Message{Role: llm.RoleAssistant, Origin: "gemini", Model: "gemini/x", Interrupted: true, Parts: []llm.Part{{
-			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
+			Kind: llm.Result, Text: "a\r\n<b>", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, Begins: true, MIME: "m/m",
 			Data: []byte{0, 1, 255}, URL: "https://x", Width: 6, Height: 7, Made: "edited", State: json.RawMessage(`{ }`),
 		}, {Kind: llm.Opaque}}},
 		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
@@ -89,7 +89,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 15}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 6}, {llm.Usage{}, 12}, {Session{}, 17}, {Draft{}, 5}, {SentPrompt{}, 3}} {
+	}{{llm.Part{}, 16}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 6}, {llm.Usage{}, 12}, {Session{}, 17}, {Draft{}, 5}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}
@@ -244,7 +244,7 @@ func FuzzReadJSON(f *testing.F) {
 func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	state := "{\"signature\": \"x\"}\n"
 	row, err := encode([]part{{
-		Kind: llm.Result, Text: "a\tb\n\"c\" \\", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, MIME: "m/m",
+		Kind: llm.Result, Text: "a\tb\n\"c\" \\", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, Begins: true, MIME: "m/m",
 		Blob: "00", URL: "https://x", Width: 6, Height: 7, Made: "edited", State: &state,
 	}, {Kind: llm.Opaque}})
 	if err != nil {

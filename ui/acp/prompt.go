@@ -120,8 +120,8 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 		case session.Decision:
 			c.tellMode()
 		case session.Response:
-			if e.Message.Empty() && !e.Message.Interrupted {
-				c.update(sdk.UpdateAgentMessageText(app.EmptyAnswer + "\n\n"))
+			if text := app.IncompleteText(e); e.Message.Empty() && text != "" {
+				c.update(sdk.UpdateAgentMessageText(text + "\n\n"))
 			}
 			c.tellUsage()
 		case session.Done:

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -104,20 +105,24 @@ func (v *view) updates(c app.Change) []sdk.SessionUpdate {
 			v.last = nil
 			return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ImageBlock(encoded(p.Data), p.MIME))}
 		}
+		return v.link(c, attach.PartLabel(*c.Part))
 	case app.SourceBlock:
-		if p := c.Part; p != nil && (strings.HasPrefix(p.URL, "https://") || strings.HasPrefix(p.URL, "http://")) {
-			name := sanitize.Line(p.Name)
-			if name == "" {
-				name = sanitize.Line(p.URL)
-			}
-			return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(name, sanitize.Line(p.URL)))}
-		}
+		return v.link(c, app.SourceText(c))
 	case app.EventBlock:
 		return v.event(c)
 	case app.RetryBlock:
 		return v.retry(c)
 	}
 	return nil
+}
+
+// link names a source or a file of an answer: by its address, or else in words.
+func (v *view) link(c app.Change, words string) []sdk.SessionUpdate {
+	if url := sanitize.Line(c.Part.URL); strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
+		return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(cmp.Or(sanitize.Line(c.Part.Name), url), url))}
+	}
+	v.last = nil
+	return []sdk.SessionUpdate{sdk.UpdateAgentMessageText("\n\n[" + words + "]\n\n")}
 }
 
 // dropped tells that something is no part of the answer.

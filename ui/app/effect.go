@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/sanitize"
 	"parley/ui/format"
 )
 
@@ -164,6 +166,28 @@ type Secret struct {
 	Lapse
 }
 
+// TypeContinue is what IncompleteText advises in a chat after an answer that was cut off.
+const TypeContinue = ` · type "continue"`
+
+// IncompleteText says why an answer is empty or incomplete; "" if it is complete, or was
+// interrupted.
+func IncompleteText(a session.Response) string {
+	switch {
+	case a.Message.Interrupted:
+	case a.Finish.Reason == llm.Refused && !slices.Contains([]string{"", "stop", "completed", "end_turn"}, a.Finish.Raw):
+		return answerFiltered + ": " + sanitize.Line(a.Finish.Raw)
+	case a.Finish.Reason == llm.Refused:
+		return answerFiltered
+	case a.Finish.Raw == "model_context_window_exceeded":
+		return windowFull
+	case a.Message.Empty():
+		return EmptyAnswer
+	case a.Finish.Reason == llm.Length:
+		return answerCutOff
+	}
+	return ""
+}
+
 // Sentences that more than one front end shows. The screen shows them as they are, plain
 // lines with a full stop.
 const (
@@ -174,9 +198,9 @@ const (
 	Stopped        = "Stopped"
 	Interrupted    = "Interrupted: parley ended"
 	EmptyAnswer    = "Empty answer from the model"
-	CutOff         = "Answer cut off at the output limit"
-	AnswerCutOff   = CutOff + ` · type "continue"`
-	AnswerFiltered = "Answer stopped by the provider's filter"
+	answerCutOff   = "Answer cut off at the output limit" + TypeContinue
+	windowFull     = "Answer cut off: the context window is full · start a new conversation, or choose a model with a larger window"
+	answerFiltered = "Answer blocked by the provider"
 	SavedAgain     = "Saved: everything is on disk again"
 	NoShell        = "No shell here"
 	NoRules        = "No permission rules yet. Press p in an approval to add one"

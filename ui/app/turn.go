@@ -177,7 +177,7 @@ func (t *Turn) waitFor(what ActivityKind, tool string, now time.Time) {
 func (t *Turn) addFooter(interrupted bool) {
 	totals := t.totals
 	t.totals = TurnTotals{}
-	if totals.Interrupted = interrupted; totals.Answered || totals.Empty {
+	if totals.Interrupted = interrupted; totals.Answered || totals.Incomplete != "" {
 		t.out.put(Change{Kind: FooterBlock, Totals: &totals})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -17,9 +18,16 @@ type block struct {
 	kind  llm.Kind
 	shown bool // the front end knows it
 	began time.Time
-	size  int // bytes of its text
-	count int // of a source: its number under the answer
+	size  int        // bytes of its text
+	parts []textPart // that it holds: a text may come in several
+	count int        // of a source: its number under the answer
 	tool  Tool
+}
+
+// A textPart is a part of an answer, by the name of the delta's block, and how much came of it.
+type textPart struct {
+	name string
+	size int
 }
 
 // put adds a change of the block.
@@ -74,6 +82,7 @@ type response struct {
 	blocks map[string]*block // by the name of the delta's block
 	order  []*block          // the same as they began
 	open   *block            // the one that grows; nil: none
+	text   *block            // the text that what comes may continue; nil: none
 	calls  calls
 
 	preview string // id of the block that shows an unfinished image; "": none
@@ -99,17 +108,36 @@ func (r *response) add(d llm.Delta, now time.Time, out *changeList) (kind llm.Ki
 	if r.parts == &r.draft {
 		r.draft.Add(d)
 	}
+	switch d.Kind {
+	case llm.Call, llm.Result, llm.Media:
+		r.close(now, out)
+	}
 	b := r.blocks[d.Block]
 	if b == nil {
-		b = &block{id: out.id(), kind: d.Kind, began: now}
-		r.blocks[d.Block], r.order = b, append(r.order, b)
+		b = r.begun(d, now, out)
 	}
 	renamed := d.Kind != "" && d.Kind != b.kind
-	if b != r.open || renamed {
+	switch {
+	case renamed && len(b.parts) > 1:
+		size := r.take(b, []string{d.Block}, out)
+		part, _ := r.parts.Part(d.Block)
+		b = r.begun(llm.Delta{Block: d.Block, Part: llm.Part{Kind: d.Kind}}, now, out)
+		r.open, d.Text, renamed = b, part.Text[:min(size, len(part.Text))]+d.Text, false
+	case renamed:
 		r.close(now, out)
-		r.open = b
+	case b != r.open:
+		r.pause(now, out)
+	}
+	if r.open = b; b.kind == llm.Text && !renamed {
+		r.text = b
 	}
 	b.size += len(d.Text)
+	for i := range b.parts {
+		if at := &b.parts[len(b.parts)-1-i]; at.name == d.Block {
+			at.size += len(d.Text)
+			break
+		}
+	}
 	part, _ := r.parts.Part(d.Block)
 	if renamed {
 		b.rename(d.Kind, part, out)
@@ -126,7 +154,9 @@ func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
 	case llm.Thinking:
 		c.Kind = ThinkingBlock
 	case llm.Text:
-		c.Kind, c.Whole = TextBlock, part.Text
+		if c.Kind = TextBlock; b.size <= len(part.Text) {
+			c.Whole = part.Text
+		}
 	case llm.Call:
 		r.calls.grow(b, part, out)
 		return
@@ -154,11 +184,36 @@ func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
 	}
 }
 
-// close ends the block that grew last.
-func (r *response) close(now time.Time, out *changeList) {
-	if r.open != nil {
+// begun returns the block of a delta that begins one: that of the text before it if it continues
+// that, see llm.Breaks.
+func (r *response) begun(d llm.Delta, now time.Time, out *changeList) *block {
+	if d.Begins {
+		r.close(now, out)
+	}
+	b := r.text
+	if d.Kind != llm.Text || b == nil {
+		b = &block{id: out.id(), kind: d.Kind, began: now}
+		r.order = append(r.order, b)
+	}
+	r.blocks[d.Block] = b
+	b.parts = append(b.parts, textPart{name: d.Block})
+	return b
+}
+
+// pause ends the block that grew last, unless it is a text, which may continue.
+func (r *response) pause(now time.Time, out *changeList) {
+	if r.open != nil && r.open != r.text {
 		r.open.close(now, out)
-		r.open = nil
+	}
+	r.open = nil
+}
+
+// close ends the blocks that are open.
+func (r *response) close(now time.Time, out *changeList) {
+	r.pause(now, out)
+	if r.text != nil {
+		r.text.close(now, out)
+		r.text = nil
 	}
 }
 
@@ -166,20 +221,46 @@ func (r *response) close(now time.Time, out *changeList) {
 func (r *response) discard(blocks []string, out *changeList) {
 	r.draft.Discard(blocks)
 	for _, name := range blocks {
-		b := r.blocks[name]
-		if b == nil {
-			continue
-		}
-		delete(r.blocks, name)
-		r.order = slices.DeleteFunc(r.order, func(o *block) bool { return o == b })
-		maps.DeleteFunc(r.calls.blocks, func(_ string, o *block) bool { return o == b })
-		if r.open == b {
-			r.open = nil
-		}
-		if b.shown {
-			out.put(Change{Op: Dropped, ID: b.id, Kind: blockKinds[b.kind]})
+		if b := r.blocks[name]; b != nil {
+			r.take(b, blocks, out)
 		}
 	}
+}
+
+// take takes the parts of these names out of a block, which goes with the last one, and returns how
+// much of them came.
+func (r *response) take(b *block, names []string, out *changeList) (size int) {
+	var left strings.Builder
+	b.parts = slices.DeleteFunc(b.parts, func(p textPart) bool {
+		if slices.Contains(names, p.name) {
+			delete(r.blocks, p.name)
+			size += p.size
+			return true
+		}
+		part, _ := r.parts.Part(p.name)
+		left.WriteString(part.Text[:min(p.size, len(part.Text))])
+		return false
+	})
+	text := left.String()
+	if b.shown {
+		out.put(Change{Op: Dropped, ID: b.id, Kind: blockKinds[b.kind]})
+	}
+	if len(b.parts) > 0 {
+		b.id, b.shown, b.size = out.id(), false, len(text)
+		if text != "" {
+			b.put(Change{Kind: TextBlock, Text: text}, out)
+		}
+		return size
+	}
+	r.order = slices.DeleteFunc(r.order, func(o *block) bool { return o == b })
+	maps.DeleteFunc(r.calls.blocks, func(_ string, o *block) bool { return o == b })
+	if r.open == b {
+		r.open = nil
+	}
+	if r.text == b {
+		r.text = nil
+	}
+	return size
 }
 
 // blockKinds maps what shows a part of an answer; a result of a provider's tool has no block.

@@ -21,7 +21,7 @@ type Change struct {
 	Seq  int // of the message that the block belongs to; 0: none
 
 	Text     string        // of Grown: the text to append; else the whole text
-	Whole    string        // of TextBlock: the whole text so far, perhaps ahead of the changes
+	Whole    string        // of TextBlock: the whole text so far, perhaps ahead of the changes; "" if it is in several parts
 	Duration time.Duration // of thinking, when it is Closed; of RetryBlock: until the request is sent; of SilenceBlock: since the last content
 	Part     *llm.Part     // of SourceBlock and MediaBlock
 	Tool     *Tool         // of ToolBlock: the call, as far as it is known
@@ -157,10 +157,10 @@ const (
 // A TurnTotals is what the answers to one prompt sum up to.
 type TurnTotals struct {
 	Model       string // that wrote the last answer
-	Reason      llm.Reason
-	Answered    bool // something came
-	Empty       bool // the last answer says nothing
-	Interrupted bool // the turn did not come to its end
+	Incomplete  string // why the last answer is incomplete: see IncompleteText
+	Answered    bool   // something came
+	Empty       bool   // the last answer says nothing
+	Interrupted bool   // the turn did not come to its end
 	Usage       llm.Usage
 	Estimated   bool          // some of the usage is
 	TTFT        time.Duration // to the first token
@@ -181,11 +181,12 @@ func (t *TurnTotals) add(a session.Response) {
 		t.ended = a.At.Add(a.Duration)
 	}
 	m, u := a.Message, a.Usage
-	t.Empty = m.Empty() && a.Finish.Reason == llm.Stop
+	t.Incomplete = IncompleteText(a)
+	t.Empty = t.Incomplete == EmptyAnswer
 	if len(m.Parts) == 0 && u == (llm.Usage{}) {
 		return // nothing came of the request
 	}
-	t.Model, t.Reason, t.Answered = m.Model, a.Finish.Reason, true
+	t.Model, t.Answered = m.Model, true
 	t.Usage = t.Usage.Add(u)
 	t.Estimated = t.Estimated || u.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // as what was cut once was stored
 	if t.TTFT == 0 {

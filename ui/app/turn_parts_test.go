@@ -102,10 +102,10 @@ func TestResponse(t *testing.T) {
 		fmt.Sprintf("text: %d/%d/1/, yes/0", Grown, TextBlock),
 		fmt.Sprintf(": %d/%d/1//0 %d/%d/2/hm, yes/0", Closed, TextBlock, Renamed, ThinkingBlock),
 		fmt.Sprintf("text: %d/%d/2//0 %d/%d/3/Yes/0", Closed, ThinkingBlock, Opened, TextBlock),
-		fmt.Sprintf("source: %d/%d/3//0 %d/%d/4//1", Closed, TextBlock, Opened, SourceBlock),
+		fmt.Sprintf("source: %d/%d/4//1", Opened, SourceBlock), // the text may continue
 		fmt.Sprintf("source: %d/%d/5//2", Opened, SourceBlock),
 		fmt.Sprintf("source: %d/%d/4//1", Replaced, SourceBlock),
-		fmt.Sprintf("callread: %d/%d/6//0", Opened, ToolBlock),
+		fmt.Sprintf("callread: %d/%d/3//0 %d/%d/6//0", Closed, TextBlock, Opened, ToolBlock),
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

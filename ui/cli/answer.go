@@ -15,6 +15,7 @@ import (
 	"parley/providers"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/print"
@@ -66,10 +67,10 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if model := s.Model(); a.quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
 		warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
 	}
-	o := a.printOptions(outTerminal)
+	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
 	names := a.compared(s.Model().Name)
 	if len(names) < 2 {
-		a.status = print.Run(s, endBefore(a, s, turnOf(ctx, a, s, parts)), cancel, o)
+		a.status = print.Run(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o)
 		return nil
 	}
 	models, err := a.openCompared(s, names)
@@ -121,6 +122,25 @@ func reportSandbox(a *program) {
 	}
 }
 
+// saveOfAnswer saves an image or a file of the answer to a prompt.
+func saveOfAnswer(prompt string, p llm.Part) (path string, err error) {
+	path, note, err := saveMedia("", attach.SlugFileName(prompt, "image", p.MIME), p.Data)
+	if note != "" {
+		warn(note)
+	}
+	return path, err
+}
+
+// withSwitch returns a turn that begins with the switch of the model, if there is one.
+func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[session.Event] {
+	return func(yield func(session.Event) bool) {
+		if e, ok := s.Switched(); ok && !yield(e) {
+			return
+		}
+		turn(yield)
+	}
+}
+
 // endJobs ends the commands in the background, which end with the run, and says which those are.
 func endJobs(a *program) {
 	for _, j := range a.toolSet.Jobs().Close() {
@@ -128,8 +148,8 @@ func endJobs(a *program) {
 	}
 }
 
-// printOptions returns how the answer is printed.
-func (a *program) printOptions(outTerminal bool) print.Options {
+// printOptions returns how the answer to a prompt is printed.
+func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
 	var out io.Writer = a.out
@@ -138,8 +158,10 @@ func (a *program) printOptions(outTerminal bool) print.Options {
 	}
 	return print.Options{
 		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
-		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render: render, Width: width, Theme: theme.Terminal(),
+		Thinking: a.thinking,
+		Err:      colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
+		Render:   render, Width: width, Theme: theme.Terminal(),
+		Save: func(p llm.Part) (string, error) { return saveOfAnswer(prompt, p) },
 		Demo: func(model string) bool { return providers.IsDemo(a.config.Config, model) },
 	}
 }

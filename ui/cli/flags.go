@@ -63,6 +63,7 @@ type outputFlags struct {
 	out                                  *standardOutput // where everything goes but the screen and plain lines
 	printOnly, interactive, screenReader bool
 	quiet, codeOnly, raw, render         bool
+	thinking                             bool
 	format, schemaFile                   string
 	schema                               *llm.Schema // that of schemaFile; nil: none
 }
@@ -99,6 +100,7 @@ func (f *flags) register(root *cobra.Command) {
 	outputFlag(root, &f.format)
 	set.StringVar(&f.schemaFile, "schema", "", "JSON `SCHEMA` for the answer, or a file with one; prints only the JSON")
 	set.BoolVarP(&f.codeOnly, "code", "x", false, "print only the first code block of the answer")
+	set.BoolVar(&f.thinking, "thinking", false, "print thinking on standard error")
 	set.BoolVar(&f.raw, "raw", false, "print raw output, including control characters")
 	set.BoolVar(&f.render, "render", false, "render Markdown even if standard output is not a terminal")
 	set.StringVar(&f.toolNames, "tools", "", "`TOOLS` to offer: none, or a list such as read,grep")

@@ -78,7 +78,7 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	}
 	if len(args) == 1 {
 		if page, ok := docs.Open(args[0]); ok {
-			if err := print.Page(page.Text, a.printOptions(term.IsTerminal(os.Stdout.Fd()))); err != nil {
+			if err := print.Page(page.Text, a.printOptions(term.IsTerminal(os.Stdout.Fd()), "")); err != nil {
 				return a.fail(print.Failed, err)
 			}
 			return nil

@@ -272,8 +272,7 @@ func (c *imageCommand) image(path string) (llm.Blob, error) {
 	return llm.Blob{Name: filepath.Base(path), MIME: a.Part.MIME, Data: a.Part.Data}, nil
 }
 
-// save saves an image. What was paid for is not lost because the disk is full: then it goes to
-// the folder for temporary files.
+// save saves an image.
 func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error) {
 	s := print.SavedImage{MIME: b.MIME, Bytes: len(b.Data)}
 	s.Width, s.Height = attach.Dimensions(b.Data)
@@ -288,16 +287,24 @@ func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error)
 		s.Note = "not saved as " + filepath.Base(path) + ", but as " + filepath.Base(is)
 		path = is
 	}
+	var note string
 	var err error
-	if s.Path, err = attach.Save(path, b.Data); err == nil {
-		return s, nil
+	s.Path, note, err = saveMedia(path, name, b.Data)
+	s.Note = cmp.Or(note, s.Note)
+	return s, err
+}
+
+// saveMedia saves what a model made as path; "" is name in the working folder. What was paid for is
+// not lost because the disk is full: then it goes to the folder for temporary files, as note says.
+func saveMedia(path, name string, data []byte) (saved, note string, err error) {
+	if saved, err = attach.Save(cmp.Or(path, name), data); err == nil {
+		return saved, "", nil
 	}
-	elsewhere, again := attach.Save(filepath.Join(os.TempDir(), name), b.Data)
+	elsewhere, again := attach.Save(filepath.Join(os.TempDir(), name), data)
 	if again != nil {
-		return s, err
+		return "", "", err
 	}
-	s.Path, s.Note = elsewhere, format.ErrorText(err)+": saved as "+elsewhere
-	return s, nil
+	return elsewhere, format.ErrorText(err) + ": saved as " + elsewhere, nil
 }
 
 // confirmCost asks before something that is estimated to cost more than [budget] confirm says,

@@ -41,6 +41,9 @@ func (t *transcript) readBack(arg string) {
 
 // readPath writes the messages of path and the events between them.
 func (t *transcript) readPath(path []session.Node) {
+	var text console.Markdown
+	var cited []app.Change // while a text is open
+	open := false
 	app.Replay(t.app.Session, path, 0, len(path), nil, func(c app.Change) {
 		switch c.Kind {
 		case app.UserBlock:
@@ -49,11 +52,24 @@ func (t *transcript) readPath(path []session.Node) {
 			t.writeLine("Summary of earlier messages:")
 			t.writeText(c.Whole)
 		case app.TextBlock:
-			if c.Op != app.Closed {
-				t.writeText(c.Text)
+			t.out.Text(text.Add(c.Text, t.now()))
+			if open = c.Op != app.Closed; open {
+				return
 			}
+			t.out.Text(text.End(t.now()))
+			t.out.End()
+			for _, c := range cited {
+				t.part(c)
+			}
+			cited = nil
 		case app.ToolBlock:
 			t.storedCall(c)
+		case app.SourceBlock, app.MediaBlock:
+			if open {
+				cited = append(cited, c)
+				return
+			}
+			t.part(c)
 		case app.EventBlock, app.RetryBlock:
 			if c.Op != app.Dropped && !c.Implied {
 				t.event(c.Event)

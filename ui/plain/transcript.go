@@ -115,7 +115,7 @@ func (t *transcript) part(c app.Change) {
 	case c.Op != app.Opened, c.Event != nil: // written when it was opened
 	case c.Kind == app.SourceBlock:
 		t.writeLine("Source %s", app.SourceText(c))
-	case len(c.Part.Data) > 0:
+	default:
 		t.writeLine("%s.", app.Labels([]llm.Part{*c.Part})[0])
 	}
 }

@@ -27,6 +27,7 @@ type turn struct {
 
 	text    console.Markdown // of the open text block
 	growing bool             // a text block is open
+	cited   []app.Change     // sources to write once it ends
 	thought time.Time        // begin of the open thinking block; zero if there is none
 	remote  []*remoteCall    // of the running response
 
@@ -146,14 +147,16 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
-	why := endReasons[d.Reason]
+	why := ""
 	reported := t.compared != nil && t.compared.AllAsked() // each candidate has written its own error
 	for _, c := range t.Apply(d, t.now()) {
 		if c.Kind != app.EventBlock || !reported {
 			t.change(c)
 		}
-		if c.Totals != nil && c.Totals.Empty {
-			why = app.EmptyAnswer + ". /retry asks again."
+		if c.Totals != nil && c.Totals.Incomplete != "" {
+			if why = c.Totals.Incomplete + "."; c.Totals.Empty {
+				why += " /retry asks again."
+			}
 		}
 	}
 	if d.Err == nil && t.compared == nil {
@@ -180,6 +183,7 @@ func (t *turn) change(c app.Change) {
 			t.writeLine("That was thinking.")
 		case c.Text != "" && t.thought.IsZero():
 			t.thought = t.now()
+			t.finishText() // which may continue
 			t.writeLine("Thinking…")
 		}
 	case app.TextBlock:
@@ -194,6 +198,10 @@ func (t *turn) change(c app.Change) {
 		t.tool(c)
 	case app.SourceBlock, app.MediaBlock:
 		t.endThought()
+		if t.growing { // and continues behind what it cites
+			t.cited = append(t.cited, c)
+			return
+		}
 		t.part(c)
 	case app.EventBlock, app.RetryBlock:
 		t.event(c.Event)
@@ -247,6 +255,10 @@ func (t *turn) finishText() {
 		t.out.End()
 		t.growing = false
 	}
+	for _, c := range t.cited {
+		t.part(c)
+	}
+	t.cited = nil
 }
 
 func (t *turn) endThought() {
@@ -256,11 +268,6 @@ func (t *turn) endThought() {
 		}
 		t.thought = time.Time{}
 	}
-}
-
-// endReasons says why an answer is incomplete.
-var endReasons = map[llm.Reason]string{
-	llm.Length: app.AnswerCutOff + ".", llm.Refused: app.AnswerFiltered + ".",
 }
 
 // footer writes tokens, cost and duration of the turn.

@@ -56,6 +56,7 @@ var eventCases = []session.Event{
 		UsageKnown: true, Usage: llm.Usage{Input: 9, CacheRead: 1, Output: 2, Thinking: 1, Cost: 0.1, Priced: true}},
 	session.Response{UsageKnown: true, Usage: llm.Usage{Estimated: true}, Message: llm.Message{Interrupted: true}},
 	session.Response{Message: llm.Message{}},
+	savedMedia{part: llm.Part{MIME: "image/png"}, path: "a.png"}, savedMedia{part: llm.Part{URL: "https://a.example/a.png"}}, savedMedia{err: errors.New("full")},
 	session.StructuredOutput{JSON: []byte(`[1]`)},
 	llm.Notice{Text: "told"}, llm.Retry{Attempt: 1, Wait: time.Second, Fault: llm.Server},
 	session.Fallback{From: "a/b", To: "c/d", Fault: llm.Quota}, session.ModelSwitched{From: "a/b", To: "c/d"},

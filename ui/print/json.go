@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -25,6 +26,7 @@ type jsonlWriter struct {
 	sources []json.RawMessage    // sources of the last answer that has any
 	blocks  map[string]blockSize // of the running response
 	texts   int                  // bytes of text that the reader has
+	breaks  llm.Breaks           // between them
 }
 
 // An object is a JSON object with ordered fields.
@@ -67,6 +69,7 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 		discards = l.discard(d.Discards)
 	case session.Response:
 		l.blocks = nil
+		l.breaks.Break()
 		if cites := sourceObjects(d.Message); cites != nil {
 			l.sources = cites
 		}
@@ -83,22 +86,24 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	return nil
 }
 
-// count counts what d adds, and returns it with an empty line in front if it begins a text behind
-// another one.
+// count counts what d adds, and returns it with an empty line in front of a text that stands apart.
 func (l *jsonlWriter) count(d llm.Delta) llm.Delta {
 	if l.blocks == nil {
 		l.blocks = map[string]blockSize{}
 	}
 	size := l.blocks[d.Block]
+	if size.text == 0 && l.breaks.Next(&d.Part) && l.texts > 0 && !l.o.Schema {
+		d.Text = "\n\n" + d.Text
+	}
 	switch d.Kind {
 	case llm.Text:
-		if size.text == 0 && d.Text != "" && l.texts > 0 && !l.o.Schema {
-			d.Text = "\n\n" + d.Text
-		}
 		size.text += len(d.Text)
 		l.texts += len(d.Text)
 	case llm.Thinking:
 		size.thinking += len(d.Text)
+		if size.text > 0 { // it was thinking
+			l.breaks.Break()
+		}
 	}
 	l.blocks[d.Block] = size
 	return d
@@ -114,6 +119,7 @@ func (l *jsonlWriter) discard(blocks []string) (o object) {
 		delete(l.blocks, name)
 	}
 	l.texts -= all.text
+	l.breaks.Break()
 	if all.text > 0 {
 		o = append(o, field{"discards_text", all.text})
 	}
@@ -133,6 +139,8 @@ func objects(e session.Event, status int) []object {
 		return []object{o}
 	}
 	switch e := e.(type) {
+	case savedMedia:
+		return []object{append(object{{"type", "image"}}, mediaObject(e)...)}
 	case llm.Delta:
 		kind := map[llm.Kind]string{llm.Text: "text", llm.Thinking: "thinking"}[e.Kind]
 		if kind == "" || e.Text == "" {
@@ -144,7 +152,7 @@ func objects(e session.Event, status int) []object {
 		if n := answerNotice(e); n.Text != "" {
 			list = append(list, noticeObject(n))
 		}
-		if e.UsageKnown && (!e.Usage.Estimated || e.Message.Interrupted) { // an ordinary estimate is no report of the provider
+		if e.UsageKnown {
 			list = append(list, usageObject(e.Usage))
 		}
 		return list
@@ -192,17 +200,8 @@ func noticeObject(e session.Event) object {
 
 // answerNotice says why a response is empty or incomplete; it has no text if the response is
 // complete, or was interrupted.
-func answerNotice(e session.Response) (n llm.Notice) {
-	switch {
-	case e.Message.Interrupted:
-	case e.Message.Empty():
-		n.Text = app.EmptyAnswer
-	case e.Finish.Reason == llm.Length:
-		n.Text = app.CutOff
-	case e.Finish.Reason == llm.Refused:
-		n.Text = app.AnswerFiltered
-	}
-	return n
+func answerNotice(e session.Response) llm.Notice {
+	return llm.Notice{Text: strings.TrimSuffix(app.IncompleteText(e), app.TypeContinue)}
 }
 
 func usageObject(u llm.Usage) object {

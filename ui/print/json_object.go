@@ -13,6 +13,8 @@ type jsonWriter struct {
 	o         Options
 	s         *session.Session
 	text      []string // pieces of the answer
+	breaks    llm.Breaks
+	images    []json.RawMessage // that were saved
 	think     []string
 	value     json.RawMessage   // the answer that fits the schema; nil if there is none
 	tools     []json.RawMessage // calls and results, in order
@@ -28,8 +30,10 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 	switch e := e.(type) {
 	case session.Step:
 		if w.o.Schema { // each try is complete: two JSON values in a row would be invalid
-			w.text = nil
+			w.text, w.breaks = nil, llm.Breaks{}
 		}
+	case savedMedia:
+		w.images = append(w.images, encode(mediaObject(e)))
 	case session.Response: // not deltas: its text is shared with the conversation, not copied
 		w.lastModel = e.Message.Model
 		if n := answerNotice(e); n.Text != "" {
@@ -39,16 +43,17 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 			w.sources = cites
 		}
 		for _, p := range e.Message.Parts {
+			if w.breaks.Next(&p) {
+				w.text = append(w.text, "\n\n")
+			}
 			switch {
 			case p.Kind == llm.Text && p.Text != "":
-				if len(w.text) > 0 {
-					w.text = append(w.text, "\n\n")
-				}
 				w.text = append(w.text, p.Text)
 			case p.Kind == llm.Thinking && p.Text != "":
 				w.think = append(w.think, p.Text)
 			}
 		}
+		w.breaks.Break()
 	case session.StructuredOutput:
 		w.value = e.JSON
 	case session.Call:
@@ -77,6 +82,9 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
 	if w.value != nil {
 		o = append(o, field{"structured", w.value})
+	}
+	if len(w.images) > 0 {
+		o = append(o, field{"images", w.images})
 	}
 	if len(w.sources) > 0 {
 		o = append(o, field{"sources", w.sources})

@@ -71,20 +71,22 @@ func (i Interrupted) Is(err error) bool { return err == context.Canceled }
 
 // Options say where the answer goes and how it looks.
 type Options struct {
-	Format  string // "text", "json" or "jsonl"
-	Model   string // model that answers; "" is the session's
-	Answers int    // answers of each model in Compare; 0 is 1
-	Answer  int    // number of this answer, from 1; 0 if it is the only one
-	Out     io.Writer
-	Err     io.Writer
-	Quiet   bool                    // only errors on Err
-	Code    bool                    // print only the first code block of the answer
-	Raw     bool                    // print the bytes of the answer as they came, not sanitized
-	Schema  bool                    // print only an answer that fits the schema
-	Render  bool                    // render Markdown for a terminal
-	Width   int                     // of that terminal in cells; 0 is 80
-	Demo    func(model string) bool // reports whether the built-in demo answers as model; nil: never
-	Theme   *theme.Theme            // for Err and for rendered Markdown; nil is plain
+	Format   string // "text", "json" or "jsonl"
+	Model    string // model that answers; "" is the session's
+	Answers  int    // answers of each model in Compare; 0 is 1
+	Answer   int    // number of this answer, from 1; 0 if it is the only one
+	Out      io.Writer
+	Err      io.Writer
+	Quiet    bool                                    // only errors on Err
+	Code     bool                                    // print only the first code block of the answer
+	Raw      bool                                    // print the bytes of the answer as they came, not sanitized
+	Schema   bool                                    // print only an answer that fits the schema
+	Thinking bool                                    // print thinking on Err
+	Render   bool                                    // render Markdown for a terminal
+	Width    int                                     // of that terminal in cells; 0 is 80
+	Demo     func(model string) bool                 // reports whether the built-in demo answers as model; nil: never
+	Save     func(llm.Part) (path string, err error) // saves an image or a file of an answer; nil: none is saved
+	Theme    *theme.Theme                            // for Err and for rendered Markdown; nil is plain
 }
 
 // Run writes a turn of s to the writers of o and returns the exit status. Cancel must cancel the
@@ -107,12 +109,12 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		p = newTextWriter(o, out)
 	}
 	p.start(s)
-	denied, nothing, status := false, false, OK
+	denied, nothing, unsaved, status := false, false, false, OK
 	var rules []string // rules that would have allowed what was denied
 	yolo := true       // --yolo would have allowed all of it
 	grantable := true  // rules would have allowed all of it
 	for e := range turn {
-		if words := urgent(e); words != "" && (o.Quiet || o.Format != "text") { // else the printer writes it in order
+		if words := urgent(e, o); words != "" && (o.Quiet || o.Format != "text") { // else the printer writes it in order
 			fmt.Fprintln(o.Err, "parley: "+sanitize.Text(words))
 		}
 		switch e := e.(type) {
@@ -124,10 +126,10 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			denied = denied || e.Verdict == tools.Deny
 		case session.Response:
 			nothing = e.Message.Empty()
+			unsaved = !o.saveMedia(e.Message, p) || unsaved
 		case session.Done:
-			status = statusOf(e, denied)
-			if status == OK && nothing {
-				status = Incomplete
+			if status = statusOf(e, denied); status == OK {
+				status = lacking(nothing, unsaved)
 			}
 		}
 		if p.event(e, status) != nil {
@@ -166,8 +168,12 @@ func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 
 // urgent returns the text of an event that goes to Err in any format, even if o.Quiet is set, such
 // as that another model answers, and is paid, than the named one; "" for other events.
-func urgent(e session.Event) string {
+func urgent(e session.Event, o Options) string {
 	switch e := e.(type) {
+	case session.Response:
+		if o.Quiet && o.Format != "text" {
+			return answerNotice(e).Text
+		}
 	case llm.Notice:
 		if e.Urgent {
 			return e.Text
@@ -216,6 +222,17 @@ func statusOf(d session.Done, denied bool) int {
 		return Denied
 	case d.Reason == llm.Length, d.Reason == llm.Refused:
 		return Incomplete
+	}
+	return OK
+}
+
+// lacking returns the exit status of an answer that is nothing, or of which something was not saved.
+func lacking(nothing, unsaved bool) int {
+	switch {
+	case nothing:
+		return Incomplete
+	case unsaved:
+		return Failed
 	}
 	return OK
 }

@@ -67,6 +67,8 @@ func (p *structured) event(e session.Event, _ int) error {
 		if len(e.Discards) > 0 {
 			p.text.Reset()
 		}
+	case session.Response:
+		p.side.incomplete(e)
 	case session.Done:
 		p.rejected()
 	}

@@ -1,10 +1,13 @@
 package print
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -23,7 +26,9 @@ type textWriter struct {
 	last   byte       // last byte written to Out; 0 if none was
 	gap    bool       // write an empty line before the next answer of the turn
 	stderr stderrWriter
+	held   []session.Event // for stderr, until the line of the answer ends
 
+	breaks   llm.Breaks           // of the running response
 	blocks   map[string]codeState // state of code before each text block of the running response
 	rendered bool                 // an answer was rendered
 	codeless bool                 // -x asked for code, and there was none
@@ -44,11 +49,9 @@ func (t *textWriter) event(e session.Event, _ int) error {
 		if err := t.flush(); err != nil {
 			return err
 		}
-		t.gap, t.blocks = t.last != 0, nil
-		if n := answerNotice(e); n.Text != "" {
-			t.out.flush() // as below
-			t.stderr.event(n)
-		}
+		t.gap, t.blocks, t.breaks = t.last != 0, nil, llm.Breaks{}
+		t.out.flush() // as below
+		t.stderr.incomplete(e)
 	case llm.Retry:
 		if err := t.discard(e.Discards); err != nil {
 			return err
@@ -58,9 +61,21 @@ func (t *textWriter) event(e session.Event, _ int) error {
 			return err
 		}
 	}
-	t.out.flush() // both may go to the same terminal
-	t.stderr.event(e)
+	t.aside(e)
 	return nil
+}
+
+// aside writes an event to Err once no line of the answer is open: both may go to the same terminal.
+func (t *textWriter) aside(events ...session.Event) {
+	t.held = append(t.held, events...)
+	if len(t.held) == 0 || t.last != 0 && t.last != '\n' && !t.o.Code {
+		return
+	}
+	t.out.flush()
+	for _, e := range t.held {
+		t.stderr.event(e)
+	}
+	t.held = nil
 }
 
 // discard ends the output of blocks that were discarded, and resets code to before them. Code that
@@ -86,17 +101,26 @@ func (t *textWriter) discard(blocks []string) error {
 }
 
 func (t *textWriter) delta(d llm.Delta) error {
+	_, known := t.blocks[d.Block]
+	between := !known && t.breaks.Next(&d.Part)
 	if d.Kind != llm.Text {
-		t.out.flush()
-		t.stderr.event(d)
+		if known { // it was thinking
+			t.breaks.Break()
+		}
+		if d.Kind == llm.Thinking && d.Text != "" && t.o.Thinking {
+			t.aside(d)
+		}
+		return nil
+	}
+	if d.Text == "" {
 		return nil
 	}
 	t.stderr.close()
-	if _, known := t.blocks[d.Block]; !known {
+	if !known {
 		if t.blocks == nil {
 			t.blocks = map[string]codeState{}
 		}
-		if len(t.blocks) > 0 { // a text of its own, as one behind a tool that the provider ran
+		if between {
 			if err := t.flush(); err != nil {
 				return err
 			}
@@ -104,10 +128,17 @@ func (t *textWriter) delta(d llm.Delta) error {
 		}
 		t.blocks[d.Block] = t.code.state(len(t.blocks))
 	}
-	if t.o.Raw {
-		return t.write(d.Text)
+	piece := d.Text
+	if !t.o.Raw {
+		clean := t.clean.Add(d.Text)
+		if t.o.Render {
+			return t.print(clean)
+		}
+		piece = clean.String()
 	}
-	return t.print(t.clean.Add(d.Text))
+	err := t.write(piece)
+	t.aside()
+	return err
 }
 
 // flush writes what is still buffered at the end of an answer, and ends its last line.
@@ -191,6 +222,7 @@ func (t *textWriter) end() error {
 type stderrWriter struct {
 	o           Options
 	thinking    sanitize.Stream
+	unwritten   string            // of thinking, that is not written yet
 	open        bool              // a line of thinking is unfinished
 	interrupted *session.Response // interrupted answer whose usage is not printed yet; nil for none
 }
@@ -198,8 +230,18 @@ type stderrWriter struct {
 // close ends an unfinished line.
 func (s *stderrWriter) close() {
 	if s.open {
-		s.open = false
-		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(s.thinking.End().String()))
+		s.wrapThinking(s.thinking.End().String())
+		if s.open = false; s.unwritten != "" {
+			fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(s.unwritten))
+		}
+		s.unwritten = ""
+	}
+}
+
+// incomplete says why an answer is empty or incomplete, also if o.Quiet is set.
+func (s *stderrWriter) incomplete(e session.Response) {
+	if n := answerNotice(e); n.Text != "" {
+		s.line(s.o.Theme.Dim, "Note: %s", n.Text)
 	}
 }
 
@@ -214,14 +256,18 @@ func (s *stderrWriter) event(e session.Event) {
 		s.done(done)
 		return
 	}
+	if saved, ok := e.(savedMedia); ok {
+		s.line(th.Dim, "%s", saved)
+		return
+	}
 	if s.o.Quiet {
 		return
 	}
 	s.interruptedUsage()
 	switch e := e.(type) {
 	case llm.Delta:
-		if e.Kind == llm.Thinking && e.Text != "" {
-			s.writeThinking(e.Text)
+		if e.Kind == llm.Thinking && e.Text != "" && s.o.Thinking {
+			s.wrapThinking(s.thinking.Add(e.Text).String())
 		}
 	case llm.Notice:
 		s.line(th.Dim, "Note: %s", format.Capital(e.Text))
@@ -262,18 +308,28 @@ func (s *stderrWriter) event(e session.Event) {
 	}
 }
 
-// writeThinking writes thinking line by line as it comes. Styles span lines, so each
-// line is rendered on its own.
-func (s *stderrWriter) writeThinking(piece string) {
-	for i, part := range strings.Split(s.thinking.Add(piece).String(), "\n") {
-		if i > 0 {
-			fmt.Fprintln(s.o.Err)
-		}
-		if part != "" {
-			fmt.Fprint(s.o.Err, s.o.Theme.Dim.Render(part))
-		}
+// wrapThinking writes the lines of thinking that are whole, wrapped at words. The first one has a
+// label.
+func (s *stderrWriter) wrapThinking(piece string) {
+	if !s.open {
+		s.open, s.unwritten = true, "Thinking: "
 	}
-	s.open = true
+	s.unwritten += piece
+	width := max(cmp.Or(s.o.Width, 80), 10)
+	for {
+		line, rest, whole := strings.Cut(s.unwritten, "\n")
+		if size := len(ansi.Truncate(line, width, "")); size < len(line) {
+			if at := strings.LastIndexByte(line[:size+1], ' '); at > 0 {
+				size = at
+			}
+			line, rest, whole = line[:size], strings.TrimPrefix(s.unwritten[size:], " "), true
+		}
+		if !whole {
+			return
+		}
+		s.unwritten = rest
+		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(line))
+	}
 }
 
 func (s *stderrWriter) done(d session.Done) {

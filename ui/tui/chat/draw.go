@@ -186,10 +186,8 @@ func (c *Chat) drawFooter(t *app.TurnTotals) {
 	case t.Interrupted:
 	case t.Empty:
 		c.Transcript.AddMarker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
-	case t.Reason == llm.Length:
-		c.Transcript.AddMarker(transcript.Warn, app.AnswerCutOff)
-	case t.Reason == llm.Refused:
-		c.Transcript.AddMarker(transcript.Warn, app.AnswerFiltered)
+	case t.Incomplete != "":
+		c.Transcript.AddMarker(transcript.Warn, t.Incomplete)
 	}
 }
 

@@ -1,0 +1,62 @@
+package print
+
+import (
+	"strings"
+
+	"parley/providers/llm"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// savedMedia is an image or a file of an answer that was saved; or one that has only an address,
+// or could not be saved.
+type savedMedia struct {
+	part llm.Part
+	path string // "" if it was not saved
+	err  error
+}
+
+// saveMedia saves the images and files of an answer, and reports false if one could not be saved.
+func (o Options) saveMedia(m llm.Message, p printer) (ok bool) {
+	ok = true
+	for _, part := range m.Parts {
+		if part.Kind != llm.Media || o.Save == nil {
+			continue
+		}
+		s := savedMedia{part: part}
+		if len(part.Data) > 0 {
+			s.path, s.err = o.Save(part)
+		}
+		ok = ok && s.err == nil
+		_ = p.event(s, OK) // Close returns the error
+	}
+	return ok
+}
+
+// String returns s as a line for people.
+func (s savedMedia) String() string {
+	kind := "File"
+	if strings.HasPrefix(s.part.MIME, "image/") {
+		kind = "Image"
+	}
+	switch label := app.Labels([]llm.Part{s.part})[0]; {
+	case s.err != nil:
+		return kind + " not saved: " + format.ErrorText(s.err) + " (" + label + ")"
+	case s.path != "":
+		return kind + " saved: " + s.path
+	default:
+		return kind + " at " + s.part.URL
+	}
+}
+
+// mediaObject returns the fields of s.
+func mediaObject(s savedMedia) object {
+	o := object{{"mime", s.part.MIME}}
+	switch {
+	case s.err != nil:
+		return append(o, field{"error", format.ErrorText(s.err)})
+	case s.path != "":
+		return append(o, field{"path", s.path})
+	}
+	return append(o, field{"url", s.part.URL})
+}
