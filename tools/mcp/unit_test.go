@@ -17,6 +17,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools/process"
@@ -490,5 +491,26 @@ func TestPlainWordsInNames(t *testing.T) {
 func TestMessageBehindByteOrderMark(t *testing.T) {
 	if m, ok := parseMessage([]byte("\uFEFF" + `{"jsonrpc":"2.0","id":1,"result":{}}`)); !ok {
 		t.Errorf("got %v", m)
+	}
+}
+
+// TestUnknownContent checks that a part of a type that is not known costs that part, not the result.
+func TestUnknownContent(t *testing.T) {
+	m, ok := parseMessage([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"before"},{"type":"video","data":"AA=="},null,{"type":"text","text":"after"}],"isError":true,"structuredContent":{"a":1}}}`))
+	r, answer := m.(*jsonrpc.Response)
+	if !ok || !answer {
+		t.Fatal(m)
+	}
+	var got sdk.CallToolResult
+	if err := json.Unmarshal(r.Result, &got); err != nil || len(got.Content) != 4 || !got.IsError || got.StructuredContent == nil {
+		t.Fatal(err, got)
+	}
+	var texts []string
+	for _, c := range got.Content {
+		texts = append(texts, c.(*sdk.TextContent).Text)
+	}
+	want := []string{"before", `[content of the type "video", which is not known here: left out]`, `[content of the type "", which is not known here: left out]`, "after"}
+	if !slices.Equal(texts, want) {
+		t.Errorf("%q, want %q", texts, want)
 	}
 }
