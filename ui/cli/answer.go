@@ -80,7 +80,6 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if notice := print.RequestsNotice(models, a.answers); notice != "" {
 		a.note(notice)
 	}
-	o.Answers = a.answers
 	var judge *llm.Endpoint
 	if a.judge != "" {
 		model, err := a.openModel(a.judge, true)
@@ -158,9 +157,9 @@ func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 	}
 	return print.Options{
 		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
-		Thinking: a.thinking,
-		Err:      colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render:   render, Width: width, Theme: theme.Terminal(),
+		Thinking: a.thinking, Answers: a.answers,
+		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
+		Render: render, Width: width, Theme: theme.Terminal(),
 		Save: func(p llm.Part) (string, error) { return saveOfAnswer(prompt, p) },
 		Demo: func(model string) bool { return providers.IsDemo(a.config.Config, model) },
 	}
