@@ -128,7 +128,7 @@ func (p Provider) validate(name string) (errs []error) {
 		add(fmt.Errorf("name: %q must not be empty or contain a slash or a space", name))
 	}
 	if p.Kind != "" {
-		add(unknownWordError("kind", p.Kind, Kinds()))
+		add(unknownWordError("kind", familyKind(p.Kind), Kinds()))
 	}
 	if p.Strategy != "" {
 		add(unknownWordError("strategy", p.Strategy, Strategies))
@@ -247,7 +247,7 @@ func (p Provider) validateCommand(name string) error {
 // validateDialects refuses dialects for services that speak no chat completions.
 func (p Provider) validateDialects(name string) (errs []error) {
 	head, _ := catalog.Head(name)
-	kind := cmp.Or(p.Kind, head.Kind, kindChat)
+	kind := familyKind(cmp.Or(p.Kind, head.Kind, kindChat))
 	check := func(key string, q openai.Quirks) {
 		if reflect.ValueOf(q).IsZero() {
 			return

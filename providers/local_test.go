@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/catalog"
 	"parley/providers/discover"
 	"parley/providers/discover/discovertest"
 	"parley/providers/llm"
@@ -96,6 +97,20 @@ func TestProviderWithoutModel(t *testing.T) {
 	} {
 		if got := ProviderWithoutModel(tt.c, env(tt.env...)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestLocalNamesAreKinds checks that each local server of the catalog can be configured elsewhere by its name.
+func TestLocalNamesAreKinds(t *testing.T) {
+	for _, head := range catalog.Heads() {
+		if !head.Local {
+			continue
+		}
+		c := Config{Providers: map[string]Provider{"box": {Kind: head.ID, BaseURL: "http://192.0.2.7:8000/v1"}}}
+		s, ok := c.service("box", env())
+		if err := c.Validate(); err != nil || !ok || s.kind != head.Kind || s.closestBuiltin().Kind != head.Kind || !s.closestBuiltin().Local {
+			t.Errorf("%s: %+v, %v, %v", head.ID, s, ok, err)
 		}
 	}
 }

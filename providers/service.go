@@ -46,7 +46,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	found := c.found[name]
 	head, builtin := catalog.Head(cmp.Or(found.Provider, name))
 	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts}
-	s.kind = cmp.Or(conf.Kind, head.Kind, kindChat)
+	s.kind = familyKind(cmp.Or(conf.Kind, head.Kind, kindChat))
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
 	}
@@ -59,6 +59,15 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	}
 	s.connected = configured || s.kind == kindDemo || isConnected(s, c.Stored)
 	return s, true
+}
+
+// familyKind returns the kind that a family speaks: of a local server, under whose name it may be
+// configured, that of the catalog.
+func familyKind(kind string) string {
+	if head, ok := catalog.Head(kind); ok && head.Local {
+		return head.Kind
+	}
+	return kind
 }
 
 // isConnected reports whether the user gave a service without a table a key, or the use of
@@ -96,6 +105,9 @@ func speaksResponses(address string) bool {
 func (s service) closestBuiltin() catalog.Provider {
 	if s.builtin.ID != "" {
 		return s.builtin
+	}
+	if head, ok := catalog.Head(s.conf.Kind); ok && head.Local {
+		return head
 	}
 	if s.kind == kindChat { // the catalog's speaks Responses
 		head, _ := catalog.Head("openai")

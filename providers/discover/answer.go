@@ -13,6 +13,7 @@ import (
 // An answer is what a server said to one GET. The zero value is none.
 type answer struct {
 	status int
+	server string         // what it calls itself
 	body   []byte         // up to maxBody
 	object map[string]any // body, as far as it is JSON; nil if it is no object
 	cut    bool           // there is more than was read
@@ -90,7 +91,7 @@ func (s *session) fetch(path string) answer {
 	if err != nil && len(body) == 0 {
 		return answer{}
 	}
-	a := answer{status: res.StatusCode, body: body[:min(len(body), maxBody)], cut: len(body) > maxBody || err != nil}
+	a := answer{status: res.StatusCode, server: res.Header.Get("Server"), body: body[:min(len(body), maxBody)], cut: len(body) > maxBody || err != nil}
 	a.object = parseObject(a.body)
 	return a
 }

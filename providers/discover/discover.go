@@ -16,6 +16,7 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -154,7 +155,9 @@ func (o Options) places() []place {
 	}
 	for _, loopback := range []string{"127.0.0.1", "::1"} {
 		for _, k := range kinds {
-			add(net.JoinHostPort(loopback, k.port))
+			for port := range strings.FieldsSeq(k.port) {
+				add(net.JoinHostPort(loopback, port))
+			}
 		}
 	}
 	return all

@@ -237,7 +237,11 @@ func TestAlive(t *testing.T) {
 	n := network{}
 	n.serve(t, "127.0.0.1:8000", guarded)
 	n.serve(t, "127.0.0.1:8080", loading)
-	const want = `llamacpp "llama.cpp" http://127.0.0.1:8080/v1 is loading a model` + "\n" + `vllm "vLLM" http://127.0.0.1:8000/v1 needs a key` + "\n"
+	n.serve(t, "127.0.0.1:9931", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Server", "llama.cpp")
+		w.WriteHeader(401)
+	}))
+	const want = `llamacpp "llama.cpp" http://127.0.0.1:8080/v1 is loading a model` + "\n" + `llamacpp "llama.cpp" http://127.0.0.1:9931/v1 needs a key` + "\n" + `vllm "vLLM" http://127.0.0.1:8000/v1 needs a key` + "\n"
 	if got := describe(n.find()); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

@@ -13,7 +13,7 @@ import (
 type kind struct {
 	provider string // catalog's ID
 	name     string
-	port     string // it listens on by itself
+	port     string // it listens on by itself; several are separated by blanks
 	base     string // path of the base URL; "" is "/v1"
 	proofs   []string
 	proves   func(s *session) bool    // by the answers to proofs, which are asked at once, and to others
@@ -47,11 +47,11 @@ var kinds = []kind{
 		proves: func(s *session) bool { return s.get("/openapi.json").text("info.title") == "Jan API Server Endpoints" },
 	},
 	{
-		provider: "llamacpp", name: "llama.cpp", port: "8080", proofs: []string{"/props"},
+		provider: "llamacpp", name: "llama.cpp", port: "8080 9931", proofs: []string{"/props"},
 		proves: func(s *session) bool {
 			props := s.get("/props")
 			return props.ok() && props.object["build_info"] != nil && props.object["default_generation_settings"] != nil ||
-				s.lists("owned_by", "llamacpp") || s.isLoadingLlama()
+				s.lists("owned_by", "llamacpp") || s.isLoadingLlama() || s.get(listPath).state() == NeedKey && s.get(listPath).server == "llama.cpp"
 		},
 		models: llamaModels,
 	},
@@ -121,7 +121,7 @@ var kinds = []kind{
 }
 
 func kindsOf(port string) []kind {
-	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.port != port })
+	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(strings.Fields(k.port), port) })
 }
 
 // identify returns the server at p, nil if there is none that can be told.
