@@ -15,7 +15,6 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/wire"
-	"parley/tools/sanitize"
 )
 
 // A Secret is a key. However it is printed, formatted, logged or encoded, it
@@ -63,7 +62,7 @@ const minKeyLength = 8
 // also names its kind, as in "Bearer KEY".
 func headerSecrets(headers map[string]string) (secrets []string) {
 	for name, value := range headers {
-		if sanitize.IsSecretVariable(name) {
+		if wire.IsSecretHeader(name) {
 			words := strings.Fields(value)
 			secrets = append(append(secrets, value), words[max(len(words)-1, 0):]...)
 		}
@@ -104,7 +103,7 @@ func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, 
 		password, _ := u.User.Password()
 		keys = append(keys, password)
 		for name, values := range u.Query() {
-			if sanitize.IsSecretVariable(name) {
+			if wire.IsSecretHeader(name) {
 				keys = append(keys, values...)
 			}
 		}

@@ -200,7 +200,7 @@ func recordedHeaders(h http.Header) map[string]string {
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		for _, part := range []string{"content-type", "retry-after", "should-retry", "ratelimit", "request-id", "location", "date", "stderr", "system-prompt"} {
-			if strings.Contains(lower, part) && !isSecretHeader(name) && len(values) > 0 {
+			if strings.Contains(lower, part) && !IsSecretHeader(name) && len(values) > 0 {
 				kept[name] = values[0]
 			}
 		}

@@ -268,7 +268,7 @@ func (m mask) secretHeaders(h http.Header) http.Header {
 	}
 	h = m.header(h)
 	for name, values := range h {
-		if !isSecretHeader(name) {
+		if !IsSecretHeader(name) {
 			continue
 		}
 		for i, v := range values {
@@ -282,9 +282,9 @@ func (m mask) secretHeaders(h http.Header) http.Header {
 	return h
 }
 
-// isSecretHeader reports whether a header of this name is secret. Limits are counted
+// IsSecretHeader reports whether a header, or a parameter of an address, is secret by its name. Limits are counted
 // in tokens.
-func isSecretHeader(name string) bool {
+func IsSecretHeader(name string) bool {
 	lower := strings.ToLower(name)
 	return !strings.Contains(lower, "ratelimit") && (sanitize.IsSecretVariable(name) || strings.Contains(lower, "signature"))
 }
