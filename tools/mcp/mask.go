@@ -110,7 +110,7 @@ func valueSecrets(values ...map[string]string) (secrets []string) {
 // about what was taken out that a user would not see.
 func (m secretMask) text(text string, limit int) (plain string, notes []string) {
 	plain, notes = tools.Sanitize(m.all.Text(text))
-	plain, _ = tools.SanitizeAndTruncate(m.all.Text(plain), limit)
+	plain, _ = tools.SanitizeAndTruncate(sanitize.Text(m.all.Text(plain)), limit) // direction marks become their names
 	return strings.TrimSpace(plain), notes
 }
 
