@@ -23,6 +23,20 @@ func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
 	return c
 }
 
+// maskedInfo returns a function that takes the keys that are configured here out of the texts of a
+// conversation's description.
+func (s SessionCommands) maskedInfo() func(*session.Info) session.Info {
+	mask := func(text string) string { return text }
+	if s.Mask != nil {
+		mask = s.Mask()
+	}
+	return func(f *session.Info) session.Info {
+		info := *f
+		info.Title, info.Preview = mask(info.Title), mask(info.Preview)
+		return info
+	}
+}
+
 // one finds the conversation that words name; unless raw is set, keys are masked
 // in it.
 func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversation) error) error {

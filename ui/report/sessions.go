@@ -194,6 +194,13 @@ func (s SessionCommands) search() *cobra.Command {
 			if fatal(err, len(hits)) != nil {
 				return err
 			}
+			masked := s.maskedInfo()
+			for i, h := range hits {
+				of := masked(&session.Info{Title: h.Snippet})
+				if hits[i].Session = masked(&h.Session); of.Title != h.Snippet {
+					hits[i].Snippet, hits[i].Marks = of.Title, [][2]int{} // they would mark other words
+				}
+			}
 			if total == 0 {
 				s.Note("nothing found for " + q.Words)
 			}

@@ -29,7 +29,7 @@ func (s SessionCommands) list() *cobra.Command {
 			if as == "text" {
 				return s.listText(lib, q, page)
 			}
-			found, total, err := listed(lib, q, page, func(f *session.Info) session.Info { return *f })
+			found, total, err := listed(lib, q, page, s.maskedInfo())
 			return s.listPage(q, page, total, err, func(from, to int) error { return WriteRows(s.Out, as, found[from:to]) })
 		})
 	}}
@@ -62,7 +62,11 @@ func listed[T any](lib *session.Store, q session.Query, page pagination, of func
 func (s SessionCommands) listText(lib *session.Store, q session.Query, page pagination) error {
 	brief := q
 	brief.Brief = true
-	rows, total, err := listed(lib, brief, page, rowOf(s.Now()))
+	row, masked := rowOf(s.Now()), s.maskedInfo()
+	rows, total, err := listed(lib, brief, page, func(f *session.Info) listRow {
+		info := masked(f)
+		return row(&info)
+	})
 	return s.listPage(q, page, total, err, func(from, to int) error {
 		var ids map[string]string
 		if s.Render && !q.Deleted { // those are found by their whole ID alone
