@@ -478,3 +478,14 @@ func moveByUser(t *testing.T, f fixture, _ *clock) {
 		t.Fatalf("%d are moved: %v", n, err)
 	}
 }
+
+// Once the jobs are closed no command goes to the background, also none that runs already.
+func TestNoJobAfterClose(t *testing.T) {
+	f := open(t, nil)
+	if ended := f.Jobs().Close(); len(ended) > 0 {
+		t.Fatalf("ended %v", ended)
+	}
+	if text, failure := f.do("shell", "command", "sleep 100", "background", true); failure == "" || len(f.Jobs().List()) > 0 {
+		t.Errorf("got %q, jobs %v", text, f.Jobs().List())
+	}
+}
