@@ -296,7 +296,7 @@ func TestCode(t *testing.T) {
 // on says so.
 func TestMarkCode(t *testing.T) {
 	text := "a\n\n```go\nx := 1\n\n\tlonger than there is room in one row\n```\n\n- item\n\n  ```\n  y\n  ```\n"
-	want := "a\n\n│ go\n│ x := 1\n│\n│     longer than ther\n│ ↪ e is room in one r\n│ ↪ ow\n\n• item\n\n  │ y"
+	want := "a\n\n│ go\n│ x := 1\n│\n│     longer than\n│ ↪ there is room in\n│ ↪ one row\n\n• item\n\n  │ y"
 	d := New(theme.Plain())
 	d.MarkCode()
 	for _, r := range text {

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"parley/ui/textwrap"
@@ -31,6 +32,8 @@ type wrapper struct {
 	gap        styledRun   // the space before it, "" if none
 	noBreak    bool        // the next ideograph must not begin a line
 	breakNext  bool        // the next letter may begin a line, as an ideograph precedes it
+	code       bool        // spaces at the beginning of the text stay
+	start      int         // cells of the mark that begins the line
 	marksFolds bool        // a mark begins continuation lines
 }
 
@@ -65,16 +68,20 @@ const (
 	minFoldWidth = 16
 )
 
-// breakLine breaks runs of one line of code at the last cell, keeping every space, with a mark
-// before continuation lines if folds.
+// breakLine breaks runs of one line of code between words, with a mark before continuation lines if
+// folds. It keeps every space, except where the line is broken. A word that is wider than a line is
+// broken beside letters and digits. Each line depends only on the text from its beginning on, so
+// that a long line may arrive in pieces.
 func (ps *styleCache) breakLine(runs []styledRun, width int, folds bool) []string {
 	f := ps.newWrapper(width)
-	f.marksFolds = folds
+	f.code, f.marksFolds = true, folds
 	for _, r := range runs {
-		f.breakWord(r)
+		f.add(r)
 	}
+	f.placeWord()
+	f.put(f.gap.text[:min(len(f.gap.text), f.width-f.cells)], textStyle{}, 0)
 	f.endLine()
-	ps.line = f.line
+	ps.line, ps.word = f.line, f.word
 	return f.lines
 }
 
@@ -111,9 +118,16 @@ func (f *wrapper) add(r styledRun) {
 		}
 		if s[0] <= ' ' {
 			f.placeWord()
-			f.gap = styledRun{" ", r.style}
+			for n = 1; n < len(s) && s[n] == ' '; n++ {
+			}
+			if !f.code {
+				f.gap.text = " "
+			} else {
+				f.gap.text += s[:n]
+			}
+			f.gap.style = r.style
 			f.noBreak, f.breakNext = false, false
-			s = s[1:]
+			s = s[n:]
 			continue
 		}
 		s = s[f.cluster(s, r.style):]
@@ -157,27 +171,51 @@ func (f *wrapper) placeWord() {
 		return
 	}
 	space := len(f.gap.text)
-	if f.cells == 0 {
+	if f.cells == 0 && !f.code {
 		space = 0
 	}
-	if f.cells > 0 && f.cells+space+f.wordCells > f.width {
-		f.endLine()
-		space = 0
+	if f.cells+space+f.wordCells > f.width {
+		if f.cells > 0 {
+			f.breakHere()
+		}
+		space, f.gap = 0, styledRun{}
 	}
-	if space > 0 {
-		f.put(f.gap.text, f.gap.style, 1)
-	}
+	f.put(f.gap.text[:space], f.gap.style, space)
+	fits := f.cells+f.wordCells <= f.width
 	for _, r := range f.word {
-		if f.wordCells <= f.width {
+		switch {
+		case fits:
 			f.put(r.text, r.style, 0)
-		} else {
+		case f.code:
+			f.breakCode(r)
+		default:
 			f.breakWord(r)
 		}
 	}
-	if f.wordCells <= f.width {
+	if fits {
 		f.cells += f.wordCells
 	}
 	f.word, f.wordCells, f.gap = f.word[:0], 0, styledRun{}
+}
+
+// breakCode puts a run on the line and on as many more as it takes, broken beside words.
+func (f *wrapper) breakCode(r styledRun) {
+	for s := r.text; s != ""; {
+		n := len(s) - len(strings.TrimLeftFunc(s, inWord))
+		if n == 0 {
+			n, _ = textwrap.Cluster(s)
+		}
+		if f.cells+textwrap.Width(s[:n]) > f.width && f.cells > f.start {
+			f.breakHere()
+		}
+		f.breakWord(styledRun{s[:n], r.style})
+		s = s[n:]
+	}
+}
+
+// inWord reports whether a line of code is not to be broken beside r.
+func inWord(r rune) bool {
+	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M)
 }
 
 // breakWord puts a run on the line and on as many more as it takes.
@@ -190,20 +228,28 @@ func (f *wrapper) breakWord(r styledRun) {
 			piece, cells = textwrap.Ellipsis, 1 // a wide character where there is one cell
 		}
 		if f.cells+cells > f.width {
-			f.endLine()
-			if f.marksFolds {
-				f.put(foldMark, textStyle{role: faint}, foldCells)
-				if f.cells+cells > f.width {
-					s = piece + s
-					continue
-				}
+			f.breakHere()
+			if f.cells+cells > f.width {
+				s = piece + s
+				continue
 			}
 		}
 		f.put(piece, r.style, cells)
 	}
 }
 
+// breakHere begins a continuation line.
+func (f *wrapper) breakHere() {
+	if f.endLine(); f.marksFolds {
+		f.put(foldMark, textStyle{role: faint}, foldCells)
+		f.start = foldCells
+	}
+}
+
 func (f *wrapper) put(s string, p textStyle, cells int) {
+	if s == "" {
+		return
+	}
 	if sgr := f.styles.sgr(p); sgr != f.sgr {
 		f.line = append(f.line, f.sgr.Off...)
 		f.line = append(f.line, sgr.On...)
