@@ -21,7 +21,10 @@ func (w *writer) inlines(n ast.Node, p textStyle) []styledRun {
 	}
 	var runs []styledRun
 	for i := range n.Lines().Len() {
-		runs = append(runs, styledRun{oneLine(w.value(n.Lines().At(i))), p}, styledRun{" ", p})
+		if i > 0 {
+			runs = append(runs, styledRun{w.styles.softBreak(), p})
+		}
+		runs = append(runs, styledRun{oneLine(w.value(n.Lines().At(i))), p})
 	}
 	return runs
 }
@@ -45,15 +48,25 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 		case n.HardLineBreak():
 			runs = append(runs, styledRun{"\n", p})
 		case n.SoftLineBreak():
-			runs = append(runs, styledRun{" ", p})
+			runs = append(runs, styledRun{w.styles.softBreak(), p})
 		}
 		return runs
-	case *ast.String:
-		return append(runs, styledRun{sanitize.Line(string(n.Value)), p})
+	case *ast.String: // math
+		for i, line := range strings.Split(string(n.Value), "\n") {
+			if i > 0 {
+				runs = append(runs, styledRun{"\n", p})
+			}
+			runs = append(runs, styledRun{sanitize.Line(strings.TrimSuffix(line, "\r")), p})
+		}
+		return runs
 	case *ast.Emphasis:
-		return w.children(runs, n, withAttr(p, []attr{italic, bold}[min(n.Level, 2)-1]))
+		mark := w.src[n.Pos() : n.Pos()+1]
+		if n.Parent().Kind() == ast.KindEmphasis && n.Parent().ChildCount() == 1 {
+			mark = "" // the one of the other emphasis is enough
+		}
+		return w.marked(runs, n, p, []attr{italic, bold}[min(n.Level, 2)-1], mark)
 	case *extast.Strikethrough:
-		return w.children(runs, n, withAttr(p, strike))
+		return w.marked(runs, n, p, strike, "~~")
 	case *ast.CodeSpan:
 		return append(runs, styledRun{w.codeSpan(n), textStyle{code, p.attr}})
 	case *ast.Link:
@@ -73,7 +86,14 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	return w.children(runs, n, p)
 }
 
-func withAttr(p textStyle, a attr) textStyle { return textStyle{p.role, p.attr | a} }
+// marked appends the text of n with an attribute, between marks if the theme does not show that.
+func (w *writer) marked(runs []styledRun, n ast.Node, p textStyle, a attr, mark string) []styledRun {
+	if w.styles.shows(textStyle{attr: a}) {
+		mark = ""
+	}
+	runs = append(runs, styledRun{mark, p})
+	return append(w.children(runs, n, textStyle{p.role, p.attr | a}), styledRun{mark, p})
+}
 
 // value returns the source of a segment.
 func (w *writer) value(s text.Segment) string {
@@ -99,8 +119,8 @@ func (w *writer) values(ss *text.Segments) string {
 // oneLine returns source of several lines as one line.
 func oneLine(s string) string { return sanitize.Line(strings.ReplaceAll(s, "\n", " ")) }
 
-// codeSpan returns the text of a code span. In a table the backslash before a
-// pipe belongs to the table.
+// codeSpan returns the text of a code span, between backticks if the theme does not show it. In a
+// table the backslash before a pipe belongs to the table.
 func (w *writer) codeSpan(n *ast.CodeSpan) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -108,10 +128,17 @@ func (w *writer) codeSpan(n *ast.CodeSpan) string {
 			b.WriteString(w.value(t.Segment))
 		}
 	}
+	text, mark := oneLine(b.String()), "`"
 	if w.table {
-		return oneLine(strings.ReplaceAll(b.String(), `\|`, "|"))
+		text = strings.ReplaceAll(text, `\|`, "|")
 	}
-	return oneLine(b.String())
+	if w.styles.shows(textStyle{role: code}) {
+		return text
+	}
+	for strings.Contains(text, mark) {
+		mark += "`"
+	}
+	return mark + text + mark
 }
 
 // link appends the label and, unless it is the same, the destination: nothing is hidden
@@ -197,8 +224,12 @@ func unescape(s string) string {
 				b.WriteByte('&')
 				continue
 			}
-			b.WriteString(html.UnescapeString(s[i : i+n+1]))
-			i += n
+			if entity := html.UnescapeString(s[i : i+n+1]); entity == ";" || !strings.HasSuffix(entity, ";") {
+				b.WriteString(entity)
+				i += n
+				continue
+			}
+			b.WriteByte('&') // html.UnescapeString also replaces the beginning of a name
 		default:
 			b.WriteByte(s[i])
 		}

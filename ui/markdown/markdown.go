@@ -14,6 +14,31 @@
 // escapes through; neither is chroma, whose regular expressions take 1.5 µs per byte,
 // 250 ms where they backtrack, and need the whole text. A scanner with its state
 // between lines styles a stream as it arrives, each line once.
+//
+// # Rules above CommonMark
+//
+// Text is CommonMark with the tables, check boxes and strikethrough of GitHub, read as models
+// write it. Every letter and digit of the source is shown, in its order, except for the targets of
+// links, reference definitions, info strings, the numbers of lists, and entities.
+//
+//   - Lines: a newline inside a paragraph is a line break. With [Doc.FoldLines] it is a space.
+//   - Strikethrough: two tildes strike text through. One tilde, or three, are characters.
+//   - Emphasis: the flanking rules are those of CommonMark as amended by
+//     github.com/tats-u/markdown-cjk-friendly. In addition, a run of two marks or more between
+//     a letter and punctuation closes strong text that began with a word (**Note:**text), or
+//     opens strong text that ends with a word (un**"real"**). See decide.
+//   - Math: $…$, $$…$$, \(…\), \[…\] and \begin{x}…\end{x} are shown as their source, newlines
+//     included. No other rule applies inside. A single $ opens math before a character other than
+//     a space and not after a letter or digit; the next $ closes it, after a character other than a
+//     space and not before a letter or digit. If the text between begins with a digit, it has no
+//     words and no pipes, as otherwise it is an amount of money. Math that begins or ends a line
+//     and goes on protects the lines up to its end, or to a blank line, from being list items,
+//     headings or quotations.
+//   - Tables: a pipe inside a code span or math is text. Cells beyond the header have a column
+//     without a name. Empty ones at the end are left out.
+//   - Marks: where the theme does not show emphasis, strikethrough, code or a heading by a style,
+//     the mark stays: *a*, ~~a~~, `a`, # a. Strong text has one star as well.
+//   - Code is folded at spaces, a word that is wider than a line beside letters and digits.
 package markdown
 
 import (
@@ -69,6 +94,10 @@ func New(th *theme.Theme) *Doc {
 // MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
 // screens that copy the source instead of what is shown.
 func (d *Doc) MarkCode() { d.styles.marksCode = true }
+
+// FoldLines makes a newline inside a paragraph a space, as in CommonMark: for files with long
+// paragraphs that are wrapped by hand. In answers of models it is a line break.
+func (d *Doc) FoldLines() { d.styles.folds = true }
 
 // Render renders a complete text, none of its lines wider than width cells. The
 // result has no final newline.
@@ -160,7 +189,7 @@ func (d *Doc) EndAt(n int) bool {
 func (d *Doc) SetTheme(th *theme.Theme) {
 	was := d.styles
 	d.styles = newStyleCache(th)
-	d.styles.marksCode, d.styles.tableWidth = was.marksCode, was.tableWidth
+	d.styles.marksCode, d.styles.folds, d.styles.tableWidth = was.marksCode, was.folds, was.tableWidth
 	d.dropLines()
 }
 

@@ -2,49 +2,65 @@ package markdown
 
 import "strings"
 
-// closeMarks returns source with the inline marks closed that its last line leaves open, so
-// that bold text looks bold while it arrives, instead of showing two stars that disappear
-// later. A mark at the end is left out.
+// closeMarks returns source with the inline marks closed that its last line leaves open, and the
+// math that its last paragraph does, so that bold text looks bold while it arrives, instead of
+// showing two stars that disappear later. A mark at the end is left out.
 func closeMarks(source string) string {
 	at := strings.LastIndexByte(source, '\n') + 1
-	if !strings.ContainsAny(source[at:], "*_~`(") {
+	start := strings.LastIndex(source, "\n\n") + 1
+	if !strings.ContainsAny(source[start:], "*_~`($\\") {
 		return source
 	}
-	line := strings.TrimRight(source[at:], " \t")
+	text := strings.TrimRight(source, " \t")
+	if len(text) < at {
+		text = source
+	}
+	src, math := []byte(text), unclosedMath{}
 	var open []string
-	for i := 0; i < len(line); {
-		switch c := line[i]; c {
-		case '\\':
-			i += 2
-		case '`', '*', '_', '~':
-			n := i
-			for n < len(line) && line[n] == c {
-				n++
+	for i := start; i < len(text); {
+		c := text[i]
+		if c == '$' || c == '\\' {
+			next, closing := math.next(src, i)
+			if closing == "" {
+				i = next
+				continue
 			}
-			mark := line[i:n]
-			switch {
-			case c == '`' && n == len(line), n == len(line) && !isOpen(open, mark) && (opensMark(line, i, n) || halfClosed(open, mark)):
-				return source[:at] + strings.TrimRight(line[:i], " \t") + closingMarks(open)
-			case c == '`':
-				end := strings.Index(line[n:], mark)
-				if end < 0 {
-					return source[:at] + line + mark + closingMarks(open)
-				}
-				n += end + len(mark)
-			case isOpen(open, mark) && i > 0 && line[i-1] != ' ':
-				open = open[:len(open)-1]
-			case opensMark(line, i, n):
-				open = append(open, mark)
+			body := strings.TrimRight(text[next:], "\\$ \t\n")
+			if body == "" {
+				return text[:i] + closingMarks(open)
 			}
-			i = n
-		default:
-			i++
+			return text[:next] + body + closing + closingMarks(open)
 		}
+		n := i
+		for n < len(text) && text[n] == c {
+			n++
+		}
+		mark := text[i:n]
+		switch {
+		case c == '`':
+			if end := strings.Index(text[n:], mark); end >= 0 {
+				n += end + len(mark)
+			} else if i >= at && n == len(text) {
+				return strings.TrimRight(text[:i], " \t") + closingMarks(open)
+			} else if i >= at {
+				return text + mark + closingMarks(open)
+			} else if len(mark) > 2 { // a block of code
+				return source
+			}
+		case i < at || c != '*' && c != '_' && c != '~':
+		case n == len(text) && !isOpen(open, mark) && (opensMark(text[at:], i-at, n-at) || halfClosed(open, mark)):
+			return strings.TrimRight(text[:i], " \t") + closingMarks(open)
+		case isOpen(open, mark) && i > at && text[i-1] != ' ':
+			open = open[:len(open)-1]
+		case opensMark(text[at:], i-at, n-at):
+			open = append(open, mark)
+		}
+		i = n
 	}
-	if to := strings.LastIndex(line, "]("); to >= 0 && !strings.ContainsAny(line[to+2:], ") ") && strings.Contains(line[:to], "[") {
-		line += ")"
+	if to := strings.LastIndex(text, "]("); to >= at && !strings.ContainsAny(text[to+2:], ") ") && strings.Contains(text[at:to], "[") {
+		text += ")"
 	}
-	return source[:at] + line + closingMarks(open)
+	return text + closingMarks(open)
 }
 
 // isOpen reports whether mark was opened last.

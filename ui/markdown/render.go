@@ -171,7 +171,11 @@ func (w *writer) block(n ast.Node) {
 	w.at = blockContext{number: -1}
 	switch n := n.(type) {
 	case *ast.Heading:
-		w.wrapRuns(w.inlines(n, textStyle{role: strong}))
+		p, mark := textStyle{role: strong}, ""
+		if !w.styles.shows(p) {
+			mark = strings.Repeat("#", n.Level) + " "
+		}
+		w.wrapRuns(append([]styledRun{{mark, p}}, w.inlines(n, p)...))
 	case *ast.Paragraph, *ast.TextBlock:
 		w.wrapRuns(w.inlines(n, textStyle{}))
 	case *ast.List:

@@ -300,17 +300,19 @@ func lineStart(src string, n ast.Node) int {
 
 // structure finds blocks only; full finds what is inside them too. Definition
 // lists and footnotes are left out: a line far below would change blocks above.
-// Bare URLs need no parsing, as they are shown as they are. The table
-// extension's tree transformer is left out because its time is quadratic in
-// cells with an escaped pipe; codeSpan does its work.
+// Bare URLs need no parsing, as they are shown as they are.
 var (
 	structure = lazy.Value[parser.Parser]{New: func() parser.Parser { return parser.NewParser(blockOptions()...) }}
 	full      = lazy.Value[parser.Parser]{New: func() parser.Parser {
 		return parser.NewParser(append(blockOptions(),
-			parser.WithInlineParsers(parser.DefaultInlineParsers()...),
 			parser.WithInlineParsers(
 				util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
-				util.Prioritized(extension.NewStrikethroughParser(), 500),
+				util.Prioritized(mathParser{}, 50),
+				util.Prioritized(parser.NewCodeSpanParser(), 100),
+				util.Prioritized(parser.NewLinkParser(), 200),
+				util.Prioritized(parser.NewAutoLinkParser(), 300),
+				util.Prioritized(parser.NewRawHTMLParser(), 400),
+				util.Prioritized(emphasisParser{}, 500),
 			))...)
 	}}
 )
@@ -318,14 +320,16 @@ var (
 func blockOptions() []parser.Option {
 	return []parser.Option{
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithBlockParsers(util.Prioritized(mathBlock{parser.NewParagraphParser()}, 750)),
 		parser.WithParagraphTransformers(
 			util.Prioritized(boundedDefinitions{}, 100),
-			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+			util.Prioritized(tableParser{}, 200),
 		),
 	}
 }
 
 func parse(p parser.Parser, src []byte, s *scope) ast.Node {
+	s.math = unclosedMath{}
 	return p.Parse(text.NewReader(src), parser.WithContext(s))
 }
 
@@ -334,6 +338,9 @@ type scope struct {
 	parser.Context
 	refs        references
 	missingRefs []string
+
+	math    unclosedMath
+	closing []byte // delimiter that closes the open block of math
 }
 
 func (s *scope) Reference(label string) (parser.Reference, bool) {

@@ -47,6 +47,7 @@ const (
 type styleCache struct {
 	theme     *theme.Theme
 	marksCode bool // a bar stands beside code
+	folds     bool // a newline inside a paragraph is a space
 
 	tableWidth int // cells that tables may take, if more than the text
 	sgrs       [roles][attrs]*theme.SGR
@@ -67,8 +68,22 @@ func (ps *styleCache) sgr(p textStyle) *theme.SGR {
 	return *at
 }
 
+// shows reports whether text in the style p looks different from other text.
+func (ps *styleCache) shows(p textStyle) bool { return ps.sgr(p).On != ps.sgr(textStyle{}).On }
+
+// softBreak returns what a newline inside a paragraph is shown as.
+func (ps *styleCache) softBreak() string {
+	if ps.folds {
+		return " "
+	}
+	return "\n"
+}
+
 func (ps *styleCache) style(p textStyle) lipgloss.Style {
 	th := ps.theme
+	if th.Bare {
+		return th.Text
+	}
 	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Code, th.Good, th.Warn, th.Bad,
 		th.Syntax.Comment, th.Syntax.Keyword, th.Syntax.String, th.Syntax.Number, th.Syntax.Function, th.Syntax.Type}[p.role]
 	if p.attr&bold != 0 {

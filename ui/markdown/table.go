@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strings"
 
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -28,11 +29,16 @@ func (w *writer) tableBlock(n *extast.Table, at blockContext) {
 			p = textStyle{role: strong}
 		}
 		row := make([][]styledRun, 0, len(g.align))
-		for c := r.FirstChild(); c != nil && len(row) < len(g.align); c = c.NextSibling() {
+		for c := r.FirstChild(); c != nil; c = c.NextSibling() {
 			row = append(row, w.inlines(c, p))
 		}
+		for len(row) > len(g.align) && len(row[len(row)-1]) == 0 {
+			row = row[:len(row)-1]
+		}
 		g.rows = append(g.rows, row)
+		g.widen(len(row))
 	}
+	g.widen(len(at.want))
 	w.table = false
 	if len(g.align) == 0 {
 		return
@@ -43,6 +49,13 @@ func (w *writer) tableBlock(n *extast.Table, at blockContext) {
 		return
 	}
 	w.records(g, at.header != "")
+}
+
+// widen adds columns without a header up to n.
+func (g *grid) widen(n int) {
+	for len(g.align) < n {
+		g.align = append(g.align, extast.AlignNone)
+	}
 }
 
 // wantedWidths returns how many cells the columns need to be on one line, and at least least.
@@ -161,10 +174,15 @@ func (w *writer) records(g grid, continued bool) {
 		if i > 0 || continued {
 			w.blankLine()
 		}
-		for c, runs := range row {
-			line := append([]styledRun{}, g.rows[0][min(c, len(g.rows[0])-1)]...)
-			line = append(line, styledRun{":", textStyle{role: strong}}, styledRun{" ", textStyle{}})
-			w.wrapRuns(append(line, runs...))
+		for c := range max(len(row), len(g.rows[0])) {
+			var line []styledRun
+			if c < len(g.rows[0]) {
+				line = append(slices.Clone(g.rows[0][c]), styledRun{":", textStyle{role: strong}}, styledRun{" ", textStyle{}})
+			}
+			if c < len(row) {
+				line = append(line, row[c]...)
+			}
+			w.wrapRuns(line)
 		}
 	}
 }

@@ -160,7 +160,7 @@ func undecided(line string) int {
 	if number := strings.TrimLeft(mark, "0123456789"); number == "" || number == "." || number == ")" {
 		mark = ""
 	}
-	if len(line) > 80 || strings.Trim(mark, "-=*_+#>`~|: \t") != "" {
+	if len(line) > 80 || strings.Trim(mark, "-=*_+#>`~|:$ \t") != "" {
 		return 0
 	}
 	return len(line)

@@ -20,6 +20,7 @@ type Theme struct {
 	Name  string
 	Dark  bool
 	Plain bool // no colors at all: NO_COLOR, dumb terminals
+	Bare  bool // no attributes either: pipes
 
 	Text   lipgloss.Style // what is read
 	Dim    lipgloss.Style // thinking, hints, folded things
@@ -102,6 +103,9 @@ func Plain() *Theme {
 		Syntax: Syntax{Comment: s().Faint(true), Keyword: s().Bold(true)},
 	}
 }
+
+// Bare returns the theme for text that is shown without colors and attributes, as in a pipe.
+func Bare() *Theme { return &Theme{Name: "bare", Dark: true, Plain: true, Bare: true} }
 
 // Sign returns the style of a sign that says how it stands with something: ✓ works, ! works
 // less well than it could, ✗ does not work. Other signs look like text.
