@@ -152,14 +152,15 @@ func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
 	var out io.Writer = a.out
+	styled := a.out.styled()
 	if render {
-		out = a.out.styled()
+		out = styled
 	}
 	return print.Options{
 		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
 		Thinking: a.thinking, Answers: a.answers,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render: render, Width: width, Theme: theme.Terminal(),
+		Render: render, Width: width, Theme: theme.Terminal(), Markdown: markdownTheme(styled),
 		Save: func(p llm.Part) (string, error) { return saveOfAnswer(prompt, p) },
 		Demo: func(model string) bool { return providers.IsDemo(a.config.Config, model) },
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -115,8 +114,8 @@ func manualPages() []app.ManualPage {
 	for _, p := range docs.Pages() {
 		pages = append(pages, app.ManualPage{Name: p.Name, Title: p.Title, Text: p.Text, Render: func(width int) []string {
 			var b strings.Builder
-			_ = print.Page(p.Text, print.Options{Render: true, Out: &b, Width: width, Theme: theme.Plain()}) // a Builder takes it all
-			return strings.Split(strings.TrimRight(ansi.Strip(b.String()), "\n"), "\n")
+			_ = print.Page(p.Text, print.Options{Render: true, Out: &b, Width: width, Theme: theme.Bare()}) // a Builder takes it all
+			return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 		}})
 	}
 	return pages

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -11,6 +10,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"parley/ui/print"
+	"parley/ui/theme"
 )
 
 // A standardOutput writes to standard output, and keeps the first error of that: cobra and
@@ -41,8 +41,19 @@ func (o *standardOutput) err() error {
 }
 
 // styled returns o for text with colors, which are taken out where they do not belong.
-func (o *standardOutput) styled() io.Writer {
+func (o *standardOutput) styled() *colorprofile.Writer {
 	return &colorprofile.Writer{Forward: o, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
+}
+
+// markdownTheme returns the theme for Markdown on an output, with the styles that reach it.
+func markdownTheme(out *colorprofile.Writer) *theme.Theme {
+	switch {
+	case out.Profile <= colorprofile.NoTTY:
+		return theme.Bare()
+	case out.Profile == colorprofile.ASCII:
+		return theme.Plain()
+	}
+	return theme.Terminal()
 }
 
 // unfailing hides errors from cobra, which prints them and exits with 0.

@@ -86,7 +86,8 @@ type Options struct {
 	Width    int                                     // of that terminal in cells; 0 is 80
 	Demo     func(model string) bool                 // reports whether the built-in demo answers as model; nil: never
 	Save     func(llm.Part) (path string, err error) // saves an image or a file of an answer; nil: none is saved
-	Theme    *theme.Theme                            // for Err and for rendered Markdown; nil is plain
+	Theme    *theme.Theme                            // for Err; nil is plain
+	Markdown *theme.Theme                            // for rendered Markdown; nil is Theme
 }
 
 // Run writes a turn of s to the writers of o and returns the exit status. Cancel must cancel the

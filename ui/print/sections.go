@@ -1,6 +1,7 @@
 package print
 
 import (
+	"cmp"
 	"io"
 	"strings"
 
@@ -14,21 +15,31 @@ import (
 type rendering struct {
 	theme   *theme.Theme
 	width   int
+	folds   bool // a newline inside a paragraph is a space
 	section markdown.Section
 	doc     *markdown.Doc // of the section
 	lines   int           // lines of doc that were written
 	wrote   bool          // something was written
 }
 
-func newRendering(th *theme.Theme, width int) *rendering {
-	r := &rendering{theme: th, width: width}
+func newRendering(th *theme.Theme, width int, folds bool) *rendering {
+	r := &rendering{theme: th, width: width, folds: folds}
 	r.begin()
 	return r
 }
 
 // begin resets doc for a new section.
 func (r *rendering) begin() {
-	r.doc, r.lines = r.section.Doc(r.theme), r.section.Head()
+	r.doc, r.lines = r.newDoc(), r.section.Head()
+}
+
+// newDoc returns a Doc for the text of the section.
+func (r *rendering) newDoc() *markdown.Doc {
+	d := r.section.Doc(r.theme)
+	if r.folds {
+		d.FoldLines()
+	}
+	return d
 }
 
 // add appends a piece of text and writes the lines that are final now.
@@ -40,7 +51,7 @@ func (r *rendering) add(to io.Writer, piece sanitize.Clean) error {
 		if end == 0 {
 			return r.settled(to)
 		}
-		whole := r.section.Doc(r.theme)
+		whole := r.newDoc()
 		whole.Append(sanitize.Cleaned(text[:end]))
 		r.doc = whole
 		if err := r.finish(to); err != nil {
@@ -164,7 +175,7 @@ func Page(text string, o Options) error {
 	if width <= 0 {
 		width = 80
 	}
-	r := newRendering(o.Theme, min(width, pageWidth))
+	r := newRendering(cmp.Or(o.Markdown, o.Theme), min(width, pageWidth), true)
 	if err := r.add(o.Out, sanitize.Cleaned(text)); err != nil {
 		return err
 	}

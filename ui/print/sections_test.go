@@ -68,7 +68,7 @@ func TestPrintedIsNotHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out discarded
-			r, c := newRendering(theme.Plain(), 100), &firstCode{}
+			r, c := newRendering(theme.Plain(), 100, false), &firstCode{}
 			c.add(&out, "```go\n")
 			before := heap()
 			for n := 0; n < size; n += len(piece) {

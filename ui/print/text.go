@@ -198,7 +198,7 @@ func (t *textWriter) render(piece sanitize.Clean) error {
 		if width <= 0 {
 			width = 80
 		}
-		t.doc = newRendering(t.o.Theme, width)
+		t.doc = newRendering(cmp.Or(t.o.Markdown, t.o.Theme), width, false)
 	}
 	return t.doc.add(t.o.Out, piece)
 }

@@ -33,6 +33,7 @@ type SessionCommands struct {
 	Width      int
 	Now        func() time.Time
 	Styled     io.Writer                  // Out, for text with styles; nil: it is the same
+	Markdown   *theme.Theme               // for rendered Markdown; nil is that of a terminal
 	AbbrevPath func(path string) string   // how folders are shown; nil: as they are
 	Forget     func(id string) error      // removes what is kept beside a conversation; nil: nothing is
 	Mask       func() func(string) string // returns what takes keys out of text; nil: nothing does
@@ -152,7 +153,7 @@ func (s SessionCommands) show() *cobra.Command {
 				_, err := io.WriteString(s.Out, sanitize.Text(text.String()))
 				return err
 			}
-			doc := markdown.New(theme.Terminal())
+			doc := markdown.New(cmp.Or(s.Markdown, theme.Terminal()))
 			doc.Append(sanitize.Cleaned(text.String()))
 			doc.Finish()
 			_, err := io.WriteString(s.Out, strings.Join(doc.Lines(max(s.Width, 20)), "\n")+"\n")
