@@ -53,7 +53,7 @@ type history struct {
 	origin      string
 	downgrades  map[string]string
 	list        []content         // that are not settled
-	closed      bool              // the last turn takes no more parts
+	closed      bool              // the last turn has function responses and takes nothing else
 	sameOrigin  bool              // the last assistant message is of this origin
 	names       map[string]string // its calls by id
 	textCalls   map[string]bool   // ids of those that are told as text
@@ -131,8 +131,10 @@ func (h *history) Clone() *history {
 	return &c
 }
 
-// add adds parts to the last turn, if it is of this role, or else opens a new
-// one. The first turn has to be the user's.
+// add adds parts to the last turn if it has this role, else opens a new one. The first turn has to
+// be the user's. A turn of function responses takes nothing else: with text in it, Gemini 3 answers
+// nothing. The prompt that follows it is a turn of its own. Two turns of the same role are accepted
+// (google/adk-go#1302, anomalyco/opencode#43479, NousResearch/hermes-agent#68863).
 func (h *history) add(role string, parts ...any) {
 	if len(parts) == 0 {
 		return
@@ -289,7 +291,7 @@ func (h *history) addResults(list []llm.Part) {
 	if len(turn) > 0 {
 		h.closed = true
 		h.add(roleUser, turn...)
-		h.closed = true // as many responses as calls, and nothing else
+		h.closed = true
 	}
 	h.add(roleUser, behind...)
 }

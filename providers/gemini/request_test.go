@@ -9,6 +9,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,45 @@ func TestRequest(t *testing.T) {
 				t.Errorf("got %s\nwant %s", pretty.Bytes(), want)
 			}
 		})
+	}
+}
+
+// TestPromptAfterResults: after a canceled turn the prompt follows the results as a turn of its own,
+// and prompts that follow each other are one.
+func TestPromptAfterResults(t *testing.T) {
+	body, err := gemini.New(gemini.Options{Model: "gemini-3.1-pro-preview"}).Body(llm.Request{Messages: []llm.Message{
+		llm.UserText("Weather?"), llm.UserText("In Rome."),
+		wrote("gemini-3.1-pro-preview", call("g1", `{"place":"Rome"}`, `"c2ln"`)),
+		results(result("g1", "canceled")),
+		llm.UserText("Never mind."), llm.UserText("In Florence?"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Contents []struct {
+			Role  string
+			Parts []map[string]any
+		}
+	}
+	if err := json.Unmarshal(body, &got); err != nil {
+		t.Fatal(err)
+	}
+	var turns []string
+	for _, c := range got.Contents {
+		turn := c.Role
+		for _, p := range c.Parts {
+			for _, kind := range []string{"text", "functionCall", "functionResponse"} {
+				if p[kind] != nil {
+					turn += " " + kind
+				}
+			}
+		}
+		turns = append(turns, turn)
+	}
+	want := []string{"user text text", "model functionCall", "user functionResponse", "user text text"}
+	if !slices.Equal(turns, want) {
+		t.Errorf("turns: %q, want %q", turns, want)
 	}
 }
 
