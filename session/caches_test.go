@@ -26,6 +26,7 @@ type cachingModel struct {
 	kept     map[string]time.Time // by the text of the beginning
 	forgets  bool                 // it reads nothing now, although it could
 	silent   bool                 // it reports no figures
+	unused   int                  // parts of earlier thinking that it says it did not use
 	least    int                  // tokens of the shortest prompt that it says to keep
 	answer   string
 }
@@ -69,7 +70,7 @@ func (c *cachingModel) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		ok := yield(llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: c.answer}}, nil)
 		ok = ok && yield(u, nil)
 		if ok {
-			yield(llm.Finish{Reason: llm.Stop}, nil)
+			yield(llm.Finish{Reason: llm.Stop, Unused: c.unused}, nil)
 		}
 	}
 }
@@ -222,6 +223,8 @@ func TestCacheMisses(t *testing.T) {
 		{"nothing changed while closed", func(c *cacheTest) { c.Session = reopen(c.T, c.lib, c.Session, c.o) }, ""},
 		{"provider", func(c *cacheTest) { c.model.forgets = true },
 			"not read ≈ $0.07: the provider did not use it"},
+		{"thinking", func(c *cacheTest) { c.model.forgets, c.model.unused = true, 2 },
+			"lost ≈ $0.07: the provider left out earlier thinking"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCacheTest(t, func(*cachingModel) {})

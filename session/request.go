@@ -267,7 +267,7 @@ func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice st
 		return ""
 	}
 	prefix, first := cachewatch.PrefixOf(r.req)
-	request.First, request.Compared = first, n.Purpose == store.PurposeCompare
+	request.First, request.Compared, request.Unused = first, n.Purpose == store.PurposeCompare, r.event.Finish.Unused
 	facts := cachewatch.Facts{Cache: r.model.Cache, Cost: r.model.Cost}
 	var e cachewatch.Entry
 	e, n.Missed, notice = c.caches.Observe(request, prefix, facts, func(before cachewatch.Request) (cachewatch.Cause, string) {

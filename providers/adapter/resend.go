@@ -98,6 +98,19 @@ func MayBlameField(fault *llm.Error) bool {
 	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
 }
 
+// UnusedThinking returns the notice that a provider did not use n parts of earlier thinking, for the
+// reason that it gave, which may be empty; "" if n is 0.
+func UnusedThinking(n int, reason string) string {
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("earlier thinking not used by the provider (%d)", n)
+	if reason != "" {
+		text += ": " + strings.ReplaceAll(reason, "_", " ")
+	}
+	return text
+}
+
 // LeftOut returns the notice of a setting that a model does not take.
 func LeftOut(model, what string) string {
 	return fmt.Sprintf("%s does not support %s; not sent", model, what)

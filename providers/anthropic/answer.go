@@ -26,6 +26,7 @@ type answer struct {
 	order  []*block // those still open, oldest first
 	calls  adapter.CallIDs
 	citing
+	unused   int  // parts of earlier thinking that the provider did not use
 	hasText  bool // there is text
 	hasCalls bool // there are calls for us to answer
 
@@ -114,14 +115,15 @@ func (a *answer) onEnvelope(m *envelope) {
 	if m.Model != "" {
 		a.model = m.Model
 	}
-	dropped := 0
+	unused := 0
 	for _, c := range m.Changed {
 		if c.Type == "thinking_dropped" {
-			dropped++
+			unused++
 		}
 	}
-	if dropped > 0 {
-		a.out.Send(llm.Notice{Text: "earlier thinking dropped by the server, because earlier messages changed (" + strconv.Itoa(dropped) + ")"})
+	a.unused += unused
+	if notice := adapter.UnusedThinking(unused, "earlier messages changed"); notice != "" {
+		a.out.Send(llm.Notice{Text: notice})
 	}
 	a.setStopReason(m.Reason)
 	a.addUsage(m.Usage)

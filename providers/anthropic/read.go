@@ -125,6 +125,6 @@ func (a *answer) OnEnd(done bool) error {
 		reason = llm.Stop
 	}
 	a.sendUsage()
-	a.out.Send(llm.Finish{Reason: reason, Raw: a.stopReason, ID: a.id, Model: a.model})
+	a.out.Send(llm.Finish{Reason: reason, Raw: a.stopReason, ID: a.id, Model: a.model, Unused: a.unused})
 	return nil
 }

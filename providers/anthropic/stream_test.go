@@ -418,13 +418,13 @@ func TestPauseForEver(t *testing.T) {
 	}
 }
 
-// TestDropped holds that the user hears of thinking the server left out.
-func TestDropped(t *testing.T) {
+// TestUnusedThinking: the user is told what the server left out, and the answer counts it.
+func TestUnusedThinking(t *testing.T) {
 	start := event("message_start", `{"type":"message_start","message":{"content":[],"input_transformations":[{"type":"thinking_dropped"},{"type":"thinking_mismatch_allowed"},{"type":"thinking_dropped"}]}}`)
 	base, _ := server(t, reply{body: stream(start, block(0, `{"type":"text","text":"A"}`), ending("end_turn", 1))})
 	got := collect(connect(t, base, "claude-fable-5-1").Stream(t.Context(), llm.Request{}))
-	if len(got.told) != 1 || !strings.Contains(got.told[0], "dropped by the server") || !strings.Contains(got.told[0], "(2)") {
-		t.Errorf("told %q", got.told)
+	if len(got.told) != 1 || got.told[0] != "earlier thinking not used by the provider (2): earlier messages changed" || got.finish.Unused != 2 {
+		t.Errorf("notices %q, %d unused; want one notice, 2", got.told, got.finish.Unused)
 	}
 }
 

@@ -312,6 +312,8 @@ type Finish struct {
 	Limit  string // the limit of parley's that ended the answer, such as "128 tool calls"; "" if none did
 	ID     string // the provider's id of the answer, for its support
 	Model  string // the model that answered, where the provider says so
+
+	Unused int // parts of earlier thinking in the request that the provider did not use, where it says so
 }
 
 // Reason says why an answer ended.

@@ -294,7 +294,7 @@ var CommonOptions = []string{
 	"top_k", "top_a", "min_p", "typical_p", "tfs_z", "mirostat", "mirostat_tau", "mirostat_eta", "min_tokens",
 	"repetition_penalty", "repeat_penalty", "length_penalty", "no_repeat_ngram_size", "logit_bias", "logprobs", "top_logprobs",
 	"store", "metadata", "service_tier", "provider", "transforms", "plugins", "route", "reasoning", "thinking", "cache_control",
-	"prompt_cache_key", "prompt_cache_retention", "safety_identifier", "response_format", "prediction", "modalities", "include",
+	"prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "response_format", "prediction", "modalities", "include",
 	"truncation", "text", "stream_options", "extra_body", "chat_template_kwargs", "num_ctx", "num_predict", "keep_alive", "think", "format",
 	"generationConfig", "safetySettings", "labels", "search_parameters", "context_management", "speed",
 }

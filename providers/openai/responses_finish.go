@@ -22,6 +22,11 @@ type response struct {
 	Filters []struct { // Azure
 		Found json.RawMessage `json:"content_filter_results"`
 	} `json:"content_filters"`
+	Changed []struct { // of the input
+		Type   string `json:"type"`
+		Action string `json:"action"`
+		Reason string `json:"reason"`
+	} `json:"input_transformations"`
 	Output []json.RawMessage `json:"output"`
 	Usage  *responsesUsage   `json:"usage"`
 }
@@ -83,6 +88,15 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 	calls := o.finishCalls(r.Status == "incomplete")
 	o.sendUsage()
 	finish := llm.Finish{Reason: o.finishReason(&r, calls), Raw: r.Status, ID: o.label.ID, Model: o.label.Model}
+	reason := ""
+	for _, c := range r.Changed {
+		if c.Type == "reasoning" && c.Action == "removed" {
+			finish.Unused, reason = finish.Unused+1, c.Reason
+		}
+	}
+	if notice := adapter.UnusedThinking(finish.Unused, wire.Excerpt(reason)); notice != "" {
+		o.out.Send(llm.Notice{Text: notice})
+	}
 	if r.Incomplete.Reason != "" {
 		finish.Raw = r.Incomplete.Reason
 	}

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +139,25 @@ func TestResponsesFinish(t *testing.T) {
 	}
 	if want := (llm.Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Thinking: 3, Cost: 0.5, Priced: true}); usage != want {
 		t.Errorf("%+v, want %+v", usage, want)
+	}
+}
+
+// TestResponsesUnusedThinking: the user is told what the server left out, and the answer counts it.
+func TestResponsesUnusedThinking(t *testing.T) {
+	r, _ := respond("gpt-6-sol", effortSteps(`{"type":"response.completed","response":{"status":"completed","output":[],"input_transformations":[`+
+		`{"type":"reasoning","id":"rs_1","action":"removed","reason":"model_mismatch"},{"type":"reasoning","id":"rs_2","action":"removed","reason":"model_mismatch"},{"type":"later"}]}}`))
+	_, finish, _, err := collect(t, r.Stream(t.Context(), llm.Request{}))
+	if err != nil || finish.Unused != 2 {
+		t.Errorf("%+v, %v; want 2 unused", finish, err)
+	}
+	var notices []string
+	for event := range r.Stream(t.Context(), llm.Request{}) {
+		if n, ok := event.(llm.Notice); ok {
+			notices = append(notices, n.Text)
+		}
+	}
+	if want := []string{"earlier thinking not used by the provider (2): model mismatch"}; !slices.Equal(notices, want) {
+		t.Errorf("notices %q, want %q", notices, want)
 	}
 }
 

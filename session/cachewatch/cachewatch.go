@@ -31,6 +31,7 @@ const (
 	Summarized      Cause = "summary"  // a summary stands for what was sent before
 	HistoryLeftOut  Cause = "history"  // messages that were sent before are left out
 	PromptChanged   Cause = "prompt"   // an earlier message was edited, or the conversation went back to one
+	ThinkingUnused  Cause = "thinking" // the provider left earlier thinking out of the prompt
 	Unexplained     Cause = "provider" // the provider had it and did not use it
 )
 
@@ -56,6 +57,7 @@ type Request struct {
 	First    string // digest of its first message; "": not known
 	LastSeq  int    // number of its last message in the conversation
 	Compared bool   // other models were asked the same at once
+	Unused   int    // see llm.Finish
 	Usage    llm.Usage
 }
 
@@ -247,6 +249,9 @@ func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) (Caus
 	if cause, detail := messages(before); cause != "" {
 		return cause, detail
 	}
+	if r.Unused > 0 {
+		return ThinkingUnused, ""
+	}
 	if idle >= 5*time.Minute {
 		return Unexplained, inWords(idle) + " without a request"
 	}
@@ -283,6 +288,8 @@ func (c Cause) String() string {
 		return "older messages are no longer sent"
 	case PromptChanged:
 		return "earlier message changed"
+	case ThinkingUnused:
+		return "the provider left out earlier thinking"
 	case Unexplained:
 		return "the provider did not use it"
 	}
