@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/providers/adapter"
@@ -14,22 +15,28 @@ import (
 // shows nothing of are not read.
 type event struct {
 	Type        string          `json:"type"`
+	ItemID      string          `json:"item_id"`
 	OutputIndex *int            `json:"output_index"`
 	Content     int             `json:"content_index"`
 	Summary     int             `json:"summary_index"`
 	Delta       arguments       `json:"delta"`
+	Text        wire.Text       `json:"text"` // all of a piece
+	Refusal     wire.Text       `json:"refusal"`
+	Arguments   arguments       `json:"arguments"` // all of a call
 	Item        json.RawMessage `json:"item"`
 	Response    json.RawMessage `json:"response"`
 }
 
-// A responsesAnswer turns the events of one answer into ours. Items are identified by their index,
-// for some proxies change their ids between events.
+// A responsesAnswer turns the events of one answer into ours. Items are identified by their ids, or
+// else by their index, for some servers send no index and overlap items, and some proxies change ids
+// between events; where neither tells, by their order.
 type responsesAnswer struct {
 	answerState
 	names adapter.Names
 
 	shape      adapter.Shape[event]
-	items      map[int]*openItem
+	byID       map[string]*openItem // ids of items and calls
+	items      map[int]*openItem    // by index
 	order      []*openItem
 	owners     map[string]*openItem // by the ids of calls
 	hasMessage bool                 // a message has text
@@ -41,12 +48,16 @@ type responsesAnswer struct {
 type openItem struct {
 	item
 	block         string // "" until there is something to show
-	gotDelta      bool   // some of its text or arguments came
-	piece         int    // which of its pieces came last
-	thinkingEvent string // type of event from which its thinking is taken
-	id            string // of the call, as parley knows it
+	announced     bool
+	named         bool            // an event found it by its id
+	gotDelta      bool            // some of its text or arguments came
+	sent          strings.Builder // of its text or arguments
+	piece, start  int             // the piece that came last, and where it begins in sent
+	thinkingEvent string          // type of event from which its thinking is taken
+	callID        string          // as parley knows it
 	done          bool
 	sealed        bool // its state is complete
+	claimed       bool // the final list has it
 }
 
 func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err error) {
@@ -64,14 +75,17 @@ func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err erro
 		}
 		adapter.DecodeLenient(e.Response, &o.label)
 	case "response.output_item.added":
-		o.addItem(o.indexOf(e), e.Item)
+		o.addItem(e)
 	case "response.output_item.done":
-		o.finishItem(o.indexOf(e), e.Item)
+		o.finishItem(e)
 	case "response.output_text.delta", "response.refusal.delta":
 		o.addText(e)
-	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
+	case "response.output_text.done", "response.refusal.done":
+		o.endText(e)
+	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta",
+		"response.reasoning_summary_text.done", "response.reasoning_text.done":
 		o.addThinking(e)
-	case "response.function_call_arguments.delta":
+	case "response.function_call_arguments.delta", "response.function_call_arguments.done":
 		o.addArguments(e)
 	case "response.completed", "response.incomplete", "response.failed", "response.cancelled":
 		return true, o.finish(strings.TrimPrefix(e.Type, "response."), e.Response, data)
@@ -100,43 +114,94 @@ func eventDeltas(e *event) []json.Unmarshaler {
 	return []json.Unmarshaler{&e.Delta}
 }
 
-// indexOf returns where an event belongs: servers that do not say mean the last item.
-func (o *responsesAnswer) indexOf(e *event) int {
+// itemOf returns the item that e is about, made up where none was announced. It is nil if e ends a
+// piece of an item that is complete.
+func (o *responsesAnswer) itemOf(e *event, kind string) *openItem {
+	ends := strings.HasSuffix(e.Type, ".done")
+	it := o.find(kind, e.OutputIndex, func(it *openItem) bool { return true }, e.ItemID)
+	if it == nil && e.OutputIndex == nil {
+		for _, last := range o.order {
+			if last.Type == kind && !(e.ItemID != "" && last.named) {
+				it = last
+			}
+		}
+		if it != nil && it.done && !ends {
+			it = nil
+		}
+	}
 	switch {
-	case e.OutputIndex != nil:
-		return *e.OutputIndex
-	case e.Type == "response.output_item.added":
-		return len(o.order)
+	case it == nil:
+		it = o.newItem(item{Type: kind}, e.OutputIndex, e.ItemID)
+		it.named = e.ItemID != "" && e.OutputIndex == nil
+	case it.done && ends:
+		return nil
 	}
-	return max(0, len(o.order)-1)
-}
-
-// itemAt returns the item an event is about, made up where none was announced.
-func (o *responsesAnswer) itemAt(place int, kind string) *openItem {
-	if it := o.items[place]; it != nil && it.Type == kind {
-		return it
-	}
-	it := &openItem{item: item{Type: kind}}
-	if o.items == nil {
-		o.items = map[int]*openItem{}
-	}
-	o.items[place] = it
-	o.order = append(o.order, it)
 	return it
 }
 
+// find returns the item of a kind that has one of ids, or else the one at index, if it fits; nil if
+// there is none.
+func (o *responsesAnswer) find(kind string, index *int, fits func(*openItem) bool, ids ...string) *openItem {
+	for _, id := range ids {
+		if it := o.byID[id]; it != nil && it.Type == kind && fits(it) {
+			it.named = true
+			return it
+		}
+	}
+	if index != nil {
+		if it := o.items[*index]; it != nil && it.Type == kind && fits(it) {
+			return it
+		}
+	}
+	return nil
+}
+
+// newItem adds an item.
+func (o *responsesAnswer) newItem(head item, index *int, id string) *openItem {
+	it := &openItem{item: head}
+	o.order = append(o.order, it)
+	if index != nil {
+		if o.items == nil {
+			o.items = map[int]*openItem{}
+		}
+		o.items[*index] = it
+	}
+	o.name(it, head.ID, head.CallID, id)
+	return it
+}
+
+// name gives an item ids, unless another has them.
+func (o *responsesAnswer) name(it *openItem, ids ...string) {
+	if o.byID == nil {
+		o.byID = map[string]*openItem{}
+	}
+	for _, id := range ids {
+		if id != "" && o.byID[id] == nil {
+			o.byID[id] = it
+		}
+	}
+}
+
 // addItem takes note of an item to come.
-func (o *responsesAnswer) addItem(place int, raw json.RawMessage) {
+func (o *responsesAnswer) addItem(e *event) {
 	var head item
-	if adapter.DecodeLenient(raw, &head) != nil || head.Type == "" {
+	if adapter.DecodeLenient(e.Item, &head) != nil || head.Type == "" {
 		return
 	}
-	o.out.Hold(len(raw))
-	if old := o.items[place]; old != nil && old.done {
-		delete(o.items, place) // a server that numbers everything alike
+	o.out.Hold(len(e.Item))
+	it := o.find(head.Type, nil, func(it *openItem) bool { return !it.done && it.mayBe(&head) }, head.ID, head.CallID, e.ItemID)
+	if it == nil { // deltas may have come before
+		made := func(it *openItem) bool { return !it.done && !it.announced }
+		it = o.find(head.Type, e.OutputIndex, made)
+		if n := len(o.order); it == nil && e.OutputIndex == nil && n > 0 && o.order[n-1].Type == head.Type && made(o.order[n-1]) {
+			it = o.order[n-1]
+		}
 	}
-	it := o.itemAt(place, head.Type)
-	it.item = head
+	if it == nil {
+		it = o.newItem(head, e.OutputIndex, e.ItemID)
+	}
+	it.item, it.announced = head, true
+	o.name(it, head.ID, head.CallID)
 	switch {
 	case head.Type == "function_call":
 		o.openCall(it)
@@ -148,6 +213,11 @@ func (o *responsesAnswer) addItem(place int, raw json.RawMessage) {
 	}
 }
 
+// mayBe reports whether whole can be the same item as it: no other call.
+func (it *openItem) mayBe(whole *item) bool {
+	return it.CallID == "" || whole.CallID == "" || it.CallID == whole.CallID
+}
+
 // openCall opens a call, or tells of it what was not known.
 func (o *responsesAnswer) openCall(it *openItem) {
 	p := llm.Part{Kind: llm.Call, Name: o.names.Ours(it.Name)}
@@ -157,10 +227,10 @@ func (o *responsesAnswer) openCall(it *openItem) {
 		if o.owners == nil {
 			o.owners = map[string]*openItem{}
 		}
-		p.ID, it.id, o.owners[it.CallID] = it.CallID, it.CallID, it
-	case it.id == "":
-		it.id, _ = o.ids.Claim("", idPrefix)
-		p.ID, p.Repeated = it.id, true
+		p.ID, it.callID, o.owners[it.CallID] = it.CallID, it.CallID, it
+	case it.callID == "":
+		it.callID, _ = o.ids.Claim("", idPrefix)
+		p.ID, p.Repeated = it.callID, true
 	}
 	o.send(it, "c", p)
 }
@@ -179,18 +249,34 @@ func (o *responsesAnswer) addText(e *event) {
 	}
 	refusal := e.Type == "response.refusal.delta"
 	o.hasRefusal, o.hasText = o.hasRefusal || refusal, o.hasText || !refusal
-	o.addPiece(o.itemAt(o.indexOf(e), "message"), llm.Text, string(e.Delta), e.Content)
+	o.addPiece(o.itemOf(e, "message"), llm.Text, string(e.Delta), e.Content)
+}
+
+// endText adds what no delta has of a piece of a message.
+func (o *responsesAnswer) endText(e *event) {
+	if it := o.itemOf(e, "message"); it != nil {
+		o.hasRefusal, o.hasText = o.hasRefusal || e.Refusal != "", o.hasText || e.Text != ""
+		o.endPiece(it, llm.Text, string(e.Text+e.Refusal), e.Content)
+	}
 }
 
 // addThinking takes thinking from a summary or from the reasoning itself, whichever
 // comes first: who sends both sends the same twice.
 func (o *responsesAnswer) addThinking(e *event) {
-	it := o.itemAt(o.indexOf(e), "reasoning")
-	if it.thinkingEvent == "" {
-		it.thinkingEvent = e.Type
+	kind, ends := strings.CutSuffix(e.Type, ".done")
+	it := o.itemOf(e, "reasoning")
+	if it == nil {
+		return
 	}
-	if it.thinkingEvent == e.Type {
-		o.addPiece(it, llm.Thinking, string(e.Delta), e.Content+e.Summary)
+	if kind = strings.TrimSuffix(kind, ".delta"); it.thinkingEvent == "" {
+		it.thinkingEvent = kind
+	}
+	switch piece := e.Content + e.Summary; {
+	case it.thinkingEvent != kind:
+	case ends:
+		o.endPiece(it, llm.Thinking, string(e.Text), piece)
+	default:
+		o.addPiece(it, llm.Thinking, string(e.Delta), piece)
 	}
 }
 
@@ -200,38 +286,85 @@ func (o *responsesAnswer) addPiece(it *openItem, kind llm.Kind, text string, pie
 		return
 	}
 	p := llm.Part{Kind: kind, Text: text}
-	switch first := !it.gotDelta; {
+	first := !it.gotDelta
+	switch {
 	case kind == llm.Text:
 		p.Begins = first && o.hasMessage
 		o.hasMessage = true
 	case !first && piece != it.piece:
 		p.Text = paragraphBreak + text
 	}
-	it.gotDelta, it.piece = true, piece
+	it.sent.WriteString(p.Text)
+	if first || piece != it.piece {
+		it.piece, it.start = piece, it.sent.Len()-len(text)
+	}
+	it.gotDelta = true
 	o.send(it, "b", p)
 }
 
+// endPiece adds what was not sent of a piece, whose whole text is given.
+func (o *responsesAnswer) endPiece(it *openItem, kind llm.Kind, text string, piece int) {
+	said := ""
+	switch {
+	case it.gotDelta && piece < it.piece: // there is no way back
+		return
+	case it.gotDelta && piece == it.piece:
+		said = it.sent.String()[it.start:]
+	}
+	if rest, ok := strings.CutPrefix(text, said); ok {
+		o.addPiece(it, kind, rest, piece)
+	}
+}
+
+// addArguments adds arguments of a call, or what no delta has of them.
 func (o *responsesAnswer) addArguments(e *event) {
-	if e.Delta == "" {
+	if e.Delta == "" && e.Arguments == "" {
 		return
 	}
-	it := o.itemAt(o.indexOf(e), "function_call")
+	it := o.itemOf(e, "function_call")
+	if it == nil {
+		return
+	}
+	text := string(e.Delta)
+	if e.Arguments != "" {
+		text, _ = strings.CutPrefix(string(e.Arguments), it.sent.String())
+		if text == string(e.Arguments) && it.gotDelta { // the item itself says which are right
+			return
+		}
+	}
+	o.sendArguments(it, text)
+}
+
+func (o *responsesAnswer) sendArguments(it *openItem, text string) {
 	it.gotDelta = true
-	o.send(it, "c", llm.Part{Kind: llm.Call, Input: string(e.Delta)})
+	it.sent.WriteString(text)
+	o.send(it, "c", llm.Part{Kind: llm.Call, Input: text})
 }
 
 // finishItem takes an item as a whole.
-func (o *responsesAnswer) finishItem(place int, raw json.RawMessage) {
+func (o *responsesAnswer) finishItem(e *event) {
 	var whole item
-	if adapter.DecodeLenient(raw, &whole) != nil || whole.Type == "" {
+	if adapter.DecodeLenient(e.Item, &whole) != nil || whole.Type == "" {
 		return
 	}
-	it := o.itemAt(place, whole.Type)
-	if it.done && (it.ID != whole.ID || it.CallID != whole.CallID) {
-		delete(o.items, place)
-		it = o.itemAt(place, whole.Type)
+	fits := func(it *openItem) bool {
+		again := it.ID == whole.ID && it.CallID == whole.CallID && it.Name == whole.Name && it.Arguments == whole.Arguments &&
+			(e.OutputIndex == nil || o.items[*e.OutputIndex] == it)
+		return it.mayBe(&whole) && (!it.done || again)
 	}
-	o.completeItem(it, whole, raw)
+	it := o.find(whole.Type, e.OutputIndex, fits, whole.ID, whole.CallID, e.ItemID)
+	if it == nil && e.OutputIndex == nil {
+		named := whole.ID != "" || whole.CallID != ""
+		if i := slices.IndexFunc(o.order, func(it *openItem) bool {
+			return it.Type == whole.Type && !it.done && fits(it) && !(named && it.named)
+		}); i >= 0 {
+			it = o.order[i]
+		}
+	}
+	if it == nil {
+		it = o.newItem(whole, e.OutputIndex, e.ItemID)
+	}
+	o.completeItem(it, whole, e.Item)
 }
 
 // completeItem sends what of an item did not come piece by piece, and its state.
@@ -239,25 +372,28 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 	first := !it.done
 	it.item, it.done = whole, true
 	it.sealed = whole.Type != "reasoning" || adapter.IsPresent(whole.Encrypted)
+	o.name(it, whole.ID, whole.CallID)
 	p := llm.Part{Kind: llm.Opaque, State: bytes.Clone(raw)}
 	switch {
 	case whole.Type == "message":
-		o.sendWhole(it)
+		for _, piece := range whole.Content {
+			o.hasRefusal, o.hasText = o.hasRefusal || piece.Refusal != "", o.hasText || piece.Text != ""
+		}
+		o.sendRest(it, llm.Text, whole.text())
 		o.sendSources(whole.Content)
 		if p.Kind = llm.Text; !it.gotDelta {
 			return // empty
 		}
 	case whole.Type == "reasoning":
-		if !it.gotDelta {
-			o.addPiece(it, llm.Thinking, whole.thinking(), 0)
-		}
+		o.sendRest(it, llm.Thinking, whole.thinking())
 		if it.gotDelta {
 			p.Kind = llm.Thinking
 		}
 	case whole.Type == "function_call":
 		o.openCall(it)
-		if p.Kind = llm.Call; !it.gotDelta && first {
-			p.Input = string(whole.Arguments)
+		p.Kind = llm.Call
+		if first {
+			o.settleArguments(it)
 		}
 	case whole.image() != nil:
 		p.Kind, p.Data, p.MIME = llm.Media, whole.image(), "image/png"
@@ -275,15 +411,33 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 	}
 }
 
-// sendWhole says a message that came in no deltas.
-func (o *responsesAnswer) sendWhole(it *openItem) {
-	if it.gotDelta {
+// sendRest says what no delta has said of the text of an item. If the deltas say something else,
+// that stands: it was shown.
+func (o *responsesAnswer) sendRest(it *openItem, kind llm.Kind, whole string) {
+	if rest, ok := strings.CutPrefix(whole, it.sent.String()); ok {
+		o.addPiece(it, kind, rest, it.piece)
+	}
+}
+
+// settleArguments has a call run with the arguments of its item. If those of the deltas are others,
+// the call is taken back and sent anew.
+func (o *responsesAnswer) settleArguments(it *openItem) {
+	whole, sent := string(it.Arguments), it.sent.String()
+	rest, ok := strings.CutPrefix(whole, sent)
+	if a, valid := llm.Arguments(whole); !ok && valid {
+		b, _ := llm.Arguments(sent)
+		ok, rest = bytes.Equal(a, b), ""
+	}
+	switch {
+	case whole == "":
 		return
+	case !ok:
+		o.send(it, "", llm.Part{Kind: llm.Opaque})
+		it.block, rest = "", whole
+		it.sent.Reset()
+		o.openCall(it)
 	}
-	for i, piece := range it.Content {
-		o.hasRefusal, o.hasText = o.hasRefusal || piece.Refusal != "", o.hasText || piece.Text != ""
-		o.addPiece(it, llm.Text, string(piece.Text+piece.Refusal), i)
-	}
+	o.sendArguments(it, rest)
 }
 
 // sendSources names the pages a message refers to.

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/providers/adapter"
@@ -77,9 +78,8 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 		o.sendUsage()
 		return &llm.Error{Fault: llm.Server, Message: "the answer ended with status " + r.Status, Code: r.Status}
 	}
-	for i, raw := range r.Output {
-		o.completeFromResponse(i, raw)
-	}
+	o.completeFromResponse(r.Output)
+	o.refuseRequests()
 	if n := o.searches(); n > 0 {
 		u := o.usage
 		u.Searches = n
@@ -111,19 +111,50 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 	return nil
 }
 
-// completeFromResponse completes the nth item: some servers send items only here, and
-// Azure the encrypted form of reasoning.
-func (o *responsesAnswer) completeFromResponse(n int, raw json.RawMessage) {
-	var whole item
-	if adapter.DecodeLenient(raw, &whole) != nil || whole.Type == "" {
-		return
+// completeFromResponse completes items from the final list: some servers send items only here, and
+// Azure the encrypted form of reasoning. Items that no id tells are those of the same type at the
+// same place, or else the first that is left.
+func (o *responsesAnswer) completeFromResponse(list []json.RawMessage) {
+	wholes, found := make([]item, len(list)), make([]*openItem, len(list))
+	claim := func(n int, it *openItem) bool {
+		if it == nil || it.claimed || it.Type != wholes[n].Type || !it.mayBe(&wholes[n]) {
+			return false
+		}
+		it.claimed, found[n] = true, it
+		return true
 	}
-	switch {
-	case n >= len(o.order):
-		o.finishItem(n, raw)
-	case o.order[n].Type != whole.Type: // the list is not the one that was streamed
-	case !o.order[n].done, !o.order[n].sealed && adapter.IsPresent(whole.Encrypted):
-		o.completeItem(o.order[n], whole, raw)
+	for n, raw := range list {
+		adapter.DecodeLenient(raw, &wholes[n])
+		_ = wholes[n].ID != "" && claim(n, o.byID[wholes[n].ID]) || wholes[n].CallID != "" && claim(n, o.byID[wholes[n].CallID])
+	}
+	streamed := slices.Clone(o.order)
+	for n, raw := range list {
+		whole := &wholes[n]
+		if whole.Type == "" {
+			continue
+		}
+		_ = found[n] != nil || claim(n, o.items[n]) || n < len(streamed) && claim(n, streamed[n]) ||
+			slices.ContainsFunc(streamed, func(it *openItem) bool { return claim(n, it) })
+		it := found[n]
+		if it == nil {
+			it = o.newItem(*whole, nil, "")
+		}
+		if !it.done || !it.sealed && adapter.IsPresent(whole.Encrypted) {
+			o.completeItem(it, *whole, raw)
+		}
+	}
+}
+
+// refuseRequests says what the model asked for and does not get.
+func (o *responsesAnswer) refuseRequests() {
+	for _, it := range o.order {
+		what := it.request()
+		if what == "" || !it.done || slices.ContainsFunc(o.order, func(other *openItem) bool { return other.answers(&it.item) }) {
+			continue
+		}
+		p := it.remoteCall()
+		o.out.Send(llm.Delta{Block: o.newBlock("r"), Part: llm.Part{Kind: llm.Result, ID: p.ID, Name: p.Name, Text: "not run: parley has no answer to this", Remote: true, Failed: true}})
+		o.out.Send(llm.Notice{Text: "the model asked for " + what + ", to which parley has no answer: " + wire.Excerpt(p.Input)})
 	}
 }
 
@@ -147,9 +178,9 @@ func (o *responsesAnswer) finishCalls(cut bool) (calls int) {
 		case cut && !it.done:
 			o.send(it, "", llm.Part{Kind: llm.Opaque})
 			continue
-		case it.id == "":
-			it.id, _ = o.ids.Claim("", idPrefix)
-			o.send(it, "", llm.Part{Kind: llm.Call, ID: it.id})
+		case it.callID == "":
+			it.callID, _ = o.ids.Claim("", idPrefix)
+			o.send(it, "", llm.Part{Kind: llm.Call, ID: it.callID})
 		}
 		calls++
 	}

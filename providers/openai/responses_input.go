@@ -116,6 +116,8 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 			in.list, whole = withoutReasoning(in.list, first), false
 		}
 		switch {
+		case it.request() != "" && !isAnswered(&it, m.Parts):
+			in.list, whole = withoutReasoning(in.list, first), false
 		case whole && it.Type != "" && it.matches(p) && !in.isRefused(p.State) && (!isCall || in.callID(p.ID) == p.ID):
 			if isCall {
 				in.ids.Call(p.ID, p.ID, "")
@@ -130,6 +132,14 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 		}
 	}
 	in.list = withoutReasoning(in.list, first)
+}
+
+// isAnswered reports whether one of parts is the answer to what it asks.
+func isAnswered(it *item, parts []llm.Part) bool {
+	return slices.ContainsFunc(parts, func(p llm.Part) bool {
+		answer := decodeItem(p.State)
+		return answer.answers(it)
+	})
 }
 
 // withoutReasoning returns list without the reasoning at its end, which needs an item behind it; the first n stay.

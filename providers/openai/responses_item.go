@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -25,9 +26,12 @@ type item struct {
 	Summary   []entry         `json:"summary"`
 	Encrypted json.RawMessage `json:"encrypted_content"`
 
-	Action  json.RawMessage `json:"action"`  // web_search_call
-	Queries json.RawMessage `json:"queries"` // file_search_call
-	Code    wire.Text       `json:"code"`    // code_interpreter_call
+	Action  json.RawMessage `json:"action"`       // web_search_call, local_shell_call
+	Input   wire.Text       `json:"input"`        // custom_tool_call
+	Patch   json.RawMessage `json:"operation"`    // apply_patch_call
+	Server  string          `json:"server_label"` // mcp_approval_request
+	Queries json.RawMessage `json:"queries"`      // file_search_call
+	Code    wire.Text       `json:"code"`         // code_interpreter_call
 	Outputs []struct {
 		Logs wire.Text `json:"logs"`
 	} `json:"outputs"`
@@ -125,15 +129,36 @@ func (it *item) matches(p llm.Part) bool {
 	return true
 }
 
-// isRemote reports whether an item is the use of a tool that the provider runs.
+// isRemote reports whether an item is the use of a tool that is none of parley's: the provider runs
+// it, or nobody does.
 func (it *item) isRemote() bool {
-	return it.ID != "" && strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" && it.Type != "custom_tool_call"
+	return cmp.Or(it.ID, it.CallID) != "" && strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" || it.request() != ""
+}
+
+// request names what an item asks of the client that parley cannot do; "" if nothing. Without an
+// answer the item may not go back.
+func (it *item) request() string {
+	switch it.Type {
+	case "custom_tool_call":
+		return "the custom tool " + it.Name
+	case "mcp_approval_request":
+		return "approval of the tool " + it.Name + " of the MCP server " + it.Server
+	case "local_shell_call", "shell_call", "apply_patch_call", "computer_call":
+		return "the tool " + strings.TrimSuffix(it.Type, "_call")
+	}
+	return ""
+}
+
+// answers reports whether an item is the answer to what another asks: that of a tool which the
+// provider ran after all.
+func (it *item) answers(asked *item) bool {
+	return it.CallID != "" && it.CallID == asked.CallID && strings.HasSuffix(it.Type, "_output")
 }
 
 // remoteCall returns a remote tool's use as a part: named like the tool, with what it was
 // asked for.
 func (it *item) remoteCall() llm.Part {
-	p := llm.Part{Kind: llm.Call, ID: it.ID, Name: strings.TrimSuffix(it.Type, "_call"), Remote: true}
+	p := llm.Part{Kind: llm.Call, ID: cmp.Or(it.ID, it.CallID), Name: strings.TrimSuffix(it.Type, "_call"), Remote: true}
 	if it.Name != "" {
 		p.Name = it.Name
 	}
@@ -144,14 +169,25 @@ func (it *item) remoteCall() llm.Part {
 		p.Input = it.webAction().input()
 	case adapter.IsPresent(it.Action):
 		p.Input = string(it.Action)
+	case adapter.IsPresent(it.Patch):
+		p.Input = string(it.Patch)
 	case adapter.IsPresent(it.Queries):
 		p.Input = `{"queries":` + string(it.Queries) + `}`
 	case it.Code != "":
-		if code, err := adapter.Marshal(map[string]string{"code": llm.Clean(string(it.Code))}); err == nil {
-			p.Input = string(code)
-		}
+		p.Input = inputText("code", it.Code)
+	case it.Input != "":
+		p.Input = inputText("input", it.Input)
 	}
 	return p
+}
+
+// inputText returns an object with a text.
+func inputText(name string, text wire.Text) string {
+	object, err := adapter.Marshal(map[string]string{name: llm.Clean(string(text))})
+	if err != nil {
+		return ""
+	}
+	return string(object)
 }
 
 // remoteResults returns what a remote tool answered, as far as the item says.
