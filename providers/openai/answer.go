@@ -256,7 +256,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 		key = *f.Index
 	}
 	part := llm.Part{Kind: llm.Call, Input: string(f.Function.Arguments), State: f.state()}
-	c := a.findCall(f, key)
+	c := a.findCall(f, name, key)
 	opens := c == nil
 	if opens {
 		a.release()
@@ -281,40 +281,46 @@ func (a *answer) addFragment(f *fragment, at int) {
 	}
 }
 
-// findCall returns the call that f belongs to, nil if f opens one. Servers tell
-// calls apart by index, by id, or only by their place.
-func (a *answer) findCall(f *fragment, key int) *call {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		c := a.calls[i]
-		same := c.key == key
-		if f.Index == nil && f.ID != "" {
-			same = c.given == f.ID
+// findCall returns the call that f, of a tool called name, belongs to; nil if f opens one. Servers
+// tell calls apart by index, by id, or only by their place.
+func (a *answer) findCall(f *fragment, name string, key int) *call {
+	var byKey, byID, c *call // the last ones
+	for _, c := range a.calls {
+		if c.key == key {
+			byKey = c
 		}
-		switch {
-		case same && c.startsNewCall(f):
-			return nil
-		case same:
-			return c
+		if f.ID != "" && c.given == f.ID {
+			byID = c
 		}
 	}
-	if n := len(a.calls); n > 0 && f.ID == "" && f.Function.Name == "" {
+	switch n := len(a.calls); {
+	case f.Index == nil && f.ID != "", byID != nil && byID.key == key:
+		c = byID
+	case byKey != nil:
+		c = byKey
+	case name == "" && byID != nil: // the index is of nothing
+		c = byID
+	case n > 0 && f.ID == "" && name == "":
 		return a.calls[n-1] // it can only go on
 	}
-	return nil
+	if c != nil && c.startsNewCall(f, name) {
+		return nil
+	}
+	return c
 }
 
 // startsNewCall reports whether f, in the place of c, is another call: some servers
 // give every call the same index. The same name again is no sign of it, for
 // others repeat the name in each fragment; but behind arguments that are complete
-// it is one, with the same id as well.
-func (c *call) startsNewCall(f *fragment) bool {
-	if f.Function.Name == "" {
+// it is one, with the same id as well, and so is another name.
+func (c *call) startsNewCall(f *fragment, name string) bool {
+	if name == "" {
 		return false
 	}
 	if f.ID != "" && c.given != "" && f.ID != c.given {
 		return true
 	}
-	return c.args.closed && f.Function.Arguments != ""
+	return c.args.closed && (f.Function.Arguments != "" || c.name != "" && name != c.name)
 }
 
 // An objectTracker follows arguments as they arrive, to tell where their object ends.
