@@ -26,8 +26,8 @@ type answer struct {
 	blocks           int        // blocks so far
 	pendingSignature *llm.Delta // see holdSignature
 	calls            adapter.CallIDs
-	pendingCall      *pendingCall // a call whose arguments are still arriving
-	hasContent       bool         // something was sent that is not thinking
+	pendingCalls     []*pendingCall // calls whose arguments are still arriving
+	hasContent       bool           // something was sent that is not thinking
 
 	grounded
 	last         chunk // its memory is used again
@@ -213,37 +213,45 @@ func (a *answer) newBlock(prefix string) string {
 	return prefix + strconv.Itoa(a.blocks)
 }
 
-// addCall adds a call, or a part of the one that is arriving.
+// addCall adds a call, or a part of one that is arriving: the one with its id, or else the last.
 func (a *answer) addCall(f *fragment, state json.RawMessage) {
-	if f.Name == "" && a.pendingCall == nil {
-		return
+	var c *pendingCall
+	for _, p := range a.pendingCalls {
+		if f.ID != "" && p.id == f.ID || f.Name == "" && (c == nil || c.id != f.ID) {
+			c = p
+		}
 	}
-	if f.Name != "" {
-		a.finishCall()
+	switch {
+	case c == nil && f.Name == "":
+		return
+	case c == nil:
+		for _, p := range slices.Clone(a.pendingCalls) {
+			if f.ID == "" || p.id == "" {
+				a.finishCall(p)
+			}
+		}
 		a.sendSignature()
 		a.hasContent = true
-		a.pendingCall = &pendingCall{block: a.newBlock("c")}
+		c = &pendingCall{block: a.newBlock("c"), id: f.ID}
+		a.pendingCalls = append(a.pendingCalls, c)
 		id, repeated := a.calls.Claim(f.ID, generatedIDPrefix)
-		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: a.names.Ours(f.Name), State: state}})
-	} else if state != nil {
-		a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, State: state}})
+		a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: a.names.Ours(f.Name), State: state}})
+	case state != nil:
+		a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, State: state}})
 	}
-	if n := a.pendingCall.add(f); n > 0 {
+	if n := c.add(f); n > 0 {
 		a.out.Beat()
 		a.out.Hold(n)
 	}
 	if !f.More {
-		a.finishCall()
+		a.finishCall(c)
 	}
 }
 
-// finishCall sends the arguments of the call that was arriving.
-func (a *answer) finishCall() {
-	if a.pendingCall == nil {
-		return
-	}
-	a.out.Send(llm.Delta{Block: a.pendingCall.block, Part: llm.Part{Kind: llm.Call, Input: a.pendingCall.input()}})
-	a.pendingCall = nil
+// finishCall sends the arguments of a call that was arriving.
+func (a *answer) finishCall(c *pendingCall) {
+	a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, Input: c.input()}})
+	a.pendingCalls = slices.DeleteFunc(a.pendingCalls, func(p *pendingCall) bool { return p == c })
 }
 
 // finishContinuation is the finish reason of an answer that goes on in another request.
@@ -305,7 +313,9 @@ func (a *answer) finishAnswer() error {
 		a.sendUsage()
 		return asInterrupted(nil)
 	}
-	a.finishCall()
+	for len(a.pendingCalls) > 0 {
+		a.finishCall(a.pendingCalls[0])
+	}
 	a.sendSignature()
 	a.sendGrounding()
 	a.sendUsage()

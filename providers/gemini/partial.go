@@ -26,6 +26,7 @@ type partial struct {
 // A pendingCall is a call whose arguments are arriving.
 type pendingCall struct {
 	block string
+	id    string          // as it came; "" for none
 	whole json.RawMessage // arguments that came in one piece
 	tree  any             // those that come in pieces
 }

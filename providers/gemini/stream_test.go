@@ -51,6 +51,12 @@ func TestStream(t *testing.T) {
 			chunk(`{"functionCall":{}}`), chunk(`{"functionCall":{}}`),
 			chunk(`{"functionCall":{"name":"weather","willContinue":true}}`), finish("STOP")),
 			[]llm.Part{call("", `{"n":[1.50,{"a b":true}],"none":null,"to":{"city":"Boston"}}`, `"c2ln"`), call("", "{}", "")}, llm.Calls, "STOP"},
+		{"arguments of two calls that take turns, by id", stream(
+			chunk(`{"functionCall":{"id":"1","name":"weather","partialArgs":[{"jsonPath":"$.a","stringValue":"x","willContinue":true}],"willContinue":true}}`),
+			chunk(`{"functionCall":{"id":"2","name":"weather","partialArgs":[{"jsonPath":"$.b","numberValue":1}],"willContinue":true}}`),
+			chunk(`{"functionCall":{"id":"1","name":"weather","partialArgs":[{"jsonPath":"$.a","stringValue":"y"}],"willContinue":true}}`),
+			chunk(`{"functionCall":{"id":"1"}}`, `{"functionCall":{"partialArgs":[{"jsonPath":"$.c","numberValue":2}]}}`), finish("STOP")),
+			[]llm.Part{call("1", `{"a":"xy"}`, ""), call("2", `{"b":1,"c":2}`, "")}, llm.Calls, "STOP"},
 		{"a picture", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"iVBORw=="},"thoughtSignature":"c2ln"}`), finish("STOP")),
 			[]llm.Part{{Kind: llm.Media, MIME: "image/png", Data: png, State: json.RawMessage(`"c2ln"`)}}, llm.Stop, "STOP"},
 		{"a picture in another alphabet, in lines, without padding", stream(chunk(`{"inlineData":{"mimeType":"image/png","data":"-_8\r\n-"}}`), finish("STOP")),
