@@ -224,7 +224,7 @@ func TestCacheMisses(t *testing.T) {
 		{"provider", func(c *cacheTest) { c.model.forgets = true },
 			"not read ≈ $0.07: the provider did not use it"},
 		{"thinking", func(c *cacheTest) { c.model.forgets, c.model.unused = true, 2 },
-			"lost ≈ $0.07: the provider left out earlier thinking"},
+			"lost ≈ $0.07: the provider ignored earlier thinking"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCacheTest(t, func(*cachingModel) {})

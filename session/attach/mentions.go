@@ -79,7 +79,7 @@ func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 		if exists(rest) {
 			return Mention{at, at + 1 + len(rest), rest}, true
 		}
-		if path := unescape.Replace(rest); escapes && path != rest && !strings.HasSuffix(rest, `\`) && exists(path) {
+		if path := unescape(rest); escapes && path != rest && !strings.HasSuffix(rest, `\`) && exists(path) {
 			return Mention{at, at + 1 + len(rest), path}, true
 		}
 		rest = trimCandidate(rest)
@@ -92,7 +92,9 @@ func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 const escapes = filepath.Separator != '\\'
 
 // unescape removes such backslashes.
-var unescape = strings.NewReplacer(`\\`, `\`, `\`, "")
+func unescape(path string) string {
+	return strings.NewReplacer(`\\`, `\`, `\`, "").Replace(path)
+}
 
 // wordEnd returns the index of the first space of text that no backslash escapes, or else its length.
 func wordEnd(text string) int {

@@ -289,7 +289,7 @@ func (c Cause) String() string {
 	case PromptChanged:
 		return "earlier message changed"
 	case ThinkingUnused:
-		return "the provider left out earlier thinking"
+		return "the provider ignored earlier thinking"
 	case Unexplained:
 		return "the provider did not use it"
 	}

@@ -84,12 +84,12 @@ func TestWholeNode(t *testing.T) {
 	}
 }
 
-// A field that llm grows must be kept as well, but for Usage.Last.
+// A field that llm grows must be kept as well, but for Usage.Last and HourWrite, which decide a price that is kept.
 func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 16}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 6}, {llm.Usage{}, 12}, {Session{}, 17}, {Draft{}, 5}, {SentPrompt{}, 3}} {
+	}{{llm.Part{}, 16}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 6}, {llm.Usage{}, 13}, {Session{}, 17}, {Draft{}, 5}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}

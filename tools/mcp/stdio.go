@@ -108,7 +108,7 @@ func knownContent(result json.RawMessage) json.RawMessage {
 		if json.Unmarshal(part, &head) != nil || slices.Contains([]string{"text", "image", "audio", "resource_link", "resource"}, head.Type) {
 			continue
 		}
-		note, err := json.Marshal(&sdk.TextContent{Text: fmt.Sprintf("[content of the type %q, which is not known here: left out]", head.Type)})
+		note, err := json.Marshal(&sdk.TextContent{Text: fmt.Sprintf("[content of the unknown type %q, ignored]", head.Type)})
 		if err != nil {
 			return result
 		}

@@ -509,7 +509,7 @@ func TestUnknownContent(t *testing.T) {
 	for _, c := range got.Content {
 		texts = append(texts, c.(*sdk.TextContent).Text)
 	}
-	want := []string{"before", `[content of the type "video", which is not known here: left out]`, `[content of the type "", which is not known here: left out]`, "after"}
+	want := []string{"before", `[content of the unknown type "video", ignored]`, `[content of the unknown type "", ignored]`, "after"}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%q, want %q", texts, want)
 	}

@@ -155,18 +155,23 @@ func (s *visitor) visit(node syntax.Node) bool {
 	case *syntax.CoprocClause:
 		s.opaque = true
 	case *syntax.Redirect:
-		if node.Op == syntax.DplOut || node.Op == syntax.DplIn { // bash expands the word twice
-			s.opaque = s.opaque || !evalWord(node.Word).isUnquoted && strings.ContainsAny(s.sourceOf(node.Word), "$`")
-		}
-		s.addValue(node.Word)
-		s.addValue(node.Hdoc)
-		if node.Hdoc != nil && strings.Contains(s.sourceOf(node.Hdoc), `\`) { // it stays behind a quoted word
-			s.texts = append(s.texts, s.sourceOf(node.Hdoc))
-		}
+		s.addRedirect(node)
 	case *syntax.SglQuoted:
 		s.texts = append(s.texts, node.Value)
 	}
 	return true
+}
+
+// addRedirect adds the word of a redirection and its here-document.
+func (s *visitor) addRedirect(r *syntax.Redirect) {
+	if r.Op == syntax.DplOut || r.Op == syntax.DplIn { // bash expands the word twice
+		s.opaque = s.opaque || !evalWord(r.Word).isUnquoted && strings.ContainsAny(s.sourceOf(r.Word), "$`")
+	}
+	s.addValue(r.Word)
+	s.addValue(r.Hdoc)
+	if r.Hdoc != nil && strings.Contains(s.sourceOf(r.Hdoc), `\`) { // it stays behind a quoted word
+		s.texts = append(s.texts, s.sourceOf(r.Hdoc))
+	}
 }
 
 // addDefault adds the word of ${x:-word} as it is in double quotes and here-documents, where single

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"parley/tools/sanitize"
+	"unicode"
 )
 
 // Time limits after a command: for finding directories that were moved away, for
@@ -385,7 +384,12 @@ func describeChanges(c changes, kept []string) string {
 func joinNames(names []string) string {
 	const most = 1000
 	more := len(names) - most
-	text := sanitize.Line(strings.Join(names[:min(len(names), most)], ", "))
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.Join(names[:min(len(names), most)], ", "))
 	if more > 0 {
 		text = fmt.Sprintf("%s and %d more", text, more)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/clipperhouse/displaywidth"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // A Screen plays the output of a program as a terminal does: text that carriage returns,
@@ -198,7 +198,7 @@ func (s *Screen) place(char string) {
 	col := s.column()
 	r := s.cursor()
 	first, _ := utf8.DecodeRuneInString(char)
-	width := displaywidth.Rune(first)
+	width := ansi.StringWidth(string(first))
 	switch {
 	case first == '\t' && col < len(r.cells):
 		s.col = col/8*8 + 8

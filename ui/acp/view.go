@@ -12,7 +12,6 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/format"
 )
 
 // A view is what a client was told of a conversation: it makes updates of the changes that a
@@ -157,7 +156,7 @@ func (v *view) event(c app.Change) []sdk.SessionUpdate {
 	case llm.Notice:
 		aloud, text = e.Urgent, e.Text
 	case session.Sandbox:
-		aloud, text = true, format.Capital(e.Text)
+		aloud, text = true, app.SandboxText(e)
 	case session.Fallback:
 		aloud, text = true, app.FallbackText(e)
 	case session.Compacted:

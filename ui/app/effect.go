@@ -225,6 +225,9 @@ func SummaryOffer(a *App, then func() Effect) Effect {
 	}}
 }
 
+// SandboxText returns a notice of the sandbox as a sentence.
+func SandboxText(e session.Sandbox) string { return format.Capital(e.Text) }
+
 // CompactedText says what a summary saves.
 func CompactedText(e session.Compacted) string {
 	return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))

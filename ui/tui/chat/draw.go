@@ -129,7 +129,7 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.AddNote(e.Text)
 	case session.Sandbox:
-		t.AddMarker(transcript.Warn, format.Capital(e.Text))
+		t.AddMarker(transcript.Warn, app.SandboxText(e))
 	case session.Fallback:
 		t.AddMarker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
