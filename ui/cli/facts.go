@@ -144,8 +144,8 @@ func (d doctor) facts(now time.Time) app.Check {
 func (d doctor) retirements(now time.Time) (texts []string) {
 	names := append([]string{d.config.Model, d.config.Session.TitleModel, d.config.Session.SummaryModel}, d.config.Fallback...)
 	for _, c := range providers.Choices(d.config.Config, os.Getenv) {
-		if slices.Contains(names, c.Name) || slices.Contains(names, c.Alias) {
-			if text := c.Lifecycle.Retirement(c.Name, now); text != "" && !slices.Contains(texts, text) {
+		if name := cmp.Or(c.Alias, c.Name); slices.Contains(names, name) { // those of the configuration are resolved
+			if text := c.Lifecycle.Retirement(name, now); text != "" && !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}
 		}
