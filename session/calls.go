@@ -25,6 +25,7 @@ const (
 
 // Bounds for an answer that asks for very much at once.
 const (
+	maxQuotedCall    = 2000 // characters of a call that could not be read
 	maxCalls         = 128
 	maxParallelCalls = 8 // calls that run at the same time
 )
@@ -134,7 +135,8 @@ func (b *callBatch) persistResults() {
 func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	switch {
 	case call.Failed:
-		return errors.New("this call could not be read and was not run: write it again in the required form, with complete JSON")
+		quoted, _ := tools.SanitizeAndTruncate(call.Input, maxQuotedCall)
+		return fmt.Errorf("this call could not be read and was not run: write it again in the required form, with complete JSON. It was:\n%s", quoted)
 	case reason == llm.Refused:
 		return errors.New("this was not run: the answer was refused")
 	case reason == llm.Length:

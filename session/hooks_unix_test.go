@@ -290,3 +290,32 @@ func TestHooksOfComparedCalls(t *testing.T) {
 		})
 	}
 }
+
+// Names of tools and arguments are repaired before anybody decides about a call, and what ran is
+// what the next request holds.
+func TestRepairedNamesAreDecidedAbout(t *testing.T) {
+	for _, tt := range []struct{ name, tool, input, ran, sent string }{
+		{"a tool of another program", "Read", `{"file_path":"a.txt"}`, "hello", `read {"path":"a.txt"}`},
+		{"a well-known name", "functions.cat", `{"file":"a.txt"}`, "hello", `read {"path":"a.txt"}`},
+		{"tokens behind the name", "read<|channel|>commentary", `{"path":"a.txt"}`, "hello", `read {"path":"a.txt"}`},
+		{"encoded twice", "read", `"{\"path\":\"a.txt\"}"`, "hello", `read {"path":"a.txt"}`},
+		{"encoded three times", "Read", `"\"{\\\"file_path\\\":\\\"a.txt\\\"}\""`, "hello", `read {"path":"a.txt"}`},
+		{"a rule denies it", "Bash", `{"command":"echo ran"}`, `the rule "shell" denies it`, `shell {"command":"echo ran"}`},
+		{"a hook denies it", "write_file", `{"file_path":"b.txt","text":"x"}`, "hook saw write", `write {"path":"b.txt","content":"x"}`},
+		{"unknown", "nope<|channel|>commentary", `{}`, `no tool "nope"; the tools are`, `nope {}`},
+		{"unreadable arguments", "read", `{"path":"a`, "They were: {\"path\":\"a", `read {"path":"a`},
+	} {
+		deny := []permission.Rule{{Effect: permission.Deny, Tool: "shell"}}
+		turns := []llmtest.Turn{llmtest.Call(call("c1", tt.tool, tt.input)), llmtest.Say("ok")}
+		s, fake, dir := hooked(t, tools.ModeYolo, deny, false, turns, `PreToolUse: grep -q '"tool_name":"write"' && { echo "hook saw write" >&2; exit 2; }; exit 0`)
+		if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		play(t.Context(), s, nil, say("hi"))
+		asked := fake.Requests()[1].Messages
+		sent, got := asked[len(asked)-2].Calls()[0], asked[len(asked)-1].Parts[0].Text
+		if !strings.Contains(got, tt.ran) || sent.Name+" "+sent.Input != tt.sent || strings.Contains(got, "<|") {
+			t.Errorf("%s: result %q, want %q; sent %s %s, want %s", tt.name, got, tt.ran, sent.Name, sent.Input, tt.sent)
+		}
+	}
+}

@@ -2,11 +2,13 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -78,7 +80,7 @@ func (t *turn) endStream(r *responseStream) {
 		return
 	}
 	r.partial.stop()
-	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
+	r.event.Message.Parts = repairCalls(r.partial.parts(r.event.Finish, r.err), r.req.Tools)
 	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
 	if errors.Is(t.cause(nil), ErrProgramEnded) && llm.Canceled(r.err) {
 		r.partial.node.InterruptedBy = EndedText
@@ -198,6 +200,34 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.budget.warnUnpriced(r.model.Name)
 	}
 	return r.event.Message, r.event.Finish.Reason, r.err
+}
+
+// repairCalls gives calls the names that their tools and arguments have, and arguments that are
+// an object: what rules, hooks and users see, and what goes back to the model, is what runs.
+func repairCalls(parts []llm.Part, offered []llm.Tool) []llm.Part {
+	names := make([]string, len(offered))
+	for i, tool := range offered {
+		names[i] = tool.Name
+	}
+	for i := range parts {
+		p := &parts[i]
+		if p.Kind != llm.Call || p.Remote {
+			continue
+		}
+		p.Name = cmp.Or(schema.MatchTool(p.Name, names), schema.CutHarmony(p.Name), p.Name)
+		args, ok := llm.Arguments(p.Input)
+		if !ok || p.Failed {
+			continue
+		}
+		fit := args
+		if at := slices.Index(names, p.Name); at >= 0 {
+			fit = schema.RenameArguments(offered[at].Schema, args)
+		}
+		if !bytes.Equal(fit, args) || strings.HasPrefix(strings.TrimSpace(p.Input), `"`) {
+			p.Input = string(fit)
+		}
+	}
+	return parts
 }
 
 // uniqueCallIDs gives every call an id of its own: results are told apart by it. One

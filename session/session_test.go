@@ -236,6 +236,9 @@ func TestUnreadableCall(t *testing.T) {
 	if got := toolResults(events); len(got) != 1 || !strings.HasPrefix(got[0], "!1: this call could not be read") {
 		t.Errorf("results %q", got)
 	}
+	if told := fake.Requests()[1].Messages[2].Parts[0].Text; !strings.HasSuffix(told, "It was:\n"+part.Input) {
+		t.Errorf("the model is told %q", told)
+	}
 	if err := valid(fake.Requests()[1].Messages); err != nil {
 		t.Error(err)
 	}

@@ -254,7 +254,11 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err
 	}
 	args, err := parseArguments(e.arguments, input)
 	if err != nil {
-		return nil, refuse("bad arguments for %s: %v%s", name, err, describeArguments(e.name, e.arguments))
+		said := ""
+		if _, ok := llm.Arguments(input); !ok { // requests hold no such text
+			said = "\nThey were: " + truncate(input, maxText/10)
+		}
+		return nil, refuse("bad arguments for %s: %v%s%s", name, err, describeArguments(e.name, e.arguments), said)
 	}
 	action, err = e.plan(ctx, s.workspace, args)
 	var refusal *Refusal

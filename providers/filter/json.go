@@ -274,7 +274,7 @@ func (p *parser) callsIn(m map[string]json.RawMessage, depth int) ([]call, bool)
 // buildJSONCall returns a call with a name and arguments as JSON: an object, or a string
 // with one. It is false without a name.
 func (p *parser) buildJSONCall(name, raw string) (call, bool) {
-	if inner := ""; strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &inner) == nil {
+	for inner := ""; strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &inner) == nil; {
 		raw = inner
 	}
 	input, ok := llm.Arguments(raw)
@@ -300,24 +300,37 @@ func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 		return c, true
 	}
 	c.name = tool.Name
+	if c.broken {
+		return c, true
+	}
 	var given map[string]json.RawMessage
-	c.isValid = !c.broken && json.Unmarshal(input, &given) == nil && !slices.ContainsFunc(decodeSchema(tool).Required, func(key string) bool {
+	wants := decodeSchema(tool)
+	err := json.Unmarshal(input, &given)
+	for key := range given {
+		if _, ok := wants.Properties[key]; !ok {
+			input = schema.RenameArguments(tool.Schema, input)
+			c.input, given = string(input), nil
+			err = json.Unmarshal(input, &given)
+			break
+		}
+	}
+	c.isValid = err == nil && !slices.ContainsFunc(wants.Required, func(key string) bool {
 		_, ok := given[key]
 		return !ok
 	})
 	return c, true
 }
 
-// findTool returns the tool with a name, nil if there is none. Kimi writes functions.NAME:0.
+// findTool returns the tool that a model means by name, nil if there is none.
 func (p *parser) findTool(name string) *llm.Tool {
-	bare := strings.TrimPrefix(name, "functions.")
-	if rest := strings.TrimRight(bare, "0123456789"); rest != bare && strings.HasSuffix(rest, ":") {
-		bare = rest[:len(rest)-1]
-	}
+	names := make([]string, len(p.tools))
 	for i := range p.tools {
-		if t := &p.tools[i]; t.Name == name || t.Name == bare {
-			return t
+		if names[i] = p.tools[i].Name; names[i] == name {
+			return &p.tools[i]
 		}
+	}
+	if i := slices.Index(names, schema.MatchTool(name, names)); i >= 0 {
+		return &p.tools[i]
 	}
 	return nil
 }

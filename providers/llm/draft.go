@@ -221,13 +221,19 @@ func isEmpty(p *Part) bool {
 
 // Arguments reports whether a call's input is one complete JSON object, and
 // returns it compact, in valid UTF-8 and without halves of surrogate pairs, which
-// some servers refuse.
+// some servers refuse. Some servers encode the object again, as a string.
 func Arguments(input string) (json.RawMessage, bool) {
 	if noArguments(input) {
 		return json.RawMessage("{}"), true
 	}
 	var b bytes.Buffer
-	if json.Compact(&b, []byte(cleanJSON(input))) != nil || b.Bytes()[0] != '{' {
+	if json.Compact(&b, []byte(cleanJSON(input))) != nil {
+		return nil, false
+	}
+	if inner := ""; b.Bytes()[0] == '"' && json.Unmarshal(b.Bytes(), &inner) == nil {
+		return Arguments(inner)
+	}
+	if b.Bytes()[0] != '{' {
 		return nil, false
 	}
 	return b.Bytes(), true
