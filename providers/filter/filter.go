@@ -1,8 +1,9 @@
 // Package filter rewrites the running text of a response: thinking that a server
 // left in the text becomes thinking blocks (Think), tool calls that it left there
-// become calls (Calls), and tokens that end a turn are removed (StripEndTokens).
+// become calls (Calls), the messages of gpt-oss become either or text (Harmony), and tokens
+// that end a turn are removed (StripEndTokens).
 //
-//	model ──► StripEndTokens ──► Think ──► Calls ──► session
+//	model ──► StripEndTokens ──► Harmony ──► Think ──► Calls ──► session
 //
 // Filters are functions from Stream to Stream without goroutines. They hold text
 // back only while it may still be the beginning of a mark, and what comes out

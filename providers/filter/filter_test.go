@@ -485,6 +485,7 @@ func TestLong(t *testing.T) {
 		"<tool_call>", "<tool_call>{", `<tool_call>{"name":"list","arguments":{"a":"`, "<function=list><parameter=x>", " ", "<think>", "`", "[TOOL_CALLS]",
 		`{"function":`, "[{", "{ ", "[ ", "{\"", "{\"name\":\"x\",", "\n```\n{\"name\":", "<![CDATA[", "<invoke name=\"list\"><parameter name=\"x\"><![CDATA[]]>",
 		"\n<tool_call>\nx", "<tool_call>{]", "<tool_call>{]</tool_call>", "<xai:function_call", "<xai:function_calls>", `{"name":"list","arguments":{}} `, "\n<tool_resul", "</parameter>", "<invoke name=\"list\"><parameter name=\"x\"></parameter>", "<tool_call>list<arg_key>", "```\n{",
+		"<|end|>", "<|channel|>", "<|channel|>final<|message|>x", "<|channel|>commentary to=functions.list<|message|>{", "<|start|>assistant to=x<|message|>{}", "assistantfinalx", "<|end|> ", "<|channel|>analysis<|message|>`<|en",
 	} {
 		in := strings.Repeat(piece, n/len(piece))
 		for _, size := range []int{n, 19} {
@@ -492,7 +493,7 @@ func TestLong(t *testing.T) {
 			for s := range slices.Chunk([]byte(in), size) {
 				events = append(events, text(string(s)))
 			}
-			for i, f := range []rewrite{both, both, prompted} {
+			for i, f := range []rewrite{all, all, prompted} {
 				if i > 0 && size == n {
 					continue
 				}
