@@ -207,10 +207,10 @@ func TestRefusalsThatStay(t *testing.T) {
 func TestGuidedFormFollowsACallThatCannotRun(t *testing.T) {
 	for name, broken := range map[string]string{
 		"unreadable":        "I look.\n<tool_call>\nread the file a.txt please\n</tool_call>\n",
-		"unknown":           "I look.\n<tool_call>\n{\"name\": \"open_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>",
-		"unknown, as JSON":  "I look.\n\n{\"name\": \"open_file\", \"arguments\": {\"path\": \"a.txt\"}}",
+		"unknown":           "I look.\n<tool_call>\n{\"name\": \"open_door\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>",
+		"unknown, as JSON":  "I look.\n\n{\"name\": \"open_door\", \"arguments\": {\"path\": \"a.txt\"}}",
 		"argument missing":  "I look.\n<tool_call>{\"name\": \"read\", \"arguments\": {}}</tool_call>",
-		"unknown, the form": "I look.\n{\"thought\": \"x\", \"tool_name\": \"open_file\", \"tool_args\": {}}",
+		"unknown, the form": "I look.\n{\"thought\": \"x\", \"tool_name\": \"open_door\", \"tool_args\": {}}",
 	} {
 		for kind, constrains := range map[string]bool{"openai": true, "deepseek": false} {
 			server := scripted(t, func(body map[string]any) (int, string) {

@@ -10,15 +10,19 @@ import (
 	"parley/providers/llm"
 )
 
-// Harmony returns a filter for the answer to req that reads the form in which gpt-oss writes,
-// where a server left it in the text or in the thinking. Its messages are thinking (channel
-// analysis), text (final, commentary) or calls (those to a tool); its tokens are dropped. Where a
-// server dropped the tokens, words alone count at the beginning:
+// Harmony returns a filter for the answer of model to req that reads the form in which gpt-oss
+// writes, where a server left it in the text or in the thinking. Its messages are thinking
+// (channel analysis), text (final, commentary) or calls (those to a tool); its tokens are dropped.
+// Where a server dropped the tokens, words alone count at the beginning, if the model is gpt-oss:
 // "commentary to=functions.NAME json{…}" and "analysisWe need …assistantfinal…".
-func Harmony(req llm.Request) func(llm.Stream) llm.Stream {
+func Harmony(req llm.Request, model string) func(llm.Stream) llm.Stream {
+	first := slices.Concat(harmonyOpens, []string{harmonyMessage})
+	if strings.Contains(strings.ToLower(model), "gpt-oss") {
+		first = slices.Concat(first, harmonyWords, harmonyThoughts)
+	}
 	return func(s llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
-			h := &harmony{Out: llm.NewOut(yield), offered: options{tools: req.Tools, lenient: true}}
+			h := &harmony{Out: llm.NewOut(yield), first: first, offered: options{tools: req.Tools, lenient: true}}
 			defer h.close()
 			rewrite(s, h)
 		}
@@ -31,9 +35,7 @@ var (
 	harmonyOpens    = []string{"<|start|>assistant", "<|channel|>analysis", "<|channel|>commentary", "<|channel|>final"}
 	harmonyEnds     = []string{"<|end|>", "<|return|>", "<|call|>"}
 	harmonyWords    = []string{"assistantanalysis", "assistantcommentary", "assistantfinal"}
-	harmonyFirst    = slices.Concat(harmonyOpens, harmonyWords, []string{
-		"<|message|>", "commentary to=", "analysis to=", "analysisWe ", "analysisThe ", "analysisUser ", "analysisNeed ", "analysisI ", "analysisJust ",
-	})
+	harmonyThoughts = []string{"commentary to=", "analysis to=", "analysisWe ", "analysisThe ", "analysisUser ", "analysisNeed ", "analysisI ", "analysisJust "}
 )
 
 const harmonyMessage = "<|message|>"
@@ -41,7 +43,8 @@ const harmonyMessage = "<|message|>"
 type harmony struct {
 	*llm.Out
 	offered   options
-	block     string // that is read
+	first     []string // marks at the beginning of a block
+	block     string   // that is read
 	kind      llm.Kind
 	fresh     bool // only white space came of the block
 	sent      bool // text of the block was sent as it came
@@ -124,7 +127,7 @@ func (h *harmony) findMark(s string, i int) int {
 func (h *harmony) plain(s string, i int) {
 	if h.fresh {
 		trimmed := strings.TrimLeft(s, whitespace)
-		first, begins := prefixOf(trimmed, harmonyFirst)
+		first, begins := prefixOf(trimmed, h.first)
 		switch {
 		case len(s)-len(trimmed) > maxSpace:
 		case first:

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-var harmony = filter.Harmony(llm.Request{Tools: tools})
+var harmony = filter.Harmony(llm.Request{Tools: tools}, "openai/GPT-OSS-20b")
 
 func all(s llm.Stream) llm.Stream { return both(harmony(filter.StripEndTokens(s))) }
 
@@ -92,6 +92,23 @@ func TestHarmonyLeavesOthers(t *testing.T) {
 			if got, want := tell(both(harmony(stream(events...)))), tell(both(stream(events...))); got != want {
 				t.Errorf("%s: got %q, want %q", a.name, got, want)
 			}
+		}
+	}
+}
+
+// Words alone are text of other models, and are not held back.
+func TestHarmonyWordsOfOthers(t *testing.T) {
+	for _, in := range []string{"a", "analysisWe look.", "commentary to=functions.list json{}", "assistantfinal"} {
+		shown := ""
+		for e := range filter.Harmony(llm.Request{Tools: tools}, "m")(stream(text(in), llm.Notice{})) {
+			if d, ok := e.(llm.Delta); ok {
+				shown += d.Text
+			} else {
+				break
+			}
+		}
+		if shown != in {
+			t.Errorf("%q: shown %q", in, shown)
 		}
 	}
 }

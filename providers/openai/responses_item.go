@@ -124,7 +124,7 @@ func (it *item) matches(p llm.Part) bool {
 		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in it
 	case "function_call":
 		_, ok := llm.Arguments(string(it.Arguments)) // and servers check names, those of their models as well
-		ok = ok && strings.HasPrefix(strings.TrimSpace(string(it.Arguments)), "{")
+		ok = ok && !strings.HasPrefix(strings.TrimSpace(string(it.Arguments)), `"`)
 		return ok && it.CallID == p.ID && adapter.WireName(it.Name) == it.Name
 	}
 	return true
