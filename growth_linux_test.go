@@ -285,7 +285,7 @@ func TestGrowth(t *testing.T) {
 		{"filter.Calls", streamed(filter.Calls(offered), math.MaxInt), [][]grower{callText, jsonText}},
 		{"filter.Calls in pieces", streamed(filter.Calls(offered), 7), [][]grower{callText, jsonText}},
 		{"filter.Prompted", streamed(filter.Prompted(offered, nil), 7), [][]grower{callText, jsonText}},
-		{"filter.StripEndTokens", streamed(filter.StripEndTokens, 7), [][]grower{callText}},
+		{"filter.Harmony", streamed(filter.Harmony("gpt-oss"), 7), [][]grower{callText}},
 		{"sanitize.Text", func(s string) { sanitize.Text(s) }, nil},
 		{"sanitize.Plain", func(s string) { sanitize.Plain(s) }, nil},
 		{"sanitize.Line", func(s string) { sanitize.Line(s) }, nil},

@@ -256,7 +256,7 @@ func TestJobOutputIsPlayed(t *testing.T) {
 	f, c := openJobs(t)
 	call := f.start("", f.plan("", "shell", "background", true, "command", `echo first; printf 'get 10%%'; echo > here
 		until [ -e go ]; do sleep 0.01; done; for i in $(seq 10 90); do printf '\rget %d%%' $i; done
-		until [ -e end ]; do sleep 0.01; done; printf '\rgot it  \nlast\n'`))
+		until [ -e end ]; do sleep 0.01; done; printf '\rgot it\033[K\nlast\n'`))
 	f.wait("here", 1)
 	c.passes(settleTime)
 	shown := func(want string) {

@@ -2,13 +2,11 @@ package filter
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"parley/providers/llm"
-	"parley/providers/schema"
 )
 
 // An argSchema is what converting arguments needs of a JSON Schema.
@@ -54,17 +52,6 @@ func (p *parser) buildCall(name string, params []param) call {
 	var properties map[string]argSchema
 	if tool := p.findTool(name); tool != nil {
 		properties = decodeSchema(tool).Properties
-		given, unknown := make([]string, len(params)), false
-		for i, a := range params {
-			_, known := properties[a.key]
-			given[i], unknown = a.key, unknown || !known
-		}
-		if unknown {
-			meant := schema.MatchArguments(tool.Schema, given)
-			for i := range params {
-				params[i].key = cmp.Or(meant[params[i].key], params[i].key)
-			}
-		}
 	}
 	var b bytes.Buffer
 	b.WriteByte('{')

@@ -30,7 +30,7 @@ func TestEnds(t *testing.T) {
 	} {
 		for cut := range len(tt.in) + 1 {
 			var draft llm.Draft
-			for e := range filter.StripEndTokens(stream(text(tt.in[:cut]), text(tt.in[cut:]), stop)) {
+			for e := range filter.Harmony("")(stream(text(tt.in[:cut]), text(tt.in[cut:]), stop)) {
 				if d, ok := e.(llm.Delta); ok {
 					draft.Add(d)
 				}
@@ -49,13 +49,13 @@ func TestEndsThatStay(t *testing.T) {
 	call := llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: "{}"}}
 	other := llm.Delta{Block: "other", Part: llm.Part{Kind: llm.Text, Text: "b"}}
 	for _, events := range [][]llm.Event{{text("a<|im_end|>"), call, stop}, {text("a<|im_end|>"), other, stop}, {text("a<|im_end|>")}} {
-		want, got := tell(stream(events...)), tell(filter.StripEndTokens(stream(events...)))
+		want, got := tell(stream(events...)), tell(filter.Harmony("")(stream(events...)))
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
 	var got string
-	for e, err := range filter.StripEndTokens(func(yield func(llm.Event, error) bool) {
+	for e, err := range filter.Harmony("")(func(yield func(llm.Event, error) bool) {
 		_ = yield(text("a<|im_end|>"), nil) && yield(nil, errors.New("broken"))
 	}) {
 		if d, ok := e.(llm.Delta); ok {
@@ -68,7 +68,7 @@ func TestEndsThatStay(t *testing.T) {
 	if got != "a<|im_end|> broken" {
 		t.Errorf("broken off: %q", got)
 	}
-	for range filter.StripEndTokens(stream(text("a"), text("b<|im_end|>"), stop)) {
+	for range filter.Harmony("")(stream(text("a"), text("b<|im_end|>"), stop)) {
 		break // leaving early is no trouble
 	}
 }

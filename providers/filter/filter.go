@@ -1,9 +1,9 @@
 // Package filter rewrites the running text of a response: thinking that a server
 // left in the text becomes thinking blocks (Think), tool calls that it left there
-// become calls (Calls), the messages of gpt-oss become either or text (Harmony), and tokens
-// that end a turn are removed (StripEndTokens).
+// become calls (Calls), and the messages of gpt-oss become thinking, text or markup of calls,
+// without tokens that end a turn (Harmony).
 //
-//	model ──► StripEndTokens ──► Harmony ──► Think ──► Calls ──► session
+//	model ──► Harmony ──► Think ──► Calls ──► session
 //
 // Filters are functions from Stream to Stream without goroutines. They hold text
 // back only while it may still be the beginning of a mark, and what comes out

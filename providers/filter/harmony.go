@@ -10,19 +10,17 @@ import (
 	"parley/providers/llm"
 )
 
-// Harmony returns a filter for the answer of model to req that reads the form in which gpt-oss
-// writes, where a server left it in the text or in the thinking. Its messages are thinking
-// (channel analysis), text (final, commentary) or calls (those to a tool); its tokens are dropped.
-// Where a server dropped the tokens, words alone count at the beginning, if the model is gpt-oss:
-// "commentary to=functions.NAME json{…}" and "analysisWe need …assistantfinal…".
-func Harmony(req llm.Request, model string) func(llm.Stream) llm.Stream {
-	first := slices.Concat(harmonyOpens, []string{harmonyMessage})
-	if strings.Contains(strings.ToLower(model), "gpt-oss") {
-		first = slices.Concat(first, harmonyWords, harmonyThoughts)
-	}
+// Harmony returns a filter for the answers of model that reads the form in which gpt-oss writes,
+// where a server left it in the text or in the thinking. Its messages are thinking (channel
+// analysis), text (final, commentary) or calls (those to a tool), which become markup that Calls
+// reads; its tokens are dropped. Tokens that end a turn are removed from the end of any response,
+// with the white space around them; anywhere else, and in code, they are text. Where a server dropped the tokens, "commentary to=functions.NAME json{…}" at the beginning
+// counts as well, if the model is gpt-oss.
+func Harmony(model string) func(llm.Stream) llm.Stream {
+	words := strings.Contains(strings.ToLower(model), "gpt-oss")
 	return func(s llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
-			h := &harmony{Out: llm.NewOut(yield), first: first, offered: options{tools: req.Tools, lenient: true}}
+			h := &harmony{Out: llm.NewOut(yield), words: words}
 			defer h.close()
 			rewrite(s, h)
 		}
@@ -34,29 +32,30 @@ var (
 	harmonyChannels = []string{"analysis", "commentary", "final"}
 	harmonyOpens    = []string{"<|start|>assistant", "<|channel|>analysis", "<|channel|>commentary", "<|channel|>final"}
 	harmonyEnds     = []string{"<|end|>", "<|return|>", "<|call|>"}
-	harmonyWords    = []string{"assistantanalysis", "assistantcommentary", "assistantfinal"}
-	harmonyThoughts = []string{"commentary to=", "analysis to=", "analysisWe ", "analysisThe ", "analysisUser ", "analysisNeed ", "analysisI ", "analysisJust "}
+	harmonyTokens   = []string{"<|start|>", "<|channel|>"}                                                     // that begin a message behind another
+	endTokens       = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"} // of other templates
+	harmonyWords    = []string{"commentary to=", "assistantcommentary to="}                                    // where the tokens were dropped
 )
 
 const harmonyMessage = "<|message|>"
 
 type harmony struct {
 	*llm.Out
-	offered   options
-	first     []string // marks at the beginning of a block
-	block     string   // that is read
-	kind      llm.Kind
-	fresh     bool // only white space came of the block
-	sent      bool // text of the block was sent as it came
-	undecided string
-	md        markdown
-	loose     bool // words alone are marks
-	messages  int
-	calls     int
+	words    bool // they count as well
+	block    string
+	kind     llm.Kind // of the block, which is Text or Thinking; "": it is passed on
+	messages int
+	reader   *harmonyReader // of the block; nil before its first text
+}
 
-	*parser // reads messages, to the end of the block; nil before the first
-	next    func() (struct{}, bool)
-	stop    func()
+// A harmonyReader reads one block, in a coroutine that pauses for more text.
+type harmonyReader struct {
+	source
+	*harmony
+	md    markdown
+	plain bool // it waits for text outside messages and holds nothing back
+	next  func() (struct{}, bool)
+	stop  func()
 }
 
 func (h *harmony) event(e llm.Event) {
@@ -65,22 +64,17 @@ func (h *harmony) event(e llm.Event) {
 		h.delta(d, e)
 		return
 	case llm.Finish:
-		h.end(d.Reason == llm.Stop || d.Reason == llm.Calls)
-		if h.calls > 0 && d.Reason == llm.Stop {
-			d.Reason = llm.Calls
-			e = d
-		}
+		h.end(true)
 	}
 	h.Send(e)
 }
 
 // delta handles d, which is e.
 func (h *harmony) delta(d llm.Delta, e llm.Event) {
-	switch own := d.Kind == llm.Text || d.Kind == llm.Thinking; {
-	case own && (d.Block != h.block || d.Kind != h.kind):
+	if own := d.Kind == llm.Text || d.Kind == llm.Thinking; own && (d.Block != h.block || d.Kind != h.kind) {
 		h.end(false)
-		h.block, h.kind, h.fresh, h.sent, h.md = d.Block, d.Kind, true, false, markdown{}
-	case d.Kind != "" && !own:
+		h.block, h.kind = d.Block, d.Kind
+	} else if d.Kind != "" && !own {
 		h.end(false)
 		h.kind = ""
 	}
@@ -88,272 +82,167 @@ func (h *harmony) delta(d llm.Delta, e llm.Event) {
 		h.Send(e)
 		return
 	}
-	i := 0
-	if h.parser == nil && h.undecided == "" && !h.fresh {
-		if i = h.findMark(d.Text, 0); i == len(d.Text) {
-			h.sent = true
-			h.Send(e) // nearly every delta of an answer
-			return
-		}
+	if r := h.reader; r != nil && r.plain && strings.IndexByte(d.Text, '<') < 0 {
+		r.md.stepAll(d.Text)
+		h.Send(e) // nearly every delta of an answer
+		return
 	}
 	if hasMore(d) {
 		head := d
 		head.Text = ""
 		h.Send(head)
 	}
-	if h.parser == nil {
-		text := h.undecided + d.Text
-		h.undecided = ""
-		h.plain(text, i)
-		return
+	if h.reader == nil {
+		r := &harmonyReader{harmony: h}
+		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+			r.pause = yield
+			r.read()
+		})
+		h.reader = r
 	}
-	if h.add(d.Text) {
-		h.next()
-	}
-}
-
-// findMark returns where a mark may begin in s, from i on.
-func (h *harmony) findMark(s string, i int) int {
-	if h.kind == llm.Text {
-		return h.md.seek(s, i)
-	}
-	if n := strings.IndexByte(s[i:], '<'); n >= 0 {
-		return i + n
-	}
-	return len(s)
-}
-
-// plain handles text outside messages, of which the first i bytes have no mark.
-func (h *harmony) plain(s string, i int) {
-	if h.fresh {
-		trimmed := strings.TrimLeft(s, whitespace)
-		first, begins := prefixOf(trimmed, h.first)
-		switch {
-		case len(s)-len(trimmed) > maxSpace:
-		case first:
-			h.loose = trimmed[0] != '<'
-			h.read(trimmed)
-			return
-		case begins:
-			h.undecided = s
-			return
-		}
-		h.fresh = false
-	}
-	for i = h.findMark(s, i); i < len(s); i = h.findMark(s, i+1) {
-		rest, _ := cutHarmonyEnds(s[i:])
-		opens, begins := prefixOf(rest, harmonyOpens)
-		if _, ends := prefixOf(rest, harmonyEnds); opens || begins || ends {
-			if h.sendPlain(s[:i]); opens {
-				h.read(rest)
-			} else {
-				h.undecided = s[i:]
-			}
-			return
-		}
-		h.md.step(s[i])
-	}
-	h.sendPlain(s)
-}
-
-// prefixOf reports whether s begins with one of marks, and whether it may with more text.
-func prefixOf(s string, marks []string) (found, begins bool) {
-	for _, mark := range marks {
-		found = found || strings.HasPrefix(s, mark)
-		begins = begins || strings.HasPrefix(mark, s)
-	}
-	return found, begins
-}
-
-// cutHarmonyEnds returns s without the tokens that end messages in the first maxSpace bytes.
-func cutHarmonyEnds(s string) (rest string, ends bool) {
-	s, behind := s[:min(len(s), maxSpace)], s[min(len(s), maxSpace):]
-	for rest = s; ; ends = true {
-		i := slices.IndexFunc(harmonyEnds, func(end string) bool { return strings.HasPrefix(rest, end) })
-		if i < 0 {
-			return rest + behind, ends
-		}
-		rest = strings.TrimLeft(rest[len(harmonyEnds[i]):], whitespace)
+	if h.reader.add(d.Text) {
+		h.reader.next()
 	}
 }
 
-func (h *harmony) sendPlain(s string) {
-	if s != "" {
-		h.sent = true
-		h.Send(llm.Delta{Block: h.block, Part: llm.Part{Kind: h.kind, Text: s}})
-	}
-}
-
-// read reads messages from s on, in a coroutine that pauses for more text.
-func (h *harmony) read(s string) {
-	h.parser = &parser{options: h.offered}
-	h.next, h.stop = iter.Pull(func(yield func(struct{}) bool) {
-		h.pause = yield
-		for h.need(1) && !h.Stopped() {
-			h.message()
-		}
-	})
-	h.add(s)
-	h.next()
-}
-
-// end ends the block; well reports whether the response ended normally.
-func (h *harmony) end(well bool) {
-	if h.parser != nil {
-		h.ended, h.complete = true, well
-		h.next()
-		h.close()
-	}
-	undecided := h.undecided
-	h.undecided, h.loose = "", false
-	if rest, ends := cutHarmonyEnds(undecided); !ends || rest != "" {
-		h.sendPlain(undecided)
-	}
-}
-
-// flush sends what is held back: the answer broke off.
 func (h *harmony) flush() { h.end(false) }
 
+// end ends the block; last says that the response ends with it.
+func (h *harmony) end(last bool) {
+	if r := h.reader; r != nil {
+		r.ended, r.complete = true, last
+		r.next()
+		h.close()
+	}
+}
+
 func (h *harmony) close() {
-	if h.parser != nil {
-		h.stop()
-		h.parser = nil
+	if h.reader != nil {
+		h.reader.stop()
+		h.reader = nil
+	}
+}
+
+// isMark reports whether one of marks comes next.
+func (r *harmonyReader) isMark(marks ...string) bool {
+	at := r.pos
+	defer func() { r.pos = at }()
+	return r.anyOf(marks...)
+}
+
+// read reads the block.
+func (r *harmonyReader) read() {
+	r.skipSpace()
+	if !r.isMark(harmonyOpens...) && !r.literal(harmonyMessage) && !(r.words && r.isMark(harmonyWords...)) {
+		r.pos = 0
+		if sent := r.body(r.block, r.kind, true, r.kind == llm.Text); sent && r.kind == llm.Text && r.isMark("<|start|>assistant<|channel|>final", "<|start|>assistant<|channel|>analysis") {
+			r.Send(llm.Delta{Block: r.block, Part: llm.Part{Kind: llm.Thinking}}) // its header was dropped
+		}
+	}
+	for r.need(1) && !r.Stopped() {
+		r.message()
 	}
 }
 
 // message reads one message, or as much of one as there is.
-func (h *harmony) message() {
-	h.skipSpace()
-	other := h.literal("<|start|>") && !h.literal("assistant") // a result that the model wrote itself
-	if !other {
-		h.literal("assistant")
-	}
+func (r *harmonyReader) message() {
+	r.skipSpace()
+	foreign := r.literal("<|start|>") && !r.isMark("assistant") // a result that the model wrote itself
+	r.literal("assistant")
 	channel, tool := "", ""
 	for begun := false; !begun; {
-		h.skipSpace()
+		r.skipSpace()
 		i := -1
 		if channel == "" {
-			i = slices.IndexFunc(harmonyChannels, func(c string) bool { return h.literal(c) })
+			i = slices.IndexFunc(harmonyChannels, func(c string) bool { return r.literal(c) })
 		}
 		switch {
 		case i >= 0:
 			channel = harmonyChannels[i]
-			begun = h.loose && !h.isNext("to=", harmonyMessage, "<|constrain|>")
-		case h.literal("to="):
-			tool, _ = h.readName()
-		case other && h.peek() != '<':
-			if _, ok := h.readName(); !ok {
-				begun = true
-			}
-		case h.literal("<|constrain|>"):
-			h.readName()
-		case tool != "" && h.anyOf("json", "code"), h.literal("<|channel|>"):
-		case h.anyOf(harmonyEnds...), !h.need(1), h.isMark("<|start|>"):
+		case r.literal("to="):
+			tool, _ = r.readName()
+		case r.literal("<|constrain|>"):
+			r.readName()
+		case tool != "" && r.anyOf("json", "code"), r.literal("<|channel|>"):
+		case r.anyOf(harmonyEnds...), !r.need(1), r.isMark("<|start|>"):
 			return
+		case foreign && !r.isMark("<"):
+			r.pos++
 		default:
-			h.literal(harmonyMessage)
+			r.literal(harmonyMessage)
 			begun = true
 		}
 	}
-	h.messages++
-	kind := llm.Text
+	r.messages++
+	block, kind := r.block+"/harmony"+strconv.Itoa(r.messages), llm.Text
 	switch {
-	case other:
+	case foreign:
 		kind = ""
 	case tool != "" && tool != "assistant" && tool != "user":
-		h.call(tool)
+		r.send(block, kind, "<function="+strings.TrimPrefix(tool, "functions.")+">")
+		if r.body(block, kind, false, false); !r.starved {
+			r.send(block, kind, "</function>")
+		}
 		return
-	case channel == "analysis", channel == "" && h.kind == llm.Thinking:
+	case channel == "analysis", channel == "" && r.kind == llm.Thinking:
 		kind = llm.Thinking
 	}
-	if h.sent && h.kind == llm.Text && channel != "commentary" && h.messages == 1 { // it was a message without its header
-		h.Send(llm.Delta{Block: h.block, Part: llm.Part{Kind: llm.Thinking}})
+	r.body(block, kind, false, kind == llm.Text)
+}
+
+// atEnd reports whether a message ends here, and consumes the token that ends it. Outside
+// messages, tokens are text unless nothing but a message follows.
+func (r *harmonyReader) atEnd(plain bool) bool {
+	if !plain {
+		return r.anyOf(harmonyEnds...) || r.isMark(harmonyTokens...)
 	}
-	h.body(kind)
-}
-
-// isMark reports whether mark comes next.
-func (h *harmony) isMark(mark string) bool {
-	at := h.pos
-	defer func() { h.pos = at }()
-	return h.literal(mark)
-}
-
-// atEnd reports whether a message ends here, and consumes the token that ends it.
-func (h *harmony) atEnd() bool {
-	return h.anyOf(harmonyEnds...) || h.isMark("<|start|>") || h.isMark("<|channel|>") ||
-		h.loose && slices.ContainsFunc(harmonyWords, h.isMark)
-}
-
-// body passes the text of a message on as kind; "" drops it.
-func (h *harmony) body(kind llm.Kind) {
-	block := h.block + "/harmony" + strconv.Itoa(h.messages)
-	var md markdown
-	send := func(n int) {
-		text := string(h.buf[h.pos : h.pos+n])
-		h.buf, h.pos = h.buf[h.pos+n:], 0
-		md.stepAll(text)
-		if text != "" && kind != "" {
-			h.Send(llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: text}})
+	at, ends, turn := r.pos, 0, false
+	for ; ends < 16; ends++ {
+		if other := !r.anyOf(harmonyEnds...); other && !r.anyOf(endTokens...) {
+			break
+		} else if other {
+			turn = true
 		}
+		r.skipSpace()
 	}
-	marks := "<"
-	if h.loose {
-		marks = "<a"
+	if r.isMark(harmonyOpens...) || ends > 0 && !r.need(1) && (r.complete || !turn) {
+		return true
 	}
-	for h.need(1) && !h.Stopped() {
-		n := bytes.IndexAny(h.buf[h.pos:], marks)
-		if n < 0 {
-			n = len(h.buf) - h.pos
+	r.pos = at
+	return false
+}
+
+// body passes text on as kind, up to the end of a message, and reports whether there was any;
+// kind "" drops it. Tokens in code are text if code is set.
+func (r *harmonyReader) body(block string, kind llm.Kind, plain, code bool) (sent bool) {
+	r.md = markdown{}
+	for {
+		r.plain = plain && r.pos == len(r.buf)
+		if !r.need(1) || r.Stopped() {
+			return sent
 		}
-		if n > 0 {
-			send(n)
+		r.plain = false
+		n := bytes.IndexByte(r.buf[r.pos:], '<')
+		switch {
+		case n < 0:
+			n = len(r.buf) - r.pos
+		case n > 0, code && r.md.code('<'):
+		case r.atEnd(plain):
+			return sent
+		case !plain && r.anyOf(harmonyMessage, "<|constrain|>"):
 			continue
 		}
-		if code := kind == llm.Text && md.code('<'); !code {
-			if h.atEnd() {
-				return
-			}
-			if h.anyOf(harmonyMessage, "<|constrain|>") {
-				continue
-			}
-		}
-		send(1)
+		text := string(r.buf[r.pos : r.pos+max(n, 1)])
+		r.buf, r.pos = r.buf[r.pos+len(text):], 0
+		r.md.stepAll(text)
+		sent = true
+		r.send(block, kind, text)
 	}
 }
 
-// call reads the arguments of a call and sends it.
-func (h *harmony) call(tool string) {
-	h.skipSpace()
-	start, end, closed := h.pos, 0, false
-	raw, ok := h.readJSON()
-	if !ok { // it is what comes before the next token
-		h.pos = start
+// send sends text as kind, unless that is "".
+func (r *harmonyReader) send(block string, kind llm.Kind, text string) {
+	if kind != "" {
+		r.Send(llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: text}})
 	}
-	for !closed && h.seek("<a") {
-		end = h.pos
-		if closed = h.atEnd(); !closed {
-			h.pos++
-		}
-	}
-	if !closed {
-		end = h.pos
-	}
-	if !ok {
-		raw = string(h.buf[start:end])
-	}
-	c, _ := h.buildJSONCall(tool, raw)
-	if c.unknownTool {
-		c.name = strings.TrimPrefix(tool, "functions.")
-	}
-	if c.repaired {
-		h.Send(llm.Notice{Text: "repaired a broken tool call"})
-	}
-	if cut := !ok && !closed; cut {
-		c.input, c.unreadable = raw, true
-	}
-	h.calls++
-	h.Send(llm.Delta{Block: h.block + "/harmony" + strconv.Itoa(h.messages), Part: llm.Part{
-		Kind: llm.Call, ID: NewID(), Name: c.name, Input: c.input, Failed: c.unreadable,
-	}})
 }

@@ -9,9 +9,9 @@ import (
 	"parley/providers/llm"
 )
 
-var harmony = filter.Harmony(llm.Request{Tools: tools}, "openai/GPT-OSS-20b")
+var harmony = filter.Harmony("openai/GPT-OSS-20b")
 
-func all(s llm.Stream) llm.Stream { return both(harmony(filter.StripEndTokens(s))) }
+func all(s llm.Stream) llm.Stream { return both(harmony(s)) }
 
 // harmonyAnswers lists texts of gpt-oss and what they come to, in an answer that ends with Stop.
 var harmonyAnswers = []struct{ name, in, want string }{
@@ -21,15 +21,16 @@ var harmonyAnswers = []struct{ name, in, want string }{
 	{"a call behind thinking", `<|channel|>analysis<|message|>Look.<|end|><|start|>assistant<|channel|>commentary to=functions.read <|constrain|>json<|message|>{"path":"a"}<|call|>`, `thinking "Look."|call read {"path":"a"}|calls`},
 	{"the recipient in the role", `<|start|>assistant to=functions.read<|channel|>commentary json<|message|>{"path":"a"}<|call|>`, `call read {"path":"a"}|calls`},
 	{"a call in the analysis channel", `<|channel|>analysis to=functions.list code<|message|>{}<|call|>`, `call list {}|calls`},
-	{"two calls", `<|channel|>commentary to=functions.list<|message|>{}<|call|><|start|>assistant<|channel|>commentary to=functions.read<|message|>{"path":"<|end|>"}<|call|>`, `call list {}|call read {"path":"<|end|>"}|calls`},
+	{"two calls", `<|channel|>commentary to=functions.list<|message|>{}<|call|><|start|>assistant<|channel|>commentary to=functions.read<|message|>{"path":"<|x|>"}<|call|>`, `call list {}|call read {"path":"<|x|>"}|calls`},
 	{"a preamble", `<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>commentary to=functions.list<|message|>{}`, `text "I look."|call list {}|calls`},
 	{"names are repaired", `<|channel|>commentary to=functions.Read_File<|message|>{"file_path":"a"}<|call|>`, `call read {"path":"a"}|calls`},
 	{"a prefix of its own", `<|channel|>commentary to=repo_browser.read<|message|>{"path":"a"}<|call|>`, `call read {"path":"a"}|calls`},
 	{"an unknown tool", `<|channel|>commentary to=functions.nope<|message|>{"a":1}<|call|>`, `call nope {"a":1} unfit|calls`},
-	{"arguments that are no JSON", `<|channel|>commentary to=python<|message|>print(1 < 2)<|call|>`, `call python print(1 < 2) unfit|calls`},
+	{"arguments that are no JSON", `<|channel|>commentary to=python<|message|>print(1 < 2)<|call|>`, `call python <function=python>print(1 < 2)</function> unreadable|calls`},
 	{"broken arguments", `<|channel|>commentary to=functions.read<|message|>{'path': 'a',}<|call|>`, `call read {"path":"a"}|notice|calls`},
+	{"a backquote in arguments", "<|channel|>commentary to=functions.read<|message|>{\"path\":\"`a\"}<|call|>", "call read {\"path\":\"`a\"}|calls"},
 	{"an unclosed call", `<|channel|>commentary to=functions.read<|message|>{"path":"a"`, `call read {"path":"a"}|calls`},
-	{"an unclosed value", `<|channel|>commentary to=functions.read<|message|>{"path":"a`, `call read {"path":"a unreadable|calls`},
+	{"an unclosed value", `<|channel|>commentary to=functions.read<|message|>{"path":"a`, `call read <function=read>{"path":"a unreadable|calls`},
 	{"an unclosed header", `yes<|channel|>commentary to=functions.re`, `text "yes"|stop`},
 	{"text before a call", `I look.<|channel|>commentary to=functions.list<|message|>{}<|call|>`, `text "I look."|call list {}|calls`},
 	{"the first header dropped", "Need to think<|end|><|start|>assistant<|channel|>final<|message|>yes<|return|>", `thinking "Need to think"|text "yes"|stop`},
@@ -48,8 +49,6 @@ var harmonyAnswers = []struct{ name, in, want string }{
 	{"words about tokens", "the tokens <|channel|> and <|message|> and <|end|> are harmony's", `text "the tokens <|channel|> and <|message|> and <|end|> are harmony's"|stop`},
 	{"without tokens", `commentary to=functions.read json{"path":"a"}`, `call read {"path":"a"}|calls`},
 	{"without tokens, the role", `assistantcommentary to=functions.list code {}`, `call list {}|calls`},
-	{"without tokens, all", "analysisWe add. 2+2.assistantfinalIt is 4.", `thinking "We add. 2+2."|text "It is 4."|stop`},
-	{"without tokens, then a call", `analysisWe look.assistantcommentary to=functions.read json{"path":"a"}`, `thinking "We look."|call read {"path":"a"}|calls`},
 	{"an answer about analysis", "analysisResult holds commentary to=x, assistantfinal", `text "analysisResult holds commentary to=x, assistantfinal"|stop`},
 	{"a near miss", "commentary to", `text "commentary to"|stop`},
 }
@@ -100,7 +99,7 @@ func TestHarmonyLeavesOthers(t *testing.T) {
 func TestHarmonyWordsOfOthers(t *testing.T) {
 	for _, in := range []string{"a", "analysisWe look.", "commentary to=functions.list json{}", "assistantfinal"} {
 		shown := ""
-		for e := range filter.Harmony(llm.Request{Tools: tools}, "m")(stream(text(in), llm.Notice{})) {
+		for e := range filter.Harmony("m")(stream(text(in), llm.Notice{})) {
 			if d, ok := e.(llm.Delta); ok {
 				shown += d.Text
 			} else {
@@ -129,9 +128,9 @@ func TestHarmonyEvents(t *testing.T) {
 		{"a call in thinking", []llm.Event{think("`hm<|start|>assistant<|channel|>commentary to=functions.list <|constrain|>json<|message|>{}<|call|>"), stop}, "thinking \"`hm\"\ncall list {}\ncalls (stop)\n"},
 		{"a native call behind a header", []llm.Event{text("I look.<|end|><|start|>assistant<|channel|>commentary"), native, stop}, "text \"I look.\"\ncall list {}\nstop (stop)\n"},
 		{"text behind an end", []llm.Event{text("a<|end|>"), text("b"), stop}, "text \"a<|end|>b\"\nstop (stop)\n"},
-		{"cut by length", []llm.Event{text(`<|channel|>commentary to=functions.read<|message|>{"path":"a`), llm.Finish{Reason: llm.Length}}, "call read {\"path\":\"a unreadable\nlength ()\n"},
+		{"cut by length", []llm.Event{text(`<|channel|>commentary to=functions.read<|message|>{"path":"a`), llm.Finish{Reason: llm.Length}}, "text \"<function=read>{\\\"path\\\":\\\"a\"\nlength ()\n"},
 	} {
-		if got := tell(harmony(filter.StripEndTokens(stream(tt.in...)))); got != tt.want {
+		if got := tell(all(stream(tt.in...))); got != tt.want {
 			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
 		}
 	}

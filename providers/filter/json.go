@@ -303,22 +303,21 @@ func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	if c.broken {
 		return c, true
 	}
-	var given map[string]json.RawMessage
-	wants := decodeSchema(tool)
-	err := json.Unmarshal(input, &given)
-	for key := range given {
-		if _, ok := wants.Properties[key]; !ok {
-			input = schema.RenameArguments(tool.Schema, input)
-			c.input, given = string(input), nil
-			err = json.Unmarshal(input, &given)
-			break
-		}
+	required := decodeSchema(tool).Required
+	if c.isValid = hasAll(input, required); !c.isValid {
+		input = schema.RenameArguments(tool.Schema, input)
+		c.input, c.isValid = string(input), hasAll(input, required)
 	}
-	c.isValid = err == nil && !slices.ContainsFunc(wants.Required, func(key string) bool {
-		_, ok := given[key]
+	return c, true
+}
+
+// hasAll reports whether an object has all members of these names.
+func hasAll(object json.RawMessage, names []string) bool {
+	var given map[string]json.RawMessage
+	return json.Unmarshal(object, &given) == nil && !slices.ContainsFunc(names, func(name string) bool {
+		_, ok := given[name]
 		return !ok
 	})
-	return c, true
 }
 
 // findTool returns the tool that a model means by name, nil if there is none.

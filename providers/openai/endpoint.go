@@ -106,7 +106,7 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 	if clean {
 		return s
 	}
-	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Harmony(req, e.o.Model)(filter.StripEndTokens(s))))
+	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Harmony(e.o.Model)(s)))
 }
 
 // maxAttempts bounds how often a request is sent that the server keeps refusing,

@@ -117,7 +117,7 @@ func hasCalls(text string, req llm.Request) bool {
 	s := func(yield func(llm.Event, error) bool) {
 		_ = yield(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: text}}, nil) && yield(llm.Finish{Reason: llm.Stop}, nil)
 	}
-	for e := range filter.Calls(req)(filter.Harmony(req, "")(s)) {
+	for e := range filter.Calls(req)(filter.Harmony("")(s)) {
 		d, ok := e.(llm.Delta)
 		found = found || ok && d.Kind == llm.Call
 	}

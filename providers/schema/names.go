@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -23,13 +24,7 @@ func MatchTool(name string, names []string) string {
 	if slices.Contains(names, bare) {
 		return bare
 	}
-	short := toolPrefix.ReplaceAllString(bare, "")
-	for _, n := range []string{bare, short} {
-		if found := near(n, names); len(found) > 0 {
-			return only(found)
-		}
-	}
-	return only(aliased(short, toolAliases, names))
+	return cmp.Or(match(bare, names, nil), match(toolPrefix.ReplaceAllString(bare, ""), names, toolAliases))
 }
 
 // CutHarmony returns the name of a tool without harmony's tokens and the words that belong to
@@ -58,34 +53,26 @@ func foldName(name string) string {
 	}, name)
 }
 
-// near returns those of names that differ from name in case and separators only.
-func near(name string, names []string) (found []string) {
+// match returns the only one of names that differs from name in case and separators, or else that
+// name is an alias of; "" if there is not one.
+func match(name string, names []string, aliases map[string]string) string {
 	key := foldName(name)
+	var found, known []string
 	for _, n := range names {
-		if key != "" && foldName(n) == key {
+		switch {
+		case foldName(n) == key:
 			found = append(found, n)
+		case slices.Contains(strings.Fields(aliases[n]), key):
+			known = append(known, n)
 		}
 	}
-	return found
-}
-
-// aliased returns those of names that stand for name in a table of aliases.
-func aliased(name string, table map[string]string, names []string) (found []string) {
-	key := foldName(name)
-	for _, n := range names {
-		if slices.Contains(strings.Fields(table[n]), key) {
-			found = append(found, n)
-		}
+	if len(found) == 0 {
+		found = known
 	}
-	return found
-}
-
-// only returns the one element of list; "" if there is not one.
-func only(list []string) string {
-	if len(list) != 1 {
+	if len(found) != 1 || key == "" {
 		return ""
 	}
-	return list[0]
+	return found[0]
 }
 
 // toolAliases holds the names that other programs have for parley's tools, folded.
@@ -118,60 +105,41 @@ var argumentAliases = map[string]string{
 	"url":         "uri link address href",
 }
 
-// MatchArguments returns which properties of a tool's schema were meant by the names of arguments
-// that it does not have: the only property that differs in case and separators, or one that a
-// well-known name stands for. Where others are allowed, only properties that are required are
-// meant. A property that is given, or that two names fit, is not.
-func MatchArguments(schema json.RawMessage, given []string) map[string]string {
-	v, _ := decode(schema)
-	root, ok := v.(*object)
-	if !ok || root.object("properties") == nil {
-		return nil
-	}
-	open := root.values["additionalProperties"] != false
-	var free []string // properties that are not given
-	for _, name := range root.object("properties").keys {
-		if !slices.Contains(given, name) && (!open || slices.Contains(root.list("required"), any(name))) {
-			free = append(free, name)
-		}
-	}
-	meant, taken := map[string]string{}, map[string]string{}
-	for _, name := range given {
-		if root.object("properties").has(name) {
-			continue
-		}
-		found := near(name, free)
-		if len(found) == 0 {
-			found = aliased(name, argumentAliases, free)
-		}
-		to := only(found)
-		if other := taken[to]; to == "" || other != "" {
-			delete(meant, other)
-			continue
-		}
-		meant[name], taken[to] = to, name
-	}
-	return meant
-}
-
-// RenameArguments returns arguments, a JSON object, with the names that MatchArguments returns.
+// RenameArguments returns arguments, a JSON object, with the properties of a tool's schema in place
+// of names that it does not have and that mean one of them: the only property that differs in case
+// and separators, or one that a well-known name stands for. Where others are allowed, only
+// properties that are required are meant. A property that is given, or that two names fit, is not.
 func RenameArguments(schema, arguments json.RawMessage) json.RawMessage {
+	tool, _ := decode(schema)
 	v, _ := decode(arguments)
-	given, ok := v.(*object)
-	if !ok {
+	root, ok := tool.(*object)
+	given, is := v.(*object)
+	if !ok || !is || root.object("properties") == nil {
 		return arguments
 	}
-	meant := MatchArguments(schema, given.keys)
-	if len(meant) == 0 {
-		return arguments
-	}
-	renamed := newObject()
+	properties := root.object("properties")
+	open := root.values["additionalProperties"] != false
+	free := slices.DeleteFunc(slices.Clone(properties.keys), func(name string) bool {
+		return given.has(name) || open && !slices.Contains(root.list("required"), any(name))
+	})
+	meant, count := map[string]string{}, map[string]int{}
 	for _, name := range given.keys {
-		to := name
-		if meant[name] != "" {
-			to = meant[name]
+		if !properties.has(name) {
+			meant[name] = match(name, free, argumentAliases)
+			count[meant[name]]++
+		}
+	}
+	renamed, changed := newObject(), false
+	for _, name := range given.keys {
+		to := meant[name]
+		if fits := to != "" && count[to] == 1; !fits {
+			to = name
 		}
 		renamed.set(to, given.values[name])
+		changed = changed || to != name
+	}
+	if !changed {
+		return arguments
 	}
 	return encode(renamed)
 }

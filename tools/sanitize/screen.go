@@ -2,11 +2,12 @@ package sanitize
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/clipperhouse/displaywidth"
 )
 
 // A Screen plays the output of a program as a terminal does: text that carriage returns,
@@ -15,34 +16,20 @@ import (
 // depend on how the output is cut into pieces. The zero value is ready.
 type Screen struct {
 	Output
-	above strings.Builder // lines that left since the last Write
-	rows  []row           // the lines that may still change
-	row   int             // the cursor's
-	col   int             // the cursor's; atEnd is behind the text of a row without cells
-	size  int             // bytes of the rows
+	above    strings.Builder // text that can no longer change and that Write did not return
+	rows     []row           // the lines that may still change
+	row, col int             // the cursor's
 }
 
-// Bounds of the lines that may still change, and of the blanks that a cursor move may add.
+// Bounds of the lines that may still change.
 const (
-	maxRows  = 100
-	maxSize  = 8 << 10
-	maxBlank = 256
+	maxRows    = 100
+	maxColumns = 1000 // a longer line can no longer change, nor can those above it
+	maxBlank   = 256  // blanks that a cursor move may add
 )
 
-const atEnd = -1
-
-// A row is a line. It has cells once the cursor moved within it.
-type row struct {
-	text  []byte
-	cells []string // one for each column; "" continues the wide character or tab before it
-}
-
-func (r *row) String() string {
-	if r.cells == nil {
-		return string(r.text)
-	}
-	return strings.TrimRight(strings.Join(r.cells, ""), " ")
-}
+// A row is a line with a cell for each column; "" continues the character before it.
+type row []string
 
 // Played returns what a terminal shows of a whole output.
 func Played(text string) string {
@@ -68,269 +55,172 @@ func (s *Screen) Close() string {
 
 // Rest returns the lines that may still change.
 func (s *Screen) Rest() string {
-	var b strings.Builder
 	last := len(s.rows) - 1
-	for last > s.row && s.rows[last].String() == "" {
+	for last > s.row && len(s.rows[last]) == 0 {
 		last--
 	}
-	for i := range last + 1 {
+	var b strings.Builder
+	for i, r := range s.rows[:last+1] {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(s.rows[i].String())
+		for _, c := range r {
+			b.WriteString(c)
+		}
 	}
 	return b.String()
 }
 
 // put writes text at the cursor.
 func (s *Screen) put(p []byte) {
-	for more := len(p) > 0; more; {
-		var line []byte
-		line, p, more = bytes.Cut(p, []byte("\n"))
-		for len(line) > 0 {
-			line = line[s.write(line):]
-		}
-		if more {
-			s.cursor()
+	for i, line := range strings.Split(string(p), "\n") {
+		r := s.line()
+		if i > 0 {
 			s.down(s.row + 1)
+			r = s.line()
+		}
+		*r = slices.Grow(*r, min(len(line), maxColumns))
+		for line != "" {
+			_, n := utf8.DecodeRuneInString(line)
+			s.place(line[:n])
+			line = line[n:]
 		}
 	}
+}
+
+// line returns the row of the cursor.
+func (s *Screen) line() *row {
+	if s.rows == nil {
+		s.rows = []row{nil}
+	}
+	return &s.rows[s.row]
 }
 
 // down moves the cursor to the beginning of a row, which is a new one behind the last.
 func (s *Screen) down(to int) {
 	s.row, s.col = min(to, len(s.rows)), 0
 	if s.row == len(s.rows) {
-		s.rows = append(s.rows, row{})
+		s.rows = append(s.rows, nil)
 	}
 	if len(s.rows) > maxRows {
-		s.scroll()
-	}
-}
-
-// cursor returns the row of the cursor.
-func (s *Screen) cursor() *row {
-	if s.rows == nil {
-		s.rows = []row{{}}
-	}
-	return &s.rows[s.row]
-}
-
-// write writes the beginning of a line at the cursor and returns its length; 0 where it had to
-// make room first.
-func (s *Screen) write(p []byte) int {
-	r := s.cursor()
-	if r.cells == nil && len(r.text) == 0 && s.col == 0 {
-		s.col = atEnd
-	}
-	n := min(len(p), maxSize-s.size)
-	if s.col != atEnd {
-		_, n = utf8.DecodeRune(p)
-		if s.size+n+maxBlank > maxSize {
-			n = 0
+		for _, c := range s.rows[0] {
+			s.above.WriteString(c)
 		}
+		s.above.WriteByte('\n')
+		s.rows[s.row] = s.rows[0][:0]
+		s.rows = s.rows[1:]
+		s.row--
 	}
-	for n > 0 && n < len(p) && !utf8.RuneStart(p[n]) {
-		n--
-	}
-	switch {
-	case n <= 0:
-		s.scroll()
-		return 0
-	case s.col == atEnd:
-		r.text = append(r.text, p[:n]...)
-		s.size += n
-	default:
-		s.place(string(p[:n]))
-	}
-	return n
 }
 
-// scroll lets the first row leave, or all rows if the cursor is in it.
-func (s *Screen) scroll() {
-	if s.row == 0 {
+// place writes one character at the cursor.
+func (s *Screen) place(char string) {
+	r := s.line()
+	if s.col >= maxColumns {
 		s.above.WriteString(s.Rest())
-		if len(s.rows) > 1 {
+		if s.row < len(s.rows)-1 {
 			s.above.WriteByte('\n')
 		}
-		s.rows, s.col, s.size = []row{{}}, atEnd, 0
-		return
+		s.rows, s.row, s.col = []row{nil}, 0, 0
+		r = &s.rows[0]
 	}
-	s.above.WriteString(s.rows[0].String() + "\n")
-	s.size -= s.rows[0].size()
-	free := s.rows[0].text[:0]
-	s.rows = s.rows[1:]
-	if last := &s.rows[len(s.rows)-1]; last.text == nil {
-		last.text = free
-	}
-	s.row--
-}
-
-func (r *row) size() (n int) {
-	n = len(r.text)
-	for _, c := range r.cells {
-		n += len(c)
-	}
-	return n
-}
-
-// column returns the column of the cursor, whose row has cells then.
-func (s *Screen) column() int {
-	r := s.cursor()
-	if r.cells == nil {
-		col, text := s.col, r.text
-		r.text, r.cells, s.col = nil, []string{}, 0
-		s.size -= len(text)
-		for len(text) > 0 {
-			_, n := utf8.DecodeRune(text)
-			s.place(string(text[:n]))
-			text = text[n:]
-		}
-		if col != atEnd {
-			s.col = col
-		}
-	}
-	return s.col
-}
-
-// place writes one character into the cells at the cursor.
-func (s *Screen) place(char string) {
-	col := s.column()
-	r := s.cursor()
-	first, _ := utf8.DecodeRuneInString(char)
-	width := ansi.StringWidth(string(first))
+	width, col := 1, min(s.col, len(*r)+maxBlank)
 	switch {
-	case first == '\t' && col < len(r.cells):
-		s.col = col/8*8 + 8
-		return
-	case first == '\t':
+	case char == "\t":
 		width = 8 - col%8
-	case width == 0 && col > 0 && col <= len(r.cells): // a mark on the character before
-		if col = r.start(col - 1); len(r.cells[col]) < maxBlank/4 {
-			s.set(col, r.cells[col]+char)
+	case char[0] >= utf8.RuneSelf:
+		first, _ := utf8.DecodeRuneInString(char)
+		width = displaywidth.Rune(first)
+	}
+	if width == 0 && col > 0 && col <= len(*r) { // a mark on the character before
+		if col = r.start(col - 1); len((*r)[col]) < maxBlank/4 {
+			(*r)[col] += char
 		}
 		return
 	}
-	width = max(width, 1)
-	col = min(col, len(r.cells)+maxBlank)
-	s.blank(col, col+width)
-	s.set(col, char)
-	for i := col + 1; i < col+width; i++ {
-		s.set(i, "")
-	}
-	s.col = col + width
+	s.col = col + max(width, 1)
+	r.blank(col, s.col)
+	(*r)[col] = char
+	clear((*r)[col+1 : s.col])
 }
 
 // start returns the column at which the character in a column begins.
-func (r *row) start(col int) int {
-	for col > 0 && r.cells[col] == "" {
+func (r row) start(col int) int {
+	for col > 0 && r[col] == "" {
 		col--
 	}
 	return col
 }
 
-// set sets a cell of the cursor's row.
-func (s *Screen) set(col int, text string) {
-	cell := &s.cursor().cells[col]
-	s.size += len(text) - len(*cell)
-	*cell = text
-}
-
 // blank makes the columns from up to to blank, with the whole of wide characters at either end.
-func (s *Screen) blank(from, to int) {
-	r := s.cursor()
-	for len(r.cells) < to {
-		r.cells = append(r.cells, " ")
-		s.size++
+func (r *row) blank(from, to int) {
+	for len(*r) < to {
+		*r = append(*r, " ")
 	}
-	from = r.start(from)
-	for to < len(r.cells) && r.cells[to] == "" {
-		to++
-	}
-	for i, c := range r.cells[from:to] {
-		r.cells[from+i] = " "
-		s.size += 1 - len(c)
+	for from = r.start(from); from < len(*r) && (from < to || (*r)[from] == ""); from++ {
+		(*r)[from] = " "
 	}
 }
 
 // move obeys a control character or sequence, and reports whether it moves the cursor or erases.
 func (s *Screen) move(p []byte) bool {
+	r, last := s.line(), len(p)-1
 	switch {
 	case p[0] == '\r':
 		s.col = 0
 		return true
 	case p[0] == '\b':
-		s.col = max(s.column()-1, 0)
+		s.col = max(s.col-1, 0)
 		return true
-	case len(p) < 3 || p[1] != '[':
+	case last < 2 || p[1] != '[' || bytes.IndexByte([]byte("ABCDEFGHJKf"), p[last]) < 0:
 		return false
 	}
-	final := p[len(p)-1]
-	first, second, _ := strings.Cut(string(p[2:len(p)-1]), ";")
-	n, ok := parameter(first)
-	m, fits := parameter(second)
-	if !ok || !fits || strings.IndexByte("ABCDEFGHJK`f", final) < 0 {
+	first, second, _ := strings.Cut(string(p[2:last]), ";")
+	n, err := strconv.Atoi("0" + first[:min(len(first), 6)])
+	col, _ := strconv.Atoi("0" + second[:min(len(second), 6)])
+	if err != nil {
 		return false
 	}
-	col, by := s.column(), max(n, 1)
-	switch final {
+	by := max(n, 1)
+	switch p[last] {
 	case 'A':
 		s.row = max(s.row-by, 0)
 	case 'B':
 		s.row = min(s.row+by, len(s.rows)-1)
 	case 'C':
-		s.col = col + by
+		s.col += by
 	case 'D':
-		s.col = max(col-by, 0)
+		s.col = max(s.col-by, 0)
 	case 'E':
 		s.row, s.col = min(s.row+by, len(s.rows)-1), 0
 	case 'F':
 		s.row, s.col = max(s.row-by, 0), 0
-	case 'G', '`':
+	case 'G':
 		s.col = by - 1
 	case 'H', 'f':
 		s.down(by - 1)
-		s.col = max(m, 1) - 1
+		s.col = max(col, 1) - 1
 	case 'J':
-		s.eraseScreen(n)
+		s.rows = s.rows[:s.row+1]
+		if n > 1 {
+			clear(s.rows)
+		}
+		r.erase(s.col, n)
 	case 'K':
-		s.eraseLine(n)
+		r.erase(s.col, n)
 	}
 	return true
 }
 
-// parameter reads a number of a control sequence; "" is 0.
-func parameter(text string) (n int, ok bool) {
-	if text == "" {
-		return 0, true
-	}
-	n, err := strconv.Atoi(text[:min(len(text), 6)])
-	return n, err == nil && n >= 0
-}
-
-// eraseLine erases the cursor's row behind the cursor, before it (1) or all of it (2).
-func (s *Screen) eraseLine(how int) {
-	r, col := s.cursor(), s.column()
+// erase erases a row from a column on, up to it (1) or as a whole (2, 3).
+func (r *row) erase(col, how int) {
 	switch {
+	case how > 1:
+		*r = nil
 	case how == 1:
-		s.blank(0, min(col+1, len(r.cells)))
-	case how == 2:
-		col = 0
-		fallthrough
-	case col < len(r.cells):
-		s.blank(col, len(r.cells))
-		s.size -= len(r.cells) - col
-		r.cells = r.cells[:col]
+		r.blank(0, min(col+1, len(*r)))
+	case col < len(*r):
+		r.blank(col, len(*r))
+		*r = (*r)[:col]
 	}
-}
-
-// eraseScreen erases the rows behind the cursor, before it (1) or all of them (2, 3).
-func (s *Screen) eraseScreen(how int) {
-	for i := range s.rows {
-		if r := &s.rows[i]; i < s.row && how > 0 || i > s.row && how != 1 {
-			s.size -= r.size()
-			*r = row{}
-		}
-	}
-	s.eraseLine(min(how, 2))
 }
