@@ -33,13 +33,12 @@ func returnMemoryAtRest(rest time.Duration, release func()) {
 	watch()
 }
 
-// releaseMemory gives the system what the heap does not need, if that is worth a collection, and
-// the pages of the program's file. What tap keeps takes less room from then on; nil: nothing is kept.
+// releaseMemory gives the system what the heap does not need, if that is worth a collection. What tap
+// keeps takes less room from then on; nil: nothing is kept.
 func releaseMemory(tap *providers.Tap) {
 	if tap.Compress()+spareMemory() >= restBytes {
 		debug.FreeOSMemory()
 	}
-	unmapFile()
 }
 
 // spareMemory returns how many bytes of the heap are free, or came since the last collection
