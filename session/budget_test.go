@@ -453,6 +453,24 @@ func TestRaiseLeavesRoom(t *testing.T) {
 	}
 }
 
+// The notice at 80 % comes with the answer that reaches it: there may be no other request.
+func TestNoticeComesWithTheAnswer(t *testing.T) {
+	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 4, Limit{Period: PerSession, Cost: 5})
+	for n := 1; n <= 4; n++ {
+		var want []string
+		if n == 4 {
+			want = []string{"80% of the session limit of $5.00 used"}
+		}
+		var got []string
+		for _, n := range eventsOf[llm.Notice](play(t.Context(), s, nil, say("hi"))) {
+			got = append(got, n.Text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("prompt %d: notices %q, want %q", n, got, want)
+		}
+	}
+}
+
 // That a limit is about to be reached, and that it is, is told once for each day, and for each
 // prompt where it is about one.
 func TestNoticesOfLimits(t *testing.T) {

@@ -186,7 +186,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.recordDroppedCalls(r.partial)
 	}
 	t.addResponse(r)
-	t.budget.endReservations() // and no room is kept while tools run
+	t.budget.booked(model) // and no room is kept while tools run
 	if r.notice != "" {
 		t.emit(llm.Notice{Text: r.notice})
 	}

@@ -94,20 +94,38 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 			}
 			return b.checkLimits(models)
 		}
-		share := l.Share(used)
 		if b.notReached == nil {
 			b.notReached = map[Limit]bool{}
 		}
 		b.notReached[l] = true
-		if share >= noticeShare && t.notified[l].Before(l.Period.Began(t.now())) {
-			if t.notified == nil {
-				t.notified = map[Limit]time.Time{}
-			}
-			t.notified[l] = t.now()
-			t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
-		}
+		b.noticeShare(l, used)
 	}
 	return nil
+}
+
+// noticeShare reports once in a period that most of a limit is used. All of it is what the next
+// request reports.
+func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
+	t, share := b.turn, l.Share(used)
+	if share < noticeShare || share >= 1 || !t.notified[l].Before(l.Period.Began(t.now())) {
+		return
+	}
+	if t.notified == nil {
+		t.notified = map[Limit]time.Time{}
+	}
+	t.notified[l] = t.now()
+	t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
+}
+
+// booked ends all reservations once the answer of model is in the ledger, and reports limits that are
+// almost used.
+func (b *turnBudget) booked(model llm.Endpoint) {
+	b.endReservations()
+	for _, l := range b.turn.limitsOf(model) {
+		if used, err := b.turn.Used(l); err == nil { // else the next request fails
+			b.noticeShare(l, used)
+		}
+	}
 }
 
 // leastShare is how much of an estimate of tokens there is at least.
