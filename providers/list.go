@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -100,7 +101,7 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	if offers, err = l.listAll(ctx); err != nil {
 		return nil, s.listError(err)
 	}
-	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.id, b.id) })
+	sort.SliceStable(offers, func(i, j int) bool { return offers[i].id < offers[j].id })
 	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.id == b.id }), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -95,7 +96,7 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 	if err != nil {
 		return failedOutcome("%v", err)
 	}
-	slices.SortStableFunc(found, func(a, b match) int { return b.when.Compare(a.when) })
+	sort.SliceStable(found, func(i, j int) bool { return found[j].when.Before(found[i].when) })
 	a := lineOutput{limit: maxMatches}
 	for _, m := range found {
 		if !a.add(quotePath(m.file)) {
