@@ -120,7 +120,7 @@ func (r *Reader) special(b []byte) (n int, key []byte) {
 	switch {
 	case b[0] != esc:
 		if utf8.FullRune(b) {
-			n = 1
+			_, n = utf8.DecodeRune(b)
 		}
 		return n, nil
 	case r.pasting && bytes.HasPrefix(b, []byte(pasteEnd)):
@@ -169,8 +169,8 @@ func expired(b []byte) []byte {
 // a character.
 func text(b []byte, limit int) (n int) {
 	for n < len(b) && b[n] != esc {
-		_, size := utf8.DecodeRune(b[n:])
-		if b[n] >= utf8.RuneSelf && size == 1 || n+size > limit {
+		r, size := utf8.DecodeRune(b[n:])
+		if r == utf8.RuneError || n+size > limit {
 			break
 		}
 		n += size
@@ -211,18 +211,23 @@ func scan(b []byte) (n int, k kind) {
 			return 0, k
 		case k == altKey || b[2] != '[' && b[2] != 'O':
 			return 2, altKey
+		case k == sequence && !strings.Contains(prefixed, " "+string(b[3:n+1])+" "):
+			return 1, altKey // esc, and then a report
 		}
 		return n + 1, k
 	}
 	if !utf8.FullRune(b[1:]) {
 		return 0, partial
 	}
-	_, size := utf8.DecodeRune(b[1:])
-	if b[1] >= utf8.RuneSelf && size == 1 {
-		size = 0 // no character
+	r, size := utf8.DecodeRune(b[1:])
+	if r == utf8.RuneError {
+		size = 0
 	}
 	return 1 + size, altKey
 }
+
+// prefixed are the ends of sequences before which esc stands for alt.
+const prefixed = " A B C D E F H P Q R S 1~ 2~ 3~ 4~ 5~ 6~ 7~ 8~ 11~ 12~ 13~ 14~ 15~ 17~ 18~ 19~ 20~ 21~ 23~ 24~ "
 
 // run returns the end of the bytes from low to high that begin at b[i].
 func run(b []byte, i int, low, high byte) int {
@@ -257,11 +262,16 @@ func scanCSI(b []byte) (int, kind) {
 	switch {
 	case n > len(b):
 		return 0, partial
+	case k == sequence && bytes.Count(b[:i], []byte(";"))+bytes.Count(b[:i], []byte(":")) >= maxParams:
+		return n, broken
 	case n == 4 && b[2] == '[' && (b[3] < 'A' || b[3] > 'E'):
 		return 3, broken
 	}
 	return n, k
 }
+
+// maxParams limits the parameters of a sequence: Ultraviolet decodes 16 of a DCS, and 32 of a CSI.
+const maxParams = 16
 
 // scanString scans an OSC, DCS or APC sequence. A control character, such as that of enter or
 // ctrl+c, ends it too.
@@ -269,11 +279,11 @@ func scanString(b []byte) (int, kind) {
 	for i := 2; i < len(b); i++ {
 		switch c := b[i]; {
 		case c == '\a' && b[1] == ']':
-			return i + 1, sequence
+			return i + 1, contentKind(b[1], b[2:i])
 		case c == esc && i+1 == len(b):
 			return 0, partial
 		case c == esc && b[i+1] == '\\':
-			return i + 2, sequence
+			return i + 2, contentKind(b[1], b[2:i])
 		case c < ' ' && i == 2:
 			return 2, altKey
 		case c < ' ':
@@ -281,6 +291,24 @@ func scanString(b []byte) (int, kind) {
 		}
 	}
 	return 0, partial
+}
+
+// contentKind returns sequence for the content of a string that Ultraviolet decodes to its end.
+func contentKind(intro byte, content []byte) kind {
+	ok := run(content, 0, ' ', '~') == len(content)
+	switch intro {
+	case ']':
+		number := run(content, 0, '0', '9')
+		ok = ok && number+1 < len(content) && content[number] == ';'
+	case 'P':
+		params := run(content, 0, '0', '?')
+		final := run(content, params, ' ', '/')
+		ok = ok && params <= maxParams && final < len(content) && content[final] >= '@'
+	}
+	if !ok {
+		return broken
+	}
+	return sequence
 }
 
 // alt returns the key of esc and the character after it, in kitty's form.
@@ -341,7 +369,7 @@ func Text(line []byte) string {
 		case n > 0:
 		case line[0] != esc:
 			b.WriteRune(utf8.RuneError)
-			n = 1
+			_, n = utf8.DecodeRune(line)
 		default:
 			var k kind
 			if n, k = scan(line); k == altKey || len(line) <= 2 {
