@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"bytes"
 	"unicode"
 
 	"github.com/yuin/goldmark/ast"
@@ -15,7 +16,9 @@ import (
 // An emphasisParser parses emphasis and strikethrough, see the package comment.
 type emphasisParser struct{}
 
-func (emphasisParser) Trigger() []byte { return []byte("*_~") }
+var marks = []byte("*_~")
+
+func (emphasisParser) Trigger() []byte { return marks }
 
 func (emphasisParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, segment := block.PeekLine()
@@ -39,6 +42,14 @@ func (emphasisParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) as
 		left, right = left && (!right || util.IsPunctRune(before.r)), right && (!left || util.IsPunctRune(after.r))
 	} else if n > 1 {
 		left, right, is.state = decide(before, after, left, right, openRun(pc, c))
+	}
+	if last := pc.LastDelimiter(); last != nil {
+		is.opens = last.Processor.(delimiter).opens
+	}
+	mark := uint8(1) << bytes.IndexByte(marks, c)
+	right = right && is.opens&mark != 0 // else goldmark looks at all runs before it
+	if left {
+		is.opens |= mark
 	}
 	d := parser.NewDelimiter(left, right, n, c, is)
 	d.Segment = segment
@@ -108,6 +119,7 @@ func decide(before, after neighbor, left, right bool, open runState) (opens, clo
 type delimiter struct {
 	strike bool
 	state  runState
+	opens  uint8 // a bit for each of marks: this run or one before it may open
 }
 
 func (delimiter) IsDelimiter(c byte) bool { return c == '*' || c == '_' || c == '~' }
