@@ -385,7 +385,10 @@ func joinNames(names []string) string {
 	const most = 1000
 	more := len(names) - most
 	text := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		switch {
+		case r < ' ':
+			return r + '␀'
+		case unicode.IsControl(r):
 			return unicode.ReplacementChar
 		}
 		return r

@@ -27,12 +27,15 @@ func typedLines(t *testing.T, pieces ...string) (got []string) {
 	lines, gone := make(chan Line), make(chan struct{})
 	defer close(gone)
 	go k.Run(lines, gone)
+	written, fd := make(chan struct{}), int(r.Fd())
+	defer func() { <-written }()
 	go func() {
+		defer close(written)
 		defer w.Close()
 		for _, piece := range pieces {
 			w.WriteString(piece)
 			for unread := 1; unread > 0; runtime.Gosched() {
-				unread, _ = unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
+				unread, _ = unix.IoctlGetInt(fd, unix.TIOCINQ)
 			}
 		}
 	}()
