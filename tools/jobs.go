@@ -181,7 +181,7 @@ func (j *job) snapshot() Job {
 	return j.info
 }
 
-// write appends output, of which rest may still change.
+// write appends text to the output. rest follows it and may still change.
 func (j *job) write(text, rest string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -183,7 +183,7 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 	if whole {
 		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
 	} else {
-		key := fmt.Sprint(req.Detail, len(refused), omits, blind) // of which there are only ever more
+		key := fmt.Sprint(req.Detail, len(refused), omits, blind) // refusals are only added
 		kept, in = r.histories.Write(key, req.Messages, len(req.Messages), fresh)
 	}
 	body["input"] = adapter.ListOf(first, kept, in.list)

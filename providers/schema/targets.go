@@ -34,7 +34,7 @@ const commonFormats = "date-time time date duration email hostname ipv4 ipv6 uui
 // OfModel returns what schemas for a model must look like at a service with the target usual; a zero
 // usual is OpenAI. Gateways pass schemas on as they are, so the rules of the model's family hold
 // wherever it is served. A service with a target of its own runs open models itself: its rules
-// count for all but Gemini, of which it is a gateway.
+// count for all models but Gemini, which it only forwards.
 func OfModel(model string, usual Target) Target {
 	model = strings.ToLower(model)
 	switch {
