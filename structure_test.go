@@ -1,0 +1,640 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestImports holds who may import whom. A package that is not in the table
+// belongs to nobody's house.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	const (
+		llm     = "providers/llm"
+		catalog = "providers/catalog"
+		creds   = "providers/credentials"
+		safe    = "tools/sanitize"
+		swar    = "tools/swar"
+		lazy    = "tools/lazy"
+		atomic  = "tools/atomicfile"
+		proc    = "tools/process"
+		diff    = "tools/diff"
+		theme   = "ui/theme"
+		md      = "ui/markdown"
+		format  = "ui/format"
+		fuzzy   = "ui/fuzzy"
+		wrap    = "ui/textwrap"
+		servers = "providers/discover/discovertest"
+		suite   = "providers/adapter/adaptertest"
+		heap    = "providers/llmtest/heap"
+		tests   = "providers/llmtest/parallel"
+		closed  = "providers/llmtest/closed"
+		copies  = "session/storetest/copies"
+	)
+	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
+	may := map[string][]string{
+		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
+		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		creds:                  {atomic},
+		llm:                    {},
+		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
+		"providers/demo":       {lazy},
+		"providers/discover":   {safe},
+		servers:                {},
+		"providers/adapter":    {llm, "providers/wire", safe, swar, lazy},
+		"providers/filter":     {llm, "providers/schema", lazy},
+		"providers/retry":      {llm},
+		"providers/token":      {proc},
+		"providers/wire":       {llm, safe, "providers/token", lazy},
+		"providers/llmtest":    {llm, heap},
+		suite:                  {llm, "providers/llmtest"},
+		heap:                   {},
+		closed:                 {},
+		tests:                  {},
+		"providers/openai":     append([]string{lazy}, adapter...),
+		"providers/embedding":  {llm, catalog, "providers/retry"},
+		"providers/media":      {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},
+		"providers/gemini":     append([]string{lazy}, adapter...),
+		"providers/anthropic":  append([]string{lazy}, adapter...),
+		"providers/agentcli":   append([]string{proc, safe, lazy}, adapter...),
+		"providers/schema":     {lazy},
+		"providers/prompted":   {llm, "providers/filter", "providers/schema", lazy},
+		"providers":            {"providers/*"},
+		"tools":                {llm, "providers/schema", proc, safe, "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
+		"tools/sandbox":        {"tools/places", proc, lazy},
+		proc:                   {},
+		"tools/places":         {},
+		atomic:                 {},
+		"tools/permission":     {lazy},
+		"tools/undo":           {"tools/gitignore", "tools/places", atomic},
+		"tools/gitignore":      {},
+		diff:                   {},
+		"tools/mcp":            {"tools", "tools/mcp/oauth", proc, safe, llm, lazy},
+		"tools/mcp/oauth":      {safe},
+		"session":              {"session/settings", "session/store", "session/hooks", "session/cachewatch", "tools", "tools/undo", llm, "providers/schema"},
+		"session/hooks":        {proc, safe},
+		"session/settings":     {llm},
+		"session/cachewatch":   {llm},
+		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, swar, lazy},
+		"session/store/holder": {},
+		"session/storetest":    {"session/store", llm},
+		copies:                 {"session/store"},
+		"session/vectors":      {lazy},
+		"session/backup":       {"session/store", "tools/undo", llm, atomic},
+		"session/archive":      {"session/store", diff, llm, atomic, lazy},
+		"session/importer":     {"session/archive", "session/store", lazy},
+		"session/attach":       {llm, atomic},
+		"session/config":       {catalog, lazy},
+		"session/frontmatter":  {},
+		"session/prompts":      {"session/frontmatter", llm, atomic},
+		"session/instructions": {},
+		"session/skills":       {"session/frontmatter"},
+		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools", safe},
+		"ui/tui":               {"ui/app", "ui/tui/*", format, safe, "session", llm},
+		"ui/tui/common":        {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
+		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
+		"ui/tui/overlay":       {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
+		"ui/tui/input":         {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
+		"ui/tui/features":      {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
+		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", "ui/tui/transcript", "ui/app", format, llm},
+		"ui/tui/compare":       {"ui/tui/dialog", "ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
+		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
+		"docs":                 {lazy},
+		"docs/pictures":        {},
+		"ui/print":             {"ui/app", theme, md, format, safe, "session", "tools", llm},
+		"ui/report":            {"ui/app", theme, md, format, safe, "session", "session/archive", llm},
+		"ui/acp":               {"ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
+		"ui/app":               {"session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/plain":             {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
+		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
+		"ui/describe":          {"tools", diff, safe, lazy},
+		"ui/tty":               {},
+		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe, "ui/describe", lazy},
+		md:                     {theme, wrap, diff, safe, lazy},
+		"ui/tui/composer":      {theme, safe},
+		"ui/tui/dialog":        {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
+		"ui/tui/statusbar":     {theme, format, safe},
+		"ui/tui/termimage":     {},
+		"ui/clip":              {format, proc, atomic},
+		"ui/tui/files":         {"tools/gitignore", fuzzy},
+		"ui/tui/renderer":      {lazy},
+		"ui/uitest/vt":         {},
+		"ui/uitest":            {"ui/tty"},
+		theme:                  {},
+		format:                 {lazy},
+		fuzzy:                  {},
+		wrap:                   {},
+		safe:                   {swar, lazy},
+		swar:                   {},
+		lazy:                   {},
+	}
+	for from, imports := range ownPackages(t) {
+		allowed, known := may[from]
+		if !known {
+			t.Errorf("package %q is not in the table of imports", from)
+			continue
+		}
+		for _, to := range imports {
+			if !slices.ContainsFunc(allowed, func(a string) bool {
+				prefix, all := strings.CutSuffix(a, "*")
+				return a == to || all && strings.HasPrefix(to, prefix)
+			}) {
+				t.Errorf("%q may not import %q", from, to)
+			}
+		}
+	}
+}
+
+// onlyTested are modules that tests hold ours against, behind the build tag oracle.
+// docs/dependencies.md says what they would cost the program.
+var onlyTested = []string{"charm.land/glamour/v2", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai"}
+
+// TestOraclesAreNotLinked holds that the program is built without them: on this system, with
+// PARLEY_LONG=1 on all it is built for.
+func TestOraclesAreNotLinked(t *testing.T) {
+	t.Parallel()
+	systems := []string{runtime.GOOS}
+	if long {
+		systems = []string{"linux", "darwin", "windows"}
+	}
+	for _, system := range systems {
+		list := exec.Command("go", "list", "-tags", "oracle", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
+		list.Env = append(os.Environ(), "GOOS="+system)
+		out, err := list.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		linked := strings.Fields(string(out))
+		if !slices.Contains(linked, "charm.land/bubbletea/v2") {
+			t.Fatalf("on %s the program is linked with %q", system, linked)
+		}
+		for _, module := range onlyTested {
+			if slices.Contains(linked, module) {
+				t.Errorf("on %s the program is linked with %s", system, module)
+			}
+		}
+	}
+}
+
+// TestDependenciesAreExplained holds that docs/dependencies.md has a row for each
+// module that go.mod requires directly, and none for another.
+func TestDependenciesAreExplained(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var required, explained []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
+		required = append(required, m[1])
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)`").FindAllStringSubmatch(string(doc), -1) {
+		explained = append(explained, m[1])
+	}
+	slices.Sort(required)
+	slices.Sort(explained)
+	if len(required) == 0 || !slices.Equal(required, explained) {
+		t.Errorf("docs/dependencies.md explains\n%q\ngo.mod requires\n%q", explained, required)
+	}
+}
+
+// Limits of the house. Anything above its limit today is listed in testdata/ratchets.txt
+// with its size, which may fall and never rise.
+const (
+	productTokens = 1_050_000 // Go tokens outside tests and test kits, comments not counted
+	functionLines = 60
+	ownImports    = 8
+	wideImports   = 12 // ui/app, ui/tui, providers
+	importDepth   = 7
+)
+
+// testKits match directories that only tests import.
+var testKits = regexp.MustCompile(`(^|/)(adaptertest|llmtest|storetest|discovertest|uitest)(/|$)|^docs/pictures$`)
+
+var updateRatchets = flag.Bool("ratchets", false, "lower the sizes in testdata/ratchets.txt to what they are")
+
+// TestRatchets holds the sizes of today against the limits and against what they
+// were: a size that fell is to be written down by "go test . -run Ratchets -ratchets".
+func TestRatchets(t *testing.T) {
+	t.Parallel()
+	over := map[string]int{}
+	sizes := measure(t)
+	for name, size := range sizes {
+		if size.got > size.limit {
+			over[name] = size.got
+		}
+	}
+	const path = "testdata/ratchets.txt"
+	was := map[string]int{}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) != 3 {
+			t.Fatalf("%s: %q is not KIND NAME SIZE", path, line)
+		}
+		if was[fields[0]+" "+fields[1]], err = strconv.Atoi(fields[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(over)) {
+		switch before, known := was[name]; {
+		case !known:
+			t.Errorf("%s: %d, at most %d: see \"The rooms\" in docs/architecture.md", name, over[name], sizes[name].limit)
+		case over[name] > before:
+			t.Errorf("%s: %d, and may not rise above %d", name, over[name], before)
+		}
+	}
+	if *updateRatchets && !t.Failed() {
+		var b strings.Builder
+		for _, name := range slices.Sorted(maps.Keys(over)) {
+			fmt.Fprintf(&b, "%s %d\n", name, over[name])
+		}
+		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if over[name] < was[name] {
+			t.Errorf("%s: %d, no longer %d: lower it with -ratchets", name, over[name], was[name])
+		}
+	}
+}
+
+// A size is what something has grown to, and what it should stay below.
+type size struct{ got, limit int }
+
+// measure returns the sizes of everything that has a limit, by "KIND NAME".
+func measure(t *testing.T) map[string]size {
+	t.Helper()
+	sizes := map[string]size{}
+	add := func(kind, name string, n, limit int) {
+		key := kind + " " + name
+		sizes[key] = size{sizes[key].got + n, limit}
+	}
+	source := readSource(t)
+	lines := func(n ast.Node) int {
+		return source.positions.Position(n.End()).Line - source.positions.Position(n.Pos()).Line + 1
+	}
+	for name, f := range source.files {
+		dir := path.Dir(name)
+		if !testKits.MatchString(dir) {
+			add("tokens", ".", countTokens(t, name), productTokens)
+		}
+		for _, d := range f.Decls {
+			d, ok := d.(*ast.FuncDecl)
+			if !ok || isTable(d) {
+				continue
+			}
+			name := dir + "." + d.Name.Name
+			if d.Recv != nil {
+				name = dir + "." + receiver(d.Recv.List[0].Type) + "." + d.Name.Name
+			}
+			add("function", name, max(0, lines(d)-sizes["function "+name].got), functionLines) // the longest of its builds
+		}
+	}
+	depth := map[string]int{}
+	imports := ownPackages(t)
+	var deep func(name string) int
+	deep = func(name string) int {
+		if depth[name] == 0 {
+			depth[name] = 1
+			for _, to := range imports[name] {
+				depth[name] = max(depth[name], 1+deep(to))
+			}
+		}
+		return depth[name]
+	}
+	for name := range imports {
+		limit := ownImports
+		if name == "providers" || name == "ui/app" || name == "ui/tui" {
+			limit = wideImports
+		}
+		if name != "ui/cli" {
+			add("imports", cmp.Or(name, "."), len(imports[name]), limit)
+		}
+		if name != "" { // main.go is the door of ui/cli
+			add("depth", name, deep(name)-1, importDepth)
+		}
+	}
+	return sizes
+}
+
+// isTable reports whether a function only returns a list of rows, which may be as long as it has to be.
+func isTable(f *ast.FuncDecl) bool {
+	if f.Body == nil || len(f.Body.List) != 1 {
+		return false
+	}
+	only, ok := f.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(only.Results) != 1 {
+		return false
+	}
+	_, ok = only.Results[0].(*ast.CompositeLit)
+	return ok
+}
+
+// countTokens returns the number of tokens in a file, comments and inserted semicolons left out.
+func countTokens(t *testing.T, name string) (n int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile("", -1, len(text)), text, nil, 0)
+	for {
+		_, kind, literal := s.Scan()
+		switch {
+		case kind == token.EOF:
+			return n
+		case kind != token.SEMICOLON || literal != "\n":
+			n++
+		}
+	}
+}
+
+// receiver returns the name of a method's type.
+func receiver(typ ast.Expr) string {
+	switch typ := typ.(type) {
+	case *ast.StarExpr:
+		return receiver(typ.X)
+	case *ast.IndexExpr:
+		return receiver(typ.X)
+	case *ast.Ident:
+		return typ.Name
+	}
+	return "?"
+}
+
+// A source is all Go files of the module, as they are on every system.
+type source struct {
+	positions *token.FileSet
+	files     map[string]*ast.File // without tests, by paths with slashes
+	tests     map[string]string    // the text of tests, by the same
+}
+
+// ourSource is read once.
+var ourSource = sync.OnceValues(func() (source, error) {
+	s := source{token.NewFileSet(), map[string]*ast.File{}, map[string]string{}}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.'):
+			return filepath.SkipDir
+		case strings.HasSuffix(path, "_test.go"):
+			text, err := os.ReadFile(path)
+			s.tests[filepath.ToSlash(path)] = string(text)
+			return err
+		case strings.HasSuffix(path, ".go"):
+			s.files[filepath.ToSlash(path)], err = parser.ParseFile(s.positions, path, nil, parser.SkipObjectResolution)
+		}
+		return err
+	})
+	return s, err
+})
+
+// readSource returns ourSource.
+func readSource(t *testing.T) source {
+	t.Helper()
+	s, err := ourSource()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestLazyExpressions: an expression that is compiled when it is first used can be.
+func TestLazyExpressions(t *testing.T) {
+	t.Parallel()
+	files := readSource(t).files
+	values := map[string]ast.Expr{} // of constants and variables, by directory and name
+	for name, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == len(spec.Names) {
+				for i, id := range spec.Names {
+					values[path.Dir(name)+" "+id.Name] = spec.Values[i]
+				}
+			}
+			return true
+		})
+	}
+	var textOf func(dir string, e ast.Expr) (text string, known bool)
+	textOf = func(dir string, e ast.Expr) (string, bool) {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		case *ast.Ident:
+			value, ok := values[dir+" "+e.Name]
+			if !ok {
+				return "", false
+			}
+			return textOf(dir, value)
+		case *ast.BinaryExpr:
+			x, known := textOf(dir, e.X)
+			y, alsoKnown := textOf(dir, e.Y)
+			return x + y, known && alsoKnown
+		}
+		return "", false
+	}
+	checked, unknown := 0, 0
+	for name, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			if called, ok := call.Fun.(*ast.SelectorExpr); !ok || called.Sel.Name != "NewRegexp" {
+				return true
+			}
+			text, known := textOf(path.Dir(name), call.Args[0])
+			if !known {
+				unknown++
+				return true
+			}
+			checked++
+			if _, err := regexp.Compile(text); err != nil {
+				t.Errorf("%s: %v", readSource(t).positions.Position(call.Pos()), err)
+			}
+			return true
+		})
+	}
+	if checked < 100 || unknown > 4 { // the parameters of functions
+		t.Errorf("%d expressions were checked, and %d not", checked, unknown)
+	}
+}
+
+// ownPackages returns which of our packages each of them imports, on any system, by their paths
+// below the module; "" is the program.
+func ownPackages(t *testing.T) map[string][]string {
+	t.Helper()
+	module := modulePath(t)
+	imports := map[string][]string{}
+	for name, f := range readSource(t).files {
+		from := path.Dir(name)
+		if from == "." {
+			from = ""
+		}
+		if _, known := imports[from]; !known {
+			imports[from] = nil // it may import none
+		}
+		for _, spec := range f.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to, ours := strings.CutPrefix(imported+"/", module+"/")
+			if to = strings.TrimSuffix(to, "/"); ours && !slices.Contains(imports[from], to) {
+				imports[from] = append(imports[from], to)
+			}
+		}
+	}
+	return imports
+}
+
+// modulePath returns what this module is called, which its owner may change.
+func modulePath(t *testing.T) string {
+	t.Helper()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(mod), "\n")
+	return strings.TrimPrefix(line, "module ")
+}
+
+// TestInitIsCheap: every run of the program pays for what packages do before main, the one that
+// prints its version too. Expressions, tables and documents are made when they are first
+// needed. Of a package that does anything, 64 KB of the program's file get into memory.
+func TestInitIsCheap(t *testing.T) {
+	t.Parallel()
+	const most = 200 // allocations by one package; one expression takes about 60
+	may := []string{ // packages that do something; no other may begin to
+		"providers", "providers/agentcli", "providers/credentials", "providers/llm", "providers/openai", "providers/schema", "providers/wire",
+		"session", "session/archive", "tools", "tools/mcp", "tools/permission", "tools/places", "tools/sandbox", "tools/sanitize",
+		"ui/app", "ui/cli", "ui/clip", "ui/plain", "ui/tui/transcript",
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("parley", "--version")
+	cmd.Path, cmd.Err = exe, nil
+	cmd.Env = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "GODEBUG=inittrace=1"}
+	var trace strings.Builder
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil {
+		t.Fatal(fmt.Errorf("%w\n%s", err, trace.String()))
+	}
+	packages := 0
+	for _, m := range regexp.MustCompile(`(?m)^init (`+regexp.QuoteMeta(modulePath(t))+`/\S+) .* (\d+) allocs$`).FindAllStringSubmatch(trace.String(), -1) {
+		if strings.Contains(m[1], "test") { // of this test, not of the program
+			continue
+		}
+		packages++
+		if _, name, _ := strings.Cut(m[1], "/"); !slices.Contains(may, name) {
+			t.Errorf("%s makes variables before main: use a switch for a map, and tools/lazy for what is computed", m[1])
+		}
+		if allocs, err := strconv.Atoi(m[2]); err != nil || allocs > most {
+			t.Errorf("%s: got %s allocations before main, want %d at most", m[1], m[2], most)
+		}
+	}
+	if packages == 0 {
+		t.Errorf("no package is in the trace:\n%s", trace.String())
+	}
+}
+
+// isTest finds the tests, fuzz tests and benchmarks of a file: a TestMain tests nothing.
+var isTest = regexp.MustCompile(`^func ((?:Test|Fuzz|Benchmark)(?:[^a-z(]\w*)?)\(`)
+
+// namedTests returns all tests, fuzz tests and benchmarks, as "folder Test".
+func namedTests(t *testing.T) map[string]bool {
+	t.Helper()
+	tests := map[string]bool{}
+	for name, text := range readSource(t).tests {
+		for line := range strings.Lines(text) {
+			if !strings.HasPrefix(line, "func ") { // which is faster than the expression
+				continue
+			}
+			if m := isTest.FindStringSubmatch(line); m != nil {
+				tests[path.Dir(name)+" "+m[1]] = m[1] != "TestMain"
+			}
+		}
+	}
+	return tests
+}
+
+// checkNamedTest reports a test of what that is not there. Test is "folder Test", "script NAME: a
+// piece of it" for testdata/script, or "ci: a piece of it" for .ci/run.
+func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
+	t.Helper()
+	name, piece, text := strings.Cut(test, ": ")
+	script, isScript := strings.CutPrefix(name, "script ")
+	path := filepath.Join("testdata/script", script+".txtar")
+	switch {
+	case !text:
+		if !tests[test] {
+			t.Errorf("%s: there is no %s", what, test)
+		}
+		return
+	case name == "ci":
+		path = ".ci/run"
+	case !isScript:
+		t.Errorf("%s: %q is no test", what, test)
+		return
+	}
+	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), piece) {
+		t.Errorf("%s: %s says nothing of %q: %v", what, path, piece, err)
+	}
+}
+
+// TestPromisesHaveTests holds that testdata/reliability.txt names tests that are there.
+func TestPromisesHaveTests(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/reliability.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := namedTests(t)
+	promises := 0
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "# ") {
+			continue
+		}
+		promise, named, ok := strings.Cut(line, " | ")
+		if !ok || promise == "" || named == "" {
+			t.Errorf("%q is not RULE | TEST; TEST", line)
+			continue
+		}
+		promises++
+		for test := range strings.SplitSeq(named, "; ") {
+			checkNamedTest(t, tests, promise, test)
+		}
+	}
+	t.Logf("%d promises", promises)
+}
