@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -220,14 +221,23 @@ func TestDependenciesAreExplained(t *testing.T) {
 }
 
 // Limits of the house. Anything above its limit today is listed in testdata/ratchets.txt
-// with its size, which may fall and never rise.
+// with its size, which falls. A feature may raise a number of tokens there: its commit says
+// by how many, and why they are worth it.
 const (
-	productTokens = 1_050_000 // Go tokens outside tests and test kits, comments not counted
+	productTokens = 960_000 // Go's tokens outside tests and test kits, comments not counted
+	spineTokens   = 540_000 // of packages that testdata/wings.txt does not name
+	roomTokens    = 20_000
+	typeFields    = 40 // with those of the types that it embeds
+	operations    = 80 // methods, those of the types that it embeds, functions that take a pointer to it
+	exportedNames = 80
 	functionLines = 60
 	ownImports    = 8
 	wideImports   = 12 // ui/app, ui/tui, providers
 	importDepth   = 7
 )
+
+// standsOn limits the tokens of all that a package imports, directly or not.
+var standsOn = map[string]int{"session": 120_000, "ui/app": 150_000, "ui/tui/inspector": 200_000, "ui/tui": 380_000}
 
 // testKits match directories that only tests import.
 var testKits = regexp.MustCompile(`(^|/)(adaptertest|llmtest|storetest|discovertest|uitest)(/|$)|^docs/pictures$`)
@@ -265,7 +275,7 @@ func TestRatchets(t *testing.T) {
 		case !known:
 			t.Errorf("%s: %d, at most %d: see \"The rooms\" in docs/architecture.md", name, over[name], sizes[name].limit)
 		case over[name] > before:
-			t.Errorf("%s: %d, and may not rise above %d", name, over[name], before)
+			t.Errorf("%s: %d, and may not rise above %d (limit %d)", name, over[name], before, sizes[name].limit)
 		}
 	}
 	if *updateRatchets && !t.Failed() {
@@ -279,7 +289,7 @@ func TestRatchets(t *testing.T) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
-		if over[name] < was[name] {
+		if over[name] < was[name]*99/100 { // a repair does not have to write each token down
 			t.Errorf("%s: %d, no longer %d: lower it with -ratchets", name, over[name], was[name])
 		}
 	}
@@ -293,17 +303,22 @@ func measure(t *testing.T) map[string]size {
 	t.Helper()
 	sizes := map[string]size{}
 	add := func(kind, name string, n, limit int) {
-		key := kind + " " + name
+		key := kind + " " + cmp.Or(name, ".")
 		sizes[key] = size{sizes[key].got + n, limit}
 	}
 	source := readSource(t)
-	lines := func(n ast.Node) int {
-		return source.positions.Position(n.End()).Line - source.positions.Position(n.Pos()).Line + 1
-	}
+	wings := readWings(t)
+	tokens := map[string]int{} // by package
 	for name, f := range source.files {
 		dir := path.Dir(name)
-		if !testKits.MatchString(dir) {
-			add("tokens", ".", countTokens(t, name), productTokens)
+		if testKits.MatchString(dir) {
+			continue
+		}
+		n := countTokens(t, name)
+		tokens[dir] += n
+		add("tokens", "", n, productTokens)
+		if _, wing := wings[dir]; !wing {
+			add("spine", "", n, spineTokens)
 		}
 		for _, d := range f.Decls {
 			d, ok := d.(*ast.FuncDecl)
@@ -314,11 +329,24 @@ func measure(t *testing.T) map[string]size {
 			if d.Recv != nil {
 				name = dir + "." + receiver(d.Recv.List[0].Type) + "." + d.Name.Name
 			}
-			add("function", name, max(0, lines(d)-sizes["function "+name].got), functionLines) // the longest of its builds
+			lines := source.positions.Position(d.End()).Line - source.positions.Position(d.Pos()).Line + 1
+			add("function", name, max(0, lines-sizes["function "+name].got), functionLines) // the longest of its builds
+		}
+	}
+	imports := ownPackages(t)
+	for name, n := range tokens {
+		if name != "." {
+			add("room", name, n, roomTokens)
+		}
+		if limit := standsOn[name]; limit > 0 {
+			below := 0
+			for _, dir := range reached(imports, name) {
+				below += tokens[dir]
+			}
+			add("stands-on", name, below, limit)
 		}
 	}
 	depth := map[string]int{}
-	imports := ownPackages(t)
 	var deep func(name string) int
 	deep = func(name string) int {
 		if depth[name] == 0 {
@@ -335,13 +363,252 @@ func measure(t *testing.T) map[string]size {
 			limit = wideImports
 		}
 		if name != "ui/cli" {
-			add("imports", cmp.Or(name, "."), len(imports[name]), limit)
+			add("imports", name, len(imports[name]), limit)
 		}
 		if name != "" { // main.go is the door of ui/cli
 			add("depth", name, deep(name)-1, importDepth)
 		}
 	}
+	names, types := declared(source)
+	for name, n := range names {
+		limit := exportedNames
+		if name == "providers/llm" {
+			limit = 150
+		}
+		add("exported", name, n, limit)
+	}
+	for name := range types {
+		whole := types.whole(name, map[string]bool{})
+		add("fields", name, whole.fields, typeFields)
+		add("operations", name, whole.operations+types[name].taken, operations)
+	}
 	return sizes
+}
+
+// reached returns the packages that a package imports, directly or not.
+func reached(imports map[string][]string, from string) (all []string) {
+	seen := map[string]bool{from: true}
+	var walk func(name string)
+	walk = func(name string) {
+		for _, to := range imports[name] {
+			if !seen[to] {
+				seen[to] = true
+				all = append(all, to)
+				walk(to)
+			}
+		}
+	}
+	walk(from)
+	return all
+}
+
+// A declaredType is what a reader meets in a type.
+type declaredType struct {
+	fields, operations int      // its own
+	embeds             []string // types of the module
+	taken              int      // functions of any package that take a pointer to it
+}
+
+// declaredTypes are the types of the module, by DIRECTORY.NAME.
+type declaredTypes map[string]*declaredType
+
+// whole returns the fields and methods of a type with those of the types that it embeds.
+func (types declaredTypes) whole(name string, seen map[string]bool) (sum declaredType) {
+	typ := types[name]
+	if typ == nil || seen[name] {
+		return sum
+	}
+	seen[name] = true
+	sum.fields, sum.operations = typ.fields, typ.operations
+	for _, embedded := range typ.embeds {
+		inner := types.whole(embedded, seen)
+		sum.fields, sum.operations = sum.fields+inner.fields, sum.operations+inner.operations
+	}
+	return sum
+}
+
+// declared returns the number of exported names of each package, and the types of the module.
+func declared(source source) (names map[string]int, types declaredTypes) {
+	names, types = map[string]int{}, declaredTypes{}
+	for file, f := range source.files {
+		dir := path.Dir(file)
+		if testKits.MatchString(dir) {
+			continue
+		}
+		local := map[string]string{}
+		for _, spec := range f.Imports {
+			if to, ours := strings.CutPrefix(strings.Trim(spec.Path.Value, `"`), "parley/"); ours {
+				local[path.Base(to)] = to
+				if spec.Name != nil {
+					local[spec.Name.Name] = to
+				}
+			}
+		}
+		typeOf := func(e ast.Expr) *declaredType {
+			name := qualified(e, dir, local)
+			if types[name] == nil {
+				types[name] = &declaredType{}
+			}
+			return types[name]
+		}
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Name.IsExported() && (d.Recv == nil || ast.IsExported(receiver(d.Recv.List[0].Type))) {
+					names[dir]++
+				}
+				if d.Recv != nil {
+					typeOf(d.Recv.List[0].Type).operations++
+					continue
+				}
+				for _, p := range d.Type.Params.List {
+					if star, ok := p.Type.(*ast.StarExpr); ok && qualified(star.X, dir, local) != "" {
+						typeOf(star.X).taken++
+					}
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					switch s := spec.(type) {
+					case *ast.ValueSpec:
+						for _, name := range s.Names {
+							if name.IsExported() {
+								names[dir]++
+							}
+						}
+					case *ast.TypeSpec:
+						if s.Name.IsExported() {
+							names[dir]++
+						}
+						structure, ok := s.Type.(*ast.StructType)
+						if !ok {
+							continue
+						}
+						typ := typeOf(s.Name)
+						for _, field := range structure.Fields.List {
+							typ.fields += max(1, len(field.Names))
+							if name := qualified(field.Type, dir, local); len(field.Names) == 0 && name != "" {
+								typ.embeds = append(typ.embeds, name)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+	return names, types
+}
+
+// qualified returns DIRECTORY.NAME of a type of the module or of a pointer to one, "" for others.
+func qualified(typ ast.Expr, dir string, local map[string]string) string {
+	switch typ := typ.(type) {
+	case *ast.StarExpr:
+		return qualified(typ.X, dir, local)
+	case *ast.IndexExpr:
+		return qualified(typ.X, dir, local)
+	case *ast.IndexListExpr:
+		return qualified(typ.X, dir, local)
+	case *ast.Ident:
+		return dir + "." + typ.Name
+	case *ast.SelectorExpr:
+		if pkg, ok := typ.X.(*ast.Ident); ok && local[pkg.Name] != "" {
+			return local[pkg.Name] + "." + typ.Sel.Name
+		}
+	}
+	return ""
+}
+
+// A registration is the place of the line that makes a wing part of the program.
+type registration struct{ file, word string }
+
+// readWings returns the wings that testdata/wings.txt lists, by their directories. A line is a
+// directory, a file, and a word of the line of that file that registers the wing.
+func readWings(t *testing.T) map[string]registration {
+	t.Helper()
+	text, err := os.ReadFile("testdata/wings.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wings := map[string]registration{}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if len(fields) < 3 {
+			t.Fatalf("testdata/wings.txt: %q is not DIRECTORY FILE WORD", line)
+		}
+		wings[fields[0]] = registration{fields[1], strings.Join(fields[2:], " ")}
+	}
+	return wings
+}
+
+// TestWings builds the program without each wing: without its directory, the line that registers it,
+// and the import of it. What is left answers a prompt.
+func TestWings(t *testing.T) {
+	if !long {
+		t.Skip("PARLEY_LONG=1 builds the program once for each wing")
+	}
+	for dir, at := range readWings(t) {
+		t.Run(dir, func(t *testing.T) {
+			tmp := t.TempDir()
+			replaced := map[string]string{}
+			files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s has no files: %v", dir, err)
+			}
+			for _, name := range files {
+				replaced[absolute(t, name)] = ""
+			}
+			text, err := os.ReadFile(at.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kept strings.Builder
+			lines := 0
+			for line := range strings.Lines(string(text)) {
+				if strings.Contains(line, at.word) || strings.Contains(line, "/"+dir+`"`) {
+					lines++
+					continue
+				}
+				kept.WriteString(line)
+			}
+			if lines != 2 {
+				t.Errorf("%d lines of %s name the wing, not its import and its registration alone", lines, at.file)
+			}
+			shorter := filepath.Join(tmp, "shorter.go")
+			replaced[absolute(t, at.file)] = shorter
+			overlay, err := json.Marshal(map[string]any{"Replace": replaced})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, text := range map[string]string{shorter: kept.String(), filepath.Join(tmp, "overlay.json"): string(overlay)} {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			program := filepath.Join(tmp, "parley")
+			if out, err := exec.Command("go", "build", "-overlay", filepath.Join(tmp, "overlay.json"), "-o", program, ".").CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if dir == "providers/demo" {
+				return // nothing answers without a model
+			}
+			cmd := exec.Command(program, "-p", "--ephemeral", "-m", "demo", "hello")
+			cmd.Dir, cmd.Env = tmp, []string{"HOME=" + tmp, "PATH=" + os.Getenv("PATH")}
+			if out, err := cmd.Output(); err != nil || len(out) == 0 {
+				t.Errorf("answered %q, %v", out, err)
+			}
+		})
+	}
+}
+
+func absolute(t *testing.T, name string) string {
+	t.Helper()
+	name, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // isTable reports whether a function only returns a list of rows, which may be as long as it has to be.
