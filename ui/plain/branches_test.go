@@ -3,6 +3,7 @@ package plain
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/providers/llm"
@@ -58,29 +59,31 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 		"nothing is there": {[]string{"1", "/now", "/stop"}, []string{"Not waiting to retry.", "Nothing is running."}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := talk(t, func(_ *app.Options, so *session.Options) {
-				other := llmtest.New(llmtest.Say("From the other."))
-				so.Attended, so.Fallback = true, func(session.FallbackNeed) []string { return []string{"other/x"} }
-				so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", other), nil }
-			}, llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("From the same."))
-			d.enter("hi")
-			d.heard("2. Wait for fake/m")
-			d.pass(answerDelay)
-			for i, line := range tt.lines {
-				d.input.lastLine = time.Time{} // each by itself
-				d.paste(line)
-				if i == 0 && strings.HasSuffix(line, "wait") {
-					d.heard("Retrying in ")
+			synctest.Test(t, func(t *testing.T) {
+				d := talk(t, func(_ *app.Options, so *session.Options) {
+					other := llmtest.New(llmtest.Say("From the other."))
+					so.Attended, so.Fallback = true, func(session.FallbackNeed) []string { return []string{"other/x"} }
+					so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", other), nil }
+				}, llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("From the same."))
+				d.enter("hi")
+				d.heard("2. Wait for fake/m")
+				d.pass(answerDelay)
+				for i, line := range tt.lines {
+					d.input.lastLine = time.Time{} // each by itself
+					d.paste(line)
+					if i == 0 && strings.HasSuffix(line, "wait") {
+						d.heard("Retrying in ")
+					}
+					if line == "1" {
+						d.idle()
+					}
 				}
-				if line == "1" {
-					d.idle()
+				for _, want := range tt.want { // of any of the lines
+					d.until(func() bool { return strings.Contains(d.said(), want) })
 				}
-			}
-			for _, want := range tt.want { // of any of the lines
-				d.until(func() bool { return strings.Contains(d.said(), want) })
-			}
-			d.idle()
-			d.valid()
+				d.idle()
+				d.valid()
+			})
 		})
 	}
 }
@@ -90,22 +93,24 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 func TestLateAnswer(t *testing.T) {
 	for typed, held := range map[string]bool{"2": true, "wait": true, "n": true, "and what about ships?": false} {
 		t.Run(typed, func(t *testing.T) {
-			d := talk(t, func(_ *app.Options, so *session.Options) {
-				so.Attended, so.Fallback = true, func(session.FallbackNeed) []string { return []string{"other/x"} }
-				so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", llmtest.New()), nil }
-			}, llmtest.Fail(&llm.Error{Fault: llm.Server}))
-			d.enter("hi")
-			d.heard("2. Wait for fake/m")
-			d.turns.add(d.turns.current, session.QuestionAnswered{}) // by itself
-			d.input.lastLine = time.Time{}
-			d.paste(typed)
-			said := strings.Contains(d.said(), "Not sent: "+typed+". The question it may answer has ended.")
-			if queued := d.app.Session.QueueLen() > 0; said != held || queued == held {
-				t.Errorf("told %v, queued %v:\n%s", said, queued, d.said())
-			}
-			if d.paste(typed); d.app.Session.QueueLen() == 0 {
-				t.Errorf("%s is never sent", typed)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				d := talk(t, func(_ *app.Options, so *session.Options) {
+					so.Attended, so.Fallback = true, func(session.FallbackNeed) []string { return []string{"other/x"} }
+					so.OpenModel = func(string) (llm.Endpoint, error) { return endpoint("other/x", llmtest.New()), nil }
+				}, llmtest.Fail(&llm.Error{Fault: llm.Server}))
+				d.enter("hi")
+				d.heard("2. Wait for fake/m")
+				d.turns.add(d.turns.current, session.QuestionAnswered{}) // by itself
+				d.input.lastLine = time.Time{}
+				d.paste(typed)
+				said := strings.Contains(d.said(), "Not sent: "+typed+". The question it may answer has ended.")
+				if queued := d.app.Session.QueueLen() > 0; said != held || queued == held {
+					t.Errorf("told %v, queued %v:\n%s", said, queued, d.said())
+				}
+				if d.paste(typed); d.app.Session.QueueLen() == 0 {
+					t.Errorf("%s is never sent", typed)
+				}
+			})
 		})
 	}
 }
