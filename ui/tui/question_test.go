@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -170,10 +171,13 @@ func TestKeysWhileAModelRests(t *testing.T) {
 		"stop": {"esc", "Stopped"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := setUpWith(t, 50, 15, attended(llmtest.New()), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("again"))
-			s.ask("hi", "2  Wait for fake/one")
-			s.seen().Press("2").WaitForScreen(contains("retrying in ", "∙ waiting", "ctrl+x g now", "esc stops"))
-			s.Press(strings.Fields(tt.keys)...).WaitForText(tt.want)
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { // no countdown ends while something runs
+				s := newStage(t, 50, 15, attended(llmtest.New()), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("again"))
+				s.ask("hi", "2  Wait for fake/one")
+				s.seen().Press("2").WaitForScreen(contains("retrying in ", "∙ waiting", "ctrl+x g now", "esc stops"))
+				s.Press(strings.Fields(tt.keys)...).WaitForText(tt.want)
+			})
 		})
 	}
 	t.Run("nothing waits", func(t *testing.T) {

@@ -61,6 +61,12 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Turn) *stage {
 	t.Helper()
 	t.Parallel()
+	return newStage(t, w, h, change, turns...)
+}
+
+// newStage does as setUpWith in a test that is not parallel, such as one in a bubble of synctest.
+func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Turn) *stage {
+	t.Helper()
 	s := &stage{fake: llmtest.New(turns...), dir: t.TempDir(), clock: &clock{now: time.Unix(1e9, 0)}}
 	if err := os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("alpha\nbeta\n"), 0o644); err != nil {
 		t.Fatal(err)
