@@ -14,7 +14,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -273,6 +272,8 @@ func (p *fixture) listen() listener {
 	l := listener{target: target{Workspace: p.at("workspace"), Outside: p.at("outside"), Home: p.at("home")}}
 	heard := make(chan int)
 	var closers []io.Closer
+	var last []func() error // each sends to a listener, and returns when that has counted all that came before
+	const lastDatagram = "last"
 	streams := map[string]string{p.at("outside/socket"): "unix", p.at("workspace/socket"): "unix", "@" + filepath.Base(p.base): "unix", "127.0.0.1:0": "tcp"}
 	for address, network := range streams {
 		in, err := net.Listen(network, address)
@@ -283,16 +284,25 @@ func (p *fixture) listen() listener {
 			l.TCP = in.Addr().String()
 		}
 		closers = append(closers, in)
+		last = append(last, func() error {
+			c, err := net.Dial(network, in.Addr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			_, _ = c.Read(make([]byte, 1)) // its end: all that came before were accepted
+			return nil
+		})
 		go func() {
-			n := 0
+			n := -1 // the last one is the test's own
 			for {
 				c, err := in.Accept()
 				if err != nil {
 					heard <- n
 					return
 				}
-				c.Close()
 				n++
+				c.Close()
 			}
 		}()
 	}
@@ -306,14 +316,26 @@ func (p *fixture) listen() listener {
 			l.UDP = in.LocalAddr().String()
 		}
 		closers = append(closers, in)
+		ended := make(chan struct{})
+		last = append(last, func() error {
+			c, err := net.Dial(network, in.LocalAddr().String())
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if _, err = io.WriteString(c, lastDatagram); err == nil {
+				<-ended
+			}
+			return err
+		})
 		go func() {
 			n := 0
-			for {
-				if _, _, err := in.ReadFrom(make([]byte, 64)); err != nil {
+			for b := make([]byte, 64); ; n++ {
+				if size, _, err := in.ReadFrom(b); err != nil || string(b[:size]) == lastDatagram {
+					close(ended)
 					heard <- n
 					return
 				}
-				n++
 			}
 		}()
 	}
@@ -323,7 +345,11 @@ func (p *fixture) listen() listener {
 		}
 	}
 	l.stop = func() (total int) {
-		time.Sleep(20 * time.Millisecond) // sent data has arrived
+		for _, send := range last {
+			if err := send(); err != nil {
+				p.t.Error(err)
+			}
+		}
 		for _, c := range closers {
 			c.Close()
 		}
