@@ -26,12 +26,17 @@ const (
 // which no program of the workspace is found by its name: a model's command may have put it there. Its process
 // group ends with it.
 func Filter(ctx context.Context, dir, command string, input []byte) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, filterTime)
+	defer cancel()
+	return filter(ctx, dir, command, input)
+}
+
+// filter does as Filter until ctx ends.
+func filter(ctx context.Context, dir, command string, input []byte) (string, error) {
 	shell, err := findShell()
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, filterTime)
-	defer cancel()
 	in, out, err := os.Pipe()
 	if err != nil {
 		return "", err

@@ -35,7 +35,7 @@ func TestFilter(t *testing.T) {
 		{"hostile words", `printf 'a\033]0;x\007' >&2; exit 1`, "", "exit status 1: a␛]0;x␇"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Filter(t.Context(), dir, tt.command, []byte(`{"a":1}`))
+			got, err := filter(t.Context(), dir, tt.command, []byte(`{"a":1}`))
 			if got != tt.want || (err == nil) != (tt.wantErr == "") || err != nil && err.Error() != tt.wantErr {
 				t.Errorf("got %.60q, %v; want %.60q, %s", got, err, tt.want, tt.wantErr)
 			}
@@ -56,7 +56,7 @@ func TestFilterLeavesNothing(t *testing.T) {
 			defer cancel()
 			ended := make(chan error)
 			go func() {
-				_, err := Filter(ctx, f.at(""), "sleep 1000 & echo $! > pid; "+tt.last, nil)
+				_, err := filter(ctx, f.at(""), "sleep 1000 & echo $! > pid; "+tt.last, nil)
 				ended <- err
 			}()
 			pids := f.wait("pid", 1)
