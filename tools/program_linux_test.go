@@ -61,19 +61,38 @@ const (
 	jobSandbox   = "PARLEY_TEST_SANDBOX"
 )
 
+// dead waits until the processes have ended. Those that were killed may take a moment.
+func dead(t *testing.T, pids []int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		all, err := process.List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return all[pid].PID == 0 || all[pid].Zombie })
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("alive: %d", left)
+			return
+		}
+	}
+}
+
 // Nothing of a command in the background is left after parley was killed.
 func TestJobsDieWithParley(t *testing.T) {
 	t.Parallel() // it waits
 	for _, held := range []string{"on", "off"} {
 		t.Run("sandbox "+held, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			f := open(t, nil)
 			exe, err := os.Executable()
 			if err != nil {
 				t.Fatal(err)
 			}
 			cmd := exec.Command(exe)
-			cmd.Env = append(os.Environ(), asRole+"=job", jobWorkspace+"="+dir, jobSandbox+"="+held)
+			cmd.Env = append(os.Environ(), asRole+"=job", jobWorkspace+"="+f.Root(), jobSandbox+"="+held)
 			out, err := cmd.StdoutPipe()
 			if err == nil {
 				err = cmd.Start()
@@ -84,36 +103,19 @@ func TestJobsDieWithParley(t *testing.T) {
 			if line, err := readLine(out); err != nil || line != "1" {
 				t.Fatalf("parley says %q: %v", line, err)
 			}
-			below := func() (pids []int) {
-				all, err := process.List()
-				if err != nil {
-					t.Fatal(err)
-				}
-				return slices.DeleteFunc(process.Descendants(all, cmd.Process.Pid), func(pid int) bool { return all[pid].Zombie })
-			}
-			pids := below()
+			f.wait("pids", 4)
+			pids := living(t, cmd.Process.Pid)
 			if len(pids) < 5 {
 				t.Fatalf("only %d run", len(pids))
 			}
 			_ = cmd.Process.Signal(syscall.SIGKILL)
 			_ = cmd.Wait()
-			for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
-				all, err := process.List()
-				if err != nil {
-					t.Fatal(err)
-				}
-				if left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return all[pid].PID == 0 || all[pid].Zombie }); len(left) == 0 {
-					return
-				} else if time.Now().After(deadline) {
-					t.Fatalf("alive: %d", left)
-				}
-			}
+			dead(t, pids)
 		})
 	}
 }
 
-// Whether parley ends a program, or is killed itself, nothing of it is left after
-// two seconds.
+// Whether parley ends a program, or is killed itself, nothing of it is left.
 func TestProgramsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	four := func(t *testing.T, read func() (string, error)) (pids []int) {
@@ -129,23 +131,6 @@ func TestProgramsLeaveNothing(t *testing.T) {
 			pids = append(pids, pid)
 		}
 		return pids
-	}
-	dead := func(t *testing.T, pids []int) {
-		t.Helper()
-		for deadline := time.Now().Add(2 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-			all, err := process.List()
-			if err != nil {
-				t.Fatal(err)
-			}
-			left := slices.DeleteFunc(slices.Clone(pids), func(pid int) bool { return all[pid].PID == 0 || all[pid].Zombie })
-			if len(left) == 0 {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("alive: %d", left)
-				return
-			}
-		}
 	}
 	t.Run("killed", func(t *testing.T) {
 		t.Parallel()
@@ -181,7 +166,7 @@ func TestProgramsLeaveNothing(t *testing.T) {
 		}()
 		select {
 		case <-ended:
-		case <-time.After(30 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("it waits for what does not end")
 		}
 		dead(t, pids)

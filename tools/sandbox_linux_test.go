@@ -196,9 +196,7 @@ func TestHeldCancelEndsEverything(t *testing.T) {
 		f.wait("pids", n)
 		f.wait(".envrc", 1)
 	})
-	if left := living(t, os.Getpid()); len(left) > 0 {
-		t.Errorf("still there: %v", left)
-	}
+	dead(t, living(t, os.Getpid()))
 	for _, c := range all {
 		if !c.out.Failed || !strings.Contains(c.out.Text, "[canceled after") || !strings.Contains(c.out.Text, "undid changes of .envrc") {
 			t.Errorf("%s: got %+v", c.name, c.out)
