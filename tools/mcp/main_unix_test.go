@@ -371,6 +371,11 @@ var fakes = map[string]func(*fake){
 		}
 		f.serve()
 	},
+	"unreadable parts": func(f *fake) {
+		f.tools, f.offers, f.more = unreadableTools, `,"prompts":{}`, map[string]string{"prompts/list": unreadablePrompts, "prompts/get": unreadablePrompt}
+		f.call = func(f *fake, id json.RawMessage) { f.answer(id, unreadableParts) }
+		f.serve()
+	},
 	"requires a page": func(f *fake) {
 		f.tools, f.call = oneTool, func(f *fake, id json.RawMessage) {
 			f.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32042,"message":"This request requires\u001b[2J more information.","data":{"elicitations":[{"mode":"url","elicitationId":"550e8400-e29b-41d4-a716-446655440000","url":"https://pay.example/1?a=b","message":"Pay\u001b[2J here","extra":[{}]}],"more":7}}}`)

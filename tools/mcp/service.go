@@ -175,7 +175,10 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	} else if req.Method == http.MethodGet {
 		s.streams.Store(true)
 	}
-	res.Body = b
+	res.Body = &messageBody{ReadCloser: b}
+	if b.left < 0 {
+		res.Body = eventBody(b)
+	}
 	return res, nil
 }
 

@@ -4,11 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,47 +83,8 @@ func parseMessage(line []byte) (jsonrpc.Message, bool) {
 	if len(line) == 0 || line[0] != '{' {
 		return nil, false
 	}
-	m, err := jsonrpc.DecodeMessage(line)
-	if r, answer := m.(*jsonrpc.Response); answer && err == nil {
-		r.Result = knownContent(r.Result)
-	}
+	m, err := jsonrpc.DecodeMessage(readable(line))
 	return m, err == nil && m != nil
-}
-
-// knownContent returns a result with a note in place of each part of a type that the SDK does not
-// know: it would refuse the whole result.
-func knownContent(result json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	var parts []json.RawMessage
-	if !bytes.Contains(result, []byte(`"content"`)) || json.Unmarshal(result, &fields) != nil || json.Unmarshal(fields["content"], &parts) != nil {
-		return result
-	}
-	changed := false
-	for i, part := range parts {
-		var head struct {
-			Type string `json:"type"`
-		}
-		if json.Unmarshal(part, &head) != nil || slices.Contains([]string{"text", "image", "audio", "resource_link", "resource"}, head.Type) {
-			continue
-		}
-		note, err := json.Marshal(&sdk.TextContent{Text: fmt.Sprintf("[content of the unknown type %q, ignored]", head.Type)})
-		if err != nil {
-			return result
-		}
-		parts[i], changed = note, true
-	}
-	if !changed {
-		return result
-	}
-	content, err := json.Marshal(parts)
-	if err != nil {
-		return result
-	}
-	fields["content"] = content
-	if whole, err := json.Marshal(fields); err == nil {
-		return whole
-	}
-	return result
 }
 
 var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)

@@ -509,7 +509,7 @@ func TestUnknownContent(t *testing.T) {
 	for _, c := range got.Content {
 		texts = append(texts, c.(*sdk.TextContent).Text)
 	}
-	want := []string{"before", `[content of the unknown type "video", ignored]`, `[content of the unknown type "", ignored]`, "after"}
+	want := []string{"before", `[content of type "video" that cannot be read, ignored]`, `[content of type "" that cannot be read, ignored]`, "after"}
 	if !slices.Equal(texts, want) {
 		t.Errorf("%q, want %q", texts, want)
 	}
