@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -67,18 +68,32 @@ func (w *writer) saveLease(id string, l lease) error {
 // newSessionID returns an ID: seven characters for the time in seconds, six random ones. IDs
 // sort by time, and a prefix is enough to name a session.
 func newSessionID(now time.Time) string {
-	const digits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32
 	var random [6]byte
 	_, _ = rand.Read(random[:])
 	id := make([]byte, 0, 13)
 	seconds := max(now.Unix(), 0)
 	for shift := 30; shift >= 0; shift -= 5 {
-		id = append(id, digits[seconds>>shift&31])
+		id = append(id, idDigits[seconds>>shift&31])
 	}
 	for _, b := range random {
-		id = append(id, digits[b&31])
+		id = append(id, idDigits[b&31])
 	}
 	return string(id)
+}
+
+const idDigits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32
+
+// IsUnused reports whether Create may have given id to a session that was closed before its first
+// Put: id has the form and an earlier time, and neither a session nor the ledger has it.
+func (db *DB) IsUnused(id string) bool {
+	if now := newSessionID(db.now()); len(id) != len(now) || strings.Trim(id, idDigits) != "" || id[:7] > now[:7] {
+		return false
+	}
+	used := true
+	err := db.read(func(q querier) error {
+		return q.queryRow(`SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 UNION ALL SELECT 1 FROM ledger WHERE session = ?1 AND seq > 0)`, id).Scan(&used)
+	})
+	return err == nil && !used
 }
 
 // A Cap is a limit on spending.

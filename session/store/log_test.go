@@ -232,6 +232,32 @@ func TestDeletedWhileOpen(t *testing.T) {
 	}
 }
 
+// TestIsUnused: an id that Create gave may be used again until something is stored under it, or paid for.
+func TestIsUnused(t *testing.T) {
+	db := fresh(t)
+	l := db.Create(Session{})
+	id := l.Session().ID
+	later := newSessionID(db.now().Add(time.Hour))
+	for _, tt := range []struct {
+		id   string
+		want bool
+	}{{id, true}, {"", false}, {"none", false}, {id[:12], false}, {id + "0", false}, {id[:12] + "u", false}, {later, false}} {
+		if got := db.IsUnused(tt.id); got != tt.want {
+			t.Errorf("%q: %v", tt.id, got)
+		}
+	}
+	talk(t, l, "hello", "hi")
+	if db.IsUnused(id) {
+		t.Error("stored, and unused")
+	}
+	if err := errors.Join(l.Close(), db.Remove(id)); err != nil {
+		t.Fatal(err)
+	}
+	if db.IsUnused(id) {
+		t.Error("paid for, and unused")
+	}
+}
+
 // What is changed in a list reaches the window that has the session open.
 func TestRenamedWhileOpen(t *testing.T) {
 	db := fresh(t)

@@ -295,6 +295,17 @@ func read(path string, most int) (data []byte, cut bool, err error) {
 	return data, false, err
 }
 
+// Server returns a server that an editor adds to a directory, with that name and definition, for
+// Decision and SaveDecision.
+func Server(directory, name, definition string) Project {
+	o := Project{Dir: directory, Files: []File{{Kind: Servers, Name: name, Text: definition}}}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "server %d %s %s", len(name), name, definition)
+	sumNamed(sum, o)
+	o.Dir, o.Digest = o.Dir+" server "+name, hex.EncodeToString(sum.Sum(nil))
+	return o
+}
+
 // A Store keeps decisions; *store.DB is one.
 type Store interface {
 	Get(key string) (string, error)

@@ -54,15 +54,15 @@ const samplingAsk = "ask"
 
 // String shows c without what may be secret.
 func (c Config) String() string {
-	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.location(), c.Disabled, c.Timeout, c.Trusted)
+	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.Location(), c.Disabled, c.Timeout, c.Trusted)
 }
 
 // GoString returns String: %#v shows no secrets either.
 func (c Config) GoString() string { return c.String() }
 
-// location returns the command line, or the address, without what may be a key in it. Of a command line
+// Location returns the command line, or the address, without what may be a key in it. Of a command line
 // nothing is hidden that could run: the user agrees to what it shows.
-func (c Config) location() string {
+func (c Config) Location() string {
 	if c.URL == "" {
 		p := c.program()
 		if p.Shell {

@@ -351,7 +351,7 @@ func (s *server) state() State {
 		location = mask
 	}
 	out := State{
-		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: location.whole(s.config.location()), ServerInfo: s.serverInfo,
+		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: location.whole(s.config.Location()), ServerInfo: s.serverInfo,
 		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(),
 		FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
 		Session: Session{LoggedIn: s.login.client.LoggedIn(), Prompts: len(s.prompts), Resources: len(s.resources)},

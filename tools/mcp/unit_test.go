@@ -232,7 +232,7 @@ func TestLocation(t *testing.T) {
 		{Config{Command: process.ShellLine("npx x"), Args: []string{"--key=k-123456", "a b"}}, "npx x --key=[redacted] 'a b'"},
 		{Config{Command: process.ShellLine("x"), Args: []string{"--token", "$(evil)"}, Env: map[string]string{"A": "$(evil)"}}, "x --token '$(evil)'"},
 	} {
-		if got := tt.in.location(); got != tt.want {
+		if got := tt.in.Location(); got != tt.want {
 			t.Errorf("%q: got %s, want %s", tt.in.program().Words, got, tt.want)
 		}
 	}

@@ -61,10 +61,23 @@ type Server struct {
 // Opened is a conversation, with what a user can do in it.
 type Opened struct {
 	App    app.Options
-	Notice string                // what the user has to know; "": nothing
-	Ready  func(context.Context) // waits until all tools are there
-	Tools  *tools.Set            // that work in it; nil: none
-	Close  func()                // ends the conversation, and what was started for it
+	Notice string     // what the user has to know; "": nothing
+	Tools  *tools.Set // that work in it; nil: none
+	Close  func()     // ends the conversation, and what was started for it
+
+	// Questions are asked before the first Ready, about servers of the client.
+	Questions []ServerQuestion
+	// Ready waits until all tools are there, and calls tell with what it has not told of servers yet:
+	// those that cannot be used, above all.
+	Ready func(ctx context.Context, tell func(notice string))
+}
+
+// A ServerQuestion asks whether a server of the client may start.
+type ServerQuestion struct {
+	Name     string
+	Location string                  // its command line or address, without keys
+	Given    []string                // names of its variables or headers
+	Allow    func(always bool) error // starts it with the next Ready; always: and whenever the folder is opened
 }
 
 // lastWords is how long turns that were canceled have to end, once the client is gone: one that

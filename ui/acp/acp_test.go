@@ -49,7 +49,9 @@ type editor struct {
 	buffer string // what it shows of each file; "": nothing
 	wrote  []sdk.WriteTextFileRequest
 
-	servers []Server // that the last conversation was opened with
+	servers   []Server         // that the last conversation was opened with
+	questions []ServerQuestion // about servers, for each conversation that is opened
+	notices   []string         // that are told before each prompt
 
 	mu   sync.Mutex
 	told []sdk.SessionUpdate
@@ -91,7 +93,11 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 					return llm.Endpoint{Model: model, Name: name}, nil
 				},
 			}},
-			Notice: "the demo answers", Tools: set, Ready: func(context.Context) {}, Close: func() { s.Close(); set.Close() },
+			Notice: "the demo answers", Tools: set, Questions: e.questions, Ready: func(_ context.Context, tell func(string)) {
+				for _, text := range e.notices {
+					tell(text)
+				}
+			}, Close: func() { s.Close(); set.Close() },
 		}, nil
 	}
 	theirs, ours := pipe(), pipe()
@@ -324,6 +330,53 @@ func TestServers(t *testing.T) {
 	}
 	if !reflect.DeepEqual(e.servers, want) {
 		t.Errorf("got %+v", e.servers)
+	}
+}
+
+// TestServerQuestions: whether a server of the client may start is asked once in a conversation, with the first
+// prompt, and never shows what could write to a terminal.
+func TestServerQuestions(t *testing.T) {
+	for _, tt := range []struct {
+		answer, want string // what is allowed
+		status       sdk.ToolCallStatus
+	}{
+		{"session", "allowed once", sdk.ToolCallStatusCompleted},
+		{"always", "allowed always", sdk.ToolCallStatusCompleted},
+		{"deny", "", sdk.ToolCallStatusFailed},
+		{"", "", sdk.ToolCallStatusFailed},
+		{"nonsense", "", sdk.ToolCallStatusFailed},
+	} {
+		t.Run(tt.answer, func(t *testing.T) {
+			e := newEditor(t, session.Options{}, llmtest.Say("one"), llmtest.Say("two"))
+			got, asked := "", 0
+			e.questions = []ServerQuestion{{Name: "fi\x1bles", Location: "npx files\u202e .", Given: []string{"API_KEY"}, Allow: func(always bool) error {
+				if got = "allowed once"; always {
+					got = "allowed always"
+				}
+				return nil
+			}}}
+			e.notices = []string{"MCP server files: exited"}
+			e.answer = func(r sdk.RequestPermissionRequest) string {
+				asked++
+				b, _ := json.Marshal(r)
+				if s := string(b); !strings.Contains(s, "Start MCP server fi") || !strings.Contains(s, "npx files") || !strings.Contains(s, "given API_KEY") || strings.ContainsAny(s, "\u202e") || strings.Contains(s, `\u001b`) {
+					t.Errorf("asked %s", s)
+				}
+				return tt.answer
+			}
+			id := e.begin()
+			if asked > 0 {
+				t.Error("asked before the first prompt")
+			}
+			e.prompt(id, text("hi"))
+			if told := e.take(); !strings.Contains(told, `"status":"`+string(tt.status)) || !strings.Contains(told, "message: MCP server files: exited\n\none") {
+				t.Errorf("told %s", told)
+			}
+			e.prompt(id, text("hi"))
+			if asked != 1 || got != tt.want {
+				t.Errorf("asked %d times, %q, want %q", asked, got, tt.want)
+			}
+		})
 	}
 }
 

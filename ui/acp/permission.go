@@ -9,6 +9,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/describe"
 )
 
@@ -25,6 +26,40 @@ func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest)
 		}
 	}
 	return tools.Approval{Verdict: tools.Deny}
+}
+
+// askServers has the user of the client decide about servers of the client, once each. What is no
+// answer denies, unless the prompt was canceled.
+func (c *conversation) askServers(ctx context.Context) {
+	const always, once = "always", "session"
+	options := []sdk.PermissionOption{
+		{OptionId: once, Kind: sdk.PermissionOptionKindAllowOnce, Name: "Start in this session"},
+		{OptionId: always, Kind: sdk.PermissionOptionKindAllowAlways, Name: "Always start in this folder"},
+		{OptionId: "deny", Kind: sdk.PermissionOptionKindRejectOnce, Name: "Don't start"},
+	}
+	for len(c.opened.Questions) > 0 && ctx.Err() == nil {
+		q := c.opened.Questions[0]
+		text := describe.Reveal(q.Location)
+		if len(q.Given) > 0 {
+			text += "\nIt is given " + describe.Reveal(strings.Join(q.Given, ", "))
+		}
+		id, status := sdk.ToolCallId(c.view.newID()), sdk.ToolCallStatusPending
+		call := sdk.ToolCallUpdate{ToolCallId: id, Title: sdk.Ptr(sanitize.Line("Start MCP server " + q.Name + "?")), Kind: sdk.Ptr(sdk.ToolKindExecute), Status: &status, Content: textContent(text)}
+		c.view.last = nil
+		c.update(sdk.StartToolCall(id, *call.Title, sdk.WithStartKind(*call.Kind), sdk.WithStartStatus(status), sdk.WithStartContent(call.Content)))
+		r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: options})
+		status = sdk.ToolCallStatusFailed
+		if chosen := r.Outcome.Selected; err == nil && chosen != nil && (chosen.OptionId == always || chosen.OptionId == once) {
+			status = sdk.ToolCallStatusCompleted
+			if err := q.Allow(chosen.OptionId == always); err != nil {
+				c.update(sdk.UpdateAgentMessageText(sanitize.Text(app.ErrorText(err)) + "\n\n"))
+			}
+		}
+		c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status)))
+		if ctx.Err() == nil {
+			c.opened.Questions = c.opened.Questions[1:]
+		}
+	}
 }
 
 // An approvalOption is an answer to the question whether a call may run, and what it does.

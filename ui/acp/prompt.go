@@ -88,7 +88,13 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 		return r, invalid("session %q is closed", p.SessionId)
 	}
 	c.tellNotice()
-	c.opened.Ready(ctx)
+	c.askServers(ctx)
+	if ctx.Err() == nil {
+		c.opened.Ready(ctx, func(notice string) {
+			c.view.last = nil
+			c.update(sdk.UpdateAgentMessageText(sanitize.Text(notice) + "\n\n"))
+		})
+	}
 	if ctx.Err() != nil {
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 	}

@@ -2,13 +2,17 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
-	"sync"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"parley/session"
+	"parley/session/trust"
 	"parley/tools/mcp"
 	"parley/tools/process"
 	"parley/ui/acp"
@@ -86,22 +90,26 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	process.AddWorkspace(a.dir)
 	a.project.skills.find()
 	doubt := a.loadProjectTrust(false)
+	o := &acp.Opened{}
+	var failed []string // why servers of the editor cannot be started
 	for _, s := range r.Servers {
-		a.addServer(s)
-	}
-	log, flags := a.library.Create(session.Info{Dir: a.dir}), a.settingFlags
-	if r.ID != "" {
-		flags = settingFlags{} // it has its own
-		var err error
-		if log, err = a.library.Resume(r.ID); log == nil {
-			return nil, err
+		question, err := a.addServer(s)
+		if err != nil {
+			failed = append(failed, fmt.Sprintf("MCP server %s of the editor not started: %s", s.Name, format.ErrorText(err)))
+		} else if question != nil {
+			o.Questions = append(o.Questions, *question)
 		}
-		doubt = errors.Join(err, doubt)
-	} else if a.config.Model == "" && a.project.model == "" {
-		a.config.Model = a.lastModel() // as on the screen
 	}
+	log, flags, err := a.openLog(r.ID)
+	if log == nil {
+		return nil, err
+	}
+	doubt = errors.Join(err, doubt)
 	s, notice, err := a.newSession(false, log, flags)
-	if err == nil {
+	if a.toolSet == nil || a.toolNames != "" {
+		o.Questions = nil // no server is started
+	}
+	if err == nil && len(o.Questions) == 0 {
 		err = a.startMCPServers()
 	}
 	if err != nil {
@@ -111,20 +119,48 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	if doubt != nil {
 		notice = joinNotices(notice, doubt.Error())
 	}
-	notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
+	o.Notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
 	go pruneUndo(openUndo(a.program))
-	o := a.screenOptions(s, "", nil)
-	o.Connecting = app.Connecting{}                                                       // keys are asked for in a terminal
-	tell := sync.OnceFunc(func() { a.mcp.wait(context.Background(), a.toolSet, a.note) }) // which no longer waits
-	ready := func(ctx context.Context) {
-		if servers := a.mcp.servers.Load(); servers != nil {
-			servers.Wait(ctx)
+	o.App = a.screenOptions(s, "", nil)
+	o.App.Connecting = app.Connecting{} // keys are asked for in a terminal
+	o.Ready = a.serversReady(failed)
+	o.Tools, o.Close = a.toolSet, func() { a.close(s) }
+	return o, nil
+}
+
+// serversReady returns the function that starts MCP servers and waits for them. It reports each
+// failure once, those of failed first.
+func (a editor) serversReady(failed []string) func(context.Context, func(string)) {
+	told := map[string]bool{}
+	return func(ctx context.Context, tell func(string)) {
+		once := func(text string) {
+			if !told[text] {
+				told[text] = true
+				tell(text)
+			}
 		}
-		if ctx.Err() == nil {
-			tell()
+		for _, text := range failed {
+			once(text)
 		}
+		if err := a.startMCPServers(); err != nil {
+			once(format.ErrorText(err))
+		}
+		a.mcp.wait(ctx, a.toolSet, once)
 	}
-	return &acp.Opened{App: o, Notice: notice, Ready: ready, Tools: a.toolSet, Close: func() { a.close(s) }}, nil
+}
+
+// openLog opens the log of a conversation, or a new one for "", and returns the settings to open it
+// with. An id that an editor got and sent no prompt to is that of a new conversation. With a log, the
+// error says what of it could not be read.
+func (a editor) openLog(id string) (*session.Log, settingFlags, error) {
+	if id != "" && !a.library.IsUnused(id) {
+		log, err := a.library.Resume(id)
+		return log, settingFlags{}, err // it has its own
+	}
+	if a.config.Model == "" && a.project.model == "" {
+		a.config.Model = a.lastModel() // as on the screen
+	}
+	return a.library.Create(session.Info{ID: id, Dir: a.dir}), a.settingFlags, nil
 }
 
 // close ends a conversation, and what was started for it; nil: none was opened.
@@ -140,19 +176,37 @@ func (a editor) close(s *session.Session) {
 }
 
 // addServer adds an MCP server that the client names; the user's own of the same name comes
-// first. Whoever configured the client trusts it, and nobody can be shown its tools here. It is
-// held by the sandbox all the same, and its calls ask.
-func (a editor) addServer(s acp.Server) {
+// first. Before it starts for the first time in a folder, the user is asked the question. It is
+// held by the sandbox, and its calls ask.
+func (a editor) addServer(s acp.Server) (*acp.ServerQuestion, error) {
 	if _, own := a.config.MCP[s.Name]; own {
-		return
+		return nil, nil
 	}
 	c := mcp.Config{Command: process.ShellLine(s.Command), Args: s.Args, Env: s.Env, URL: s.URL, Headers: s.Headers, Trusted: true}
 	if err := mcp.Validate(map[string]mcp.Config{s.Name: c}); err != nil {
-		a.note("MCP server of the editor not started: " + format.ErrorText(err))
-		return
+		return nil, err
 	}
-	if a.config.MCP == nil {
-		a.config.MCP = map[string]mcp.Config{}
+	definition, err := json.Marshal(s)
+	if err != nil {
+		return nil, err
 	}
-	a.config.MCP[s.Name] = c
+	decision := trust.Server(a.dir, s.Name, string(definition))
+	allow := func(always bool) error {
+		if a.config.MCP == nil {
+			a.config.MCP = map[string]mcp.Config{}
+		}
+		if a.mcp.editor == nil {
+			a.mcp.editor = map[string]bool{}
+		}
+		a.config.MCP[s.Name], a.mcp.editor[s.Name] = c, true
+		if always {
+			return trust.SaveDecision(a.library, decision, true)
+		}
+		return nil
+	}
+	if yes, known := trust.Decision(a.library, decision); yes && known {
+		return nil, allow(false)
+	}
+	given := slices.Concat(slices.Sorted(maps.Keys(s.Env)), slices.Sorted(maps.Keys(s.Headers)))
+	return &acp.ServerQuestion{Name: s.Name, Location: c.Location(), Given: given, Allow: allow}, nil
 }

@@ -1,6 +1,11 @@
 package cli
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"parley/session"
@@ -9,29 +14,144 @@ import (
 	"parley/ui/acp"
 )
 
-// TestEditorServers: the user's own server of a name comes before the editor's, which is held by
-// the sandbox, and a server that cannot be meant is left out.
+// TestEditorServers: a server of the editor is added once it was allowed, held by the sandbox; the user's own
+// server of a name comes before it, and one that cannot be meant is an error. What is always allowed is that
+// definition in that folder.
 func TestEditorServers(t *testing.T) {
-	a := editor{newProgram()}
-	a.quiet = true
-	a.config.MCP = map[string]mcp.Config{"own": {Command: process.ShellLine("mine"), Network: true}}
-	for _, s := range []acp.Server{{Name: "own", Command: "theirs"}, {Name: "files", Command: "serve", Args: []string{"."}}, {Name: "a b", Command: "x"}, {Name: "nothing"}} {
-		a.addServer(s)
+	dir, library := t.TempDir(), session.MemoryStore()
+	defer library.Close()
+	open := func(dir string) editor {
+		a := editor{newProgram()}
+		a.dir, a.library, a.config.MCP = dir, library, map[string]mcp.Config{"own": {Command: process.ShellLine("mine"), Network: true}}
+		return a
 	}
-	files := a.config.MCP["files"]
-	if own := a.config.MCP["own"].Command; len(a.config.MCP) != 2 || own.String() != "mine" || files.Command.String() != "serve" || !files.Trusted || files.Network || files.Unsandboxed {
+	script := filepath.Join(dir, "serve.js")
+	if err := os.WriteFile(script, []byte("serve()"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	files := acp.Server{Name: "files", Command: "serve", Args: []string{script}, Env: map[string]string{"KEY": "sk-1"}}
+	a := open(dir)
+	if q, err := a.addServer(acp.Server{Name: "own", Command: "theirs"}); q != nil || err != nil {
+		t.Errorf("the user's own: %v, %v", q, err)
+	}
+	for _, s := range []acp.Server{{Name: "a b", Command: "x"}, {Name: "nothing"}} {
+		if q, err := a.addServer(s); q != nil || err == nil {
+			t.Errorf("%s: %v, %v", s.Name, q, err)
+		}
+	}
+	q, err := a.addServer(files)
+	if err != nil || q == nil || q.Location != "serve "+script || !slices.Equal(q.Given, []string{"KEY"}) || len(a.config.MCP) != 1 {
+		t.Fatalf("%+v, %v, %#v", q, err, a.config.MCP)
+	}
+	if err := q.Allow(false); err != nil {
+		t.Fatal(err)
+	}
+	if c := a.config.MCP["files"]; a.config.MCP["own"].Command.String() != "mine" || c.Command.String() != "serve" || !c.Trusted || c.Network || c.Unsandboxed {
 		t.Errorf("%#v", a.config.MCP)
 	}
+	if q, err = open(dir).addServer(files); q == nil || err != nil {
+		t.Fatalf("allowed once, then not asked: %v", err)
+	}
+	if err := q.Allow(true); err != nil {
+		t.Fatal(err)
+	}
+	a = open(dir)
+	if q, err = a.addServer(files); q != nil || err != nil || a.config.MCP["files"].Command.String() != "serve" {
+		t.Errorf("always allowed: %v, %v, %#v", q, err, a.config.MCP)
+	}
+	other := files
+	other.Env = map[string]string{"KEY": "sk-2"}
+	renamed := files
+	renamed.Name = "files2"
+	for name, s := range map[string]acp.Server{"another variable": other, "another name": renamed} {
+		if q, _ := open(dir).addServer(s); q == nil {
+			t.Errorf("%s: not asked", name)
+		}
+	}
+	if q, _ := open(t.TempDir()).addServer(files); q == nil {
+		t.Error("another folder: not asked")
+	}
+	if err := os.WriteFile(script, []byte("evil()"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if q, _ := open(dir).addServer(files); q == nil {
+		t.Error("another script: not asked")
+	}
+}
+
+// TestEditorServerFails: what keeps a server of the editor from starting is told once, and it starts only
+// when it was allowed.
+func TestEditorServerFails(t *testing.T) {
+	dir, e := editorHome(t)
+	defer e.library.Close()
+	opened, err := e.open(t.Context(), acp.Request{Dir: dir, Servers: []acp.Server{{Name: "gone", Command: filepath.Join(dir, "gone")}, {Name: "a b", Command: "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	ready := func() (told []string) {
+		opened.Ready(t.Context(), func(text string) { told = append(told, text) })
+		return told
+	}
+	if told := ready(); len(told) != 1 || !strings.Contains(told[0], "a b") || len(opened.Questions) != 1 {
+		t.Errorf("before it is allowed: %q", told)
+	}
+	if err := opened.Questions[0].Allow(false); err != nil {
+		t.Fatal(err)
+	}
+	if told := strings.Join(ready(), "\n"); !strings.Contains(told, "MCP server gone: ") {
+		t.Errorf("told %q", told)
+	}
+	if told := ready(); len(told) != 0 {
+		t.Errorf("told again: %q", told)
+	}
+}
+
+// TestEditorLoadsUnused: a conversation without a prompt is stored nowhere, and can be loaded by its id, also
+// after parley was started again.
+func TestEditorLoadsUnused(t *testing.T) {
+	dir, e := editorHome(t)
+	defer func() { e.library.Close() }()
+	opened, err := e.open(t.Context(), acp.Request{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := opened.App.Session.ID()
+	for range 2 {
+		opened.Close()
+		if list, err := e.library.List(session.Query{}); err != nil || len(list) != 0 {
+			t.Errorf("stored: %v, %v", list, err)
+		}
+		e.library.Close()
+		e.library = session.MemoryStore()
+		if opened, err = e.open(t.Context(), acp.Request{Dir: dir, ID: id}); err != nil || opened.App.Session.ID() != id || opened.App.Session.Model().Name != "demo/parley" {
+			t.Fatalf("%v", err)
+		}
+	}
+	opened.Close()
+	if _, err := e.open(t.Context(), acp.Request{Dir: dir, ID: "none"}); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("an id of nobody: %v", err)
+	}
+}
+
+// editorHome returns an editor with the demo model and without a sandbox, and a folder to open.
+func editorHome(t *testing.T) (string, editor) {
+	t.Helper()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
+		t.Setenv(name, t.TempDir())
+	}
+	e := editor{newProgram()}
+	e.quiet, e.library, e.configPath = true, session.MemoryStore(), filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(e.configPath, []byte("model = \"demo/parley\"\n[sandbox]\noff = true\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return t.TempDir(), e
 }
 
 // The folder of a conversation is a workspace wherever the editor started parley: no program in it is
 // found for what parley runs by itself.
 func TestEditorWorkspace(t *testing.T) {
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"} {
-		t.Setenv(name, t.TempDir())
-	}
-	dir, e := t.TempDir(), editor{newProgram()}
-	e.library = session.MemoryStore()
+	dir, e := editorHome(t)
 	defer e.library.Close()
 	if got := process.OutsideWorkspace(dir).String(); got != dir {
 		t.Fatalf("%q is left of PATH before", got)

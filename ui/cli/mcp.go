@@ -22,6 +22,7 @@ type mcpServers struct {
 	onChange atomic.Pointer[func(string)] // called with a server's name when its state changes; nil: nobody is
 	logins   *credentials.Store           // what logins to servers gave
 	answers  bool                         // somebody answers what servers ask
+	editor   map[string]bool              // servers that an editor added, which are in no configuration
 }
 
 // mcpConfigs returns the MCP servers of the configuration and of a trusted project, by name,
@@ -187,7 +188,11 @@ func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)
 			note(fmt.Sprintf("MCP server %s needs login: parley mcp login %[1]s", s.Name))
 		case mcp.StatusFailed:
 			note(fmt.Sprintf("MCP server %s: %s", s.Name, s.Reason))
-			if s.Refusal.String() != "" {
+			switch {
+			case s.Refusal.String() == "":
+			case m.editor[s.Name]:
+				note(fmt.Sprintf("to allow that, add [mcp.%s] to config.toml, with its command, args and read, write or network (refused: %s)", s.Name, strings.Join(s.Refusal.Reasons, ", ")))
+			default:
 				note("open parley here once: /mcp shows what was refused and can allow it")
 			}
 		}
