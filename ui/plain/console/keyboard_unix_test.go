@@ -4,6 +4,7 @@ package console
 
 import (
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +26,9 @@ func TestForgetWhileReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines, gone := make(chan Line), make(chan struct{})
-	go k.Run(lines, gone)
+	var run sync.WaitGroup
+	defer run.Wait() // before the terminal closes
+	run.Go(func() { k.Run(lines, gone) })
 	go func() {
 		for {
 			select {
