@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -67,11 +68,10 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 	if adapter.RefusesWeb(fault, body) && m.o.Learned.Learn(downgradeWeb, "", true) {
 		return adapter.WithoutWeb(m.o.Model), true
 	}
-	encoded, err := encode(body)
+	data, err := json.Marshal(body)
 	if err != nil {
 		return "", false
 	}
-	data := encoded.Bytes()
 	for _, c := range downgrades.Get() {
 		if !c.pattern.MatchString(fault.Message) || !c.isSent(body, data) {
 			continue

@@ -34,8 +34,7 @@ type Options = adapter.Options
 // A Chat is a model behind a chat completions endpoint.
 type Chat struct {
 	*endpoint
-	dialect   Dialect
-	histories adapter.Histories[*history]
+	dialect Dialect
 }
 
 // New returns the model that o describes, in the dialect d. Nothing is sent before
