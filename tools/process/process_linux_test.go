@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -47,6 +48,30 @@ func TestKillEndsWhatLeftItsGroup(t *testing.T) {
 	}
 	if !c.HasExited() || c.State().Success() {
 		t.Errorf("the program: %v", c.State())
+	}
+}
+
+// However long it takes to find processes, those that were found are killed.
+func TestKillOnABusyMachine(t *testing.T) {
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := false
+	synctest.Test(t, func(t *testing.T) {
+		killUntilGone(func() []int {
+			time.Sleep(2 * GraceTime)
+			if found {
+				return nil
+			}
+			found = true
+			return []int{cmd.Process.Pid}
+		})
+	})
+	_ = cmd.Process.Signal(syscall.SIGTERM) // for a test that fails: what comes second ends nothing
+	_ = cmd.Wait()
+	if s := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); s != syscall.SIGKILL {
+		t.Errorf("it ended by %v", s)
 	}
 }
 
@@ -105,9 +130,9 @@ func TestEndWithoutDescriptors(t *testing.T) {
 	for name := range ends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			cmd := CommandContext(ctx, 10*time.Second, os.Args[0], "-test.run=^TestEndWithoutDescriptors$")
+			cmd := CommandContext(ctx, time.Minute, os.Args[0], "-test.run=^TestEndWithoutDescriptors$")
 			cmd.Env = append(os.Environ(), "END_PROGRAM="+name)
 			if out, err := cmd.CombinedOutput(); err != nil { // also: something holds the output open
 				t.Errorf("%v\n%s", err, out)

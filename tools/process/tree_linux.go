@@ -120,10 +120,14 @@ func reapReleased() {
 	released.trees = slices.DeleteFunc(released.trees, func(t *tree) bool { return len(t.livingAmong(all, err)) == 0 })
 }
 
-// killUntilGone kills processes until alive returns none, for a second at most.
+// killUntilGone kills processes until alive returns none, for about a second. It counts rounds: on
+// a busy machine one may take longer than that, and must not be the last.
 func killUntilGone(alive func() []int) {
-	deadline := time.Now().Add(GraceTime)
-	for left := alive(); len(left) > 0 && time.Now().Before(deadline); left = alive() {
+	for range 200 {
+		left := alive()
+		if len(left) == 0 {
+			return
+		}
 		for _, pid := range left {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}

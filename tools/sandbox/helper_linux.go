@@ -22,7 +22,6 @@ import (
 const (
 	drainTime = 300 * time.Millisecond // for background processes to exit
 	graceTime = 700 * time.Millisecond // between SIGTERM and SIGKILL
-	killTime  = time.Second            // for killed processes to exit
 )
 
 // Exit statuses of the helper itself, as in env(1) and timeout(1).
@@ -165,13 +164,13 @@ func removeContents(dir *os.Root) {
 func (h *helper) terminate() {
 	for _, step := range []struct {
 		signal unix.Signal
-		within time.Duration
-		again  time.Duration
+		rounds int
+		pause  time.Duration
 	}{
-		{unix.SIGTERM, graceTime, graceTime},
-		{unix.SIGKILL, killTime, 20 * time.Millisecond},
+		{unix.SIGTERM, 1, graceTime},
+		{unix.SIGKILL, 50, 20 * time.Millisecond}, // a second, more on a busy machine
 	} {
-		for deadline := time.Now().Add(step.within); time.Now().Before(deadline); {
+		for range step.rounds {
 			select {
 			case <-h.allExited:
 				return
@@ -181,7 +180,7 @@ func (h *helper) terminate() {
 			select {
 			case <-h.allExited:
 				return
-			case <-time.After(step.again):
+			case <-time.After(step.pause):
 			}
 		}
 	}
