@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"parley/providers/llm"
@@ -159,8 +160,7 @@ func TestInterrupted(t *testing.T) {
 			[]string{"user: hi", "assistant: [list][list][shell]", "tool: a.txt|a.txt|Interrupted: the program ended before this was finished. It changed nothing."}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
+		run := func(t *testing.T) {
 			lib, path := newTestStore(t)
 			log := lib.Create(Info{})
 			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Log: log})
@@ -173,7 +173,7 @@ func TestInterrupted(t *testing.T) {
 				if !tt.when(e) {
 					continue
 				}
-				time.Sleep(tt.wait) // real: what is tested is a clock of the program's own
+				time.Sleep(tt.wait)
 				again := copied(t, path)
 				id := s.ID()
 				kept, err := again.Fork(id, 0) // the process that has the lease is alive
@@ -199,6 +199,14 @@ func TestInterrupted(t *testing.T) {
 				}
 				cancel()
 			}
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.wait > 0 {
+				synctest.Test(t, run)
+				return
+			}
+			run(t)
 		})
 	}
 }
