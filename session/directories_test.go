@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -19,57 +20,59 @@ import (
 // what is gone is left out and told. What tools change there can be undone; of what commands
 // change there it is said that it cannot.
 func TestFolders(t *testing.T) {
-	set, dir := workspace(t)
-	beside, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(beside, "new.txt")
-	store := MemoryStore()
-	defer store.Close()
-	log := store.Create(Info{Dir: dir})
-	fake := llmtest.New(
-		llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
-		llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
-	if err := s.Directories().Set(beside); err != nil {
-		t.Fatal(err)
-	}
-	for range s.Turn(t.Context(), say("go")) {
-	}
-	if _, err := os.Stat(file); err != nil {
-		t.Fatal(err)
-	}
-	records := s.Files().Records()
-	if len(records) != 2 || string(records[0].Directory) != beside || string(records[0].Changes[0].Path) != file || !strings.Contains(records[1].Partial, beside) {
-		t.Errorf("records %+v", records)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := store.Resume(log.Session().ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: store.Create(Info{Dir: dir})})
-	if err := other.Directories().Restore(other.Directories().Stored()...); err != nil || len(other.Directories().Reachable()) > 0 {
-		t.Errorf("another conversation has %q: %v", other.Directories().Reachable(), err)
-	}
-	defer other.Close()
-	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: again})
-	defer s.Close()
-	if err := s.Directories().Restore(s.Directories().Stored()...); err != nil || !slices.Equal(s.Directories().Reachable(), []string{beside}) {
-		t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
-	}
-	if err := os.RemoveAll(beside); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Directories().Set(); err != nil {
-		t.Error(err)
-	}
-	if err := s.Directories().Set(beside); err == nil || len(s.Directories().Reachable()) > 0 || len(s.Directories().Stored()) > 0 {
-		t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		set, dir := workspace(t)
+		beside, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(beside, "new.txt")
+		store := MemoryStore()
+		defer store.Close()
+		log := store.Create(Info{Dir: dir})
+		fake := llmtest.New(
+			llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
+			llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
+		if err := s.Directories().Set(beside); err != nil {
+			t.Fatal(err)
+		}
+		for range s.Turn(t.Context(), say("go")) {
+		}
+		if _, err := os.Stat(file); err != nil {
+			t.Fatal(err)
+		}
+		records := s.Files().Records()
+		if len(records) != 2 || string(records[0].Directory) != beside || string(records[0].Changes[0].Path) != file || !strings.Contains(records[1].Partial, beside) {
+			t.Errorf("records %+v", records)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := store.Resume(log.Session().ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: store.Create(Info{Dir: dir})})
+		if err := other.Directories().Restore(other.Directories().Stored()...); err != nil || len(other.Directories().Reachable()) > 0 {
+			t.Errorf("another conversation has %q: %v", other.Directories().Reachable(), err)
+		}
+		defer other.Close()
+		s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: again})
+		defer s.Close()
+		if err := s.Directories().Restore(s.Directories().Stored()...); err != nil || !slices.Equal(s.Directories().Reachable(), []string{beside}) {
+			t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
+		}
+		if err := os.RemoveAll(beside); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Directories().Set(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Directories().Set(beside); err == nil || len(s.Directories().Reachable()) > 0 || len(s.Directories().Stored()) > 0 {
+			t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
+		}
+	})
 }
 
 // A folder of a conversation that is gone stays with it while others are added, and is used again

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 )
 
 // TestChangedSincePlanned: what changed after the user was shown what an undo does is left
@@ -22,27 +23,29 @@ func TestChangedSincePlanned(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, map[string]string{"a": "old\n", "b": "old\n"})
-			d.shell("echo model > a; echo model > b")
-			plan, err := d.Plan(1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := hand(filepath.Join(d.dir, "a")); err != nil {
-				t.Fatal(err)
-			}
-			others := map[string]bool{"b": true}
-			before := treeOf(t, d.dir, others)
-			_, skipped, err := d.Restore(plan, true, 0, "undo")
-			if err != nil || len(skipped) != 1 || skipped[0] != (Skipped{"a", "changed just now"}) {
-				t.Errorf("skipped %v: %v", skipped, err)
-			}
-			if diff := diffOf(before, treeOf(t, d.dir, others)); diff != "" {
-				t.Errorf("a did not stay as it was:\n%s", diff)
-			}
-			if d.read("b") != "old\n" {
-				t.Errorf("b is %q", d.read("b"))
-			}
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, map[string]string{"a": "old\n", "b": "old\n"})
+				d.shell("echo model > a; echo model > b")
+				plan, err := d.Plan(1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := hand(filepath.Join(d.dir, "a")); err != nil {
+					t.Fatal(err)
+				}
+				others := map[string]bool{"b": true}
+				before := treeOf(t, d.dir, others)
+				_, skipped, err := d.Restore(plan, true, 0, "undo")
+				if err != nil || len(skipped) != 1 || skipped[0] != (Skipped{"a", "changed just now"}) {
+					t.Errorf("skipped %v: %v", skipped, err)
+				}
+				if diff := diffOf(before, treeOf(t, d.dir, others)); diff != "" {
+					t.Errorf("a did not stay as it was:\n%s", diff)
+				}
+				if d.read("b") != "old\n" {
+					t.Errorf("b is %q", d.read("b"))
+				}
+			})
 		})
 	}
 }

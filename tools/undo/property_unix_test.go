@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // A node is what stands at a path, for the tests: by other means than those of the package.
@@ -177,7 +178,7 @@ func undoSequences(t *testing.T, sequences, files int) {
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			undoSequence(t, uint64(seed), from, files)
+			synctest.Test(t, func(t *testing.T) { undoSequence(t, uint64(seed), from, files) }) // no snapshot is late
 		})
 	}
 }

@@ -12,13 +12,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	_ "parley/providers/llmtest/heap"
 	"parley/tools/places"
 )
 
-// A desk is a workspace with a history.
+// A desk is a workspace with a history. Its tests run in a bubble of synctest: no time passes while
+// files are read, so no snapshot is late.
 type desk struct {
 	*testing.T
 	dir string
@@ -100,204 +102,224 @@ func TestChangedByHand(t *testing.T) {
 		"deleted one again": {"rm a", func(d *desk) { d.write("a", "hand") }, "a: changed since"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t, map[string]string{"a": "old\n"})
-			d.shell(tt.command)
-			tt.hand(d)
-			before := treeOf(t, d.dir, nil)
-			if _, skipped := d.back(1, false); skipped != tt.want {
-				t.Errorf("skipped %q, want %q", skipped, tt.want)
-			}
-			if tt.want == "" {
-				if d.read("a") != "hand" {
-					t.Errorf("what stood before the first change of a call is %q now", d.read("a"))
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t, map[string]string{"a": "old\n"})
+				d.shell(tt.command)
+				tt.hand(d)
+				before := treeOf(t, d.dir, nil)
+				if _, skipped := d.back(1, false); skipped != tt.want {
+					t.Errorf("skipped %q, want %q", skipped, tt.want)
 				}
-				return
-			}
-			if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
-				t.Errorf("changed without being asked:\n%s", diff)
-			}
-			d.back(1, true)
-			if d.read("a") != "old\n" || d.read("b") != "none" {
-				t.Errorf("a is %q, b %q", d.read("a"), d.read("b"))
-			}
-			records := d.Records()
-			d.back(records[len(records)-1].N, false)
-			if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
-				t.Errorf("the undo of that:\n%s", diff)
-			}
+				if tt.want == "" {
+					if d.read("a") != "hand" {
+						t.Errorf("what stood before the first change of a call is %q now", d.read("a"))
+					}
+					return
+				}
+				if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
+					t.Errorf("changed without being asked:\n%s", diff)
+				}
+				d.back(1, true)
+				if d.read("a") != "old\n" || d.read("b") != "none" {
+					t.Errorf("a is %q, b %q", d.read("a"), d.read("b"))
+				}
+				records := d.Records()
+				d.back(records[len(records)-1].N, false)
+				if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
+					t.Errorf("the undo of that:\n%s", diff)
+				}
+			})
 		})
 	}
 }
 
 // TestHandBetweenCalls: a change by hand between two calls that changed the same file asks.
 func TestHandBetweenCalls(t *testing.T) {
-	d := newDesk(t, map[string]string{"a": "old\n"})
-	d.shell("echo one > a")
-	d.write("a", "hand\n")
-	d.shell("echo two > a")
-	if _, skipped := d.back(1, false); skipped != "a: also changed by something else" || d.read("a") != "two\n" {
-		t.Errorf("skipped %q, a is %q", skipped, d.read("a"))
-	}
-	if _, skipped := d.back(2, false); skipped != "" || d.read("a") != "hand\n" {
-		t.Errorf("skipped %q, a is %q", skipped, d.read("a"))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{"a": "old\n"})
+		d.shell("echo one > a")
+		d.write("a", "hand\n")
+		d.shell("echo two > a")
+		if _, skipped := d.back(1, false); skipped != "a: also changed by something else" || d.read("a") != "two\n" {
+			t.Errorf("skipped %q, a is %q", skipped, d.read("a"))
+		}
+		if _, skipped := d.back(2, false); skipped != "" || d.read("a") != "hand\n" {
+			t.Errorf("skipped %q, a is %q", skipped, d.read("a"))
+		}
+	})
 }
 
 // TestUnseenIsNeverDeleted: what parley did not see being made stays, also in a folder that it
 // did see, and so does that folder.
 func TestUnseenIsNeverDeleted(t *testing.T) {
-	d := newDesk(t, map[string]string{"a": "old\n"})
-	d.shell("mkdir -p made/deep; echo x > made/deep/x; echo y > made/y")
-	d.write("made/deep/hand", "by hand\n")
-	d.write("elsewhere", "by hand\n")
-	_, skipped := d.back(1, false)
-	if d.read("made/deep/hand") != "by hand\n" || d.read("elsewhere") != "by hand\n" || d.read("made/deep/x") != "none" || d.read("made/y") != "none" {
-		t.Errorf("%v", treeOf(t, d.dir, nil))
-	}
-	if !strings.Contains(skipped, "made: directory not empty") {
-		t.Errorf("skipped %q", skipped)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{"a": "old\n"})
+		d.shell("mkdir -p made/deep; echo x > made/deep/x; echo y > made/y")
+		d.write("made/deep/hand", "by hand\n")
+		d.write("elsewhere", "by hand\n")
+		_, skipped := d.back(1, false)
+		if d.read("made/deep/hand") != "by hand\n" || d.read("elsewhere") != "by hand\n" || d.read("made/deep/x") != "none" || d.read("made/y") != "none" {
+			t.Errorf("%v", treeOf(t, d.dir, nil))
+		}
+		if !strings.Contains(skipped, "made: directory not empty") {
+			t.Errorf("skipped %q", skipped)
+		}
+	})
 }
 
 // TestUserEditsDuringApproval: what a user changes while they are asked is theirs.
 func TestUserEditsDuringApproval(t *testing.T) {
-	d := newDesk(t, map[string]string{"a": "old\n", "b": "old\n"})
-	w := d.Watch(Call{ID: "c", Title: "echo model > b"})
-	w.Coverage()
-	d.write("a", "hand\n")
-	time.Sleep(maxSnapshotAge)
-	begin(t, w)
-	d.write("b", "model\n")
-	if r := end(t, w); len(r.Changes) != 1 || r.Changes[0].Path != "b" {
-		t.Errorf("%+v", r.Changes)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{"a": "old\n", "b": "old\n"})
+		w := d.Watch(Call{ID: "c", Title: "echo model > b"})
+		w.Coverage()
+		d.write("a", "hand\n")
+		time.Sleep(maxSnapshotAge + 1)
+		begin(t, w)
+		d.write("b", "model\n")
+		if r := end(t, w); len(r.Changes) != 1 || r.Changes[0].Path != "b" {
+			t.Errorf("%+v", r.Changes)
+		}
+	})
 }
 
 // TestLinksAreNotFollowed: a link that was put in the place of a folder leads nothing astray,
 // neither inside of the workspace nor out of it.
 func TestLinksAreNotFollowed(t *testing.T) {
-	for _, target := range []string{"other", "../outside", "/"} {
-		d := newDesk(t, map[string]string{"dir/a": "old\n", "other/a": "other\n"})
-		write(t, filepath.Join(d.dir, "../outside/a"), "outside\n")
-		d.shell("echo model > dir/a; echo more > dir/b")
-		if err := os.Rename(filepath.Join(d.dir, "dir"), filepath.Join(d.dir, "away")); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, target := range []string{"other", "../outside", "/"} {
+			d := newDesk(t, map[string]string{"dir/a": "old\n", "other/a": "other\n"})
+			write(t, filepath.Join(d.dir, "../outside/a"), "outside\n")
+			d.shell("echo model > dir/a; echo more > dir/b")
+			if err := os.Rename(filepath.Join(d.dir, "dir"), filepath.Join(d.dir, "away")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, filepath.Join(d.dir, "dir")); err != nil {
+				t.Fatal(err)
+			}
+			_, skipped := d.back(1, true)
+			if d.read("other/a") != "other\n" || d.read("../outside/a") != "outside\n" || d.read("away/a") != "model\n" || d.read("other/b") != "none" {
+				t.Errorf("%s: written through a link: %s", target, skipped)
+			}
+			if !strings.Contains(skipped, places.ErrNotDirectory.Error()) {
+				t.Errorf("%s: skipped %q", target, skipped)
+			}
 		}
-		if err := os.Symlink(target, filepath.Join(d.dir, "dir")); err != nil {
-			t.Fatal(err)
-		}
-		_, skipped := d.back(1, true)
-		if d.read("other/a") != "other\n" || d.read("../outside/a") != "outside\n" || d.read("away/a") != "model\n" || d.read("other/b") != "none" {
-			t.Errorf("%s: written through a link: %s", target, skipped)
-		}
-		if !strings.Contains(skipped, places.ErrNotDirectory.Error()) {
-			t.Errorf("%s: skipped %q", target, skipped)
-		}
-	}
+	})
 }
 
 // TestHostileRecords: a history that was tampered with reaches nothing outside.
 func TestHostileRecords(t *testing.T) {
-	for _, name := range []string{"../outside/a", "/etc/passwd", "dir/../../outside/a", "", ".", "..", "a\x00b", "dir//a"} {
-		d := newDesk(t, map[string]string{"dir/a": "old\n"})
-		write(t, filepath.Join(d.dir, "../outside/a"), "outside\n")
-		sum, err := d.store.put([]byte("evil\n"))
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, name := range []string{"../outside/a", "/etc/passwd", "dir/../../outside/a", "", ".", "..", "a\x00b", "dir//a"} {
+			d := newDesk(t, map[string]string{"dir/a": "old\n"})
+			write(t, filepath.Join(d.dir, "../outside/a"), "outside\n")
+			sum, err := d.store.put([]byte("evil\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := Record{Title: "x", Root: Name(d.History.dir), Changes: []Change{{Path: Name(name), Before: State{Kind: File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}}}}
+			if err := d.put(&r); err != nil {
+				t.Fatal(err)
+			}
+			before := treeOf(t, filepath.Dir(d.dir), map[string]bool{"data": true})
+			d.back(1, true)
+			if diff := diffOf(before, treeOf(t, filepath.Dir(d.dir), map[string]bool{"data": true})); diff != "" {
+				t.Errorf("%q:\n%s", name, diff)
+			}
 		}
-		r := Record{Title: "x", Root: Name(d.History.dir), Changes: []Change{{Path: Name(name), Before: State{Kind: File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}}}}
-		if err := d.put(&r); err != nil {
-			t.Fatal(err)
-		}
-		before := treeOf(t, filepath.Dir(d.dir), map[string]bool{"data": true})
-		d.back(1, true)
-		if diff := diffOf(before, treeOf(t, filepath.Dir(d.dir), map[string]bool{"data": true})); diff != "" {
-			t.Errorf("%q:\n%s", name, diff)
-		}
-	}
+	})
 }
 
 // TestUncoveredIsNamed: what cannot be kept is named before the call, and left alone behind it.
 func TestUncoveredIsNamed(t *testing.T) {
-	d := newDesk(t, map[string]string{"a": "old\n"})
-	for i := range 3 {
-		f, err := os.Create(filepath.Join(d.dir, fmt.Sprint("big", i)))
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{"a": "old\n"})
+		for i := range 3 {
+			f, err := os.Create(filepath.Join(d.dir, fmt.Sprint("big", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Truncate(400 << 20); err != nil { // without blocks
+				t.Fatal(err)
+			}
+			f.Close()
 		}
-		if err := f.Truncate(400 << 20); err != nil { // without blocks
-			t.Fatal(err)
+		w := d.Watch(Call{ID: "c", Title: "x"})
+		if got := w.Coverage(); got != "3 files (1.2 GB) cannot be undone" {
+			t.Errorf("told: %q", got)
 		}
-		f.Close()
-	}
-	w := d.Watch(Call{ID: "c", Title: "x"})
-	if got := w.Coverage(); got != "3 files (1.2 GB) cannot be undone" {
-		t.Errorf("told: %q", got)
-	}
-	begin(t, w)
-	d.write("big0", "small now")
-	d.write("a", "new")
-	end(t, w)
-	plan, skipped := d.back(1, true)
-	if d.read("big0") != "small now" || d.read("a") != "old\n" || skipped != "big0: what it was is not kept" || len(plan.Uncovered) != 1 {
-		t.Errorf("big0 is %.20q, a %q, skipped %q, uncovered %v", d.read("big0"), d.read("a"), skipped, plan.Uncovered)
-	}
+		begin(t, w)
+		d.write("big0", "small now")
+		d.write("a", "new")
+		end(t, w)
+		plan, skipped := d.back(1, true)
+		if d.read("big0") != "small now" || d.read("a") != "old\n" || skipped != "big0: what it was is not kept" || len(plan.Uncovered) != 1 {
+			t.Errorf("big0 is %.20q, a %q, skipped %q, uncovered %v", d.read("big0"), d.read("a"), skipped, plan.Uncovered)
+		}
+	})
 }
 
 // TestIgnoredFolders: a folder that git ignores is named, and left alone.
 func TestIgnoredFolders(t *testing.T) {
-	d := newDesk(t, map[string]string{".gitignore": "/node_modules/\n", "node_modules/m/a.js": "old\n", "a": "old\n", "small.log": "x"})
-	run(t, d.dir, "git", "init", "-q")
-	d.shell("echo new > a; rm -r node_modules; mkdir -p node_modules; echo new > node_modules/b.js")
-	plan, skipped := d.back(1, false)
-	if d.read("a") != "old\n" || d.read("node_modules/b.js") != "new\n" || skipped != "" {
-		t.Errorf("a is %q, skipped %q", d.read("a"), skipped)
-	}
-	if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (Uncovered{Path: "node_modules", Why: ignoredByGit}) {
-		t.Errorf("named: %+v", plan.Uncovered)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{".gitignore": "/node_modules/\n", "node_modules/m/a.js": "old\n", "a": "old\n", "small.log": "x"})
+		run(t, d.dir, "git", "init", "-q")
+		d.shell("echo new > a; rm -r node_modules; mkdir -p node_modules; echo new > node_modules/b.js")
+		plan, skipped := d.back(1, false)
+		if d.read("a") != "old\n" || d.read("node_modules/b.js") != "new\n" || skipped != "" {
+			t.Errorf("a is %q, skipped %q", d.read("a"), skipped)
+		}
+		if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (Uncovered{Path: "node_modules", Why: ignoredByGit}) {
+			t.Errorf("named: %+v", plan.Uncovered)
+		}
+	})
 }
 
 // TestRulesChange: what a command makes git ignore is seen all the same, and what git ignored
 // before does not look new.
 func TestRulesChange(t *testing.T) {
-	d := newDesk(t, map[string]string{".gitignore": "/one/\n", "one/a": "1\n", "two/a": "2\n"})
-	run(t, d.dir, "git", "init", "-q")
-	before := treeOf(t, d.dir, nil)
-	if r := d.shell("echo /two/ > .gitignore; echo changed > two/a"); len(r.Changes) != 2 {
-		t.Errorf("%+v", r.Changes)
-	}
-	d.back(1, false)
-	if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
-		t.Error(diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{".gitignore": "/one/\n", "one/a": "1\n", "two/a": "2\n"})
+		run(t, d.dir, "git", "init", "-q")
+		before := treeOf(t, d.dir, nil)
+		if r := d.shell("echo /two/ > .gitignore; echo changed > two/a"); len(r.Changes) != 2 {
+			t.Errorf("%+v", r.Changes)
+		}
+		d.back(1, false)
+		if diff := diffOf(before, treeOf(t, d.dir, nil)); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // TestPrivate: what is kept is for its owner only.
 func TestPrivate(t *testing.T) {
-	d := newDesk(t, map[string]string{".env": "SECRET=1\n"})
-	d.shell("echo > .env")
-	n := 0
-	err := filepath.Walk(d.store.dir, func(path string, info os.FileInfo, err error) error {
-		if err != nil {
-			return err
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, map[string]string{".env": "SECRET=1\n"})
+		d.shell("echo > .env")
+		n := 0
+		err := filepath.Walk(d.store.dir, func(path string, info os.FileInfo, err error) error {
+			if err != nil {
+				return err
+			}
+			n++
+			if info.Mode().Perm()&0o077 != 0 {
+				t.Errorf("%s has mode %v", path, info.Mode())
+			}
+			return nil
+		})
+		if err != nil || n < 6 {
+			t.Errorf("%d files: %v", n, err)
 		}
-		n++
-		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v", path, info.Mode())
+		if err := d.store.Remove("one"); err != nil {
+			t.Fatal(err)
 		}
-		return nil
+		left, err := d.store.objects()
+		if err != nil || len(left) != 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
 	})
-	if err != nil || n < 6 {
-		t.Errorf("%d files: %v", n, err)
-	}
-	if err := d.store.Remove("one"); err != nil {
-		t.Fatal(err)
-	}
-	left, err := d.store.objects()
-	if err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
 }
 
 // killedEnv names the step at which a helper process of TestKilled kills itself.
@@ -333,71 +355,73 @@ func TestMain(m *testing.M) {
 // PARLEY_LONG=1, leaves each file as it was or as it is to
 // become, leaves nothing lying about, and the next start says which; going on restores all.
 func TestKilled(t *testing.T) {
-	files := map[string]string{}
-	for i := range 12 {
-		files[fmt.Sprintf("d%d/f%d", i%3, i)] = fmt.Sprintf("content %d\n", i)
-	}
-	seed := newDesk(t, files)
-	old := treeOf(t, seed.dir, nil)
-	seed.shell("for i in 0 3 6 9; do echo changed >> d0/f$i; done; rm d1/f1 d1/f4; mkdir -p new/deep; echo n > new/deep/n; ln -s f2 d2/link; chmod 755 d2/f5; mv d2/f8 d2/moved")
-	changed := treeOf(t, seed.dir, nil)
-	ended, stride := false, 2
-	if os.Getenv("PARLEY_LONG") != "" {
-		stride = 1
-	}
-	for step := 0; step < 40 && !ended; step += stride {
-		base := fastDir(t)
-		run(t, base, "cp", "-a", filepath.Dir(seed.dir)+"/.", base)
-		dir, data := filepath.Join(base, "work"), filepath.Join(base, "data", "undo")
-		for _, name := range []string{logName, reachName} {
-			name = filepath.Join(data, "sessions/one", name)
-			text, err := os.ReadFile(name)
+	synctest.Test(t, func(t *testing.T) {
+		files := map[string]string{}
+		for i := range 12 {
+			files[fmt.Sprintf("d%d/f%d", i%3, i)] = fmt.Sprintf("content %d\n", i)
+		}
+		seed := newDesk(t, files)
+		old := treeOf(t, seed.dir, nil)
+		seed.shell("for i in 0 3 6 9; do echo changed >> d0/f$i; done; rm d1/f1 d1/f4; mkdir -p new/deep; echo n > new/deep/n; ln -s f2 d2/link; chmod 755 d2/f5; mv d2/f8 d2/moved")
+		changed := treeOf(t, seed.dir, nil)
+		ended, stride := false, 2
+		if os.Getenv("PARLEY_LONG") != "" {
+			stride = 1
+		}
+		for step := 0; step < 40 && !ended; step += stride {
+			base := fastDir(t)
+			run(t, base, "cp", "-a", filepath.Dir(seed.dir)+"/.", base)
+			dir, data := filepath.Join(base, "work"), filepath.Join(base, "data", "undo")
+			for _, name := range []string{logName, reachName} {
+				name = filepath.Join(data, "sessions/one", name)
+				text, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, bytes.ReplaceAll(text, []byte(seed.History.dir), []byte(dir)), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			cmd := exec.Command(os.Args[0], data, dir)
+			cmd.Env = append(os.Environ(), killedEnv+"="+strconv.Itoa(step))
+			out, err := cmd.CombinedOutput()
+			ended = err == nil
+			if err != nil && cmd.ProcessState.ExitCode() != -1 {
+				t.Fatalf("step %d: %v\n%s", step, err, out)
+			}
+			h, err := Open(data).History("one", dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(name, bytes.ReplaceAll(text, []byte(seed.History.dir), []byte(dir)), 0o600); err != nil {
+			found, err := h.Recover()
+			if err != nil || (found == nil) != ended {
+				t.Fatalf("step %d: %+v, %v", step, found, err)
+			}
+			for name, is := range treeOf(t, dir, nil) {
+				if is != old[name] && is != changed[name] && !is.mode.IsDir() {
+					t.Errorf("step %d: %q is neither old nor new: %v", step, name, is)
+				}
+			}
+			if found != nil && len(found.Changed) > 1 {
+				t.Errorf("step %d: %+v", step, found)
+			}
+			p, err := h.Plan(1)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		cmd := exec.Command(os.Args[0], data, dir)
-		cmd.Env = append(os.Environ(), killedEnv+"="+strconv.Itoa(step))
-		out, err := cmd.CombinedOutput()
-		ended = err == nil
-		if err != nil && cmd.ProcessState.ExitCode() != -1 {
-			t.Fatalf("step %d: %v\n%s", step, err, out)
-		}
-		h, err := Open(data).History("one", dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := h.Recover()
-		if err != nil || (found == nil) != ended {
-			t.Fatalf("step %d: %+v, %v", step, found, err)
-		}
-		for name, is := range treeOf(t, dir, nil) {
-			if is != old[name] && is != changed[name] && !is.mode.IsDir() {
-				t.Errorf("step %d: %q is neither old nor new: %v", step, name, is)
+			if _, skipped, err := h.Restore(p, false, 0, "undo"); err != nil || len(skipped) > 0 {
+				t.Errorf("step %d: going on: %v, %v", step, skipped, err)
+			}
+			if diff := diffOf(old, treeOf(t, dir, nil)); diff != "" {
+				t.Errorf("step %d: after going on:\n%s", step, diff)
+			}
+			again, err := h.Recover()
+			if again != nil || err != nil {
+				t.Errorf("step %d: a second look: %+v, %v", step, again, err)
 			}
 		}
-		if found != nil && len(found.Changed) > 1 {
-			t.Errorf("step %d: %+v", step, found)
+		if !ended {
+			t.Error("the restore never came to its end")
 		}
-		p, err := h.Plan(1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, skipped, err := h.Restore(p, false, 0, "undo"); err != nil || len(skipped) > 0 {
-			t.Errorf("step %d: going on: %v, %v", step, skipped, err)
-		}
-		if diff := diffOf(old, treeOf(t, dir, nil)); diff != "" {
-			t.Errorf("step %d: after going on:\n%s", step, diff)
-		}
-		again, err := h.Recover()
-		if again != nil || err != nil {
-			t.Errorf("step %d: a second look: %+v, %v", step, again, err)
-		}
-	}
-	if !ended {
-		t.Error("the restore never came to its end")
-	}
+	})
 }

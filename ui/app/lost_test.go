@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -114,44 +115,46 @@ func TestConversationChangesWhileAPromptIsRead(t *testing.T) {
 // while it is looked at or restored, no message of that one is taken to be edited, and the model of
 // the first is told.
 func TestConversationChangesDuringRestore(t *testing.T) {
-	for _, confirmed := range []bool{false, true} {
-		a, dir := newApp(t), t.TempDir()
-		set, err := tools.Open(dir)
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		for _, confirmed := range []bool{false, true} {
+			a, dir := newApp(t), t.TempDir()
+			set, err := tools.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { set.Close() })
+			policy := tools.NewPolicy(tools.ModeYolo)
+			policy.SetWorkspace(dir)
+			model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
+			a.Session = session.New(session.Options{
+				Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Undo: undo.Open(filepath.Join(t.TempDir(), "undo")), Log: a.Library.Create(session.Info{}),
+			})
+			own := a.Session
+			t.Cleanup(func() { own.Close() })
+			for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
+			}
+			edited := false
+			edit := func(int) Effect { edited = true; return Effect{} }
+			seq := own.Path()[0].Seq
+			then := restoreFiles(a, pointOf(a.Session, seq, own.Files().Records()), "before this", edit).Prepare(t.Context())
+			if confirmed {
+				then = then().Confirm.Answer(true).Prepare(t.Context())
+			}
+			a.newSession("")
+			e := then()
+			if edited || len(a.Attached) > 0 || (e.Err == nil) != confirmed {
+				t.Errorf("confirmed %v: edited %v, attached %v, %+v", confirmed, edited, a.Attached, e)
+			}
+			if !confirmed || e.Async == nil {
+				continue
+			}
+			e.Async(t.Context())
+			if d, _, err := a.Library.TakeDraft(draftKey(a.Options, own)); err != nil || len(d.Parts) != 1 {
+				t.Errorf("the draft that was left: %+v, %v", d, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {
+				t.Error("a.txt is not restored")
+			}
 		}
-		t.Cleanup(func() { set.Close() })
-		policy := tools.NewPolicy(tools.ModeYolo)
-		policy.SetWorkspace(dir)
-		model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
-		a.Session = session.New(session.Options{
-			Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Undo: undo.Open(filepath.Join(t.TempDir(), "undo")), Log: a.Library.Create(session.Info{}),
-		})
-		own := a.Session
-		t.Cleanup(func() { own.Close() })
-		for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
-		}
-		edited := false
-		edit := func(int) Effect { edited = true; return Effect{} }
-		seq := own.Path()[0].Seq
-		then := restoreFiles(a, pointOf(a.Session, seq, own.Files().Records()), "before this", edit).Prepare(t.Context())
-		if confirmed {
-			then = then().Confirm.Answer(true).Prepare(t.Context())
-		}
-		a.newSession("")
-		e := then()
-		if edited || len(a.Attached) > 0 || (e.Err == nil) != confirmed {
-			t.Errorf("confirmed %v: edited %v, attached %v, %+v", confirmed, edited, a.Attached, e)
-		}
-		if !confirmed || e.Async == nil {
-			continue
-		}
-		e.Async(t.Context())
-		if d, _, err := a.Library.TakeDraft(draftKey(a.Options, own)); err != nil || len(d.Parts) != 1 {
-			t.Errorf("the draft that was left: %+v, %v", d, err)
-		}
-		if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {
-			t.Error("a.txt is not restored")
-		}
-	}
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -16,42 +17,44 @@ import (
 // A call that was under way when parley ended is told when the conversation is continued, until
 // another one came behind it, or the user sent something.
 func TestUnfinishedCall(t *testing.T) {
-	dir, lib := t.TempDir(), session.MemoryStore()
-	defer lib.Close()
-	set, err := tools.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer set.Close()
-	log := lib.Create(session.Info{Dir: dir})
-	for seq := 1; seq <= 2; seq++ {
-		if err := log.Put(session.Node{Seq: seq, Parent: seq - 1, Message: llm.UserText("hello")}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		dir, lib := t.TempDir(), session.MemoryStore()
+		defer lib.Close()
+		set, err := tools.Open(dir)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	s := session.New(session.Options{Log: log, Tools: set, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
-	defer s.Close()
-	begun := func(title string, seq int) *undo.Watch {
-		w := s.Files().Watch(undo.Call{ID: title, Title: title, Seq: seq})
-		if err := w.Begin(); err != nil {
+		defer set.Close()
+		log := lib.Create(session.Info{Dir: dir})
+		for seq := 1; seq <= 2; seq++ {
+			if err := log.Put(session.Node{Seq: seq, Parent: seq - 1, Message: llm.UserText("hello")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := session.New(session.Options{Log: log, Tools: set, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
+		defer s.Close()
+		begun := func(title string, seq int) *undo.Watch {
+			w := s.Files().Watch(undo.Call{ID: title, Title: title, Seq: seq})
+			if err := w.Begin(); err != nil {
+				t.Fatal(err)
+			}
+			return w
+		}
+		begun("make \x1b[31mall", 2) // and parley is killed
+		if got := unfinishedCall(s); !strings.Contains(got, `"make ␛[31mall" ran`) {
+			t.Errorf("told %q", got)
+		}
+		if _, err := begun("true", 2).End(); err != nil {
 			t.Fatal(err)
 		}
-		return w
-	}
-	begun("make \x1b[31mall", 2) // and parley is killed
-	if got := unfinishedCall(s); !strings.Contains(got, `"make ␛[31mall" ran`) {
-		t.Errorf("told %q", got)
-	}
-	if _, err := begun("true", 2).End(); err != nil {
-		t.Fatal(err)
-	}
-	if got := unfinishedCall(s); got != "" {
-		t.Errorf("told %q behind another call", got)
-	}
-	begun("make", 1) // which is followed by the second message
-	if got := unfinishedCall(s); got != "" {
-		t.Errorf("told %q behind another prompt", got)
-	}
+		if got := unfinishedCall(s); got != "" {
+			t.Errorf("told %q behind another call", got)
+		}
+		begun("make", 1) // which is followed by the second message
+		if got := unfinishedCall(s); got != "" {
+			t.Errorf("told %q behind another prompt", got)
+		}
+	})
 }
 
 // TestBranchOf: the messages of a branch are those that a fork copies, in their order.

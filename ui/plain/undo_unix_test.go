@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
@@ -19,58 +20,60 @@ import (
 // TestUndoFiles: /undo shows what it would change and restores it, asks about what was changed
 // by hand, tells the model, and is undone by /undo.
 func TestUndoFiles(t *testing.T) {
-	data := t.TempDir()
-	withUndo := func(_ *app.Options, so *session.Options) {
-		so.Undo = undo.Open(filepath.Join(data, "parley", "undo"))
-		so.Policy.SetMode(tools.ModeYolo)
-	}
-	call := func(name, input string) llmtest.Turn {
-		return llmtest.Call(llm.Part{ID: name + input[:12], Name: name, Input: input})
-	}
-	d := talk(t, withUndo,
-		call("edit", `{"path":"a.txt","old":"alpha","new":"ALPHA"}`), call("shell", `{"command":"echo new > made.txt; mkdir -p sub; mv a.txt sub/b.txt; chmod 755 sub/b.txt"}`), llmtest.Say("Done."),
-		call("write", `{"path":"made.txt","content":"model\n"}`), llmtest.Say("Read it first."), llmtest.Say("I see."))
-	file := func(name string) string {
-		b, err := os.ReadFile(filepath.Join(d.dir, name))
-		if err != nil {
-			return "none"
+	synctest.Test(t, func(t *testing.T) {
+		data := t.TempDir()
+		withUndo := func(_ *app.Options, so *session.Options) {
+			so.Undo = undo.Open(filepath.Join(data, "parley", "undo"))
+			so.Policy.SetMode(tools.ModeYolo)
 		}
-		return string(b)
-	}
-	d.enter("change it").heard("Done.").idle()
-	if file("sub/b.txt") != "ALPHA\nbeta\n" || file("made.txt") != "new\n" {
-		t.Fatalf("the tools did not run: %s", d.said())
-	}
-	d.enter("/undo", "1", "1").heard("Type y (restore 3 files)")
-	for _, want := range []string{`before "change it"`, "D made.txt", "A a.txt", "+alpha"} {
-		if !strings.Contains(d.said(), want) {
-			t.Errorf("not said: %q\n%s", want, d.said())
+		call := func(name, input string) llmtest.Turn {
+			return llmtest.Call(llm.Part{ID: name + input[:12], Name: name, Input: input})
 		}
-	}
-	d.enter("y").heard("takes it back").idle()
-	if file("a.txt") != "alpha\nbeta\n" || file("made.txt") != "none" || file("sub/b.txt") != "none" {
-		t.Errorf("not restored:\n%s", d.said())
-	}
-	if l := app.ChooseUndo(d.app, nil); len(l.Items) != 2 || l.Items[1].Detail != "no files changed since" {
-		t.Errorf("all is as it was, and it lists %+v", l.Items)
-	}
-	d.enter("/undo", "1").heard("Type y (restore").enter("y").idle()
-	if file("sub/b.txt") != "ALPHA\nbeta\n" || file("made.txt") != "new\n" || file("a.txt") != "none" {
-		t.Errorf("the undo was not undone:\n%s", d.said())
-	}
-	if err := os.WriteFile(filepath.Join(d.dir, "made.txt"), []byte("by hand\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	d.enter("/undo", "2", "1", "y").heard("Overwrite?").enter("n").idle()
-	if file("made.txt") != "by hand\n" || file("a.txt") != "alpha\nbeta\n" {
-		t.Errorf("what was changed by hand is %q:\n%s", file("made.txt"), d.said())
-	}
-	d.enter("go on").heard("Read it first.").idle()
-	requests := d.fake.Requests()
-	if last := requests[len(requests)-1].Messages; !strings.Contains(textOf(last), `restored: "a.txt"`) {
-		t.Errorf("the model was not told: %s", textOf(last))
-	}
-	d.valid()
+		d := talk(t, withUndo,
+			call("edit", `{"path":"a.txt","old":"alpha","new":"ALPHA"}`), call("shell", `{"command":"echo new > made.txt; mkdir -p sub; mv a.txt sub/b.txt; chmod 755 sub/b.txt"}`), llmtest.Say("Done."),
+			call("write", `{"path":"made.txt","content":"model\n"}`), llmtest.Say("Read it first."), llmtest.Say("I see."))
+		file := func(name string) string {
+			b, err := os.ReadFile(filepath.Join(d.dir, name))
+			if err != nil {
+				return "none"
+			}
+			return string(b)
+		}
+		d.enter("change it").heard("Done.").idle()
+		if file("sub/b.txt") != "ALPHA\nbeta\n" || file("made.txt") != "new\n" {
+			t.Fatalf("the tools did not run: %s", d.said())
+		}
+		d.enter("/undo", "1", "1").heard("Type y (restore 3 files)")
+		for _, want := range []string{`before "change it"`, "D made.txt", "A a.txt", "+alpha"} {
+			if !strings.Contains(d.said(), want) {
+				t.Errorf("not said: %q\n%s", want, d.said())
+			}
+		}
+		d.enter("y").heard("takes it back").idle()
+		if file("a.txt") != "alpha\nbeta\n" || file("made.txt") != "none" || file("sub/b.txt") != "none" {
+			t.Errorf("not restored:\n%s", d.said())
+		}
+		if l := app.ChooseUndo(d.app, nil); len(l.Items) != 2 || l.Items[1].Detail != "no files changed since" {
+			t.Errorf("all is as it was, and it lists %+v", l.Items)
+		}
+		d.enter("/undo", "1").heard("Type y (restore").enter("y").idle()
+		if file("sub/b.txt") != "ALPHA\nbeta\n" || file("made.txt") != "new\n" || file("a.txt") != "none" {
+			t.Errorf("the undo was not undone:\n%s", d.said())
+		}
+		if err := os.WriteFile(filepath.Join(d.dir, "made.txt"), []byte("by hand\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		d.enter("/undo", "2", "1", "y").heard("Overwrite?").enter("n").idle()
+		if file("made.txt") != "by hand\n" || file("a.txt") != "alpha\nbeta\n" {
+			t.Errorf("what was changed by hand is %q:\n%s", file("made.txt"), d.said())
+		}
+		d.enter("go on").heard("Read it first.").idle()
+		requests := d.fake.Requests()
+		if last := requests[len(requests)-1].Messages; !strings.Contains(textOf(last), `restored: "a.txt"`) {
+			t.Errorf("the model was not told: %s", textOf(last))
+		}
+		d.valid()
+	})
 }
 
 func textOf(messages []llm.Message) string {
