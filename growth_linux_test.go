@@ -358,7 +358,8 @@ func TestGrowth(t *testing.T) {
 			}
 		}, [][]grower{{repeated("data: a\n"), repeated("data: a\n\n"), repeated(":\r"), repeated("event: a\nid: 1\n\n")}}},
 		{"wire.Unquote", func(s string) { _, _ = wire.Unquote([]byte(`"` + s + `"`)) }, [][]grower{{repeated(`\ud83d`), repeated(`\n\"`)}}},
-		{"frontmatter.Parse", func(s string) { _, _ = frontmatter.Parse(s, 1) }, [][]grower{{rows("", "k{i}: a\n", ""), repeated("- a\n"), repeated("a: |\n  b\n")}}},
+		{"frontmatter.Parse", func(s string) { _, _ = frontmatter.Parse(s, 1) }, [][]grower{{rows("", "k{i}: a\n", ""), repeated("- a\n"), repeated("a: |\n  b\n"),
+			rows("a: [", "[", ""), rows("a: \"", "x\n ", ""), repeated("a:\n "), rows("a: [x\n", " x\n", "")}}},
 		{"attach.Mentions", func(s string) { attach.Mentions(s, func(string) bool { return false }) }, [][]grower{{repeated("@a "), repeated("@"), repeated(`@"a`), repeated(`@a\ `)}}},
 		{"attach.DroppedPaths", func(s string) { attach.DroppedPaths(s) }, [][]grower{{repeated("/a "), repeated(`'/a' `), repeated("file:///a%20\n")}}},
 	} {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/quick"
-	"time"
 
 	"parley/session/frontmatter"
 )
@@ -151,19 +150,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 	if err := quick.Check(whole, &quick.Config{MaxCount: 2000}); err != nil {
 		t.Error(err)
-	}
-}
-
-// Large input takes no longer than its length.
-func TestIsLinear(t *testing.T) {
-	for _, text := range []string{
-		"a: [" + strings.Repeat("[", 100_000), "a: \"" + strings.Repeat("x\n ", 60_000), strings.Repeat("a:\n ", 50_000), "a: [x\n" + strings.Repeat(" x\n", 60_000),
-	} {
-		start := time.Now()
-		_, _ = frontmatter.Parse(text, 1)
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%.20q of %d bytes took %v", text, len(text), took)
-		}
 	}
 }
 
