@@ -4,7 +4,6 @@ package tools
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,7 +47,7 @@ func TestOwnTools(t *testing.T) {
 		{"nothing", "command = \"true\"", `{}`, "[no output]", false, false},
 		{"hostile", "command = [\"printf\", '\\033]0;x\\007a\\033[31mb']", `{}`, "ab\n[2 control characters or escape sequences removed]", false, false},
 		{"no such program", "command = [\"/no/such/program\"]", `{}`, "", true, false},
-		{"too slow", "timeout = 1\ncommand = \"echo a; exec sleep 1000\"", `{}`, "a\n[timed out after", true, true},
+		{"too slow", "timeout = 1\ncommand = \"exec sleep 1000\"", `{}`, "[no output]\n[timed out after", true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,11 +85,7 @@ func TestOwnToolEnds(t *testing.T) {
 	if !out.Failed || !strings.Contains(out.Text, "canceled") {
 		t.Errorf("got %+v", out)
 	}
-	if n := json.Number(strings.TrimSpace(pid)); n == "" {
-		t.Errorf("no process told: %q", pid)
-	} else if id, _ := n.Int64(); ProcessAlive(int(id)) {
-		t.Errorf("%d lives on", id)
-	}
+	gone(t, strings.TrimSpace(pid))
 }
 
 // What a user is asked shows the command, and the schema is what a model is told.
