@@ -51,7 +51,7 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 	}
 	seen := func() {
 		turn++
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if contents() > before {
 				return
 			}

@@ -25,7 +25,7 @@ func TestProgramGetsReadyBeforeItMayRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			go func() { done <- a.Run(WithReady(t.Context(), ready), nil) }()
-			for end := time.Now().Add(20 * time.Second); !hasHelper(f.Root()); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(time.Minute); !hasHelper(f.Root()); time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("no helper starts")
 				}

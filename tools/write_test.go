@@ -207,7 +207,7 @@ func TestKilledWhileWriting(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for at := time.Now(); time.Since(at) < 30*time.Second; time.Sleep(time.Millisecond) { // it writes
+		for at := time.Now(); time.Since(at) < time.Minute; time.Sleep(time.Millisecond) { // it writes
 			if info, err := os.Stat(filepath.Join(dir, "f")); err == nil && info.Size() > 10 {
 				break
 			}

@@ -37,7 +37,7 @@ func TestFileWithoutEnd(t *testing.T) {
 		if _, err := in.WriteString(written); err != nil {
 			t.Fatal(err)
 		}
-		stuck := time.AfterFunc(20*time.Second, func() { in.Close() })
+		stuck := time.AfterFunc(time.Minute, func() { in.Close() })
 		defer stuck.Stop()
 		const want = "/proc/kmsg has no end and is not a regular file: write what it holds to a file and attach that"
 		open := func(path string) (Attachment, error) { return fromOpened(out, path, 0, DefaultLimits()) }

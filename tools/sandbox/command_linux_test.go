@@ -254,11 +254,10 @@ func (p *fixture) waitStarted() {
 
 func (p *fixture) waitFor(name string) {
 	p.t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if p.read(name) == "1\n" {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	p.t.Fatal("it did not start")
 }
@@ -267,11 +266,10 @@ func (p *fixture) waitFor(name string) {
 // its end is checked.
 func (p *fixture) assertEnded() {
 	p.t.Helper()
-	for range 200 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if len(processesIn(p.base)) == 0 {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	p.t.Errorf("still there: %v", processesIn(p.base))
 }

@@ -73,7 +73,7 @@ func socket(domain, kind, proto int) func(target) error {
 
 func dial(network string, address func(target) string) func(target) error {
 	return func(t target) error {
-		c, err := net.DialTimeout(network, address(t), time.Second)
+		c, err := net.DialTimeout(network, address(t), time.Minute)
 		if err != nil {
 			return err
 		}

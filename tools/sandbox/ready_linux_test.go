@@ -62,7 +62,7 @@ func TestReady(t *testing.T) {
 // until it has confined itself.
 func (p *fixture) waitPrepared(caller *exec.Cmd, confined bool) {
 	p.t.Helper()
-	for range 300 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		for _, pid := range children(caller.Process.Pid) {
 			threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
 			for _, file := range threads {
@@ -72,7 +72,6 @@ func (p *fixture) waitPrepared(caller *exec.Cmd, confined bool) {
 				}
 			}
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	p.t.Fatal("the helper does not get ready")
 }

@@ -87,7 +87,7 @@ func open(t *testing.T) *outer {
 
 func (o *outer) until(what string, cond func() bool) {
 	o.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !cond(); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !cond(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			o.t.Fatalf("waited in vain for %s", what)
 		}

@@ -158,7 +158,7 @@ func (d *drive) pass(span time.Duration) *drive {
 // until lets the front end work until it is so.
 func (d *drive) until(so func() bool) *drive {
 	d.t.Helper()
-	stuck := time.After(20 * time.Second)
+	stuck := time.After(time.Minute)
 	for !so() {
 		select {
 		case f := <-d.events:

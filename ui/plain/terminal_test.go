@@ -163,7 +163,7 @@ func termios(t *testing.T, f *os.File) (state unix.Termios) {
 // hears waits until text was said behind what was heard before, if anything.
 func (s *stand) hears(text string) *stand {
 	s.t.Helper()
-	if !s.hearsWithin(30*time.Second, text) {
+	if !s.hearsWithin(time.Minute, text) {
 		s.t.Fatalf("%q is not, behind byte %d, in\n%s", text, s.heard, s.said())
 	}
 	return s
@@ -189,7 +189,7 @@ func (s *stand) answers(line, reply string) *stand {
 	s.t.Helper()
 	for range 10 {
 		time.Sleep(answerDelay + 100*time.Millisecond)
-		if s.types(line+"\n").hearsWithin(3*time.Second, reply) {
+		if s.types(line+"\n").hearsWithin(15*time.Second, reply) {
 			return s
 		}
 	}
@@ -327,7 +327,7 @@ func TestSignals(t *testing.T) {
 // pid waits for the process of the tool.
 func (s *stand) pid() int {
 	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		b, _ := os.ReadFile(filepath.Join(s.home, "ran"))
 		if pid := number(string(b)); pid > 0 {
 			return pid

@@ -208,7 +208,7 @@ func launchOn(t *testing.T, out io.Writer, where string, argv ...string) *stand 
 func (s *stand) restored() {
 	s.t.Helper()
 	after, open := termios(s.t, s.tty), s.out.open()
-	for deadline := time.Now().Add(10 * time.Second); (after != s.before || len(open) > 0) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); (after != s.before || len(open) > 0) && time.Now().Before(deadline); {
 		time.Sleep(5 * time.Millisecond)
 		after, open = termios(s.t, s.tty), s.out.open()
 	}
@@ -227,7 +227,7 @@ func (s *stand) restored() {
 func (s *stand) crashes(n int) {
 	s.t.Helper()
 	var paths []string
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		paths, _ = filepath.Glob(filepath.Join(s.home, "parley", "crash-*"))
 		if len(paths) >= n || time.Now().After(deadline) {
 			break
@@ -350,7 +350,7 @@ func TestWhyAnswersEnded(t *testing.T) {
 			}
 			defer lib.Close()
 			var found []session.Info
-			for deadline := time.Now().Add(10 * time.Second); len(found) == 0 || found[0].Messages < 2; time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); len(found) == 0 || found[0].Messages < 2; time.Sleep(5 * time.Millisecond) {
 				if found, err = lib.List(session.Query{}); err != nil || time.Now().After(deadline) {
 					t.Fatalf("stored: %+v, %v", found, err)
 				}
@@ -408,7 +408,7 @@ func TestSuspend(t *testing.T) {
 			s.restored()
 			at := len(s.out.String())
 			io.WriteString(s.tty, "\n")
-			for deadline := time.Now().Add(30 * time.Second); !strings.Contains(s.out.String()[at:], "streaming"); time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(time.Minute); !strings.Contains(s.out.String()[at:], "streaming"); time.Sleep(5 * time.Millisecond) {
 				if time.Now().After(deadline) {
 					t.Fatalf("it did not come back: %q", s.out.String()[at:])
 				}
@@ -499,7 +499,7 @@ func termios(t *testing.T, tty *os.File) unix.Termios {
 
 func wait(t *testing.T, cmd *exec.Cmd) int {
 	t.Helper()
-	stuck := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+	stuck := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
 	defer stuck.Stop()
 	err := cmd.Wait()
 	var exit *exec.ExitError
@@ -531,7 +531,7 @@ func (s *screen) String() string {
 // waitFor waits until text comes behind what it waited for before.
 func (s *screen) waitFor(t *testing.T, text string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		all := s.String()
 		if at := strings.Index(all[s.past:], text); at >= 0 {
 			s.past += at + len(text)

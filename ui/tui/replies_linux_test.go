@@ -105,7 +105,7 @@ func arrive(t *testing.T, keyboard, tty *os.File, text string) {
 	if _, err := keyboard.WriteString(text); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); waiting(t, tty) < len(text); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); waiting(t, tty) < len(text); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d bytes can be read: this test would pass for nothing", waiting(t, tty), len(text))
 		}

@@ -100,7 +100,7 @@ func TestResizeStorm(t *testing.T) {
 		return strings.Join(rows, "\n")
 	}
 	want := func() string { return seen(calm) }
-	for deadline := time.Now().Add(30 * time.Second); seen(s) != want() || !strings.Contains(want(), "alive"); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); seen(s) != want() || !strings.Contains(want(), "alive"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("after the storm:\n%s\nwithout:\n%s", seen(s), want())
 		}

@@ -33,7 +33,7 @@ const (
 	graceTick  = time.Millisecond
 	// patience sets how long a condition or a golden may take to come true, and
 	// Close waits for commands.
-	patience = 40 * time.Second
+	patience = 2 * time.Minute
 )
 
 // A Driver is a running model. Its methods may be called from one goroutine.

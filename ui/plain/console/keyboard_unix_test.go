@@ -38,7 +38,7 @@ func TestForgetWhileReading(t *testing.T) {
 			}
 		}
 	}()
-	stuck := time.AfterFunc(10*time.Second, func() { panic("reading cannot be called off") })
+	stuck := time.AfterFunc(time.Minute, func() { panic("reading cannot be called off") })
 	for i := range 500 {
 		io.WriteString(user, "y\n")
 		for began := time.Now(); time.Since(began) < time.Duration(i%50)*time.Microsecond; {

@@ -22,7 +22,7 @@ func TestPanicInTheSignalHandler(t *testing.T) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the loop was not ended")
 	}
 	e.mu.Lock()
