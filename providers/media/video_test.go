@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -89,6 +90,30 @@ func TestVideoOutcomes(t *testing.T) {
 			s.polls, s.answers = 0, []func(http.ResponseWriter){s.text(s.wire.strange)}
 			if got, _ := s.jobs().Poll(t.Context(), j); !strings.EqualFold(got.RawState, "dreaming") {
 				t.Errorf("a strange state is shown as %q", got.RawState)
+			}
+		}
+	})
+}
+
+// TestVideoStates checks that a video in an unknown state is not taken for a finished one, and that
+// a video without a state is.
+func TestVideoStates(t *testing.T) {
+	status := regexp.MustCompile(`("(?:task_)?status":)"\w+",?`)
+	eachVideoWire(t, func(t *testing.T, s *videoServer) {
+		if s.wire.kind == "gemini" { // which has no words for states
+			return
+		}
+		j := s.running(t)
+		j.State = llm.JobQueued
+		stateless := llm.JobDone
+		if s.wire.kind == "openrouter" || s.wire.kind == "vllm" { // the video is at an address of its own, and nothing is known
+			stateless = llm.JobQueued
+		}
+		for word, want := range map[string]llm.JobState{`$1"dreaming",`: llm.JobRunning, `$1"",`: stateless, "": stateless} {
+			answer := strings.ReplaceAll(status.ReplaceAllString(s.wire.done, word), ",}", "}")
+			s.polls, s.answers = 0, []func(http.ResponseWriter){s.text(answer)}
+			if got, err := s.jobs().Poll(t.Context(), j); err != nil || got.State != want || got.Outputs > 0 && want != llm.JobDone {
+				t.Errorf("%s: %+v, %v; want %s", answer, got, err, want)
 			}
 		}
 	})

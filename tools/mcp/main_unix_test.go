@@ -336,6 +336,10 @@ var fakes = map[string]func(*fake){
 		}
 		f.serve()
 	},
+	"needs input": func(f *fake) {
+		f.tools, f.call = oneTool, func(f *fake, id json.RawMessage) { f.answer(id, `{"resultType":"input_required","requestState":"s"}`) }
+		f.serve()
+	},
 	"asks": func(f *fake) {
 		f.tools, f.call = oneTool, func(f *fake, id json.RawMessage) {
 			f.write(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)

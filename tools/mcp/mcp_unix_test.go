@@ -173,6 +173,7 @@ func TestOddServers(t *testing.T) {
 		{server: "dies in a call", want: "mcp__s__one: the server s is not running: exited (status 9)", failed: true},
 		{server: "stops reading", want: head + "fine"},
 		{server: "asks", want: head + "asked"},
+		{server: "needs input", timeout: "1m", want: head + "[it asks for input that it cannot get here]", failed: true},
 	}
 	for _, test := range tests {
 		t.Run(test.server, func(t *testing.T) {

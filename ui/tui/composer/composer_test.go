@@ -123,6 +123,7 @@ func TestKeys(t *testing.T) {
 		"nothing to redo after typing":  {[]string{"one", "ctrl+_", "x", "alt+/"}, "x|"},
 		"undo takes words back":         {[]string{"one two", "ctrl+_", "ctrl+_"}, "one|"},
 		"undo of a kill":                {[]string{"one two", "ctrl+u", "ctrl+_"}, "one two|"},
+		"a yank leaves the kill alone":  {[]string{"e", "ctrl+u", "\u0301", "home", "ctrl+y", "end", " ", "ctrl+y"}, "e\u0301 e|"},
 		"undo on nothing":               {[]string{"ctrl+_"}, "|"},
 		"new lines":                     {[]string{"a", "ctrl+j", "b", "alt+enter", "c", "shift+enter"}, "a\nb\nc\n|"},
 		"backslash and enter":           {[]string{`a\`, "enter", "b"}, "a\nb|"},
