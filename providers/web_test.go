@@ -12,7 +12,8 @@ import (
 func TestWeb(t *testing.T) {
 	for name, test := range map[string]struct{ field, notice string }{
 		"openai/gpt-6-sol":            {`"type": "web_search"`, ""},
-		"anthropic/claude-sonnet-5-5": {`"type": "web_search_20250305"`, ""},
+		"anthropic/claude-sonnet-5-5": {`"type": "web_search_20260318"`, ""},
+		"anthropic/claude-haiku-4-5":  {`"type": "web_search_20250305"`, ""},
 		"gemini/gemini-3.5-flash":     {`"googleSearch"`, ""},
 		"gemini/gemma-4-31b-it":       {"", "gemini/gemma-4-31b-it has no web search"},
 		"xai/grok-4.7":                {`"type": "web_search"`, ""},

@@ -38,6 +38,7 @@ type facts struct {
 	fixedSampling   bool      // refuses sampling settings, thinking or not
 	noForcedTool    bool      // cannot be forced to call a tool
 	schemaFormat    bool      // takes a schema of its answer
+	newestSearch    bool      // takes the newest version of the web search
 	bindsThinking   bool      // its thinking is good behind the same messages only
 	needsThinking   bool      // wants thinking in each message with calls, if only empty
 }
@@ -98,6 +99,7 @@ func factsOf(id string, own bool) facts {
 		f := row.facts
 		f.claude = true
 		f.showsOnRequest = v.atLeast(4, 7)
+		f.newestSearch = own && v.atLeast(4, 6)
 		f.schemaFormat = v.atLeast(4, 5) || family == "opus" && v.atLeast(4, 1)
 		f.bindsThinking = v.atLeast(5, 1)
 		f.name = modelName(family, v)

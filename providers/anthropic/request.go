@@ -214,9 +214,16 @@ func (m *Model) addWebSearch(body map[string]any) {
 		return
 	}
 	tools, _ := body["tools"].([]any)
-	// All hosts and models that search take this version:
+	// All hosts and models that search take the first version, Anthropic with Claude 4.6 the newest:
 	// platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
-	body["tools"] = append(tools, map[string]any{"type": "web_search_20250305", "name": "web_search"})
+	search := map[string]any{"type": "web_search_20250305", "name": "web_search"}
+	if m.facts.newestSearch {
+		search["type"] = "web_search_20260318"
+		// Searches out of code would need the id of a container in the next request, which streams
+		// that stop for a local tool do not report.
+		search["allowed_callers"] = []string{"direct"}
+	}
+	body["tools"] = append(tools, search)
 	if choice, _ := body["tool_choice"].(map[string]any); choice["type"] == "none" && len(tools) > 0 {
 		delete(body, "tool_choice") // which is for tools that are not on offer
 	}

@@ -74,6 +74,24 @@ func TestWebRefused(t *testing.T) {
 	}
 }
 
+// TestWebSearchVersion checks that the newest version of the search goes where it is documented, and is
+// called by the model alone: a search out of code that stops for a local tool cannot be continued.
+func TestWebSearchVersion(t *testing.T) {
+	const first, newest = `{"cache_control":{"type":"ephemeral"},"name":"web_search","type":"web_search_20250305"}`, `{"allowed_callers":["direct"],"cache_control":{"type":"ephemeral"},"name":"web_search","type":"web_search_20260318"}`
+	for _, test := range []struct{ base, model, want string }{
+		{vendor, "claude-opus-5-5", newest}, {vendor, "claude-sonnet-4-6", newest}, {vendor, "claude-mythos-preview", newest},
+		{vendor, "claude-haiku-4-5-20251001", first}, {vendor, "claude-opus-4-5", first}, {vendor, "claude-3-7-sonnet-20250219", first},
+		{"https://europe-west1-aiplatform.googleapis.com", "claude-opus-5-5", first}, {"https://r.services.ai.azure.com/anthropic", "claude-opus-5-5", first},
+		{elsewhere, "claude-opus-5-5", first},
+	} {
+		m := anthropic.New(anthropic.Options{Model: test.model, BaseURL: test.base})
+		got := string(fields(t, m, llm.Request{Settings: llm.Settings{Web: true}, Tools: []llm.Tool{{Name: "read"}}, Messages: []llm.Message{llm.UserText("Hi")}})["tools"])
+		if !strings.HasSuffix(got, ","+test.want+"]") {
+			t.Errorf("%s at %s: %s, want %s", test.model, test.base, got, test.want)
+		}
+	}
+}
+
 // TestSearchesWeb holds where Claude can search the web.
 func TestSearchesWeb(t *testing.T) {
 	for base, want := range map[string]bool{
