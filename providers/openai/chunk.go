@@ -262,8 +262,8 @@ type usage struct {
 	Completion float64 `json:"completion_tokens"`
 	Total      float64 `json:"total_tokens"`
 	PromptOf   struct {
-		Cached   float64 `json:"cached_tokens"`
-		Written  float64 `json:"cache_write_tokens"`          // OpenRouter
+		Cached float64 `json:"cached_tokens"`
+		cacheWrites
 		Creation float64 `json:"cache_creation_input_tokens"` // Qwen
 	} `json:"prompt_tokens_details"`
 	CompletionOf struct {
@@ -282,6 +282,19 @@ type usage struct {
 		Upstream float64 `json:"upstream_inference_cost"`
 	} `json:"cost_details"`
 }
+
+// cacheWrites are the tokens that were written to the cache, and how many of them for how long. All
+// cost the same: developers.openai.com/api/docs/guides/prompt-caching.
+type cacheWrites struct {
+	Written float64 `json:"cache_write_tokens"`
+	For     struct {
+		HalfAnHour  float64 `json:"ttl_30m_tokens"`
+		TwelveHours float64 `json:"ttl_12h_tokens"`
+	} `json:"cache_write_tokens_details"`
+}
+
+// total returns the tokens that were written, also where only the details say so.
+func (w cacheWrites) total() float64 { return max(w.Written, w.For.HalfAnHour+w.For.TwelveHours) }
 
 // A reportedCost is in US dollars; negative: unknown. Perplexity reports it in parts.
 type reportedCost float64
@@ -311,7 +324,7 @@ func (u *usage) toLLM() llm.Usage {
 		Input:      adapter.TokenCount(u.Prompt),
 		Output:     adapter.TokenCount(u.Completion),
 		CacheRead:  adapter.TokenCount(max(u.PromptOf.Cached, u.Cached, u.Hit)),
-		CacheWrite: adapter.TokenCount(max(u.PromptOf.Written, u.PromptOf.Creation)),
+		CacheWrite: adapter.TokenCount(max(u.PromptOf.total(), u.PromptOf.Creation)),
 		Thinking:   adapter.TokenCount(u.CompletionOf.Reasoning),
 		Searches:   adapter.TokenCount(max(u.Search, u.Tools.Searches)),
 	}

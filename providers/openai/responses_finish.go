@@ -38,8 +38,8 @@ type responsesUsage struct {
 	Output  float64 `json:"output_tokens"`
 	Total   float64 `json:"total_tokens"`
 	InputOf struct {
-		Cached  float64 `json:"cached_tokens"`
-		Written float64 `json:"cache_write_tokens"`
+		Cached float64 `json:"cached_tokens"`
+		cacheWrites
 	} `json:"input_tokens_details"`
 	OutputOf struct {
 		Reasoning float64 `json:"reasoning_tokens"`
@@ -50,7 +50,7 @@ type responsesUsage struct {
 
 func (t *responsesUsage) toLLM() llm.Usage {
 	u := usage{Prompt: t.Input, Completion: t.Output, Total: t.Total, Cost: t.Cost, Ticks: t.Ticks}
-	u.PromptOf.Cached, u.PromptOf.Written = t.InputOf.Cached, t.InputOf.Written
+	u.PromptOf.Cached, u.PromptOf.cacheWrites = t.InputOf.Cached, t.InputOf.cacheWrites
 	u.CompletionOf.Reasoning = t.OutputOf.Reasoning
 	return u.toLLM()
 }

@@ -172,7 +172,7 @@ func TestResponsesStream(t *testing.T) {
 
 func TestResponsesFinish(t *testing.T) {
 	r, _ := respond("gpt-6-sol", effortSteps(`{"type":"response.created","response":{"id":"resp_1","model":"m-1"}}`,
-		`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":15,"cost_in_usd_ticks":5000000000},"output":[]}}`))
+		`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens_details":{"ttl_30m_tokens":0,"ttl_12h_tokens":2}},"output_tokens":5,"output_tokens_details":{"reasoning_tokens":3},"total_tokens":15,"cost_in_usd_ticks":5000000000},"output":[]}}`))
 	_, finish, usage, err := collect(t, r.Stream(t.Context(), llm.Request{}))
 	if want := (llm.Finish{Reason: llm.Stop, Raw: "completed", ID: "resp_1", Model: "m-1"}); err != nil || finish != want {
 		t.Errorf("%+v, %v; want %+v", finish, err, want)

@@ -252,6 +252,10 @@ func TestUsage(t *testing.T) {
 	}{
 		{"details", end(`"usage":{"prompt_tokens":10,"completion_tokens":5,"total_tokens":15,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":2},"completion_tokens_details":{"reasoning_tokens":3}}`),
 			llm.Usage{Input: 10, CacheRead: 4, CacheWrite: 2, Output: 5, Thinking: 3}},
+		{"writes by lifetime", end(`"usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":4,"cache_write_tokens":3,"cache_write_tokens_details":{"ttl_30m_tokens":2,"ttl_12h_tokens":1}}}`),
+			llm.Usage{Input: 10, CacheRead: 4, CacheWrite: 3, Output: 5}},
+		{"writes by lifetime alone", end(`"usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":{"cache_write_tokens_details":{"ttl_30m_tokens":2,"ttl_12h_tokens":1}}}`),
+			llm.Usage{Input: 10, CacheWrite: 3, Output: 5}},
 		{"details are null", end(`"usage":{"prompt_tokens":10,"completion_tokens":5,"prompt_tokens_details":null,"completion_tokens_details":null}`),
 			llm.Usage{Input: 10, Output: 5}},
 		{"Kimi", end(`"usage":{"prompt_tokens":10,"completion_tokens":5,"cached_tokens":4}`), llm.Usage{Input: 10, CacheRead: 4, Output: 5}},
