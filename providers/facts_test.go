@@ -79,7 +79,7 @@ func TestFetchFacts(t *testing.T) {
 		}
 	}
 	want := []string{
-		"openai/gpt-7-sol new", "openai/gpt-6-luna price",
+		"openai/gpt-7-sol new", "openai/gpt-6-luna price", "openai/gpt-5.5 retires", "openai/gpt-6-luna retires",
 		"gemini/gemini-9-neon new", "gemini/gemini-4-argon window",
 		"groq/openai/gpt-oss-120b window",
 		"openrouter/acme/dear new", "openrouter/acme/free new", "openrouter/acme/m new", "openrouter/acme/nan new", "openrouter/acme/negative new",

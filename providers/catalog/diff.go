@@ -29,12 +29,13 @@ const (
 	ChangeNew     ChangeKind = "new"
 	ChangePrice   ChangeKind = "price"
 	ChangeWindow  ChangeKind = "window"
+	ChangeRetires ChangeKind = "retires" // its last day is another
 	ChangeGone    ChangeKind = "gone"    // no longer listed; its facts stay
 	ChangeRefused ChangeKind = "refused" // a listed figure is implausible and was ignored
 )
 
 // changeOrder is the order of changes in a diff.
-var changeOrder = []ChangeKind{ChangeNew, ChangePrice, ChangeWindow, ChangeGone, ChangeRefused}
+var changeOrder = []ChangeKind{ChangeNew, ChangePrice, ChangeWindow, ChangeRetires, ChangeGone, ChangeRefused}
 
 // An Update holds fetched lists and how they differ from the known facts. Save stores it.
 type Update struct {
@@ -162,15 +163,18 @@ func ShownID(id string) string {
 	return sanitize.Line(sanitize.TruncateBytes(id, most))
 }
 
-// differences returns the changes of price and window of a known model.
+// differences returns the changes of price, window and retirement of a known model.
 func differences(provider, id string, before, after Model) (changes []Change) {
-	old := Facts{ID: id, Context: before.Context, Price: before.Price}
-	now := Facts{ID: id, Context: after.Context, Price: after.Price}
+	old := Facts{ID: id, Context: before.Context, Price: before.Price, Retires: before.Retires}
+	now := Facts{ID: id, Context: after.Context, Price: after.Price, Retires: after.Retires}
 	if before.Price.Free != after.Price.Free || !slices.Equal(before.Price.all(), after.Price.all()) {
 		changes = append(changes, Change{provider, id, ChangePrice, old, now, ""})
 	}
 	if before.Context != after.Context {
 		changes = append(changes, Change{provider, id, ChangeWindow, old, now, ""})
+	}
+	if before.Retires != after.Retires {
+		changes = append(changes, Change{provider, id, ChangeRetires, old, now, ""})
 	}
 	return changes
 }

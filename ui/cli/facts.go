@@ -93,6 +93,7 @@ func factChange(c catalog.Change) report.FactChange {
 	return report.FactChange{
 		Provider: c.Provider, Model: c.Model, Change: string(c.Kind), Why: c.Why,
 		Context: c.New.Context, OldContext: c.Old.Context, Price: rates(c.New.Price), OldPrice: rates(c.Old.Price),
+		Retires: c.New.Retires, OldRetires: c.Old.Retires,
 	}
 }
 

@@ -43,8 +43,8 @@ func newModelsCommand(a *program) *cobra.Command {
 		Long: `List available models.
 
 With --update, ask the providers that have a key, and OpenRouter, whose list is open to
-all, for new models, prices and windows. It shows what changed and keeps it beside what is
-built in; a list that does not tell something takes nothing away. No prompt is sent.`,
+all, for new models, prices, windows and retirement dates. It shows what changed and keeps it
+beside what is built in; a list that does not tell something takes nothing away. No prompt is sent.`,
 		Example: `  parley models
   parley models gpt --all
   parley models --update --dry-run`,
@@ -58,7 +58,7 @@ built in; a list that does not tell something takes nothing away. No prompt is s
 	f.BoolVar(&c.asJSON, "json", false, "one JSON object per line, as -o jsonl")
 	f.BoolVar(&c.video, "video", false, "models that make videos, with their prices")
 	f.BoolVar(&c.refresh, "refresh", false, "ask the servers for their models")
-	f.BoolVar(&c.update, "update", false, "fetch new models, prices and windows, and show what changed")
+	f.BoolVar(&c.update, "update", false, "fetch new models, prices, windows and retirement dates, and show what changed")
 	f.BoolVar(&c.dryRun, "dry-run", false, "with --update, only show what would change")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -239,12 +240,14 @@ func Models[R ModelRow](w io.Writer, models []R, words []string, all bool, as st
 type FactChange struct {
 	Provider   string `json:"provider"`
 	Model      string `json:"model"`
-	Change     string `json:"change"` // new, price, window, gone or refused
+	Change     string `json:"change"` // new, price, window, retires, gone or refused
 	Why        string `json:"why,omitempty"`
 	Context    int    `json:"context,omitempty"`
 	OldContext int    `json:"old_context,omitempty"`
 	Price      *Rates `json:"price,omitempty"`
 	OldPrice   *Rates `json:"old_price,omitempty"`
+	Retires    string `json:"retires,omitempty"` // day, as 2006-01-02
+	OldRetires string `json:"old_retires,omitempty"`
 }
 
 // Rates are what a million tokens cost, in US dollars.
@@ -334,7 +337,7 @@ func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 		for line := range strings.Lines(lines.String()) {
 			fmt.Fprintln(w, strings.TrimRight(line, " \n"))
 		}
-		for _, kind := range []string{"new", "price", "window", "gone", "refused"} {
+		for _, kind := range []string{"new", "price", "window", "retires", "gone", "refused"} {
 			if more := of[kind] - mostChanges; more > 0 && !all {
 				fmt.Fprintf(w, "  … %d more %s: --all shows them\n", more, kind)
 			}
@@ -373,6 +376,8 @@ func (c FactChange) line() (sign, words string) {
 			old, now = strconv.Itoa(c.OldContext), strconv.Itoa(c.Context)
 		}
 		return "~", "window " + old + " → " + now
+	case "retires":
+		return "~", "retires " + cmp.Or(c.OldRetires, "unknown") + " → " + cmp.Or(c.Retires, "unknown")
 	case "gone":
 		return "-", "no longer listed"
 	}

@@ -23,6 +23,9 @@ func TestFacts(t *testing.T) {
 			{Provider: "groq", Model: "wider", Change: "window", OldContext: 33_000, Context: 131072},
 			{Provider: "groq", Model: "told", Change: "window", Context: 8192},
 			{Provider: "groq", Model: "a-bit", Change: "window", OldContext: 131_000, Context: 131_072},
+			{Provider: "groq", Model: "ending", Change: "retires", Retires: "2027-02-01"},
+			{Provider: "groq", Model: "later", Change: "retires", OldRetires: "2027-02-01", Retires: "2027-03-01"},
+			{Provider: "groq", Model: "stays", Change: "retires", OldRetires: "2027-02-01"},
 			{Provider: "groq", Model: "old", Change: "gone"},
 			{Provider: "groq", Model: "e\x1b[2Jvil", Change: "refused", Why: "price \x1b[31m"},
 			{Provider: "xai", Model: "grok", Change: "price", OldPrice: &Rates{Input: 1, Output: 2}, Price: &Rates{Free: true}},
@@ -45,6 +48,9 @@ func TestFacts(t *testing.T) {
   ~ wider            window 33K → 131K
   ~ told             window unknown → 8K
   ~ a-bit            window 131000 → 131072
+  ~ ending           retires unknown → 2027-02-01
+  ~ later            retires 2027-02-01 → 2027-03-01
+  ~ stays            retires 2027-02-01 → unknown
   - old              no longer listed
   ! e␛[2Jvil         not taken: price ␛[31m
 mistral: 1 model, no changes
