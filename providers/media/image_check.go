@@ -48,7 +48,7 @@ func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string
 		notes = append(notes, adapter.LeftOut(m.o.Model, "the file format"))
 		r.Format = ""
 	}
-	if !m.facts.Partials || r.N > 1 { // events do not say which image they are part of
+	if !m.facts.Partials || r.N > 1 || r.Format == "gif" || r.Format == "svg" { // events do not say which image they are part of
 		r.Partials = 0
 	}
 	return r, notes, nil
@@ -168,8 +168,10 @@ func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 		return m.unsupported("makes up to %d images at once, and %d were asked for", most, r.N)
 	case r.Transparent && (!m.abilities.transparent || m.hasFacts() && !m.facts.Transparent):
 		return m.unsupported("makes no transparent background")
-	case r.Transparent && r.Format == "jpeg":
-		return invalid("a JPEG has no transparent background: use png or webp")
+	case r.Transparent && (r.Format == "jpeg" || r.Format == "gif" || r.Format == "svg"):
+		return invalid("%s images have no transparent background: use png or webp", strings.ToUpper(r.Format))
+	case r.Mask != nil && r.Format == "gif":
+		return invalid("GIF images are not made with a mask: use another format")
 	case r.Quality != "" && m.abilities.quality && len(m.facts.Qualities) > 0 && !slices.Contains(m.facts.Qualities, r.Quality):
 		return m.unsupported("knows no quality %q, only %s", r.Quality, strings.Join(m.facts.Qualities, ", "))
 	case r.Format != "" && m.abilities.format && len(m.facts.Formats) > 0 && !slices.Contains(m.facts.Formats, r.Format):
@@ -287,6 +289,20 @@ func imageType(data []byte) string {
 		}
 	}
 	return ""
+}
+
+// isSVG looks for the root element of an SVG, and reads nothing in it: an SVG may hold scripts.
+func isSVG(data []byte) bool {
+	text := bytes.TrimLeft(data, "\ufeff \t\r\n")
+	for bytes.HasPrefix(text, []byte("<?")) || bytes.HasPrefix(text, []byte("<!")) {
+		end := ">"
+		if bytes.HasPrefix(text, []byte("<!--")) {
+			end = "-->"
+		}
+		_, text, _ = bytes.Cut(text, []byte(end))
+		text = bytes.TrimLeft(text, "]> \t\r\n") // also the end of a DTD
+	}
+	return bytes.HasPrefix(text, []byte("<svg")) && utf8.Valid(text)
 }
 
 func fits(data []byte, magic string) bool {

@@ -46,6 +46,8 @@ func TestImageRequestsThatCannotBe(t *testing.T) {
 		{"a mask for nothing", "", "", llm.ImageRequest{Mask: blob(pngMask)}, llm.InvalidRequest, "needs the image"},
 		{"a mask for who takes none", "test", "plain", llm.ImageRequest{Inputs: input(pngImage), Mask: blob(pngMask)}, llm.Unsupported, "takes no mask"},
 		{"a transparent JPEG", "", "", llm.ImageRequest{Transparent: true, Format: "jpeg"}, llm.InvalidRequest, "JPEG"},
+		{"a transparent GIF", "openai", "gpt-image-2.6-flare", llm.ImageRequest{Transparent: true, Format: "gif"}, llm.InvalidRequest, "GIF"},
+		{"a transparent SVG", "openai", "gpt-image-2.6-flare", llm.ImageRequest{Transparent: true, Format: "svg"}, llm.InvalidRequest, "SVG"},
 		{"transparent where it is not", "test", "plain", llm.ImageRequest{Transparent: true}, llm.Unsupported, "no transparent background"},
 		{"11 images", "openai", "gpt-image-2", llm.ImageRequest{N: 11}, llm.Unsupported, "up to 10 images"},
 		{"1000x1000", "openai", "gpt-image-2", llm.ImageRequest{Size: llm.Size{Width: 1000, Height: 1000}}, llm.Unsupported, "multiples of 16"},

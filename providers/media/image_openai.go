@@ -117,6 +117,17 @@ func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) error 
 		return nil
 	}
 	d.addUsage([]byte(res.Usage.RawJSON()))
+	var svg struct {
+		Usage struct {
+			Model string  `json:"model"`
+			Total float64 `json:"total_tokens"`
+		} `json:"svg_usage"`
+	}
+	if adapter.DecodeLenient([]byte(res.RawJSON()), &svg) == nil && svg.Usage.Total > 0 {
+		if err := d.sendNote(fmt.Sprintf("the SVG took %d tokens of %s, which are not in the price", adapter.TokenCount(svg.Usage.Total), svg.Usage.Model)); err != nil {
+			return err
+		}
+	}
 	for _, i := range res.Data {
 		if i.B64JSON == "" && i.URL == "" {
 			continue

@@ -219,3 +219,69 @@ func TestEndlessImageAnswer(t *testing.T) {
 		t.Errorf("%v", o.err)
 	}
 }
+
+// TestOpenAIImageFormats checks GIF and SVG, which come in one piece, an SVG alone. An SVG reaches the
+// caller byte by byte, whatever is in it.
+func TestOpenAIImageFormats(t *testing.T) {
+	const script = "<?xml version=\"1.0\"?>\n<!-- > --><!DOCTYPE svg [<!ENTITY a \"b\">]>\n<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"><script>1</script>\x1b[2J&a;</svg>\n"
+	for _, test := range []struct {
+		format, image, mime string
+		requests            []string // values of n
+	}{
+		{"gif", "GIF89a\x01\x00\x01\x00", "image/gif", []string{"2"}},
+		{"svg", script, "image/svg+xml", []string{"", ""}},
+		{"svg", "\ufeff\n<svg/>", "image/svg+xml", []string{"", ""}},
+	} {
+		for _, inputs := range [][]llm.Blob{nil, {{Data: pngImage}}} {
+			images := [][]byte{[]byte(test.image), []byte(test.image)}[:3-len(test.requests)]
+			answer := strings.Replace(openAIImageAnswer(images...), `"usage"`, `"svg_usage":{"model":"gpt-6-sol","total_tokens":900},"usage"`, 1)
+			server := newImageServer(t, saysJSON(answer))
+			m := openAISuite.maker(server.URL)
+			m.o.Model, m.facts = "gpt-image-2.6-flare", imageFacts(t, "openai", "gpt-image-2.6-flare")
+			o := made(t, m, llm.ImageRequest{Prompt: "a fox", N: 2, Format: test.format, Partials: 1, Inputs: inputs})
+			if o.err != nil || len(o.images) != 2 || o.images[1].MIME != test.mime || string(o.images[1].Data) != test.image {
+				t.Errorf("%s: %+v", test.format, o)
+			}
+			note := "the SVG took 900 tokens of gpt-6-sol, which are not in the price"
+			if !slices.Contains(o.notes, note) || slices.ContainsFunc(o.notes, func(s string) bool { return strings.Contains(s, "instead of") }) {
+				t.Errorf("%s: notes %q", test.format, o.notes)
+			}
+			var got []string
+			for _, r := range server.seen() {
+				fields := map[string]string{}
+				for name, value := range r.json {
+					fields[name] = fmt.Sprint(value)
+				}
+				for name, values := range r.form {
+					fields[name] = values[0]
+				}
+				if fields["output_format"] != test.format || fields["stream"]+fields["partial_images"] != "" {
+					t.Errorf("%s: sent %q", test.format, fields)
+				}
+				got = append(got, fields["n"])
+			}
+			if !slices.Equal(got, test.requests) {
+				t.Errorf("%s: sent n %q, want %q", test.format, got, test.requests)
+			}
+		}
+	}
+	// One image alone would be streamed; these are not. What is no image stays none.
+	for format, image := range map[string]string{"gif": "GIF89a\x01\x00\x01\x00", "svg": "<svg/>"} {
+		server := newImageServer(t, saysJSON(openAIImageAnswer([]byte(image))))
+		m := openAISuite.maker(server.URL)
+		m.facts = imageFacts(t, "openai", "gpt-image-2.6-sunburst")
+		if o := made(t, m, llm.ImageRequest{Prompt: "a fox", Format: format, Partials: 1}); o.err != nil || len(o.images) != 1 || server.seen()[0].json["stream"] != nil {
+			t.Errorf("%s: %+v, sent %s", format, o, server.seen()[0].body)
+		}
+	}
+	for _, text := range []string{"<html><svg></svg></html>", "<!DOCTYPE html>", "<!--", "<?xml", "<svg>\xff", "svg", "<s"} {
+		server := newImageServer(t, saysJSON(openAIImageAnswer([]byte(text))))
+		if o := made(t, openAISuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox", Format: "svg"}); len(o.images) > 0 || o.err == nil {
+			t.Errorf("%q is taken for an image: %+v", text, o)
+		}
+	}
+	server := newImageServer(t, saysJSON(openAIImageAnswer([]byte("<svg/>"))))
+	if o := made(t, openAISuite.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}); len(o.images) > 0 || o.err == nil {
+		t.Errorf("an SVG that nobody asked for: %+v", o)
+	}
+}

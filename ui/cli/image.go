@@ -58,7 +58,7 @@ overwritten. It exits with 8 if the provider refuses.`,
 	f.IntVarP(&c.n, "number", "n", 1, "`NUMBER` of images")
 	f.StringVar(&c.quality, "quality", "", "`QUALITY`, in a word of the model's, such as low or high")
 	f.BoolVar(&c.transparent, "transparent", false, "transparent background")
-	f.StringVar(&c.kind, "format", "", "file `FORMAT`: png, jpeg, webp")
+	f.StringVar(&c.kind, "format", "", "file `FORMAT`: png, jpeg, webp, or gif and svg with gpt-image-2.6")
 	f.StringVar(&c.to, "to", "", "save as `FILE`, or in this folder; - is standard output")
 	outputFlag(cmd, &c.output)
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
@@ -72,7 +72,7 @@ overwritten. It exits with 8 if the provider refuses.`,
 }
 
 // imageFormats lists what --format can be.
-var imageFormats = []string{"png", "jpeg", "webp"}
+var imageFormats = []string{"png", "jpeg", "webp", "gif", "svg"}
 
 // run draws.
 func (c *imageCommand) run(ctx context.Context, words []string) error {
