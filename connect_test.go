@@ -226,6 +226,108 @@ func TestLocalServers(t *testing.T) {
 	}
 }
 
+// plainOllama returns an Ollama whose list does not say what its models can do, as that of most versions.
+func plainOllama() *discovertest.Fake {
+	f := discovertest.New("ollama")
+	f.Paths["/api/tags"] = `{"models":[{"name":"all-minilm:latest","model":"all-minilm:latest"},{"name":"llama3.2:latest","model":"llama3.2:latest"},{"name":"qwen3:8b","model":"qwen3:8b"},{"name":"nomic-embed-text:latest","model":"nomic-embed-text:latest"}]}`
+	f.Shows = map[string]string{"all-minilm:latest": `{"capabilities":["embedding"]}`, "llama3.2:latest": `{"capabilities":["completion","tools"]}`, "qwen3:8b": `{"capabilities":["completion"]}`}
+	return f
+}
+
+// TestOneWayToFindAProvider checks that each command finds the servers of this machine, by every form of a
+// model's name, and that all name the same default.
+func TestOneWayToFindAProvider(t *testing.T) {
+	if !discovertest.Isolated(t) {
+		return
+	}
+	h := newHome(t)
+	ollama := plainOllama()
+	ollama.Start(t, "")
+	for _, tt := range []struct{ command, out, errs string }{
+		{"-q -m ollama -p hi", "hello from ollama", ""},
+		{"-q -m ollama/qwen3:8b -p hi", "hello from ollama", ""},
+		{"-q -m llama3.2 -p hi", "hello from ollama", ""},
+		{"embed hello -o jsonl", `"embedding":[0.6,0.8]`, "ollama/nomic-embed-text:latest"},
+		{"embed hello -o jsonl -m ollama", `"embedding":[0.6,0.8]`, "ollama/nomic-embed-text:latest"},
+		{"embed hello -o jsonl -m ollama/all-minilm", `"embedding":[0.6,0.8]`, "ollama/all-minilm"},
+		{"embed hello -o jsonl -m nomic-embed-text", `"embedding":[0.6,0.8]`, "ollama/nomic-embed-text:latest"},
+		{"embed hello --store notes", "", "ollama/nomic-embed-text:latest"},
+		{"similar notes hello", "hello", ""},
+		{"models --embed -o text all-minilm", "ollama/all-minilm:latest", ""},
+		{"doctor", "default qwen3:8b", ""},
+		{"connect ollama", "default qwen3:8b", ""},
+	} {
+		ollama.Requests()
+		out, errs, status := h.run(strings.Fields(tt.command)...)
+		if status != 0 && tt.command != "doctor" || !strings.Contains(out, tt.out) || !strings.Contains(errs, tt.errs) {
+			t.Errorf("%s: %d\n%s%s", tt.command, status, out, errs)
+		}
+		if asked := fmt.Sprint(ollama.Requests()); tt.command == "-q -m ollama -p hi" && !strings.Contains(asked, `"model":"qwen3:8b"`) {
+			t.Errorf("asked %s", asked)
+		}
+	}
+}
+
+// TestServerWithKey checks that a llama.cpp that wants a key is found on each of its ports, and asked once
+// parley connect has the key, by the name of its file.
+func TestServerWithKey(t *testing.T) {
+	if !discovertest.Isolated(t) {
+		return
+	}
+	for _, port := range []string{"8080", "9931"} {
+		t.Run(port, func(t *testing.T) {
+			h := newHome(t)
+			llama := discovertest.New("llamacpp")
+			llama.Key = canary
+			llama.Paths["/v1/models"] = `{"object":"list","data":[{"id":"/models/qwen/qwen3-8b.gguf","object":"model","owned_by":"llamacpp"}]}`
+			llama.Start(t, "127.0.0.1:"+port)
+			if _, errs, status := h.run("-m", "llamacpp", "-p", "hi"); status == 0 || !strings.Contains(errs, "parley connect llamacpp") {
+				t.Errorf("without a key: %d %s", status, errs)
+			}
+			if out, errs, _ := h.run("doctor"); !strings.Contains(out, "parley connect llamacpp") {
+				t.Errorf("doctor:\n%s%s", out, errs)
+			}
+			h.stdin = "wrong-" + canary
+			if _, errs, status := h.run("connect", "llamacpp"); status == 0 || !strings.Contains(errs, "rejected this key") {
+				t.Errorf("a wrong key: %d %s", status, errs)
+			}
+			h.stdin = canary
+			if out, errs, status := h.run("connect", "llamacpp"); status != 0 || !strings.Contains(out, "1 model, default qwen3-8b.gguf") {
+				t.Errorf("connect: %d\n%s%s", status, out, errs)
+			}
+			h.stdin = ""
+			for _, args := range []string{"-m llamacpp", "-m llamacpp/qwen3-8b.gguf", "-m qwen3-8b.gguf", "-m llamacpp//models/qwen/qwen3-8b.gguf", ""} {
+				llama.Requests()
+				out, errs, status := h.run(append(strings.Fields(args), "-o", "json", "-p", "hi")...)
+				asked := fmt.Sprint(llama.Requests())
+				if status != 0 || !strings.Contains(out, "hello from llamacpp") || !strings.Contains(out, `"llamacpp/qwen3-8b.gguf"`) || strings.Contains(out+errs, "/models/") {
+					t.Errorf("%q: %d\n%s%s", args, status, out, errs)
+				}
+				if strings.Contains(args, "/models/") && !strings.Contains(asked, `"model":"/models/qwen/qwen3-8b.gguf"`) {
+					t.Errorf("%q asked %s", args, asked)
+				}
+			}
+			for _, command := range []string{"models", "doctor"} {
+				if out, errs, _ := h.run(command); !strings.Contains(out, "qwen3-8b.gguf") || strings.Contains(out+errs, "/models/") {
+					t.Errorf("%s:\n%s%s", command, out, errs)
+				}
+			}
+			if out, errs, status := h.run("connect", "--remove", "llamacpp"); status != 0 {
+				t.Errorf("%d %s%s", status, out, errs)
+			}
+			h.configure("[providers.box]\nkind = \"llamacpp\"\nbase_url = \"http://127.0.0.1:" + port + "/v1\"\n")
+			h.stdin = canary
+			if out, errs, status := h.run("connect", "box"); status != 0 || !strings.Contains(out, "1 model, default qwen3-8b.gguf") {
+				t.Errorf("connect box: %d\n%s%s", status, out, errs)
+			}
+			h.stdin = ""
+			if out, errs, status := h.run("-q", "-m", "box", "-p", "hi"); status != 0 || !strings.Contains(out, "hello from llamacpp") {
+				t.Errorf("box: %d\n%s%s", status, out, errs)
+			}
+		})
+	}
+}
+
 // TestAcceptedServerIsGone: no demo answers in the place of a server that was agreed to.
 func TestAcceptedServerIsGone(t *testing.T) {
 	if !discovertest.Isolated(t) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/openai"
 	"parley/providers/wire"
 )
 
@@ -17,23 +19,30 @@ import (
 // say so, nearby names when the provider does not know it, and other addresses
 // of the service where its key may be good.
 type annotated struct {
-	llm.Model
-	price       catalog.Price
-	window      int // in tokens; 0 if it is not known for sure
-	service     service
-	id          string
-	probeWindow func(ctx context.Context, id string) int // see service.windowProbe; nil if there is no server to ask
-	notices     llm.Notices
+	*lazy
+	price   catalog.Price
+	window  int // in tokens; 0 if it is not known for sure
+	service service
+	options OpenOptions
+	id      string
+	notices llm.Notices
+	looks   sync.Once // at whether the server says that the model takes images
 }
 
 func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
 		out, shown := llm.NewOut(yield), false
+		if slices.ContainsFunc(req.Messages, llm.HasImage) {
+			m.looks.Do(func() { m.learnVision(ctx) })
+		}
 		var usage llm.Usage
-		for event, err := range m.Model.Stream(ctx, req) {
+		for event, err := range m.lazy.Stream(ctx, req) {
 			switch e := event.(type) {
 			case llm.Delta:
 				shown = true
+			case llm.Notice:
+				e.Text = strings.ReplaceAll(e.Text, m.id, m.service.shownID(m.id))
+				event = e
 			case llm.Usage:
 				e = e.Clamped()
 				if !e.Priced || e.Cost == 0 && m.price.Configured { // many servers know no price, and say 0
@@ -48,6 +57,10 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				if m.notices.SendOnce(out, m.truncationNotices(ctx, req, usage)...); out.Stopped() {
 					return
 				}
+			}
+			if !shown && llm.FaultOf(err) == llm.ModelNotFound && m.findPath(ctx) {
+				m.Stream(ctx, req)(yield)
+				return
 			}
 			if !yield(event, m.explainError(err)) {
 				return
@@ -82,25 +95,46 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
-		if window := m.loadedWindow(ctx); window > 0 && sent*9/10 > window {
+		if window := m.ask(ctx).context; window > 0 && sent*9/10 > window {
 			return []string{m.id + " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH"}
 		}
 	}
 	return nil
 }
 
-// windowProbeTimeout bounds how long the end of an answer waits for probeWindow.
-const windowProbeTimeout = time.Second
-
-// loadedWindow returns the window in tokens that Ollama has loaded the model with; 0
-// if it does not say.
-func (m *annotated) loadedWindow(ctx context.Context) int {
-	if m.probeWindow == nil {
-		return 0
+// ask asks a server of this machine for its models, and returns what it says of this one. Why it does not
+// answer is told by the request.
+func (m *annotated) ask(ctx context.Context) advertised {
+	s, memory := m.service, m.options.Memory
+	if s.closestBuiltin().Local && s.kind != kindDemo && m.options.Replay == nil {
+		ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+		defer cancel()
+		if offers, err := s.listModels(ctx, m.options); err == nil {
+			memory.recordListing(s, offers)
+		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, windowProbeTimeout)
-	defer cancel()
-	return m.probeWindow(ctx, m.id)
+	return s.advertised(m.id, memory)
+}
+
+// learnVision leaves images out of requests to a model that its server says takes none.
+func (m *annotated) learnVision(ctx context.Context) {
+	if s := m.service; s.advertised(m.id, m.options.Memory).vision == nil {
+		if sees := m.ask(ctx).vision; sees != nil && !*sees {
+			m.options.Memory.limits(s.servedModel(m.id), s.kind).Learn(openai.LimitImages, "", false)
+		}
+	}
+}
+
+// findPath has the next request name a model by its path, if its server has a file of that name; false if
+// it does not.
+func (m *annotated) findPath(ctx context.Context) bool {
+	known := func() bool { return m.options.Memory.load(m.service.servedModel(m.id)).path != "" }
+	if m.service.exactNames || known() {
+		return false
+	}
+	m.ask(ctx)
+	m.lazy.reset()
+	return known()
 }
 
 // estimateTokens returns about how many tokens the texts of a request have.

@@ -41,7 +41,7 @@ func TestFullWindows(t *testing.T) {
 		{"a server that counts nothing", "ollama", 0, long, 0, 0, "x", "stop", "", ""},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/api/ps" {
+			if r.URL.Path == "/api/ps" || r.URL.Path == "/api/tags" && tt.kind == "ollama" {
 				fmt.Fprintf(w, `{"models":[{"name":"m:latest","model":"m:latest","context_length":%d}]}`, tt.loaded)
 				return
 			}

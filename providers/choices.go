@@ -3,12 +3,10 @@ package providers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/providers/catalog"
@@ -18,7 +16,7 @@ import (
 // are ready first, the others with what is missing. The models of local servers are known only to
 // these; see LiveChoices.
 func Choices(c Config, getenv func(string) string) []Choice {
-	return c.choices(getenv, nil, nil)
+	return c.choices(getenv, nil)
 }
 
 // IsDemo reports whether name, as the user writes it, is a model of the built-in
@@ -87,22 +85,8 @@ func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choi
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	offers, errs := make([][]listedModel, len(ask)), make([]error, len(ask))
-	var wait sync.WaitGroup
-	for i, name := range ask {
-		wait.Go(func() {
-			var s service
-			if s, offers[i], errs[i] = c.listModels(ctx, name, o); errs[i] == nil {
-				o.Memory.recordListing(s, offers[i])
-			}
-		})
-	}
-	wait.Wait()
-	found := map[string][]listedModel{}
-	for i, name := range ask {
-		found[name] = offers[i]
-	}
-	return c.choices(o.Getenv, o.Memory, found), errors.Join(errs...)
+	c, err := c.WithLists(ctx, o, ask...)
+	return c.choices(o.Getenv, o.Memory), err
 }
 
 // LearnModel asks the provider of a model for its list, for three seconds at most, and keeps what
@@ -117,10 +101,7 @@ func LearnModel(ctx context.Context, c Config, name string, o OpenOptions) error
 	}
 	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 	defer cancel()
-	s, offers, err := c.listModels(ctx, s.name, o)
-	if err == nil {
-		o.Memory.recordListing(s, offers)
-	}
+	_, err = c.WithLists(ctx, o, s.name)
 	return err
 }
 
@@ -148,8 +129,8 @@ func (c Config) servers(getenv func(string) string) []string {
 	return names
 }
 
-// choices lists the models of all providers, with those that servers offered.
-func (c Config) choices(getenv func(string) string, memory *Memory, offered map[string][]listedModel) []Choice {
+// choices lists the models of all providers, with those that servers told.
+func (c Config) choices(getenv func(string) string, memory *Memory) []Choice {
 	var ready, not []Choice
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
@@ -165,12 +146,8 @@ func (c Config) choices(getenv func(string) string, memory *Memory, offered map[
 		for _, id := range ids {
 			*to = append(*to, s.choice(why, listedModel{id: id}, memory))
 		}
-		listed, asked := offered[name]
-		if !asked || len(listed) == 0 {
-			listed = s.foundModels()
-		}
-		for _, o := range listed {
-			if !slices.Contains(ids, o.id) {
+		for _, o := range s.told {
+			if !o.embeds && !slices.Contains(ids, o.id) {
 				*to = append(*to, s.choice(why, o, memory))
 			}
 		}
@@ -186,6 +163,7 @@ func (c Config) withAliases(choices []Choice, getenv func(string) string, memory
 		if err != nil {
 			continue // the configuration is told about it
 		}
+		id = s.shownID(id)
 		at := slices.IndexFunc(choices, func(c Choice) bool { return c.Name == s.name+"/"+id })
 		row := s.choice(s.missing(c, getenv), listedModel{id: id}, memory)
 		if at >= 0 {
@@ -213,12 +191,12 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	title := m.Name
 	if !known || m.Provider != s.builtin.ID {
 		f, _, _ := storedFacts(s, id)
-		title = cmp.Or(o.title, f.Name, id)
+		title = cmp.Or(o.title, f.Name, s.shownID(id))
 	}
 	tools := m.Tools || !known && s.advertised(id, memory).tools == nil
 	return Choice{
 		Facts: endpointFacts(s, id, m, known, toolStrategyOf(s, id, m, known, memory)),
-		Name:  s.name + "/" + id, Provider: s.name, Model: id, Title: title,
+		Name:  s.name + "/" + s.shownID(id), Provider: s.name, Model: id, Title: title,
 		Ready: why == "", Connected: s.connected, Unavailable: why, LacksKey: notReady(s) != nil && !s.keyless(),
 		Context: m.Context, Price: m.Price,
 		Vision: m.Vision, Tools: tools, Thinks: m.Thinks, Lifecycle: m.Lifecycle,

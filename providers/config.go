@@ -24,7 +24,10 @@ type Config struct {
 	Stored    KeyStore            `toml:"-"`       // keys that are not in the configuration; nil: none
 	Facts     *catalog.FactsFile  `toml:"-"`       // what lists of models said when they were fetched; nil: nothing
 
-	found map[string]discover.Server // by the names of their services; see WithServers
+	Recent []string `toml:"-"` // models that were used, as provider/model, the latest first
+
+	found  map[string]discover.Server // by the names of their services; see WithServers
+	listed map[string][]listedModel   // by the names of services; see WithLists
 }
 
 // A Provider is one [providers.NAME] table. Under the name of a provider of the

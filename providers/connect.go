@@ -128,12 +128,8 @@ func (c Config) Connection(name string, getenv func(string) string) (Connection,
 		unknown := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
 		return Connection{}, errors.New(unknown.Message)
 	}
-	model := s.defaultModel()
-	if model != "" {
-		model = s.name + "/" + model
-	}
 	return Connection{
-		Model:    model,
+		Model:    s.defaultName(),
 		Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Host: hostOf(s.url), From: s.key.name,
 		Stored: s.key.stored != nil, Keyless: s.keyless(), Local: s.closestBuiltin().Local,
 		Login: s.builtin.TokenFrom != "" || s.key.token != nil, Variables: connectionVariables(s),
@@ -184,6 +180,7 @@ var keyChecks = map[string]keyCheck{
 	"moonshot":     {paths: []string{"users/me/balance", "models"}},
 	"openrouter":   {paths: []string{"key"}},
 	"minimax":      {prefixes: []string{"sk-", "eyJ"}},
+	"llamacpp":     {paths: []string{"/props", "models"}},
 }
 
 // hostChecks holds what goes before keyChecks, by the end of the name of the host.
@@ -301,6 +298,11 @@ func VerifyKey(ctx context.Context, c Config, name string, key Secret, o OpenOpt
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	report.Verdict, report.Reason = check.verdict(s, check.ask(ctx, s, o))
+	if about.Local && report.Verdict == KeyValid {
+		if offers, err := s.listModels(ctx, o); err == nil {
+			report.Model, report.Models = s.withList(offers).defaultName(), len(offers)
+		}
+	}
 	return report, nil
 }
 
@@ -344,7 +346,7 @@ func (check keyCheck) ask(ctx context.Context, s service, o OpenOptions) error {
 	l := lister{service: s, Options: t.withClient()}
 	defer l.HTTP.CloseIdleConnections()
 	for _, path := range check.paths {
-		_, err = l.fetchPage(ctx, path)
+		_, err = l.fetchPage(ctx, path, nil)
 		if e := (*llm.Error)(nil); !errors.As(err, &e) || e.Status != http.StatusNotFound {
 			break
 		}

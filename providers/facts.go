@@ -110,7 +110,7 @@ func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage,
 	var found catalog.Media
 	var errs []error
 	for _, list := range mediaLists {
-		page, err := l.fetchPage(ctx, list.path)
+		page, err := l.fetchPage(ctx, list.path, nil)
 		var e *llm.Error
 		switch {
 		case errors.As(err, &e) && (e.Status == http.StatusNotFound || !open && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)):

@@ -54,7 +54,7 @@ func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, o.Getenv)
 		_, configured := c.Providers[name]
-		if ok && s.kind != kindDemo && (configured || s.missing(c, o.Getenv) == "") {
+		if ok && s.kind != kindDemo && (configured || s.isFound() || s.missing(c, o.Getenv) == "") {
 			services = append(services, s)
 		}
 	}
@@ -104,18 +104,18 @@ func (h *Health) fail(err error) {
 	h.Err, h.Fault, h.Error, h.Hint = err, llm.FaultOf(err), err.Error(), llm.InShell.Hint(err)
 }
 
-// fillDefaultModel fills in what is known of the default model; of a server without
-// one, the first that it lists.
+// fillDefaultModel fills in what is known of the default model.
 func (h *Health) fillDefaultModel(s service, offers []listedModel, o OpenOptions) {
+	s = s.withList(offers)
 	model := s.defaultModel()
-	if model == "" && len(offers) > 0 {
-		model = offers[0].id
+	if len(offers) > 0 {
+		model = cmp.Or(model, s.firstModel())
 	}
 	if model == "" {
 		return
 	}
 	id := s.modelID(model)
-	h.Model = s.name + "/" + id
+	h.Model = s.name + "/" + s.shownID(id)
 	h.ModelFound = slices.ContainsFunc(offers, func(o listedModel) bool { return sameModel(o.id, id) })
 	facts, known := s.facts(model, o.Memory)
 	lesson := o.Memory.load(s.servedModel(model))

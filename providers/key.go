@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/providers/catalog"
+	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -50,11 +51,16 @@ func (s service) findKey(stored KeyStore, getenv func(string) string) key {
 		return findGoogleLogin(s, stored, getenv)
 	}
 	k := s.givenKey(getenv)
-	if k.name != "" || stored == nil || s.keyless() {
+	if k.name != "" || s.isProgram() {
 		return k
 	}
-	if where, host, ok := stored.Find(s.name); ok && host == hostOf(s.url) {
-		return key{name: where, stored: stored}
+	if stored != nil {
+		if where, host, ok := stored.Find(s.name); ok && host == hostOf(s.url) {
+			return key{name: where, stored: stored}
+		}
+	}
+	if s.found.State == discover.NeedKey && k.hint == "" {
+		k.hint = "set " + cmp.Or(strings.Join(s.builtin.KeyEnv, " or "), "api_key_env under [providers."+s.name+"]")
 	}
 	return k
 }
@@ -101,9 +107,11 @@ func checkTokenAddress(s service) error {
 // used reports whether a table says anything.
 func (p Provider) used() bool { return !reflect.ValueOf(p).IsZero() }
 
-// keyless reports whether no key can be given to the service: it runs here, or it is a
-// program with a login of its own.
-func (s service) keyless() bool { return s.closestBuiltin().Local || s.isProgram() }
+// keyless reports whether no key can be given to the service: it runs here and did not ask for one, or
+// it is a program with a login of its own.
+func (s service) keyless() bool {
+	return s.isProgram() || s.closestBuiltin().Local && s.found.State != discover.NeedKey && s.key.stored == nil
+}
 
 // givenKey looks for the key of s in the configuration and in the environment.
 func (s service) givenKey(getenv func(string) string) key {

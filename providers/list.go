@@ -13,11 +13,13 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/providers/adapter"
 	"parley/providers/anthropic"
 	"parley/providers/catalog"
+	"parley/providers/discover"
 	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -36,20 +38,6 @@ var maxListPage int64 = 16 << 20
 
 // listTimeout bounds how long a list of models is waited for.
 var listTimeout = 10 * time.Second
-
-// List asks a provider for the ids of its models, in alphabetical order. It
-// ends with an *llm.Error after ten seconds at the latest.
-func List(ctx context.Context, c Config, name string) ([]string, error) {
-	_, offers, err := c.listModels(ctx, name, OpenOptions{Getenv: os.Getenv})
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, 0, len(offers))
-	for _, o := range offers {
-		ids = append(ids, o.id)
-	}
-	return ids, nil
-}
 
 // withDefaults puts what is meant in place of what was left out.
 func (o OpenOptions) withDefaults() OpenOptions {
@@ -137,32 +125,6 @@ type lister struct {
 	adapter.Options
 }
 
-// windowProbe returns a function that asks the server which window, in tokens, a model
-// is loaded with, which says 0 if the server does not tell; nil if this kind of
-// server has no such list, or there is no server.
-func (s service) windowProbe(o OpenOptions) func(ctx context.Context, id string) int {
-	at := listEndpoints[s.kind]
-	if at.limit == "" || o.Replay != nil {
-		return nil
-	}
-	return func(ctx context.Context, id string) int {
-		t, err := s.target(ctx)
-		if err != nil {
-			return 0
-		}
-		t.transport = o.transport(s.name, "")
-		l := lister{service: s, Options: t.withClient()}
-		defer l.HTTP.CloseIdleConnections()
-		page, err := l.fetchPage(ctx, at.limit)
-		if err != nil {
-			return 0
-		}
-		offers := []listedModel{{id: id}, {id: id + ":latest"}} // how Ollama lists a name without a tag
-		addLoadedWindows(offers, page)
-		return max(offers[0].context, offers[1].context)
-	}
-}
-
 func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
 	at, ok := listEndpoints[l.service.kind]
 	if !ok {
@@ -178,10 +140,32 @@ func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
 	if err != nil || at.limit == "" {
 		return offers, err
 	}
-	if page, err := l.fetchPage(ctx, at.limit); err == nil {
+	if page, err := l.fetchPage(ctx, at.limit, nil); err == nil {
 		addLoadedWindows(offers, page)
 	}
+	if l.service.kind == "ollama" {
+		l.showModels(ctx, offers)
+	}
 	return offers, nil
+}
+
+// showModels asks Ollama what its models can do, of those whose row in the list does not say it.
+func (l lister) showModels(ctx context.Context, offers []listedModel) {
+	const atOnce = 8
+	var wait sync.WaitGroup
+	for first := range min(atOnce, len(offers)) {
+		wait.Go(func() {
+			for i := first; i < len(offers); i += atOnce {
+				if o := &offers[i]; o.vision == nil {
+					if page, err := l.fetchPage(ctx, "/api/show", map[string]any{"model": o.id}); err == nil {
+						o.tools, o.vision, o.thinks = hasCapability(page, toolFields), hasCapability(page, visionFields), hasCapability(page, []capabilityField{{"capabilities", "thinking"}})
+						o.embeds = discover.Embeds(page, o.id)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // fetchPages reads a list up to its end: the page that names no other, or that has nothing new, as
@@ -190,11 +174,11 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 	next := path
 	seen := map[string]bool{}
 	for range maxListPages {
-		page, err := l.fetchPage(ctx, next)
+		page, err := l.fetchPage(ctx, next, nil)
 		if err != nil {
 			return nil, err
 		}
-		listed := parseListing(page)
+		listed := parseListing(page, l.closestBuiltin().Local)
 		if offers = append(offers, listed...); len(offers) > maxListed {
 			return nil, l.tooMany()
 		}
@@ -229,15 +213,21 @@ func nextPage(page map[string]any, kind string) url.Values {
 	return nil
 }
 
-// fetchPage reads one page. A bare list, which Together has, counts as data.
-func (l lister) fetchPage(ctx context.Context, path string) (map[string]any, error) {
+// fetchPage reads one page: by GET, or, with a body, by POST. A bare list, which Together has, counts
+// as data.
+func (l lister) fetchPage(ctx context.Context, path string, body map[string]any) (map[string]any, error) {
 	base := l.BaseURL + "/"
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
 		base, path = strings.TrimSuffix(l.BaseURL, "/v1")+"/", rest
 	} else if l.service.kind == gemini.Kind && !versioned(l.BaseURL) {
 		base += "v1beta/"
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
+	method, text := http.MethodGet, []byte(nil)
+	if body != nil {
+		method = http.MethodPost
+		text, _ = json.Marshal(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
 	}

@@ -1,9 +1,11 @@
 package providers
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +14,15 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 )
+
+// List returns the ids of the models of a provider.
+func List(ctx context.Context, c Config, name string) (ids []string, err error) {
+	_, offers, err := c.listModels(ctx, name, OpenOptions{Getenv: os.Getenv})
+	for _, o := range offers {
+		ids = append(ids, o.id)
+	}
+	return ids, err
+}
 
 func TestList(t *testing.T) {
 	server := serve(t, 200, "application/json", `{"data":[{"id":"b"},{"id":"a"},{"id":"b"},{"id":""},{}]}`)
@@ -189,7 +200,7 @@ func FuzzRead(f *testing.F) {
 		if json.Unmarshal([]byte(text), &page) != nil {
 			return
 		}
-		offers := parseListing(page)
+		offers := parseListing(page, false)
 		addLoadedWindows(offers, page)
 		for _, o := range offers {
 			if o.id == "" || o.context < 0 || o.maxOutput < 0 || !catalog.IsPrice(o.price.Input) || !catalog.IsPrice(o.price.Output) {

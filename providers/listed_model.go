@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
+	"parley/providers/discover"
 )
 
 // A listedModel is a model in the list of its server.
@@ -18,6 +19,7 @@ type listedModel struct {
 	id    string
 	title string // its name for people, "" if the server has none
 	advertised
+	embeds  bool   // it turns texts into vectors
 	retires string // day from which the server refuses it, as 2006-01-02; "" if unknown
 	refused string // the invalid part of its entry, for the user; "" for none
 }
@@ -92,8 +94,9 @@ var (
 //	{"models":[{"name":"models/…","inputTokenLimit":…}]}       Gemini
 //	{"models":[{"name":"qwen3:8b"}]}                           Ollama
 //
-// Models that do not chat or are retired are left out, where the server says so.
-func parseListing(page map[string]any) []listedModel {
+// Models that do not chat or are retired are left out, where the server says so; those that turn texts
+// into vectors are not, of a local server.
+func parseListing(page map[string]any, local bool) []listedModel {
 	rows, _ := page["data"].([]any)
 	if rows == nil {
 		rows, _ = page["models"].([]any)
@@ -102,7 +105,8 @@ func parseListing(page map[string]any) []listedModel {
 	for _, row := range rows {
 		m, _ := row.(map[string]any)
 		id := strings.TrimPrefix(firstText(m, idFields...), "models/")
-		if id == "" || !isChatModel(m) {
+		embeds := local && discover.Embeds(m, id)
+		if id == "" || !embeds && !isChatModel(m) {
 			continue
 		}
 		title := firstText(m, titleFields...)
@@ -113,7 +117,7 @@ func parseListing(page map[string]any) []listedModel {
 		offers = append(offers, listedModel{id, title, advertised{
 			context: firstCount(m, contextFields...), maxOutput: firstCount(m, outputFields...), price: price,
 			tools: hasCapability(m, toolFields), vision: hasCapability(m, visionFields), thinks: hasCapability(m, thinkingFields),
-		}, firstDay(m, "retires_at", "shutdown_date", "expiration_date"), refused})
+		}, embeds, firstDay(m, "retires_at", "shutdown_date", "expiration_date"), refused})
 	}
 	return offers
 }
@@ -213,7 +217,7 @@ func addLoadedWindows(offers []listedModel, page map[string]any) {
 	for i := range offers {
 		offers[i].context, offers[i].vision = cmp.Or(n, offers[i].context), cmp.Or(sees, offers[i].vision)
 	}
-	for _, running := range parseListing(page) {
+	for _, running := range parseListing(page, true) {
 		for i := range offers {
 			if offers[i].id == running.id && running.context > 0 {
 				offers[i].context = running.context

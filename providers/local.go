@@ -3,10 +3,14 @@ package providers
 import (
 	"cmp"
 	"context"
+	"errors"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strings"
+	"sync"
 
 	"parley/providers/catalog"
 	"parley/providers/discover"
@@ -16,13 +20,16 @@ import (
 type LocalServer = discover.Server
 
 // Discover returns the servers that run on this machine, on the ports they have by
-// themselves or by the environment, within discover.Timeout. They are asked without a key.
-func Discover(ctx context.Context, c Config, getenv func(string) string) []LocalServer {
+// themselves or by the environment, within discover.Timeout. They are asked without a key. With
+// only, the name of a provider, only its ports are asked.
+func Discover(ctx context.Context, c Config, only string, getenv func(string) string) []LocalServer {
 	var o discover.Options
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if !ok || !s.builtin.Local {
+		if like := s.closestBuiltin(); !ok || !like.Local || only != "" && only != name {
 			continue
+		} else if only != "" {
+			o.Kind = like.ID
 		}
 		if u, err := url.Parse(s.url); err == nil && u.Port() != "" {
 			o.Hosts = append(o.Hosts, u.Host)
@@ -32,7 +39,8 @@ func Discover(ctx context.Context, c Config, getenv func(string) string) []Local
 }
 
 // WithServers returns c with servers that were found: their models can be asked as if
-// they were configured. A server whose address is configured already is no second one.
+// they were configured. A server whose address is configured already is no second one: what it
+// says counts for that service.
 func (c Config) WithServers(servers []LocalServer, getenv func(string) string) Config {
 	c.found = nil
 	found := map[string]LocalServer{}
@@ -48,12 +56,12 @@ func (c Config) WithServers(servers []LocalServer, getenv func(string) string) C
 // localSuffix ends the name of a server beside a service of its kind elsewhere.
 const localSuffix = "-local"
 
-// nameFor returns the name of the service that a server is; "" if another one of c is that
-// server. One beside a service of its kind elsewhere gets a name of its own.
+// nameFor returns the name of the service that a server is; "" if there are too many of its kind. One
+// beside a service of its kind elsewhere gets a name of its own.
 func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv func(string) string) string {
-	for name := range c.Providers {
-		if s, ok := c.service(name, getenv); ok && name != server.Provider && sameAddress(s.url, server.BaseURL) {
-			return ""
+	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
+		if s, ok := c.service(name, getenv); ok && sameAddress(s.url, server.BaseURL) {
+			return name
 		}
 	}
 	for _, name := range []string{server.Provider, server.Provider + localSuffix, server.Provider + localSuffix + "-2"} {
@@ -70,24 +78,29 @@ func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv
 
 // A Local is a server of this machine, as a service.
 type Local struct {
-	Provider string   // name of the service, such as "ollama"
-	Name     string   // as users write it
-	Models   []string // as "provider/model", the best first
-	More     bool     // it has more models than those
-	Problem  string   // why it cannot be asked now; "" if it can
+	Provider string // name of the service, such as "ollama"
+	Name     string // as users write it
+	Model    string // its default model, as "provider/model"; "" if it cannot be asked now
+	Models   int    // how many it has
+	More     bool   // it has more models than those
+	Problem  string // why it cannot be asked now; "" if it can
+	LacksKey bool   // it can be asked once it has a key
 }
 
 // Locals lists the servers of c that were found, in the order of a picker.
-func (c Config) Locals() []Local {
+func (c Config) Locals(getenv func(string) string) []Local {
 	var list []Local
 	for _, name := range c.providerNames() {
-		server, ok := c.found[name]
-		if !ok {
+		s, ok := c.service(name, getenv)
+		if !ok || !s.isFound() {
 			continue
 		}
-		l := Local{Provider: name, Name: server.Name, More: server.More, Problem: string(server.State)}
-		for _, m := range server.Models {
-			l.Models = append(l.Models, name+"/"+m.ID)
+		l := Local{Provider: name, Name: s.found.Name, Models: len(s.found.Models), More: s.found.More, LacksKey: s.key.hint != ""}
+		if s.key.name == "" {
+			l.Problem = string(s.found.State)
+		}
+		if !l.LacksKey {
+			l.Model = s.defaultName()
 		}
 		list = append(list, l)
 	}
@@ -97,13 +110,87 @@ func (c Config) Locals() []Local {
 // isFound reports whether the service runs on this machine, as far as that was looked for.
 func (s service) isFound() bool { return s.found.Provider != "" }
 
-// foundModels returns the models that the server told when it was found.
-func (s service) foundModels() []listedModel {
-	var models []listedModel
-	for _, m := range s.found.Models {
-		models = append(models, listedModel{id: m.ID, advertised: advertised{context: m.Context, tools: m.Tools, vision: m.Vision, thinks: m.Thinks}})
+// withList adds the models that the server told when it was found, and those of a list, which says
+// more of them.
+func (s service) withList(listed []listedModel) service {
+	s.told = nil
+	for _, m := range slices.Concat(s.found.Models, s.found.Embedded) {
+		s.told = append(s.told, listedModel{id: m.ID, embeds: m.Embeds, advertised: advertised{context: m.Context, tools: m.Tools, vision: m.Vision, thinks: m.Thinks}})
 	}
-	return models
+	for _, m := range listed {
+		if at := slices.IndexFunc(s.told, func(t listedModel) bool { return t.id == m.id }); at >= 0 {
+			s.told[at] = m
+		} else {
+			s.told = append(s.told, m)
+		}
+	}
+	return s
+}
+
+// WithLists returns c with the models that servers list now, which are asked at once; those of which it
+// lacks the list are in the error, which errors.Join made. The Memory of o keeps what they say.
+func (c Config) WithLists(ctx context.Context, o OpenOptions, providers ...string) (Config, error) {
+	o = o.withDefaults()
+	offers, errs := make([][]listedModel, len(providers)), make([]error, len(providers))
+	var wait sync.WaitGroup
+	for i, name := range providers {
+		wait.Go(func() {
+			var s service
+			if s, offers[i], errs[i] = c.listModels(ctx, name, o); errs[i] == nil {
+				o.Memory.recordListing(s, offers[i])
+			}
+		})
+	}
+	wait.Wait()
+	c.listed = maps.Clone(c.listed)
+	if c.listed == nil {
+		c.listed = map[string][]listedModel{}
+	}
+	for i, name := range providers {
+		c.listed[name] = offers[i]
+	}
+	return c, errors.Join(errs...)
+}
+
+// Unlocated returns the local provider in the name of a model that nothing says the address of: it is
+// neither configured nor connected, and was not found; "" for others.
+func (c Config) Unlocated(name string, getenv func(string) string) string {
+	provider, _, _ := strings.Cut(c.Resolve(name), "/")
+	if s, ok := c.service(provider, getenv); ok && !s.isLocated(c, getenv) {
+		return s.name
+	}
+	return ""
+}
+
+// isLocated reports whether something says where the service runs.
+func (s service) isLocated(c Config, getenv func(string) string) bool {
+	_, configured := c.Providers[s.name]
+	return !s.builtin.Local || s.kind == kindDemo || s.isFound() || configured || s.urlFromEnv(getenv) != "" || s.key.stored != nil
+}
+
+// shownID returns the id of a model as users see and write it: without the folders before a file,
+// unless two of its server have that name.
+func (s service) shownID(id string) string {
+	base := FileName(id)
+	if slices.ContainsFunc(s.told, func(m listedModel) bool { return m.id != id && FileName(m.id) == base }) {
+		return id
+	}
+	return base
+}
+
+// FileName returns the name of the file or folder that an id is the path of, else the id.
+func FileName(id string) string {
+	path := strings.TrimRight(strings.ReplaceAll(id, `\`, "/"), "/")
+	if path == id && !strings.HasPrefix(id, "/") && !strings.HasPrefix(id, ".") && !strings.HasPrefix(id, "~") && !strings.HasSuffix(id, ".gguf") {
+		return id
+	}
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// IsNamed reports whether a user who writes name means the model with an id: Ollama's tag may be left
+// out, and the folders before a file.
+func IsNamed(id, name string) bool {
+	return id == name || strings.TrimSuffix(id, ":latest") == name || FileName(id) == name
 }
 
 // advertised returns what the server told of a model: when it was asked for its list, else
@@ -113,12 +200,11 @@ func (s service) advertised(model string, memory *Memory) advertised {
 	if f, _, ok := storedFacts(s, model); ok && !slices.Contains(catalog.IDs(s.builtin.ID), s.modelID(model)) {
 		return told.withDefaults(f)
 	}
-	models := s.foundModels()
-	at := slices.IndexFunc(models, func(m listedModel) bool { return m.id == model })
+	at := slices.IndexFunc(s.told, func(m listedModel) bool { return IsNamed(m.id, model) })
 	if at < 0 {
 		return told
 	}
-	first := models[at].advertised
+	first := s.told[at].advertised
 	told.context = cmp.Or(told.context, first.context)
 	told.tools, told.vision, told.thinks = cmp.Or(told.tools, first.tools), cmp.Or(told.vision, first.vision), cmp.Or(told.thinks, first.thinks)
 	return told

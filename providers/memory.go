@@ -2,6 +2,7 @@ package providers
 
 import (
 	"cmp"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ const learnedTools = "tools"
 type learnedFacts struct {
 	guided     bool // it wrote a call that cannot run: its replies follow a form
 	advertised advertised
+	path       string // what its server calls a file; "" for others
 }
 
 // OpenMemory returns what is remembered in the file at path, and keeps there what is learned by
@@ -107,6 +109,10 @@ func (m *Memory) update(at servedModel, change func(*learnedFacts)) {
 func (m *Memory) recordListing(s service, offers []listedModel) {
 	for _, o := range offers {
 		m.update(s.servedModel(o.id), func(l *learnedFacts) { l.advertised = o.advertised })
+		m.update(s.servedModel(strings.TrimSuffix(o.id, ":latest")), func(l *learnedFacts) { l.advertised = o.advertised })
+		if name := FileName(o.id); name != o.id {
+			m.update(servedModel{s.url, name}, func(l *learnedFacts) { l.advertised, l.path = o.advertised, o.id })
+		}
 	}
 }
 

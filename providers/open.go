@@ -50,10 +50,10 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	opened := &lazy{build: s.build(typed, o, tools.Strategy)}
 	tools.Model = &annotated{
-		Model: opened,
-		price: facts.Price, window: window, service: s, id: model, probeWindow: s.windowProbe(o),
+		lazy:  opened,
+		price: facts.Price, window: window, service: s, id: model, options: o,
 	}
-	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), retirement: facts.Retirement(model, o.Memory.time()), settings: s.settings(typed), id: model, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
+	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), retirement: facts.Retirement(model, o.Memory.time()), settings: s.settings(typed), id: tools.name, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
@@ -88,7 +88,7 @@ func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, me
 	model := s.modelID(typed)
 	calls := facts.Tools || !known && s.advertised(model, memory).tools == nil
 	return &toolStrategy{
-		name: model, strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
+		name: s.shownID(model), strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
 		memory: memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
 	}
 }
@@ -221,6 +221,13 @@ func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 	return m, nil
 }
 
+// reset has the model built again for the next request.
+func (l *lazy) reset() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.model = nil
+}
+
 // supportsSchema reports whether the service can hold an answer of a model to a
 // schema.
 func (s service) supportsSchema(model string) bool {
@@ -248,8 +255,11 @@ func (s service) supportsCandidates(model string, memory *Memory) bool {
 // build makes the adapter, once the key is at hand, of the model that the user
 // named so.
 func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context, ahead bool) (llm.Model, error) {
-	model := s.modelID(typed)
 	return func(ctx context.Context, ahead bool) (llm.Model, error) {
+		model := s.modelID(typed)
+		if !s.exactNames {
+			model = cmp.Or(o.Memory.load(s.servedModel(typed)).path, model)
+		}
 		t, err := s.target(ctx)
 		if err != nil {
 			return nil, err

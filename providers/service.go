@@ -28,6 +28,8 @@ type service struct {
 	conf       Provider
 	builtin    catalog.Provider // what is built in under this name, or zero
 	found      discover.Server  // that runs on this machine, or zero
+	told       []listedModel    // models of its server, as far as that was asked: the best first
+	recent     []string         // models that were used, of all services, the latest first
 	key        key
 	exactNames bool // models are asked as they are named
 	factsFile  *catalog.FactsFile
@@ -43,9 +45,12 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 		name = real
 		conf, configured = c.Providers[name]
 	}
-	found := c.found[name]
-	head, builtin := catalog.Head(cmp.Or(found.Provider, name))
-	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts}
+	found, like := c.found[name], name
+	if !configured {
+		like = cmp.Or(found.Provider, name)
+	}
+	head, builtin := catalog.Head(like)
+	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts, recent: c.Recent}.withList(c.listed[name])
 	s.kind = familyKind(cmp.Or(conf.Kind, head.Kind, kindChat))
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
@@ -135,6 +140,10 @@ func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 	}
 	if s.url = like.BaseURL; s.isFound() && !sameAddress(s.url, s.found.BaseURL) {
 		s.url = s.found.BaseURL
+	} else if stored != nil && like.Local && !s.isFound() { // where it was when it was connected
+		if _, host, ok := stored.Find(s.name); ok && loopbackPort("http://"+host) != "" {
+			s.url = strings.Replace(s.url, hostOf(s.url), host, 1)
+		}
 	}
 }
 
@@ -188,16 +197,8 @@ func (s service) missing(c Config, getenv func(string) string) string {
 	if s.isProgram() {
 		return s.missingProgram(getenv)
 	}
-	if !s.builtin.Local || s.kind == kindDemo || s.isFound() {
+	if s.isLocated(c, getenv) {
 		return ""
-	}
-	if _, configured := c.Providers[s.name]; configured {
-		return ""
-	}
-	for _, name := range s.builtin.URLEnv {
-		if getenv(name) != "" {
-			return ""
-		}
 	}
 	return strings.Join(append([]string{fmt.Sprintf("add [providers.%s]", s.name)}, s.builtin.URLEnv...), " or set ")
 }
@@ -243,11 +244,30 @@ func (s service) defaultModel() string {
 	return s.builtin.Default
 }
 
-// firstModel returns the model of a program when only the program is named: the first in the
-// catalog; "" for services. Unlike defaultModel, it does not let DefaultModel choose a program.
+// firstModel returns the model when only a program or a server is named: the first in the catalog, or,
+// of those that the server told, the one that was used last, else the first. Unlike defaultModel, it
+// does not let DefaultModel choose the service.
 func (s service) firstModel() string {
 	if ids := catalog.IDs(s.closestBuiltin().ID); s.isProgram() && len(ids) > 0 {
 		return ids[0]
+	}
+	first := ""
+	best := len(s.recent)
+	for _, m := range s.told {
+		if at := slices.Index(s.recent, s.name+"/"+s.shownID(m.id)); !m.embeds && (first == "" || at >= 0 && at < best) {
+			first = m.id
+			if at >= 0 {
+				best = at
+			}
+		}
+	}
+	return first
+}
+
+// defaultName returns the model of a service when only that is named, as "provider/model"; "" if none is known.
+func (s service) defaultName() string {
+	if model := cmp.Or(s.defaultModel(), s.firstModel()); model != "" {
+		return s.name + "/" + s.shownID(model)
 	}
 	return ""
 }
@@ -278,7 +298,9 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
 		model = cmp.Or(model, s.defaultModel(), s.firstModel())
-		if model == "" && len(s.address.missingVariables) > 0 {
+		if model == "" && s.found.State == discover.NeedKey && notReady(s) != nil {
+			return service{}, "", notReady(s)
+		} else if model == "" && len(s.address.missingVariables) > 0 {
 			return service{}, "", missingVariableError(s)
 		} else if model == "" {
 			return service{}, "", notFoundError("%s has no default model: name one, as in %s/MODEL", provider, provider)
@@ -318,7 +340,8 @@ func (c Config) serviceWithModel(model string, getenv func(string) string) (serv
 		if !ok {
 			continue
 		}
-		if _, known := catalog.Find(s.builtin.ID, model); !known && !slices.Contains(s.conf.Models, model) {
+		told := slices.ContainsFunc(s.told, func(m listedModel) bool { return IsNamed(m.id, model) })
+		if _, known := catalog.Find(s.builtin.ID, model); !known && !told && !slices.Contains(s.conf.Models, model) {
 			continue
 		}
 		if s.missing(c, getenv) == "" {

@@ -180,14 +180,20 @@ func (s service) modelID(model string) string {
 	if s.exactNames {
 		return model
 	}
-	return cmp.Or(s.builtin.Aliases[model], model)
+	id := cmp.Or(s.builtin.Aliases[model], model)
+	for _, m := range s.told {
+		if m.id != id && FileName(m.id) == id && s.shownID(m.id) == id {
+			return m.id
+		}
+	}
+	return id
 }
 
 // renameNotice reports that another model is asked than the one that was named; "" if
 // it is the same.
 func (s service) renameNotice(typed string) string {
 	id := s.modelID(typed)
-	if id == typed {
+	if IsNamed(id, typed) {
 		return ""
 	}
 	why := "stands for"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/providers/adapter"
+	"parley/providers/catalog"
 	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -17,6 +18,8 @@ type Service struct {
 	Catalog string // id of the provider in the catalog that it is; "" for one of the user's own
 	Missing string // what is missing before it can be asked; "" if nothing
 	BaseURL string
+
+	Embeddings []catalog.Embedding // models of a local server that turn texts into vectors, as far as it was asked
 }
 
 // Services lists the providers in the order of a picker.
@@ -35,7 +38,13 @@ func ServiceNamed(c Config, name string, getenv func(string) string) (Service, b
 	if !ok {
 		return Service{}, false
 	}
-	return Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv), s.url}, true
+	found := Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv), s.url, nil}
+	for _, m := range s.told {
+		if m.embeds {
+			found.Embeddings = append(found.Embeddings, catalog.Embedding{ID: m.id, Price: catalog.Price{Free: true}})
+		}
+	}
+	return found, true
 }
 
 // Target says how a model of a service is asked: where, with which key, by which client, and
@@ -72,7 +81,10 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	if s.kind == gemini.Kind {
 		t.BaseURL = gemini.WithVersion(t.BaseURL)
 	}
-	t.Model, t.Body = model, s.modelTable(model).Options
+	if t.Model = model; s.closestBuiltin().Local {
+		t.Model = s.modelID(model)
+	}
+	t.Body = s.modelTable(model).Options
 	if t.idleTimeout > 0 { // which is about answers: an image takes minutes of silence
 		t.idleTimeout = max(t.idleTimeout, maxSilence)
 	}

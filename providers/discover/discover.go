@@ -35,7 +35,8 @@ type Server struct {
 	Provider string  // catalog's ID, such as "ollama"
 	Name     string  // as users write it, such as "Ollama"
 	BaseURL  string  // of chat completions, such as "http://127.0.0.1:11434/v1"
-	Models   []Model // loaded ones first
+	Models   []Model // that chat, loaded ones first
+	Embedded []Model // that turn texts into vectors
 	More     bool    // it has more models than were read
 	State    State   // of its list of models
 }
@@ -54,6 +55,7 @@ type Model struct {
 	ID      string
 	Context int // tokens; the window that it is loaded with, if the server says that
 	Loaded  bool
+	Embeds  bool // it turns texts into vectors, and does not chat
 	Tools   *bool
 	Vision  *bool
 	Thinks  *bool
@@ -61,6 +63,7 @@ type Model struct {
 
 // Options say where to look. The zero value looks on the ports that servers have by themselves.
 type Options struct {
+	Kind    string                                                               // looks on the ports of this kind alone, such as "ollama"; "": of all
 	Hosts   []string                                                             // further places, "host:port"; those that are not on loopback are left out
 	Timeout time.Duration                                                        // 0: Timeout; for tests, which must not depend on how busy a machine is
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
@@ -155,10 +158,21 @@ func (o Options) places() []place {
 	}
 	for _, loopback := range []string{"127.0.0.1", "::1"} {
 		for _, k := range kinds {
-			for port := range strings.FieldsSeq(k.port) {
+			if o.Kind != "" && o.Kind != k.provider {
+				continue
+			}
+			for _, port := range Ports(k.provider) {
 				add(net.JoinHostPort(loopback, port))
 			}
 		}
 	}
 	return all
+}
+
+// Ports returns the ports on which a kind of server listens by itself; none if there is no such kind.
+func Ports(kind string) []string {
+	if at := rank(kind); at >= 0 {
+		return strings.Fields(kinds[at].port)
+	}
+	return nil
 }

@@ -166,11 +166,20 @@ func (s *session) describe(k kind) *Server {
 		base, list = k.base, k.base+"/models"
 	}
 	found := &Server{Provider: k.provider, Name: k.name, BaseURL: s.origin + base, State: s.get(list).state()}
+	if found.State == Ready && slices.ContainsFunc(k.proofs, func(path string) bool { return s.get(path).state() == NeedKey }) {
+		found.State = NeedKey // its list alone is open to all
+	}
 	models := k.models
 	if models == nil {
 		models = (*session).listedModels
 	}
-	found.Models = models(s)
+	for _, m := range models(s) {
+		to := &found.Models
+		if m.Embeds {
+			to = &found.Embedded
+		}
+		*to = append(*to, m)
+	}
 	found.More = len(found.Models) > maxModels || s.hasMore()
 	found.Models = found.Models[:min(len(found.Models), maxModels)]
 	slices.SortStableFunc(found.Models, func(a, b Model) int {

@@ -13,12 +13,12 @@ func (s *session) listedModels() []Model {
 	return parseModels(rows)
 }
 
-// parseModels returns the models in rows that chat and that can be named.
+// parseModels returns the models in rows that can be named.
 func parseModels(rows []map[string]any) []Model {
 	var models []Model
 	for _, m := range rows {
 		id := firstText(m, "id", "key", "model", "name")
-		if !isName(id) || !isChat(m, id) {
+		if !isName(id) {
 			continue
 		}
 		context := countAt(m, "meta.n_ctx_train")
@@ -28,7 +28,7 @@ func parseModels(rows []map[string]any) []Model {
 			}
 		}
 		models = append(models, Model{
-			ID: id, Context: context, Loaded: m["state"] == "loaded",
+			ID: id, Context: context, Loaded: m["state"] == "loaded", Embeds: Embeds(m, id),
 			Tools:  ability(m, "capabilities.trained_for_tool_use", "tools", "tool_use"),
 			Vision: ability(m, "capabilities.vision", "vision", "vlm"),
 			Thinks: ability(m, "capabilities.reasoning", "thinking"),
@@ -42,13 +42,13 @@ func isName(id string) bool {
 	return id != "" && len(id) <= maxID && !strings.ContainsAny(id, " \t\n") && sanitize.Line(id) == id
 }
 
-// isChat reports false for models that the server, or their name, says turn text into vectors.
-func isChat(m map[string]any, id string) bool {
-	words, told := m["capabilities"].([]any)
-	if told && len(words) > 0 && slices.Contains(words, any("embedding")) && !slices.Contains(words, any("completion")) {
-		return false
+// Embeds reports whether a row of a list is a model that turns texts into vectors: by what the
+// server says of it, else by its family or its name.
+func Embeds(m map[string]any, id string) bool {
+	if words, _ := m["capabilities"].([]any); slices.Contains(words, any("embedding")) || slices.Contains(words, any("completion")) {
+		return !slices.Contains(words, any("completion"))
 	}
-	return !strings.HasPrefix(textAt(m, "type"), "embedding") && !strings.Contains(strings.ToLower(id), "embed")
+	return strings.HasPrefix(textAt(m, "type"), "embedding") || strings.Contains(textAt(m, "details.family"), "bert") || strings.Contains(strings.ToLower(id), "embed")
 }
 
 // ability returns what a model says of itself at path, or with one of words in its list of

@@ -17,7 +17,7 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	}
 	n := 0
 	for i, m := range out {
-		if found := slices.ContainsFunc(m.Parts, isImage); found {
+		if HasImage(m) {
 			out[i].Parts = withoutImages(m, &n)
 		}
 	}
@@ -37,6 +37,9 @@ func (e Endpoint) Accepts(mime string) bool {
 		return t == mime || strings.HasSuffix(t, "/") && strings.HasPrefix(mime, t)
 	})
 }
+
+// HasImage reports whether a part of m is an image.
+func HasImage(m Message) bool { return slices.ContainsFunc(m.Parts, isImage) }
 
 func isImage(p Part) bool { return p.Kind == Media && strings.HasPrefix(p.MIME, "image/") }
 

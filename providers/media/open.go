@@ -112,7 +112,7 @@ func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) [
 	var ready, not []Choice[F]
 	for _, s := range a.services(c, getenv) {
 		for _, row := range a.known(c, s) {
-			choice := Choice[F]{s.Name + "/" + a.id(row), s.Missing, row}
+			choice := Choice[F]{s.Name + "/" + providers.FileName(a.id(row)), s.Missing, row}
 			if s.Missing == "" {
 				ready = append(ready, choice)
 			} else {
@@ -123,10 +123,12 @@ func (a Ability[T, F]) Choices(c providers.Config, getenv func(string) string) [
 	return append(ready, not...)
 }
 
-// known returns the facts of a provider's models with the ability, from the catalog and its stored
-// list.
+// known returns the facts of a provider's models with the ability, from the catalog, its stored list,
+// and its server.
 func (a Ability[T, F]) known(c providers.Config, s providers.Service) []F {
-	return a.rows(c.Facts.MediaOf(s.Catalog, s.Name, wire.Public(s.BaseURL)))
+	m := c.Facts.MediaOf(s.Catalog, s.Name, wire.Public(s.BaseURL))
+	m.Embeddings = append(slices.Clip(m.Embeddings), s.Embeddings...)
+	return a.rows(m)
 }
 
 // services lists the providers that have the ability.
@@ -172,9 +174,9 @@ func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name s
 	if err != nil {
 		return Model[T, F]{}, err
 	}
-	m := Model[T, F]{Name: s.Name + "/" + id}
+	m := Model[T, F]{Name: s.Name + "/" + providers.FileName(id)}
 	rows := a.known(c, s)
-	if i := slices.IndexFunc(rows, func(f F) bool { return a.id(f) == id }); i >= 0 {
+	if i := slices.IndexFunc(rows, func(f F) bool { return providers.IsNamed(a.id(f), id) }); i >= 0 {
 		m.Facts, m.Known = rows[i], true
 	}
 	m.Service = a.wrap(a.opener(s)(t.Options, s.Kind), m.Facts, t.Secrets)
@@ -198,7 +200,7 @@ func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string)
 	s, found := providers.ServiceNamed(c, provider, getenv)
 	if !found {
 		for _, choice := range choices {
-			if provider, id, _ := strings.Cut(choice.Name, "/"); id == name {
+			if provider, id, _ := strings.Cut(choice.Name, "/"); providers.IsNamed(id, name) {
 				return a.find(c, provider+"/"+id, getenv)
 			}
 		}

@@ -32,13 +32,15 @@ var limitFields = map[string]string{
 const (
 	downgradeEcho   = "messages: thinking"      // thinking that goes back
 	downgradeSign   = "messages: signatures"    // calls without Google's signature
-	downgradeImages = "messages: images"        // images
 	downgradeRole   = "messages: developer"     // the developer role
 	downgradeCache  = "messages: cache_control" // marks for the cache
 	downgradeStream = "stream: always"          // streaming
 	downgradeTools  = "stream: tools"           // streaming while tools are on offer
 	downgradeWeb    = "web search"              // the search of the web
 )
+
+// LimitImages is the learned limit of a model that takes no images.
+const LimitImages = "messages: images"
 
 // reasoningFields lists the fields in which thinking goes back.
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "thinking_blocks", opaqueThinking, "reasoning_text", "reasoning"}
@@ -68,7 +70,7 @@ func learnDowngrade(l *adapter.LearnedLimits, r downgrade) (downgrade, bool) {
 		r.becomes = "" // it takes neither name
 		l.Learn(other, "", true)
 	}
-	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems && r.field != downgradeImages)
+	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems && r.field != LimitImages)
 }
 
 // A downgrade is what to change in a request that the server refused.
@@ -83,7 +85,7 @@ type downgrade struct {
 func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	r, ok := e.format.findDowngrade(fault, body)
 	if fault.Fault == llm.Unsupported && noImages.MatchString(fault.Message) && strings.Contains(toJSON(body), `"image_url":`) {
-		r, ok = downgrade{field: downgradeImages}, true
+		r, ok = downgrade{field: LimitImages}, true
 	}
 	field, _, _ := strings.Cut(r.field, "=")
 	if _, fixed := adapter.Field(e.o.Body, field); fixed || !ok {
@@ -93,7 +95,7 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 		return "", false
 	}
 	switch {
-	case r.field == downgradeImages:
+	case r.field == LimitImages:
 		return "", true // the next request tells of each image
 	case r.notice != "":
 		return e.o.Model + " " + r.notice, true

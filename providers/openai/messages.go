@@ -18,7 +18,7 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request) (list []any, 
 	echo, learned := c.o.Learned.All()[downgradeEcho]
 	h := &history{Dialect: d, partEncoder: chatEncoder(d, detail), origin: c.Origin(),
 		sentDetails: map[string]bool{}, signs: c.o.Learned.Has(downgradeSign), bare: learned && Echo(echo) == EchoNever}
-	if c.o.Learned.Has(downgradeImages) {
+	if c.o.Learned.Has(LimitImages) {
 		h.image = nil
 	}
 	for _, m := range req.Messages {

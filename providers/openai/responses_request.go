@@ -173,7 +173,7 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 	}
 	in := &inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin(), callIDs: idsOf(r.o.Model, IDsShort),
 		refusedItems: refused, omitsFields: omits, list: list}
-	if r.o.Learned.Has(downgradeImages) {
+	if r.o.Learned.Has(LimitImages) {
 		in.image = nil
 	}
 	for _, m := range req.Messages {

@@ -61,9 +61,7 @@ type Options struct {
 	// called from several goroutines, and must neither wait nor call Close.
 	OnChange func(server string)
 
-	// WithTimeout limits a start, and a reading of lists. Nil is context.WithTimeoutCause; tests
-	// decide themselves when time is up.
-	WithTimeout func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc)
+	startTimeout time.Duration // until a server is ready; 0: startTimeout, or firstStartTimeout
 }
 
 // Servers are the servers of a configuration. They are safe for concurrent use.
@@ -82,9 +80,6 @@ type Servers struct {
 func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
 	ctx, cancel := context.WithCancel(ctx)
 	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{directories: o.Roots}}
-	if o.WithTimeout == nil {
-		o.WithTimeout = context.WithTimeoutCause
-	}
 	for name, c := range configs {
 		s := newServer(name, c, o, inbound{&all.questions, &all.roots, new(inFlight)})
 		all.servers[name] = s

@@ -35,9 +35,6 @@ func start(t testing.TB, c Config, o Options) *testServer {
 		t.Fatal(err)
 	}
 	b := &testServer{t: t, set: set, changed: make(chan struct{}, 1)}
-	if o.WithTimeout == nil {
-		o.WithTimeout = within(5 * time.Minute) // for machines that are busy
-	}
 	tell := o.OnChange
 	o.Dir, o.OnChange = set.Root(), func(name string) {
 		if tell != nil {
@@ -56,13 +53,6 @@ func start(t testing.TB, c Config, o Options) *testServer {
 	b.Wait(t.Context())
 	b.offer()
 	return b
-}
-
-// within limits everything to d, whatever the limit is called in errors.
-func within(d time.Duration) func(context.Context, time.Duration, error) (context.Context, context.CancelFunc) {
-	return func(ctx context.Context, _ time.Duration, cause error) (context.Context, context.CancelFunc) {
-		return context.WithTimeoutCause(ctx, d, cause)
-	}
 }
 
 // offer offers the tools that can be.
@@ -109,8 +99,8 @@ func (b *testServer) call(tool, input string) tools.Outcome {
 func TestStartFails(t *testing.T) {
 	t.Parallel() // it waits
 	tests := []struct{ server, why, stderr string }{
-		{"silent", "it was not ready within 1m0s", ""},
-		{"answers nothing and stays", "it was not ready within 1m0s", ""},
+		{"silent", "it was not ready within 500ms", ""},
+		{"answers nothing and stays", "it was not ready within 500ms", ""},
 		{"exits", "exited (status 3)", "cannot find the key [redacted]"},
 		{"flood of garbage", "more than 1000 lines to stdout that are no messages", ""},
 	}
@@ -119,9 +109,9 @@ func TestStartFails(t *testing.T) {
 			t.Parallel()
 			c := self(t, test.server)
 			c.Env["KEY"] = "sk-canary-42"
-			var o Options
-			if strings.Contains(test.why, "1m0s") {
-				o.WithTimeout = within(500 * time.Millisecond)
+			o := Options{startTimeout: time.Minute} // for machines that are busy
+			if strings.Contains(test.why, "500ms") {
+				o.startTimeout = 500 * time.Millisecond
 			}
 			b := start(t, c, o)
 			s := b.state()

@@ -75,7 +75,7 @@ func (k Connecting) items() []Item {
 		switch {
 		case c.From != "":
 			item.Detail = "connected: " + c.From
-		case c.Local:
+		case c.Local && c.Keyless:
 			item.Detail = "local server, needs no key"
 		case c.Keyless:
 			item.Detail = "uses its own login"
@@ -247,8 +247,20 @@ func (f connectFlow) connected(said string) Effect {
 	}
 	a.Session.RenewModels(c.Provider, a.Open)
 	now := a.Session.Model().Name
-	if own, _, _ := strings.Cut(now, "/"); model == "" && own == "demo" {
+	demo := strings.HasPrefix(now, "demo/")
+	if model == "" && demo {
 		model = c.Default
+	}
+	if first := a.Local.First; model == "" && demo && c.Local && first != nil { // whose list takes the key
+		return Effect{Notes: []string{strings.ReplaceAll(said, "\n", " · ")}, Prepare: func(ctx context.Context) func() Effect {
+			name, err := first(ctx, c.Provider)
+			return func() Effect {
+				if err != nil {
+					return Effect{Err: err}
+				}
+				return startWithModel(a, name)
+			}
+		}}
 	}
 	note := strings.ReplaceAll(said, "\n", " · ")
 	if model == "" || model == now && !a.Session.HasPromptModel() {

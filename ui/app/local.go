@@ -17,6 +17,8 @@ type Local struct {
 	Discover func(ctx context.Context) []Service       // finds what is on this machine; nil: it is not looked for
 	Unnamed  func(ctx context.Context) (string, error) // names the model of the provider that was set up without one; nil: there is none
 
+	First func(ctx context.Context, provider string) (string, error) // names the model of a provider when only that is named
+
 	// Learn asks the server of a model what that can, and opens it again; not ok if it told nothing. Nil: no
 	// server is asked.
 	Learn func(ctx context.Context, name string) (model llm.Endpoint, ok bool)
@@ -31,6 +33,7 @@ type Service struct {
 	More     bool   // it has more models than Models
 	Model    string // the best of them, as "provider/model", or the program; "" if it cannot answer now
 	Problem  string // of a server that cannot: "needs a key", for one
+	LacksKey bool   // a key is all that a server lacks
 	Program  bool
 	Login    string // command that logs in to a program
 }
@@ -116,7 +119,7 @@ func offerService(a *App, services []Service, answers LocalAnswers) Effect {
 		return startWithModel(a, services[at].Model) // it was agreed to
 	}
 	for i, s := range services {
-		if _, asked := answers[s.Provider]; asked || s.Model == "" || !UsesDemo(a) {
+		if _, asked := answers[s.Provider]; asked || s.Model == "" && !s.LacksKey || !UsesDemo(a) {
 			continue
 		}
 		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Answer: func(yes bool) Effect {
@@ -124,6 +127,11 @@ func offerService(a *App, services []Service, answers LocalAnswers) Effect {
 			if !yes {
 				next := offerService(a, services[i+1:], answers)
 				return Effect{Confirm: next.Confirm, Async: kept.Async}
+			}
+			if s.LacksKey {
+				e := connect(a, s.Provider)
+				e.Async = kept.Async
+				return e
 			}
 			e := startWithModel(a, s.Model)
 			if models := e.Async; models != nil {
@@ -149,6 +157,8 @@ func (s Service) question() string {
 	switch id := shortModelName(s.Model); {
 	case s.Program:
 		return fmt.Sprintf("%s is installed and logged in: use it?", s.Name)
+	case s.LacksKey:
+		return fmt.Sprintf("%s is running and needs a key: use it?", s.Name)
 	case s.Models == 1 && !s.More:
 		return fmt.Sprintf("%s is running with %s: use it?", s.Name, id)
 	case s.More:

@@ -84,11 +84,42 @@ func TestQuestions(t *testing.T) {
 	for want, s := range map[string]Service{
 		"Ollama is running with llama3.2: use it?":                  {Name: "Ollama", Models: 1, Model: "ollama/llama3.2:latest"},
 		"vLLM is running with more than 20 models: use Qwen/Qwen3?": {Name: "vLLM", Models: 20, More: true, Model: "vllm/Qwen/Qwen3"},
+		"llama.cpp is running and needs a key: use it?":             {Name: "llama.cpp", LacksKey: true, Problem: "needs a key"},
 		"Gemini CLI is installed and logged in: use it?":            {Name: "Gemini CLI", Model: "gemini-cli", Program: true},
 	} {
 		if got := s.question(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// TestKeyOfAServer checks that a server that wants a key is offered, asks for it, and answers with the first
+// model of its list.
+func TestKeyOfAServer(t *testing.T) {
+	a := keyless(t, Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
+	a.Connecting = Connecting{
+		Connections: func() []Connection { return nil },
+		Connection: func(provider string) (Connection, error) {
+			return Connection{Provider: provider, Name: "llama.cpp", Local: true}, nil
+		},
+		Connect: func(_ context.Context, k Key) (string, error) {
+			return "connected with " + k.Text, nil
+		},
+	}
+	a.Local.First = func(_ context.Context, provider string) (string, error) { return provider + "/qwen3.gguf", nil }
+	e := answer(t, looked(t, a), true)
+	if e.Secret == nil || e.Secret.Title != "llama.cpp API key" {
+		t.Fatalf("%+v", e)
+	}
+	connected, err := e.Secret.Submit(t.Context(), "sk-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e = connected(); len(e.Notes) != 1 || e.Notes[0] != "connected with sk-1" || e.Prepare == nil {
+		t.Fatalf("%+v", e)
+	}
+	if e = e.Prepare(t.Context())(); e.Failed != nil || a.Session.Model().Name != "llamacpp/qwen3.gguf" {
+		t.Errorf("%s answers: %+v", a.Session.Model().Name, e)
 	}
 }
 

@@ -95,6 +95,10 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	about, err := c.config.Connection(name, os.Getenv)
+	if err == nil && about.Local { // it may want a key
+		c.local.look(ctx, about.Provider)
+		about, err = c.local.services().Connection(name, os.Getenv)
+	}
 	if err != nil && !strings.HasSuffix(err.Error(), "?") { // else it names those that may be meant
 		err = fmt.Errorf("%w: parley connect lists them", err)
 	}
@@ -217,7 +221,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		fmt.Fprintln(c.out, sanitize.Text(said))
 		return nil
 	}
-	if config, err := c.config.WithVariables(about.Provider, variables); err == nil {
+	if config, err := c.local.services().WithVariables(about.Provider, variables); err == nil {
 		if now, err := config.Connection(about.Provider, os.Getenv); err == nil {
 			about = now // whose key is one of this address
 		}

@@ -34,7 +34,7 @@ type givenKey struct {
 // that printed it. It returns what that unlocked and where the key is. Nothing is stored if
 // the key is rejected, nor, unless that is allowed, if it could not be checked.
 func connect(ctx context.Context, a *program, about providers.Connection, key givenKey) (said string, err error) {
-	config, err := a.config.Config.WithVariables(about.Provider, key.variables)
+	config, err := a.local.services().WithVariables(about.Provider, key.variables)
 	if err != nil {
 		return "", err
 	}
@@ -88,17 +88,17 @@ func connecting(a *program) app.Connecting {
 	return app.Connecting{
 		Connections: func() []app.Connection {
 			var all []app.Connection
-			for _, c := range providers.Connections(a.config.Config, os.Getenv) {
+			for _, c := range providers.Connections(a.local.services(), os.Getenv) {
 				all = append(all, connectionRow(c))
 			}
 			return all
 		},
 		Connection: func(name string) (app.Connection, error) {
-			c, err := a.config.Connection(name, os.Getenv)
+			c, err := a.local.services().Connection(name, os.Getenv)
 			return connectionRow(c), err
 		},
 		Connect: func(ctx context.Context, k app.Key) (string, error) {
-			c, err := a.config.Connection(k.Provider, os.Getenv)
+			c, err := a.local.services().Connection(k.Provider, os.Getenv)
 			if err != nil {
 				return "", err
 			}

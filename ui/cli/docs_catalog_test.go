@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"testing"
 
 	"parley/providers"
 	"parley/providers/agentcli"
 	"parley/providers/catalog"
+	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/ui/format"
@@ -105,11 +108,43 @@ func cloudTable() string {
 func localTable() string {
 	var rows [][]string
 	for _, p := range catalog.Heads() {
-		if address, err := url.Parse(p.BaseURL); p.Local && p.BaseURL != "" && err == nil {
-			rows = append(rows, []string{inCode(p.ID), p.Name, address.Port()})
+		if ports := discover.Ports(p.ID); p.Local && p.BaseURL != "" {
+			rows = append(rows, []string{inCode(p.ID), p.Name, strings.Join(ports, ", ")})
 		}
 	}
 	return markdownTable([]string{"Name", "Server", "Port"}, rows)
+}
+
+// TestNamesOfServersAreKinds checks that every name in the table of local servers of the manual, and openai,
+// is a kind, and that its port is that of the catalog's address.
+func TestNamesOfServersAreKinds(t *testing.T) {
+	text, err := os.ReadFile("../../docs/connect.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "<!-- begin local -->")
+	table, _, _ = strings.Cut(table, "<!-- end local -->")
+	names := []string{"openai"}
+	for _, row := range strings.Split(strings.TrimSpace(table), "\n")[2:] {
+		names = append(names, strings.Trim(strings.Split(row, "|")[1], " `"))
+	}
+	if len(names) != 12 {
+		t.Errorf("names %q", names)
+	}
+	for _, name := range names {
+		c := providers.Config{Providers: map[string]providers.Provider{"box": {Kind: name, BaseURL: "http://192.0.2.7:8000/v1"}}}
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := providers.Open(c, "box/m", providers.OpenOptions{Getenv: noEnvironment}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if head, ok := catalog.Head(name); ok && head.Local {
+			if address, err := url.Parse(head.BaseURL); err != nil || address.Port() != discover.Ports(name)[0] {
+				t.Errorf("%s: %s is not on port %q", name, head.BaseURL, discover.Ports(name))
+			}
+		}
+	}
 }
 
 // programTable lists other agents' programs that answer as models.

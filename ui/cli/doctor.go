@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/providers/llm"
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/tools/sandbox"
@@ -55,11 +57,14 @@ func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.C
 // services checks providers, agents' programs and servers on this machine.
 func (d doctor) services(ctx context.Context) (list []app.Check) {
 	services := d.local.services()
-	programs, locals := providers.Programs(services, os.Getenv), services.Locals()
+	programs, locals := providers.Programs(services, os.Getenv), services.Locals(os.Getenv)
 	for _, h := range providers.Check(ctx, services, d.openOptions()) {
 		c := checkOf(h)
 		if slices.ContainsFunc(locals, func(l providers.Local) bool { return l.Provider == h.Provider }) {
 			c.Section = app.SectionLocal
+			if errors.Is(h.Err, llm.ErrNoKey) { // it was found, and nobody said that it is used
+				c.Status = app.Warns
+			}
 		}
 		if h.IsProgram() {
 			c.Section = app.SectionAgents

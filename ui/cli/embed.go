@@ -197,7 +197,7 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 		return err
 	}
 	defer func() { err = out.end(err) }()
-	if r.model, err = media.Embeddings.Open(ctx, r.local.services(), cmp.Or(r.name, r.config.EmbedModel), r.openOptions()); err != nil {
+	if r.model, err = openMedia(ctx, r.program, media.Embeddings, cmp.Or(r.name, r.config.EmbedModel), r.openOptions()); err != nil {
 		return err
 	}
 	if err := errors.Join(r.checkOld(), r.checkFacts()); err != nil {

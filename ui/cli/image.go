@@ -127,18 +127,13 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	return nil
 }
 
-// open opens the model. One of a server on this machine is looked for if it is not configured.
+// open opens the model.
 func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
 	name := cmp.Or(c.model, c.config.ImageModel)
 	if all := media.Images.Choices(c.config.Config, os.Getenv); c.dryRun && name == "" && len(all) > 0 {
 		name = all[0].Name // nothing is sent: it needs no key
 	}
-	m, err := media.Images.Open(ctx, c.config.Config, name, o)
-	if err != nil && name != "" && llm.FaultOf(err) == llm.ModelNotFound {
-		c.local.discover(ctx)
-		m, err = media.Images.Open(ctx, c.local.services(), name, o)
-	}
-	return m, err
+	return openMedia(ctx, c.program, media.Images, name, o)
 }
 
 // draw asks for the images, saves them, and returns what they cost.

@@ -33,7 +33,7 @@ func imageModels(a *program) app.ImageModels {
 			return items
 		},
 		Open: func(ctx context.Context, name string) (llm.Endpoint, error) {
-			m, err := media.Images.Open(ctx, a.local.services(), cmp.Or(name, a.config.ImageModel), a.openOptions())
+			m, err := openMedia(ctx, a, media.Images, cmp.Or(name, a.config.ImageModel), a.openOptions())
 			if err != nil {
 				return llm.Endpoint{}, err
 			}

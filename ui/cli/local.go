@@ -31,40 +31,88 @@ type local struct {
 // services returns the providers of the configuration, with the servers that were found on
 // this machine so far.
 func (a *local) services() providers.Config {
-	found := a.found.Load()
-	if found == nil {
-		return a.config.Config
+	c := a.config.Config
+	if a.library != nil {
+		used, _ := a.library.Get("models")
+		c.Recent = strings.Fields(used)
 	}
-	return a.config.Config.WithServers(*found, os.Getenv)
+	if found := a.found.Load(); found != nil {
+		return c.WithServers(*found, os.Getenv)
+	}
+	return c
 }
 
-// look looks for model servers on this machine, which takes a quarter of a second at most. Where a recording
-// answers there are none.
-func (a *local) look(ctx context.Context) {
+// look looks for model servers on this machine, which takes a quarter of a second at most; with only, a
+// provider that was not found, for that alone. Where a recording answers there are none.
+func (a *local) look(ctx context.Context, only string) {
 	if a.recording.replay != nil {
 		return
 	}
-	found := providers.Discover(ctx, a.config.Config, os.Getenv)
+	found := providers.Discover(ctx, a.config.Config, only, os.Getenv)
+	if known := a.found.Load(); known != nil && only != "" {
+		found = append(found, *known...)
+	}
 	a.found.Store(&found)
 }
 
 // discover looks for them unless the configuration forbids it.
 func (a *local) discover(ctx context.Context) {
 	if a.config.UI.Discover {
-		a.look(ctx)
+		a.look(ctx, "")
 	}
+}
+
+// find finds the provider of a model by open, which opens a model of those providers by its name. Every
+// command finds it so: among the providers there are, with the servers of this machine looked for where
+// the name needs one, and, for a provider or a model alone, by the lists of the servers' models.
+func (a *local) find(ctx context.Context, name string, open func(c providers.Config, name string) error) error {
+	c := a.services()
+	if provider := c.Unlocated(name, os.Getenv); provider != "" && a.config.UI.Discover {
+		a.look(ctx, provider)
+		c = a.services()
+	}
+	err := open(c, name)
+	unknown := func() bool {
+		return llm.FaultOf(err) == llm.ModelNotFound || name == "" && llm.FaultOf(err) == llm.Authentication
+	}
+	if unknown() && a.config.UI.Discover {
+		a.look(ctx, "")
+		c = a.services()
+		err = open(c, name)
+	}
+	if unknown() && !strings.Contains(name, "/") {
+		ask := providers.UnlistedProviders(c, os.Getenv)
+		about, other := c.Connection(c.Resolve(name), os.Getenv)
+		if other == nil {
+			ask = []string{about.Provider}
+		}
+		listed, failed := c.WithLists(ctx, a.openOptions(), ask...)
+		if err = open(listed, name); unknown() && failed != nil && other == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// firstModel returns the model of a provider when only that is named, which its server is asked for.
+func (a *local) firstModel(ctx context.Context, provider string) (string, error) {
+	model := ""
+	err := a.find(ctx, provider, func(c providers.Config, name string) error {
+		about, err := c.Connection(name, os.Getenv)
+		if model = about.Model; err == nil && model == "" {
+			err = &llm.Error{Fault: llm.ModelNotFound, Provider: provider, Message: "the server lists no models: load one there, or name one with -m " + provider + "/MODEL"}
+		}
+		return err
+	})
+	return model, err
 }
 
 // localServices looks for what on this machine can answer without a key of parley's: servers,
 // then the agents' programs that are installed.
 func (a *local) localServices(ctx context.Context) (list []app.Service) {
-	a.look(ctx)
-	for _, l := range a.services().Locals() {
-		s := app.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Models: len(l.Models), More: l.More, Problem: l.Problem}
-		if len(l.Models) > 0 {
-			s.Model = l.Models[0]
-		}
-		list = append(list, s)
+	a.look(ctx, "")
+	for _, l := range a.services().Locals(os.Getenv) {
+		list = append(list, app.Service{Provider: l.Provider, Name: sanitize.Line(l.Name), Model: l.Model, Models: l.Models, More: l.More, Problem: l.Problem, LacksKey: l.LacksKey})
 	}
 	for _, p := range providers.Programs(a.config.Config, os.Getenv) {
 		s := app.Service{Provider: p.Provider, Name: sanitize.Line(p.Name), Program: true, Login: p.Login}
@@ -74,30 +122,6 @@ func (a *local) localServices(ctx context.Context) (list []app.Service) {
 		list = append(list, s)
 	}
 	return list
-}
-
-// firstListed returns a model of a provider that only its server knows the models of, as
-// provider/model: the one that was used last, else the first that is listed.
-func (a *local) firstListed(ctx context.Context, provider string) (string, error) {
-	ids, err := providers.List(ctx, a.services(), provider)
-	switch {
-	case err != nil:
-		return "", err
-	case len(ids) == 0:
-		return "", &llm.Error{Fault: llm.ModelNotFound, Provider: provider, Message: "the server lists no models: load one there, or name one with -m " + provider + "/MODEL"}
-	}
-	return cmp.Or(a.lastOf(provider, ids), provider+"/"+ids[0]), nil
-}
-
-// lastOf returns the model of a provider, of those with ids, that was used last; "" if none was.
-func (a *local) lastOf(provider string, ids []string) string {
-	used, _ := a.library.Get("models")
-	for name := range strings.FieldsSeq(used) {
-		if id, own := strings.CutPrefix(name, provider+"/"); own && slices.Contains(ids, id) {
-			return name
-		}
-	}
-	return ""
 }
 
 // unnamedModel returns the model to start with where nothing names one. Notice says what the
@@ -111,7 +135,7 @@ func (a *local) unnamedModel(screen bool) (name, notice string, err error) {
 		if a.unnamed = provider; screen { // which does not wait for the network
 			return name, "", nil
 		}
-		name, err = a.firstListed(context.Background(), provider)
+		name, err = a.firstModel(context.Background(), provider)
 		return name, "", err
 	}
 	why := providers.ExplainNoDefault(a.config.Config, os.Getenv)
@@ -151,20 +175,20 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 	case !a.config.UI.Discover && accepted == "":
 		return "", "", nil
 	case !a.config.UI.Discover:
-		name, err = a.firstListed(context.Background(), accepted)
+		name, err = a.firstModel(context.Background(), accepted)
 		return name, "", err
 	}
 	services := a.localServices(context.Background())
 	for _, s := range services {
-		if answers[s.Provider] && s.Model != "" {
-			return s.Model, "", nil
+		if answers[s.Provider] && (s.Model != "" || s.LacksKey) {
+			return s.Model, "", s.Err()
 		}
 	}
 	if accepted != "" {
 		return "", "", notRunning(accepted, accepted)
 	}
 	for _, s := range services {
-		if _, asked := answers[s.Provider]; !asked && !s.Program && s.Model != "" {
+		if _, asked := answers[s.Provider]; !asked && !s.Program && (s.Model != "" || s.LacksKey) {
 			return "", fmt.Sprintf("%s is running on this machine: parley connect %s uses it", s.Name, s.Provider), nil
 		}
 	}
@@ -214,8 +238,9 @@ func (a *local) options() app.Local {
 		l.Discover = a.localServices
 	}
 	if provider := a.unnamed; provider != "" {
-		l.Unnamed = func(ctx context.Context) (string, error) { return a.firstListed(ctx, provider) }
+		l.Unnamed = func(ctx context.Context) (string, error) { return a.firstModel(ctx, provider) }
 	}
+	l.First = a.firstModel
 	l.Learn = a.learner()
 	return l
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"parley/providers"
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
@@ -91,6 +92,15 @@ func ledgerEntries(purpose, model string, requests ...llm.Usage) []session.Ledge
 		entries[i] = session.LedgerEntry{Folder: dir, Model: model, Purpose: purpose, Usage: u}
 	}
 	return entries
+}
+
+// openMedia opens a model with an ability.
+func openMedia[T, F any](ctx context.Context, a *program, of media.Ability[T, F], name string, o providers.OpenOptions) (m media.Model[T, F], err error) {
+	err = a.local.find(ctx, name, func(c providers.Config, name string) (err error) {
+		m, err = of.Open(ctx, c, name, o)
+		return err
+	})
+	return m, err
 }
 
 // completeMedia completes names of the models with an ability that are ready.

@@ -141,20 +141,19 @@ func imageModelRows(a *program) (rows []report.ImageModel) {
 }
 
 // embeddingModelRows returns the models that turn texts into vectors: those that are known, and
-// those of local servers whose names say it.
+// those of local servers.
 func embeddingModelRows(ctx context.Context, a *program) (rows []report.EmbeddingModel) {
-	for _, c := range media.Embeddings.Choices(a.config.Config, os.Getenv) {
+	a.local.discover(ctx)
+	services, err := a.local.services().WithLists(ctx, a.openOptions(), providers.UnlistedProviders(a.local.services(), os.Getenv)...)
+	if err != nil {
+		a.note(format.ErrorText(err))
+	}
+	for _, c := range media.Embeddings.Choices(services, os.Getenv) {
 		e := c.Facts
 		rows = append(rows, report.EmbeddingModel{
 			Name: c.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Dimensions: e.Dimensions, Least: e.Least, Most: e.Most,
 			MaxInput: e.MaxInput, Price: report.Price{Input: e.Price.Input, Free: e.Price.Free, Known: e.Price.Known()},
 		})
-	}
-	for _, c := range a.listModels(ctx, false) {
-		known := slices.ContainsFunc(rows, func(m report.EmbeddingModel) bool { return m.Name == c.Name })
-		if c.Ready && !known && strings.Contains(strings.ToLower(c.Name), "embed") {
-			rows = append(rows, report.EmbeddingModel{Name: c.Name, Ready: true})
-		}
 	}
 	return rows
 }

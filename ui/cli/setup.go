@@ -83,35 +83,16 @@ func firstModel(a *program, screen bool, kept, asked string) (model llm.Endpoint
 			return model, "", err
 		}
 	}
-	model, err = a.openModel(name, !screen)
-	if err != nil && asked != "" && !strings.Contains(name, "/") {
-		if local := a.localModel(name); local != "" {
-			model, err = a.openModel(local, !screen)
-		}
-	}
+	err = a.local.find(context.Background(), name, func(c providers.Config, name string) (err error) {
+		model, err = a.openModelOf(c, name, !screen)
+		return err
+	})
 	if err != nil && asked == "" && kept != "" { // an old conversation is to be read all the same
 		other := cmp.Or(a.config.Model, providers.DefaultModel(a.config.Config, os.Getenv))
 		notice = fmt.Sprintf("%s is not available: %v. Using %s instead", kept, err, other)
 		model, err = a.openModel(other, !screen)
 	}
 	return model, notice, err
-}
-
-// localModel asks the server of a provider for its models, and returns, as
-// provider/model, the only one or the one that was used last; "" if there is none,
-// or none that could be meant.
-func (a *program) localModel(provider string) string {
-	ids, err := providers.List(context.Background(), a.local.services(), provider)
-	if err != nil {
-		return ""
-	}
-	if used := a.local.lastOf(provider, ids); used != "" {
-		return used
-	}
-	if len(ids) != 1 {
-		return ""
-	}
-	return provider + "/" + ids[0]
 }
 
 // lastModel returns what was picked on the screen last, if it can be asked now.
@@ -136,9 +117,13 @@ const demoNotice = "No API key found – the built-in offline demo answers. parl
 // openModel opens a model. Unattended, for print mode, takes the pauses out of the
 // demo's speech and does not wait long for a silent model.
 func (a *program) openModel(name string, unattended bool) (llm.Endpoint, error) {
+	return a.openModelOf(a.local.services(), name, unattended)
+}
+
+func (a *program) openModelOf(c providers.Config, name string, unattended bool) (llm.Endpoint, error) {
 	o := a.openOptions()
 	o.Instant, o.Attended = unattended, !unattended
-	return providers.Open(a.local.services(), name, o)
+	return providers.Open(c, name, o)
 }
 
 // openMemory reads what servers refused before. A recording has to hold every

@@ -10,14 +10,15 @@ import (
 	"parley/session"
 )
 
-// A provider without a default model is asked for its models: the only one is
-// meant, or the one that was used last. Nothing is guessed.
-func TestLocalModel(t *testing.T) {
+// TestFirstModel checks that a provider without a default model is asked for its models: the one that was
+// used last is meant, else the first.
+func TestFirstModel(t *testing.T) {
 	for _, tt := range []struct {
 		name, models, used, want string
 	}{
 		{"one", `{"id":"a"}`, "", "local/a"},
-		{"several", `{"id":"a"},{"id":"b"}`, "", ""},
+		{"several", `{"id":"a"},{"id":"b"}`, "", "local/a"},
+		{"files", `{"id":"/models/x/a.gguf"},{"id":"/models/y/b.gguf"}`, "local/b.gguf", "local/b.gguf"},
 		{"used before", `{"id":"a"},{"id":"b"}`, "openai/b\nlocal/gone\nlocal/b\nlocal/a", "local/b"},
 		{"none", ``, "local/a", ""},
 	} {
@@ -32,8 +33,8 @@ func TestLocalModel(t *testing.T) {
 			if err := a.library.Set("models", tt.used); err != nil {
 				t.Fatal(err)
 			}
-			if got := a.localModel("local"); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
+			if got, err := a.local.firstModel(t.Context(), "local"); got != tt.want || (err == nil) != (tt.want != "") {
+				t.Errorf("got %q, want %q: %v", got, tt.want, err)
 			}
 		})
 	}

@@ -236,7 +236,7 @@ func dropOthers(texts map[int64]session.SimilarText, search *vectors.Search) {
 // embedQuery returns the vector of a text that is to be compared with those of set. A model
 // whose dimensions are not known is asked for them only if it has others by itself.
 func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, set vectors.Space, text string) ([]float32, error) {
-	m, err := media.Embeddings.Open(ctx, a.local.services(), set.Model, a.openOptions())
+	m, err := openMedia(ctx, a.program, media.Embeddings, set.Model, a.openOptions())
 	if err != nil {
 		return nil, err
 	}

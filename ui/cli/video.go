@@ -166,7 +166,7 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err := c.checkOutput(false); err != nil {
 		return c.fail(print.Usage, err)
 	}
-	m, err := media.Videos.Open(ctx, c.local.services(), c.name, c.openOptions())
+	m, err := openMedia(ctx, c.program, media.Videos, c.name, c.openOptions())
 	if err != nil {
 		return c.fail(print.Config, err)
 	}

@@ -142,7 +142,7 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 	if v.Job.ID == "" {
 		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}
-	m, err := media.Videos.Open(ctx, c.local.services(), v.Name(), c.openOptions())
+	m, err := openMedia(ctx, c.program, media.Videos, v.Name(), c.openOptions())
 	if err != nil {
 		return r, c.fail(print.Config, err)
 	}

@@ -3,6 +3,7 @@
 package discovertest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,7 +18,9 @@ type Fake struct {
 	Provider string // catalog's ID
 	Port     string // it listens on by itself
 	Paths    map[string]string
-	Status   map[string]int // of paths, where it is not 200
+	Status   map[string]int    // of paths, where it is not 200
+	Shows    map[string]string // what it says of a model at /api/show, by id
+	Key      string            // without which it answers 401, as llama.cpp does; "": it wants none
 	mu       sync.Mutex
 	requests []Request
 }
@@ -43,6 +46,26 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.requests = append(f.requests, Request{r.Method, r.URL.Path, string(body), r.Header.Clone()})
 	f.mu.Unlock()
+	if f.Key != "" {
+		w.Header().Set("Server", "llama.cpp")
+		if r.Header.Get("Authorization") != "Bearer "+f.Key {
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error":{"message":"Invalid API Key","type":"authentication_error","code":401}}`)
+			return
+		}
+	}
+	if r.Method == http.MethodPost {
+		var asked struct{ Model string }
+		_ = json.Unmarshal(body, &asked)
+		switch show := f.Shows[asked.Model]; {
+		case r.URL.Path == "/api/embed":
+			io.WriteString(w, `{"embeddings":[[0.6,0.8]],"prompt_eval_count":2}`)
+			return
+		case r.URL.Path == "/api/show" && show != "":
+			io.WriteString(w, show)
+			return
+		}
+	}
 	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/chat/completions") {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello from %s\"}}]}\n\n", f.Provider)
