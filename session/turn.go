@@ -132,6 +132,9 @@ func beginPrompt(t *turn) {
 	set(&t.mu, &t.omitsOldest, false)
 	t.budget.begin()
 	t.models.choose()
+	if t.tools != nil {
+		t.tools.BeginPrompt()
+	}
 }
 
 // begin appends parts as a prompt; without parts it prepares to retry the last one.

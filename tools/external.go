@@ -81,6 +81,16 @@ func (s *Set) ReplaceExternal(prefix string, tools []External) error {
 	return s.setExternal(func(e *toolEntry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
 }
 
+// OnPrompt has BeginPrompt call f, which must not wait.
+func (s *Set) OnPrompt(f func()) { s.onPrompt.Store(&f) }
+
+// BeginPrompt tells the servers of external tools that a prompt begins.
+func (s *Set) BeginPrompt() {
+	if f := s.onPrompt.Load(); f != nil {
+		(*f)()
+	}
+}
+
 // Snapshot returns a view of s that AddExternal and ReplaceExternal do not change. A turn uses one,
 // so that the list of tools stays the same, byte for byte, and with it the provider's prompt cache.
 func (s *Set) Snapshot() *Set {

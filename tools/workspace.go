@@ -37,7 +37,8 @@ type workspace struct {
 	places  *places.Table
 	problem string // why the directory is no workspace; "" if it is one
 
-	policy atomic.Pointer[Policy] // what may be read; nil: everything
+	policy   atomic.Pointer[Policy] // what may be read; nil: everything
+	onPrompt atomic.Pointer[func()] // called by BeginPrompt; nil: nothing is
 
 	known    knownFiles
 	writes   writeLocks

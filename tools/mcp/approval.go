@@ -78,7 +78,7 @@ func (s *server) grant(more Access) error {
 // held.
 func (s *server) updateStatus() {
 	now := StatusReady
-	s.reason = ""
+	s.reason, s.down = "", false
 	switch {
 	case s.config.Trusted || len(s.tools.tools) == 0:
 	case s.approved == nil:

@@ -29,7 +29,7 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 		Description: t.Description,
 		Schema:      t.schema,
 		Plan: func(_ context.Context, input json.RawMessage) (*tools.Action, error) {
-			if _, err := s.approvedConnection(t.Name, sum); err != nil {
+			if err := s.checkTool(t.Name, sum); err != nil {
 				return nil, err
 			}
 			// Whatever a server says of its tools, each of them can do anything.
@@ -43,22 +43,20 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 	}
 }
 
-// approvedConnection returns the session on which a tool can be called that is still what was
-// agreed to.
-func (s *server) approvedConnection(name, sum string) (connection, error) {
+// checkTool returns an error unless a tool can be called that is still what was agreed to. A server
+// that is down is started again by the call.
+func (s *server) checkTool(name, sum string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.session == nil && s.reason != "":
-		return connection{}, fmt.Errorf("the server %s is not running: %s", s.name, s.reason)
-	case s.session == nil:
-		return connection{}, fmt.Errorf("the server %s is not running", s.name)
+	case s.session == nil && !s.down:
+		return s.notRunning()
 	case s.tools.fingerprint[name] == "":
-		return connection{}, fmt.Errorf("the server %s no longer has this tool", s.name)
-	case s.status != StatusReady || s.tools.fingerprint[name] != sum:
-		return connection{}, fmt.Errorf("the server %s has changed its tools, and the user has not reviewed them yet", s.name)
+		return fmt.Errorf("the server %s no longer has this tool", s.name)
+	case s.status != StatusReady && !s.down || s.tools.fingerprint[name] != sum:
+		return fmt.Errorf("the server %s has changed its tools, and the user has not reviewed them yet", s.name)
 	}
-	return s.connection, nil
+	return nil
 }
 
 // A connection is what is needed to send a request to a server.
@@ -71,17 +69,13 @@ type connection struct {
 
 // call calls a tool.
 func (s *server) call(ctx context.Context, t listedTool, sum string, input json.RawMessage, progress func(string)) tools.Outcome {
-	c, err := s.approvedConnection(t.Name, sum)
-	if err != nil {
-		return tools.Outcome{Text: err.Error(), Failed: true}
-	}
 	token, done := s.trackProgress(progress)
 	defer done()
 	params := &sdk.CallToolParams{Name: t.serverName, Arguments: input}
 	params.SetProgressToken(token)
 	var result *sdk.CallToolResult
-	if err := s.request(ctx, c, func(ctx context.Context) (err error) {
-		result, err = c.session.CallTool(ctx, params)
+	if err := s.request(ctx, func() error { return s.checkTool(t.Name, sum) }, func(ctx context.Context, session *sdk.ClientSession) (err error) {
+		result, err = session.CallTool(ctx, params)
 		return err
 	}); err != nil {
 		return tools.Outcome{Text: err.Error(), Failed: true}
@@ -197,17 +191,17 @@ func (a *resultBuilder) sanitizedText(limit int) (string, []string) {
 	return a.mask.text(strings.Join(a.texts, "\n"), limit)
 }
 
-// Prompts returns those of the servers that are connected.
+// Prompts returns those of the servers that are connected, or start again when they are needed.
 func (all *Servers) Prompts() []Prompt {
 	return gather(all, func(s *server) []Prompt { return s.prompts })
 }
 
-// Resources returns those of the servers that are connected.
+// Resources returns those of the same servers.
 func (all *Servers) Resources() []Resource {
 	return gather(all, func(s *server) []Resource { return s.resources })
 }
 
-// gather returns what of reads of each server, in their order. Of holds its lock.
+// gather returns what of reads of each server, in their order. The lock is held.
 func gather[T any](all *Servers, of func(*server) []T) (out []T) {
 	for _, s := range all.sorted() {
 		s.mu.Lock()
@@ -221,13 +215,13 @@ func gather[T any](all *Servers, of func(*server) []T) (out []T) {
 // server wants it so, the model's. A user asks for it; it is still the server's
 // text, and should be shown before it is sent.
 func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map[string]string) ([]llm.Message, error) {
-	s, c, err := all.connection(name)
+	s, err := all.server(name)
 	if err != nil {
 		return nil, err
 	}
 	var result *sdk.GetPromptResult
-	if err := s.request(ctx, c, func(ctx context.Context) (err error) {
-		result, err = c.session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: args})
+	if err := s.request(ctx, nil, func(ctx context.Context, session *sdk.ClientSession) (err error) {
+		result, err = session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: args})
 		return err
 	}); err != nil {
 		return nil, err
@@ -256,13 +250,13 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 
 // ReadResource returns what a resource holds: text, and images if it has any.
 func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.Part, error) {
-	s, c, err := all.connection(name)
+	s, err := all.server(name)
 	if err != nil {
 		return nil, err
 	}
 	var result *sdk.ReadResourceResult
-	if err := s.request(ctx, c, func(ctx context.Context) (err error) {
-		result, err = c.session.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+	if err := s.request(ctx, nil, func(ctx context.Context, session *sdk.ClientSession) (err error) {
+		result, err = session.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
 		return err
 	}); err != nil {
 		return nil, err
@@ -276,17 +270,4 @@ func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.P
 	text, notes := a.sanitizedText(maxText - 1000)
 	parts := []llm.Part{{Kind: llm.Text, Name: uri, Text: strings.TrimSpace(strings.Join(append([]string{text}, notes...), "\n"))}}
 	return append(parts, a.media...), nil
-}
-
-func (all *Servers) connection(name string) (*server, connection, error) {
-	s, err := all.server(name)
-	if err != nil {
-		return nil, connection{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.session == nil {
-		return nil, connection{}, fmt.Errorf("%s: %w", name, errClosed)
-	}
-	return s, s.connection, nil
 }

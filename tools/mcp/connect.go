@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -27,9 +29,13 @@ type link struct {
 	session   *sdk.ClientSession
 	client    *sdk.Client
 	program   *tools.Program // nil: it is a service
+	pipe      *pipeTransport // to the program
 	service   *httpService   // nil: it is a program
 	overSSE   bool           // the service is reached by HTTP with SSE
 	drained   chan struct{}  // closed when nothing more comes from stderr
+	ended     chan struct{}  // closed when the session has ended
+	endErr    error          // it ended with, once ended is closed
+	requests  atomic.Int64   // that may have reached the server
 	sandboxed bool           // the sandbox confines the program
 	sentRoots []string       // the roots that it was told at first
 }
@@ -48,7 +54,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	if _, err := s.loginClient(); err != nil {
 		return nil, err
 	}
-	l := &link{}
+	l := &link{ended: make(chan struct{})}
 	transport, err := s.openTransport(l, env, headers)
 	if err != nil {
 		return nil, err
@@ -147,7 +153,7 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 		if err != nil {
 			return nil, err
 		}
-		if l.service, err = newService(s.config.URL, headers, login); err != nil {
+		if l.service, err = newService(s.config.URL, headers, login, &l.requests); err != nil {
 			return nil, err
 		}
 		return l.service.transport(), nil
@@ -179,7 +185,8 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 		_, _ = io.Copy(&stderrWriter{s: s}, l.program.Stderr)
 		l.program.Stderr.Close()
 	}()
-	return newPipe(l.program, &s.nonMessages), nil
+	l.pipe = newPipe(l.program, &s.nonMessages, &l.requests)
+	return l.pipe, nil
 }
 
 // requireParams refuses what a server sends without parameters that has to have them: the SDK's
@@ -251,11 +258,27 @@ func (l *link) sessionLost() <-chan struct{} {
 // lostSession reports whether err, with which a connection ended, means that the service ended the
 // session.
 func (l *link) lostSession(err error) bool {
-	select {
-	case <-l.sessionLost():
-		return true
-	default:
-		return errors.Is(err, sdk.ErrSessionMissing)
+	return isClosed(l.sessionLost()) || errors.Is(err, sdk.ErrSessionMissing) || errors.Is(err, errSessionLost)
+}
+
+// isOver reports whether the connection has ended.
+func (l *link) isOver() bool {
+	return isClosed(l.ended) || isClosed(l.exited()) || isClosed(l.sessionLost())
+}
+
+// isLost reports whether a request failed with err because the connection is lost.
+func (l *link) isLost(err error) bool {
+	var unreachable *unreachableError
+	return l.isOver() || errors.As(err, &unreachable) || l.lostSession(err) ||
+		errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
+}
+
+// drop ends a connection that is lost.
+func (l *link) drop() {
+	if l.service != nil {
+		l.service.forget()
+	} else {
+		_ = l.pipe.Close() // it never fails
 	}
 }
 
@@ -287,8 +310,17 @@ func (l *link) terminate() {
 	<-closed
 }
 
-// explainEnd tells why a connection ended: how its program did, if it has.
+// explainEnd tells why a connection ended: how its program did, if it has, or why the service cannot be
+// reached.
 func (l *link) explainEnd(err error) error {
+	if l.service != nil {
+		if why := l.service.failed.Load(); why != nil {
+			return why
+		}
+	}
+	if isClosed(l.ended) {
+		err = cmp.Or(l.endErr, err)
+	}
 	if l.program == nil || errors.Is(err, errTooLong) {
 		return err
 	}

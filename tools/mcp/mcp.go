@@ -97,6 +97,18 @@ func (all *Servers) start(f func()) {
 	}
 }
 
+// Wake starts servers again that were ready and failed, and services that could not be reached. It does
+// not wait for them: a call does.
+func (all *Servers) Wake() {
+	for _, s := range all.sorted() {
+		s.mu.Lock()
+		if s.down || s.config.URL != "" {
+			s.wake()
+		}
+		s.mu.Unlock()
+	}
+}
+
 // Close ends the servers and everything they started, within two seconds.
 func (all *Servers) Close() {
 	all.mu.Lock()
@@ -225,6 +237,7 @@ type State struct {
 	Name         string
 	Status       Status
 	Reason       string // why it failed, or cannot be started as it was approved
+	Down         bool   // it failed after it was ready, and the next prompt or call starts it again
 	FirstStart   bool   // it starts for the first time, and may have to be downloaded
 	Refusal      Refusal
 	Allowed      Access // by the user, beyond the configuration

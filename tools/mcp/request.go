@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -24,42 +22,84 @@ const (
 	progressRate  = 5  // a second, then
 )
 
-// request asks a server something, within the time of a call, and once more after the user has opened
-// the pages that it requires. The error is plain and without secrets.
-func (s *server) request(ctx context.Context, c connection, f func(context.Context) error) error {
+// request asks a server something, which is started again if it failed. What did not reach it is sent
+// once more over a new connection. Check, if not nil, is called before each attempt. The error is plain
+// and without secrets.
+func (s *server) request(ctx context.Context, check func() error, f func(context.Context, *sdk.ClientSession) error) error {
+	var stale *link
+	for {
+		c, err := s.connected(ctx, stale)
+		if err == nil && check != nil {
+			err = check()
+		}
+		if err != nil {
+			return err
+		}
+		sent := c.link.requests.Load()
+		if err = s.requestOver(ctx, c, f); err == nil {
+			return nil
+		}
+		if stale != nil || ctx.Err() != nil || c.life.Err() == nil && !c.link.isLost(err) || c.link.requests.Load() != sent {
+			return errors.New(s.lockedSecrets().error(s.explain(ctx, c, err)).Error()) // what is within it is not for others
+		}
+		stale = c.link
+		stale.drop()
+	}
+}
+
+// requestOver calls f over a connection, within the time of a call, and once more after the user has
+// opened the pages that it requires.
+func (s *server) requestOver(ctx context.Context, c connection, f func(context.Context, *sdk.ClientSession) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	defer s.begin()()
 	defer context.AfterFunc(c.life, func() { end(errClosed) })()
-	err := s.attempt(ctx, f)
+	attempt := func() error {
+		return s.attempt(ctx, func(ctx context.Context) error { return f(ctx, c.session) })
+	}
+	err := attempt()
 	pages, malformed := requiredPages(err, s.lockedSecrets())
 	if err = cmp.Or(malformed, err); len(pages) > 0 {
 		if err = openPages(ctx, s, pages); err == nil {
-			err = s.attempt(ctx, f)
+			err = attempt()
 		}
 		if again, malformed := requiredPages(err, s.lockedSecrets()); len(again) > 0 || malformed != nil {
 			err = errors.New("it requires a page to be opened, again after that was done")
 		}
 	}
-	if err == nil {
-		return nil
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errClosed) {
+		return errors.Join(errClosed, err)
 	}
+	return err
+}
+
+// explain returns the error of a request in words for a user and a model.
+func (s *server) explain(ctx context.Context, c connection, err error) error {
 	var scope *oauth.ScopeError
+	var lost *unreachableError
 	switch {
 	case errors.As(err, &scope):
 		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
 	case errors.Is(err, oauth.ErrLogin):
 		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
+	case errors.As(err, &lost):
 	case errors.Is(err, errSessionLost), errors.Is(err, sdk.ErrSessionMissing):
 		err = fmt.Errorf("%w; try again once it is connected again", errSessionLost)
-	case errors.Is(err, io.EOF), errors.Is(err, os.ErrClosed), errors.Is(err, sdk.ErrConnectionClosed):
-		err = c.link.explainEnd(errHungUp)
-	case errors.Is(context.Cause(ctx), errClosed):
+	case errors.Is(err, errClosed):
 		err = c.link.explainEnd(errClosed)
+	case c.link.isLost(err):
+		select {
+		case <-c.link.ended: // it tells why
+		case <-time.After(100 * time.Millisecond):
+		}
+		err = c.link.explainEnd(errHungUp)
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	}
-	return errors.New(s.lockedSecrets().error(fmt.Errorf("%s: %w", s.name, err)).Error()) // what is within it is not for others
+	if errors.As(err, &lost) {
+		return s.notReachable(lost.reason)
+	}
+	return fmt.Errorf("%s: %s", s.name, plainText(err))
 }
 
 // attempt calls f, which has the time of a call.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,13 @@ type server struct {
 // requested holds the requests to a server's goroutine; each channel holds one.
 type requested struct {
 	restart chan struct{} // it is to be started again
+	needed  chan struct{} // it is to be started again if it failed
 	changed chan struct{} // its lists are to be read again
 
-	renewals rateLimiter // of sessions; for the server's goroutine alone
+	// For the server's goroutine alone.
+	renewals rateLimiter // of sessions
+	retries  backoff
+	readyAt  time.Time // since when it is ready; zero if it is not
 }
 
 // inbound is what handles the requests that a server makes.
@@ -65,13 +70,15 @@ type lifecycle struct {
 	startDone chan struct{} // closed while it is not starting
 	sandboxed bool          // the sandbox holds its program
 	refusal   Refusal
+	down      bool // it was ready, failed, and starts again when it is needed
+	over      bool // its goroutine has returned
 }
 
 func newServer(name string, c Config, o Options, asked inbound) *server {
 	s := &server{
 		name: name, config: c, opts: o,
 		requested: requested{
-			restart: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+			restart: make(chan struct{}, 1), needed: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 			renewals: rateLimiter{burst: newSessions, rate: newSessionRate},
 		},
 		inbound:   asked,
@@ -93,18 +100,21 @@ func newServer(name string, c Config, o Options, asked inbound) *server {
 	return s
 }
 
-// run keeps the server until ctx ends. One that failed waits to be restarted.
+// run keeps the server until ctx ends. One that failed is started again when it is needed.
 func (s *server) run(ctx context.Context) {
 	if s.config.Disabled {
 		return
 	}
+	defer s.finish()
 	if s.isFirstStart() {
 		s.notifyChange()
 	}
 	for {
 		again, err := false, errStopped
 		if !s.isStopped() {
+			s.readyAt = time.Time{}
 			again, err = s.serveOnce(ctx)
+			s.retries.ended(s.readyAt)
 		}
 		if ctx.Err() != nil {
 			s.setEnded(StatusFailed, errClosed)
@@ -119,14 +129,41 @@ func (s *server) run(ctx context.Context) {
 				status, err = StatusLogin, errors.New("/mcp login "+s.name)
 			}
 			s.setEnded(status, err)
-			select {
-			case <-ctx.Done():
+			if again = s.awaitRestart(ctx); ctx.Err() != nil {
 				return
-			case <-s.restart:
 			}
 		}
-		s.beginStart()
+		s.beginStart(again)
 	}
+}
+
+// awaitRestart waits until the server is to be started again. It reports whether a user wants that;
+// otherwise it is needed, and was down long enough.
+func (s *server) awaitRestart(ctx context.Context) (wanted bool) {
+	earliest := time.Now().Add(s.retries.delay)
+	select {
+	case <-ctx.Done():
+		return false
+	case <-s.restart:
+		return true
+	case <-s.needed:
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-s.restart:
+		return true
+	case <-time.After(time.Until(earliest)):
+		return false
+	}
+}
+
+// finish records that the server's goroutine has returned.
+func (s *server) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over, s.down = true, false
+	s.finishStart()
 }
 
 var errStopped = errors.New("you stopped it")
@@ -179,6 +216,7 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 			return false, s.addRefusal(l, l.explainEnd(err))
 		}
 	}
+	s.readyAt = time.Now()
 	if err := s.updateStored(func(m *storedState) { m.Started = true }); err != nil {
 		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
 	}
@@ -187,8 +225,10 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 
 // watchLists reads the lists again when they change.
 func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error) {
-	ended := make(chan error, 1)
-	go func() { ended <- l.session.Wait() }()
+	go func() {
+		l.endErr = l.session.Wait()
+		close(l.ended)
+	}()
 	for {
 		select {
 		case <-ctx.Done():
@@ -200,16 +240,14 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 		case <-l.loggedOut():
 			return false, oauth.ErrLogin
 		case <-l.sessionLost():
-			return s.renewSession()
-		case err := <-ended:
+			return s.renewSession(l)
+		case <-l.ended:
+			err := cmp.Or(l.endErr, errHungUp)
 			if l.lostSession(err) {
-				return s.renewSession()
-			}
-			if err == nil {
-				err = errHungUp
+				return s.renewSession(l)
 			}
 			if l.overSSE { // the session ends with the stream, which proxies end
-				again, _ = s.renewSession()
+				again, _ = s.renewSession(l)
 			}
 			return again, l.explainEnd(err)
 		case <-s.changed:
@@ -222,7 +260,7 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			switch {
 			case err == nil:
 			case l.lostSession(err):
-				return s.renewSession()
+				return s.renewSession(l)
 			default:
 				return false, l.explainEnd(err)
 			}
@@ -241,8 +279,8 @@ const (
 )
 
 // renewSession has a new session started with a service that ended one, unless it does so all the time.
-func (r *requested) renewSession() (again bool, err error) {
-	return r.renewals.take(time.Now()), errSessionLost
+func (r *requested) renewSession(l *link) (again bool, err error) {
+	return r.renewals.take(time.Now()), l.explainEnd(errSessionLost)
 }
 
 // requestListRead has the lists read again.
@@ -253,23 +291,39 @@ func (s *server) requestListRead() {
 	}
 }
 
-// beginStart resets the state for a new start.
-func (s *server) beginStart() {
+// beginStart resets the state for a new start. One that failed and is needed stays so for a user until
+// it is ready: nobody is told of each attempt.
+func (s *server) beginStart(shown bool) {
 	s.nonMessages.Store(0)
 	s.stderr.reset()
 	s.mu.Lock()
 	s.refusal, s.sandboxed = Refusal{}, false
+	s.reopenStart()
+	if !shown {
+		s.mu.Unlock()
+		return
+	}
 	s.status, s.reason, s.since = StatusStarting, "", time.Now()
-	s.startDone = make(chan struct{})
 	s.mu.Unlock()
 	s.notifyChange()
+}
+
+// reopenStart has those who wait for startDone wait until the next start ends. The lock is held.
+func (s *server) reopenStart() {
+	if isClosed(s.startDone) {
+		s.startDone = make(chan struct{})
+	}
 }
 
 // setEnded records an end.
 func (s *server) setEnded(status Status, err error) {
 	s.mu.Lock()
 	s.status, s.since = status, time.Now()
-	s.reason = s.secrets().sanitizeText(err.Error(), 500)
+	s.down = s.down && status == StatusFailed
+	s.reason = s.secrets().sanitizeText(plainText(err), 500)
+	if !s.down {
+		s.prompts, s.resources = nil, nil
+	}
 	s.finishStart()
 	s.mu.Unlock()
 	s.notifyChange()
@@ -277,9 +331,7 @@ func (s *server) setEnded(status Status, err error) {
 
 // finishStart says that the server does not start any more. The lock is held.
 func (s *server) finishStart() {
-	select {
-	case <-s.startDone:
-	default:
+	if !isClosed(s.startDone) {
 		close(s.startDone)
 	}
 }
@@ -318,7 +370,9 @@ func (s *server) attach(life context.Context, l *link) {
 func (s *server) detach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.session, s.client, s.pid, s.prompts, s.resources = nil, nil, 0, nil, nil
+	s.session, s.client, s.pid = nil, nil, 0
+	s.down = s.down || s.status == StatusReady
+	s.reopenStart()
 }
 
 // loadLists reads the lists, and decides whether the tools can be offered.
@@ -353,7 +407,7 @@ func (s *server) state() State {
 	out := State{
 		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: location.whole(s.config.Location()), ServerInfo: s.serverInfo,
 		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(),
-		FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
+		Down: s.down, FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
 		Session: Session{LoggedIn: s.login.client.LoggedIn(), Prompts: len(s.prompts), Resources: len(s.resources)},
 		Program: Program{Sandboxed: s.sandboxed, PID: s.pid, Stderr: mask.sanitizeText(s.stderr.tail(mask), maxStderr), NonMessages: int(s.nonMessages.Load())},
 	}
@@ -368,7 +422,7 @@ func (s *server) state() State {
 func (s *server) offeredTools() []tools.External {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.status != StatusReady {
+	if s.status != StatusReady && !s.down {
 		return nil
 	}
 	var out []tools.External

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -36,20 +37,23 @@ type httpService struct {
 
 	forgotten   sync.Once
 	sessionLost chan struct{} // closed when the session is over
+
+	requests *atomic.Int64                    // POSTs that may have reached the service
+	failed   atomic.Pointer[unreachableError] // why the last request did not reach it; nil if it did
 }
 
 // errSessionLost ends a session that the service ended. MCP, "Session Management": a new one is to be
 // started.
 var errSessionLost = errors.New("it no longer knows the session")
 
-func newService(address string, headers map[string]string, login *oauth.Client) (*httpService, error) {
+func newService(address string, headers map[string]string, login *oauth.Client, requests *atomic.Int64) (*httpService, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("its url is not valid")
 	}
 	life, end := context.WithCancel(context.Background())
 	dialer := &net.Dialer{Timeout: startTimeout}
-	return &httpService{url: u, headers: headers, ctx: life, cancel: end, login: login, loggedOut: make(chan struct{}), sessionLost: make(chan struct{}), base: &http.Transport{
+	return &httpService{url: u, headers: headers, ctx: life, cancel: end, login: login, loggedOut: make(chan struct{}), sessionLost: make(chan struct{}), requests: requests, base: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    startTimeout,
@@ -57,6 +61,7 @@ func newService(address string, headers map[string]string, login *oauth.Client) 
 		MaxConnsPerHost:        16,
 		IdleConnTimeout:        time.Minute,
 		ForceAttemptHTTP2:      true,
+		DisableKeepAlives:      isLoopback(u.Hostname()), // a new connection tells whether a server that was restarted got a request
 	}}, nil
 }
 
@@ -144,7 +149,8 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(s.ctx, cancel)
 	done := func() { stop(); cancel() }
-	req = req.Clone(ctx)
+	var connected atomic.Bool
+	req = req.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(req.Method == http.MethodPost) }}))
 	for name, value := range s.headers {
 		req.Header.Set(name, value)
 	}
@@ -153,15 +159,32 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	res, err := s.base.RoundTrip(req)
+	var why *unreachableError
+	switch ended := ctx.Err() != nil; {
+	case err != nil && !ended:
+		why = unreachable(err)
+	case err == nil && (res.StatusCode == http.StatusBadGateway || res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusGatewayTimeout):
+		why = &unreachableError{"it answered " + res.Status}
+	}
+	s.failed.Store(why)
+	ofSession := req.Method == http.MethodPost && (req.Header.Get("Mcp-Session-Id") != "" || s.streams.Load())
+	lost := err == nil && res.StatusCode == http.StatusNotFound && ofSession
+	if connected.Load() && !lost && (err != nil || res.StatusCode != http.StatusServiceUnavailable) {
+		s.requests.Add(1)
+	}
+	switch {
+	case lost:
+		s.forget()
+		err = errSessionLost
+	case why != nil:
+		err = why
+	}
 	if err != nil {
+		if res != nil {
+			res.Body.Close()
+		}
 		done()
 		return nil, err
-	}
-	if res.StatusCode == http.StatusNotFound && req.Method == http.MethodPost && req.Header.Get("Mcp-Session-Id") != "" {
-		res.Body.Close()
-		done()
-		s.forgotten.Do(func() { close(s.sessionLost) })
-		return nil, errSessionLost
 	}
 	switch res.StatusCode {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -181,6 +204,9 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	}
 	return res, nil
 }
+
+// forget ends the session.
+func (s *httpService) forget() { s.forgotten.Do(func() { close(s.sessionLost) }) }
 
 // close ends every request.
 func (s *httpService) close() {

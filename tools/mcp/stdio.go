@@ -26,6 +26,7 @@ type pipeTransport struct {
 	program     *tools.Program
 	lines       *bufio.Reader
 	nonMessages *atomic.Int64
+	written     *atomic.Int64 // messages
 	pace        rateLimiter
 
 	writing sync.Mutex
@@ -33,8 +34,8 @@ type pipeTransport struct {
 	closing chan struct{}
 }
 
-func newPipe(p *tools.Program, noise *atomic.Int64) *pipeTransport {
-	return &pipeTransport{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), nonMessages: noise, pace: rateLimiter{burst: burst, rate: rate}, closing: make(chan struct{})}
+func newPipe(p *tools.Program, noise, written *atomic.Int64) *pipeTransport {
+	return &pipeTransport{program: p, lines: bufio.NewReaderSize(p.Stdout, 64<<10), nonMessages: noise, written: written, pace: rateLimiter{burst: burst, rate: rate}, closing: make(chan struct{})}
 }
 
 // Connect returns p: a pipe is its own connection.
@@ -139,6 +140,7 @@ func (p *pipeTransport) Write(ctx context.Context, m jsonrpc.Message) error {
 		<-given // or it would end the next one
 	}
 	if err == nil {
+		p.written.Add(1)
 		return nil
 	}
 	if n > 0 || ctx.Err() == nil {

@@ -24,6 +24,8 @@ func serverNotice(s mcp.State) string {
 		hint := ""
 		if s.Refusal.String() != "" {
 			hint = ": review and allow it with /mcp"
+		} else if s.Down {
+			hint = ". The next prompt or call starts it again"
 		}
 		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Reason, hint)
 	case mcp.StatusLogin:

@@ -103,6 +103,7 @@ func (a *program) startMCPServers() error {
 		},
 	})
 	a.mcp.servers.Store(servers)
+	a.toolSet.OnPrompt(servers.Wake)
 	a.mcp.sync(a.toolSet) // servers may have become ready before the callback was installed
 	return nil
 }
