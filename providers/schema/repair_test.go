@@ -34,6 +34,8 @@ func TestRepair(t *testing.T) {
 		{"comma forgotten", "{\"a\":\"x\"\n\"b\":1 \n \"c\":2}", `{"a":"x","b":1,"c":2}`},
 		{"comma forgotten in a list", `[{"a":1} {"a":2}]`, `[{"a":1},{"a":2}]`},
 		{"value forgotten", `{"a":,"b":}`, `{"a":null,"b":null}`},
+		{"a name alone", `{"a":1,b,"c":2}`, `{"a":1,"c":2}`},
+		{"a name alone at the end", `{"a":1,"b"}`, `{"a":1}`},
 		{"bracket forgotten", `{"a":[1,2}`, `{"a":[1,2]}`},
 		{"wrong bracket", `{"a":{"b":1]}`, `{"a":{"b":1}}`},
 		{"equals", `{"a"=>1, b=2}`, `{"a":1,"b":2}`},

@@ -23,6 +23,7 @@ func TestNumbers(t *testing.T) {
 		{format.Window(1_048_576), "1.05M"},
 		{format.Rate(0), ""},
 		{format.Rate(8.25), "8.2 tok/s"},
+		{format.Rate(10), "10 tok/s"},
 		{format.Rate(81.6), "82 tok/s"},
 		{format.Percent(-1), ""},
 		{format.Percent(0), "0%"},
