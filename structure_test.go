@@ -33,7 +33,6 @@ func TestImports(t *testing.T) {
 		catalog = "providers/catalog"
 		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
-		swar    = "tools/swar"
 		lazy    = "tools/lazy"
 		atomic  = "tools/atomicfile"
 		proc    = "tools/process"
@@ -60,7 +59,7 @@ func TestImports(t *testing.T) {
 		"providers/demo":       {lazy},
 		"providers/discover":   {safe},
 		servers:                {},
-		"providers/adapter":    {llm, "providers/wire", safe, swar, lazy},
+		"providers/adapter":    {llm, "providers/wire", safe, lazy},
 		"providers/filter":     {llm, "providers/schema", lazy},
 		"providers/retry":      {llm},
 		"providers/token":      {proc},
@@ -94,7 +93,7 @@ func TestImports(t *testing.T) {
 		"session/hooks":        {proc, safe},
 		"session/settings":     {llm},
 		"session/cachewatch":   {llm},
-		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, swar, lazy},
+		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, lazy},
 		"session/store/holder": {},
 		"session/storetest":    {"session/store", llm},
 		copies:                 {"session/store"},
@@ -143,8 +142,7 @@ func TestImports(t *testing.T) {
 		format:                 {lazy},
 		fuzzy:                  {},
 		wrap:                   {},
-		safe:                   {swar, lazy},
-		swar:                   {},
+		safe:                   {lazy},
 		lazy:                   {},
 	}
 	for from, imports := range ownPackages(t) {
