@@ -90,6 +90,10 @@ func (c *copilot) line(data []byte) {
 	var l copilotLine
 	decodeLenient(data, &l)
 	d := &l.Data
+	if l.Type == "assistant.usage" { // of one request, also of a sub-agent
+		c.usage = c.usage.Add(llm.Usage{Input: int(d.Input), CacheRead: int(d.Read), CacheWrite: int(d.Write), Output: int(d.Output)})
+		c.out.Send(c.usage)
+	}
 	if d.Parent != "" {
 		return
 	}
@@ -117,8 +121,6 @@ func (c *copilot) line(data []byte) {
 			})
 			c.settle()
 		}
-	case "assistant.usage":
-		c.usage = c.usage.Add(llm.Usage{Input: int(d.Input), CacheRead: int(d.Read), CacheWrite: int(d.Write), Output: int(d.Output)})
 	case "session.warning":
 		c.noticeOnce(string(d.Words))
 	default:
@@ -148,9 +150,6 @@ func (c *copilot) onFailure(l *copilotLine) {
 		c.fault = c.toError(d.Kind, d.Status, cmp.Or(string(d.Words), c.failure))
 	case "result":
 		c.done = true
-		if c.usage.Input+c.usage.Output > 0 {
-			c.out.Send(c.usage)
-		}
 		if l.Exit == 0 && (c.shown || c.fault == nil && c.failure == "") {
 			c.fault = nil // the program recovered
 		} else if c.fault == nil {

@@ -229,6 +229,15 @@ func TestCopilot(t *testing.T) {
 			check(t, take(t, decode("copilot-cli", &run{}, tt.lines)), tt.want, stop, tt.fault)
 		})
 	}
+	spent := func(parent string) string {
+		return `{"type":"assistant.usage","data":{"parentToolCallId":"` + parent + `","inputTokens":100,"outputTokens":20,"cacheReadTokens":40,"cacheWriteTokens":3}}`
+	}
+	want := llm.Usage{Input: 200, CacheRead: 80, CacheWrite: 6, Output: 40}
+	for _, end := range []string{ok, `{"type":"result","exitCode":1}`, ""} { // what was paid is booked, whatever ends the program
+		if got := take(t, decode("copilot-cli", &run{}, lines(spent(""), spent("c"), end))); got.usage == nil || *got.usage != want {
+			t.Errorf("%s: usage %+v, want %+v", end, got.usage, want)
+		}
+	}
 }
 
 func TestQwen(t *testing.T) {
