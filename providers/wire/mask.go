@@ -22,11 +22,11 @@ type mask struct{ sanitize.Mask }
 // newMask returns the mask of a provider's secrets.
 func newMask(secrets []string) mask { return mask{sanitize.NewMask(secrets, 4)} }
 
-// MaskText returns a function that takes secrets out of text, in every form in
-// which they may stand there. Those that are shorter than shortest bytes are not
+// MaskText returns a function that takes secrets out of text as [sanitize.Mask.Excerpt] does, in every
+// form in which they may stand there. Those that are shorter than shortest bytes are not
 // looked for.
 func MaskText(secrets []string, shortest int) func(string) string {
-	return sanitize.NewMask(secrets, max(shortest, 4)).Text
+	return sanitize.NewMask(secrets, max(shortest, 4)).Excerpt
 }
 
 func (m mask) header(h http.Header) http.Header {

@@ -87,6 +87,27 @@ func (m Mask) DropTornStart(s string) string {
 	return Redacted + s[n:]
 }
 
+// Excerpt returns s as Text does. Where s begins or ends with "…", it was shortened there: what is left
+// of a secret that was cut is taken out as well.
+func (m Mask) Excerpt(s string) string {
+	s = m.Text(s)
+	inner, ended := strings.CutSuffix(s, "…")
+	inner, began := strings.CutPrefix(inner, "…")
+	switch {
+	case began && ended && len(inner) >= minTorn && slices.ContainsFunc(m.forms, func(form string) bool { return strings.Contains(form, inner) }):
+		inner = Redacted
+	case ended:
+		inner = m.DropTornEnd(inner)
+	}
+	if began {
+		inner = "…" + m.DropTornStart(inner)
+	}
+	if ended {
+		inner += "…"
+	}
+	return inner
+}
+
 // maxTornWord bounds how long a word is that is left out because its beginning is missing.
 const maxTornWord = 1 << 10
 

@@ -43,3 +43,26 @@ func TestMask(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// TestExcerpt: where a text was shortened, a piece of a secret is one.
+func TestExcerpt(t *testing.T) {
+	m := NewMask([]string{"sk-0123456789"}, 4)
+	for in, want := range map[string]string{
+		"a sk-0123456789 b": "a " + Redacted + " b",
+		"a sk-0123":         "a sk-0123", // whole
+		"a sk-0123…":        "a " + Redacted + "…",
+		"a sk-0123456789…":  "a " + Redacted + "…",
+		"…456789 b":         "…" + Redacted + " b",
+		"…456789 b sk-012…": "…" + Redacted + " b " + Redacted + "…",
+		"…345678…":          "…" + Redacted + "…",
+		"…345…":             "…345…", // too short to tell
+		"…":                 "…", "……": "……", "": "",
+	} {
+		if got := m.Excerpt(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+	if got := (Mask{}).Excerpt("…a…"); got != "…a…" {
+		t.Errorf("no secrets: %q", got)
+	}
+}

@@ -72,7 +72,7 @@ func maskSecrets(a *program) (func(string) string, error) {
 		secrets = append(secrets, mcp.ConfigSecrets(server)...)
 	}
 	servers := sanitize.NewMask(secrets, 1)
-	return func(text string) string { return keys(servers.Text(text)) }, errors.Join(err, unread)
+	return func(text string) string { return keys(servers.Excerpt(text)) }, errors.Join(err, unread)
 }
 
 // newMCPCommand returns the command that logs in to MCP servers without a screen.

@@ -109,7 +109,7 @@ func (a *program) resumeSession(log *session.Log, damage error) (*session.Sessio
 
 // openRequestedSession opens the conversation of -c or -r.
 func (a *program) openRequestedSession() (*session.Log, error) {
-	about, err := findSession(a.library, a.dir, a.resume)
+	about, err := findSession(a, a.resume)
 	if err != nil {
 		return nil, err
 	}
@@ -122,18 +122,18 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	log, err := a.library.Resume(about.ID)
 	var held *session.LockedError
 	if errors.As(err, &held) {
-		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to continue in a copy", app.Title(about), held.By))
+		return nil, usageError(fmt.Errorf("%q is open in %s: add --fork to continue in a copy", a.maskKeys()(app.Title(about)), held.By))
 	}
 	return log, err
 }
 
 // findSession returns the conversation that resume names, or for "" the last one
-// held in dir.
-func findSession(library *session.Store, dir, resume string) (session.Info, error) {
+// held in the working directory.
+func findSession(a *program, resume string) (session.Info, error) {
 	if resume != "" {
-		return report.FindSession(library, resume)
+		return report.FindSession(a.library, resume, a.maskKeys)
 	}
-	last, err := library.Latest(dir) // imported ones say themselves where and when they were held
+	last, err := a.library.Latest(a.dir) // imported ones say themselves where and when they were held
 	if errors.Is(err, session.ErrNotFound) {
 		err = usageError(errors.New("-c: no conversation in this folder: -r continues another one, parley sessions list shows them"))
 	}

@@ -173,7 +173,7 @@ func undoCommands(a *program, sessions report.SessionCommands) []*cobra.Command 
 			if err != nil {
 				return err
 			}
-			found, err := report.FindSession(lib, strings.Join(words, " "))
+			found, err := report.FindSession(lib, strings.Join(words, " "), sessions.Mask)
 			if err = errors.Join(err, lib.Close()); err != nil {
 				return err
 			}

@@ -26,10 +26,7 @@ func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
 // maskedInfo returns a function that takes the keys that are configured here out of the texts of a
 // conversation's description.
 func (s SessionCommands) maskedInfo() func(*session.Info) session.Info {
-	mask := func(text string) string { return text }
-	if s.Mask != nil {
-		mask = s.Mask()
-	}
+	mask := maskOf(s.Mask)
 	return func(f *session.Info) session.Info {
 		info := *f
 		info.Title, info.Preview = mask(info.Title), mask(info.Preview)
@@ -37,11 +34,19 @@ func (s SessionCommands) maskedInfo() func(*session.Info) session.Info {
 	}
 }
 
+// maskOf returns what takes keys out of text; nil takes out nothing.
+func maskOf(mask func() func(string) string) func(string) string {
+	if mask == nil {
+		return func(text string) string { return text }
+	}
+	return mask()
+}
+
 // one finds the conversation that words name; unless raw is set, keys are masked
 // in it.
 func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversation) error) error {
 	return s.with(func(lib *session.Store) error {
-		found, err := FindSession(lib, strings.Join(words, " "))
+		found, err := FindSession(lib, strings.Join(words, " "), s.Mask)
 		if err != nil {
 			return err
 		}
@@ -70,8 +75,8 @@ func (s SessionCommands) read(lib *session.Store, id string, raw bool) (archive.
 }
 
 // FindSession returns the one conversation that a user means by an ID, the beginning of
-// one, or words of its title. The error lists those it may be.
-func FindSession(lib *session.Store, word string) (session.Info, error) {
+// one, or words of its title. The error lists those it may be, their titles masked; nil: as they are.
+func FindSession(lib *session.Store, word string, mask func() func(string) string) (session.Info, error) {
 	found, err := lib.Find(word)
 	if fatal(err, len(found)) != nil {
 		return session.Info{}, err
@@ -83,8 +88,9 @@ func FindSession(lib *session.Store, word string) (session.Info, error) {
 		return found[0], nil
 	}
 	var names []string
+	masked := maskOf(mask)
 	for _, f := range found[:min(len(found), 5)] {
-		names = append(names, f.ID+" "+app.ListTitle(f))
+		names = append(names, f.ID+" "+masked(app.ListTitle(f)))
 	}
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))

@@ -80,7 +80,7 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than oneâ
 		t.Errorf("on a terminal:\n%swant:%s", got, want)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
-		if found, err := FindSession(lib, strings.Fields(line)[0]); err != nil || found.ID != ids[i] {
+		if found, err := FindSession(lib, strings.Fields(line)[0], nil); err != nil || found.ID != ids[i] {
 			t.Errorf("%s: found %s, %v", line, found.ID, err)
 		}
 	}

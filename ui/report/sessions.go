@@ -60,8 +60,9 @@ func (s SessionCommands) Sessions() *cobra.Command {
 func (s SessionCommands) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
 	_ = s.with(func(lib *session.Store) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
+		masked := s.maskedInfo()
 		for _, f := range found {
-			ids = append(ids, f.ID+"\t"+sanitize.Line(app.ListTitle(f)))
+			ids = append(ids, f.ID+"\t"+sanitize.Line(app.ListTitle(masked(&f))))
 		}
 		return err
 	})
@@ -249,11 +250,13 @@ func (s SessionCommands) remove() *cobra.Command {
 	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
 		return s.with(func(lib *session.Store) (failed error) {
 			var rows []session.Info
+			masked := s.maskedInfo()
 			for _, id := range ids { // all are found before one is removed
-				found, err := FindSession(lib, id)
+				found, err := FindSession(lib, id, s.Mask)
 				if err != nil {
 					return err
 				}
+				found = masked(&found)
 				if !strings.HasPrefix(found.ID, strings.ToLower(id)) {
 					return app.UsageError{Err: fmt.Errorf("to remove %q for good, give its ID: %s", app.Title(found), found.ID)}
 				}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 )
 
 // A key in a title is in no name of a file either.
@@ -63,6 +65,57 @@ func TestListsAreMasked(t *testing.T) {
 			if got := out.String(); strings.Contains(got, "hidden") || !strings.Contains(got, "my key [redacted]") {
 				t.Errorf("%s as %s: %s", words, format, got)
 			}
+		}
+	}
+}
+
+// TestTitlesAreMasked: nor is a key, or a piece of one that a shortened title or snippet ends in, in what
+// else names conversations: completion in a shell, removal, and the error about several.
+func TestTitlesAreMasked(t *testing.T) {
+	open := OpenIn(t.TempDir())
+	lib, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = "sk-hidden-0123456789-abcdefghijklmnopqrstuvwxyz"
+	var ids []string
+	for range 2 {
+		log := lib.Create(session.Info{})
+		text := "my key " + key + " and" + strings.Repeat(" words", 26) + " " + key + " whales"
+		if err := errors.Join(log.Put(session.Node{Seq: 1, Message: llm.UserText(text)}), log.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, log.Session().ID)
+	}
+	if err := lib.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{{"list"}, {"search", "whales"}, {"search", "words"}, {"show", "my"}, {"rm", "my"}, {"complete"}, {"rm", ids[0]}} {
+		var out strings.Builder
+		s := SessionCommands{
+			Open: open, Out: &out, Note: func(text string) { out.WriteString(text) }, Now: time.Now,
+			Mask: func() func(string) string { return sanitize.NewMask([]string{key}, 4).Excerpt },
+		}
+		if words[0] == "complete" {
+			found, _ := s.Complete(nil, nil, "")
+			out.WriteString(strings.Join(found, "\n"))
+		} else {
+			cmd := s.Sessions()
+			cmd.SetArgs(words)
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			if err := cmd.Execute(); err != nil {
+				out.WriteString(err.Error())
+			}
+		}
+		got := out.String()
+		for n := 4; n <= len(key); n++ {
+			if strings.Contains(got, key[:n]) || strings.Contains(got, key[len(key)-n:]) {
+				t.Errorf("%q: %d bytes of the key in %s", words, n, got)
+				break
+			}
+		}
+		if !strings.Contains(got, sanitize.Redacted) {
+			t.Errorf("%q: %s", words, got)
 		}
 	}
 }
