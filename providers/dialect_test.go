@@ -157,7 +157,7 @@ func TestToolsWithoutStreaming(t *testing.T) {
 }
 
 // TestCallIDsOfTemplates checks that calls and their results have ids of nine characters wherever chat templates
-// are rendered, of which Mistral's take no others. Kimi's own ids stay.
+// are rendered: Mistral's templates refuse others. Kimi's own ids stay.
 func TestCallIDsOfTemplates(t *testing.T) {
 	history := []llm.Message{llm.UserText("Hi"),
 		{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "functions.f:0", Name: "f", Input: "{}"}, {Kind: llm.Call, ID: "abcdefGH9", Name: "f", Input: "{}"}}},

@@ -72,9 +72,9 @@ type Outcome struct {
 	Job      int // number of the command that goes on in the background; 0: none does
 }
 
-// Run carries the action out. Progress receives live output in pieces as it
-// comes, in which each backspace takes back a character, on the caller's goroutine or another one, never after Run returned; it
-// may be nil, and must return soon once ctx is canceled. Canceling ctx ends the
+// Run carries the action out. Progress receives live output in pieces as it comes; a backspace in
+// them takes back one character. It is called from any goroutine, but never after Run has returned.
+// It may be nil, and must return soon once ctx is canceled. Canceling ctx ends the
 // action and everything it started. A panic of a tool is a failed Outcome.
 // See [WithReady] for what Run may have to wait for.
 func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outcome) {

@@ -147,7 +147,7 @@ func isNameByte(c byte) bool {
 
 // readJSON consumes one JSON object or list, by its brackets and strings alone. In
 // an answer that ended well, brackets that the model forgot are added, but not
-// behind a word or number, of which there may be more. On failure pos is where the
+// after a word or number, which may be incomplete. On failure pos is where the
 // text stopped being JSON.
 func (s *source) readJSON() (string, bool) {
 	if c := s.peek(); c != '{' && c != '[' {

@@ -89,7 +89,7 @@ var toolAliases = map[string]string{
 
 // argumentAliases holds the names that models have for arguments of tools, folded.
 var argumentAliases = map[string]string{
-	"path":        "filepath file filename absolutepath relativepath targetfile targetpath pathname dir dirpath directorypath folder relativeworkspacepath",
+	"path":        "filepath file filename absolutepath relativepath targetfile targetpath pathname dir directory dirpath directorypath folder relativeworkspacepath",
 	"content":     "contents text filetext filecontent code body data newcontent",
 	"old":         "oldstr oldstring oldtext search find",
 	"new":         "newstr newstring newtext replace replacement replacewith",

@@ -71,6 +71,7 @@ func TestRenameArguments(t *testing.T) {
 	for _, tt := range []struct{ name, schema, in, want string }{
 		{"as it is", read, `{"path":"a", "limit":1}`, `{"path":"a", "limit":1}`},
 		{"a well-known name", read, `{"file_path":"a","limit":12345678901234567890}`, `{"path":"a","limit":12345678901234567890}`},
+		{"a folder", read, `{"directory":"a"}`, `{"path":"a"}`},
 		{"case", read, `{"Path":"a"}`, `{"path":"a"}`},
 		{"several", edit, `{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}`, `{"path":"a","old":"x","new":"y","all":true}`},
 		{"separators", grep, `{"query":"x","ignoreCase":true}`, `{"pattern":"x","ignore_case":true}`},

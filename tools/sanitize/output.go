@@ -42,7 +42,7 @@ func (c *Output) plain(p []byte, last bool) string {
 }
 
 // process calls put with the plain text of p. If move is not nil, it is called with control
-// characters and sequences, of which those it obeys are not counted as removed.
+// characters and sequences. Those that it obeys are not counted as removed.
 func (c *Output) process(p []byte, last bool, put func([]byte), move func([]byte) bool) {
 	if len(c.pending) > 0 {
 		p = append(c.pending, p...)

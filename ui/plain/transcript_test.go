@@ -92,7 +92,7 @@ func TestEmptyAnswer(t *testing.T) {
 	d.enter("hi")
 	from := len(d.said())
 	d.enter("hi")
-	if got := d.said()[from:]; !strings.Contains(got, app.EmptyAnswer+". /retry asks again.\n") {
+	if got := d.said()[from:]; !strings.Contains(got, app.EmptyAnswer+". /retry sends the last message again.\n") {
 		t.Errorf("%q", got)
 	}
 }

@@ -155,7 +155,7 @@ func (t *turn) end(d session.Done) {
 		}
 		if c.Totals != nil && c.Totals.Incomplete != "" {
 			if why = c.Totals.Incomplete + "."; c.Totals.Empty {
-				why += " /retry asks again."
+				why += " /retry sends the last message again."
 			}
 		}
 	}
