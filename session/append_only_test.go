@@ -29,7 +29,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 			}
 			fakes[name] = llmtest.New(turns...)
 		}
-		s := New(Options{Model: endpoint("a/a", fakes["a/a"]), Tools: set})
+		s := New(Options{Model: endpoint("a/a", fakes["a/a"]), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 		for range 6 {
 			name := []string{"a/a", "b/b"}[rng.IntN(2)]
 			s.SetModel(endpoint(name, fakes[name]))

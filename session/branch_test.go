@@ -349,7 +349,7 @@ func TestRetryEmptyAnswer(t *testing.T) {
 	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}},
 		llm.Delta{Block: "s", Part: llm.Part{Kind: llm.Opaque, State: []byte(`{"session":"s-1"}`)}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
 	fake := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), blank, llmtest.Say("alpha"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !s.Unanswered() {
 		t.Fatalf("an answer of thinking alone ends the turn with %+v", done)
 	}

@@ -10,7 +10,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
+	"parley/tools/sanitize"
 	"parley/tools/undo"
 )
 
@@ -33,14 +34,14 @@ const (
 // A pendingCall is a call on its way to a result.
 type pendingCall struct {
 	part            llm.Part
-	origin          func(*tools.Action) *tools.Action // adds to action who wants it; nil: a model does
-	action          *tools.Action                     // what it would do
-	err             error                             // why it cannot be understood, in words for the model
-	rejected        bool                              // err stands, whatever the tools say
-	changed         string                            // arguments of the user or a hook, in place of those of part; ""
-	notice          string                            // told to the model in front of the output
-	started         bool                              // it runs, or ran, and may have changed something
-	outcome         tools.Outcome                     // that result has, or that of a compared model will have
+	origin          func(*act.Action) *act.Action // adds to action who wants it; nil: a model does
+	action          *act.Action                   // what it would do
+	err             error                         // why it cannot be understood, in words for the model
+	rejected        bool                          // err stands, whatever the tools say
+	changed         string                        // arguments of the user or a hook, in place of those of part; ""
+	notice          string                        // told to the model in front of the output
+	started         bool                          // it runs, or ran, and may have changed something
+	outcome         act.Outcome                   // that result has, or that of a compared model will have
 	result          *Result
 	media           []llm.Part      // that goes with it
 	fileWatch       *undo.Watch     // looks at what it changes; nil: nothing does
@@ -78,7 +79,7 @@ func (b *callBatch) run() error {
 	b.warmFiles(false)
 	for rest := b.calls; len(rest) > 0 && b.ctx.Err() == nil; {
 		n := 0
-		for n < len(rest) && b.plan(rest[n], rest[n].part.Input) && rest[n].action.Access == tools.AccessRead && !rest[n].action.Ordered {
+		for n < len(rest) && b.plan(rest[n], rest[n].part.Input) && rest[n].action.Access == act.AccessRead && !rest[n].action.Ordered {
 			n++
 		}
 		n = max(n, 1)
@@ -90,7 +91,7 @@ func (b *callBatch) run() error {
 	}
 	for _, call := range b.calls {
 		if call.result == nil { // canceled before it began
-			b.setResult(call, tools.Outcome{Text: canceledCallText, Failed: true})
+			b.setResult(call, act.Outcome{Text: canceledCallText, Failed: true})
 		}
 	}
 	n := b.node()
@@ -135,7 +136,7 @@ func (b *callBatch) persistResults() {
 func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	switch {
 	case call.Failed:
-		quoted, _ := tools.SanitizeAndTruncate(call.Input, maxQuotedCall)
+		quoted := sanitize.Truncate(sanitize.Plain(call.Input), maxQuotedCall)
 		return fmt.Errorf("this call could not be read and was not run: write it again in the required form, with complete JSON. It was:\n%s", quoted)
 	case reason == llm.Refused:
 		return errors.New("this was not run: the answer was refused")
@@ -152,12 +153,12 @@ func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 // keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
 // user is asked about one.
 func (b *callBatch) keepLastPlan() {
-	if b.policy.Mode() != tools.ModePlan {
+	if b.policy.Mode() != act.ModePlan {
 		return
 	}
 	last := true
 	for _, call := range slices.Backward(b.calls) {
-		if call.part.Name != tools.PlanTool || call.rejected {
+		if call.part.Name != act.PlanTool || call.rejected {
 			continue
 		}
 		if !last {
@@ -195,7 +196,7 @@ func (b *callBatch) process(calls []*pendingCall) {
 	for _, call := range calls {
 		b.emit(Call{call.part})
 		if call.err != nil {
-			b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
+			b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 			continue
 		}
 		if b.decide(call) {
@@ -215,10 +216,10 @@ func (b *callBatch) decide(call *pendingCall) bool {
 		}
 		b.watch(call)
 		switch verdict {
-		case tools.Allow:
-			b.emit(Decision{ID: call.part.ID, Verdict: tools.Allow, By: "policy"})
+		case act.Allow:
+			b.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "policy"})
 			return true
-		case tools.Deny:
+		case act.Deny:
 			b.deny(call, "policy", notRun+b.policy.DenialReason(call.action))
 			return false
 		}
@@ -228,7 +229,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			call.unwatch()
 			return false // canceled; run closes it
 		}
-		if answer.Verdict != tools.Allow {
+		if answer.Verdict != act.Allow {
 			by, text := "person", deniedCallText
 			if call.action.Proposal != "" {
 				text = keepPlanningText
@@ -248,25 +249,25 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			call.unwatch()
 			call.changed, call.notice, call.hook = answer.Input, "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
 			if !b.plan(call, answer.Input) {
-				b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
+				b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 				return false
 			}
 			continue
 		}
 		b.rememberApproval(call, answer)
-		b.emit(Decision{ID: call.part.ID, Verdict: tools.Allow, By: "person"})
+		b.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "person"})
 		return true
 	}
 }
 
 // rememberApproval remembers an answer that is for more than one time. With the network it
 // is for this time only: no rule says that a command may reach it.
-func (b *callBatch) rememberApproval(call *pendingCall, answer tools.Approval) {
+func (b *callBatch) rememberApproval(call *pendingCall, answer act.Approval) {
 	switch {
 	case call.action.Proposal != "":
-		want := tools.ModeAsk
+		want := act.ModeAsk
 		if answer.Session {
-			want = tools.ModeAuto
+			want = act.ModeAuto
 		}
 		if mode := b.policy.Accept(want); mode != want {
 			b.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
@@ -275,7 +276,7 @@ func (b *callBatch) rememberApproval(call *pendingCall, answer tools.Approval) {
 		call.action = call.action.WithNetwork()
 	case call.action.AskEachTime:
 	case answer.Always:
-		if _, err := b.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
+		if err := b.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
 			b.emit(llm.Notice{Text: "not remembered: " + err.Error()})
 		}
 	case answer.Session:
@@ -284,9 +285,9 @@ func (b *callBatch) rememberApproval(call *pendingCall, answer tools.Approval) {
 }
 
 // ask waits for the user's word about a call; not ok: the turn was canceled.
-func (b *callBatch) ask(call *pendingCall) (tools.Approval, bool) {
+func (b *callBatch) ask(call *pendingCall) (act.Approval, bool) {
 	b.persistResults() // a user may take long, and nothing of it ran until then
-	reply := make(chan tools.Approval, 1)
+	reply := make(chan act.Approval, 1)
 	notifyHooks(b.turn, call.action)
 	part := call.part
 	part.Input = cmp.Or(call.changed, part.Input)
@@ -295,7 +296,7 @@ func (b *callBatch) ask(call *pendingCall) (tools.Approval, bool) {
 	case answer := <-reply:
 		return answer, b.ctx.Err() == nil
 	case <-b.ctx.Done():
-		return tools.Approval{}, false
+		return act.Approval{}, false
 	}
 }
 
@@ -305,20 +306,20 @@ func (b *callBatch) execute(calls []*pendingCall) {
 	type update struct {
 		call         *pendingCall
 		text, notice string
-		end          *tools.Outcome
+		end          *act.Outcome
 	}
 	b.recordStart(calls)
 	stoppable := b.runningCalls.start(b.ctx, calls)
 	events := make(chan update)
-	slots, media := make(chan struct{}, maxParallelCalls), tools.NewMediaGate()
+	slots, media := make(chan struct{}, maxParallelCalls), act.NewMediaGate()
 	var running sync.WaitGroup
 	for i, call := range calls {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(tools.WithShown(stoppable[i], func(text string) bool { return b.Session.HasSkill(text) }))
+			ctx, turn := media.Turn(act.WithShown(stoppable[i], func(text string) bool { return b.Session.HasSkill(text) }))
 			defer turn.End()
-			ctx = tools.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
+			ctx = act.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
 			out := call.action.Run(ctx, func(text string) { events <- update{call: call, text: text} })
 			if notice := call.compareFiles(b.callable, &out); notice != "" {
 				events <- update{call: call, notice: notice}
@@ -352,7 +353,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 }
 
 // prepare makes the media of an outcome fit to be sent, while the call has its turn.
-func (b *callBatch) prepare(call *pendingCall, out *tools.Outcome, turn *tools.MediaTurn) {
+func (b *callBatch) prepare(call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
 	media := out.Media
 	out.Media = nil
 	for _, p := range media {
@@ -380,7 +381,7 @@ func (b *callBatch) prepare(call *pendingCall, out *tools.Outcome, turn *tools.M
 func (b *callBatch) recordStart(calls []*pendingCall) {
 	changes := false
 	for _, call := range calls {
-		call.started = call.action.Access != tools.AccessRead
+		call.started = call.action.Access != act.AccessRead
 		changes = changes || call.started
 	}
 	if changes {
@@ -388,7 +389,7 @@ func (b *callBatch) recordStart(calls []*pendingCall) {
 	}
 }
 
-func (b *callBatch) setResult(call *pendingCall, out tools.Outcome) {
+func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {
 	call.stopped = out.Failed && !call.denied && (call.stopped || b.ctx.Err() != nil)
 	call.result = &Result{
 		Part:     llm.Part{Kind: llm.Result, ID: call.part.ID, Name: call.part.Name, Text: call.notice + out.Text, Failed: out.Failed},

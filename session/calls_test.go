@@ -117,7 +117,7 @@ func TestShownMediaIsPrepared(t *testing.T) {
 	}
 	defer set.Close()
 	model := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.png"}`), call("2", "read", `{"path":"b.png"}`)), llmtest.Say("a fox"))
-	s := New(Options{Model: endpoint("m/0", model), Tools: set, PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+	s := New(Options{Model: endpoint("m/0", model), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
 		if p.Name == "b.png" {
 			return llm.Part{}, "", errors.New("b.png is broken")
 		}
@@ -162,7 +162,7 @@ func TestMediaOneAtATime(t *testing.T) {
 	}
 	before, most := heap(), uint64(0)
 	model := llmtest.New(llmtest.Call(calls...), llmtest.Say("foxes"))
-	s := New(Options{Model: endpoint("m/0", model), Tools: set, PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+	s := New(Options{Model: endpoint("m/0", model), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
 		if len(p.Data) < size {
 			return p, "", errors.New("not whole")
 		}

@@ -15,7 +15,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // MaxCompared is how many different models Compare can ask. Each may stand there several times.
@@ -72,10 +72,10 @@ type comparison struct {
 	stop               context.CancelCauseFunc
 	base               int // Seq of the message that all of them answer
 	list               []*candidate
-	toolsForCandidates *tools.Set // that they may call; nil: none
+	toolsForCandidates act.Set // that they may call; nil: none
 	events             chan modelEvent
 	running            sync.WaitGroup // streams and calls
-	media              tools.MediaGate
+	media              act.MediaGate
 }
 
 // A candidate is one of the models, and its branch.
@@ -117,7 +117,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	c := &comparison{turn: t, events: make(chan modelEvent), media: tools.NewMediaGate()}
+	c := &comparison{turn: t, events: make(chan modelEvent), media: act.NewMediaGate()}
 	for n, model := range models {
 		c.list = append(c.list, &candidate{n: n, model: model})
 	}

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/hooks"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 func (c *comparison) onEvent(one *candidate, e llm.Event) {
@@ -153,8 +153,8 @@ func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.R
 }
 
 // runReadCall runs a call if it only reads, and nobody has to be asked about it.
-func (c *comparison) runReadCall(one *candidate, call *pendingCall) tools.Outcome {
-	fail := func(text string) tools.Outcome { return tools.Outcome{Text: text, Failed: true} }
+func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome {
+	fail := func(text string) act.Outcome { return act.Outcome{Text: text, Failed: true} }
 	reads := slices.ContainsFunc(c.toolsForCandidates.Tools(), func(t llm.Tool) bool { return t.Name == call.part.Name })
 	input := call.part.Input
 	if args, ok := llm.Arguments(input); ok {
@@ -176,11 +176,11 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) tools.Outcom
 	}
 	verdict := c.policy.Decide(action)
 	switch {
-	case action.Access != tools.AccessRead:
+	case action.Access != act.AccessRead:
 		return fail(comparedWriteText)
-	case verdict == tools.Deny:
+	case verdict == act.Deny:
 		return fail(notRun + c.policy.DenialReason(action))
-	case verdict != tools.Allow:
+	case verdict != act.Allow:
 		return fail(comparedAskText)
 	}
 	call.action = action

@@ -16,6 +16,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/tools"
 )
 
 // candidateTexts returns what each of n models said, as it ended: "text", "text!" if it broke
@@ -368,7 +369,7 @@ func TestCompareReads(t *testing.T) {
 	c := llmtest.New(llmtest.Say("c"), llmtest.Say("more"))
 	fakes := []*llmtest.Fake{a, b, c}
 	models := []llm.Endpoint{endpoint("m/a", a), endpoint("m/b", b), endpoint("m/c", c)}
-	s := New(Options{Model: models[0], Tools: set})
+	s := New(Options{Model: models[0], Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	var events []Event
 	for e := range s.Compare(t.Context(), models, nil, say("which?")) {
 		events = append(events, e)
@@ -437,7 +438,7 @@ func TestCompareReadsEnd(t *testing.T) {
 		turns = append(turns, llmtest.Call(call("1", "list", `{}`)))
 	}
 	on, other := llmtest.New(turns...), llmtest.New(llmtest.Say("b"))
-	s := New(Options{Model: endpoint("m/a", on), Tools: set})
+	s := New(Options{Model: endpoint("m/a", on), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	for range s.Compare(t.Context(), []llm.Endpoint{endpoint("m/a", on), endpoint("m/b", other)}, nil, say("which?")) {
 	}
 	sent := on.Requests()
@@ -622,7 +623,7 @@ func TestCompareReadsMedia(t *testing.T) {
 	}
 	reads := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.png"}`)), llmtest.Say("a"))
 	models := []llm.Endpoint{endpoint("m/a", reads), endpoint("m/b", llmtest.New(llmtest.Say("b")))}
-	s := New(Options{Model: models[0], Tools: set, PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+	s := New(Options{Model: models[0], Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
 		p.Data = []byte("small")
 		return p, "made smaller", nil
 	}})

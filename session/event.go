@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // An Event is one thing that happened in a turn: llm.Delta (each with its Kind),
@@ -86,15 +86,15 @@ type Call struct{ Part llm.Part }
 // ApprovalRequest asks the user whether a call may run. The turn waits for Reply.
 type ApprovalRequest struct {
 	Call   llm.Part // with the arguments that it would run with: the user or a hook may have changed them
-	Action *tools.Action
-	reply  chan tools.Approval
+	Action *act.Action
+	reply  chan act.Approval
 }
 
 // Decision reports whether a call may run, and who decided that.
 type Decision struct {
 	ID      string
-	Verdict tools.Verdict // Allow or Deny
-	By      string        // "person" or "policy"
+	Verdict act.Verdict // Allow or Deny
+	By      string      // "person" or "policy"
 }
 
 // Progress holds live output of a running tool.
@@ -176,7 +176,7 @@ type Done struct {
 }
 
 // Reply answers the question. Only the first reply counts.
-func (a ApprovalRequest) Reply(answer tools.Approval) {
+func (a ApprovalRequest) Reply(answer act.Approval) {
 	select {
 	case a.reply <- answer:
 	default:

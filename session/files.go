@@ -12,7 +12,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -39,7 +39,7 @@ const (
 func (r *runningCalls) Files() *undo.History { return r.files }
 
 // openFiles opens the history of a conversation; nil where nothing can be kept.
-func openFiles(histories *undo.Store, c *conversation, set *tools.Set) *undo.History {
+func openFiles(histories *undo.Store, c *conversation, set act.Set) *undo.History {
 	if histories == nil || set == nil || c.log == nil {
 		return nil
 	}
@@ -54,12 +54,12 @@ func openFiles(histories *undo.Store, c *conversation, set *tools.Set) *undo.His
 // reads.
 func (b *callBatch) watch(call *pendingCall) {
 	a := call.action
-	if call.fileWatch != nil || b.files == nil || a.Access == tools.AccessRead || a.Access == tools.AccessFetch {
+	if call.fileWatch != nil || b.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
 		return
 	}
 	watched := undo.Call{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
 	switch {
-	case a.Access == tools.AccessWrite && a.Path != "":
+	case a.Access == act.AccessWrite && a.Path != "":
 		watched.Paths, watched.Directory = []string{a.Path}, b.callable.DirectoryOf(a.Path)
 	case b.callable.WorkspaceProblem() != "":
 		a.Irreversible = "what it changes cannot be undone: this folder " + b.callable.WorkspaceProblem()
@@ -105,7 +105,7 @@ func (call *pendingCall) keepFiles(tell func(notice string)) <-chan struct{} {
 
 // compareFiles enters into the history what a call changed. Of a command that goes on in the
 // background nothing is known that it changes later. It returns what to tell.
-func (call *pendingCall) compareFiles(set *tools.Set, out *tools.Outcome) (notice string) {
+func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice string) {
 	if call.filesRecorded == nil {
 		return ""
 	}
@@ -113,7 +113,7 @@ func (call *pendingCall) compareFiles(set *tools.Set, out *tools.Outcome) (notic
 	if out.Job > 0 {
 		call.fileWatch.MarkIncomplete(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}
-	if call.action.Access == tools.AccessRun {
+	if call.action.Access == act.AccessRun {
 		call.fileWatch.MarkIncomplete(unwatchedDirectories(set))
 	}
 	if _, err := call.fileWatch.End(); err != nil {
@@ -140,7 +140,7 @@ func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
 	soon := false
 	if t.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
 		call := p.call(d.Block)
-		soon = len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && tools.MayChangeAnything(call.Name)
+		soon = len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && t.callable.MayChangeAnything(call.Name)
 	}
 	t.warmFiles(soon)
 }
@@ -176,7 +176,7 @@ func CountFilesSince(records []FileRecord, from int) (n int, sure bool) {
 }
 
 // unwatchedDirectories names the added directories, in which a command's changes are not recorded; "" if there are none.
-func unwatchedDirectories(set *tools.Set) string {
+func unwatchedDirectories(set act.Set) string {
 	if dirs := set.Directories(); len(dirs) > 0 {
 		return "what a command changes in " + strings.Join(dirs, ", ") + " cannot be undone"
 	}
@@ -184,18 +184,16 @@ func unwatchedDirectories(set *tools.Set) string {
 }
 
 // endedJobs returns what the model is told of commands in the background that have ended since
-// it was told last, one after the other; "" for nothing.
+// it was told last; "" for nothing.
 func endedJobs(t *turn) string {
-	var lines []string
-	for _, j := range t.Session.tools.Jobs().TakeEnded(t.conversation.id) {
-		command, _, _ := strings.Cut(j.Command, "\n")
-		lines = append(lines, fmt.Sprintf("[job %d has ended: %s: %s. The tool jobs reads what it wrote]", j.N, j.State, command))
+	if t.Session.tools == nil {
+		return ""
 	}
-	return strings.Join(lines, "\n")
+	return t.Session.tools.TakeEndedJobs(t.conversation.id)
 }
 
 // tellEndedJobs tells the model of them with the result of a call of its own.
-func (b *callBatch) tellEndedJobs(out *tools.Outcome) {
+func (b *callBatch) tellEndedJobs(out *act.Outcome) {
 	if b.results.Seq == 0 {
 		return // a command of a prompt: the prompt tells it
 	}
@@ -223,7 +221,7 @@ type AddedDirectories struct {
 // and those that a branch stores.
 type Directories struct {
 	conversation *conversation
-	tools        *tools.Set    // nil: none are offered
+	tools        act.Set       // nil: none are offered
 	files        *undo.History // of what is changed in them; nil: none is kept
 }
 
@@ -241,7 +239,12 @@ func (d *Directories) last() AddedDirectories {
 }
 
 // Reachable returns the directories that tools reach beside the workspace.
-func (d *Directories) Reachable() []string { return d.tools.Directories() }
+func (d *Directories) Reachable() []string {
+	if d.tools == nil {
+		return nil
+	}
+	return d.tools.Directories()
+}
 
 // Missing returns the added directories of the conversation that tools cannot use, for instance
 // because they no longer exist.

@@ -94,7 +94,7 @@ func TestLookBeginsWhereTheCallEnds(t *testing.T) {
 			set, dir := workspace(t)
 			do := tools.External{Name: "mcp_do", Schema: json.RawMessage(`{"type":"object"}`)}
 			do.Plan = func(context.Context, json.RawMessage) (*tools.Action, error) {
-				return tools.NewAction(tools.Action{Access: tools.AccessRun, Title: "do"}, func(context.Context, func(string)) tools.Outcome { return tools.Outcome{} }), nil
+				return &tools.Action{Access: tools.AccessRun, Title: "do", Do: func(context.Context, func(string)) tools.Outcome { return tools.Outcome{} }}, nil
 			}
 			if err := set.AddExternal(do); err != nil {
 				t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/hooks"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // Errors of hooks that end a turn.
@@ -53,9 +53,9 @@ func fire(t *turn, in hooks.Input) hooks.Answer {
 
 // verdict returns what the policy and the hooks say about a call. Not ok: it has its result, or
 // the turn was canceled.
-func (b *callBatch) verdict(call *pendingCall) (verdict tools.Verdict, ok bool) {
+func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 	verdict = b.policy.Decide(call.action)
-	if verdict == tools.Deny || b.hooks.Runner == nil {
+	if verdict == act.Deny || b.hooks.Runner == nil {
 		return verdict, true
 	}
 	if !call.hook.asked {
@@ -65,15 +65,15 @@ func (b *callBatch) verdict(call *pendingCall) (verdict tools.Verdict, ok bool) 
 		verdict = b.policy.Decide(call.action)
 	}
 	switch {
-	case call.hook.verdict == hooks.Ask && verdict == tools.Allow:
+	case call.hook.verdict == hooks.Ask && verdict == act.Allow:
 		asking := *call.action
 		asking.Caution = "a hook asks about it"
 		if call.hook.reason != "" {
 			asking.Caution += ": " + call.hook.reason
 		}
-		call.action, verdict = &asking, tools.Ask
-	case call.hook.verdict == hooks.Allow && verdict == tools.Ask && b.policy.MayHookAllow(call.action):
-		verdict = tools.Allow
+		call.action, verdict = &asking, act.Ask
+	case call.hook.verdict == hooks.Allow && verdict == act.Ask && b.policy.MayHookAllow(call.action):
+		verdict = act.Allow
 	}
 	return verdict, true
 }
@@ -101,11 +101,11 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 	call.changed, call.notice = string(a.Input), "A hook changed the arguments to "+string(a.Input)+"\n\n"
 	b.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
 	if !b.plan(call, string(a.Input)) {
-		b.setResult(call, tools.Outcome{Text: call.err.Error(), Failed: true})
+		b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 		return false
 	}
 	if a.Project != "" {
-		call.action = tools.FromProject(call.action, a.Project)
+		call.action = act.FromProject(call.action, a.Project)
 	}
 	return true
 }
@@ -120,7 +120,7 @@ func withContext(text, context string) string {
 
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
 // returns what the user is to be told.
-func (b *callBatch) afterCall(ctx context.Context, call *pendingCall, out *tools.Outcome) (notices []string) {
+func (b *callBatch) afterCall(ctx context.Context, call *pendingCall, out *act.Outcome) (notices []string) {
 	if b.hooks.Runner == nil {
 		return nil
 	}
@@ -252,7 +252,7 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 }
 
 // notifyHooks tells the hooks that the user is asked about a call, and does not wait for them.
-func notifyHooks(t *turn, a *tools.Action) {
+func notifyHooks(t *turn, a *act.Action) {
 	if t.hooks.Runner == nil {
 		return
 	}
@@ -275,7 +275,7 @@ func (h *sessionHooks) end(session string) {
 // deny gives a call the result that tells the model why it was not allowed.
 func (b *callBatch) deny(call *pendingCall, by, text string) {
 	call.unwatch()
-	b.emit(Decision{ID: call.part.ID, Verdict: tools.Deny, By: by})
+	b.emit(Decision{ID: call.part.ID, Verdict: act.Deny, By: by})
 	call.denied = true
-	b.setResult(call, tools.Outcome{Text: text, Failed: true})
+	b.setResult(call, act.Outcome{Text: text, Failed: true})
 }

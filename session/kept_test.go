@@ -99,7 +99,7 @@ func TestKeptHistory(t *testing.T) {
 		}
 		first := model(0)
 		first.Model = llmtest.New(randomTurn(r), oddTurn(r), randomTurn(r), oddTurn(r), randomTurn(r), oddTurn(r))
-		s = New(Options{Model: first, Tools: set})
+		s = New(Options{Model: first, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 		answer := func(events func(func(Event) bool), stopAt int, stop func()) {
 			n := 0
 			for e := range events {

@@ -15,7 +15,7 @@ const MaxPersona = 128 << 10
 type Persona struct {
 	Name    string   `json:"name"` // "": none from here on
 	System  string   `json:"system,omitempty"`
-	Tools   []string `json:"tools,omitempty"`   // as tools.Set.WithTools has them; nil: all
+	Tools   []string `json:"tools,omitempty"`   // as act.Set.Only takes them; nil: all
 	Project string   `json:"project,omitempty"` // the directory that it came with; "": it is the user's own
 	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
 }
@@ -56,7 +56,7 @@ func (p *Personas) Set(next Persona, system string) error {
 		return fmt.Errorf("the persona %s is too large: its system prompt may have %d KB", next.Name, MaxPersona>>10)
 	}
 	if set := p.session.tools; set != nil && len(next.Tools) > 0 {
-		if _, err := set.WithTools(next.Tools...); err != nil {
+		if _, err := set.Only(next.Tools...); err != nil {
 			return fmt.Errorf("the persona %s: %w", next.Name, err)
 		}
 	}

@@ -23,6 +23,7 @@ func TestPlanMode(t *testing.T) {
 		llmtest.Call(call("4", "write", write)),
 		llmtest.Say("done"))
 	policy := tools.NewPolicy(tools.ModePlan)
+	set.SetPolicy(policy)
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 	var asked, results []string
 	for e := range s.Turn(t.Context(), say("write it")) {
@@ -60,6 +61,7 @@ func TestPlansOfOneAnswer(t *testing.T) {
 	set, _ := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "plan", `{"text":"- [ ] one"}`), call("2", "list", `{}`), call("3", "plan", `{"text":"- [ ] two"}`)), llmtest.Say("done"))
 	policy := tools.NewPolicy(tools.ModePlan)
+	set.SetPolicy(policy)
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 	var asked []string
 	told := ""

@@ -14,7 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // A Template is a prompt that is not whole yet: it waits for what commands print.
@@ -48,11 +48,11 @@ func (s *Session) TurnFromTemplate(ctx context.Context, from Template) iter.Seq[
 }
 
 // origin returns a as an action that the prompt runs.
-func (from Template) origin(a *tools.Action) *tools.Action {
+func (from Template) origin(a *act.Action) *act.Action {
 	own := *a
 	own.OfPrompt = true
 	if from.Project != "" {
-		return tools.FromProject(&own, from.Project)
+		return act.FromProject(&own, from.Project)
 	}
 	return &own
 }
@@ -93,7 +93,7 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 
 // withoutSuccess returns the text of a command's outcome for the model, without the note that it
 // succeeded.
-func withoutSuccess(out tools.Outcome) string {
+func withoutSuccess(out act.Outcome) string {
 	notes := strings.Split(out.Notes, "\n")
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "[exit status 0]" })
 	return strings.TrimSuffix(strings.TrimSuffix(out.Text, out.Notes)+strings.Join(notes, "\n"), "\n")
@@ -277,7 +277,7 @@ func skillsOf(path []store.Node) (kept []llm.Part) {
 
 // isSkill reports whether a part is a skill's text that parley put there, and not one that says so.
 func isSkill(p llm.Part) bool {
-	own := p.Kind == llm.Result && p.Name == tools.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
+	own := p.Kind == llm.Result && p.Name == act.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
 	return own && strings.HasPrefix(p.Text, skillMark)
 }
 

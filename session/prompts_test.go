@@ -110,7 +110,7 @@ func TestTemplate(t *testing.T) {
 func TestTemplateSettings(t *testing.T) {
 	set, _ := workspace(t)
 	own, other := llmtest.New(llmtest.Say("own")), llmtest.New(llmtest.Say("other"))
-	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set})
+	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	from := template()
 	from.Settings = TurnSettings{Model: endpoint("fake/other", other), Effort: llm.EffortHigh, System: "other", Tools: []string{"read"}}
 	for e := range s.TurnFromTemplate(t.Context(), from) {
@@ -192,7 +192,7 @@ func TestPersona(t *testing.T) {
 	t.Cleanup(func() { lib.Close() })
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	log := lib.Create(Info{Dir: "/w"})
-	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Log: log})
+	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
 	play(t.Context(), s, allow, say("one"))
 	if err := s.Personas().Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
 		t.Errorf("unknown tools: %v, system %q", err, s.System())
@@ -217,7 +217,7 @@ func TestPersona(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, log := range map[string]*Log{"a copy": fork, "the next run": again} {
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Log: log})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
 		if p := s.Personas().Current(); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
 			t.Errorf("%s has %+v", name, p)
 		}
@@ -236,7 +236,7 @@ func TestPersona(t *testing.T) {
 func TestPersonaFollowsTheBranch(t *testing.T) {
 	set, _ := workspace(t)
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set})
+	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	trusted := true
 	s.Personas().Follow(func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
 	play(t.Context(), s, allow, say("one"))
@@ -286,7 +286,7 @@ func TestSkillsSurviveSummaries(t *testing.T) {
 	}
 	fake := llmtest.New(llmtest.Call(call("1", "skill", `{"name":"pdf"}`)), llmtest.Call(call("2", "skill", `{"name":"pdf"}`)), llmtest.Say(strings.Repeat("a long answer ", 200)),
 		llmtest.Say("## Goal\nforms"), llmtest.Say("ok"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	play(t.Context(), s, allow, say("fill the form"))
 	for range s.Compact(t.Context()) {
 	}
@@ -320,7 +320,7 @@ func TestSkillsAreLoadedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake := llmtest.New(load, llmtest.Say("ok"), load, load, llmtest.Say("ok"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Config: Config{History: "stateless"}})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Config: Config{History: "stateless"}})
 	play(t.Context(), s, allow, say("one"))
 	if s.HasSkill(mark) {
 		t.Error("the next prompt is said to have the skill, and is sent alone")

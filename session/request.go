@@ -7,7 +7,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/cachewatch"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // Instructions holds parley's own system prompt. It says nothing that changes from
@@ -229,7 +229,7 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 	if set != nil && model.Strategy != "none" {
 		req.Tools = set.Tools()
 	}
-	isSearch := func(t llm.Tool) bool { return t.Name == tools.SearchName }
+	isSearch := func(t llm.Tool) bool { return t.Name == act.SearchName }
 	switch {
 	case !req.Web:
 	case model.Web: // which needs no other

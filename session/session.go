@@ -54,7 +54,7 @@ import (
 	"parley/session/hooks"
 	"parley/session/settings"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -67,8 +67,8 @@ type Options struct {
 	Effort         llm.Effort
 	System         string // system prompt; keep it the same throughout, providers cache it
 	Settings       llm.Settings
-	Tools          *tools.Set                              // nil: none are offered
-	Policy         *tools.Policy                           // decides which calls may run; nil: a new one in tools.ModeAsk
+	Tools          act.Set                                 // nil: none are offered
+	Policy         act.Policy                              // decides which calls may run; nil: each call asks
 	MaxSteps       int                                     // requests in a turn; 0 or less: DefaultMaxSteps
 	Limits         []Limit                                 // what may be spent
 	ConfirmCost    float64                                 // US dollars: the user is asked before a request that is estimated to cost more; 0: never
@@ -147,8 +147,8 @@ type Session struct {
 	tokens   tokenCounter
 	fallback fallbackChain
 	helpers  helperModels
-	tools    *tools.Set // nil: none are offered
-	policy   *tools.Policy
+	tools    act.Set // nil: none are offered
+	policy   act.Policy
 
 	turn sync.Mutex // held while a turn runs
 }
@@ -162,11 +162,8 @@ type turnRules struct {
 
 // New returns a session: a new conversation, or that of o.Log.
 func New(o Options) *Session {
-	switch {
-	case o.Policy == nil:
-		o.Policy = tools.NewPolicy(tools.ModeAsk)
-	case o.Tools != nil:
-		o.Tools.SetPolicy(o.Policy)
+	if o.Policy == nil {
+		o.Policy = act.AskAlways{}
 	}
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = DefaultMaxSteps
@@ -213,7 +210,7 @@ func New(o Options) *Session {
 }
 
 // Policy returns the policy that decides which tool calls may run; never nil.
-func (s *Session) Policy() *tools.Policy { return s.policy }
+func (s *Session) Policy() act.Policy { return s.policy }
 
 // Turn sends parts as a prompt and yields events until the model has answered. Without
 // parts it retries: it answers the last prompt or tool results; an interrupted response
@@ -229,7 +226,7 @@ func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
 // loop runs f as the session's only turn.
 func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		ctx, cancel := context.WithCancelCause(tools.WithJobOwner(ctx, s.id))
+		ctx, cancel := context.WithCancelCause(act.WithJobOwner(ctx, s.id))
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{Session: s, ctx: ctx, start: s.now()}
@@ -285,6 +282,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 
 // TakeSandbox returns what the sandbox undid and warns of, if no event has reported it yet.
 func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
+	if s.tools == nil {
+		return e, false
+	}
 	e.Text = s.tools.TakeSandboxNotices()
 	return e, e.Text != ""
 }

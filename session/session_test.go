@@ -202,7 +202,7 @@ func TestBadCalls(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			set, _ := workspace(t)
 			fake := llmtest.New(llmtest.Call(call("1", tt.tool, tt.input)), llmtest.Say("sorry"))
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 			events := play(t.Context(), s, nil, say("hi"))
 			if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
 				t.Errorf("the turn should go on: %+v", done)
@@ -228,7 +228,7 @@ func TestUnreadableCall(t *testing.T) {
 	part := call("1", "read", `{"path":"a.txt"}`)
 	part.Failed = true
 	fake := llmtest.New(llmtest.Call(part), llmtest.Say("sorry"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	events := play(t.Context(), s, nil, say("hi"))
 	if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
 		t.Errorf("the turn should go on: %+v", done)
@@ -247,7 +247,7 @@ func TestUnreadableCall(t *testing.T) {
 func TestEditedArgumentsAreShownAgain(t *testing.T) {
 	set, dir := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"touch wrong"}`)), llmtest.Say("ok"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	const right = `{"command":"touch right"}`
 	var shown []string
 	events := play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
@@ -347,7 +347,7 @@ func TestCancel(t *testing.T) {
 	t.Run("while asking", func(t *testing.T) {
 		set, _ := workspace(t)
 		fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"true"}`)))
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for e := range s.Turn(ctx, say("hi")) {
@@ -454,7 +454,7 @@ func TestAlwaysValid(t *testing.T) {
 			turns = append(turns, randomTurn(rng))
 		}
 		fake := llmtest.New(turns...)
-		s := New(Options{Model: endpoint("a/a", fake), Tools: set})
+		s := New(Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 		for range 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			stopAt := rng.IntN(25)

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/settings"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // requestSettings holds what the next request asks for. All of it is guarded by the mutex of the
@@ -22,7 +22,7 @@ type requestSettings struct {
 	system       string
 	answerSchema *llm.Schema // nil: free text
 	mode         HistoryMode
-	turnTools    *tools.Set   // that models are offered in the running turn; nil: none runs
+	turnTools    act.Set      // that models are offered in the running turn; nil: none runs
 	omitsOldest  bool         // in this turn, what does not fit is left out in spite of mode
 	settings     llm.Settings // those of the conversation over those that are configured
 	replaced     *replaced    // by settings that hold for the running prompt alone; nil: nothing is
@@ -210,7 +210,7 @@ type TurnSettings struct {
 	Model  llm.Endpoint // without a Name: the session's
 	Effort llm.Effort
 	System string
-	Tools  []string // that are offered, as tools.Set.WithTools has them; nil: all
+	Tools  []string // that are offered, as act.Set.Only takes them; nil: all
 	Schema *llm.Schema
 	Web    bool // the answer may search the web
 }
@@ -222,7 +222,7 @@ type replaced struct {
 	effort       *llm.Effort
 	system       *string
 	answerSchema *llm.Schema
-	tools        *tools.Set
+	tools        act.Set
 }
 
 // useSettings has the running prompt answered with settings of its own.
@@ -230,7 +230,7 @@ func useSettings(t *turn, o TurnSettings) error {
 	offered := t.callable
 	if len(o.Tools) > 0 && t.callable != nil {
 		var err error
-		if offered, err = t.callable.WithTools(o.Tools...); err != nil {
+		if offered, err = t.callable.Only(o.Tools...); err != nil {
 			return fmt.Errorf("tools of the prompt: %w", err)
 		}
 	}
@@ -349,15 +349,15 @@ func noTools(name string) error {
 
 // offeredTools returns the tools as they are now that a persona and the user leave; nil for
 // none. The session is locked.
-func (s *Session) offeredTools() *tools.Set {
+func (s *Session) offeredTools() act.Set {
 	if s.tools == nil {
 		return nil
 	}
 	offered := s.tools.Snapshot()
 	if len(s.personas.inUse.Tools) > 0 {
-		only, err := offered.WithTools(s.personas.inUse.Tools...)
+		only, err := offered.Only(s.personas.inUse.Tools...)
 		if err != nil { // one of them is gone since
-			only, _ = offered.WithTools("none")
+			only, _ = offered.Only("none")
 		}
 		offered = only
 	}
@@ -370,6 +370,6 @@ func (s *Session) offeredTools() *tools.Set {
 			names = append(names, t.Name)
 		}
 	}
-	left, _ := offered.WithTools(names...) // which are its own
+	left, _ := offered.Only(names...) // which are its own
 	return left
 }

@@ -12,6 +12,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/providers/schema"
 	. "parley/session"
+	"parley/tools"
 )
 
 // city holds the schema most of these tests ask for.
@@ -67,7 +68,7 @@ func TestStructured(t *testing.T) {
 			}
 			set, _ := workspace(t)
 			fake := llmtest.New(tt.turns...)
-			s := New(Options{Model: endpoint("a/m", fake), Tools: set, AnswerSchema: want, MaxSteps: tt.steps})
+			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), AnswerSchema: want, MaxSteps: tt.steps})
 			events := play(context.Background(), s, allow, say("Which city?"))
 			got := structured(events)
 			if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || got[0] != tt.want) {

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/store"
+	"parley/tools"
 )
 
 // summarized returns a session of two turns and a summary, and what it asked.
@@ -361,7 +362,7 @@ func TestWaitingPromptsAreNotSummarized(t *testing.T) {
 		s.Steer(say("and quietly"))
 		return llmtest.Call(call("1", "list", "{}"))(ctx, req, out)
 	}, stop, llmtest.Say("They mend."))
-	s = New(Options{Model: endpoint("m/m", fake), Tools: set})
+	s = New(Options{Model: endpoint("m/m", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	play(t.Context(), s, nil, say("hi"))
 	play(t.Context(), s, nil, say("mend it"))
 	summarize(t, s)

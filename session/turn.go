@@ -11,7 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // A turn is one run of the loop: from a prompt to an answer without calls.
@@ -21,8 +21,8 @@ type turn struct {
 	emit     func(Event)
 	start    time.Time
 	done     Done
-	callable *tools.Set // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
-	omitted  omission   // what the last request left out
+	callable act.Set  // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
+	omitted  omission // what the last request left out
 
 	hookRounds int // how often Stop hooks made the turn continue since the last prompt
 

@@ -120,7 +120,7 @@ func newTalker(t *testing.T, seed uint64, set *tools.Set) (*talker, Options) {
 		turns = append(turns, []llmtest.Turn{randomTurn(r), randomTurn(r), oddTurn(r), llmtest.Say(strings.Repeat("a long answer ", r.IntN(100)))}[r.IntN(4)])
 	}
 	k := &talker{t: t, r: r, fake: llmtest.New(turns...)}
-	return k, Options{Model: k.model(), Tools: set, MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}}
+	return k, Options{Model: k.model(), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}}
 }
 
 // Whatever a user did, and in every history mode, requests are valid, and the next one ends with

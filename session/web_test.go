@@ -19,7 +19,7 @@ func TestWebOrSearch(t *testing.T) {
 	if err := set.AddSearch(tools.SearchConfig{Kind: "brave"}, func(string) string { return "k" }); err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Tools: set, Model: llm.Endpoint{Name: "m"}})
+	s := New(Options{Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Model: llm.Endpoint{Name: "m"}})
 	defer s.Close()
 	for _, test := range []struct{ on, can, web, tool bool }{
 		{false, false, false, true}, {false, true, false, true}, {true, false, false, true}, {true, true, true, false},

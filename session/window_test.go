@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/tools"
 )
 
 // long is a text of about n tokens.
@@ -115,7 +116,7 @@ func TestOverflowUnattended(t *testing.T) {
 	a := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("yes"))
 	model := endpoint("a/a", a)
 	model.Context = 1000
-	s := New(Options{Model: model, Tools: set})
+	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
 	events := play(t.Context(), s, allow, long(1200))
 	notices := eventsOf[llm.Notice](events)
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, "the context window of a/a is 1000") || len(a.Requests()) != 2 {

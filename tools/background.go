@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/sandbox"
 )
 
@@ -29,7 +30,7 @@ func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args s
 		return failedOutcome("%v", err)
 	}
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	j := w.jobs.begin(jobOwner(ctx), args.Command, progress, cancel)
+	j := w.jobs.begin(act.JobOwner(ctx), args.Command, progress, cancel)
 	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // the rest is for notes
 	ended := make(chan Outcome, 1)
 	go func() {
@@ -99,7 +100,7 @@ func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended 
 
 // RunUserCommand runs a command that the user typed, in dir, with all their rights: it needs no
 // approval and is not sandboxed. On request, or after ten minutes if SetBackground is in effect, it
-// moves to the background among jobs, for the conversation of [WithJobOwner].
+// moves to the background among jobs, for the conversation of [act.WithJobOwner].
 func RunUserCommand(ctx context.Context, dir string, jobs *Jobs, command string, progress func(string)) Outcome {
 	set, err := Open(dir)
 	if err != nil {

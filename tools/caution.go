@@ -39,7 +39,7 @@ func (s *Set) addCaution(a *Action) {
 		s.addFileCaution(a)
 	case a.Command != "":
 		if near := s.placesOfClass(places.Credentials); len(near) > 0 {
-			a.nearCredentials = true
+			a.NearCredentials = true
 			a.Caution = quotePath(near[0].Path) + " in this folder " + near[0].Reason
 		}
 	}
@@ -47,12 +47,12 @@ func (s *Set) addCaution(a *Action) {
 
 func (s *Set) addFileCaution(a *Action) {
 	if p := s.placeOf(a.Path); p.Class != "" {
-		a.placeClass, a.Caution = p.Class, quotePath(a.Path)+" "+p.Reason
+		a.PlaceClass, a.Caution = string(p.Class), quotePath(a.Path)+" "+p.Reason
 	}
 	if s.problem == "" || a.Tool == "glob" {
 		return
 	}
-	a.noWorkspace = true
+	a.NoWorkspace = true
 	a.AskEachTime = a.Access == AccessWrite
 	if a.Caution == "" {
 		a.Caution = "this folder is no workspace: it " + s.problem

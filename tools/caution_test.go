@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
@@ -263,7 +264,7 @@ func TestProjectCaution(t *testing.T) {
 		"":                         ".parley/hooks.toml of this folder runs it",
 		"~/.ssh contains SSH keys": ".parley/hooks.toml of this folder runs it; ~/.ssh contains SSH keys",
 	} {
-		if got := FromProject(&Action{Caution: before}, ".parley/hooks.toml").Caution; got != want {
+		if got := act.FromProject(&Action{Caution: before}, ".parley/hooks.toml").Caution; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
@@ -141,7 +142,7 @@ func (s *Set) AddCustomTools(own map[string]CustomTool, dir, project string) err
 		fit = append(fit, External{Name: name, Description: c.Description, Schema: schema, Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
 			a, err := planCustomTool(s.workspace, name, c, input)
 			if err == nil && project != "" {
-				a = FromProject(a, project)
+				a = act.FromProject(a, project)
 			}
 			return a, err
 		}})
@@ -170,10 +171,10 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 			return w.run(ctx, r, argv, timeout)
 		}
 	}
-	a.run = run(c.Sandbox)
+	a.Do = run(c.Sandbox)
 	switch {
 	case c.Sandbox != Unconfined && w.cmdSandbox.isActive():
-		a.Sandboxed, a.Network, a.runOnline = true, c.Sandbox == Networked, run(Networked)
+		a.Sandboxed, a.Network, a.DoOnline = true, c.Sandbox == Networked, run(Networked)
 	case w.cmdSandbox.Required:
 		return nil, refuse("%s cannot run: the configuration requires a sandbox: %s", name, unconfinedReason(c.Sandbox, w.cmdSandbox.backend().Reason))
 	}

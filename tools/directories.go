@@ -77,14 +77,10 @@ func checkDirectory(w *workspace, dir string, added []string) (real string, err 
 	return real, nil
 }
 
-// SetDirectories has file tools reach directories, and commands change them, in the place of those
+// RestoreDirectories has file tools reach directories, and commands change them, in the place of those
 // that were added before, also for the views of s. They are as CheckDirectory returned them, and as
-// the user saw them: where a link stands by now, or another reason is against one, it is left
-// out, as the error says.
-func (s *Set) SetDirectories(dirs ...string) error { return s.RestoreDirectories(nil, dirs...) }
-
-// RestoreDirectories does as SetDirectories for directories that were added before: of those with an id, as
-// DirectoryIDs told it then, another one that stands there by now is left out.
+// the user saw them: where a link stands by now, another directory than the one that DirectoryIDs told
+// an id of, or another reason is against one, it is left out, as the error says.
 func (s *Set) RestoreDirectories(ids map[string]string, dirs ...string) error {
 	s.directoryMu.Lock()
 	defer s.directoryMu.Unlock()

@@ -22,7 +22,7 @@ func beside(t *testing.T, files map[string]string) (f fixture, dir string) {
 	}
 	dir, err := f.CheckDirectory(dir)
 	if err == nil {
-		err = f.SetDirectories(dir)
+		err = f.RestoreDirectories(nil, dir)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func TestOnlyAddedFoldersAreReached(t *testing.T) {
 			t.Errorf("%s is read", path)
 		}
 	}
-	if err := f.SetDirectories(); err != nil {
+	if err := f.RestoreDirectories(nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"in", filepath.Join(dir, "a.txt")} {
@@ -123,7 +123,7 @@ func TestFoldersThatCannotBeAdded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.SetDirectories(filepath.Join(home, "absent"), project)
+	err = f.RestoreDirectories(nil, filepath.Join(home, "absent"), project)
 	if err == nil || !slices.Equal(f.Directories(), []string{project}) {
 		t.Errorf("added are %q: %v", f.Directories(), err)
 	}
@@ -149,7 +149,7 @@ func TestFoldersThatBecameLinks(t *testing.T) {
 		if err := errors.Join(os.Rename(link, link+".was"), os.Symlink(outside, link)); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.SetDirectories(dir); err == nil || !strings.Contains(err.Error(), "leads to") || len(f.Directories()) > 0 {
+		if err := f.RestoreDirectories(nil, dir); err == nil || !strings.Contains(err.Error(), "leads to") || len(f.Directories()) > 0 {
 			t.Errorf("%s: added are %q, %v", linked, f.Directories(), err)
 		}
 		if root, err := openDirectory(dir); err == nil {
@@ -238,7 +238,7 @@ func TestSandboxInAddedFolders(t *testing.T) {
 	if _, err := os.Stat(at("sub/made/.git/hooks/post-commit")); err == nil {
 		t.Errorf("a new repository keeps its hook: %s", out.Text)
 	}
-	if err := f.SetDirectories(); err != nil {
+	if err := f.RestoreDirectories(nil); err != nil {
 		t.Fatal(err)
 	}
 	if out := run("echo x > " + at("sub/c.txt")); !out.Failed {
@@ -279,7 +279,7 @@ func TestNewRepositoriesInAddedFolders(t *testing.T) {
 	unheld := begin(false)
 	allowed := repository(dir, "allowed")
 	unheld()
-	if err := f.SetDirectories(); err != nil {
+	if err := f.RestoreDirectories(nil); err != nil {
 		t.Fatal(err)
 	}
 	last := repository(dir, "last")
@@ -289,7 +289,7 @@ func TestNewRepositoriesInAddedFolders(t *testing.T) {
 	if !stands(users) || !stands(allowed) {
 		t.Error("what a command outside of the sandbox or the user has made is gone")
 	}
-	if err := f.SetDirectories(dir); err != nil {
+	if err := f.RestoreDirectories(nil, dir); err != nil {
 		t.Fatal(err)
 	}
 	begin(true)()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -21,7 +22,7 @@ type External struct {
 	Description string          // the first 4,000 characters are told
 	Schema      json.RawMessage // JSON Schema of the arguments; what is none of an object stands for any object
 
-	// Plan makes an action of a call, see NewAction; it must change nothing.
+	// Plan makes an action of a call, which does something; it must change nothing.
 	// Input is one JSON object. It is valid by Schema, unless Schema refers to
 	// other schemas or cannot be understood: then the tool has to check.
 	Plan func(ctx context.Context, input json.RawMessage) (*Action, error)
@@ -35,23 +36,6 @@ const (
 )
 
 var externalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
-
-// DisplayName returns the name of a tool for users: "search of wiki" for mcp__wiki__search, the tool
-// of an MCP server, and any other name as it is.
-func DisplayName(name string) string {
-	if external, ok := strings.CutPrefix(name, "mcp__"); ok {
-		if server, tool, ok := strings.Cut(external, "__"); ok && server != "" && tool != "" {
-			return tool + " of " + server
-		}
-	}
-	return name
-}
-
-// NewAction returns a, which does run. Action.Run says what run gets.
-func NewAction(a Action, run func(ctx context.Context, progress func(text string)) Outcome) *Action {
-	a.run = run
-	return &a
-}
 
 // SanitizeAndTruncate does as Sanitize, and shortens text to limit characters of its head and tail.
 func SanitizeAndTruncate(text string, limit int) (plain string, notes []string) {
@@ -93,7 +77,7 @@ func (s *Set) BeginPrompt() {
 
 // Snapshot returns a view of s that AddExternal and ReplaceExternal do not change. A turn uses one,
 // so that the list of tools stays the same, byte for byte, and with it the provider's prompt cache.
-func (s *Set) Snapshot() *Set {
+func (s *Set) Snapshot() act.Set {
 	view := &Set{workspace: s.workspace, tools: s.tools}
 	view.external.Store(s.external.Load())
 	return view

@@ -14,9 +14,9 @@ func echo(name, schema string) External {
 	return External{
 		Name: name, Description: "says it again", Schema: json.RawMessage(schema),
 		Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
-			return NewAction(Action{Access: AccessRun, Title: name}, func(context.Context, func(string)) Outcome {
+			return &Action{Access: AccessRun, Title: name, Do: func(context.Context, func(string)) Outcome {
 				return Outcome{Text: string(input)}
-			}), nil
+			}}, nil
 		},
 	}
 }

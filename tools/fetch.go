@@ -70,7 +70,7 @@ func (f fetcher) plan(_ context.Context, _ *workspace, args fetchArgs) (*Action,
 		Title:  "fetch " + u.String(),
 		Host:   u.Host,
 		URL:    u.String(),
-		run:    func(ctx context.Context, _ func(string)) Outcome { return f.run(ctx, r) },
+		Do:     func(ctx context.Context, _ func(string)) Outcome { return f.run(ctx, r) },
 	}, nil
 }
 

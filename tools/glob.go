@@ -40,7 +40,7 @@ func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
 		Access: AccessRead,
 		Title:  "glob " + quotePath(args.Pattern),
 		Path:   dir,
-		run: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) Outcome {
 			return w.glob(ctx, dir, pattern, args.All)
 		},
 	}, nil

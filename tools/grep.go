@@ -60,7 +60,7 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
 		Access: AccessRead,
 		Title:  "grep " + quotePath(truncate(args.Pattern, 200)),
 		Path:   at,
-		run: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) Outcome {
 			fresh := g
 			return fresh.run(ctx)
 		},

@@ -8,7 +8,7 @@ func TestRulesOfTheSandbox(t *testing.T) {
 		p := NewPolicy(ModeAsk)
 		p.SetWorkspace("/work")
 		held := &Action{Tool: "shell", Access: AccessRun, Command: "go test ./...", Sandboxed: true}
-		if _, err := p.AllowAlways(held, prefix); err != nil {
+		if err := p.AllowAlways(held, prefix); err != nil {
 			t.Fatal(err)
 		}
 		p.AllowForSession(held)

@@ -351,6 +351,17 @@ func (l *Jobs) TakeEnded(owner string) (ended []Job) {
 	return ended
 }
 
+// TakeEndedJobs returns what the model of a conversation is told of its commands in the background
+// that have ended since it was told last; "" for nothing.
+func (s *Set) TakeEndedJobs(conversation string) string {
+	var lines []string
+	for _, j := range s.Jobs().TakeEnded(conversation) {
+		command, _, _ := strings.Cut(j.Command, "\n")
+		lines = append(lines, note("job %d has ended: %s: %s. The tool jobs reads what it wrote", j.N, j.State, command))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Close ends all jobs, and lets none begin, and waits for that, at most half a minute. It returns
 // those that were running.
 func (l *Jobs) Close() (ended []Job) {

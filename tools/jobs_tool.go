@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"parley/tools/act"
 	"strings"
 	"time"
 )
@@ -25,14 +26,14 @@ const jobWait = 60 * time.Second
 // planJobs reads and ends commands in the background that this conversation has started. Nobody
 // is asked: who allowed a command allowed to watch it, and to end it.
 func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*Action, error) {
-	owner := jobOwner(ctx)
+	owner := act.JobOwner(ctx)
 	a := &Action{Access: AccessRead, Title: strings.TrimSpace(args.Action + " job")}
 	if args.Job > 0 {
 		a.Title = fmt.Sprintf("%s job %d", args.Action, args.Job)
 	}
 	if args.Action == "list" {
 		a.Title = "list jobs"
-		a.run = func(context.Context, func(string)) Outcome { return w.jobs.listFor(owner) }
+		a.Do = func(context.Context, func(string)) Outcome { return w.jobs.listFor(owner) }
 		return a, nil
 	}
 	does := map[string]func(context.Context, *job) Outcome{
@@ -56,7 +57,7 @@ func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*Action, error)
 		return nil, refuse("no job %d of this conversation: list shows them. Jobs end when parley does", args.Job)
 	}
 	a.Ordered = args.Action != "read"
-	a.run = func(ctx context.Context, _ func(string)) Outcome { return does(ctx, j) }
+	a.Do = func(ctx context.Context, _ func(string)) Outcome { return does(ctx, j) }
 	return a, nil
 }
 
@@ -139,18 +140,4 @@ func roughly(d time.Duration) string {
 		return d.Round(100 * time.Millisecond).String()
 	}
 	return d.Round(time.Second).String()
-}
-
-// ownerKey is the key of what WithJobOwner puts in a context.
-type ownerKey struct{}
-
-// WithJobOwner returns a context for [Set.Plan] and [Action.Run] in which commands in the
-// background belong to a conversation: its model reads and ends them, and no other does.
-func WithJobOwner(ctx context.Context, conversation string) context.Context {
-	return context.WithValue(ctx, ownerKey{}, conversation)
-}
-
-func jobOwner(ctx context.Context) string {
-	owner, _ := ctx.Value(ownerKey{}).(string)
-	return owner
 }

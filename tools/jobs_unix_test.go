@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
@@ -47,7 +48,7 @@ func openJobs(t *testing.T) (fixture, *clock) {
 // plan plans a call for a conversation.
 func (f fixture) plan(owner, tool string, with ...any) *Action {
 	f.t.Helper()
-	a, err := f.Plan(WithJobOwner(f.t.Context(), owner), tool, args(with...))
+	a, err := f.Plan(act.WithJobOwner(f.t.Context(), owner), tool, args(with...))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func (f fixture) plan(owner, tool string, with ...any) *Action {
 // start runs a call beside the test. What it answers comes from the channel.
 func (f fixture) start(owner string, a *Action) <-chan Outcome {
 	ended := make(chan Outcome, 1)
-	go func() { ended <- a.Run(WithJobOwner(f.t.Context(), owner), nil) }()
+	go func() { ended <- a.Run(act.WithJobOwner(f.t.Context(), owner), nil) }()
 	return ended
 }
 
@@ -200,7 +201,7 @@ func TestJobsOfOthersAreOutOfReach(t *testing.T) {
 	c.passes(settleTime)
 	<-call
 	for _, action := range []string{"read", "wait", "kill"} {
-		if _, err := f.Plan(WithJobOwner(t.Context(), "you"), "jobs", args("action", action, "job", 1)); err == nil || !strings.Contains(err.Error(), "no job 1 of this conversation") {
+		if _, err := f.Plan(act.WithJobOwner(t.Context(), "you"), "jobs", args("action", action, "job", 1)); err == nil || !strings.Contains(err.Error(), "no job 1 of this conversation") {
 			t.Errorf("%s: %v", action, err)
 		}
 	}
@@ -450,7 +451,7 @@ func TestOwnCommandInTheBackground(t *testing.T) {
 			f.SetBackground(test.after)
 			shown, ended := make(chan string, 2), make(chan Outcome, 1)
 			go func() {
-				ended <- RunUserCommand(WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
+				ended <- RunUserCommand(act.WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
 			}()
 			if got := <-shown; got != "one\n" {
 				t.Fatalf("the user sees %q", got)

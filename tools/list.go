@@ -24,7 +24,7 @@ func planList(_ context.Context, w *workspace, args listArgs) (*Action, error) {
 		Access: AccessRead,
 		Title:  "list " + quotePath(dir),
 		Path:   dir,
-		run: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) Outcome {
 			return w.listDir(ctx, dir, max(args.Depth, 1), args.All)
 		},
 	}, nil

@@ -6,9 +6,6 @@ import (
 	"strings"
 )
 
-// PlanTool is the tool with which a model keeps a plan.
-const PlanTool = "plan"
-
 type planArgs struct {
 	Text string `json:"text" jsonschema:"the whole plan as Markdown, with a line '- [ ] step' for each step: '- [x]' is done, '- [>]' is the one you are at"`
 }
@@ -27,15 +24,12 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*Action, error) {
 	if at != "" {
 		a.Title += " · " + at
 	}
-	policy := w.policy.Load()
-	if policy == nil || policy.Mode() != ModePlan {
-		a.run = func(context.Context, func(string)) Outcome { return Outcome{Text: text} }
-		return a, nil
+	said := text
+	if policy := w.policy.Load(); policy != nil && policy.Mode() == ModePlan {
+		a.Proposal, a.Title = text, pluralize(steps, "step")
+		said = "The user accepted this plan. Carry it out now, and call plan again as steps are done.\n\n" + text
 	}
-	a.Proposal, a.Title = text, pluralize(steps, "step")
-	a.run = func(context.Context, func(string)) Outcome {
-		return Outcome{Text: "The user accepted this plan. Carry it out now, and call plan again as steps are done.\n\n" + text}
-	}
+	a.Do = func(context.Context, func(string)) Outcome { return Outcome{Text: said} }
 	return a, nil
 }
 

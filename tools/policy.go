@@ -8,49 +8,45 @@ import (
 	"strings"
 	"sync"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/tools/places"
 )
 
-// Mode is how much a user lets tools do without being asked. It is cycled
-// with shift+tab and always shown.
-type Mode string
-
-// The modes. In each of them deny rules hold, and a command that rules cannot see through asks; see
-// package permission.
-const (
-	ModeAsk      Mode = "ask"       // reading inside the workspace runs; everything else asks
-	ModeAuto     Mode = "auto"      // edits inside the workspace run too, and commands in the sandbox without a network
-	ModePlan     Mode = "plan"      // as read-only, until the user accepts a plan of the model's
-	ModeReadOnly Mode = "read-only" // what is not reading is denied without asking
-	ModeYolo     Mode = "yolo"      // everything runs that no rule denies, but for files that hold credentials or start programs at login
+// The vocabulary of package act, under this package's name.
+type (
+	Action   = act.Action
+	Access   = act.Access
+	Outcome  = act.Outcome
+	Mode     = act.Mode
+	Verdict  = act.Verdict
+	Approval = act.Approval
 )
 
-// Modes lists the modes in the order in which shift+tab goes through them.
-// Yolo is not among them: it has to be named.
-var Modes = []Mode{ModeAsk, ModeAuto, ModePlan, ModeReadOnly}
-
-// Verdict is what the policy says about an action.
-type Verdict string
-
-// The verdicts.
+// Its constants.
 const (
-	Allow Verdict = "allow"
-	Ask   Verdict = "ask"
-	Deny  Verdict = "deny"
+	AccessRead  = act.AccessRead
+	AccessWrite = act.AccessWrite
+	AccessRun   = act.AccessRun
+	AccessFetch = act.AccessFetch
+
+	ModeAsk      = act.ModeAsk
+	ModeAuto     = act.ModeAuto
+	ModePlan     = act.ModePlan
+	ModeReadOnly = act.ModeReadOnly
+	ModeYolo     = act.ModeYolo
+
+	Allow = act.Allow
+	Ask   = act.Ask
+	Deny  = act.Deny
+
+	PlanTool   = act.PlanTool
+	SkillName  = act.SkillName
+	SearchName = act.SearchName
 )
 
-// An Approval is what a user said to an action.
-type Approval struct {
-	Verdict     Verdict // Allow or Deny
-	Session     bool    // with Allow: the same action need not be asked again in this session
-	Always      bool    // with Allow: nor later in this workspace
-	PrefixWords int     // with Always: nor what begins with so many words of the command; 0 is the whole of it
-	Network     bool    // with Allow: this time it may reach the network from the sandbox
-	Note        string  // with Deny: what the user says to the model
-	Reason      string  // with Deny: why, where no user decided
-	Input       string  // with Allow: the arguments as the user edited them; "" as they were
-}
+// Modes lists the modes as act.Modes does.
+var Modes = act.Modes
 
 // A Policy decides whether a tool may run. It is the only place that does, and
 // safe for concurrent use. The zero value asks.
@@ -87,14 +83,6 @@ func (p *Policy) SetMode(mode Mode) {
 	p.mode = mode
 }
 
-// NextMode goes to the mode behind the present one in Modes, and returns it.
-func (p *Policy) NextMode() Mode {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.mode = Modes[(slices.Index(Modes, p.currentMode())+1)%len(Modes)] // what is not listed goes to the first
-	return p.mode
-}
-
 // SetWorkspace names the workspace, by its absolute path without symbolic links:
 // rules of a directory hold in that one only, and absolute paths below it are
 // inside.
@@ -119,7 +107,7 @@ func (p *Policy) Decide(a *Action) Verdict {
 // the whole tool would allow a. What denies, a rule that asks, and what only a user may answer
 // stay as they are.
 func (p *Policy) MayHookAllow(a *Action) bool {
-	if a.Caution != "" || a.AskEachTime || a.ofProject || a.Sensitive() {
+	if a.Caution != "" || a.AskEachTime || a.OfProject || a.Sensitive() {
 		return false
 	}
 	p.mu.Lock()
@@ -147,9 +135,9 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 	if a.AskEachTime { // no answer counts
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: string(a.placeClass)})
+	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
 	if a.Access == AccessRead && a.Tool != readTool && effect != permission.Deny {
-		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: string(a.placeClass)})
+		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: a.PlaceClass})
 		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
 		}
@@ -162,21 +150,21 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 		return Deny, permission.Rule{}
 	case a.Proposal != "":
 		return Ask, by
-	case a.ofProject:
+	case a.OfProject:
 		return Ask, by
-	case a.placeClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == string(a.placeClass))):
+	case a.PlaceClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == a.PlaceClass)):
 		return Ask, by
 	case mode == ModeYolo:
 		return Allow, by
 	case is(permission.Ask):
 		return Ask, by
-	case a.noWorkspace && !(is(permission.Allow) && by.IsLiteral()):
+	case a.NoWorkspace && !(is(permission.Allow) && by.IsLiteral()):
 		return Ask, by
-	case a.nearCredentials && !is(permission.Allow):
+	case a.NearCredentials && !is(permission.Allow):
 		return Ask, by
 	case a.Access == AccessRead:
 		return Allow, by
-	case a.Access == AccessWrite && (a.runByGit || isGuarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
+	case a.Access == AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
 		return Ask, by
 	case is(permission.Allow) && by.Sandboxed && !a.Sandboxed:
 		return Ask, by // it was allowed to run in the sandbox, and there is none now
@@ -318,11 +306,11 @@ func (p *Policy) AllowForSession(a *Action) {
 	}
 }
 
-// AllowAlways allows for good, in this workspace, what RulesFor says, and returns those rules.
-func (p *Policy) AllowAlways(a *Action, prefix int) (permission.Rules, error) {
+// AllowAlways allows for good, in this workspace, what RulesFor says.
+func (p *Policy) AllowAlways(a *Action, prefix int) error {
 	rules, err := RulesFor(a, prefix)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.changeMu.Lock()
 	defer p.changeMu.Unlock()
@@ -332,11 +320,11 @@ func (p *Policy) AllowAlways(a *Action, prefix int) (permission.Rules, error) {
 	}
 	p.mu.Unlock()
 	if rules[0].Workspace == "" {
-		return nil, errors.New("there is no workspace to remember a rule for")
+		return errors.New("there is no workspace to remember a rule for")
 	}
 	p.AddRules(rules)
 	p.notifyChange()
-	return rules, nil
+	return nil
 }
 
 // RulesFor returns the rule that allows exactly what a does, or with a prefix every command that

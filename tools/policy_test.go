@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -162,13 +163,13 @@ func TestModesGoAround(t *testing.T) {
 	if p.Mode() != ModeAsk {
 		t.Errorf("begins with %s", p.Mode())
 	}
+	mode := p.Mode()
 	for _, want := range []Mode{ModeAuto, ModePlan, ModeReadOnly, ModeAsk} {
-		if got := p.NextMode(); got != want || p.Mode() != want {
-			t.Errorf("got %s, want %s", got, want)
+		if mode = mode.Next(); mode != want {
+			t.Errorf("got %s, want %s", mode, want)
 		}
 	}
-	p.SetMode(ModeYolo)
-	if got := p.NextMode(); got != ModeAsk {
+	if got := ModeYolo.Next(); got != ModeAsk {
 		t.Errorf("from yolo to %s", got)
 	}
 }
@@ -176,7 +177,7 @@ func TestModesGoAround(t *testing.T) {
 func TestAlways(t *testing.T) {
 	p := NewPolicy(ModeAsk)
 	log := &Action{Tool: "shell", Access: AccessRun, Command: "git log --oneline -5"}
-	if _, err := p.AllowAlways(log, 0); err == nil || p.Decide(log) != Ask {
+	if err := p.AllowAlways(log, 0); err == nil || p.Decide(log) != Ask {
 		t.Errorf("remembered for no workspace: %v", err)
 	}
 	p.SetWorkspace("/w")
@@ -186,16 +187,16 @@ func TestAlways(t *testing.T) {
 	if kept != nil {
 		t.Errorf("kept for good: %v", kept)
 	}
-	wides, err := p.AllowAlways(log, 2)
-	wide := wides[0]
+	err := p.AllowAlways(log, 2)
+	wide := kept[len(kept)-1]
 	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: permission.FromState}); wide != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", wide, err, want)
 	}
-	if _, err := p.AllowAlways(log, 1); err == nil {
+	if err := p.AllowAlways(log, 1); err == nil {
 		t.Error("git alone is a prefix")
 	}
-	if exact, err := p.AllowAlways(log, 0); err != nil || exact[0].String() != "shell:git log --oneline -5" {
-		t.Errorf("exactly: %q, %v", exact, err)
+	if err := p.AllowAlways(log, 0); err != nil || kept[len(kept)-1].String() != "shell:git log --oneline -5" {
+		t.Errorf("exactly: %q, %v", kept, err)
 	}
 	if len(kept) != 2 {
 		t.Errorf("kept are %v", kept)
@@ -283,9 +284,9 @@ func TestAlwaysOfPipe(t *testing.T) {
 	p := NewPolicy(ModeAsk)
 	p.SetWorkspace("/w")
 	run := func(command string) *Action { return &Action{Tool: "shell", Access: AccessRun, Command: command} }
-	rules, err := p.AllowAlways(run("git log -3 | head -5"), 2)
-	if err != nil || len(rules) != 2 || rules[0].String() != "shell:git log *" || rules[1].String() != "shell:head -5 *" || len(p.Rules()) != 2 {
-		t.Fatalf("got %v, %v, of %v", rules, err, p.Rules())
+	err := p.AllowAlways(run("git log -3 | head -5"), 2)
+	if rules := p.Rules(); err != nil || len(rules) != 2 || rules[0].String() != "shell:git log *" || rules[1].String() != "shell:head -5 *" {
+		t.Fatalf("got %v, %v", rules, err)
 	}
 	for command, want := range map[string]Verdict{
 		"git log -3 | head -5": Allow, "git log | head -5": Allow, "git log --oneline": Allow, "git log; head -5 x": Allow,
@@ -310,8 +311,11 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			r, err := p.AllowAlways(&Action{Tool: "edit", Access: AccessWrite, Path: strings.Repeat("a", i+1)}, 0)
-			if err != nil || i%2 == 0 && !p.Remove(r[0]) {
+			edit := &Action{Tool: "edit", Access: AccessWrite, Path: strings.Repeat("a", i+1)}
+			rules, err := RulesFor(edit, 0)
+			rule := rules[0]
+			rule.Workspace, rule.Source = "/w", permission.FromState
+			if err := errors.Join(err, p.AllowAlways(edit, 0)); err != nil || i%2 == 0 && !p.Remove(rule) {
 				t.Errorf("%d: %v", i, err)
 			}
 		})

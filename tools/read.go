@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -58,7 +59,7 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 		Access: AccessRead,
 		Title:  "read " + quotePath(file),
 		Path:   file,
-		run: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) Outcome {
 			p := p
 			if err := w.readFile(ctx, &p); err != nil {
 				return failedOutcome("%v", err)
@@ -68,7 +69,7 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 	}
 	if output != nil {
 		a.Path = ""
-		a.run = func(ctx context.Context, _ func(string)) Outcome {
+		a.Do = func(ctx context.Context, _ func(string)) Outcome {
 			p := p
 			if err := p.readText(ctx, bufio.NewReaderSize(output.reader(), 64<<10)); err != nil {
 				return failedOutcome("%v", err)
@@ -139,7 +140,7 @@ func (p *readResult) readMedia(ctx context.Context, in io.Reader, kind string) e
 	if p.size > most {
 		return refuse("%s is %s of %s, and at most %d MiB can be shown", quotePath(p.file), kind, formatBytes(p.size), most>>20)
 	}
-	if err := awaitMediaTurn(ctx); err != nil {
+	if err := act.AwaitMediaTurn(ctx); err != nil {
 		return err
 	}
 	var data bytes.Buffer

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/process"
 )
 
@@ -24,7 +25,7 @@ func TestProgramGetsReadyBeforeItMayRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			go func() { done <- a.Run(WithReady(t.Context(), ready), nil) }()
+			go func() { done <- a.Run(act.WithReady(t.Context(), ready), nil) }()
 			for end := time.Now().Add(time.Minute); !hasHelper(f.Root()); time.Sleep(time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatal("no helper starts")
@@ -62,7 +63,7 @@ func TestWriteWaitsUntilItMay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		go func() { done <- a.Run(WithReady(t.Context(), ready), nil) }()
+		go func() { done <- a.Run(act.WithReady(t.Context(), ready), nil) }()
 		synctest.Wait()
 		if found, _ := filepath.Glob(f.at("*")); len(found) > 0 {
 			t.Errorf("it did not wait: %v", found)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"parley/tools/act"
 	"parley/tools/process"
 	"parley/tools/sandbox"
 )
@@ -204,10 +205,10 @@ func AbsolutePaths(paths []string) []string {
 func (w *workspace) newCommand(ctx context.Context, r *runningCommand, argv []string) (cmd *exec.Cmd, letGo func(), err error) {
 	mark := r.Mark() // a variable that tells the command's processes
 	if policy := r.policy; policy != nil {
-		policy.Env, policy.Ready, policy.Notices = append(policy.Env, mark), readyOf(ctx), &r.undone
+		policy.Env, policy.Ready, policy.Notices = append(policy.Env, mark), act.Ready(ctx), &r.undone
 		cmd, letGo, err = sandbox.Command(*policy, argv...)
 	} else {
-		p := sandbox.Policy{Workspace: w.realDir, Env: append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), Ready: readyOf(ctx)}
+		p := sandbox.Policy{Workspace: w.realDir, Env: append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), Ready: act.Ready(ctx)}
 		cmd, letGo, err = unsandboxedCommand(p, argv, w.cmdSandbox.hasHelper)
 	}
 	if err == nil && letGo != nil {

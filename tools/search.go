@@ -24,9 +24,6 @@ type SearchConfig struct {
 	Command CommandLine `toml:"command"` // of kind command: gets {"query": …} on standard input, and prints what it finds
 }
 
-// SearchName is the name of the tool that searches the web.
-const SearchName = "search"
-
 // A searchService is how one kind is asked, and how it answers.
 type searchService struct {
 	address string                                                        // the public one; "": there is none
@@ -189,7 +186,7 @@ func planSearch(c SearchConfig, query string, getenv func(string) string) (*Acti
 	}
 	return &Action{
 		Access: AccessFetch, Title: "search " + query, Host: base.Host, URL: req.URL.String(),
-		run: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) Outcome {
 			mask := sanitize.NewMask([]string{key}, 1)
 			text, err := runSearch(ctx, service, req, query, mask)
 			if err != nil {

@@ -62,7 +62,7 @@ func TestSearch(t *testing.T) {
 		if want := "http://" + action.Host; !strings.HasPrefix(action.URL, want) || action.Access != AccessFetch || strings.Contains(action.URL+action.Title, "sk-") {
 			t.Errorf("the user sees %+v", action)
 		}
-		out := action.run(context.Background(), func(string) {})
+		out := action.Do(context.Background(), func(string) {})
 		if strings.TrimSpace(asked) != strings.TrimSpace(test.asked) {
 			t.Errorf("asked %q, want %q", asked, test.asked)
 		}

@@ -50,7 +50,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 		a.Title += " (in the background)"
 		a.Irreversible = "what it changes in the background cannot be undone"
 	}
-	a.run = func(ctx context.Context, progress func(string)) Outcome {
+	a.Do = func(ctx context.Context, progress func(string)) Outcome {
 		return w.runShell(ctx, nil, shellCommand{shellArgs: args}, progress)
 	}
 	held := func(network bool) func(context.Context, func(string)) Outcome {
@@ -61,7 +61,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error)
 	}
 	switch {
 	case w.cmdSandbox.isActive():
-		a.Sandboxed, a.run, a.runOnline = true, held(false), held(true)
+		a.Sandboxed, a.Do, a.DoOnline = true, held(false), held(true)
 	case w.cmdSandbox.Required:
 		return nil, refuse("no command can run: the configuration requires a sandbox, and there is none: %s", w.cmdSandbox.backend().Reason)
 	}

@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"parley/tools/act"
 	"path/filepath"
 	"strings"
 )
-
-// SkillName is the name of the tool that loads skills.
-const SkillName = "skill"
 
 // SkillTool returns the tool that loads the skills of these names. Text returns what a model is
 // told of one, and how that begins: what the conversation has already is not told again.
@@ -31,33 +29,19 @@ func SkillTool(names []string, text func(name string) (text, mark string, err er
 			if err := json.Unmarshal(input, &args); err != nil {
 				return nil, err
 			}
-			return NewAction(Action{Access: AccessRead, Title: "skill " + args.Name}, func(ctx context.Context, _ func(string)) Outcome {
+			return &Action{Access: AccessRead, Title: "skill " + args.Name, Do: func(ctx context.Context, _ func(string)) Outcome {
 				shown, mark, err := text(args.Name)
 				switch {
 				case err != nil:
 					return failedOutcome("%v", err)
-				case isShown(ctx, mark):
+				case act.IsShown(ctx, mark):
 					return Outcome{Text: fmt.Sprintf("The skill %s is in this conversation already, above.", args.Name)}
 				}
 				plain, notes := Sanitize(shown)
 				return Outcome{Text: strings.Join(append([]string{plain}, notes...), "\n")}
-			}), nil
+			}}, nil
 		},
 	}
-}
-
-// shownKey is the key of what WithShown puts in a context.
-type shownKey struct{}
-
-// WithShown returns a context for [Action.Run] in which shown reports whether the next request
-// has a text in its messages.
-func WithShown(ctx context.Context, shown func(text string) bool) context.Context {
-	return context.WithValue(ctx, shownKey{}, shown)
-}
-
-func isShown(ctx context.Context, text string) bool {
-	shown, ok := ctx.Value(shownKey{}).(func(string) bool)
-	return ok && shown(text)
 }
 
 // AllowReading has read reach the files in directories outside of the workspace, and sandboxed
@@ -90,7 +74,7 @@ func (w *workspace) planReadable(name string, p readResult) (*Action, error) {
 			return nil, err
 		}
 		p.file = filepath.ToSlash(real)
-		return &Action{Access: AccessRead, Title: "read " + quotePath(p.file), Path: p.file, run: func(ctx context.Context, _ func(string)) Outcome {
+		return &Action{Access: AccessRead, Title: "read " + quotePath(p.file), Path: p.file, Do: func(ctx context.Context, _ func(string)) Outcome {
 			p := p
 			if err := p.readWithin(ctx, dir, inside); err != nil {
 				return failedOutcome("%v", err)

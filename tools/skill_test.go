@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // TestSkillTool: a skill is loaded without a question, once.
@@ -47,7 +48,7 @@ func TestSkillTool(t *testing.T) {
 		if verdict := tools.NewPolicy(tools.ModeReadOnly).Decide(action); verdict != tools.Allow {
 			t.Errorf("%s: %s", tt.input, verdict)
 		}
-		ctx := tools.WithShown(t.Context(), func(string) bool { return tt.shown })
+		ctx := act.WithShown(t.Context(), func(string) bool { return tt.shown })
 		if out := action.Run(ctx, nil); !strings.HasPrefix(out.Text, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.input, out.Text, tt.want)
 		}

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -99,15 +99,8 @@ func (c *headTail) String() string {
 	return fmt.Sprintf("%s\n[… %d characters left out …]\n%s%s", c.head, missing, c.gapNote, tail)
 }
 
-// quotePath returns a path as answers show it: as it is, or quoted as in Go if it could be
-// mistaken. The tools accept both forms; see unquotePath.
-func quotePath(name string) string {
-	odd := name == "" || strings.HasPrefix(name, `"`) || strings.TrimSpace(name) != name || !utf8.ValidString(name)
-	if odd || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return strconv.Quote(name)
-	}
-	return name
-}
+// quotePath returns a path as answers show it. The tools accept both forms; see unquotePath.
+func quotePath(name string) string { return act.QuotePath(name) }
 
 // unquotePath undoes quotePath.
 func unquotePath(name string) string {
@@ -153,4 +146,9 @@ func removalNotes(o *sanitize.Output) []string {
 		notes = append(notes, note("%s shown as \uFFFD: not UTF-8", pluralize(o.Invalid, "byte")))
 	}
 	return notes
+}
+
+// failedOutcome returns an Outcome that says what went wrong.
+func failedOutcome(format string, args ...any) Outcome {
+	return Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }

@@ -27,6 +27,7 @@ import (
 	"sync/atomic"
 
 	"parley/providers/llm"
+	"parley/tools/act"
 	"parley/tools/places"
 )
 
@@ -159,7 +160,7 @@ func (s *Set) Close() error {
 // release releases the workspace. Commands in the background go on.
 func (s *Set) release() error {
 	s.outputs.close()
-	_ = s.SetDirectories()
+	_ = s.RestoreDirectories(nil)
 	return s.root.Close()
 }
 
@@ -196,7 +197,7 @@ func (s *Set) WithTools(names ...string) (*Set, error) {
 }
 
 // ReadOnly returns a view of s with only the tools that read in the workspace.
-func (s *Set) ReadOnly() *Set {
+func (s *Set) ReadOnly() act.Set {
 	view := &Set{workspace: s.workspace}
 	for _, e := range s.tools {
 		if e.reads {
@@ -206,9 +207,12 @@ func (s *Set) ReadOnly() *Set {
 	return view
 }
 
+// Only does as WithTools.
+func (s *Set) Only(names ...string) (act.Set, error) { return s.WithTools(names...) }
+
 // MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
 // program, or is a server's. The other tools that write name the file.
-func MayChangeAnything(name string) bool {
+func (s *Set) MayChangeAnything(name string) bool {
 	return name == shellTool || !slices.Contains(builtinNames, name)
 }
 

@@ -274,7 +274,7 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 }
 
 func TestPanicIsAFailure(t *testing.T) {
-	a := Action{Tool: "read", run: func(context.Context, func(string)) Outcome { panic("boom") }}
+	a := Action{Tool: "read", Do: func(context.Context, func(string)) Outcome { panic("boom") }}
 	if out := a.Run(t.Context(), nil); !out.Failed || out.Text != "read: internal error: boom" {
 		t.Errorf("got %+v", out)
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"parley/tools/act"
 	"parley/tools/sandbox"
 )
 
@@ -124,8 +125,8 @@ func (w *workspace) writeAction(c fileChange, before []byte, title, kept string)
 		Path:   c.file,
 		Diff:   diff,
 
-		risk: risk{runByGit: sandbox.GitRuns(cmp.Or(base, w.realDir), rel)},
-		run: func(ctx context.Context, _ func(string)) Outcome {
+		Risk: act.Risk{RunByGit: sandbox.GitRuns(cmp.Or(base, w.realDir), rel)},
+		Do: func(ctx context.Context, _ func(string)) Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {
 				return failedOutcome("%v", err)

@@ -33,12 +33,13 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 				return nil, err
 			}
 			// Whatever a server says of its tools, each of them can do anything.
-			return tools.NewAction(tools.Action{
+			return &tools.Action{
 				Access: tools.AccessRun,
 				Title:  s.name + ": " + t.Title,
-			}, func(ctx context.Context, progress func(string)) tools.Outcome {
-				return s.call(ctx, t, sum, input, progress)
-			}), nil
+				Do: func(ctx context.Context, progress func(string)) tools.Outcome {
+					return s.call(ctx, t, sum, input, progress)
+				},
+			}, nil
 		},
 	}
 }

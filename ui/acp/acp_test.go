@@ -77,8 +77,10 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		if err != nil {
 			return nil, err
 		}
-		o.Log, o.Tools, o.Policy = log, set, tools.NewPolicy(tools.ModeAsk)
-		o.Policy.SetWorkspace(r.Dir)
+		policy := tools.NewPolicy(tools.ModeAsk)
+		policy.SetWorkspace(r.Dir)
+		set.SetPolicy(policy)
+		o.Log, o.Tools, o.Policy = log, set, policy
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
 		return &Opened{

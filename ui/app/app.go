@@ -90,6 +90,14 @@ func saveState(lib *session.Store, key, value string) Effect {
 	}}
 }
 
+// Policy returns the policy of the conversation, with its rules; an empty one if it has none.
+func (a *App) Policy() *tools.Policy {
+	if p, ok := a.Session.Policy().(*tools.Policy); ok {
+		return p
+	}
+	return &tools.Policy{}
+}
+
 // Unsandboxed reports whether commands of the model could run without a sandbox.
 func Unsandboxed(a *App) bool {
 	return a.SandboxOff != "" && a.Session.Policy().Mode() != tools.ModeReadOnly

@@ -299,7 +299,7 @@ func nothingFailed(a *App) string {
 }
 
 func noRules(a *App) string {
-	if len(a.Session.Policy().Rules()) == 0 {
+	if len(a.Policy().Rules()) == 0 {
 		return NoRules
 	}
 	return ""

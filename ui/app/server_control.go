@@ -19,7 +19,7 @@ type serverControl struct {
 // with it.
 func (c serverControl) show(s mcp.State) Effect {
 	text, unseen := serverDetails(s)
-	servers, policy := c.app.Servers(), c.app.Session.Policy()
+	servers, policy := c.app.Servers(), c.app.Policy()
 	if s.Status == mcp.StatusLogin {
 		return Effect{Confirm: &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
 			if !yes {

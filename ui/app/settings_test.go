@@ -22,7 +22,7 @@ func newToolsApp(t *testing.T) *App {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, System: "Be kind."})
+	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), System: "Be kind."})
 	return New(Options{
 		Session: s, PromptFiles: PromptFiles{System: func(own string) string {
 			if own == "" {

@@ -190,6 +190,7 @@ func (a *App) mode(arg string) Effect {
 
 // nextMode sets the approval mode behind the current one.
 func nextMode(a *App, _ string) Effect {
-	a.Session.Policy().NextMode()
-	return ShowToast("Approval mode: " + ModeHelp(a.Session.Policy().Mode()))
+	policy := a.Session.Policy()
+	policy.SetMode(policy.Mode().Next())
+	return ShowToast("Approval mode: " + ModeHelp(policy.Mode()))
 }

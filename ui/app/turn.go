@@ -5,7 +5,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/format"
 )
 
@@ -81,7 +81,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	case storedResult:
 		t.endCall(e, now)
 	case session.DroppedCall:
-		out.put(Change{Kind: ToolBlock, Tool: &Tool{Name: tools.DisplayName(e.Name), Input: e.Input, Status: CallCanceled}, Event: e})
+		out.put(Change{Kind: ToolBlock, Tool: &Tool{Name: act.DisplayName(e.Name), Input: e.Input, Status: CallCanceled}, Event: e})
 	case session.CandidateEvent:
 		t.waitFor(Comparing, "", now)
 	case session.Done:
@@ -228,7 +228,7 @@ const (
 
 // set notes what goes on, and since when.
 func (a *Activity) set(what ActivityKind, tool string, now time.Time) {
-	if tool = tools.DisplayName(tool); a.Kind != what || a.Tool != tool {
+	if tool = act.DisplayName(tool); a.Kind != what || a.Tool != tool {
 		*a = Activity{Kind: what, Tool: tool, Since: now}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A block is one part of an answer.
@@ -42,7 +43,7 @@ func (b *block) put(c Change, out *changeList) {
 // setTool changes what is known of a call. Event is why.
 func (b *block) setTool(event session.Event, out *changeList, change func(*Tool)) {
 	change(&b.tool)
-	b.tool.Name = tools.DisplayName(b.tool.Name)
+	b.tool.Name = act.DisplayName(b.tool.Name)
 	tool := b.tool
 	b.put(Change{Op: Replaced, Kind: ToolBlock, Tool: &tool, Event: event}, out)
 }

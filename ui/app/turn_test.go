@@ -256,7 +256,7 @@ func startTalk(t *testing.T, seed uint64) *talk {
 		return llm.Endpoint{Model: fake, Name: name, Origin: "fake", Strategy: "native", Known: true, Context: 100_000}, nil
 	}
 	one, _ := open("fake/one")
-	k.s = session.New(session.Options{Model: one, Tools: set, Now: k.now, MaxSteps: 5, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }, OpenModel: open})
+	k.s = session.New(session.Options{Model: one, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: k.now, MaxSteps: 5, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }, OpenModel: open})
 	return k
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/session/instructions"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/plain"
@@ -140,7 +141,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) tools.Outcome {
-			return tools.RunUserCommand(tools.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
+			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
 		}, Jobs: a.toolSet.Jobs(), Manual: manualPages, SandboxOff: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error {
 			return openURL(ctx, a.dir, address)
 		}, Filter: func(ctx context.Context, command string, input []byte) (string, error) {

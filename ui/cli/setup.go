@@ -19,6 +19,7 @@ import (
 	"parley/session/attach"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/atomicfile"
 )
 
@@ -40,9 +41,14 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	if err := cmp.Or(err, openHooks(a)); err != nil {
 		return nil, "", err
 	}
+	var offered act.Set // nil: none is offered
+	if a.toolSet != nil {
+		a.toolSet.SetPolicy(policy)
+		offered = a.toolSet
+	}
 	s = session.New(session.Options{
 		Hooks: a.project.runner, Undo: openUndo(a), Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
-		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: a.toolSet, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,

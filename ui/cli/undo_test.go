@@ -31,7 +31,7 @@ func TestUnfinishedCall(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := session.New(session.Options{Log: log, Tools: set, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
+		s := session.New(session.Options{Log: log, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
 		defer s.Close()
 		begun := func(title string, seq int) *undo.Watch {
 			w := s.Files().Watch(undo.Call{ID: title, Title: title, Seq: seq})

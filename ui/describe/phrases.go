@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -41,7 +42,7 @@ func Question(a *tools.Action) string {
 func inline(name string) string { return sanitize.Line(markGaps(Reveal(name))) }
 
 // ToolName names the tool of a: one of an MCP server with that.
-func ToolName(a *tools.Action) string { return inline(tools.DisplayName(a.Tool)) }
+func ToolName(a *tools.Action) string { return inline(act.DisplayName(a.Tool)) }
 
 // AlwaysQuestion asks whether what is like a may run from now on.
 func AlwaysQuestion(a *tools.Action) string {

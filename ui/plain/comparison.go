@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 )
 
@@ -102,7 +102,7 @@ func (c *comparison) finishAnswer(n int) {
 	one := c.Comparison[n]
 	c.turns[n].finish()
 	for _, call := range one.Answer.Message.Calls() {
-		c.writeLine("%s.", app.ComparedCallText(tools.DisplayName(call.Name), app.CallFailed))
+		c.writeLine("%s.", app.ComparedCallText(act.DisplayName(call.Name), app.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
 		c.writeLine("%s", failure(err))

@@ -50,8 +50,10 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	}
 	t.Cleanup(func() { set.Close() })
 	now := d.clock
-	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: now}
-	so.Policy.SetWorkspace(d.dir)
+	policy := tools.NewPolicy(tools.ModeAsk)
+	policy.SetWorkspace(d.dir)
+	set.SetPolicy(policy)
+	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: policy, Now: now}
 	o := app.Options{
 		Workspace: "~/src", Directory: d.dir, Now: now, Getenv: func(string) string { return "" },
 		Models: app.Models{Choices: func() []app.ModelChoice {

@@ -156,7 +156,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 
 // permissions lists the permission rules, and removes the one that the user chooses.
 func (p *panels) permissions() {
-	policy := p.app.Session.Policy()
+	policy := p.app.Policy()
 	var rows []choice
 	kept := policy.Rules()
 	for i, r := range kept {

@@ -60,7 +60,7 @@ func child(what string) int {
 		return 9
 	}
 	defer lib.Close()
-	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Log: lib.Create(session.Info{})})
+	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: lib.Create(session.Info{})})
 	return Run(app.Options{Session: s, Library: lib, Models: app.Models{Choices: func() []app.ModelChoice { return nil }}, Directory: os.Getenv("HOME"), Workspace: "~"})
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A command that the user typed goes to the background by the same key as the model's. What it
@@ -25,7 +26,7 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 		dir := o.Directory
 		o.Jobs = set.Jobs()
 		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome {
-			return tools.RunUserCommand(tools.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
+			return tools.RunUserCommand(act.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
 		}
 	})
 	step := func(name string) {

@@ -88,7 +88,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
-		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Log: log, Now: s.clock.Now,
+		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log, Now: s.clock.Now,
 			EstimateTokens: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {

@@ -21,7 +21,7 @@ func (f *Permissions) Update(msg tea.Msg) (tea.Cmd, bool) {
 // List lists the rules about tools, to be looked at and taken away.
 func (f *Permissions) List() tea.Cmd {
 	var rows []dialog.PermissionRow
-	for _, r := range f.App.Session.Policy().Rules() {
+	for _, r := range f.App.Policy().Rules() {
 		row := dialog.PermissionRow{Rule: r.String(), Effect: string(r.Effect), From: string(r.Source), Directory: f.App.AbbrevPath(r.Workspace)}
 		if r.Workspace == "" {
 			row.Directory = ""
@@ -36,7 +36,7 @@ func (f *Permissions) List() tea.Cmd {
 
 // revoke takes a rule away.
 func (f *Permissions) revoke(row dialog.PermissionRow) tea.Cmd {
-	policy := f.App.Session.Policy()
+	policy := f.App.Policy()
 	for _, r := range policy.Rules() {
 		if r.String() == row.Rule && string(r.Effect) == row.Effect && string(r.Source) == row.From && (r.Workspace == "" && row.Directory == "" || f.App.AbbrevPath(r.Workspace) == row.Directory) {
 			policy.Remove(r)

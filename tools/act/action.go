@@ -1,14 +1,19 @@
-package tools
+// Package act is the vocabulary of what a model does on a user's machine: a call becomes an
+// [Action], a [Policy] decides whether it may run, and it ends with an [Outcome]. Package tools has
+// the tools themselves; a conversation, and who shows it, needs no more than these words.
+package act
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"parley/providers/llm"
-	"parley/tools/places"
 )
 
 // An Action is one tool call that was understood and checked, and not yet run.
@@ -24,30 +29,30 @@ type Action struct {
 	URL     string          // the whole address it fetches; "" if it fetches nothing
 	Diff    string          // unified diff of what a write would change; "" if none
 
-	Sandboxed bool // the command runs in the sandbox, and can change the workspace only; see [Set.EnableSandbox]
+	Sandboxed bool // the command runs in the sandbox, and can change the workspace only;
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
 	Caution     string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
 	AskEachTime bool   // a user is asked each time: no answer holds for later
 
-	risk
+	Risk
 
-	run       func(ctx context.Context, progress func(text string)) Outcome
-	runOnline func(ctx context.Context, progress func(text string)) Outcome // run, with the network; nil if not sandboxed
+	Do       func(ctx context.Context, progress func(text string)) Outcome // what Run calls; progress is not nil
+	DoOnline func(ctx context.Context, progress func(text string)) Outcome // Do with the network; nil if not sandboxed
 }
 
-// A risk holds facts about the target of an action: the policy asks for them, or the user is to
+// A Risk holds facts about the target of an action: the policy asks for them, or the user is to
 // know them.
-type risk struct {
-	placeClass      places.Class // of Path in the table of places; "" if it is not in it
-	noWorkspace     bool         // Path is in a directory that is no workspace
-	nearCredentials bool         // the command can read credentials that are in the workspace
-	Irreversible    string       // what of the action cannot be undone, in words for the user; "" if all can
-	runByGit        bool         // git runs Path or reads its settings from it, though its name does not say so
-	Proposal        string       // a plan that the user is to accept, as Markdown; "" if it is none
-	Ordered         bool         // what was called behind it waits for it, although it only reads
-	OfPrompt        bool         // a prompt of the user runs it: no model asked for it, or learns why it is denied
-	ofProject       bool         // a file of the working directory asks for it, and not a model: it needs approval each time
+type Risk struct {
+	PlaceClass      string // of Path in the table of places, such as "credentials"; "" if it is not in it
+	NoWorkspace     bool   // Path is in a directory that is no workspace
+	NearCredentials bool   // the command can read credentials that are in the workspace
+	Irreversible    string // what of the action cannot be undone, in words for the user; "" if all can
+	RunByGit        bool   // git runs Path or reads its settings from it, though its name does not say so
+	Proposal        string // a plan that the user is to accept, as Markdown; "" if it is none
+	Ordered         bool   // later calls wait for it, although it only reads
+	OfPrompt        bool   // a prompt of the user runs it: no model asked for it, or learns why it is denied
+	OfProject       bool   // a file of the working directory asks for it, and not a model: it needs approval each time
 }
 
 // Access is what an action needs, from the harmless to the dangerous.
@@ -81,33 +86,34 @@ func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outco
 	start := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
-			out = failedOutcome("%s: internal error: %v", a.Tool, r)
+			out = failed("%s: internal error: %v", a.Tool, r)
 		}
 		out.Duration = time.Since(start)
 	}()
 	if err := ctx.Err(); err != nil {
-		return failedOutcome("%s was not run: canceled", a.Tool)
+		return failed("%s was not run: canceled", a.Tool)
 	}
 	if progress == nil {
 		progress = func(string) {}
 	}
-	if ready := readyOf(ctx); ready != nil && a.Command == "" { // a program waits itself: it has much to prepare
+	if ready := Ready(ctx); ready != nil && a.Command == "" { // a program waits itself: it has much to prepare
 		<-ready
 	}
-	return a.run(ctx, progress)
+	return a.Do(ctx, progress)
 }
 
 // readyKey is the key of what WithReady puts in a context.
 type readyKey struct{}
 
-// WithReady returns a context for [Action.Run] and [Set.RunProgram], which change nothing before
+// WithReady returns a context for [Action.Run] and programs, which change nothing before
 // ready is closed: no instruction of a program runs until then. It has to be closed soon, also
 // once the context has ended. A nil one is as none.
 func WithReady(ctx context.Context, ready <-chan struct{}) context.Context {
 	return context.WithValue(ctx, readyKey{}, ready)
 }
 
-func readyOf(ctx context.Context) <-chan struct{} {
+// Ready returns the channel that [WithReady] put into ctx; nil if there is none.
+func Ready(ctx context.Context) <-chan struct{} {
 	ready, _ := ctx.Value(readyKey{}).(<-chan struct{})
 	return ready
 }
@@ -119,7 +125,7 @@ func (a *Action) WithNetwork() *Action {
 		return a
 	}
 	open := *a
-	open.Network, open.run = true, a.runOnline
+	open.Network, open.Do = true, a.DoOnline
 	return &open
 }
 
@@ -127,21 +133,31 @@ func (a *Action) WithNetwork() *Action {
 // needs approval each time, whatever rules and mode allow.
 func FromProject(a *Action, file string) *Action {
 	asked := *a
-	asked.AskEachTime, asked.ofProject = true, true
-	asked.Caution = strings.TrimSuffix(quotePath(file)+" of this folder runs it; "+a.Caution, "; ")
+	asked.AskEachTime, asked.OfProject = true, true
+	asked.Caution = strings.TrimSuffix(QuotePath(file)+" of this folder runs it; "+a.Caution, "; ")
 	return &asked
 }
 
 // CanBeAllowed reports whether a rule or a mode can let a run without a question.
-func (a *Action) CanBeAllowed() bool { return !a.ofProject }
+func (a *Action) CanBeAllowed() bool { return !a.OfProject }
 
 // Sensitive reports whether a is about a file that holds credentials or starts
 // programs at login, which asks in every mode.
-func (a *Action) Sensitive() bool { return a.placeClass != "" }
+func (a *Action) Sensitive() bool { return a.PlaceClass != "" }
 
-// failedOutcome returns an Outcome that says what went wrong.
-func failedOutcome(format string, args ...any) Outcome {
-	return Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
+// failed returns an Outcome that says what went wrong, in a kilobyte.
+func failed(format string, args ...any) Outcome {
+	return Outcome{Failed: true, Text: strings.ToValidUTF8(fmt.Sprintf("%.1000s", fmt.Sprintf(format, args...)), "")}
+}
+
+// QuotePath returns a path as answers show it: as it is, or quoted as in Go if it could be
+// mistaken.
+func QuotePath(name string) string {
+	odd := name == "" || strings.HasPrefix(name, `"`) || strings.TrimSpace(name) != name || !utf8.ValidString(name)
+	if odd || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // A MediaGate lets one action at a time have media in memory that are not prepared yet: they may
@@ -190,8 +206,38 @@ func (m *MediaTurn) End() {
 	}
 }
 
-// awaitMediaTurn waits until media may be read.
-func awaitMediaTurn(ctx context.Context) error {
+// AwaitMediaTurn waits until media may be read.
+func AwaitMediaTurn(ctx context.Context) error {
 	turn, _ := ctx.Value(mediaTurnKey{}).(*MediaTurn)
 	return turn.Wait()
+}
+
+// shownKey is the key of what WithShown puts in a context.
+type shownKey struct{}
+
+// WithShown returns a context for [Action.Run] in which shown reports whether the next request
+// has a text in its messages.
+func WithShown(ctx context.Context, shown func(text string) bool) context.Context {
+	return context.WithValue(ctx, shownKey{}, shown)
+}
+
+// IsShown reports whether the next request has text in its messages, as far as is known.
+func IsShown(ctx context.Context, text string) bool {
+	shown, ok := ctx.Value(shownKey{}).(func(string) bool)
+	return ok && shown(text)
+}
+
+// ownerKey is the key of what WithJobOwner puts in a context.
+type ownerKey struct{}
+
+// WithJobOwner returns a context for [Set.Plan] and [Action.Run] in which commands in the
+// background belong to a conversation: its model reads and ends them, and no other does.
+func WithJobOwner(ctx context.Context, conversation string) context.Context {
+	return context.WithValue(ctx, ownerKey{}, conversation)
+}
+
+// JobOwner returns that conversation; "" for none.
+func JobOwner(ctx context.Context) string {
+	owner, _ := ctx.Value(ownerKey{}).(string)
+	return owner
 }
