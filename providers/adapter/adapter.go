@@ -4,7 +4,8 @@
 //
 // A wire format decides what a request and an answer look like; everything both
 // need whatever they look like stands here: who is asked and how errors name it,
-// resending without a refused field and what was learned from that, the small client of Anthropic and Gemini,
+// resending without a refused field and what was learned from that, the JSON of
+// conversations that were sent before, the small client of Anthropic and Gemini,
 // reading a body that may be a stream or one answer, and names, ids, files and JSON as services take and send them.
 package adapter
 

@@ -42,7 +42,7 @@ func TestSenderLeavesOutWhatIsRefused(t *testing.T) {
 	var sent []int
 	notices, err := run(t, adapter.Sender{
 		Attempts: 5,
-		Compile: func() (map[string]any, []string) {
+		Compile: func(bool) (map[string]any, []string) {
 			body := map[string]any{"a": 1, "b": 2, "c": 3}
 			for name := range refused {
 				delete(body, name)
@@ -86,7 +86,7 @@ func TestSenderGivesUp(t *testing.T) {
 		sent, explained := 0, false
 		_, err := run(t, adapter.Sender{
 			Attempts:  3,
-			Compile:   func() (map[string]any, []string) { return map[string]any{}, nil },
+			Compile:   func(bool) (map[string]any, []string) { return map[string]any{}, nil },
 			Send:      func(map[string]any) error { sent++; return test.err },
 			Downgrade: func(*llm.Error, map[string]any) (string, bool) { return "", test.helps },
 			Explain:   func(*llm.Error, map[string]any) { explained = true },
@@ -106,7 +106,7 @@ func TestSenderAsksAgainAtOnce(t *testing.T) {
 	sent := 0
 	_, err := run(t, adapter.Sender{
 		Attempts: 2,
-		Compile:  func() (map[string]any, []string) { return map[string]any{}, nil },
+		Compile:  func(bool) (map[string]any, []string) { return map[string]any{}, nil },
 		Send: func(map[string]any) error {
 			if sent++; sent < 3 {
 				return adapter.ErrAgain

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 
@@ -19,11 +18,12 @@ type Client struct {
 // Post sends body to url, with more headers if there are any; they
 // win. The caller closes the body of the response. What cannot be a request is an
 // *llm.Error with the fault llm.InvalidRequest; other errors are the transport's.
-func (c Client) Post(ctx context.Context, url string, body []byte, more map[string]string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+func (c Client) Post(ctx context.Context, url string, body Body, more map[string]string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return nil, Unsendable(err)
 	}
+	body.PutInto(req)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("Content-Type", "application/json")
 	for _, headers := range []map[string]string{c.Headers, more} {

@@ -1,7 +1,6 @@
 package adapter
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 )
@@ -26,13 +25,7 @@ func IsPresent(raw json.RawMessage) bool {
 
 // Marshal works as json.Marshal, without the escapes that only HTML needs, so that what is
 // opaque keeps its bytes. Invalid UTF-8 in strings becomes U+FFFD.
-func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
+func Marshal(v any) ([]byte, error) { return AppendJSON(nil, v, false) }
 
 // TokenCount returns a number of tokens, which some servers write as a float; 0 if it
 // cannot be one.

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,7 +84,7 @@ func (ids *CallIDs) Claim(id, prefix string) (own string, repeated bool) {
 // SentIDs gives the calls of a history the ids under which they are sent, no two the same: some servers number
 // the calls of every answer from 0. The zero value has given none.
 type SentIDs struct {
-	used map[string]bool
+	used Set
 	open map[string][]string // those of the last message's calls, by their own ids, still to be answered
 }
 
@@ -90,18 +92,15 @@ type SentIDs struct {
 func (s *SentIDs) Begin() { s.open = nil }
 
 // IsUsed reports whether a call was given an id.
-func (s *SentIDs) IsUsed(id string) bool { return s.used[id] }
+func (s *SentIDs) IsUsed(id string) bool { return s.used.Has(id) }
 
 // Call returns the id of a call: as clean, unless it was given before, else another one that begins with prefix.
 func (s *SentIDs) Call(id, clean, prefix string) string {
 	sent := clean
-	for n := 2; s.used[sent]; n++ {
+	for n := 2; s.used.Has(sent); n++ {
 		sent = prefix + Hash(id + "#" + strconv.Itoa(n))[:24]
 	}
-	if s.used == nil {
-		s.used = map[string]bool{}
-	}
-	s.used[sent] = true
+	s.used.Add(sent)
 	if s.open == nil {
 		s.open = map[string][]string{}
 	}
@@ -119,8 +118,44 @@ func (s *SentIDs) Result(id string) (string, bool) {
 	return open[0], true
 }
 
+// Clone returns a copy of s.
+func (s *SentIDs) Clone() SentIDs { return SentIDs{s.used.Clone(), maps.Clone(s.open)} }
+
 // Hash returns the SHA-256 of s in hexadecimal digits.
 func Hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
+}
+
+// A Set holds words, such as ids. Its clones share what it held when they were made. The zero
+// value is empty.
+type Set struct {
+	shared []map[string]bool // of which each has less than half of the words of the one before; never changed
+	own    map[string]bool
+}
+
+// Has reports whether word is in s.
+func (s *Set) Has(word string) bool {
+	return s.own[word] || slices.ContainsFunc(s.shared, func(m map[string]bool) bool { return m[word] })
+}
+
+// Add puts word into s.
+func (s *Set) Add(word string) {
+	if s.own == nil {
+		s.own = map[string]bool{}
+	}
+	s.own[word] = true
+}
+
+// Clone returns a copy of s.
+func (s *Set) Clone() Set {
+	if len(s.own) > 0 {
+		s.shared, s.own = append(slices.Clip(s.shared), s.own), nil
+	}
+	for n := len(s.shared); n > 1 && 2*len(s.shared[n-1]) >= len(s.shared[n-2]); n-- {
+		both := maps.Clone(s.shared[n-2])
+		maps.Copy(both, s.shared[n-1])
+		s.shared = append(slices.Clip(s.shared[:n-2]), both)
+	}
+	return Set{shared: s.shared}
 }

@@ -149,22 +149,3 @@ func IsAbout(fault *llm.Error, field string) bool {
 	}
 	return regexp.MustCompile("['\"`]" + word + "['\"`.]|(^|\\W)body\\." + word + ":").MatchString(fault.Message)
 }
-
-// CloneItem returns a deep copy of maps and lists; leaf values are shared.
-func CloneItem(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		c := make(map[string]any, len(v))
-		for key, value := range v {
-			c[key] = CloneItem(value)
-		}
-		return c
-	case []any:
-		c := slices.Clone(v)
-		for i, v := range c {
-			c[i] = CloneItem(v)
-		}
-		return c
-	}
-	return v
-}

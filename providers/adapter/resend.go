@@ -22,8 +22,8 @@ type Sender struct {
 	Extra    map[string]any // the request's llm.Settings.Options, each of which may be refused as well; see Options.Fields
 
 	// Compile writes the request, and what of it had to be left out for the user to
-	// see.
-	Compile func() (body map[string]any, notices []string)
+	// see. Whole asks for a body of which nothing is kept as JSON; see Histories.
+	Compile func(whole bool) (body map[string]any, notices []string)
 	// Send sends body. ErrAgain and Final are errors of their own meaning.
 	Send func(body map[string]any) error
 	// Downgrade finds what the server refused and body can do without, learns it, and
@@ -48,7 +48,7 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 	limits, told := s.Options.Learned, false
 	for attempt := 1; !out.Stopped(); attempt++ {
 		known := limits.Revision()
-		body, notices := s.Compile()
+		body, notices := s.Compile(false)
 		if told { // in other words
 			s.Notices.MarkSeen(slices.DeleteFunc(slices.Clone(notices), func(n string) bool { return !isNotSent(s.Options.Model, n) })...)
 		}
@@ -64,6 +64,9 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 			continue
 		}
 		fault := s.Options.WithProvider(err)
+		if holdsList(body) { // what was refused may be in there
+			body, _ = s.Compile(true)
+		}
 		notice, resend := "", false
 		limits.Judge(known, func(changed bool) {
 			if changed && MayBlameField(fault) {

@@ -45,6 +45,7 @@ type Model struct {
 	onVertex    bool // Google serves it, see isVertex
 	client      adapter.Client
 	notices     llm.Notices // those the user has seen
+	histories   adapter.Histories[*history]
 
 	mu              sync.Mutex
 	maxOutput       int               // most output tokens the server takes; 0 is not known
@@ -94,8 +95,9 @@ func Origin(model string) string { return "anthropic/" + factsOf(model, false).n
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {
-	body, _ := m.compile(req, attemptState{})
-	return adapter.Marshal(body)
+	body, _ := m.compile(req, attemptState{}, false)
+	data, err := adapter.EncodeBody(body, false)
+	return data.Bytes(), err
 }
 
 // Stream implements llm.Model.
@@ -140,7 +142,7 @@ const maxAttempts = 5
 func (m *Model) sendWithDowngrades(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
 		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options,
-		Compile: func() (map[string]any, []string) { return m.compile(req, *t) },
+		Compile: func(whole bool) (map[string]any, []string) { return m.compile(req, *t, whole) },
 		Send: func(body map[string]any) (err error) {
 			res, err = m.post(ctx, body)
 			return err
@@ -152,7 +154,7 @@ func (m *Model) sendWithDowngrades(ctx context.Context, req llm.Request, t *atte
 
 // post sends body. The caller closes the response's.
 func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, error) {
-	data, err := adapter.Marshal(body)
+	data, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}

@@ -259,7 +259,7 @@ func replaceUnknown(body map[string]any) bool {
 // such messages while it thinks, whoever wrote them.
 func fillThinking(body map[string]any) bool {
 	found := false
-	for _, m := range messagesOf(body) {
+	for _, m := range openMessages(body) {
 		m, _ := m.(map[string]any)
 		content, _ := m["content"].([]any)
 		if filled, lacking := withThinking(content); lacking {
@@ -282,7 +282,7 @@ func withThinking(content []any) (filled []any, lacking bool) {
 
 // messageContents returns the lists of blocks of all messages.
 func messageContents(body map[string]any) [][]any {
-	messages := messagesOf(body)
+	messages := openMessages(body)
 	lists := make([][]any, 0, len(messages))
 	for _, m := range messages {
 		m, _ := m.(map[string]any) // the user's own may be anything

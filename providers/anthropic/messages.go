@@ -3,6 +3,7 @@ package anthropic
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,13 +18,13 @@ import (
 // and no text without a word in it.
 type history struct {
 	origin    string
-	refused   map[[32]byte]bool  // thinking to leave out
+	refused   map[[32]byte]bool  // thinking to leave out; never changed
 	takesPDFs bool               // documents are taken
 	fills     bool               // messages with calls have thinking, be it empty
-	paired    map[remoteUse]bool // what goes back of the server's tools
+	paired    map[remoteUse]bool // what goes back of the server's tools; never changed
 	ids       adapter.SentIDs
-	list      []*message
-	omitted   []string // files that were left out, in words
+	list      []*message // that are not settled
+	omitted   []string   // files that were left out, in words
 }
 
 // message is a message on the wire, its blocks in two groups: what opens a
@@ -44,22 +45,18 @@ func (m *message) content() []any {
 // verbatim is a block that goes back as it came.
 type verbatim = json.RawMessage
 
-// write returns messages, and behind them, as they came, what the assistant has said in this very
-// answer. Messages from plainFrom on go without thinking.
-func (h *history) write(messages []llm.Message, plainFrom int, said []json.RawMessage) []any {
-	h.paired = pairRemote(messages, h.origin)
-	for i, m := range messages {
-		switch m.Role {
-		case llm.RoleUser:
-			if blocks := h.content(m.Parts); len(blocks) > 0 {
-				u := h.messageFor("user")
-				u.blocks = append(u.blocks, blocks...)
-			}
-		case llm.RoleAssistant:
-			h.addAssistant(m, i, i >= plainFrom)
-		case llm.RoleTool:
-			h.addResults(m.Parts)
-		}
+// messages writes a history with writers that begin as start, and behind it, as they came, what
+// the assistant has said in this very answer. Messages from plainFrom on go without thinking.
+func (m *Model) messages(start history, messages []llm.Message, plainFrom int, said []json.RawMessage, whole bool) (list any, omitted []string) {
+	var across []string
+	start.paired, across = pairRemote(messages, start.origin)
+	fresh := func() *history { return start.Clone() }
+	var kept []byte
+	var h *history
+	if whole {
+		h = adapter.WriteAll(fresh(), messages, plainFrom)
+	} else { // of what is refused there is only ever more
+		kept, h = m.histories.Write(fmt.Sprint(start.fills, len(start.refused), across), messages, plainFrom, fresh)
 	}
 	for _, block := range said {
 		a := h.messageFor("assistant")
@@ -69,15 +66,16 @@ func (h *history) write(messages []llm.Message, plainFrom int, said []json.RawMe
 		u := h.messageFor("user")
 		u.blocks = []any{textBlock("Go on.")}
 	}
-	list := make([]any, len(h.list))
-	for i, m := range h.list {
-		content := m.content()
-		if h.fills {
-			content, _ = withThinking(content)
+	marked := 0 // at most
+	for _, m := range h.list {
+		if m.role == "user" {
+			marked++
 		}
-		list[i] = map[string]any{"role": m.role, "content": content}
 	}
-	return list
+	if kept != nil && marked < cacheMarks {
+		return m.messages(start, messages, plainFrom, said, true)
+	}
+	return adapter.ListOf(nil, kept, h.items(h.list)), h.omitted
 }
 
 // messageFor returns the message to add to: the last one, if the role is its own. The first one
@@ -94,15 +92,65 @@ func (h *history) messageFor(role string) *message {
 	return h.list[len(h.list)-1]
 }
 
-// addAssistant adds message i, of the model's, without its thinking if it is to be bare. What has
-// no text, call or block of its own to send is left out.
-func (h *history) addAssistant(m llm.Message, i int, bare bool) {
+// Write implements adapter.Writer: what is late goes without thinking.
+func (h *history) Write(messages []llm.Message, i int, late bool) (varies bool) {
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		if blocks := h.content(m.Parts); len(blocks) > 0 {
+			u := h.messageFor("user")
+			u.blocks = append(u.blocks, blocks...)
+		}
+	case llm.RoleAssistant:
+		return h.addAssistant(m, i, late)
+	case llm.RoleTool:
+		h.addResults(m.Parts)
+	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (h *history) Settle() []any {
+	front, last := adapter.CutLast(h.list)
+	h.list = last
+	return h.items(front)
+}
+
+// items returns messages as they are sent.
+func (h *history) items(messages []*message) []any {
+	list := make([]any, len(messages))
+	for i, m := range messages {
+		content := m.content()
+		if h.fills {
+			content, _ = withThinking(content)
+		}
+		list[i] = map[string]any{"role": m.role, "content": content}
+	}
+	return list
+}
+
+// Clone implements adapter.Writer.
+func (h *history) Clone() *history {
+	c := *h
+	c.list, c.omitted = nil, slices.Clip(h.omitted)
+	for _, m := range h.list {
+		own := *m
+		own.blocks, own.tools = adapter.CloneItems(m.blocks), adapter.CloneItems(m.tools)
+		c.list = append(c.list, &own)
+	}
+	c.ids = h.ids.Clone()
+	return &c
+}
+
+// addAssistant adds message i, of the model's, without its thinking if it is to be bare: varies
+// says that it may have some. What has no text, call or block of its own to send is left out.
+func (h *history) addAssistant(m llm.Message, i int, bare bool) (varies bool) {
 	own := m.Origin == h.origin
 	var blocks, calls []any
 	h.ids.Begin()
 	for _, p := range m.Parts {
 		switch {
 		case own && p.State != nil && p.Kind != llm.Call && p.Kind != llm.Result:
+			varies = true // it may be thinking
 			blocks = append(blocks, h.replayBlocks(p, bare)...)
 		case p.Kind == llm.Text && !isBlank(p.Text):
 			blocks = append(blocks, textBlock(p.Text))
@@ -126,6 +174,7 @@ func (h *history) addAssistant(m llm.Message, i int, bare bool) {
 		a := h.messageFor("assistant")
 		a.blocks, a.tools = append(a.blocks, blocks...), append(a.tools, calls...)
 	}
+	return varies
 }
 
 // replayBlocks returns a part's own blocks, if the server should see them again; see textRun.
@@ -157,9 +206,10 @@ type remoteUse struct {
 // and a call that the server has yet to run. A call that stands beside calls of parley's tools runs
 // after these have their results, so that its own result is in a later message; anything but results
 // in between ends the turn, and the server then refuses the call
-// (github.com/anthropics/anthropic-sdk-typescript issue 1090).
-func pairRemote(messages []llm.Message, origin string) map[remoteUse]bool {
-	paired := map[remoteUse]bool{}
+// (github.com/anthropics/anthropic-sdk-typescript issue 1090). The uses whose call has no result in
+// its own message are listed in across.
+func pairRemote(messages []llm.Message, origin string) (paired map[remoteUse]bool, across []string) {
+	paired = map[remoteUse]bool{}
 	open := map[string]int{} // messages with calls, by id
 	goesOn := false
 	for i, m := range messages {
@@ -173,6 +223,9 @@ func pairRemote(messages []llm.Message, origin string) map[remoteUse]bool {
 			case ok:
 				paired[remoteUse{call, p.ID}], paired[remoteUse{i, p.ID}] = true, true
 				delete(open, p.ID)
+				if call != i {
+					across = append(across, fmt.Sprint(call, p.ID, i))
+				}
 			}
 		}
 		goesOn = m.Role == llm.RoleTool && !hasMediaBehind(m.Parts)
@@ -183,9 +236,11 @@ func pairRemote(messages []llm.Message, origin string) map[remoteUse]bool {
 	for id, i := range open {
 		if goesOn {
 			paired[remoteUse{i, id}] = true
+			across = append(across, fmt.Sprint(i, id))
 		}
 	}
-	return paired
+	slices.Sort(across)
+	return paired, across
 }
 
 // hasMediaBehind reports whether results of tools are sent with images after them: those of errors.

@@ -28,7 +28,7 @@ const maxUnstreamed = 21_333
 
 // compile writes req as the body of a request, and what of it had to be left
 // out, for the user to see; see adapter.Sender.
-func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, notices []string) {
+func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[string]any, notices []string) {
 	m.mu.Lock()
 	refused, ceiling := maps.Clone(m.refusedThinking), m.maxOutput
 	m.mu.Unlock()
@@ -51,8 +51,10 @@ func (m *Model) compile(req llm.Request, t attemptState) (body map[string]any, n
 		body["system"] = []any{textBlock(system)}
 	}
 	h.fills = m.facts.needsThinking && p.thinking["type"] != typeDisabled
-	body["messages"] = h.write(req.Messages, plainFrom, t.pausedBlocks)
-	for _, file := range h.omitted {
+	whole = whole || cured(downgradeFill) || cured(downgradeUnknown) // which change what may be kept
+	list, omitted := m.messages(*h, req.Messages, plainFrom, t.pausedBlocks, whole)
+	body["messages"] = list
+	for _, file := range omitted {
 		notices = append(notices, adapter.LeftOut(m.o.Model, file))
 	}
 	m.addTools(body, req)
@@ -299,7 +301,7 @@ func markCache(body map[string]any) {
 	system, _ := body["system"].([]any)
 	tools, _ := body["tools"].([]any)
 	left := cacheMarks
-	for _, m := range slices.Backward(messagesOf(body)) {
+	for _, m := range slices.Backward(openMessages(body)) {
 		if m := m.(map[string]any); m["role"] == "user" && left > 0 {
 			ephemeral(m["content"].([]any))
 			left--
@@ -312,10 +314,15 @@ func markCache(body map[string]any) {
 // cacheMarks is how many messages are marked.
 const cacheMarks = 2
 
-// messagesOf returns the messages of body; nil if the user's own are no list.
-func messagesOf(body map[string]any) []any {
-	list, _ := body["messages"].([]any)
-	return list
+// openMessages returns the messages of body but those that are kept as JSON.
+func openMessages(body map[string]any) []any {
+	switch list := body["messages"].(type) {
+	case []any:
+		return list
+	case adapter.List:
+		return list.Rest
+	}
+	return nil // the user's own may be anything
 }
 
 func ephemeral(blocks []any) {

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -28,7 +27,7 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	text, err := json.Marshal(body)
+	text, err := encode(body)
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
@@ -39,6 +38,9 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 	}
 	return adapter.Client{HTTP: m.o.HTTP, Headers: headers}.Post(ctx, address, text, nil)
 }
+
+// encode returns a body as it is sent.
+func encode(body map[string]any) (adapter.Body, error) { return adapter.EncodeBody(body, true) }
 
 // requestURL returns where the model is asked. What a base URL has no version in, such
 // as the one that GOOGLE_GEMINI_BASE_URL holds, gets v1beta; what follows the

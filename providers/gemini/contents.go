@@ -3,6 +3,7 @@ package gemini
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -36,12 +37,22 @@ type content struct {
 	Parts []any  `json:"parts"`
 }
 
+// AppendJSON implements adapter.Appender.
+func (c content) AppendJSON(dst []byte, escapeHTML bool) ([]byte, error) {
+	out := append(append(append(dst, `{"role":"`...), c.Role...), `","parts":`...)
+	out, err := adapter.AppendJSON(out, c.Parts, escapeHTML)
+	if err != nil {
+		return dst, err
+	}
+	return append(out, '}'), nil
+}
+
 // history is a list of turns being written.
 type history struct {
 	traits
 	origin      string
 	downgrades  map[string]string
-	list        []content
+	list        []content         // that are not settled
 	closed      bool              // the last turn has function responses and takes nothing else
 	sameOrigin  bool              // the last assistant message is of this origin
 	names       map[string]string // its calls by id
@@ -57,10 +68,13 @@ func (h *history) isRefused(what string) bool {
 }
 
 // contents writes messages, with first, if there is any, as what the user says before them all.
-func (m *Model) contents(messages []llm.Message, first string, learned map[string]string) *history {
-	h := &history{traits: m.traits, origin: m.Origin(), downgrades: learned, list: []content{}} // not null
-	if first != "" {
-		h.add(roleUser, textPart(first))
+func (m *Model) contents(messages []llm.Message, first string, learned map[string]string, whole bool) (list any, h *history) {
+	fresh := func() *history {
+		h := &history{traits: m.traits, origin: m.Origin(), downgrades: learned}
+		if first != "" {
+			h.add(roleUser, textPart(first))
+		}
+		return h
 	}
 	current := 0 // everything behind the last message of the user's
 	for i, m := range messages {
@@ -68,18 +82,53 @@ func (m *Model) contents(messages []llm.Message, first string, learned map[strin
 			current = i
 		}
 	}
-	for i, m := range messages {
-		h.currentTurn = i >= current
-		switch m.Role {
-		case llm.RoleUser:
-			h.add(roleUser, h.userParts(m.Parts)...)
-		case llm.RoleAssistant:
-			h.addAssistant(m)
-		case llm.RoleTool:
-			h.addResults(m.Parts)
-		}
+	if whole {
+		h = adapter.WriteAll(fresh(), messages, current)
+		return adapter.ListOf(nil, nil, itemsOf(h.list)), h
 	}
-	return h
+	kept, h := m.histories.Write(fmt.Sprintf("%v %s", learned, first), messages, current, fresh)
+	return adapter.ListOf(nil, kept, itemsOf(h.list)), h
+}
+
+// itemsOf returns turns as items of a list.
+func itemsOf(turns []content) []any {
+	list := make([]any, len(turns))
+	for i, c := range turns {
+		list[i] = c
+	}
+	return list
+}
+
+// Write implements adapter.Writer: what is late is of the current turn.
+func (h *history) Write(messages []llm.Message, i int, late bool) (varies bool) {
+	h.currentTurn = late
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		h.add(roleUser, h.userParts(m.Parts)...)
+	case llm.RoleAssistant:
+		return h.addAssistant(m)
+	case llm.RoleTool:
+		h.addResults(m.Parts)
+	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (h *history) Settle() []any {
+	front, last := adapter.CutLast(h.list)
+	h.list = last
+	return itemsOf(front)
+}
+
+// Clone implements adapter.Writer.
+func (h *history) Clone() *history {
+	c := *h
+	c.list, c.omitted = slices.Clone(h.list), slices.Clip(h.omitted)
+	for i := range c.list {
+		c.list[i].Parts = adapter.CloneItems(c.list[i].Parts)
+	}
+	c.names, c.textCalls = maps.Clone(h.names), maps.Clone(h.textCalls)
+	return &c
 }
 
 // add adds parts to the last turn if it has this role, else opens a new one. The first turn has to
@@ -118,10 +167,12 @@ func (h *history) userParts(list []llm.Part) []any {
 	return out
 }
 
-// addAssistant adds what a model said, each part with the signature it came with.
-func (h *history) addAssistant(m llm.Message) {
+// addAssistant adds what a model said, each part with the signature it came with. Varies says
+// that a call has none, of which the current turn makes more than others.
+func (h *history) addAssistant(m llm.Message) (varies bool) {
 	h.sameOrigin, h.names, h.textCalls = m.Origin == h.origin, map[string]string{}, map[string]bool{}
 	signed := !h.currentTurn || !h.isGemini3() // a call of this step has a signature, or needs none
+	checked := !h.isGemini3()                  // it has one, or would need none in the current turn either
 	var list []any
 	for _, p := range m.Parts {
 		state := h.state(p)
@@ -134,6 +185,8 @@ func (h *history) addAssistant(m llm.Message) {
 		case p.Kind == llm.Media:
 			part = h.media(p)
 		case p.Kind == llm.Call && !p.Remote:
+			varies = varies || state == nil && !checked
+			checked = true
 			if state == nil && !signed {
 				state = h.signatureStandIn()
 			}
@@ -155,6 +208,7 @@ func (h *history) addAssistant(m llm.Message) {
 		list = append(list, part)
 	}
 	h.add(roleModel, list...)
+	return varies
 }
 
 // state returns what the service wants back with a part, nil if nothing.

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -68,10 +67,11 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 	if adapter.RefusesWeb(fault, body) && m.o.Learned.Learn(downgradeWeb, "", true) {
 		return adapter.WithoutWeb(m.o.Model), true
 	}
-	data, err := json.Marshal(body)
+	encoded, err := encode(body)
 	if err != nil {
 		return "", false
 	}
+	data := encoded.Bytes()
 	for _, c := range downgrades.Get() {
 		if !c.pattern.MatchString(fault.Message) || !c.isSent(body, data) {
 			continue

@@ -12,7 +12,6 @@ package gemini
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -31,9 +30,10 @@ type Options = adapter.Options
 
 // A Model is a model behind the Gemini API.
 type Model struct {
-	o       Options
-	traits  traits
-	notices llm.Notices // those the user has seen
+	o         Options
+	traits    traits
+	histories adapter.Histories[*history]
+	notices   llm.Notices // those the user has seen
 }
 
 // New returns the model that o describes. Nothing is sent before Stream.
@@ -41,7 +41,7 @@ func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = googleURL
 	}
-	return &Model{o: o.WithDefaults(), traits: traitsOf(o.Model)}
+	return &Model{o: o.WithDefaults(), traits: traitsOf(o.Model), histories: adapter.Histories[*history]{EscapeHTML: true}}
 }
 
 // Origin names the wire format and the generation of the model: signatures are
@@ -64,8 +64,9 @@ func isVertex(base string) bool {
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {
-	body, _ := m.compile(req)
-	return json.Marshal(body)
+	body, _ := m.compile(req, false)
+	data, err := encode(body)
+	return data.Bytes(), err
 }
 
 // Stream implements llm.Model.
@@ -115,8 +116,8 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
 		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options, Downgrade: m.downgrade, Explain: markNoTools,
-		Compile: func() (map[string]any, []string) {
-			body, notices := m.compile(req)
+		Compile: func(whole bool) (map[string]any, []string) {
+			body, notices := m.compile(req, whole)
 			if token != "" {
 				body["continuationToken"] = token
 			}

@@ -14,7 +14,7 @@ import (
 
 // compile writes req as the body of a request, and what of it had to be left
 // out, for the user to see; see adapter.Sender.
-func (m *Model) compile(req llm.Request) (body map[string]any, notices []string) {
+func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	learned := m.o.Learned.All()
 
 	req = req.VerbosityInPrompt()
@@ -53,8 +53,8 @@ func (m *Model) compile(req llm.Request) (body map[string]any, notices []string)
 	default:
 		body["systemInstruction"] = map[string]any{"parts": []any{textPart(system)}}
 	}
-	h := m.contents(req.Messages, first, learned)
-	body["contents"] = h.list
+	contents, h := m.contents(req.Messages, first, learned, whole)
+	body["contents"] = contents
 	for _, file := range h.omitted {
 		notices = append(notices, adapter.LeftOut(m.o.Model, file))
 	}

@@ -86,7 +86,7 @@ func (f imageFormat) read(text []byte, d *imageCall) error {
 
 // readEvents sends a request for a stream, and sends its unfinished images and the finished one to d.
 func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *imageCall) error {
-	text, err := adapter.Marshal(body)
+	text, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return adapter.Unsendable(err)
 	}

@@ -171,7 +171,7 @@ func (e *detail) rawEntry() json.RawMessage {
 // replayDetails collects from the parts of a message the entries that may go back, by the field
 // of the message. Entries whose id went back before, as sent tells, are left out, and text that
 // Anthropic did not sign.
-func replayDetails(parts []llm.Part, sent map[string]bool) map[string]any {
+func replayDetails(parts []llm.Part, sent *adapter.Set) map[string]any {
 	var fields map[string]any
 	set := func(field string, value any) {
 		if fields == nil {
@@ -204,10 +204,10 @@ func replayDetails(parts []llm.Part, sent map[string]bool) map[string]any {
 				add("thinking_blocks", raw)
 			case e.Type == opaqueThinking:
 				set(opaqueThinking, string(e.Data))
-			case e.ID != "" && e.Type == "reasoning.encrypted" && sent[key]:
+			case e.ID != "" && e.Type == "reasoning.encrypted" && sent.Has(key):
 			default:
 				if e.ID != "" && e.Type == "reasoning.encrypted" {
-					sent[key] = true
+					sent.Add(key)
 				}
 				add("reasoning_details", raw)
 			}

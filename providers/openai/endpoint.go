@@ -33,7 +33,7 @@ type endpoint struct {
 type format interface {
 	// compile writes req as the body of a request, and what of it had to be left
 	// out, for the user to see; see adapter.Sender.
-	compile(req llm.Request) (body map[string]any, notices []string)
+	compile(req llm.Request, whole bool) (body map[string]any, notices []string)
 	// findDowngrade finds what the server complains about in body.
 	findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool)
 	// explain makes plainer what an error says about body.
@@ -94,8 +94,9 @@ func isOpenAI(base string) bool {
 
 // Body returns exactly what Stream would send for req.
 func (e *endpoint) Body(req llm.Request) ([]byte, error) {
-	body, _ := e.format.compile(req)
-	return adapter.Marshal(body)
+	body, _ := e.format.compile(req, false)
+	data, err := adapter.EncodeBody(body, false)
+	return data.Bytes(), err
 }
 
 // stream answers req. Models that are not known to be clean may leave thinking,
@@ -124,7 +125,7 @@ func (e *endpoint) sendWithDowngrades(ctx context.Context, req llm.Request, out 
 	}
 	return adapter.Sender{
 		Options: e.o, Notices: &e.notices, Attempts: maxAttempts, Extra: req.Options, Downgrade: e.downgrade, Explain: e.format.explain,
-		Compile: func() (map[string]any, []string) { return e.format.compile(req) },
+		Compile: func(whole bool) (map[string]any, []string) { return e.format.compile(req, whole) },
 		Send: func(body map[string]any) error {
 			shown, err := e.attempt(ctx, req, body, out)
 			switch {
@@ -179,13 +180,17 @@ func (e *endpoint) attempt(ctx context.Context, req llm.Request, body map[string
 
 // post sends body, and returns that of the response.
 func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser, error) {
-	data, err := adapter.Marshal(body)
+	data, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
+	put := func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+		data.PutInto(r)
+		return next(r)
+	}
 	var res *http.Response
 	var left Unclosed
-	if err = e.client.Post(ctx, e.path, data, &res, left.Option()); err != nil {
+	if err = e.client.Post(ctx, e.path, []byte{}, &res, left.Option(), option.WithMiddleware(put)); err != nil {
 		left.Close()
 		return nil, err
 	}
@@ -225,11 +230,11 @@ func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedB
 		candidate.Leave()
 		return nil, nil
 	}
-	data, err := adapter.Marshal(body)
+	data, err := adapter.EncodeBody(body, false)
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	shared, err := candidate.Share(ctx, e.o.BaseURL+"\x00"+string(data), func(ctx context.Context, n int) (io.ReadCloser, error) {
+	shared, err := candidate.Share(ctx, e.o.BaseURL+"\x00"+string(data.Bytes()), func(ctx context.Context, n int) (io.ReadCloser, error) {
 		wanted := maps.Clone(body)
 		wanted[LimitCandidates] = n
 		return e.post(ctx, wanted)

@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,32 +14,34 @@ import (
 
 // messages writes the system prompt and the history in the dialect d. Messages that this origin
 // wrote keep their ids and get their thinking back. Detail is
-// that of its images, "" leaves it out. Omitted are the files that had to be left out.
-func (c *Chat) messages(d Dialect, detail string, req llm.Request) (list []any, omitted []string) {
+// that of its images, "" leaves it out. Whole writes all of it anew, with nothing kept as JSON.
+// Omitted are the files that had to be left out.
+func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (list any, omitted []string) {
+	sign := c.o.Learned.Has(downgradeSign)
 	echo, learned := c.o.Learned.All()[downgradeEcho]
-	h := &history{Dialect: d, partEncoder: chatEncoder(d, detail), origin: c.Origin(),
-		sentDetails: map[string]bool{}, signs: c.o.Learned.Has(downgradeSign), bare: learned && Echo(echo) == EchoNever}
-	if c.o.Learned.Has(LimitImages) {
-		h.image = nil
+	bare := learned && Echo(echo) == EchoNever
+	encoder, blind := chatEncoder(d, detail), c.o.Learned.Has(LimitImages)
+	if blind {
+		encoder.image = nil
 	}
-	for _, m := range req.Messages {
-		switch m.Role {
-		case llm.RoleUser:
-			h.addUser(m.Parts)
-		case llm.RoleAssistant:
-			h.addAssistant(m)
-		case llm.RoleTool:
-			h.addResults(m.Parts)
-		}
+	fresh := func() *history {
+		return &history{Dialect: d, partEncoder: encoder, origin: c.Origin(), signs: sign, bare: bare}
 	}
-	system := []any{} // not null
+	var kept []byte
+	var h *history
+	if whole {
+		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
+	} else {
+		kept, h = c.histories.Write(fmt.Sprintf("%+v %q %t %t %t", d, detail, sign, bare, blind), req.Messages, len(req.Messages), fresh)
+	}
+	var system []any
 	if req.System != "" {
 		system = append(system, map[string]any{"role": cmp.Or(d.SystemRole, "system"), "content": req.System})
 	}
-	if d.CacheControl {
-		h.markCache(system)
+	if d.CacheControl && !h.markCache(system) && kept != nil { // they stand further in front
+		return c.messages(d, detail, req, true)
 	}
-	return append(system, h.list...), h.omitted
+	return adapter.ListOf(system, kept, h.list), h.omitted
 }
 
 // history is a list of messages being written.
@@ -46,19 +49,67 @@ type history struct {
 	Dialect
 	partEncoder
 	origin      string
-	signs       bool // calls need a signature
-	bare        bool // no thinking goes back, whatever its form
-	list        []any
-	sameOrigin  bool            // the last assistant message is of this origin
-	sentDetails map[string]bool // what replayDetails returned
+	signs       bool        // calls need a signature
+	bare        bool        // no thinking goes back, whatever its form
+	list        []any       // that are not settled
+	sameOrigin  bool        // the last assistant message is of this origin
+	sentDetails adapter.Set // what replayDetails returned
 	ids         adapter.SentIDs
+	settled     []any // what Settle returned last
+	spare       adapter.Spare
+}
+
+// Write implements adapter.Writer.
+func (h *history) Write(messages []llm.Message, i int, _ bool) (varies bool) {
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		h.addUser(m.Parts)
+	case llm.RoleAssistant:
+		h.addAssistant(m)
+	case llm.RoleTool:
+		h.addResults(m.Parts)
+	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (h *history) Settle() (list []any) {
+	for _, item := range h.settled {
+		h.reuse(item)
+	}
+	list, h.list = adapter.CutLast(h.list)
+	h.settled = list
+	return list
+}
+
+// reuse takes the objects of a message that nothing holds any more.
+func (h *history) reuse(message any) {
+	m, _ := message.(map[string]any)
+	calls, _ := m["tool_calls"].([]any)
+	for _, c := range calls {
+		call, _ := c.(map[string]any)
+		function, _ := call["function"].(map[string]any)
+		h.spare.Add(function)
+		h.spare.Add(call)
+	}
+	h.spare.Add(m)
+}
+
+// Clone implements adapter.Writer.
+func (h *history) Clone() *history {
+	c := *h
+	c.list, c.omitted, c.sentDetails = adapter.CloneItems(h.list), slices.Clip(h.omitted), h.sentDetails.Clone()
+	c.ids, c.settled, c.spare = h.ids.Clone(), nil, nil
+	return &c
 }
 
 func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
 
 // message returns a message that is not added yet.
 func (h *history) message(role string, content any) map[string]any {
-	return map[string]any{"role": role, "content": content}
+	m := h.spare.Object()
+	m["role"], m["content"] = role, content
+	return m
 }
 
 // lastIs reports whether the last message has this role, and returns it.
@@ -139,7 +190,9 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	if !ok { // what the model wrote cannot be parsed, and servers parse it
 		input = []byte("{}")
 	}
-	call := map[string]any{"id": h.callID(p.ID), "type": "function", "function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(input)}}
+	call, function := h.spare.Object(), h.spare.Object()
+	function["name"], function["arguments"] = adapter.WireName(p.Name), string(input)
+	call["id"], call["type"], call["function"] = h.callID(p.ID), "function", function
 	var own callState
 	if h.sameOrigin && len(p.State) > 0 && adapter.DecodeLenient(p.State, &own) == nil && adapter.IsPresent(own.Extra) {
 		call["extra_content"] = own.Extra
@@ -154,7 +207,7 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 // mirror lists of parts. White space alone is refused by some, and says nothing.
 func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	echo := EchoNever
-	if h.sameOrigin && len(replayDetails(parts, map[string]bool{})) == 0 {
+	if h.sameOrigin && len(replayDetails(parts, &adapter.Set{})) == 0 {
 		echo = h.Echo
 	}
 	var list []any
@@ -195,7 +248,7 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 // addThinking gives the service its own thinking back, as far as it wants it.
 func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) {
 	if h.sameOrigin && !h.bare {
-		if fields := replayDetails(parts, h.sentDetails); len(fields) > 0 {
+		if fields := replayDetails(parts, &h.sentDetails); len(fields) > 0 {
 			if text := thinkingText(parts); fields[opaqueThinking] != nil && text != "" {
 				fields["reasoning_text"] = text
 			}
@@ -236,8 +289,9 @@ func thinkingText(parts []llm.Part) string {
 // the model's, with the older of which the request before ended. Anthropic takes
 // four marks. Results of tools carry theirs beside the text, as
 // github.com/OpenRouterTeam/ai-sdk-provider sends it; the model's own messages
-// stay plain text, for models mirror lists of parts.
-func (h *history) markCache(system []any) {
+// stay plain text, for models mirror lists of parts. It is false if there were fewer
+// messages to mark.
+func (h *history) markCache(system []any) (all bool) {
 	for _, m := range system {
 		if m := m.(map[string]any); m["role"] == "system" {
 			markLastText(m)
@@ -255,6 +309,7 @@ func (h *history) markCache(system []any) {
 			left--
 		}
 	}
+	return left == 0
 }
 
 func ephemeral() map[string]any { return map[string]any{"type": "ephemeral"} }

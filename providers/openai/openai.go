@@ -34,7 +34,8 @@ type Options = adapter.Options
 // A Chat is a model behind a chat completions endpoint.
 type Chat struct {
 	*endpoint
-	dialect Dialect
+	dialect   Dialect
+	histories adapter.Histories[*history]
 }
 
 // New returns the model that o describes, in the dialect d. Nothing is sent before

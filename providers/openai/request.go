@@ -8,7 +8,7 @@ import (
 	"parley/providers/llm"
 )
 
-func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) {
+func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	d, learned := c.dialect, c.o.Learned.All()
 	req, notices = d.limitToolChoice(req, c.o.Model)
 	if !c.takesVerbosity(learned) {
@@ -57,7 +57,7 @@ func (c *Chat) compile(req llm.Request) (body map[string]any, notices []string) 
 		notices = append(notices, adapter.WithoutDetail(c.o.Model, req)...)
 	}
 	var omitted []string
-	body["messages"], omitted = c.messages(d, detail, req)
+	body["messages"], omitted = c.messages(d, detail, req, whole)
 	for _, file := range omitted {
 		notices = append(notices, adapter.LeftOut(c.o.Model, file))
 	}

@@ -27,6 +27,7 @@ type Responses struct {
 	model        Family
 	origin       string // in place of its own; see Grok
 	known        bool   // model is more than a guess
+	histories    adapter.Histories[*inputWriter]
 	mu           sync.Mutex
 	refusedItems map[string]bool // items the server did not take back, by hash
 }

@@ -44,9 +44,9 @@ type inputWriter struct {
 	partEncoder
 	origin       string
 	callIDs      IDs
-	refusedItems map[string]bool // items not to be returned, by hash
-	omitsFields  []string        // of items
-	list         []any
+	refusedItems map[string]bool // items not to be returned, by hash; never changed
+	omitsFields  []string        // of items; never changed
+	list         []any           // that are not settled
 	sameOrigin   bool            // the last assistant message is of this origin
 	ids          adapter.SentIDs // calls by one that is taken would have two results
 }
@@ -69,6 +69,35 @@ func (in *inputWriter) add(item any) { in.list = append(in.list, item) }
 // message returns one of plain text, or of a list of parts.
 func message(role string, content any) map[string]any {
 	return map[string]any{"type": "message", "role": role, "content": content}
+}
+
+// Write implements adapter.Writer.
+func (in *inputWriter) Write(messages []llm.Message, i int, _ bool) (varies bool) {
+	switch m := messages[i]; m.Role {
+	case llm.RoleUser:
+		if content := in.flatContent(m.Parts); content != "" {
+			in.add(message("user", content))
+		}
+	case llm.RoleAssistant:
+		in.addAssistant(m)
+	case llm.RoleTool:
+		in.addResults(m.Parts)
+	}
+	return false
+}
+
+// Settle implements adapter.Writer.
+func (in *inputWriter) Settle() (list []any) {
+	list, in.list = adapter.CutLast(in.list)
+	return list
+}
+
+// Clone implements adapter.Writer.
+func (in *inputWriter) Clone() *inputWriter {
+	c := *in
+	c.ids = in.ids.Clone()
+	c.list, c.omitted = adapter.CloneItems(in.list), slices.Clip(in.omitted)
+	return &c
 }
 
 // addAssistant adds the items of a message of the model's.

@@ -15,7 +15,7 @@ import (
 // minOutputTokens is the smallest limit of the output that Responses takes.
 const minOutputTokens = 16
 
-func (r *Responses) compile(req llm.Request) (body map[string]any, notices []string) {
+func (r *Responses) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	learned := r.o.Learned.All()
 	if _, refused := learned["text.verbosity"]; refused || !r.model.Verbosity {
 		req = req.VerbosityInPrompt()
@@ -37,7 +37,7 @@ func (r *Responses) compile(req llm.Request) (body map[string]any, notices []str
 	}
 	notices = append(notices, r.addSettings(body, req)...)
 	req.System = r.addAnswerSchema(body, req, learned)
-	for _, file := range r.addInput(body, req, learned) {
+	for _, file := range r.addInput(body, req, learned, whole) {
 		notices = append(notices, adapter.LeftOut(r.o.Model, file))
 	}
 	return body, append(notices, mergeUserFields(body, r.o, req, learned)...)
@@ -155,13 +155,13 @@ func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learne
 
 // addInput writes the history and the system prompt, and returns the files that had
 // to be left out. xAI takes no instructions for some models.
-func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[string]string) (left []string) {
+func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[string]string, whole bool) (left []string) {
 	r.mu.Lock()
 	refused := maps.Clone(r.refusedItems)
 	r.mu.Unlock()
-	list := []any{} // not null
+	var first []any
 	if _, no := learned["instructions"]; req.System != "" && (no || r.isXAI()) {
-		list = append(list, message("system", req.System))
+		first = append(first, message("system", req.System))
 	} else if req.System != "" {
 		body["instructions"] = req.System
 	}
@@ -171,23 +171,21 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 			omits = append(omits, field)
 		}
 	}
-	in := &inputWriter{partEncoder: responsesEncoder(!r.isXAI(), req.Detail), origin: r.Origin(), callIDs: idsOf(r.o.Model, IDsShort),
-		refusedItems: refused, omitsFields: omits, list: list}
-	if r.o.Learned.Has(LimitImages) {
-		in.image = nil
+	encoder, blind := responsesEncoder(!r.isXAI(), req.Detail), r.o.Learned.Has(LimitImages)
+	if blind {
+		encoder.image = nil
 	}
-	for _, m := range req.Messages {
-		switch m.Role {
-		case llm.RoleUser:
-			if content := in.flatContent(m.Parts); content != "" {
-				in.add(message("user", content))
-			}
-		case llm.RoleAssistant:
-			in.addAssistant(m)
-		case llm.RoleTool:
-			in.addResults(m.Parts)
-		}
+	fresh := func() *inputWriter {
+		return &inputWriter{partEncoder: encoder, origin: r.Origin(), callIDs: idsOf(r.o.Model, IDsShort), refusedItems: refused, omitsFields: omits}
 	}
-	body["input"] = in.list
+	var kept []byte
+	var in *inputWriter
+	if whole {
+		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
+	} else {
+		key := fmt.Sprint(req.Detail, len(refused), omits, blind) // refusals are only added
+		kept, in = r.histories.Write(key, req.Messages, len(req.Messages), fresh)
+	}
+	body["input"] = adapter.ListOf(first, kept, in.list)
 	return in.omitted
 }

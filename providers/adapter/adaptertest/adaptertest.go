@@ -7,6 +7,7 @@
 //	Answer ──► Wire.Encode ──► server ──► adapter ──► Draft ──► the same parts
 //	request of the adapter ──► Wire.Read ──► the same history
 //
-// A Replay tests an adapter with recordings of services, if they are beside the repository. Requests are what an
+// SuiteCached tests what an adapter keeps of earlier requests. A Replay tests an adapter
+// with recordings of services, if they are beside the repository. Requests are what an
 // adapter may have to write, and Differences tells what of it differs from a vendor's JSON.
 package adaptertest

@@ -1,0 +1,170 @@
+package adapter
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"parley/tools/swar"
+)
+
+// An Appender is a value that writes itself as JSON.
+type Appender interface {
+	// AppendJSON adds the value to dst; escapeHTML says that <, > and & in strings are escaped.
+	AppendJSON(dst []byte, escapeHTML bool) ([]byte, error)
+}
+
+// AppendJSON adds v to dst as encoding/json writes it, byte for byte: what bodies are made of
+// without its detours, and the rest by it. With an error dst is as it was.
+func AppendJSON(dst []byte, v any, escapeHTML bool) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case string:
+		return appendString(dst, v, escapeHTML), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10), nil
+	case []byte:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
+		return append(base64.StdEncoding.AppendEncode(append(dst, '"'), v), '"'), nil
+	case map[string]any:
+		return appendObject(dst, v, escapeHTML)
+	case []any:
+		if v == nil {
+			return append(dst, "null"...), nil
+		}
+		out, err := appendItems(append(dst, '['), v, false, escapeHTML)
+		if err != nil {
+			return dst, err
+		}
+		return append(out, ']'), nil
+	case Appender:
+		return v.AppendJSON(dst, escapeHTML)
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(escapeHTML)
+	if err := e.Encode(v); err != nil {
+		return dst, err
+	}
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
+}
+
+func appendObject(dst []byte, object map[string]any, escapeHTML bool) ([]byte, error) {
+	if object == nil {
+		return append(dst, "null"...), nil
+	}
+	out := append(dst, '{')
+	var few [16]string // which stay on the stack
+	for i, key := range sortedKeys(few[:0], object) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(appendString(out, key, escapeHTML), ':')
+		var err error
+		if out, err = AppendJSON(out, object[key], escapeHTML); err != nil {
+			return dst, err
+		}
+	}
+	return append(out, '}'), nil
+}
+
+// sortedKeys adds the names of the fields of object to keys, in order.
+func sortedKeys(keys []string, object map[string]any) []string {
+	for key := range object {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// appendItems adds items with commas between them; behind says that there is one in front.
+func appendItems(dst []byte, items []any, behind, escapeHTML bool) ([]byte, error) {
+	out := dst
+	for _, item := range items {
+		if behind {
+			out = append(out, ',')
+		}
+		behind = true
+		var err error
+		if out, err = AppendJSON(out, item, escapeHTML); err != nil {
+			return dst, err
+		}
+	}
+	return out, nil
+}
+
+// shortEscapes holds the characters that are escaped by a letter.
+var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+
+const hexDigits = "0123456789abcdef"
+
+// plainPrefix returns the index, from i on, of the first byte of a string that does not stand for
+// itself; its length if all do.
+func plainPrefix(s string, i int, escapeHTML bool) int {
+	for ; i+8 <= len(s); i += 8 {
+		x := swar.Load(s, i)
+		found := swar.Equal(x, '"') | swar.Equal(x, '\\') | swar.Below(x, ' ') | swar.NonASCII(x)
+		if escapeHTML {
+			found |= swar.Equal(x, '<') | swar.Equal(x, '>') | swar.Equal(x, '&')
+		}
+		if found != 0 {
+			return i + swar.First(found)
+		}
+	}
+	for i < len(s) && isPlain(s[i], escapeHTML) {
+		i++
+	}
+	return i
+}
+
+// isPlain reports whether a byte of a string stands for itself.
+func isPlain(c byte, escapeHTML bool) bool {
+	return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && !(escapeHTML && (c == '<' || c == '>' || c == '&'))
+}
+
+// appendString adds s in quotes. Invalid UTF-8 becomes U+FFFD, and what ends a line in
+// JavaScript alone is escaped.
+func appendString(dst []byte, s string, escapeHTML bool) []byte {
+	dst = append(dst, '"')
+	start := 0 // of what is still to be added
+	for i := 0; i < len(s); {
+		c := s[i]
+		if isPlain(c, escapeHTML) {
+			i = plainPrefix(s, i+1, escapeHTML)
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			switch {
+			case r == utf8.RuneError && size == 1:
+				dst = append(append(dst, s[start:i]...), `\ufffd`...)
+			case r == '\u2028' || r == '\u2029':
+				dst = append(append(dst, s[start:i]...), `\u202`...)
+				dst = append(dst, hexDigits[r&0xf])
+			default:
+				i += size
+				continue
+			}
+			i += size
+			start = i
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		if short := shortEscapes[c]; short != 0 {
+			dst = append(dst, '\\', short)
+		} else {
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+		}
+		i++
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"')
+}
