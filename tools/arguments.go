@@ -153,7 +153,8 @@ func syntaxError(err error) error {
 
 // coerce turns value into what schema asks for where only one thing can be
 // meant: "5" is 5, "true" is true, text that holds an object or array is that
-// object or array, and null for an optional property is no property.
+// object or array, null for an optional property is no property, and a required one that is left out
+// has its default.
 func coerce(schema map[string]any, value any) any {
 	kind, _ := schema["type"].(string)
 	if text, ok := value.(string); ok {
@@ -167,6 +168,14 @@ func coerce(schema map[string]any, value any) any {
 				continue
 			}
 			v[name] = coerce(propertyOf(schema, name), member)
+		}
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			name, _ := name.(string)
+			value, known := propertyOf(schema, name)["default"]
+			if _, given := v[name]; known && !given {
+				v[name] = value
+			}
 		}
 	case []any:
 		items, _ := schema["items"].(map[string]any)

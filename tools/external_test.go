@@ -23,6 +23,7 @@ func echo(name, schema string) External {
 
 func TestExternalArguments(t *testing.T) {
 	const city = `{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}`
+	const units = `{"type":"object","properties":{"units":{"type":"string","default":"metric"},"days":{"type":"integer","default":3}},"required":["units","days"]}`
 	const loop = `{"type":"object","properties":{"x":{"$ref":"#"}},"$ref":"#"}`
 	tests := []struct {
 		name, schema, input string
@@ -31,6 +32,11 @@ func TestExternalArguments(t *testing.T) {
 		{"valid", city, `{"city":"Brno","days":2}`, `{"city":"Brno","days":2}`, ""},
 		{"put right", city, `{"city":"Brno","days":"2"}`, `{"city":"Brno","days":2}`, ""},
 		{"nothing", city, ``, "", "bad arguments for ext"},
+		{"default of a required argument", units, `{}`, `{"days":3,"units":"metric"}`, ""},
+		{"default, given", units, `{"days":1,"units":"us"}`, `{"days":1,"units":"us"}`, ""},
+		{"default, within", `{"type":"object","properties":{"at":` + units + `}}`, `{"at":{"days":2}}`, `{"at":{"days":2,"units":"metric"}}`, ""},
+		{"default of an optional argument", `{"type":"object","properties":{"a":{"default":1}}}`, `{}`, `{}`, ""},
+		{"default of another type", `{"type":"object","properties":{"a":{"type":"integer","default":"many"}},"required":["a"]}`, `{}`, "", "bad arguments for ext"},
 		{"wrong type", city, `{"city":7}`, "", "ext takes city (string, required), days (integer)"},
 		{"broken", city, `{"city":`, "", "not valid JSON"},
 		{"list", `{"type":"object"}`, `[1]`, "", "one JSON object"},

@@ -137,8 +137,13 @@ func nearestExisting(path string) string {
 // projectFiles mark the top of what a program is made of.
 var projectFiles = []string{"package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pyvenv.cfg", ".git"}
 
-// projectDir returns the nearest directory at or above dir with a project file, or dir.
+// projectDir returns the nearest directory at or above dir with a project file, or dir. Of a package
+// that npm installed it is the outermost node_modules: packages import each other.
 func projectDir(dir string) string {
+	const modules = string(filepath.Separator) + "node_modules"
+	if i := strings.Index(dir+string(filepath.Separator), modules+string(filepath.Separator)); i >= 0 {
+		return dir[:i+len(modules)]
+	}
 	const far = 6
 	at := dir
 	for range far {
