@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools/mcp/oauth"
@@ -81,7 +83,33 @@ type sseTransport struct{ *httpService }
 // Connect begins the stream of events, which does not end with ctx, but with the service.
 func (s sseTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	t := &sdk.SSEClientTransport{Endpoint: s.url.String(), HTTPClient: s.client(), MaxEventSize: maxMessage}
-	return t.Connect(context.WithoutCancel(ctx))
+	c, err := t.Connect(context.WithoutCancel(ctx))
+	return &sseConn{Connection: c}, err
+}
+
+// An sseConn returns from Read why Write failed: the SDK closes it then, and reports whichever comes first.
+type sseConn struct {
+	sdk.Connection
+	mu     sync.Mutex
+	unsent error
+}
+
+func (c *sseConn) Write(ctx context.Context, m jsonrpc.Message) error {
+	err := c.Connection.Write(ctx, m)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unsent = cmp.Or(c.unsent, err)
+	return err
+}
+
+func (c *sseConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	m, err := c.Connection.Read(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		err = cmp.Or(c.unsent, err)
+	}
+	return m, err
 }
 
 // checkRedirect lets a service move its own pages, and nobody send us elsewhere.
