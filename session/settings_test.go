@@ -143,3 +143,47 @@ func TestSettingsAtOnce(t *testing.T) {
 		t.Errorf("%d values and %d tools are set, want %d of each", len(own.Values), len(own.Tools), 2*each)
 	}
 }
+
+// TestSwitched: a conversation that is continued with another model says what that one is not sent,
+// as a switch within it does.
+func TestSwitched(t *testing.T) {
+	lib := MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	image := llm.Part{Kind: llm.Media, Name: "a.png", MIME: "image/png", Data: []byte("x")}
+	pdf := llm.Part{Kind: llm.Media, Name: "a.pdf", MIME: "application/pdf", Data: []byte("%PDF")}
+	sees := endpoint("fake/sees", llmtest.New(llmtest.Say("seen")))
+	sees.Vision, sees.Origin = true, "fake"
+	log := lib.Create(Info{Dir: "/w"})
+	s := New(Options{Model: sees, Log: log})
+	if e, ok := s.Switched(); ok {
+		t.Errorf("nothing was said: %+v", e)
+	}
+	play(t.Context(), s, allow, say("look"), image, pdf, pdf)
+	if e, ok := s.Switched(); ok {
+		t.Errorf("the same model: %+v", e)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	blind := endpoint("fake/blind", nil)
+	blind.Blind, blind.Origin = true, "fake"
+	again, err := lib.Resume(log.Session().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = New(Options{Model: blind, Log: again})
+	t.Cleanup(func() { s.Close() })
+	e, ok := s.Switched()
+	var left []string
+	for _, c := range e.Changes {
+		left = append(left, fmt.Sprintf("%d %s", c.Count, c.What))
+	}
+	got := strings.Join(left, "; ")
+	if want := "1 images not sent: this model takes none; 2 PDFs not sent: this model takes none"; !ok || e.From != "fake/sees" || e.To != "fake/blind" || got != want {
+		t.Errorf("%t, from %s to %s: %s, want %s", ok, e.From, e.To, got, want)
+	}
+	s.SetModel(sees)
+	if within := s.SetModel(blind); !slices.Equal(within.Changes, e.Changes) {
+		t.Errorf("a switch within says %+v", within.Changes)
+	}
+}
