@@ -7,7 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,9 +22,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"parley/providers/adapter"
+	"parley/providers/anthropic"
 	"parley/providers/catalog"
 	"parley/providers/filter"
+	"parley/providers/gemini"
 	"parley/providers/llm"
+	"parley/providers/openai"
 	"parley/providers/schema"
 	"parley/providers/wire"
 	"parley/session/archive"
@@ -242,6 +248,88 @@ const (
 	geminiHead  = `{"sessionId":"e351cf16-993b-4cff-b133-5a022d2cf85e","projectHash":"b1d7","startTime":"2026-02-01T07:19:37.336Z","kind":"main"}` + "\n"
 )
 
+// screenText holds what programs write to draw over what they wrote.
+var screenText = []grower{
+	repeated("50%\r"),
+	repeated("a\n\x1b[A\x1b[K"),
+	repeated("\x1b[2J\x1b[Ha"),
+	repeated("a\b \b"),
+	repeated("a\n"),
+	repeated("\x1b[999Ca\r"),
+	rows("", "\x1b[{i}B\x1b[{i}Ca\x1b[{i}A", ""),
+	repeated("漢\x1b[D字"),
+}
+
+// A wireFormat is what decodes answers of one format, with shapes of them.
+type wireFormat struct {
+	name   string
+	open   func(adapter.Options) llm.Model
+	shapes []grower
+}
+
+var wireFormats = []wireFormat{
+	{"openai", func(o adapter.Options) llm.Model { return openai.New(o, openai.Dialect{}) }, []grower{
+		rows("", chatDelta(`{"content":"a{i} "}`), ""),
+		rows("", chatDelta(`{"reasoning_content":"a{i} "}`), ""),
+		rows("", chatDelta(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"read","arguments":"a{i}"}}]}`), ""),
+		rows("", chatDelta(`{"tool_calls":[{"index":{i},"id":"c{i}","function":{"name":"read","arguments":"{}"}}]}`), ""),
+		rows("", chatDelta(`{"content":"<think>a{i}"}`), ""),
+		rows("", chatDelta(`{"reasoning_details":[{"type":"reasoning.text","index":{i},"text":"a"}]}`), ""),
+		within(`data: {"choices":[{"index":0,"delta":{"content":"`, `\n\"a`, `"}}]}`+"\n\n"),
+		within(`{"choices":[{"index":0,"message":{"content":"`, `\u00e9a`, `"},"finish_reason":"stop"}]}`),
+	}},
+	{"openai-responses", func(o adapter.Options) llm.Model { return openai.NewResponses(o) }, []grower{
+		rows(`data: {"type":"response.output_item.added","output_index":0,"item":{"type":"message","id":"m"}}`+"\n\n", `data: {"type":"response.output_text.delta","item_id":"m","output_index":0,"delta":"a{i}"}`+"\n\n", ""),
+		rows("", `data: {"type":"response.output_item.added","output_index":{i},"item":{"type":"message","id":"m{i}"}}`+"\n\n", ""),
+		rows("", `data: {"type":"response.output_text.done","item_id":"m{i}","text":"a"}`+"\n\n", ""),
+		rows("", `data: {"type":"response.function_call_arguments.delta","item_id":"f{i}","delta":"a"}`+"\n\n", ""),
+		rows("", `data: {"type":"response.function_call_arguments.delta","item_id":"f","output_index":0,"delta":"a{i}"}`+"\n\n", ""),
+		rows("", `data: {"type":"response.reasoning_summary_text.delta","item_id":"r","output_index":0,"summary_index":{i},"delta":"a"}`+"\n\n", ""),
+		rows(`data: {"type":"response.completed","response":{"status":"completed","output":[`, `{"type":"message","id":"m{i}","content":[{"type":"output_text","text":"a"}]},`, `{}]}}`+"\n\n"),
+		rows("", `data: {"type":"response.output_item.done","output_index":{i},"item":{"type":"reasoning","id":"r{i}","encrypted_content":"x"}}`+"\n\n", ""),
+	}},
+	{"anthropic", func(o adapter.Options) llm.Model { return anthropic.New(o) }, []grower{
+		rows("", `data: {"type":"content_block_start","index":{i},"content_block":{"type":"text","text":"a"}}`+"\n\n", ""),
+		rows(`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n", `data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a{i}"}}`+"\n\n", ""),
+		rows(`data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"read"}}`+"\n\n", `data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"a{i}"}}`+"\n\n", ""),
+		rows(`data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}`+"\n\n", `data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"a{i}"}}`+"\n\n", ""),
+		rows(`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`+"\n\n", `data: {"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://a/{i}","title":"a"}}}`+"\n\n", ""),
+		rows("", `data: {"type":"content_block_start","index":{i},"content_block":{"type":"server_tool_use","id":"s{i}","name":"web_search","input":{}}}`+"\n\n", ""),
+		rows("", `data: {"type":"content_block_start","index":{i},"content_block":{"type":"web_search_tool_result","tool_use_id":"s{i}","content":[]}}`+"\n\n", ""),
+		repeated(`data: {"type":"ping"}` + "\n\n"),
+	}},
+	{"gemini", func(o adapter.Options) llm.Model { return gemini.New(o) }, []grower{
+		rows("", geminiPart(`{"text":"a{i}"}`), ""),
+		rows("", geminiPart(`{"text":"a{i}","thought":true}`), ""),
+		rows("", geminiPart(`{"text":"a{i}","thoughtSignature":"eA=="}`), ""),
+		rows("", geminiPart(`{"functionCall":{"name":"read","args":{"path":"a{i}"}}}`), ""),
+		rows("", geminiPart(`{"functionCall":{"id":"c{i}","name":"read","args":{}},"thoughtSignature":"eA=="}`), ""),
+		rows("", geminiPart(`{"inlineData":{"mimeType":"image/png","data":"eA=="}}`), ""),
+		rows(`data: {"candidates":[{"content":{"parts":[`, `{"text":"a{i}"},`, `{}]}}]}`+"\n\n"),
+		rows("", `data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"groundingMetadata":{"groundingChunks":[{"web":{"uri":"https://a/{i}","title":"a"}}]}}]}`+"\n\n", ""),
+	}},
+}
+
+func chatDelta(delta string) string {
+	return `data: {"choices":[{"index":0,"delta":` + delta + `}]}` + "\n\n"
+}
+
+func geminiPart(part string) string {
+	return `data: {"candidates":[{"content":{"role":"model","parts":[` + part + `]}}]}` + "\n\n"
+}
+
+// answersWith answers each request with a text.
+type answersWith struct{ text string }
+
+func (a *answersWith) RoundTrip(r *http.Request) (*http.Response, error) {
+	kind := "text/event-stream"
+	if strings.HasPrefix(a.text, "{") {
+		kind = "application/json"
+	}
+	_, err := io.Copy(io.Discard, r.Body)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Request: r, Body: io.NopCloser(strings.NewReader(a.text))}, err
+}
+
 // streamed sends text as an answer in deltas of size bytes through f.
 func streamed(f func(llm.Stream) llm.Stream, size int) func(string) {
 	return func(text string) {
@@ -306,6 +394,7 @@ func TestGrowth(t *testing.T) {
 		{"sanitize.Mask", func(s string) {
 			sanitize.NewMask([]string{"aaaaaaaaaaaaaaaaaaaab", "0123456789abcdef0123456789abcdeg"}, 4).Text(s)
 		}, nil},
+		{"sanitize.Played", func(s string) { sanitize.Played(s) }, [][]grower{screenText}},
 		{"tools.Sanitize", func(s string) { tools.Sanitize(s) }, nil},
 		{"markdown.Render", func(s string) { markdown.Render(sanitize.Text(s), 80, plain) }, [][]grower{markdownText}},
 		{"markdown.Doc", func(s string) {
@@ -367,6 +456,19 @@ func TestGrowth(t *testing.T) {
 			for j, shape := range shapes {
 				t.Run(fmt.Sprintf("%s/%d.%d", f.name, i, j), func(t *testing.T) { checkGrowth(t, shape, f.run) })
 			}
+		}
+	}
+	for _, f := range wireFormats {
+		answer := &answersWith{}
+		model := f.open(adapter.Options{BaseURL: "http://127.0.0.1:1/v1", Key: "test-key", Model: "m", HTTP: &http.Client{Transport: answer}})
+		for i, shape := range f.shapes {
+			t.Run(fmt.Sprintf("%s/%d", f.name, i), func(t *testing.T) {
+				checkGrowth(t, shape, func(text string) {
+					answer.text = text
+					for range model.Stream(context.Background(), offered) {
+					}
+				})
+			})
 		}
 	}
 	for name, shapes := range importers {

@@ -40,9 +40,10 @@ type answer struct {
 // grounded is what Google searched for and found.
 type grounded struct {
 	queries  []string
-	sources  []llm.Part // each once
-	remote   int        // tools of Google's that were shown
-	onePrice bool       // a prompt pays for one search, however many there are
+	sources  []llm.Part      // each once
+	found    map[string]bool // both
+	remote   int             // tools of Google's that were shown
+	onePrice bool            // a prompt pays for one search, however many there are
 }
 
 // A leg is what one request brought.
@@ -146,15 +147,19 @@ const googleSearch = "google_search"
 // addGrounding keeps what was searched for and found until the answer is at its end: chunks may
 // tell of it more than once.
 func (a *answer) addGrounding(g *grounding) {
+	if a.found == nil {
+		a.found = map[string]bool{"": true} // an address that is missing
+	}
 	for _, q := range g.Queries {
-		if !slices.Contains(a.queries, q) {
+		if key := "query " + q; !a.found[key] {
+			a.found[key] = true
 			a.queries = append(a.queries, q)
 			a.out.Hold(len(q))
 		}
 	}
 	for _, c := range g.Chunks {
-		web := c.Web
-		if web.URI != "" && !slices.ContainsFunc(a.sources, func(s llm.Part) bool { return s.URL == web.URI }) {
+		if web := c.Web; !a.found[web.URI] {
+			a.found[web.URI] = true
 			a.sources = append(a.sources, llm.Part{Kind: llm.Source, URL: web.URI, Name: web.Title})
 			a.out.Hold(len(web.URI) + len(web.Title))
 		}

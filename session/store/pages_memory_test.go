@@ -5,37 +5,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"parley/providers/llm"
 )
-
-// mixed returns n messages of every kind.
-func mixed(n int) []Node {
-	nodes := make([]Node, n)
-	for i := range nodes {
-		seq := i + 1
-		nodes[i] = says(seq, llm.RoleUser, fmt.Sprintf("line %d\n\"quoted\"\t\\ \u00e9 \x7f", seq))
-		nodes[i].At = time.Unix(int64(seq), 5)
-		switch seq % 5 {
-		case 1:
-			nodes[i].Message = llm.Message{Role: llm.RoleAssistant, Origin: "chat:x", Model: fmt.Sprint("a/", seq%3), Parts: []llm.Part{
-				{Kind: llm.Thinking, Text: "hm", State: []byte(`{"sig": "x"}`)}, {Kind: llm.Call, ID: fmt.Sprint("c", seq), Name: "read", Input: `{"path":"a"}`},
-			}}
-			nodes[i].Usage, nodes[i].Reason, nodes[i].Duration = &llm.Usage{Input: seq, Cost: 0.25, Priced: true}, llm.Calls, time.Second
-			nodes[i].ThinkingDurations = []time.Duration{3, 4}
-		case 2:
-			id := fmt.Sprint("c", seq-1)
-			nodes[i].Message = llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: id, Name: "read", Text: "b", Failed: true}}}
-			nodes[i].Results = map[string]Outcome{id: {Diff: "+b", Duration: 7, Started: true}}
-		case 3:
-			nodes[i].Parts = append(nodes[i].Parts, llm.Part{Kind: llm.Media, MIME: "image/png", Name: "p.png", Data: []byte("png"), Width: 2, Height: 3})
-		case 4:
-			nodes[i].Parts = nil
-		}
-	}
-	return nodes
-}
 
 // Messages that are read hold little more memory than what they say, of whatever kind that is.
 func TestPagesHoldWhatTheySay(t *testing.T) {
