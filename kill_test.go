@@ -535,12 +535,6 @@ func (t *tty) kill() {
 	t.read.Wait()
 }
 
-// builtWith reports whether this binary was built with a setting.
-func builtWith(key, value string) bool {
-	info, _ := debug.ReadBuildInfo()
-	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: key, Value: value})
-}
-
 // ended waits until the program has ended by itself, with a text and a status.
 func (k *killed) ended(tty *tty, text string, status int) {
 	k.Helper()

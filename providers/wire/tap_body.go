@@ -60,27 +60,6 @@ func (t *Tap) pack() {
 	}
 }
 
-// Compress compresses the bodies of all that is over, for a time in which nobody asks for them,
-// and returns how many bytes of memory that saved.
-func (t *Tap) Compress() (saved int) {
-	if t == nil {
-		return 0
-	}
-	t.mu.Lock()
-	old := t.loose(0)
-	t.mu.Unlock()
-	for _, x := range old {
-		saved += x.size()[0]
-	}
-	if len(old) > 0 {
-		t.compress(old)
-	}
-	for _, x := range old {
-		saved -= x.size()[0]
-	}
-	return saved
-}
-
 // loose returns the exchanges that are over and to be compressed, so that at most most bytes of
 // bodies are not, the newest first. The caller passes them to compress; until that returns, loose
 // returns none. The tap is locked.

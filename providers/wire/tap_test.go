@@ -409,39 +409,6 @@ func TestTapCompresses(t *testing.T) {
 	})
 }
 
-// TestTapCompress holds that what is over is kept in less memory at once, as it came, and that what
-// still runs stays as it is.
-func TestTapCompress(t *testing.T) {
-	tap := &wire.Tap{}
-	line := []byte(`data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word"}}]}`)
-	var programs []*wire.ProgramExchange
-	for range 2 {
-		p := tap.Program(wire.Exchange{}, nil, nil)
-		for range 1000 {
-			p.WriteLine(line)
-		}
-		programs = append(programs, p)
-	}
-	programs[0].End(0, "", nil)
-	before := tap.Kept()
-	if saved := tap.Compress(); saved != before-tap.Kept() || saved < 1000*len(line)*9/10 {
-		t.Errorf("%d bytes were saved; %d were kept, now %d", saved, before, tap.Kept())
-	}
-	if saved := tap.Compress(); saved != 0 {
-		t.Errorf("%d bytes were saved again", saved)
-	}
-	programs[1].WriteLine(line)
-	for id, lines := range map[int]int{1: 1000, 2: 1001} {
-		if e, _ := tap.Exchange(id); e.Response.Body != strings.Repeat(string(line)+"\n", lines) {
-			t.Errorf("answer %d is not as it came: %d bytes", id, len(e.Response.Body))
-		}
-	}
-	var none *wire.Tap
-	if none.Compress() != 0 {
-		t.Error("a tap that is not there keeps something")
-	}
-}
-
 // TestTapSharesBeginnings holds that requests which begin alike, as those of a long conversation
 // do, come out as they were sent, and others among them as well.
 func TestTapSharesBeginnings(t *testing.T) {

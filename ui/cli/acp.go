@@ -51,7 +51,6 @@ count once parley was opened there and the folder was trusted.`,
 // serve speaks with the client until that leaves.
 func (a editor) serve() error {
 	collectForScreen() // an editor leaves it open for as long
-	returnMemoryAtRest(restTime, func() { releaseMemory(nil) })
 	var trouble error
 	if a.library, trouble = a.openLibrary(); trouble != nil {
 		a.note(trouble.Error())

@@ -39,7 +39,6 @@ func (a *program) runScreen(parts []llm.Part, asked bool) error {
 	if a.recording.tap == nil {
 		a.recording.tap = &providers.Tap{}
 	}
-	returnMemoryAtRest(restTime, func() { releaseMemory(a.recording.tap) })
 	for {
 		if err := a.runScreenHere(parts, asked); err != nil || a.nextDir == "" {
 			return err
