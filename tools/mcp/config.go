@@ -34,9 +34,13 @@ type Config struct {
 	Scopes       []string `toml:"scopes" json:",omitempty"`        // asked for; none: what the service names
 	RedirectPort int      `toml:"redirect_port" json:",omitempty"` // where the browser comes back, if ClientID is good for one only; 0: any
 
-	Disabled bool   `toml:"disabled"`
-	Timeout  string `toml:"timeout"` // of a call, such as "90s"; "60s" unless given, at most "600s"
-	Trusted  bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
+	Disabled bool `toml:"disabled"`
+	// How long it may take until it is ready, such as "90s", at most "600s"; "" is 30s, or 60s for a
+	// program that never was ready, which may have to be downloaded.
+	StartTimeout string `toml:"start_timeout" json:",omitempty"`
+
+	Timeout string `toml:"timeout"` // of a call, such as "90s"; "60s" unless given, at most "600s"
+	Trusted bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
 
 	Sampling string `toml:"sampling" json:",omitempty"` // "ask": it may have the model answer, if the user agrees each time; "off", as ""
 
@@ -131,7 +135,10 @@ func (c Config) validate() error {
 			return fmt.Errorf("env: %q is no name of a variable", name)
 		}
 	}
-	if _, err := c.callTimeout(); err != nil {
+	if _, err := parseTimeout("timeout", c.Timeout, defaultCallTimeout); err != nil {
+		return err
+	}
+	if _, err := parseTimeout("start_timeout", c.StartTimeout, startTimeout); err != nil {
 		return err
 	}
 	if c.URL == "" {
@@ -170,13 +177,14 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-func (c Config) callTimeout() (time.Duration, error) {
-	if c.Timeout == "" {
-		return defaultCallTimeout, nil
+// parseTimeout reads the value of a setting; "" is otherwise.
+func parseTimeout(setting, value string, otherwise time.Duration) (time.Duration, error) {
+	if value == "" {
+		return otherwise, nil
 	}
-	d, err := time.ParseDuration(c.Timeout)
-	if err != nil || d <= 0 || d > maxCallTimeout {
-		return 0, fmt.Errorf("timeout = %q: a time such as 90s, at most %s", c.Timeout, maxCallTimeout)
+	d, err := time.ParseDuration(value)
+	if err != nil || d <= 0 || d > maxTimeout {
+		return 0, fmt.Errorf("%s = %q: a time such as 90s, at most %s", setting, value, maxTimeout)
 	}
 	return d, nil
 }

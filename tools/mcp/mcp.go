@@ -61,7 +61,9 @@ type Options struct {
 	// called from several goroutines, and must neither wait nor call Close.
 	OnChange func(server string)
 
-	startTimeout time.Duration // until a server is ready; 0: startTimeout, or firstStartTimeout
+	// WithTimeout limits a start, and a reading of lists. Nil is context.WithTimeoutCause; tests
+	// decide themselves when time is up.
+	WithTimeout func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc)
 }
 
 // Servers are the servers of a configuration. They are safe for concurrent use.
@@ -80,6 +82,9 @@ type Servers struct {
 func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
 	ctx, cancel := context.WithCancel(ctx)
 	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{directories: o.Roots}}
+	if o.WithTimeout == nil {
+		o.WithTimeout = context.WithTimeoutCause
+	}
 	for name, c := range configs {
 		s := newServer(name, c, o, inbound{&all.questions, &all.roots, new(inFlight)})
 		all.servers[name] = s
@@ -279,10 +284,10 @@ type Tool struct {
 
 // The bounds of a server. Times are from the first to the last byte.
 const (
-	startTimeout       = 10 * time.Second // of one that was ready before
+	startTimeout       = 30 * time.Second
 	firstStartTimeout  = 60 * time.Second // of a program that never was, and may be downloaded
 	defaultCallTimeout = 60 * time.Second
-	maxCallTimeout     = 600 * time.Second
+	maxTimeout         = 600 * time.Second
 	listInterval       = time.Second // between two looks at a list that keeps changing
 
 	maxMessage     = 16 << 20 // bytes

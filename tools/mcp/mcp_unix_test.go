@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,6 +46,9 @@ func start(t testing.TB, c Config, o Options) *testServer {
 		default:
 		}
 	}
+	if o.WithTimeout == nil {
+		o.WithTimeout = within(5 * time.Minute) // for machines that are busy
+	}
 	b.Servers = Open(t.Context(), map[string]Config{"s": c}, o)
 	t.Cleanup(func() {
 		b.Close()
@@ -53,6 +57,13 @@ func start(t testing.TB, c Config, o Options) *testServer {
 	b.Wait(t.Context())
 	b.offer()
 	return b
+}
+
+// within limits everything to d, whatever the limit is called in errors.
+func within(d time.Duration) func(context.Context, time.Duration, error) (context.Context, context.CancelFunc) {
+	return func(ctx context.Context, _ time.Duration, cause error) (context.Context, context.CancelFunc) {
+		return context.WithTimeoutCause(ctx, d, cause)
+	}
 }
 
 // offer offers the tools that can be.
@@ -99,8 +110,8 @@ func (b *testServer) call(tool, input string) tools.Outcome {
 func TestStartFails(t *testing.T) {
 	t.Parallel() // it waits
 	tests := []struct{ server, why, stderr string }{
-		{"silent", "it was not ready within 500ms", ""},
-		{"answers nothing and stays", "it was not ready within 500ms", ""},
+		{"silent", "it was not ready within 1m0s: start_timeout of its configuration allows more", ""},
+		{"answers nothing and stays", "it was not ready within 1m0s: start_timeout of its configuration allows more", ""},
 		{"exits", "exited (status 3)", "cannot find the key [redacted]"},
 		{"flood of garbage", "more than 1000 lines to stdout that are no messages", ""},
 	}
@@ -109,9 +120,9 @@ func TestStartFails(t *testing.T) {
 			t.Parallel()
 			c := self(t, test.server)
 			c.Env["KEY"] = "sk-canary-42"
-			o := Options{startTimeout: time.Minute} // for machines that are busy
-			if strings.Contains(test.why, "500ms") {
-				o.startTimeout = 500 * time.Millisecond
+			var o Options
+			if strings.Contains(test.why, "1m0s") {
+				o.WithTimeout = within(500 * time.Millisecond)
 			}
 			b := start(t, c, o)
 			s := b.state()
@@ -485,5 +496,27 @@ func TestServiceIsBounded(t *testing.T) {
 			t.Errorf("%s: got %+v", kind, s)
 		}
 		h.Close()
+	}
+}
+
+// TestStartTimeout: a start has half a minute, a minute where a program may have to be downloaded, or
+// what the configuration gives it. How long that is does not count for what was approved.
+func TestStartTimeout(t *testing.T) {
+	for _, test := range []struct {
+		c    Config
+		want time.Duration
+	}{
+		{self(t, "exits"), time.Minute},
+		{Config{URL: "http://127.0.0.1:1/"}, 30 * time.Second},
+		{Config{URL: "http://127.0.0.1:1/", StartTimeout: "90s"}, 90 * time.Second},
+	} {
+		var got atomic.Int64
+		start(t, test.c, Options{WithTimeout: func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+			got.CompareAndSwap(0, int64(limit))
+			return within(5*time.Minute)(ctx, limit, cause)
+		}})
+		if got := time.Duration(got.Load()); got != test.want {
+			t.Errorf("%s: a start may take %v, want %v", test.c.Location(), got, test.want)
+		}
 	}
 }

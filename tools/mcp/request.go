@@ -104,7 +104,7 @@ func (s *server) explain(ctx context.Context, c connection, err error) error {
 
 // attempt calls f, which has the time of a call.
 func (s *server) attempt(ctx context.Context, f func(context.Context) error) error {
-	limit, err := s.config.callTimeout()
+	limit, err := parseTimeout("timeout", s.config.Timeout, defaultCallTimeout)
 	if err != nil {
 		return err
 	}

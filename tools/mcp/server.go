@@ -187,13 +187,15 @@ func (s *server) isStopped() bool {
 func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
-	limit := s.opts.startTimeout
-	if limit == 0 && s.isFirstStart() {
+	limit := startTimeout
+	if s.isFirstStart() {
 		limit = firstStartTimeout
-	} else if limit == 0 {
-		limit = startTimeout
 	}
-	starting, stop := context.WithTimeoutCause(life, limit, fmt.Errorf("it was not ready within %s", limit))
+	limit, err = parseTimeout("start_timeout", s.config.StartTimeout, limit)
+	if err != nil {
+		return false, err
+	}
+	starting, stop := s.opts.WithTimeout(life, limit, fmt.Errorf("it was not ready within %s: start_timeout of its configuration allows more", limit))
 	defer stop()
 	l, err := s.connect(starting)
 	if err != nil {
@@ -251,7 +253,7 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			}
 			return again, l.explainEnd(err)
 		case <-s.changed:
-			looking, stop := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("its lists did not come within %s", startTimeout))
+			looking, stop := s.opts.WithTimeout(ctx, startTimeout, fmt.Errorf("its lists did not come within %s", startTimeout))
 			err := s.loadLists(looking, l.session)
 			if looking.Err() != nil && ctx.Err() == nil {
 				err = context.Cause(looking)

@@ -3,6 +3,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -36,16 +37,31 @@ func TestServiceStartFails(t *testing.T) {
 		{"other events", stream("event: message\ndata: {}\n\n"), false, []string{"Bad Request", `first event is "message"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			listens := make(chan struct{}, 1)
 			c := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPost {
 					http.Error(w, "which version?", http.StatusBadRequest)
 					return
 				}
+				select {
+				case listens <- struct{}{}:
+				default:
+				}
 				test.get(w, r)
 			}))
-			o := Options{startTimeout: time.Minute} // for machines that are busy
-			if test.silent {
-				o.startTimeout = 500 * time.Millisecond
+			var o Options
+			if test.silent { // its time is up once it was listened to
+				o.WithTimeout = func(ctx context.Context, _ time.Duration, cause error) (context.Context, context.CancelFunc) {
+					ctx, cancel := context.WithCancelCause(ctx)
+					go func() {
+						select {
+						case <-listens:
+						case <-ctx.Done():
+						}
+						cancel(cause)
+					}()
+					return ctx, func() { cancel(nil) }
+				}
 			}
 			s := start(t, c, o).state()
 			if s.Status != StatusFailed {

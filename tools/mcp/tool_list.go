@@ -96,8 +96,8 @@ func (s fingerprint) saltOrNew() string {
 // the sandbox lets it do. Variables count by their names: a token that is renewed
 // in the environment is what the user agreed to.
 func (s fingerprint) addStart(c Config, by string) error {
-	c.Disabled, c.Timeout, c.Trusted = false, "", false // they change nothing of what it is
-	type plain Config                                   // whose JSON has the maps sorted
+	c.Disabled, c.Timeout, c.StartTimeout, c.Trusted = false, "", "", false // they change nothing of what it is
+	type plain Config                                                       // whose JSON has the maps sorted
 	all, err := json.Marshal(plain(c))
 	if err != nil {
 		return err

@@ -45,6 +45,7 @@ func TestValidate(t *testing.T) {
 		{"headers of a program", "a", Config{Command: process.ShellLine("x"), Headers: map[string]string{"A": "b"}}, "mcp.a.headers"},
 		{"no variable", "a", Config{Command: process.ShellLine("x"), Env: map[string]string{"A=B": "c"}}, "mcp.a.env"},
 		{"timeout", "a", Config{Command: process.ShellLine("x"), Timeout: "soon"}, `mcp.a.timeout = "soon"`},
+		{"start timeout", "a", Config{Command: process.ShellLine("x"), StartTimeout: "2h"}, `mcp.a.start_timeout = "2h"`},
 		{"endless timeout", "a", Config{Command: process.ShellLine("x"), Timeout: "1h"}, "at most 10m0s"},
 		{"other scheme", "a", Config{URL: "file:///etc/passwd"}, "mcp.a.url: it must begin"},
 		{"password", "a", Config{URL: "https://u:sk-canary@h/"}, "mcp.a.url: it must not contain a password"},

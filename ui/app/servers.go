@@ -32,7 +32,7 @@ func serverNotice(s mcp.State) string {
 		return fmt.Sprintf("MCP server %s needs login: %s", s.Name, s.Reason)
 	case mcp.StatusStarting:
 		if s.FirstStart {
-			return fmt.Sprintf("MCP server %s starts for the first time; a download may take up to 60 s", s.Name)
+			return fmt.Sprintf("MCP server %s starts for the first time; a download may take a minute", s.Name)
 		}
 	}
 	return ""

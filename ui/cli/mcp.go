@@ -176,7 +176,7 @@ func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)
 	}
 	for _, s := range servers.States() {
 		if s.Status == mcp.StatusStarting && s.FirstStart {
-			note(fmt.Sprintf("MCP server %s starts for the first time and may be downloaded: up to 60 s", s.Name))
+			note(fmt.Sprintf("MCP server %s starts for the first time; a download may take a minute", s.Name))
 		}
 	}
 	servers.Wait(ctx)

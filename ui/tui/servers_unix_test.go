@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"parley/tools/mcp"
 	"parley/tools/process"
@@ -31,6 +32,9 @@ func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) *
 			return cmd, func() {}, nil
 		},
 		SaveState: func(_, memory string) error { kept <- memory; return nil },
+		WithTimeout: func(ctx context.Context, _ time.Duration, _ error) (context.Context, context.CancelFunc) {
+			return context.WithCancel(ctx) // they start for as long as a test needs them to
+		},
 	})
 	t.Cleanup(servers.Close)
 	return servers
