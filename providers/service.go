@@ -245,21 +245,28 @@ func (s service) defaultModel() string {
 }
 
 // firstModel returns the model when only a program or a server is named: the first in the catalog, or,
-// of those that the server told, the one that was used last, else the first. Unlike defaultModel, it
-// does not let DefaultModel choose the service.
+// of those that the server told, the one that was used last, else the first. Of several models of a
+// service elsewhere none is guessed, for it may cost. Unlike defaultModel, it does not let DefaultModel
+// choose the service.
 func (s service) firstModel() string {
 	if ids := catalog.IDs(s.closestBuiltin().ID); s.isProgram() && len(ids) > 0 {
 		return ids[0]
 	}
 	first := ""
-	best := len(s.recent)
+	best, models := len(s.recent), 0
 	for _, m := range s.told {
+		if !m.embeds {
+			models++
+		}
 		if at := slices.Index(s.recent, s.name+"/"+s.shownID(m.id)); !m.embeds && (first == "" || at >= 0 && at < best) {
 			first = m.id
 			if at >= 0 {
 				best = at
 			}
 		}
+	}
+	if models > 1 && best == len(s.recent) && !s.closestBuiltin().Local {
+		return ""
 	}
 	return first
 }

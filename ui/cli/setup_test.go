@@ -11,16 +11,17 @@ import (
 )
 
 // TestFirstModel checks that a provider without a default model is asked for its models: the one that was
-// used last is meant, else the first.
+// used last is meant, else the first of a local server, and elsewhere the only one.
 func TestFirstModel(t *testing.T) {
 	for _, tt := range []struct {
-		name, models, used, want string
+		name, kind, models, used, want string
 	}{
-		{"one", `{"id":"a"}`, "", "local/a"},
-		{"several", `{"id":"a"},{"id":"b"}`, "", "local/a"},
-		{"files", `{"id":"/models/x/a.gguf"},{"id":"/models/y/b.gguf"}`, "local/b.gguf", "local/b.gguf"},
-		{"used before", `{"id":"a"},{"id":"b"}`, "openai/b\nlocal/gone\nlocal/b\nlocal/a", "local/b"},
-		{"none", ``, "local/a", ""},
+		{"one", "openai", `{"id":"a"}`, "", "local/a"},
+		{"several", "llamacpp", `{"id":"a"},{"id":"b"}`, "", "local/a"},
+		{"several elsewhere", "openai", `{"id":"a"},{"id":"b"}`, "", ""},
+		{"files", "openai", `{"id":"/models/x/a.gguf"},{"id":"/models/y/b.gguf"}`, "local/b.gguf", "local/b.gguf"},
+		{"used before", "openai", `{"id":"a"},{"id":"b"}`, "openai/b\nlocal/gone\nlocal/b\nlocal/a", "local/b"},
+		{"none", "openai", ``, "local/a", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,7 +30,7 @@ func TestFirstModel(t *testing.T) {
 			defer server.Close()
 			a := newProgram()
 			a.library = session.MemoryStore()
-			a.config.Config = providers.Config{Providers: map[string]providers.Provider{"local": {Kind: "openai", BaseURL: server.URL + "/v1"}}}
+			a.config.Config = providers.Config{Providers: map[string]providers.Provider{"local": {Kind: tt.kind, BaseURL: server.URL + "/v1"}}}
 			if err := a.library.Set("models", tt.used); err != nil {
 				t.Fatal(err)
 			}
