@@ -33,6 +33,7 @@ func TestImports(t *testing.T) {
 		catalog = "providers/catalog"
 		creds   = "providers/credentials"
 		safe    = "tools/sanitize"
+		swar    = "tools/swar"
 		lazy    = "tools/lazy"
 		act     = "tools/act"
 		atomic  = "tools/atomicfile"
@@ -60,7 +61,7 @@ func TestImports(t *testing.T) {
 		"providers/demo":       {lazy},
 		"providers/discover":   {safe},
 		servers:                {},
-		"providers/adapter":    {llm, "providers/wire", safe, lazy},
+		"providers/adapter":    {llm, "providers/wire", safe, swar, lazy},
 		"providers/filter":     {llm, "providers/schema", lazy},
 		"providers/retry":      {llm},
 		"providers/token":      {proc},
@@ -95,7 +96,7 @@ func TestImports(t *testing.T) {
 		"session/hooks":        {proc, safe},
 		"session/settings":     {llm},
 		"session/cachewatch":   {llm},
-		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, lazy},
+		"session/store":        {"session/vectors", "session/cachewatch", "session/store/holder", llm, swar, lazy},
 		"session/store/holder": {},
 		"session/storetest":    {"session/store", llm},
 		copies:                 {"session/store"},
@@ -144,7 +145,8 @@ func TestImports(t *testing.T) {
 		format:                 {lazy},
 		fuzzy:                  {},
 		wrap:                   {},
-		safe:                   {lazy},
+		safe:                   {swar, lazy},
+		swar:                   {},
 		lazy:                   {},
 	}
 	for from, imports := range ownPackages(t) {

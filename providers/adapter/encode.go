@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"parley/tools/swar"
 )
 
 // An Appender is a value that writes itself as JSON.
@@ -107,6 +109,16 @@ const hexDigits = "0123456789abcdef"
 // plainPrefix returns the index, from i on, of the first byte of a string that does not stand for
 // itself; its length if all do.
 func plainPrefix(s string, i int, escapeHTML bool) int {
+	for ; i+8 <= len(s); i += 8 {
+		x := swar.Load(s, i)
+		found := swar.Equal(x, '"') | swar.Equal(x, '\\') | swar.Below(x, ' ') | swar.NonASCII(x)
+		if escapeHTML {
+			found |= swar.Equal(x, '<') | swar.Equal(x, '>') | swar.Equal(x, '&')
+		}
+		if found != 0 {
+			return i + swar.First(found)
+		}
+	}
 	for i < len(s) && isPlain(s[i], escapeHTML) {
 		i++
 	}

@@ -6,10 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/tools/swar"
 )
 
 // columns scans a row whatever its columns hold: SQLite lets a damaged file, or
@@ -113,8 +117,275 @@ func intOf(c *columns, name string, set func(n int64, ok bool)) scanner {
 	}
 }
 
+// A jsonReader reads JSON as encode writes it: no spaces, the fields of an object in the order
+// of their struct. Opening a conversation reads all its messages, and encoding/json takes
+// five times as long. For any other JSON ok becomes false: then what was read is to be
+// discarded, and encoding/json used.
+type jsonReader struct {
+	rest  string
+	size  int // of the whole text, in bytes
+	ok    bool
+	begin byte       // what precedes the next field: { or ,
+	texts *textArena // holds short strings that are read; nil: each has its own memory
+}
+
+func newJSONReader(text string, texts *textArena) *jsonReader {
+	return &jsonReader{rest: text, size: len(text), ok: true, texts: texts}
+}
+
+// atEnd reports whether the whole text was read, without an error.
+func (r *jsonReader) atEnd() bool { return r.ok && r.rest == "" }
+
+// skip reports whether the rest begins with what, and skips that.
+func (r *jsonReader) skip(what string) (found bool) {
+	r.rest, found = strings.CutPrefix(r.rest, what)
+	return found
+}
+
+func (r *jsonReader) expect(what string) { r.ok = r.skip(what) && r.ok }
+
+// object reads an object, whose fields the function reads in their order.
+func (r *jsonReader) object(fields func()) {
+	r.begin = '{'
+	fields()
+	if r.begin == '{' { // it has none
+		r.expect("{")
+	}
+	r.expect("}")
+	r.begin = ','
+}
+
+// list reads a list, of which item reads one element.
+func (r *jsonReader) list(item func()) {
+	r.expect("[")
+	for r.ok && !r.skip("]") {
+		item()
+		if !r.skip(",") {
+			r.expect("]")
+			return
+		}
+		r.ok = r.ok && !strings.HasPrefix(r.rest, "]")
+	}
+}
+
+// field reports whether the next field is name, and skips its name and colon.
+func (r *jsonReader) field(name string) bool {
+	n, s := len(name), r.rest
+	if !r.ok || len(s) < n+4 || s[0] != r.begin || s[1] != '"' || s[2:2+n] != name || s[2+n:n+4] != `":` {
+		return false
+	}
+	r.rest, r.begin = s[n+4:], ','
+	return true
+}
+
+// text reads a string.
+func (r *jsonReader) text() string {
+	r.expect(`"`)
+	s, escaped := r.rest, false
+	for i := plainPrefix(s, 0); r.ok && i < len(s); i = plainPrefix(s, i) {
+		switch s[i] {
+		case '"':
+			r.rest = s[i+1:]
+			return r.unescape(s[:i], escaped)
+		case '\\':
+			escaped = true
+			i += 2
+		default:
+			r.ok = false
+		}
+	}
+	r.ok = false
+	return ""
+}
+
+// ownText reads a string that is not held together with others.
+func (r *jsonReader) ownText() string {
+	texts := r.texts
+	defer func() { r.texts = texts }()
+	r.texts = nil
+	return r.text()
+}
+
+// plainPrefix returns the index, from i on, of the first byte of s that is a quote, a backslash or a
+// control character; its length if there is none.
+func plainPrefix(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		x := swar.Load(s, i)
+		if found := swar.Equal(x, '"') | swar.Equal(x, '\\') | swar.Below(x, ' '); found != 0 {
+			return i + swar.First(found)
+		}
+	}
+	for i < len(s) && s[i] != '"' && s[i] != '\\' && s[i] >= ' ' {
+		i++
+	}
+	return i
+}
+
+// unescape returns the value of a string, without its quotes. A short string is copied, so that
+// it does not keep the whole text in memory.
+func (r *jsonReader) unescape(s string, escaped bool) string {
+	r.ok = utf8.ValidString(s)
+	switch {
+	case !escaped && r.texts == nil && len(s) < r.size/2:
+		return strings.Clone(s)
+	case !escaped && r.texts == nil:
+		return s
+	}
+	into := r.texts.room(len(s))
+	from := into.Len()
+	for escaped && r.ok {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 {
+			break
+		}
+		into.WriteString(s[:at])
+		var c rune
+		c, s = unescapedRune(s[at+1:])
+		r.ok = c >= 0
+		into.WriteRune(c)
+	}
+	into.WriteString(s)
+	return into.String()[from:]
+}
+
+// unescapedRune returns the character that is escaped in front of rest, from behind the backslash on;
+// -1 if encode does not escape it so.
+func unescapedRune(escape string) (c rune, rest string) {
+	rest = escape[1:]
+	switch escape[0] {
+	case '"', '\\', '/':
+		return rune(escape[0]), rest
+	case 'b':
+		return '\b', rest
+	case 'f':
+		return '\f', rest
+	case 'n':
+		return '\n', rest
+	case 'r':
+		return '\r', rest
+	case 't':
+		return '\t', rest
+	case 'u':
+		if len(rest) >= 4 {
+			n, err := strconv.ParseUint(rest[:4], 16, 32)
+			if err == nil && !utf16.IsSurrogate(rune(n)) {
+				return rune(n), rest[4:]
+			}
+		}
+	}
+	return -1, rest
+}
+
+// number reads a number as encode writes it.
+func (r *jsonReader) number() string {
+	n := 0
+	for n < len(r.rest) && isNumeric(r.rest[n]) {
+		n++
+	}
+	text := r.rest[:n]
+	r.rest = r.rest[n:]
+	if digits := strings.TrimPrefix(text, "-"); digits == "" || len(digits) > 1 && digits[0] == '0' && digits[1] != '.' {
+		r.ok = false
+	}
+	return text
+}
+
+// isNumeric reports whether c occurs in numbers.
+func isNumeric(c byte) bool {
+	return c-'0' <= 9 || c == '.' || c == '-' || c == '+' || c == 'e' || c == 'E'
+}
+
+func (r *jsonReader) int() int64 {
+	if n, size := leadingDigits(r.rest); size == 1 || size > 0 && r.rest[0] != '0' {
+		if size < len(r.rest) && !isNumeric(r.rest[size]) {
+			r.rest = r.rest[size:]
+			return n
+		}
+	}
+	n, ok := parseInt(r.number())
+	r.ok = r.ok && ok
+	return n
+}
+
+func (r *jsonReader) float() float64 {
+	text := r.number()
+	if n, size := leadingDigits(text); size == len(text) && size > 0 && size < 16 { // most are 0
+		return float64(n)
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	r.ok = r.ok && err == nil && (isDecimal(text) || json.Valid([]byte(text)))
+	return n
+}
+
+// isDecimal reports whether a number consists of digits alone, with or without a fraction.
+func isDecimal(number string) bool {
+	whole, fraction, found := strings.Cut(number, ".")
+	return isDigits(whole) && (!found || isDigits(fraction))
+}
+
+func isDigits(text string) bool {
+	for i := range len(text) {
+		if text[i]-'0' > 9 {
+			return false
+		}
+	}
+	return text != ""
+}
+
+func (r *jsonReader) bool() (is bool) {
+	if is = r.skip("true"); !is {
+		r.expect("false")
+	}
+	return is
+}
+
+// readText reads the field name of an object into to, if it is the next one. So do readInt and
+// readBool.
+func readText[T ~string](r *jsonReader, name string, to *T) {
+	if r.field(name) {
+		*to = T(r.text())
+	}
+}
+
+func readInt[T ~int | ~int64](r *jsonReader, name string, to *T) {
+	if r.field(name) {
+		n := r.int()
+		*to = T(n)
+		r.ok = r.ok && int64(*to) == n
+	}
+}
+
+func readBool(r *jsonReader, name string, to *bool) {
+	if r.field(name) {
+		*to = r.bool()
+	}
+}
+
+func readUsage(r *jsonReader, u *llm.Usage) {
+	r.object(func() {
+		readInt(r, "input", &u.Input)
+		readInt(r, "cache_read", &u.CacheRead)
+		readInt(r, "cache_write", &u.CacheWrite)
+		readInt(r, "output", &u.Output)
+		readInt(r, "thinking", &u.Thinking)
+		if r.field("cost") {
+			u.Cost = r.float()
+		}
+		readBool(r, "priced", &u.Priced)
+		readBool(r, "shared", &u.Shared)
+		readInt(r, "discarded", &u.Discarded)
+		readInt(r, "searches", &u.Searches)
+		readBool(r, "estimated", &u.Estimated)
+	})
+}
+
 // decodeUsage reads a usage; after an error u is zero.
 func decodeUsage(text string, u *llm.Usage) error {
+	*u = llm.Usage{}
+	r := newJSONReader(text, nil)
+	if readUsage(r, u); r.atEnd() {
+		return nil
+	}
 	*u = llm.Usage{}
 	err := json.Unmarshal([]byte(text), u)
 	if err != nil {

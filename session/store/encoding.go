@@ -89,8 +89,53 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 }
 
 // decodeParts returns the parts that encodeParts encoded, without what is in blobs, and
-// references to that.
-func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
+// references to that. Short strings are held by texts; nil: each has its own memory.
+func decodeParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, err error) {
+	if parts, refs, ok := readParts(text, texts); ok {
+		return parts, refs, nil
+	}
+	return unmarshalParts(text)
+}
+
+// readParts is the fast form of decodeParts for most messages, false for others.
+func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, ok bool) {
+	r := newJSONReader(text, texts)
+	if n := strings.Count(text, `{"kind":`); n > 0 {
+		parts = make([]llm.Part, 0, n)
+	}
+	r.list(func() {
+		parts = append(parts, llm.Part{})
+		p := &parts[len(parts)-1]
+		r.object(func() {
+			readText(r, "kind", &p.Kind)
+			readText(r, "text", &p.Text)
+			readText(r, "id", &p.ID)
+			readText(r, "name", &p.Name)
+			readText(r, "input", &p.Input)
+			readBool(r, "failed", &p.Failed)
+			readBool(r, "remote", &p.Remote)
+			readBool(r, "repeated", &p.Repeated)
+			readBool(r, "begins", &p.Begins)
+			readText(r, "mime", &p.MIME)
+			if r.field("blob") {
+				if sha := r.text(); sha != "" {
+					refs = append(refs, blobRef{part: len(parts) - 1, sha: sha})
+				}
+			}
+			readText(r, "url", &p.URL)
+			readInt(r, "width", &p.Width)
+			readInt(r, "height", &p.Height)
+			readText(r, "made", &p.Made)
+			if r.field("state") {
+				p.State = json.RawMessage(r.ownText())
+			}
+		})
+	})
+	return parts, refs, r.atEnd()
+}
+
+// unmarshalParts is the slow form of decodeParts, for all messages.
+func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	var rows []part
 	if err := json.Unmarshal([]byte(text), &rows); err != nil {
 		return nil, nil, err
@@ -154,6 +199,65 @@ func (r nodeExtra) applyTo(n *Node) {
 	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
 	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
 	n.Missed, n.Cache, n.Trimmed, n.Steers = r.Missed, r.Cache, r.Trimmed, r.Steers
+}
+
+// readExtra reads the JSON of most messages' nodeExtra, false for others.
+func readExtra(text string, texts *textArena) (e nodeExtra, ok bool) {
+	r := newJSONReader(text, texts)
+	r.object(func() {
+		readBool(r, "open", &e.Open)
+		readBool(r, "summary", &e.Summary)
+		readBool(r, "cut", &e.Cut)
+		if r.field("usage") {
+			e.Usage = &llm.Usage{}
+			readUsage(r, e.Usage)
+		}
+		readText(r, "reason", &e.Reason)
+		readInt(r, "first", &e.First)
+		readInt(r, "took", &e.Took)
+		if r.field("results") {
+			e.Results = readResults(r)
+		}
+		if r.field("thought") {
+			e.Thought = []time.Duration{}
+			r.list(func() { e.Thought = append(e.Thought, time.Duration(r.int())) })
+		}
+		readText(r, "broke", &e.Broke)
+		readText(r, "purpose", &e.Purpose)
+		if r.field("cache") {
+			e.Cache = &cachewatch.Entry{}
+			r.object(func() {
+				readText(r, "key", &e.Cache.Key)
+				readText(r, "first", &e.Cache.First)
+				readBool(r, "told", &e.Cache.Notified)
+				readInt(r, "lifetime", &e.Cache.Lifetime)
+			})
+		}
+		readBool(r, "trimmed", &e.Trimmed)
+		readBool(r, "steers", &e.Steers)
+	})
+	return e, r.atEnd()
+}
+
+func readResults(r *jsonReader) map[string]Outcome {
+	results := map[string]Outcome{}
+	r.object(func() {
+		for r.ok && len(r.rest) > 1 && r.rest[0] == r.begin && r.rest[1] == '"' {
+			r.rest = r.rest[1:]
+			id, o := r.text(), Outcome{}
+			r.expect(":")
+			r.object(func() {
+				readText(r, "input", &o.Input)
+				readText(r, "diff", &o.Diff)
+				readInt(r, "took", &o.Duration)
+				readBool(r, "started", &o.Started)
+				readBool(r, "denied", &o.Denied)
+				readBool(r, "stopped", &o.Stopped)
+			})
+			results[id] = o
+		}
+	})
+	return results
 }
 
 // encode returns v as JSON without escapes for HTML.

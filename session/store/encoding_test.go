@@ -190,10 +190,87 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// What is read as encode writes it, encoding/json reads as the same.
+func FuzzReadJSON(f *testing.F) {
+	state := `{"signature":"x"}`
+	for _, text := range []string{"", "hi", "two\nlines\tand \"quotes\" \\ <b>&", "é 🦊 \u2028", "\x00\x1b", "\xff", `"},{"kind":"text","text":"`, `","blob":"x`} {
+		rows := []part{{Kind: llm.Thinking, Text: text, State: &state}, {Kind: llm.Call, ID: text, Name: "n", Input: text, Remote: true}}
+		extra := nodeExtra{
+			Usage: &llm.Usage{Input: 1, Output: -2, Cost: 1.5e-7, Priced: true, Discarded: 3}, Reason: llm.Calls, First: 1, Took: 2, Broke: text,
+			Results: map[string]Outcome{text: {Diff: text, Duration: 1}, "b": {Denied: true}, "c": {}}, Thought: []time.Duration{1, 2},
+			Cache: &cachewatch.Entry{Key: text, Lifetime: 3}, Steers: true,
+		}
+		for _, v := range []any{rows, rows[:1], []part{}, extra, extra.Usage, nodeExtra{}, nodeExtra{Cache: &cachewatch.Entry{}}} {
+			row, err := encode(v)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(string(row))
+		}
+	}
+	for _, row := range []string{
+		`[{"kind":"text","text":"a\"}]`, `[{"kind":"text"}{"kind":"text"}]`, `[{"kind":"text"},]`, `[,]`, `[{,"kind":"text"}]`, `[{"kind":"text",}]`,
+		`{"usage":{"input":01}}`, `{"usage":{"input":1.5}}`, `{"usage":{"cost":1.}}`, `{"usage":{"cost":+1}}`, `{"usage":{"cost":-}}`, `{"open":1}`, `{"open":null}`,
+		`{"took":1,"first":2}`, `{"reason":"a","reason":"b"}`, `{"results":{"a":{},"a":{"took":1}}}`, `{"results":{,"a":{}}}`, `{"reason":"\ud800"}`, `{"first":9223372036854775808}`,
+	} {
+		f.Add(row)
+	}
+	f.Fuzz(func(t *testing.T, row string) {
+		for _, texts := range []*textArena{nil, {}} {
+			got, refs, ok := readParts(row, texts)
+			if !ok {
+				break
+			}
+			want, wantRefs, err := unmarshalParts(row)
+			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(refs, wantRefs) {
+				t.Errorf("%s: got %+v, %+v, encoding/json reads %+v, %+v, %v", row, got, refs, want, wantRefs, err)
+			}
+		}
+		if got, ok := readExtra(row, nil); ok {
+			var want nodeExtra
+			if err := json.Unmarshal([]byte(row), &want); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: got %+v, encoding/json reads %+v, %v", row, got, want, err)
+			}
+		}
+		var got, want llm.Usage
+		errGot, err := decodeUsage(row, &got), json.Unmarshal([]byte(row), &want)
+		if (errGot == nil) != (err == nil) || err == nil && got != want {
+			t.Errorf("%s: got %+v, %v, encoding/json reads %+v, %v", row, got, errGot, want, err)
+		}
+	})
+}
+
+// What most messages hold is read without encoding/json, whatever fields there are of it.
+func TestUsualRowsAreReadAtOnce(t *testing.T) {
+	state := "{\"signature\": \"x\"}\n"
+	row, err := encode([]part{{
+		Kind: llm.Result, Text: "a\tb\n\"c\" \\", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, Begins: true, MIME: "m/m",
+		Blob: "00", URL: "https://x", Width: 6, Height: 7, Made: "edited", State: &state,
+	}, {Kind: llm.Opaque}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := readParts(string(row), nil); !ok {
+		t.Errorf("%s: left to encoding/json", row)
+	}
+	row, err = encode(nodeExtra{
+		true, true, true,
+		&llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
+		llm.Calls, 1, 2, map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Started: true, Denied: true, Stopped: true}, "j": {}},
+		[]time.Duration{4, 5}, "no route", PurposeCompare, CacheMiss{}, &cachewatch.Entry{Key: "k", First: "f", Notified: true, Lifetime: 9}, true, true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := readExtra(string(row), nil); !ok {
+		t.Errorf("%s: left to encoding/json", row)
+	}
+}
+
 // What the long text of a row says is not held by a short one of it.
 func TestShortTextHoldsNoLongOne(t *testing.T) {
 	row := `[{"kind":"text","text":"` + strings.Repeat("a", 100) + `\n","id":"short"}]`
-	parts, _, err := decodeParts(row)
+	parts, _, err := decodeParts(row, nil)
 	if err != nil || len(parts) != 1 || parts[0].ID != "short" {
 		t.Fatal(parts, err)
 	}

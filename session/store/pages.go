@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -69,7 +70,46 @@ func (l *Log) Read(from, to int) ([]Node, error) {
 	if nodes := ahead.take(from, to); nodes != nil {
 		return nodes, nil
 	}
+	nodes := make([]Node, to-from+1)
+	if readJoinedHalves(l.db, id, nodes, from) == nil {
+		return nodes, nil
+	}
 	return pageOf(l.db, id, from, to)
+}
+
+// readJoinedHalves is readJoinedPage, by two transactions at once where there are many messages.
+func readJoinedHalves(db *DB, id string, nodes []Node, from int) error {
+	half := len(nodes) / 2
+	if half < minHalf {
+		return readJoinedPage(db, id, nodes, from)
+	}
+	var other error
+	var reading sync.WaitGroup
+	reading.Go(func() { other = readJoinedPage(db, id, nodes[:half], from) })
+	err := readJoinedPage(db, id, nodes[half:], from+half)
+	reading.Wait()
+	return cmp.Or(err, other)
+}
+
+// minHalf is the number of messages from which on two transactions read one half each.
+const minHalf = 2 * batchSize
+
+// readJoinedPage reads messages from the number from on into nodes, joined. After an error they have
+// to be read with pageOf.
+func readJoinedPage(db *DB, id string, nodes []Node, from int) error {
+	return db.read(func(q querier) error {
+		var session int64
+		if err := q.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&session); err != nil {
+			return err
+		}
+		refs, err := readJoined(q, session, nodes, from)
+		if err != nil {
+			return err
+		}
+		var damage damageReport
+		err = readBlobs(q, refs, &damage, nil)
+		return damage.err(db, err)
+	})
 }
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
@@ -138,7 +178,8 @@ type prefetch struct {
 	ended   bool
 }
 
-// Sizes of what a prefetch reads at once, in messages: the first is wanted at once.
+// Sizes of what a prefetch reads at once, in messages: the first is wanted at once, and for the
+// others two transactions read one half each.
 const (
 	firstPrefetched = 2 * batchSize
 	thenPrefetched  = 16 * batchSize
@@ -166,14 +207,9 @@ func (p *prefetch) run(db *DB, id string) {
 	size, next := firstPrefetched, len(p.nodes) // the next message of the branch
 	for to := next; to > 0 && next == to; size = thenPrefetched {
 		from := max(to-size, 0)
-		if p.hasEnded() {
+		if p.hasEnded() || readJoinedHalves(db, id, p.nodes[from:to], from+1) != nil { // Read reports the same error
 			return
 		}
-		page, err := pageOf(db, id, from+1, to)
-		if err != nil { // Read reports the same error
-			return
-		}
-		copy(p.nodes[from:], page)
 		summarized := false
 		for next > from && !summarized { // before they are shared: who takes them may change them
 			n := &p.nodes[next-1]

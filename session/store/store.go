@@ -22,10 +22,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"parley/session/store/holder"
-
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+	"parley/session/store/holder"
 )
 
 // A database is the SQLite file with its connections: some that read, and one that

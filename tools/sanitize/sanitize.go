@@ -22,6 +22,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"parley/tools/swar"
 )
 
 // Marks is how many combining marks one base character may carry; more would
@@ -145,7 +147,13 @@ func plainPrefix[T string | []byte](s T) int {
 
 // isPlainLine reports whether s is printable ASCII without newlines and tabs.
 func isPlainLine(s string) bool {
-	for i := range len(s) {
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		if x := swar.Load(s, i); swar.NonASCII(x)|swar.Equal(x, 0x7f)|swar.Below(x, ' ') != 0 {
+			return false
+		}
+	}
+	for ; i < len(s); i++ {
 		if s[i] < ' ' || s[i] >= 0x7f {
 			return false
 		}
