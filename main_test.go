@@ -525,6 +525,9 @@ func TestLimits(t *testing.T) {
 		t.Skip("limits are those of Linux")
 	}
 	t.Run("address space", func(t *testing.T) {
+		if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+			t.Skip("the race detector needs more address space than is left")
+		}
 		t.Parallel()
 		k := newKilled(t, wires[0])
 		parley := filepath.Join(k.home, "parley")
