@@ -43,7 +43,7 @@ func reset(chunks ...string) http.HandlerFunc {
 	}
 }
 
-// TestFallbackOnTheWire sends one prompt through chains of three providers, of which the first
+// TestFallbackOnTheWire sends one prompt through chains of three providers. The first
 // two fail in the same way, in each stage of an answer. Nobody is there to be asked.
 func TestFallbackOnTheWire(t *testing.T) {
 	t.Parallel()

@@ -98,8 +98,8 @@ func rounds() int {
 }
 
 // TestKill kills the program at any moment of a turn, again and again in the
-// same conversation. What the server was asked is kept, what it said is kept as
-// far as it goes, and the next turn goes on from there.
+// same conversation. The prompt is kept, and so is what arrived of the answer. The next turn
+// continues from there.
 func TestKill(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGKILL")

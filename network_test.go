@@ -82,7 +82,7 @@ func (a *authority) certificate(host string, years int) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: a.key}
 }
 
-// A tunnel is a proxy that connects whoever asks with one server, whatever the name.
+// A tunnel is a proxy that connects every client to the same server, whatever name it asks for.
 type tunnel struct {
 	*httptest.Server
 	asked atomic.Pointer[string]      // the last name
@@ -394,7 +394,7 @@ func nothingLeaves(t *testing.T, allow bool) {
 
 // TestSessionLeavesNothingOpen: while the screen is used nothing listens on the network. What is left
 // behind, whatever the umask, is its owner's alone, has no name in the temporary folder, and belongs
-// to whoever the home folder belongs to, also when root runs parley there.
+// to the owner of the home folder, also when root runs parley there.
 func TestSessionLeavesNothingOpen(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

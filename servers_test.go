@@ -288,7 +288,7 @@ type echo struct {
 	seen  map[string]bool // bodies of requests, and command lines of all processes at their time
 }
 
-// look adds what there is to see when a request with a body comes.
+// look records the body of a request.
 func (e *echo) look(body string) {
 	if e.seen == nil {
 		e.seen = map[string]bool{}

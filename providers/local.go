@@ -127,8 +127,8 @@ func (s service) withList(listed []listedModel) service {
 	return s
 }
 
-// WithLists returns c with the models that servers list now, which are asked at once; those of which it
-// lacks the list are in the error, which errors.Join made. The Memory of o keeps what they say.
+// WithLists returns c with the models that servers list now, which are asked at the same time.
+// The error joins those of the servers whose list could not be had. The Memory of o keeps what they say.
 func (c Config) WithLists(ctx context.Context, o OpenOptions, providers ...string) (Config, error) {
 	o = o.withDefaults()
 	offers, errs := make([][]listedModel, len(providers)), make([]error, len(providers))

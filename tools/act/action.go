@@ -29,7 +29,7 @@ type Action struct {
 	URL     string          // the whole address it fetches; "" if it fetches nothing
 	Diff    string          // unified diff of what a write would change; "" if none
 
-	Sandboxed bool // the command runs in the sandbox, and can change the workspace only;
+	Sandboxed bool // the command runs in the sandbox, and can change the workspace only
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
 	Caution     string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
@@ -105,8 +105,8 @@ func (a *Action) Run(ctx context.Context, progress func(text string)) (out Outco
 // readyKey is the key of what WithReady puts in a context.
 type readyKey struct{}
 
-// WithReady returns a context for [Action.Run] and programs, which change nothing before
-// ready is closed: no instruction of a program runs until then. It has to be closed soon, also
+// WithReady returns a context for [Action.Run], which changes nothing before ready is closed, nor
+// does a program that is started with it: no instruction of it runs until then. It has to be closed soon, also
 // once the context has ended. A nil one is as none.
 func WithReady(ctx context.Context, ready <-chan struct{}) context.Context {
 	return context.WithValue(ctx, readyKey{}, ready)
@@ -145,7 +145,7 @@ func (a *Action) CanBeAllowed() bool { return !a.OfProject }
 // programs at login, which asks in every mode.
 func (a *Action) Sensitive() bool { return a.PlaceClass != "" }
 
-// failed returns an Outcome that says what went wrong, in a kilobyte.
+// failed returns an Outcome that says what went wrong, in at most 1,000 characters.
 func failed(format string, args ...any) Outcome {
 	return Outcome{Failed: true, Text: strings.ToValidUTF8(fmt.Sprintf("%.1000s", fmt.Sprintf(format, args...)), "")}
 }
