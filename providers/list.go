@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -89,7 +88,7 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	if offers, err = l.listAll(ctx); err != nil {
 		return nil, s.listError(err)
 	}
-	sort.SliceStable(offers, func(i, j int) bool { return offers[i].id < offers[j].id })
+	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.id, b.id) })
 	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.id == b.id }), nil
 }
 

@@ -118,7 +118,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 		at[e.name] = len(now)
 		now = append(now, e)
 	}
-	slices.SortStableFunc(now, func(a, b *toolEntry) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(now, func(a, b *toolEntry) int { return strings.Compare(a.name, b.name) })
 	s.external.Store(&now)
 	if len(unfit) > 0 {
 		return fmt.Errorf("%s ignored (name taken or invalid): %s", pluralize(len(unfit), "tool"), truncate(strings.Join(unfit, ", "), 500))

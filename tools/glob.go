@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -96,7 +95,7 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Out
 	if err != nil {
 		return failedOutcome("%v", err)
 	}
-	sort.SliceStable(found, func(i, j int) bool { return found[j].when.Before(found[i].when) })
+	slices.SortStableFunc(found, func(a, b match) int { return b.when.Compare(a.when) })
 	a := lineOutput{limit: maxMatches}
 	for _, m := range found {
 		if !a.add(quotePath(m.file)) {

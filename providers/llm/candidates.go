@@ -167,7 +167,7 @@ type sharedResponse struct {
 // start sends the request. The group is locked.
 func (r *sharedResponse) start() {
 	r.size = len(r.bodies)
-	slices.SortStableFunc(r.bodies, func(a, b *SharedBody) int { return cmp.Compare(a.number, b.number) })
+	slices.SortFunc(r.bodies, func(a, b *SharedBody) int { return cmp.Compare(a.number, b.number) })
 	for i, b := range r.bodies {
 		b.Index = i
 	}

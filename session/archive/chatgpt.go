@@ -46,7 +46,7 @@ func (g *chatgptBuilder) link() (roots, ids []string) {
 	for id := range g.mapping {
 		ids = append(ids, id)
 	}
-	slices.SortStableFunc(ids, func(a, b string) int {
+	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(g.time(a).Compare(g.time(b)), strings.Compare(a, b))
 	})
 	parents := make(map[string]string, len(ids))

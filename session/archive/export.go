@@ -9,7 +9,6 @@ import (
 	"io"
 	"path"
 	"slices"
-	"sort"
 	"strings"
 )
 
@@ -137,8 +136,8 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversat
 			images.files = append(images.files, zipImage{base, f})
 		}
 	}
-	sort.SliceStable(images.files, func(i, j int) bool { return images.files[i].name < images.files[j].name })
-	sort.SliceStable(lists, func(i, j int) bool { return lists[i].Name < lists[j].Name })
+	slices.SortFunc(images.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
 	d := exportImporter{limits: l, skipped: n, files: images.find}
 	for _, f := range lists {
 		if err := d.readFile(f, &left); err != nil {

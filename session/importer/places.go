@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"parley/session/store"
@@ -167,7 +166,7 @@ func existing(all []Place) (found []Place) {
 			found = append(found, p)
 		}
 	}
-	sort.SliceStable(found, func(i, j int) bool { return found[i].Program < found[j].Program })
+	slices.SortStableFunc(found, func(a, b Place) int { return strings.Compare(a.Program, b.Program) })
 	return found
 }
 

@@ -1,12 +1,12 @@
 package prompts
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"parley/session/frontmatter"
@@ -184,5 +184,5 @@ func cause(err error) string {
 
 // Sort orders prompts by name; of those with the same name the first stays first.
 func Sort(found []Prompt) {
-	sort.SliceStable(found, func(i, j int) bool { return found[i].Name < found[j].Name })
+	slices.SortStableFunc(found, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"parley/providers/llm"
@@ -98,7 +97,7 @@ func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, 
 		along[i] = append(along[i], a)
 	}
 	for _, list := range along {
-		sort.SliceStable(list, func(i, j int) bool { return list[i].Part < list[j].Part })
+		slices.SortStableFunc(list, func(a, b Annotation) int { return cmp.Compare(a.Part, b.Part) })
 	}
 	return along
 }

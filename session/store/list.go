@@ -169,7 +169,7 @@ func (r *sessionRow) place() place {
 }
 
 func sortRows(rows []*sessionRow, order func(a, b place) int) {
-	slices.SortStableFunc(rows, func(a, b *sessionRow) int { return order(a.place(), b.place()) })
+	slices.SortFunc(rows, func(a, b *sessionRow) int { return order(a.place(), b.place()) })
 }
 
 func sessionsOf(rows []*sessionRow) (list []Session) {

@@ -212,7 +212,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 // checkedImport returns nodes by rising Seq, none of them partial, or an error if they are no tree.
 func checkedImport(s Session, nodes []Node) ([]Node, error) {
 	nodes = slices.Clone(nodes)
-	slices.SortStableFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
+	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
 	known := map[int]bool{}
 	for i, n := range nodes {
 		if n.Seq < 1 || known[n.Seq] || n.Parent != 0 && !known[n.Parent] {

@@ -84,7 +84,7 @@ func timestamp() string { return time.Now().UTC().Format(timestampFormat) }
 // prune removes old directories.
 func (h *quarantine) prune(now time.Time) {
 	all, _ := readNames(h.root, ".", -1)
-	slices.SortStableFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // the latest first
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(b, a) }) // the latest first
 	kept, until := 0, time.Now().Add(pruneTimeout)
 	for _, name := range all {
 		if time.Now().After(until) {

@@ -37,7 +37,7 @@ func NewMask(secrets []string, shortest int) Mask {
 		return Mask{}
 	}
 	// Longest first: an encoded form may begin with the plain one.
-	slices.SortStableFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	slices.SortFunc(all, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	all = slices.Compact(all)
 	var pairs []string
 	for _, form := range all {

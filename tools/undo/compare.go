@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"sort"
+	"slices"
 )
 
 // String identifies the version of a file whose content is not read; see State.Stamp.
@@ -47,8 +47,8 @@ func (w *workspace) compare(before, after *snapshot) *comparison {
 			c.uncovered = append(c.uncovered, u)
 		}
 	}
-	sort.SliceStable(c.changes, func(i, j int) bool { return c.changes[i].Path < c.changes[j].Path })
-	sort.SliceStable(c.uncovered, func(i, j int) bool { return c.uncovered[i].Path < c.uncovered[j].Path })
+	slices.SortFunc(c.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(c.uncovered, func(a, b Uncovered) int { return cmp.Compare(a.Path, b.Path) })
 	return c
 }
 

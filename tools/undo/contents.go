@@ -109,9 +109,9 @@ func (r *contentReader) findStored() (late int) {
 	r.workspace.mu.Unlock()
 	bySize := func(a, b *entry) int { return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.path, b.path)) }
 	if small+total > MaxBytes && !deadlinePassed(r.ctx, r.deadline) {
-		slices.SortStableFunc(r.todo, bySize) // MaxBytes does not hold all of them
+		slices.SortFunc(r.todo, bySize) // MaxBytes does not hold all of them
 	}
-	slices.SortStableFunc(large, bySize)
+	slices.SortFunc(large, bySize)
 	r.todo = append(r.todo, large...)
 	r.total.Store(total)
 	return len(r.snapshot.entries) - n

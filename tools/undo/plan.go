@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -91,7 +91,7 @@ func (h *History) Plan(from int) (*Plan, error) {
 			p.Steps = append(p.Steps, s)
 		}
 	}
-	sort.SliceStable(p.Steps, func(i, j int) bool { return p.Steps[i].Path < p.Steps[j].Path })
+	slices.SortFunc(p.Steps, func(a, b Step) int { return cmp.Compare(a.Path, b.Path) })
 	return p, nil
 }
 

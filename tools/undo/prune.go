@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sort"
+	"slices"
 	"time"
 
 	"parley/tools/atomicfile"
@@ -60,7 +60,7 @@ func (s *Store) Prune(before time.Time, most int64, alive func(session string) b
 		}
 		return n
 	}
-	sort.SliceStable(histories, func(i, j int) bool { return histories[i].at.Before(histories[j].at) })
+	slices.SortFunc(histories, func(a, b storedItem) int { return a.at.Compare(b.at) })
 	var errs []error
 	for left := used(); len(histories) > 0; histories = histories[1:] {
 		h := histories[0]

@@ -184,7 +184,7 @@ func (x *Index) Find(hits []Hit, words Query, want func(item int) bool) []Hit {
 		}
 	}
 	if len(words) > 0 {
-		slices.SortStableFunc(hits[from:], func(a, b Hit) int { return cmp.Or(b.Score-a.Score, a.Item-b.Item) })
+		slices.SortFunc(hits[from:], func(a, b Hit) int { return cmp.Or(b.Score-a.Score, a.Item-b.Item) })
 	}
 	return hits
 }

@@ -120,7 +120,7 @@ func measureRows(p *Picker, first, rows int) {
 // commonWidth returns the greatest of widths. If it and a few others are more than half as wide again
 // as the rest, it returns the greatest of the rest, but at least some.
 func commonWidth(widths []int, some int) int {
-	slices.SortStableFunc(widths, func(a, b int) int { return b - a })
+	slices.SortFunc(widths, func(a, b int) int { return b - a })
 	if len(widths) == 0 {
 		return 0
 	}

@@ -2,7 +2,6 @@ package features
 
 import (
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -193,7 +192,7 @@ func (f *Models) items() []dialog.Item {
 		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
 		rows[i] = row
 	}
-	sort.SliceStable(rows, func(i, j int) bool { return rows[i].at < rows[j].at })
+	slices.SortStableFunc(rows, func(a, b placed) int { return a.at - b.at })
 	items := make([]dialog.Item, len(rows))
 	for i, row := range rows {
 		items[i] = row.Item

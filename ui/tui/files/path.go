@@ -33,7 +33,7 @@ func Complete(typed string, c Completion) []File {
 	if begin != "" && strings.HasPrefix("..", begin) {
 		names = append(names, File{"..", true})
 	}
-	slices.SortStableFunc(names, func(a, b File) int {
+	slices.SortFunc(names, func(a, b File) int {
 		if a.IsDirectory != b.IsDirectory {
 			return map[bool]int{true: -1, false: 1}[a.IsDirectory]
 		}

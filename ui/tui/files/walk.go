@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"sort"
 
 	"parley/tools/gitignore"
 )
@@ -52,7 +51,7 @@ func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
 	}
 	entries, _ := dir.ReadDir(maxEntries - w.looked) // what there is before an error
 	dir.Close()
-	sort.SliceStable(entries, func(i, j int) bool { return entries[i].Name() < entries[j].Name() })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	f.rules = w.rules(f, entries)
 	for _, e := range entries {
 		if w.looked++; ctx.Err() != nil || w.full() {
