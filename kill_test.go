@@ -154,7 +154,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_DATA_HOME=" + home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
-	longest := time.Minute // that a round may take: the first is killed when it has asked
+	needs := time.Minute // the time to the request: the first round is killed when it has asked
 	for round := range rounds() {
 		prompt := fmt.Sprintf("prompt %d", round)
 		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
@@ -168,20 +168,21 @@ func TestKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		if began := time.Now(); round == 0 {
+		began := time.Now()
+		if round == 0 {
 			select {
 			case <-first:
-			case <-time.After(longest):
+			case <-time.After(needs):
 			}
-			longest = 2*time.Since(began) + 400*time.Millisecond // however slow the machine is
+			needs = time.Since(began)
 		} else {
-			time.Sleep(rand.N(longest))
+			time.Sleep(rand.N(2*needs + 400*time.Millisecond))
 		}
 		cmd.Process.Kill()
 		cmd.Wait()
 		mu.Lock()
-		if len(asked) == before { // it was killed before it asked: the machine may have slowed down
-			longest += longest / 2
+		if len(asked) == before {
+			needs = max(needs, time.Since(began)) // the machine has slowed down
 		}
 		mu.Unlock()
 	}
