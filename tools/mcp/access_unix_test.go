@@ -157,6 +157,28 @@ func TestProgramInTheHomeFolder(t *testing.T) {
 	}
 }
 
+// TestFirstStartEnds: once a server is shown with its tools, it no longer starts for the first time.
+func TestFirstStartEnds(t *testing.T) {
+	var all *Servers
+	opened, shown := make(chan struct{}), make(chan State, 10)
+	c := self(t, "real")
+	c.Trusted = false
+	all = Open(t.Context(), map[string]Config{"s": c}, Options{Dir: t.TempDir(), OnChange: func(string) {
+		<-opened
+		shown <- all.States()[0]
+	}})
+	close(opened)
+	defer all.Close()
+	for s := range shown {
+		if s.Status != StatusStarting {
+			if s.Status != StatusNew || s.FirstStart {
+				t.Errorf("got %+v", s)
+			}
+			return
+		}
+	}
+}
+
 // What is allowed later does not have the tools agreed to again; taking it back does
 // not either.
 func TestAllowedLater(t *testing.T) {

@@ -219,9 +219,6 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 		}
 	}
 	s.readyAt = time.Now()
-	if err := s.updateStored(func(m *storedState) { m.Started = true }); err != nil {
-		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
-	}
 	return s.watchLists(life, l)
 }
 
@@ -382,6 +379,9 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 	lists, err := readLists(ctx, s.name, session, s.lockedSecrets())
 	if err != nil {
 		return err
+	}
+	if err := s.updateStored(func(m *storedState) { m.Started = true }); err != nil {
+		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
 	}
 	s.mu.Lock()
 	defer s.notifyChange()
