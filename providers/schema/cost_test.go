@@ -62,6 +62,27 @@ func TestCost(t *testing.T) {
 	}
 }
 
+// Joining twice as many branches allocates no more than about twice as often.
+func TestJoinCost(t *testing.T) {
+	for _, property := range []string{`{"const":"v%d"}`, `{"pattern":"v%d"}`, `{"anyOf":[{"type":"null"},{"pattern":"v%d"}]}`, `{"const":1}`} {
+		allocs := func(n int) float64 {
+			var branches []string
+			for i := range n {
+				p := property
+				if strings.Contains(p, "%") {
+					p = fmt.Sprintf(p, i)
+				}
+				branches = append(branches, `{"type":"object","properties":{"t":`+p+`}}`)
+			}
+			raw := json.RawMessage(`{"anyOf":[` + strings.Join(branches, ",") + `]}`)
+			return testing.AllocsPerRun(1, func() { For(raw, OpenAIStrict) })
+		}
+		if few, many := allocs(200), allocs(400); many > 2.5*few {
+			t.Errorf("%s: %v allocations for 400 branches, %v for 200", property, many, few)
+		}
+	}
+}
+
 func BenchmarkCoerce(b *testing.B) {
 	for _, d := range costlySamples {
 		b.Run(strings.ReplaceAll(d.name, " ", "-"), func(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// render encodes the canonical schema s in the subset that t supports.
-func (t Target) render(s *object) json.RawMessage {
+// render returns the canonical schema s in the subset that t supports.
+func (t Target) render(s *object) *object {
 	if t.ObjectRoot {
 		s = objectRoot(s)
 	}
@@ -20,7 +20,7 @@ func (t Target) render(s *object) json.RawMessage {
 	if t.ObjectRoot && !out.has("properties") {
 		out.set("properties", newObject())
 	}
-	return encode(out)
+	return out
 }
 
 // isFalse reports whether v is {"not":{}}, the canonical form of the schema false.

@@ -41,10 +41,6 @@ const wrapperKey = "value"
 // joinBranches returns s as one object schema that allows what any of branches allows.
 func joinBranches(s *object, branches []any) *object {
 	s = s.copy()
-	properties := newObject()
-	if own := s.object("properties"); own != nil {
-		properties = own.copy()
-	}
 	var all []*object
 	for _, b := range branches {
 		if b := b.(*object); allowsType(b, "object") {
@@ -60,11 +56,17 @@ func joinBranches(s *object, branches []any) *object {
 		both := b.required()
 		required = slices.DeleteFunc(slices.Clone(required), func(v any) bool { return !both[v] })
 		forms = append(forms, strings.Join(textsOf(b.list("required")), ", "))
+	}
+	properties := newObject()
+	for _, b := range append([]*object{s}, all...) {
 		if p := b.object("properties"); p != nil {
 			for _, name := range p.keys {
-				properties.set(name, eitherOf(properties.object(name), p.object(name)))
+				properties.set(name, append(properties.list(name), p.values[name]))
 			}
 		}
+	}
+	for _, name := range properties.keys {
+		properties.set(name, eitherOf(properties.list(name)))
 	}
 	if len(properties.keys) > 0 {
 		s.set("properties", properties)
@@ -83,24 +85,32 @@ func joinBranches(s *object, branches []any) *object {
 	return s
 }
 
-// eitherOf returns a schema that allows what a or b allows; b if a is nil, that is, not named by
-// earlier branches.
-func eitherOf(a, b *object) *object {
-	if a == nil || string(encode(a)) == string(encode(b)) {
-		return b
+// eitherOf returns a schema that allows what any of branches allows.
+func eitherOf(branches []any) any {
+	branches = distinctBranches(branches)
+	if len(branches) == 1 {
+		return branches[0]
 	}
-	va, vb := values(a), values(b)
-	if va != nil && vb != nil {
-		out := newObject("enum", union(va, vb))
-		if a.has("type") && string(encode(a.values["type"])) == string(encode(b.values["type"])) {
-			out.set("type", a.values["type"])
+	var enum, anyOf []any
+	allValues := true
+	for _, b := range branches {
+		b := b.(*object)
+		allValues = allValues && values(b) != nil
+		enum = append(enum, values(b)...)
+		if inner := b.list("anyOf"); inner != nil && len(b.keys) == 1 {
+			anyOf = append(anyOf, inner...)
+		} else {
+			anyOf = append(anyOf, b)
 		}
-		return out
 	}
-	if branches := a.list("anyOf"); branches != nil && len(a.keys) == 1 {
-		return newObject("anyOf", append(slices.Clip(branches), b))
+	if !allValues {
+		return newObject("anyOf", anyOf)
 	}
-	return newObject("anyOf", []any{a, b})
+	out := newObject("enum", union([]any(nil), enum))
+	if kinds := typesOfAll(branches); kinds != nil {
+		out.set("type", kinds)
+	}
+	return out
 }
 
 // values lists the values of enum or const of s; nil if it has neither.

@@ -23,13 +23,15 @@ import (
 // Free-form objects that a target cannot express become strings that hold JSON, and property names
 // that it refuses are respelled. Coerce undoes all three.
 func For(raw json.RawMessage, t Target) json.RawMessage {
-	out := t.render(openDocumentOrObject(raw).canonical())
-	for range maxRounds { // the result of one rule can need another one
-		again := t.render(openDocumentOrObject(out).canonical())
-		if bytes.Equal(again, out) {
+	s := openDocumentOrObject(raw).canonical()
+	var out []byte
+	for range 1 + maxRounds { // the result of one rule can need another one
+		rendered := t.render(s)
+		text := encode(rendered)
+		if bytes.Equal(text, out) {
 			break
 		}
-		out = again
+		out, s = text, clean(rendered, 0)
 	}
 	return out
 }
