@@ -193,7 +193,9 @@ func (b *CurrentBranch) move(to func(*Tree) (int, error)) error {
 // locked.
 func (b *CurrentBranch) setHead(seq int) {
 	s := b.session
-	s.files.MarkBranch(s.tree.head)
+	if s.files != nil {
+		s.files.MarkBranch(s.tree.head)
+	}
 	s.tree.head, b.edited = seq, edit{}
 	s.last = s.tree.lastUsage()
 }

@@ -12,7 +12,6 @@ import (
 	"parley/session/store"
 	"parley/tools/act"
 	"parley/tools/sanitize"
-	"parley/tools/undo"
 )
 
 // What the model is told of calls that did not run.
@@ -44,7 +43,7 @@ type pendingCall struct {
 	outcome         act.Outcome                   // that result has, or that of a compared model will have
 	result          *Result
 	media           []llm.Part      // that goes with it
-	fileWatch       *undo.Watch     // looks at what it changes; nil: nothing does
+	fileWatch       act.FileWatch   // looks at what it changes; nil: nothing does
 	filesRecorded   <-chan struct{} // closed once that is kept; nil: nothing is
 	hook            hookVerdict     // what hooks say of it
 	denied, stopped bool            // why there is no better result

@@ -33,7 +33,7 @@ func TestFolders(t *testing.T) {
 		fake := llmtest.New(
 			llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
 			llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files})
 		if err := s.Directories().Set(beside); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestFolders(t *testing.T) {
 		if _, err := os.Stat(file); err != nil {
 			t.Fatal(err)
 		}
-		records := s.Files().Records()
+		records := s.Files().(*undo.History).Records()
 		if len(records) != 2 || string(records[0].Directory) != beside || string(records[0].Changes[0].Path) != file || !strings.Contains(records[1].Partial, beside) {
 			t.Errorf("records %+v", records)
 		}

@@ -13,42 +13,10 @@ import (
 	"parley/providers/llm"
 	"parley/session/store"
 	"parley/tools/act"
-	"parley/tools/undo"
 )
 
-// The vocabulary of the history of files, under the session's name, as that of the store.
-type (
-	FileHistory = undo.History // what tools changed in a conversation
-	FileRecord  = undo.Record  // what one call, or one restore, changed
-	FileChange  = undo.Change  // what became of one path
-	FilePlan    = undo.Plan    // what brings files back
-	FileStep    = undo.Step    // what it does to one path
-	FileName    = undo.Name    // a path
-	FileState   = undo.State   // what stood there
-)
-
-// What stands at a path.
-const (
-	FileAbsent    = undo.Absent
-	FileRegular   = undo.File
-	FileDirectory = undo.Directory
-	FileLink      = undo.Link
-)
-
-// Files returns the history of what tools changed in this conversation; nil if none is kept.
-func (r *runningCalls) Files() *undo.History { return r.files }
-
-// openFiles opens the history of a conversation; nil where nothing can be kept.
-func openFiles(histories *undo.Store, c *conversation, set act.Set) *undo.History {
-	if histories == nil || set == nil || c.log == nil {
-		return nil
-	}
-	h, err := histories.History(c.ID(), set.Root())
-	if err != nil {
-		return nil
-	}
-	return h
-}
+// Files returns what keeps the files that tools change in this conversation; nil if nothing does.
+func (r *runningCalls) Files() act.Files { return r.files }
 
 // watch begins to look at what a call may change, beside what follows; nothing of one that only
 // reads.
@@ -57,7 +25,7 @@ func (b *callBatch) watch(call *pendingCall) {
 	if call.fileWatch != nil || b.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
 		return
 	}
-	watched := undo.Call{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
+	watched := act.FileCall{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
 	switch {
 	case a.Access == act.AccessWrite && a.Path != "":
 		watched.Paths, watched.Directory = []string{a.Path}, b.callable.DirectoryOf(a.Path)
@@ -80,7 +48,9 @@ func (call *pendingCall) tellIrreversible() {
 
 // unwatch ends the look at a call that does not run, or not as it was looked at.
 func (call *pendingCall) unwatch() {
-	call.fileWatch.Cancel()
+	if call.fileWatch != nil {
+		call.fileWatch.Cancel()
+	}
 	call.fileWatch = nil
 }
 
@@ -116,7 +86,7 @@ func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice str
 	if call.action.Access == act.AccessRun {
 		call.fileWatch.MarkIncomplete(unwatchedDirectories(set))
 	}
-	if _, err := call.fileWatch.End(); err != nil {
+	if err := call.fileWatch.End(); err != nil {
 		return "what this call changed cannot be undone: " + err.Error()
 	}
 	return ""
@@ -143,36 +113,6 @@ func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
 		soon = len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && t.callable.MayChangeAnything(call.Name)
 	}
 	t.warmFiles(soon)
-}
-
-// CountFilesSince counts the paths that are not as they were before the record with the number
-// from, as far as is known; paths that were restored do not count. For 0 it returns 0. Sure is
-// false if more files may have changed.
-func CountFilesSince(records []FileRecord, from int) (n int, sure bool) {
-	type course struct{ first, last FileState }
-	courses := map[FileName]*course{}
-	sure = true
-	for _, r := range records {
-		if r.N < from || from == 0 {
-			continue
-		}
-		sure = sure && !r.Open && r.Partial == ""
-		for _, c := range r.Changes {
-			if c.Before.Kind == FileDirectory || c.After.Kind == FileDirectory {
-				continue
-			}
-			if courses[c.Path] == nil {
-				courses[c.Path] = &course{first: c.Before}
-			}
-			courses[c.Path].last = c.After
-		}
-	}
-	for _, c := range courses {
-		if !c.first.Same(c.last) {
-			n++
-		}
-	}
-	return n, sure
 }
 
 // unwatchedDirectories names the added directories, in which a command's changes are not recorded; "" if there are none.
@@ -221,8 +161,8 @@ type AddedDirectories struct {
 // and those that a branch stores.
 type Directories struct {
 	conversation *conversation
-	tools        act.Set       // nil: none are offered
-	files        *undo.History // of what is changed in them; nil: none is kept
+	tools        act.Set   // nil: none are offered
+	files        act.Files // keeps what is changed in them; nil: nothing does
 }
 
 // Directories returns the directories that the user added to the workspace.
@@ -301,7 +241,9 @@ func (d *Directories) Restore(dirs ...string) error {
 		return nil
 	}
 	err := d.tools.RestoreDirectories(d.last().IDs, dirs...)
-	d.files.AddDirectories(d.Reachable()...)
+	if d.files != nil {
+		d.files.AddDirectories(d.Reachable()...)
+	}
 	return err
 }
 

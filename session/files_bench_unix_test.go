@@ -127,7 +127,7 @@ func newUndoArm(b *testing.B, dir string, sandboxed bool, model commander, kept 
 	if model.approved > 0 {
 		mode = tools.ModeAsk
 	}
-	a.Session = New(Options{Model: endpoint("fake/a", &model), Tools: set, Policy: tools.NewPolicy(mode), Log: store.Create(Info{Dir: dir}), Undo: kept})
+	a.Session = New(Options{Model: endpoint("fake/a", &model), Tools: set, Policy: tools.NewPolicy(mode), Log: store.Create(Info{Dir: dir}), Files: kept.Files})
 	b.Cleanup(func() { a.Close() })
 	return a
 }

@@ -63,7 +63,7 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 		llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
 	store := MemoryStore()
 	defer store.Close()
-	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: undo.Open(kept)})
+	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
 	defer s.Close()
 	for _, text := range []string{"by hand\n", "by hand, later\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "file.txt"), []byte(text), 0o644); err != nil {
@@ -116,12 +116,12 @@ func TestLookBeginsWhereTheCallEnds(t *testing.T) {
 					write()
 				}
 				fake := llmtest.New(llmtest.Call(call("1", tt.name, tt.input)), llmtest.Call(call("2", "mcp_do", `{}`)), llmtest.Say("done"))
-				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: undo.Open(kept)})
+				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
 				defer s.Close()
 				for range s.Turn(t.Context(), say("go")) {
 				}
 				changed := map[string]int{}
-				for _, r := range s.Files().Records() {
+				for _, r := range s.Files().(*undo.History).Records() {
 					changed[r.Call] = len(r.Changes)
 				}
 				if (changed["1"] == 1) != tt.ahead || changed["2"] != 1 {
@@ -153,7 +153,7 @@ func TestNothingIsKeptAfterClose(t *testing.T) {
 			runtime.Gosched()
 		}
 		stop()
-	}}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Undo: undo.Open(kept)})
+	}}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
 	for range s.Turn(ctx, say("go")) {
 	}
 	if err := s.Close(); err != nil || isKeeping() {

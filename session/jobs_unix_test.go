@@ -54,7 +54,7 @@ func TestJobs(t *testing.T) {
 				turns = []llmtest.Turn{turn(nothing, start), turn(end, llmtest.Call(call("2", "list", "{}"))), turn(nothing, llmtest.Say("I see"))}
 			}
 			fake := llmtest.New(turns...)
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Undo: kept})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Files: kept.Files})
 			for range s.Turn(t.Context(), say("serve it")) {
 			}
 			for i, m := range s.History() { // as it is stored, while the command runs
@@ -81,7 +81,7 @@ func TestJobs(t *testing.T) {
 			if again := set.Jobs().TakeEnded(s.ID()); len(again) > 0 {
 				t.Errorf("to be told again: %v", again)
 			}
-			records := s.Files().Records()
+			records := s.Files().(*undo.History).Records()
 			if len(records) != 1 || records[0].Open || !strings.Contains(records[0].Partial, "continued in the background as job 1") {
 				t.Errorf("records %+v", records)
 			}

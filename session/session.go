@@ -55,7 +55,6 @@ import (
 	"parley/session/settings"
 	"parley/session/store"
 	"parley/tools/act"
-	"parley/tools/undo"
 )
 
 // DefaultMaxSteps sets how many requests a turn may take when Options does not say.
@@ -67,22 +66,22 @@ type Options struct {
 	Effort         llm.Effort
 	System         string // system prompt; keep it the same throughout, providers cache it
 	Settings       llm.Settings
-	Tools          act.Set                                 // nil: none are offered
-	Policy         act.Policy                              // decides which calls may run; nil: each call asks
-	MaxSteps       int                                     // requests in a turn; 0 or less: DefaultMaxSteps
-	Limits         []Limit                                 // what may be spent
-	ConfirmCost    float64                                 // US dollars: the user is asked before a request that is estimated to cost more; 0: never
-	Attended       bool                                    // a user can be asked while a turn runs; see Question
-	Fallback       func(FallbackNeed) []string             // the models to go on with, in order, when one fails; nil: none
-	Alternatives   func(FallbackNeed) []string             // models to offer where a conversation does not fit; nil: none
-	Cooldowns      *Cooldowns                              // of models that failed, for all sessions of a program; nil: for this one
-	OpenModel      func(name string) (llm.Endpoint, error) // for fallbacks, titles and summaries; nil: there are none
-	AnswerSchema   *llm.Schema                             // what the last response of a turn has to look like; nil: free text
-	Hooks          *hooks.Runner                           // programs that run when something happens; nil: none do
-	Undo           *undo.Store                             // keeps copies of files before tools change them; nil: none are kept
-	Log            *store.Log                              // stores the conversation, and may hold earlier messages of it; nil: nothing is stored
-	Now            func() time.Time                        // nil: the clock
-	EstimateTokens func(text string) int                   // nil: a quarter of the bytes
+	Tools          act.Set                                   // nil: none are offered
+	Policy         act.Policy                                // decides which calls may run; nil: each call asks
+	MaxSteps       int                                       // requests in a turn; 0 or less: DefaultMaxSteps
+	Limits         []Limit                                   // what may be spent
+	ConfirmCost    float64                                   // US dollars: the user is asked before a request that is estimated to cost more; 0: never
+	Attended       bool                                      // a user can be asked while a turn runs; see Question
+	Fallback       func(FallbackNeed) []string               // the models to go on with, in order, when one fails; nil: none
+	Alternatives   func(FallbackNeed) []string               // models to offer where a conversation does not fit; nil: none
+	Cooldowns      *Cooldowns                                // of models that failed, for all sessions of a program; nil: for this one
+	OpenModel      func(name string) (llm.Endpoint, error)   // for fallbacks, titles and summaries; nil: there are none
+	AnswerSchema   *llm.Schema                               // what the last response of a turn has to look like; nil: free text
+	Hooks          *hooks.Runner                             // programs that run when something happens; nil: none do
+	Files          func(conversation, root string) act.Files // keeps copies of files before tools change them; nil, or returns nil: none are kept
+	Log            *store.Log                                // stores the conversation, and may hold earlier messages of it; nil: nothing is stored
+	Now            func() time.Time                          // nil: the clock
+	EstimateTokens func(text string) int                     // nil: a quarter of the bytes
 
 	// PrepareMedia makes what tools return fit for every provider; what it changed is told to
 	// the model, and what it refuses is not sent. Nil: media goes as it is.
@@ -204,7 +203,9 @@ func New(o Options) *Session {
 		s.helpers.titled = s.tree.answered()
 		s.ownSettings.restore()
 	}
-	s.files = openFiles(o.Undo, &s.conversation, o.Tools)
+	if o.Files != nil && s.tools != nil && s.log != nil {
+		s.files = o.Files(s.id, s.tools.Root())
+	}
 	s.directories = Directories{&s.conversation, o.Tools, s.files}
 	return s
 }
@@ -335,7 +336,9 @@ func (s *Session) saveInfo() {
 func (s *Session) Close() error {
 	s.branch.leaveEdit()
 	s.hooks.end(s.id)
-	s.files.Close()
+	if s.files != nil {
+		s.files.Close()
+	}
 	if s.log == nil {
 		return nil
 	}
@@ -352,7 +355,7 @@ var errStopped = errors.New("stopped by the user")
 // runningCalls holds the tool calls of the moment. The zero value is none.
 type runningCalls struct {
 	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
-	files        *undo.History                            // of what they change; nil: none is kept
+	files        act.Files                                // keeps what they change; nil: nothing does
 	warmed       bool                                     // files were read before the first of them in this turn
 	hooks        sessionHooks
 	callsLock    sync.Mutex

@@ -78,6 +78,38 @@ type Workspace interface {
 	RestoreDirectories(ids map[string]string, dirs ...string) error // has tools reach these in the place of those before; the error says which were left out
 }
 
+// Files keeps what files were before calls of a conversation change them, so that the changes can be
+// undone. It is safe for concurrent use.
+type Files interface {
+	Watch(FileCall) FileWatch                // looks at the files that a call may change, in the background
+	Warm(ctx context.Context, callSoon bool) // reads ahead while a model answers; callSoon: a call that may change any file has arrived
+	AddDirectories(dirs ...string)           // names directories beside the workspace in which calls may change files
+	MarkBranch(head int)                     // the user leaves the branch that ends with the message head
+	Close()
+}
+
+// A FileCall is a call that may change files.
+type FileCall struct {
+	ID    string
+	Seq   int    // message of the conversation that it belongs to
+	Title string // description; untrusted text
+
+	// Paths are the files that it changes, relative to the workspace or absolute in Directory; none:
+	// it may change anything in the workspace.
+	Paths     []string
+	Directory string // added directory that Paths are in; "": they are in the workspace
+}
+
+// A FileWatch records what one call changes: Begin and End, or Cancel, must follow. It is for one
+// goroutine.
+type FileWatch interface {
+	Coverage() string          // what of the call cannot be undone, in words for the user; "" if all can
+	Begin() error              // before the call runs; the error says why nothing can be undone
+	MarkIncomplete(why string) // before End: why it cannot see every change; "" adds nothing
+	End() error                // after the call
+	Cancel()                   // the call does not run
+}
+
 // A Policy decides whether an action may run. It is the only one that does, and safe for concurrent
 // use.
 type Policy interface {

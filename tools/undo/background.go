@@ -41,9 +41,6 @@ func (r *background) done() { r.running.Done() }
 // stored: nothing writes to the store afterwards. Calls that begin later cannot be undone; the
 // history stays, and can be restored.
 func (h *History) Close() {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	h.cancel()
 	h.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"parley/tools/act"
 	"path/filepath"
 	"testing"
 )
@@ -37,7 +38,7 @@ func TestCloseEndsReading(t *testing.T) {
 	at := contents()
 	<-ended
 	h.Warm(t.Context(), false)
-	w := h.Watch(Call{ID: "1", Title: "true"})
+	w := h.Watch(act.FileCall{ID: "1", Title: "true"})
 	if now := contents(); now != at || now == n {
 		t.Errorf("%d of %d were kept when it was closed, and %d later", at, n, now)
 	}

@@ -5,6 +5,7 @@ package undo
 import (
 	"fmt"
 	"os"
+	"parley/tools/act"
 	"path/filepath"
 	"testing"
 	"time"
@@ -67,7 +68,7 @@ func BenchmarkSnapshot(b *testing.B) {
 					}
 					b.StartTimer()
 					start, cpu := time.Now(), cpuTime(b)
-					w := h.Watch(Call{ID: "c"})
+					w := h.Watch(act.FileCall{ID: "c"}).(*Watch)
 					said := w.Coverage()
 					best, used = min(best, time.Since(start)), min(used, cpuTime(b)-cpu)
 					b.StopTimer()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"parley/tools/act"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -42,12 +43,12 @@ func TestFilesInAddedFolders(t *testing.T) {
 		put(old, "before")
 		h := open()
 		for _, file := range []string{old, made} {
-			w := h.Watch(Call{ID: file, Title: "write", Paths: []string{filepath.ToSlash(file)}, Directory: beside})
+			w := h.Watch(act.FileCall{ID: file, Title: "write", Paths: []string{filepath.ToSlash(file)}, Directory: beside})
 			if err := w.Begin(); err != nil {
 				t.Fatal(err)
 			}
 			put(file, "after")
-			if r, err := w.End(); err != nil || len(r.Changes) == 0 || string(r.Directory) != beside {
+			if r, err := ended(w); err != nil || len(r.Changes) == 0 || string(r.Directory) != beside {
 				t.Fatalf("%+v, %v", r, err)
 			}
 		}
@@ -96,14 +97,14 @@ func TestUnseen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := h.Watch(Call{ID: "1", Title: "make"})
+		w := h.Watch(act.FileCall{ID: "1", Title: "make"})
 		if err := w.Begin(); err != nil {
 			t.Fatal(err)
 		}
 		w.MarkIncomplete("one")
 		w.MarkIncomplete("")
 		w.MarkIncomplete("two")
-		if r, err := w.End(); err != nil || r.Partial != "one; two" {
+		if r, err := ended(w); err != nil || r.Partial != "one; two" {
 			t.Errorf("%+v, %v", r, err)
 		}
 	})

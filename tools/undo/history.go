@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"parley/tools/act"
 )
 
 // logName is the file of a history: a line of JSON for each record and each branchMark. A later
@@ -31,8 +33,7 @@ type branchMark struct {
 }
 
 // A History holds what tools changed in one workspace for one conversation, oldest first. It is
-// safe for concurrent use. A nil History is empty: Plan and Restore return an error, the other
-// methods do nothing.
+// safe for concurrent use. A nil History has no records, and Plan and Restore return an error.
 type History struct {
 	*workspace
 	session string
@@ -48,6 +49,18 @@ type History struct {
 
 	*background
 	prefetch prefetch
+}
+
+// Files returns the history of a conversation in the workspace dir; nil if none can be kept, or s is nil.
+func (s *Store) Files(session, dir string) act.Files {
+	if s == nil {
+		return nil
+	}
+	h, err := s.History(session, dir)
+	if err != nil {
+		return nil
+	}
+	return h
 }
 
 // History returns the history of a conversation in the workspace dir.
@@ -175,9 +188,6 @@ func (h *History) OtherRoots() (dirs []string) {
 // MarkBranch stores the current number of records for the branch that ends with the message head:
 // the user leaves it for another one. See BranchMark.
 func (h *History) MarkBranch(head int) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
@@ -216,4 +226,34 @@ func (s *Store) Session(session string) ([]Record, error) {
 	}
 	records, _ := readLog(filepath.Join(dir, logName))
 	return records, nil
+}
+
+// CountSince counts the paths that are not as they were before the record with the number
+// from, as far as is known; paths that were restored do not count. For 0 it returns 0. Sure is
+// false if more files may have changed.
+func CountSince(records []Record, from int) (n int, sure bool) {
+	type course struct{ first, last State }
+	courses := map[Name]*course{}
+	sure = true
+	for _, r := range records {
+		if r.N < from || from == 0 {
+			continue
+		}
+		sure = sure && !r.Open && r.Partial == ""
+		for _, c := range r.Changes {
+			if c.Before.Kind == Directory || c.After.Kind == Directory {
+				continue
+			}
+			if courses[c.Path] == nil {
+				courses[c.Path] = &course{first: c.Before}
+			}
+			courses[c.Path].last = c.After
+		}
+	}
+	for _, c := range courses {
+		if !c.first.Same(c.last) {
+			n++
+		}
+	}
+	return n, sure
 }

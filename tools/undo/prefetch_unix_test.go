@@ -4,6 +4,7 @@ package undo
 
 import (
 	"os"
+	"parley/tools/act"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
@@ -40,12 +41,12 @@ func TestCallClaimsPrefetch(t *testing.T) {
 			goesOn.snapshot, goesOn.err = h.workspace.snapshot(t.Context(), nil)
 			h.prefetch.walk = goesOn
 			if tt.other {
-				other := h.Watch(Call{ID: "other", Paths: []string{"file"}})
+				other := h.Watch(act.FileCall{ID: "other", Paths: []string{"file"}})
 				if err := other.Begin(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			w := h.Watch(Call{ID: "command"})
+			w := h.Watch(act.FileCall{ID: "command"}).(*Watch)
 			if tt.taken {
 				close(goesOn.done) // the call waits for it
 			}
@@ -61,7 +62,7 @@ func TestCallClaimsPrefetch(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, "file"), []byte("changed"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if r, err := w.End(); err != nil || len(r.Changes) != 1 || !r.Changes[0].Before.Stored {
+			if r, err := ended(w); err != nil || len(r.Changes) != 1 || !r.Changes[0].Before.Stored {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
@@ -123,12 +124,12 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 					t.Error("a walk stays that no call can have")
 				}
 				if tt.other {
-					if err := h.Watch(Call{ID: "other", Paths: []string{"file"}}).Begin(); err != nil {
+					if err := h.Watch(act.FileCall{ID: "other", Paths: []string{"file"}}).Begin(); err != nil {
 						t.Fatal(err)
 					}
 				}
 				synctest.Wait()
-				w := h.Watch(Call{ID: "command"})
+				w := h.Watch(act.FileCall{ID: "command"}).(*Watch)
 				if said := w.Coverage(); said != "" {
 					t.Error(said)
 				}
@@ -163,7 +164,7 @@ func TestWalkDuringACall(t *testing.T) {
 		if err := os.WriteFile(file, []byte("old"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		edit := h.Watch(Call{ID: "1", Seq: 1, Title: "edit", Paths: []string{"file"}})
+		edit := h.Watch(act.FileCall{ID: "1", Seq: 1, Title: "edit", Paths: []string{"file"}})
 		if err := edit.Begin(); err != nil {
 			t.Fatal(err)
 		}
@@ -171,14 +172,14 @@ func TestWalkDuringACall(t *testing.T) {
 		if err := os.WriteFile(file, []byte("new text"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := edit.End(); err != nil {
+		if err := edit.End(); err != nil {
 			t.Fatal(err)
 		}
-		command := h.Watch(Call{ID: "2", Seq: 2, Title: "true"})
+		command := h.Watch(act.FileCall{ID: "2", Seq: 2, Title: "true"})
 		if err := command.Begin(); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := command.End(); err != nil || len(r.Changes)+len(r.Uncovered) > 0 {
+		if r, err := ended(command); err != nil || len(r.Changes)+len(r.Uncovered) > 0 {
 			t.Errorf("a command that did nothing: %+v, %+v, %v", r.Changes, r.Uncovered, err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"parley/tools/act"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -209,7 +210,7 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 				continue
 			}
 			before := treeOf(t, dir, nil)
-			w := h.Watch(Call{ID: "w", Title: "write " + file, Paths: []string{file}})
+			w := h.Watch(act.FileCall{ID: "w", Title: "write " + file, Paths: []string{file}})
 			begin(t, w)
 			points[len(h.Records())] = before
 			if os.MkdirAll(filepath.Join(dir, filepath.Dir(file)), 0o755) == nil {
@@ -224,7 +225,7 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 			line = commands[seed%uint64(len(commands))]
 		}
 		before := treeOf(t, dir, nil)
-		w := h.Watch(Call{ID: "s", Title: line})
+		w := h.Watch(act.FileCall{ID: "s", Title: line})
 		if why := w.Coverage(); why != "" && !strings.Contains(why, "in time") {
 			t.Fatalf("not covered: %s", why)
 		}
@@ -249,16 +250,16 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 	}
 }
 
-func begin(t *testing.T, w *Watch) {
+func begin(t *testing.T, w act.FileWatch) {
 	t.Helper()
 	if err := w.Begin(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func end(t *testing.T, w *Watch) Record {
+func end(t *testing.T, w act.FileWatch) Record {
 	t.Helper()
-	r, err := w.End()
+	r, err := ended(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,4 +298,10 @@ func goTo(t *testing.T, h *History, dir string, n int, want map[string]node, don
 		t.Errorf("restored to before %d of %q:\n%s%v", n, done, d, skipped)
 	}
 	return now
+}
+
+// ended ends w and returns its record.
+func ended(w act.FileWatch) (Record, error) {
+	err := w.End()
+	return w.(*Watch).record, err
 }

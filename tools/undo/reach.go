@@ -77,9 +77,6 @@ func (h *History) addReach(root, directory Name) error {
 // AddDirectories lets the history restore files in directories that the user added to the workspace,
 // by their absolute paths.
 func (h *History) AddDirectories(dirs ...string) {
-	if h == nil {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()

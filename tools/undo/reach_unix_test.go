@@ -5,6 +5,7 @@ package undo
 import (
 	"encoding/json"
 	"os"
+	"parley/tools/act"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -81,7 +82,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := h.Watch(Call{ID: "c", Title: "true"})
+		w := h.Watch(act.FileCall{ID: "c", Title: "true"})
 		begin(t, w)
 		end(t, w)
 		undo(other)
@@ -105,7 +106,7 @@ func TestLogReachesNothing(t *testing.T) {
 		d, beside := newDesk(t, map[string]string{"a": "old\n"}), fastDir(t)
 		write(t, filepath.Join(beside, "a"), "old\n")
 		d.shell("echo new > a")
-		w := d.Watch(Call{ID: "w", Title: "write", Paths: []string{filepath.Join(beside, "a")}, Directory: beside})
+		w := d.Watch(act.FileCall{ID: "w", Title: "write", Paths: []string{filepath.Join(beside, "a")}, Directory: beside})
 		begin(t, w)
 		write(t, filepath.Join(beside, "a"), "new\n")
 		end(t, w)

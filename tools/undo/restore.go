@@ -295,9 +295,6 @@ func (s *Store) Interrupted(dir string) map[string]int {
 // Recover records what an interrupted restore did and removes its temporary files; nil if there is
 // none. Call it before anything else uses the history.
 func (h *History) Recover() (*Interrupted, error) {
-	if h == nil {
-		return nil, nil
-	}
 	text, err := os.ReadFile(h.journalFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

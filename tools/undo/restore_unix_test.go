@@ -16,6 +16,7 @@ import (
 	"time"
 
 	_ "parley/providers/llmtest/heap"
+	"parley/tools/act"
 	"parley/tools/places"
 )
 
@@ -48,7 +49,7 @@ func newDesk(t *testing.T, files map[string]string) *desk {
 // shell runs a command as a call.
 func (d *desk) shell(line string) Record {
 	d.Helper()
-	w := d.Watch(Call{ID: "c", Title: line})
+	w := d.Watch(act.FileCall{ID: "c", Title: line})
 	begin(d.T, w)
 	run(d.T, d.dir, "sh", "-c", line)
 	return end(d.T, w)
@@ -171,7 +172,7 @@ func TestUnseenIsNeverDeleted(t *testing.T) {
 func TestUserEditsDuringApproval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, map[string]string{"a": "old\n", "b": "old\n"})
-		w := d.Watch(Call{ID: "c", Title: "echo model > b"})
+		w := d.Watch(act.FileCall{ID: "c", Title: "echo model > b"})
 		w.Coverage()
 		d.write("a", "hand\n")
 		time.Sleep(maxSnapshotAge + 1)
@@ -245,7 +246,7 @@ func TestUncoveredIsNamed(t *testing.T) {
 			}
 			f.Close()
 		}
-		w := d.Watch(Call{ID: "c", Title: "x"})
+		w := d.Watch(act.FileCall{ID: "c", Title: "x"})
 		if got := w.Coverage(); got != "3 files (1.2 GB) cannot be undone" {
 			t.Errorf("told: %q", got)
 		}

@@ -7,25 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/tools/act"
 )
 
-// A Call is a tool call that may change files.
-type Call struct {
-	ID    string
-	Seq   int    // message of the conversation that it belongs to
-	Title string // description; untrusted text
-
-	// Paths are the files that it changes, relative to the workspace or absolute in Directory; none:
-	// it may change anything in the workspace.
-	Paths     []string
-	Directory string // added directory that Paths are in; "": they are in the workspace
-}
-
 // A Watch records what one call changes, by snapshots before and after it. It is for one goroutine.
-// The methods of a nil Watch do nothing.
 type Watch struct {
 	history      *History
-	call         Call
+	call         act.FileCall
 	cancel       context.CancelFunc
 	done         chan struct{} // closed once snapshot, snapshotAt and err are set
 	snapshot     *snapshot
@@ -43,10 +32,7 @@ const maxSnapshotAge = 250 * time.Millisecond
 
 // Watch begins a snapshot of what a call may change, in the background. Begin and End, or Cancel,
 // must follow.
-func (h *History) Watch(call Call) *Watch {
-	if h == nil {
-		return nil
-	}
+func (h *History) Watch(call act.FileCall) act.FileWatch {
 	h.addDirectory(call.Directory)
 	ctx, cancel := context.WithCancel(h.ctx)
 	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), prefetchDone: make(chan struct{})}
@@ -79,7 +65,7 @@ const maxWarmTime = 5 * time.Second
 // any file has arrived, and will run once the answer has ended: it can claim the snapshot if that
 // was begun less than 250 ms before.
 func (h *History) Warm(ctx context.Context, callSoon bool) {
-	if h == nil || !h.begin() {
+	if !h.begin() {
 		return
 	}
 	defer h.done()
@@ -119,9 +105,6 @@ func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
 // Coverage describes what of a call cannot be undone, for the user, such as "3 files (1.2 GB)
 // cannot be undone"; "" if all can. It waits for the snapshot, at most 300 ms.
 func (w *Watch) Coverage() string {
-	if w == nil {
-		return ""
-	}
 	<-w.done
 	if w.err != nil {
 		return "what it changes cannot be undone: " + w.err.Error()
@@ -176,9 +159,6 @@ func bytesText(n int64) string {
 // Begin records that the call begins now. It takes another snapshot if the first one is old: what
 // the user changed while they were asked does not belong to the call.
 func (w *Watch) Begin() error {
-	if w == nil {
-		return nil
-	}
 	<-w.done
 	w.cancel()
 	<-w.prefetchDone
@@ -207,18 +187,16 @@ func (w *Watch) Begin() error {
 // MarkIncomplete adds a reason why End cannot see every change, such as a command that still runs;
 // "" adds none. Call it before End.
 func (w *Watch) MarkIncomplete(why string) {
-	if w != nil {
-		w.incomplete = strings.Trim(w.incomplete+"; "+why, "; ")
-	}
+	w.incomplete = strings.Trim(w.incomplete+"; "+why, "; ")
 }
 
 // maxAfterTime bounds the snapshot after a call.
 const maxAfterTime = 10 * time.Second
 
-// End records and returns what the call changed, once it has ended; nothing if Begin failed.
-func (w *Watch) End() (Record, error) {
-	if w == nil || w.record.N == 0 {
-		return Record{}, nil
+// End records what the call changed, once it has ended; nothing if Begin failed.
+func (w *Watch) End() error {
+	if w.record.N == 0 {
+		return nil
 	}
 	h := w.history
 	h.dropPrefetch()
@@ -233,19 +211,16 @@ func (w *Watch) End() (Record, error) {
 	}
 	defer w.snapshot.git.close()
 	if err != nil {
-		return w.record, err
+		return err
 	}
 	c := h.compare(w.snapshot, after)
 	w.record.Open, w.record.Changes, w.record.Uncovered = false, c.changes, c.uncovered
 	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.incomplete, "; ")
-	return w.record, h.put(&w.record)
+	return h.put(&w.record)
 }
 
 // Cancel releases the watch of a call that does not run.
 func (w *Watch) Cancel() {
-	if w == nil {
-		return
-	}
 	w.cancel()
 	go func() {
 		<-w.prefetchDone

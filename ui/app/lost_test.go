@@ -127,7 +127,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			policy.SetWorkspace(dir)
 			model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
 			a.Session = session.New(session.Options{
-				Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Undo: undo.Open(filepath.Join(t.TempDir(), "undo")), Log: a.Library.Create(session.Info{}),
+				Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: a.Library.Create(session.Info{}),
 			})
 			own := a.Session
 			t.Cleanup(func() { own.Close() })
@@ -136,7 +136,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			edited := false
 			edit := func(int) Effect { edited = true; return Effect{} }
 			seq := own.Path()[0].Seq
-			then := restoreFiles(a, pointOf(a.Session, seq, own.Files().Records()), "before this", edit).Prepare(t.Context())
+			then := restoreFiles(a, pointOf(a.Session, seq, fileHistory(own).Records()), "before this", edit).Prepare(t.Context())
 			if confirmed {
 				then = then().Confirm.Answer(true).Prepare(t.Context())
 			}

@@ -352,7 +352,7 @@ func (r *replay) end() {
 
 // filesUnchangedText says that no files changed since a message.
 func filesUnchangedText(a *App) string {
-	if others := a.Session.Files().OtherRoots(); len(others) > 0 {
+	if others := fileHistory(a.Session).OtherRoots(); len(others) > 0 {
 		return "no files changed here since; those of " + a.AbbrevPath(others[0]) + " go back there"
 	}
 	return "no files changed since"

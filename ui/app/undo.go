@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/undo"
 	"parley/ui/format"
 )
 
@@ -20,9 +21,15 @@ type rewindPoint struct {
 	from int // first record since; 0: no file was changed
 }
 
+// fileHistory returns what tools changed in s; nil if that is not kept.
+func fileHistory(s *session.Session) *undo.History {
+	h, _ := s.Files().(*undo.History)
+	return h
+}
+
 // pointOf returns what happened since the prompt seq: the first record that belongs to a
 // message behind it.
-func pointOf(s *session.Session, seq int, records []session.FileRecord) rewindPoint {
+func pointOf(s *session.Session, seq int, records []undo.Record) rewindPoint {
 	p := rewindPoint{seq: seq}
 	for _, r := range records {
 		for at := r.Seq; at > seq; {
@@ -40,15 +47,15 @@ func pointOf(s *session.Session, seq int, records []session.FileRecord) rewindPo
 }
 
 // filesUnchanged reports whether no file was changed since a record, or all are as they were.
-func filesUnchanged(records []session.FileRecord, from int) bool {
-	n, sure := session.CountFilesSince(records, from)
+func filesUnchanged(records []undo.Record, from int) bool {
+	n, sure := undo.CountSince(records, from)
 	return n == 0 && sure
 }
 
 // ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
 // is chosen. Where files were changed since, it asks what is to go back.
 func ChooseRewind(a *App, edit func(seq int) Effect) *List {
-	records := a.Session.Files().Records()
+	records := fileHistory(a.Session).Records()
 	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(a.Session, seq, records)
@@ -61,12 +68,12 @@ func ChooseRewind(a *App, edit func(seq int) Effect) *List {
 
 // ChooseUndo asks how far to go back, and then whether files, the conversation or both go.
 func ChooseUndo(a *App, edit func(seq int) Effect) *List {
-	records := a.Session.Files().Records()
+	records := fileHistory(a.Session).Records()
 	l := &List{Title: "Go back to before which message?", Noun: "message", Items: rewindItems(a)}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
 		l.Items[i].Detail = filesUnchangedText(a)
-		if n, _ := session.CountFilesSince(records, pointOf(a.Session, seq, records).from); n > 0 {
+		if n, _ := undo.CountSince(records, pointOf(a.Session, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
 	}
@@ -102,7 +109,7 @@ func rewindItems(a *App) (items []Item) {
 // chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
 // stands first.
 func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bool) Effect {
-	n, _ := session.CountFilesSince(a.Session.Files().Records(), p.from)
+	n, _ := undo.CountSince(fileHistory(a.Session).Records(), p.from)
 	items := []Item{
 		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
@@ -141,7 +148,7 @@ func EditMessage(a *App, seq int) Effect {
 type fileRestore struct {
 	app    *App
 	of     *session.Session // whose files they are
-	plan   *session.FilePlan
+	plan   *undo.Plan
 	to     string        // where they go, such as "before the last undo"
 	seq    int           // message that the restore belongs to
 	quiet  bool          // nothing is said where there is nothing to do
@@ -164,7 +171,7 @@ func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) E
 // BranchFiles offers the files as they were when the branch that was gone to was left; nothing
 // where they are as they were.
 func BranchFiles(a *App) Effect {
-	files := a.Session.Files()
+	files := fileHistory(a.Session)
 	n, ok := files.BranchMark(a.Session.Head())
 	if !ok {
 		return Effect{}
@@ -176,10 +183,10 @@ func BranchFiles(a *App) Effect {
 // show makes the plan, and asks about it.
 func (r *fileRestore) show(from int) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		plan, err := r.of.Files().Plan(from)
+		plan, err := fileHistory(r.of).Plan(from)
 		text := ""
 		if err == nil {
-			text = planText(r.of.Files(), plan, r.to)
+			text = planText(fileHistory(r.of), plan, r.to)
 		}
 		return func() Effect {
 			r.plan = plan
@@ -218,9 +225,9 @@ func (r *fileRestore) show(from int) Effect {
 }
 
 // fileCount says how many files are restored without being asked about.
-func fileCount(steps []session.FileStep) string {
-	return countFiles(steps, func(s session.FileStep) bool {
-		return s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != session.FileDirectory && s.To.Kind != session.FileDirectory
+func fileCount(steps []undo.Step) string {
+	return countFiles(steps, func(s undo.Step) bool {
+		return s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != undo.Directory && s.To.Kind != undo.Directory
 	})
 }
 
@@ -258,7 +265,7 @@ func (r *fileRestore) askChanged(intro string) Effect {
 // restore carries the plan out, and tells the model with the next prompt.
 func (r *fileRestore) restore(asked bool) Effect {
 	return Effect{Prepare: func(context.Context) func() Effect {
-		done, skipped, err := r.of.Files().Restore(r.plan, asked, r.seq, "undo: "+r.to)
+		done, skipped, err := fileHistory(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
 		return func() Effect {
 			e := Effect{}
 			if err == nil && r.app.Session == r.of {
@@ -289,9 +296,9 @@ func (r *fileRestore) tell(e *Effect, note llm.Part) {
 }
 
 // countChanges says how many files were restored.
-func countChanges(changes []session.FileChange) string {
-	return countFiles(changes, func(c session.FileChange) bool {
-		return c.Before.Kind != session.FileDirectory && c.After.Kind != session.FileDirectory
+func countChanges(changes []undo.Change) string {
+	return countFiles(changes, func(c undo.Change) bool {
+		return c.Before.Kind != undo.Directory && c.After.Kind != undo.Directory
 	})
 }
 
@@ -299,7 +306,7 @@ func countChanges(changes []session.FileChange) string {
 const maxNamed = 50
 
 // restoredNote tells the model which files are not what it made of them any more.
-func restoredNote(r session.FileRecord) llm.Part {
+func restoredNote(r undo.Record) llm.Part {
 	var b strings.Builder
 	b.WriteString("<note>\nThe user took changes of files back. Read them again before you change them:\n")
 	for i, c := range r.Changes {
@@ -308,7 +315,7 @@ func restoredNote(r session.FileRecord) llm.Part {
 			break
 		}
 		what := "restored"
-		if c.After.Kind == session.FileAbsent {
+		if c.After.Kind == undo.Absent {
 			what = "removed"
 		}
 		fmt.Fprintf(&b, "%s: %s\n", what, strconv.Quote(string(c.Path)))
@@ -321,7 +328,7 @@ func restoredNote(r session.FileRecord) llm.Part {
 const maxPlanLines = 200
 
 // planText says what a plan does: the files, what cannot be restored, and the changes.
-func planText(h *session.FileHistory, p *session.FilePlan, to string) string {
+func planText(h *undo.History, p *undo.Plan, to string) string {
 	var head, diffs strings.Builder
 	fmt.Fprintf(&head, "Restore files to the state %s?\n", to)
 	lines := 0
@@ -354,7 +361,7 @@ func planText(h *session.FileHistory, p *session.FilePlan, to string) string {
 }
 
 // displayName returns a path as it is shown: on one line.
-func displayName(name session.FileName) string {
+func displayName(name undo.Name) string {
 	if q := strconv.Quote(string(name)); q != `"`+string(name)+`"` {
 		return q
 	}
@@ -362,28 +369,28 @@ func displayName(name session.FileName) string {
 }
 
 // stepSign says in a letter what a step does, as git status does.
-func stepSign(s session.FileStep) string {
+func stepSign(s undo.Step) string {
 	switch {
-	case s.Now.Kind == session.FileAbsent:
+	case s.Now.Kind == undo.Absent:
 		return "A"
-	case s.To.Kind == session.FileAbsent:
+	case s.To.Kind == undo.Absent:
 		return "D"
 	}
 	return "M"
 }
 
 // stepNote says what is special about a step.
-func stepNote(s session.FileStep) string {
+func stepNote(s undo.Step) string {
 	switch {
 	case s.Blocked != "":
 		return " (cannot be restored: " + s.Blocked + ")"
 	case s.ConfirmReason != "":
 		return " (" + s.ConfirmReason + ")"
-	case s.To.Kind == session.FileDirectory, s.To.Kind == session.FileAbsent && s.Now.Kind == session.FileDirectory:
+	case s.To.Kind == undo.Directory, s.To.Kind == undo.Absent && s.Now.Kind == undo.Directory:
 		return "/"
 	case s.Now.Kind == s.To.Kind && s.Now.Sum == s.To.Sum && s.Now.Mode != s.To.Mode:
 		return fmt.Sprintf(" (mode %04o → %04o)", s.Now.Mode, s.To.Mode)
-	case s.To.Kind == session.FileLink:
+	case s.To.Kind == undo.Link:
 		return " → " + displayName(s.To.Target)
 	}
 	return ""
@@ -391,10 +398,10 @@ func stepNote(s session.FileStep) string {
 
 // stepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
 // are none to show.
-func stepDiff(h *session.FileHistory, s session.FileStep) string {
-	if s.Now.Kind != session.FileRegular && s.To.Kind != session.FileRegular {
+func stepDiff(h *undo.History, s undo.Step) string {
+	if s.Now.Kind != undo.File && s.To.Kind != undo.File {
 		return ""
 	}
 	now, to := h.Texts(s)
-	return tools.FileDiff(string(s.Path), s.Now.Kind == session.FileRegular, now, to)
+	return tools.FileDiff(string(s.Path), s.Now.Kind == undo.File, now, to)
 }

@@ -119,7 +119,8 @@ func unfinishedCall(s *session.Session) string {
 	if s.Empty() {
 		return ""
 	}
-	records := s.Files().Records()
+	h, _ := s.Files().(*undo.History)
+	records := h.Records()
 	if len(records) == 0 {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -31,10 +32,10 @@ func TestUnfinishedCall(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := session.New(session.Options{Log: log, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Undo: undo.Open(filepath.Join(t.TempDir(), "undo"))})
+		s := session.New(session.Options{Log: log, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files})
 		defer s.Close()
-		begun := func(title string, seq int) *undo.Watch {
-			w := s.Files().Watch(undo.Call{ID: title, Title: title, Seq: seq})
+		begun := func(title string, seq int) act.FileWatch {
+			w := s.Files().Watch(act.FileCall{ID: title, Title: title, Seq: seq})
 			if err := w.Begin(); err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +45,7 @@ func TestUnfinishedCall(t *testing.T) {
 		if got := unfinishedCall(s); !strings.Contains(got, `"make ␛[31mall" ran`) {
 			t.Errorf("told %q", got)
 		}
-		if _, err := begun("true", 2).End(); err != nil {
+		if err := begun("true", 2).End(); err != nil {
 			t.Fatal(err)
 		}
 		if got := unfinishedCall(s); got != "" {

@@ -23,7 +23,7 @@ func TestUndoFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := t.TempDir()
 		withUndo := func(_ *app.Options, so *session.Options) {
-			so.Undo = undo.Open(filepath.Join(data, "parley", "undo"))
+			so.Files = undo.Open(filepath.Join(data, "parley", "undo")).Files
 			so.Policy.SetMode(tools.ModeYolo)
 		}
 		call := func(name, input string) llmtest.Turn {
@@ -92,7 +92,7 @@ func TestBranchesRememberFiles(t *testing.T) {
 		return llmtest.Call(llm.Part{ID: id, Name: "shell", Input: input})
 	}
 	d := talk(t, func(_ *app.Options, so *session.Options) {
-		so.Undo = undo.Open(filepath.Join(data, "parley", "undo"))
+		so.Files = undo.Open(filepath.Join(data, "parley", "undo")).Files
 		so.Policy.SetMode(tools.ModeYolo)
 	}, call("c1", `{"command":"echo one > a.txt"}`), llmtest.Say("One."), call("c2", `{"command":"echo two > a.txt"}`), llmtest.Say("Two."))
 	holds := func(want string) {
