@@ -87,7 +87,7 @@ func parseArguments(s *argumentSchema, input string) (json.RawMessage, error) {
 		value = map[string]any{}
 	}
 	if s != nil {
-		value = coerce(s.root, value)
+		value = s.coerce(s.root, value)
 	}
 	if _, ok := value.(map[string]any); !ok {
 		return nil, errors.New("they must be one JSON object")
@@ -155,7 +155,8 @@ func syntaxError(err error) error {
 // meant: "5" is 5, "true" is true, text that holds an object or array is that
 // object or array, null for an optional property is no property, and a required one that is left out
 // has its default.
-func coerce(schema map[string]any, value any) any {
+func (s *argumentSchema) coerce(schema map[string]any, value any) any {
+	schema = s.resolve(schema)
 	kind, _ := schema["type"].(string)
 	if text, ok := value.(string); ok {
 		value = coerceText(kind, text)
@@ -167,12 +168,16 @@ func coerce(schema map[string]any, value any) any {
 				delete(v, name)
 				continue
 			}
-			v[name] = coerce(propertyOf(schema, name), member)
+			v[name] = s.coerce(propertyOf(schema, name), member)
 		}
 		required, _ := schema["required"].([]any)
 		for _, name := range required {
 			name, _ := name.(string)
-			value, known := propertyOf(schema, name)["default"]
+			property := propertyOf(schema, name)
+			value, known := property["default"] // beside a reference it counts first
+			if !known {
+				value, known = s.resolve(property)["default"]
+			}
 			if _, given := v[name]; known && !given {
 				v[name] = value
 			}
@@ -180,7 +185,7 @@ func coerce(schema map[string]any, value any) any {
 	case []any:
 		items, _ := schema["items"].(map[string]any)
 		for i := range v {
-			v[i] = coerce(items, v[i])
+			v[i] = s.coerce(items, v[i])
 		}
 	case json.Number:
 		// 5.0 is an integer to JSON Schema and not to Go.
@@ -189,6 +194,24 @@ func coerce(schema map[string]any, value any) any {
 		}
 	}
 	return value
+}
+
+// resolve returns the schema that one refers to, within the root; nil if there is none.
+func (s *argumentSchema) resolve(schema map[string]any) map[string]any {
+	for range maxNesting {
+		ref, ok := schema["$ref"].(string)
+		if !ok {
+			return schema
+		}
+		document, pointer, _ := strings.Cut(ref, "#")
+		if schema = s.root; document != "" || pointer != "" && pointer[0] != '/' {
+			return nil
+		}
+		for _, name := range strings.Split(pointer, "/")[1:] {
+			schema, _ = schema[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)].(map[string]any)
+		}
+	}
+	return nil
 }
 
 func propertyOf(schema map[string]any, name string) map[string]any {

@@ -23,8 +23,8 @@ type External struct {
 	Schema      json.RawMessage // JSON Schema of the arguments; what is none of an object stands for any object
 
 	// Plan makes an action of a call, which does something; it must change nothing.
-	// Input is one JSON object. It is valid by Schema, unless Schema refers to
-	// other schemas or cannot be understood: then the tool has to check.
+	// Input is one JSON object. It is valid by Schema, unless Schema cannot be
+	// understood or costs too much to check: then the tool has to check.
 	Plan func(ctx context.Context, input json.RawMessage) (*Action, error)
 }
 
@@ -154,8 +154,7 @@ func externalEntry(ext External) *toolEntry {
 const anyObject = `{"properties":{},"type":"object"}`
 
 // externalSchema returns a schema from outside as a model is told of it, and for
-// checking arguments; nil if only the tool itself can check them. A schema that refers
-// to schemas, also to itself, could take for ever.
+// checking arguments; nil if only the tool itself can check them.
 func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 	value, err := decodeJSON(string(raw))
 	object, ok := value.(map[string]any)
@@ -174,9 +173,6 @@ func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 	compact, err := compactJSON(object)
 	if err != nil {
 		return json.RawMessage(anyObject), nil
-	}
-	if w.hasRefs {
-		return compact, nil
 	}
 	s, err := newArgumentSchema(compact, nil)
 	if err != nil { // it holds a number that no float64 holds
@@ -198,7 +194,6 @@ func compactJSON(value any) (json.RawMessage, error) {
 
 // A schemaSanitizer goes through a schema and makes its text plain.
 type schemaSanitizer struct {
-	hasRefs bool // it refers to a schema
 	tooDeep bool // it is nested beyond reason
 }
 
@@ -220,9 +215,6 @@ func (w *schemaSanitizer) sanitize(value any, depth int) any {
 			if plain, _ := SanitizeAndTruncate(key, maxDescription); plain != key {
 				delete(v, key)
 				continue
-			}
-			if strings.HasPrefix(key, "$") && strings.HasSuffix(strings.ToLower(key), "ref") {
-				w.hasRefs = true
 			}
 			v[key] = w.sanitize(inner, depth+1)
 		}

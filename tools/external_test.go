@@ -24,6 +24,9 @@ func echo(name, schema string) External {
 func TestExternalArguments(t *testing.T) {
 	const city = `{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}`
 	const units = `{"type":"object","properties":{"units":{"type":"string","default":"metric"},"days":{"type":"integer","default":3}},"required":["units","days"]}`
+	const refs = `{"type":"object","properties":{"unit":{"$ref":"#/$defs/a~1b"},"at":{"$ref":"#/$defs/at","default":{"days":1}},"days":{"type":"integer"}},
+		"$defs":{"a/b":{"$ref":"#/$defs/unit"},"unit":{"type":"string","enum":["metric","us"],"default":"us"},"at":{"type":"object","properties":{"days":{"type":"integer","default":3},"next":{"$ref":"#/$defs/at"}},"required":["days"]}},
+		"required":["unit","at"]}`
 	const loop = `{"type":"object","properties":{"x":{"$ref":"#"}},"$ref":"#"}`
 	tests := []struct {
 		name, schema, input string
@@ -37,6 +40,11 @@ func TestExternalArguments(t *testing.T) {
 		{"default, within", `{"type":"object","properties":{"at":` + units + `}}`, `{"at":{"days":2}}`, `{"at":{"days":2,"units":"metric"}}`, ""},
 		{"default of an optional argument", `{"type":"object","properties":{"a":{"default":1}}}`, `{}`, `{}`, ""},
 		{"default of another type", `{"type":"object","properties":{"a":{"type":"integer","default":"many"}},"required":["a"]}`, `{}`, "", "bad arguments for ext"},
+		{"default by reference", refs, `{"days":"2"}`, `{"at":{"days":1},"days":2,"unit":"us"}`, ""},
+		{"default within a reference", refs, `{"at":{"next":{"next":{"days":"7"}}},"unit":"metric"}`, `{"at":{"days":3,"next":{"days":3,"next":{"days":7}}},"unit":"metric"}`, ""},
+		{"wrong type by reference", refs, `{"unit":7}`, "", "bad arguments for ext"},
+		{"wrong type behind a reference to itself", `{"type":"object","properties":{"x":{"$ref":"#"},"n":{"type":"integer"}}}`, `{"x":{"x":{"n":"a"}}}`, "", "x.x.n: expected integer"},
+		{"reference to nothing", `{"type":"object","properties":{"a":{"$ref":"#/$defs/none","default":1},"b":{"$ref":"#/$defs/none"},"d":{"$ref":"#anchor"}},"required":["a"]}`, `{"b":{"c":null},"d":{"a":null}}`, `{"a":1,"b":{"c":null},"d":{"a":null}}`, ""},
 		{"wrong type", city, `{"city":7}`, "", "ext takes city (string, required), days (integer)"},
 		{"broken", city, `{"city":`, "", "not valid JSON"},
 		{"list", `{"type":"object"}`, `[1]`, "", "one JSON object"},
