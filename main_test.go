@@ -34,6 +34,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"parley/providers/llmtest/parallel"
+	"parley/providers/openai"
 	"parley/session"
 	"parley/session/config"
 	"parley/tools/sandbox"
@@ -421,6 +422,9 @@ func TestExampleConfig(t *testing.T) {
 		}
 	}
 	walk(reflect.TypeFor[cli.Config](), "")
+	for _, part := range []reflect.Type{reflect.TypeFor[openai.Dialect](), reflect.TypeFor[openai.Effort](), reflect.TypeFor[openai.Switch]()} {
+		walk(part, "providers.NAME.dialect.")
+	}
 	if len(missing) > 0 {
 		t.Errorf("config.toml.example does not show %v", missing)
 	}

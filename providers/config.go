@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +52,7 @@ type Provider struct {
 	IdleTimeout   time.Duration        `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
 	Model         map[string]Model     `toml:"model"`           // by id; those are offered in the picker as well
 	Price         *catalog.Price       `toml:"price"`           // of models whose price is unknown
-	Dialect       openai.Quirks        `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
+	Dialect       openai.Override      `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
 	Settings                           // of every request
 }
 
@@ -251,14 +250,17 @@ func (p Provider) validateCommand(name string) error {
 func (p Provider) validateDialects(name string) (errs []error) {
 	head, _ := catalog.Head(name)
 	kind := familyKind(cmp.Or(p.Kind, head.Kind, kindChat))
-	check := func(key string, q openai.Quirks) {
-		if reflect.ValueOf(q).IsZero() {
-			return
+	check := func(table string, o openai.Override) {
+		if len(o) > 0 && !slices.Contains(openai.Kinds, kind) {
+			errs = append(errs, fmt.Errorf("%s: only services that speak chat completions have one, and the kind of this is %s", table, kind))
 		}
-		if err := q.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("%s.%w", key, err))
-		} else if !slices.Contains(openai.Kinds, kind) {
-			errs = append(errs, fmt.Errorf("%s: only services that speak chat completions have one, and the kind of this is %s", key, kind))
+		for _, key := range slices.Sorted(maps.Keys(o)) {
+			if err := unknownWordError(table+"."+key, key, openai.OverrideKeys()); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		if _, err := o.Apply(openai.Dialect{}); err != nil {
+			errs = append(errs, fmt.Errorf("%s.%w", table, err))
 		}
 	}
 	check("dialect", p.Dialect)

@@ -36,26 +36,27 @@ stream_with_tools = false
 	s, _ := c.service("box", env())
 	row, _ := openai.DialectFor("deepseek", "other")
 	other := s.dialect("other")
-	if other.MaxTokensField != "max_completion_tokens" || !slices.Equal(other.Formats, []openai.Format{openai.FormatGuided}) || other.ReasoningField != "" || other.NoStreamWithTools ||
+	if other.MaxTokensField != "max_completion_tokens" || !slices.Equal(other.Formats, []openai.Format{openai.FormatGuided}) || other.ReasoningField != "" || bool(other.NoStreamWithTools) ||
 		other.Echo != row.Echo || other.Effort.Words[5] != "high" {
 		t.Errorf("%+v", other)
 	}
 	own := s.dialect("org/m")
-	if own.MaxTokensField != "max_completion_tokens" || len(own.Formats) != 2 || own.Formats[0] != openai.FormatStructured || own.ReasoningField != "reasoning" || !own.NoStreamWithTools {
+	if own.MaxTokensField != "max_completion_tokens" || len(own.Formats) != 2 || own.Formats[0] != openai.FormatStructured || own.ReasoningField != "reasoning" || !bool(own.NoStreamWithTools) {
 		t.Errorf("%+v", own)
 	}
 }
 
 func TestDialectsThatCannotBe(t *testing.T) {
-	yes := true
 	for _, tt := range []struct {
 		conf Provider
 		want string
 	}{
-		{Provider{Dialect: openai.Quirks{Echo: "some"}}, `providers.box.dialect.reasoning_echo: unknown "some"`},
-		{Provider{Kind: "gemini", Dialect: openai.Quirks{PositiveTemperature: &yes}}, "providers.box.dialect: only services that speak chat completions have one, and the kind of this is gemini"},
-		{Provider{Kind: "openai-responses", Model: map[string]Model{"m": {Dialect: openai.Quirks{MaxTokensField: "x"}}}}, `providers.box.model."m".dialect: only services`},
-		{Provider{Kind: "vllm", Dialect: openai.Quirks{PositiveTemperature: &yes}}, ""},
+		{Provider{Dialect: openai.Override{"reasoning_echo": "some"}}, `providers.box.dialect.reasoning_echo: unknown "some"`},
+		{Provider{Kind: "gemini", Dialect: openai.Override{"positive_temperature": true}}, "providers.box.dialect: only services that speak chat completions have one, and the kind of this is gemini"},
+		{Provider{Kind: "openai-responses", Model: map[string]Model{"m": {Dialect: openai.Override{"max_tokens_field": "x"}}}}, `providers.box.model."m".dialect: only services`},
+		{Provider{Dialect: openai.Override{"max_token_field": "x"}}, `providers.box.dialect.max_token_field: unknown "max_token_field", did you mean "max_tokens_field"?`},
+		{Provider{Dialect: openai.Override{"pdfs": "yes"}}, "providers.box.dialect.pdfs: has to be true or false"},
+		{Provider{Kind: "vllm", Dialect: openai.Override{"positive_temperature": true}}, ""},
 	} {
 		c := Config{Providers: map[string]Provider{"box": tt.conf}}
 		got := ""
@@ -105,10 +106,10 @@ func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
 		{"vLLM, of any age", Provider{Kind: "vllm"}, "", "structured_outputs guided_json"},
 		{"what is like vLLM, but strict about fields", Provider{Kind: "vllm"}, "guided_json", "response_format"},
 		{"another", Provider{}, "", "response_format"},
-		{"told by the configuration to guide", Provider{Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatSchema, openai.FormatStructured}}}, "", "structured_outputs"},
-		{"told by the configuration", Provider{Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatGuided}}}, "", "guided_json"},
-		{"for one model", Provider{Model: map[string]Model{"m": {Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatField}}}}}, "", "json_schema"},
-		{"told that there is none", Provider{Kind: "vllm", Dialect: openai.Quirks{Formats: []openai.Format{openai.FormatNone}}}, "", ""},
+		{"told by the configuration to guide", Provider{Dialect: openai.Override{"answer_formats": []any{"response_format", "structured_outputs"}}}, "", "structured_outputs"},
+		{"told by the configuration", Provider{Dialect: openai.Override{"answer_formats": []any{"guided_json"}}}, "", "guided_json"},
+		{"for one model", Provider{Model: map[string]Model{"m": {Dialect: openai.Override{"answer_formats": []any{"json_schema"}}}}}, "", "json_schema"},
+		{"told that there is none", Provider{Kind: "vllm", Dialect: openai.Override{"answer_formats": []any{"none"}}}, "", ""},
 		{"GLM", Provider{Kind: "glm"}, "", ""},
 	} {
 		server := scripted(t, func(body map[string]any) (int, string) {

@@ -36,11 +36,11 @@ type Settings struct {
 // A Model is one [providers.NAME.model.ID] table. What it leaves out is as the
 // provider's table says, and then the catalog.
 type Model struct {
-	Strategy string         `toml:"strategy"`
-	Context  int            `toml:"context"` // window in tokens
-	Price    *catalog.Price `toml:"price"`   // as a whole, in place of the catalog's
-	Options  map[string]any `toml:"options"` // merged into the body, over those of the provider
-	Dialect  openai.Quirks  `toml:"dialect"` // over that of the provider
+	Strategy string          `toml:"strategy"`
+	Context  int             `toml:"context"` // window in tokens
+	Price    *catalog.Price  `toml:"price"`   // as a whole, in place of the catalog's
+	Options  map[string]any  `toml:"options"` // merged into the body, over those of the provider
+	Dialect  openai.Override `toml:"dialect"` // over that of the provider
 	Settings
 }
 
@@ -209,7 +209,9 @@ func (s service) dialect(model string) openai.Dialect {
 	if s.closestBuiltin().Local && s.kind != kindDemo {
 		d = d.ForTemplates(model)
 	}
-	return s.modelTable(model).Dialect.Apply(s.conf.Dialect.Apply(d))
+	d, _ = s.conf.Dialect.Apply(d) // which was validated
+	d, _ = s.modelTable(model).Dialect.Apply(d)
+	return d
 }
 
 // options returns the request fields that the configuration adds for a model.

@@ -12,35 +12,36 @@ import (
 )
 
 // A Dialect is what one service, and the model behind it, does differently from
-// plain chat completions. The zero value is plain chat completions.
+// plain chat completions. The zero value is plain chat completions. A configuration
+// can set the fields with a toml tag; see Override.
 type Dialect struct {
 	Name                string            // of the service; part of Origin
 	PerModel            bool              // what a model sends back is good for that model only, so Origin names it
-	MaxTokensField      string            // request field of the output limit; "" is "max_tokens"
-	ReasoningField      string            // message field in which thinking goes back; "" is "reasoning_content"
+	MaxTokensField      string            `toml:"max_tokens_field"` // request field of the output limit; "" is "max_tokens"
+	ReasoningField      string            `toml:"reasoning_field"`  // message field in which thinking goes back; "" is "reasoning_content"
 	KeepsReasoningURL   string            // in a base URL, says that thinking is kept over turns and all of it goes back
-	EmptyContentString  bool              // content of a message that only calls is "", not null
-	AssistantAfterTools bool              // after results of tools only the assistant may speak
-	UserIntoToolResult  bool              // what the user says behind results of tools goes into the last of them
-	IDs                 IDs               // what a call's id must look like
+	EmptyContentString  bool              `toml:"empty_content"`         // content of a message that only calls is "", not null
+	AssistantAfterTools bool              `toml:"assistant_after_tools"` // after results of tools only the assistant may speak
+	UserIntoToolResult  bool              `toml:"user_into_tool_result"` // what the user says behind results of tools goes into the last of them
+	IDs                 IDs               `toml:"call_ids"`              // what a call's id must look like
 	ExtraFields         map[string]any    // go with every request
 	ToolFields          map[string]any    // go with every request that offers tools
 	SchemaFields        map[string]any    // go with every request for an answer that fits a schema
 	WebFields           map[string]any    // go with every request that may search the web
 	WebTool             map[string]any    // is offered to it
-	RenamedFields       map[string]string // request fields under another name
-	NoStreamOptions     bool              // counts tokens unasked and refuses stream_options
-	NoStreamWithTools   bool              // cannot stream while tools are on offer
-	PositiveTemperature bool              // temperature must be above 0 and at most 1
-	PDFs                bool              // takes PDFs
-	InlineImagesOnly    bool              // takes images themselves, but not their addresses
+	RenamedFields       map[string]string `toml:"renamed_fields"`       // request fields under another name
+	NoStreamOptions     Not               `toml:"stream_usage"`         // counts tokens unasked and refuses stream_options
+	NoStreamWithTools   Not               `toml:"stream_with_tools"`    // cannot stream while tools are on offer
+	PositiveTemperature bool              `toml:"positive_temperature"` // temperature must be above 0 and at most 1
+	PDFs                bool              `toml:"pdfs"`                 // takes PDFs
+	InlineImagesOnly    bool              `toml:"inline_images"`        // takes images themselves, but not their addresses
 	ImageDetail         bool              // takes how closely an image is looked at
-	CacheControl        bool              // keeps of a prompt what cache_control marks
-	ToolChoice          Choice            // what of tool_choice it takes
-	Formats             []Format          // how it is told the schema of an answer, the best first; nil is FormatSchema
-	StrictSchemas       bool              // knows strict schemas
+	CacheControl        bool              `toml:"cache_control"`  // keeps of a prompt what cache_control marks
+	ToolChoice          Choice            `toml:"tool_choices"`   // what of tool_choice it takes
+	Formats             []Format          `toml:"answer_formats"` // how it is told the schema of an answer, the best first; nil is FormatSchema
+	StrictSchemas       bool              `toml:"strict_schemas"` // knows strict schemas
 	Schema              schema.Target     // what schemas must look like; the zero value leaves it to the model's family
-	CumulativeReasoning bool              // thinking may come as all there is so far instead of what is new; see cumulative
+	CumulativeReasoning bool              `toml:"cumulative_reasoning"` // thinking may come as all there is so far instead of what is new; see cumulative
 	takesAudio          bool              // the model takes sound
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
 	Family
@@ -48,12 +49,12 @@ type Dialect struct {
 
 // A Family is what follows the model wherever it is served.
 type Family struct {
-	Echo             Echo
-	EmptyReasoning   bool     // a message with calls and no thinking carries the field, empty
+	Echo             Echo     `toml:"reasoning_echo"`
+	EmptyReasoning   bool     `toml:"empty_reasoning"` // a message with calls and no thinking carries the field, empty
 	Effort           Effort   // how the model is told how much to think
-	RefusedSettings  []string // settings that must not be sent; see refuses
-	SystemRole       string   // role of the system prompt; "" is "system"
-	CleanText        bool     // never leaks thinking tags or tool calls into its text
+	RefusedSettings  []string `toml:"refused_settings"` // settings that must not be sent; see refuses
+	SystemRole       string   `toml:"system_role"`      // role of the system prompt; "" is "system"
+	CleanText        bool     `toml:"clean_text"`       // never leaks thinking tags or tool calls into its text
 	NoReasoning      bool     // cannot think, and Responses must not ask for it
 	ReasoningSummary bool     // Responses shows its thinking in summaries, if asked
 	Verbosity        bool     // takes verbosity
@@ -97,17 +98,21 @@ const (
 // An Effort spells llm.Effort. Words and Budgets stand in the order of
 // llm.Efforts: off, minimal, low, medium, high, max.
 type Effort struct {
-	Field       string    // where the word goes; "" is "reasoning_effort"; a dot goes into an object
-	Words       [6]string // "" sends none
+	Field       string    `toml:"effort_field"` // where the word goes; "" is "reasoning_effort"; a dot goes into an object
+	Words       [6]string `toml:"effort_words"` // "" sends none
 	Budgets     [6]int    // of thinking, in tokens; 0 sends none
-	BudgetField string    // where a budget goes; "" is "thinking_budget", if there are Budgets, and else nowhere
+	BudgetField string    `toml:"budget_field"` // where a budget goes; "" is "thinking_budget", if there are Budgets, and else nowhere
 	Switch      Switch    // for off, and for on where there is no word
 	AlwaysOn    bool      // the model thinks whatever it is told
 	WithTools   string    // the only word with which the service also accepts tools
 }
 
-// A Switch turns thinking on and off. On and Off are JSON.
-type Switch struct{ Field, On, Off string }
+// A Switch turns thinking on and off.
+type Switch struct {
+	Field string   `toml:"thinking_field"`
+	On    jsonText `toml:"thinking_on"`
+	Off   jsonText `toml:"thinking_off"`
+}
 
 // Kinds lists the services DialectFor knows.
 var Kinds = kinds()

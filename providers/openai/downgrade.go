@@ -1,6 +1,8 @@
 package openai
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -84,8 +86,10 @@ type downgrade struct {
 // without. It remembers it, and returns what to tell the user.
 func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	r, ok := e.format.findDowngrade(fault, body)
-	if fault.Fault == llm.Unsupported && noImages.MatchString(fault.Message) && strings.Contains(toJSON(body), `"image_url":`) {
-		r, ok = downgrade{field: LimitImages}, true
+	if fault.Fault == llm.Unsupported && noImages.MatchString(fault.Message) {
+		if sent, _ := json.Marshal(body); bytes.Contains(sent, []byte(`"image_url":`)) {
+			r, ok = downgrade{field: LimitImages}, true
+		}
 	}
 	field, _, _ := strings.Cut(r.field, "=")
 	if _, fixed := adapter.Field(e.o.Body, field); fixed || !ok {

@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -175,53 +176,63 @@ func TestMisspelledLate(t *testing.T) {
 	}
 }
 
-// TestQuirks puts what a configuration says over what the row of a service says.
-func TestQuirks(t *testing.T) {
-	yes, no := true, false
+// TestOverrides replaces fields of the dialect of a service with those of a table.
+func TestOverrides(t *testing.T) {
 	row, _ := openai.DialectFor("glm", "glm-4.7")
-	if got := (openai.Quirks{}).Apply(row); !reflect.DeepEqual(got, row) {
-		t.Errorf("nothing said, and yet %+v", got)
+	if got, err := (openai.Override{}).Apply(row); err != nil || !reflect.DeepEqual(got, row) {
+		t.Errorf("an empty table: %+v, %v", got, err)
 	}
-	q := openai.Quirks{
-		MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", Echo: "always", EmptyReasoning: &yes, EmptyContentString: &no, AssistantAfterTools: &yes, UserIntoToolResult: &no, IDs: "nine",
-		RenamedFields: map[string]string{"seed": "random_seed"}, RefusedSettings: []string{"top_p"}, StreamOptions: &no, StreamWithTools: &no, PositiveTemperature: &no, PDFs: &yes, InlineImagesOnly: &yes,
-		CacheControl: &yes, ToolChoice: "words", Formats: []openai.Format{openai.FormatGuided}, StrictSchemas: &yes, CumulativeReasoning: &yes, CleanText: &yes, SystemRole: "developer",
-		EffortQuirks: openai.EffortQuirks{
-			EffortField: "think.level", EffortWords: []string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens",
-			ThinkingField: "think.on", ThinkingOn: true, ThinkingOff: false,
-		},
+	o := openai.Override{
+		"max_tokens_field": "max_completion_tokens", "reasoning_field": "reasoning", "reasoning_echo": "always", "empty_reasoning": true, "empty_content": false, "assistant_after_tools": true,
+		"user_into_tool_result": false, "call_ids": "nine", "renamed_fields": map[string]any{"seed": "random_seed"}, "refused_settings": []any{"top_p"}, "stream_usage": false, "stream_with_tools": false,
+		"positive_temperature": false, "pdfs": true, "inline_images": true, "cache_control": true, "tool_choices": "words", "answer_formats": []any{"guided_json"}, "strict_schemas": true,
+		"cumulative_reasoning": true, "clean_text": true, "system_role": "developer", "effort_field": "think.level", "effort_words": []any{"no", "", "some", "some", "more", "most"},
+		"budget_field": "think.tokens", "thinking_field": "think.on", "thinking_on": true, "thinking_off": false,
 	}
-	if err := q.Validate(); err != nil {
-		t.Error(err)
+	if keys := slices.Sorted(maps.Keys(o)); !slices.Equal(keys, openai.OverrideKeys()) {
+		t.Errorf("keys %q, want %q", openai.OverrideKeys(), keys)
 	}
-	d := q.Apply(row)
+	d, err := o.Apply(row)
 	want := openai.Dialect{
 		Name: "glm", MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", KeepsReasoningURL: "/coding/", AssistantAfterTools: true, IDs: openai.IDsNine, ToolFields: row.ToolFields, WebTool: row.WebTool,
-		RenamedFields: q.RenamedFields, NoStreamOptions: true, NoStreamWithTools: true, PDFs: true, InlineImagesOnly: true, CacheControl: true, ToolChoice: openai.ChoiceWords, Formats: q.Formats,
+		RenamedFields: map[string]string{"seed": "random_seed"}, NoStreamOptions: true, NoStreamWithTools: true, PDFs: true, InlineImagesOnly: true, CacheControl: true, ToolChoice: openai.ChoiceWords, Formats: []openai.Format{openai.FormatGuided},
 		StrictSchemas: true, CumulativeReasoning: true,
-		Family: openai.Family{Echo: openai.EchoAlways, EmptyReasoning: true, RefusedSettings: q.RefusedSettings, SystemRole: "developer", CleanText: true, Effort: openai.Effort{
+		Family: openai.Family{Echo: openai.EchoAlways, EmptyReasoning: true, RefusedSettings: []string{"top_p"}, SystemRole: "developer", CleanText: true, Effort: openai.Effort{
 			Field: "think.level", Words: [6]string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens", Switch: openai.Switch{Field: "think.on", On: "true", Off: "false"},
 		}},
 	}
-	if !reflect.DeepEqual(d, want) {
-		t.Errorf("got  %+v\nwant %+v", d, want)
+	if err != nil || !reflect.DeepEqual(d, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", d, err, want)
 	}
-	for name, q := range map[string]openai.Quirks{
-		`reasoning_echo: unknown "some"`: {Echo: "some"}, `call_ids: unknown "ten"`: {IDs: "ten"}, `tool_choices: unknown "auto"`: {ToolChoice: "auto"},
-		`system_role: unknown "user"`: {SystemRole: "user"}, `answer_formats: unknown "xml"`: {Formats: []openai.Format{"xml"}},
-		"effort_words: 2 words": {EffortQuirks: openai.EffortQuirks{EffortWords: []string{"a", "b"}}}, "thinking_field: missing": {EffortQuirks: openai.EffortQuirks{ThinkingOn: true}}, "thinking_off": {EffortQuirks: openai.EffortQuirks{ThinkingField: "x", ThinkingOn: true}},
+	if again, _ := openai.DialectFor("glm", "glm-4.7"); !reflect.DeepEqual(again, row) {
+		t.Errorf("the row itself was changed: %+v", again)
+	}
+	plain, err := openai.Override{"reasoning_echo": "never", "call_ids": "short", "tool_choices": "all", "system_role": "system", "stream_usage": true, "stream_with_tools": true, "renamed_fields": map[string]any{},
+		"effort_words": []any{"", "", "", "", "", ""}}.Apply(d)
+	if err != nil || plain.Echo != "" || plain.IDs != "" || plain.ToolChoice != "" || plain.SystemRole != "" || plain.NoStreamOptions || plain.NoStreamWithTools || len(plain.RenamedFields) > 0 || plain.Effort.Words != [6]string{} {
+		t.Errorf("the ordinary words: %+v, %v", plain, err)
+	}
+	for want, o := range map[string]openai.Override{
+		`reasoning_echo: unknown "some"; there are never, calls, always, tags, parts`: {"reasoning_echo": "some"}, `call_ids: unknown "ten"`: {"call_ids": "ten"}, `tool_choices: unknown "auto"`: {"tool_choices": "auto"},
+		`system_role: unknown "user"`: {"system_role": "user"}, `answer_formats: unknown "xml"`: {"answer_formats": []any{"xml"}},
+		"effort_words: 2 words": {"effort_words": []any{"a", "b"}}, "thinking_field: missing": {"thinking_on": true}, "thinking_off": {"thinking_field": "x", "thinking_on": true},
+		"pdfs: has to be true or false": {"pdfs": "yes"}, "stream_usage: has to be true or false": {"stream_usage": int64(1)}, "effort_field: has to be text": {"effort_field": true},
+		"refused_settings: has to be a list of texts": {"refused_settings": "top_p"}, "renamed_fields: has to be a table of texts": {"renamed_fields": []any{"seed"}}, "effort_words: has to be a list of texts": {"effort_words": "low"},
 	} {
-		if err := q.Validate(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%+v: %v, want %s", q, err, name)
+		if _, err := o.Apply(openai.Dialect{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", o, err, want)
 		}
 	}
 }
 
-// TestEffortByQuirks writes effort as a configuration spells it.
-func TestEffortByQuirks(t *testing.T) {
-	q := openai.Quirks{EffortQuirks: openai.EffortQuirks{EffortField: "think.level", EffortWords: []string{"", "", "low", "low", "high", "high"}, BudgetField: "think.tokens",
-		ThinkingField: "think.mode", ThinkingOn: map[string]any{"type": "on"}, ThinkingOff: "off"}}
-	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1"}, q.Apply(openai.Dialect{}))
+// TestEffortByOverride writes effort as a configuration spells it.
+func TestEffortByOverride(t *testing.T) {
+	d, err := openai.Override{"effort_field": "think.level", "effort_words": []any{"", "", "low", "low", "high", "high"}, "budget_field": "think.tokens",
+		"thinking_field": "think.mode", "thinking_on": map[string]any{"type": "on"}, "thinking_off": "off"}.Apply(openai.Dialect{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := openai.New(openai.Options{Model: "m", BaseURL: "http://mock.invalid/v1"}, d)
 	for _, test := range []struct {
 		req  llm.Request
 		want string

@@ -20,7 +20,7 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 		"stream": streams,
 	}
 	maps.Copy(body, d.ExtraFields)
-	if streams && !d.NoStreamOptions {
+	if streams && !bool(d.NoStreamOptions) {
 		body["stream_options"] = map[string]any{"include_usage": true}
 	}
 	if len(req.Tools) > 0 {
@@ -72,7 +72,7 @@ func (c *Chat) shouldStream(req llm.Request, learned map[string]string) (yes boo
 	switch {
 	case c.o.NoStream, never, not && len(req.Tools) > 0: // which was asked for, or told
 		return false, nil
-	case c.dialect.NoStreamWithTools && len(req.Tools) > 0:
+	case bool(c.dialect.NoStreamWithTools) && len(req.Tools) > 0:
 		return false, []string{c.o.Model + " does not stream while tools are on offer; its answers come whole"}
 	}
 	return true, nil

@@ -77,7 +77,7 @@ func (s Switch) value(on bool) (state any) {
 		text = s.On
 	}
 	if json.Unmarshal([]byte(text), &state) != nil {
-		return text
+		return string(text)
 	}
 	return state
 }

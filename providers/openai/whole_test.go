@@ -56,7 +56,7 @@ func TestWholeWithTools(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := server(test.refuse)
-			c := against(t, "glm", "m", r, func(_ *openai.Options, d *openai.Dialect) { d.NoStreamWithTools = test.row })
+			c := against(t, "glm", "m", r, func(_ *openai.Options, d *openai.Dialect) { d.NoStreamWithTools = openai.Not(test.row) })
 			for round := range 2 {
 				got := hear(t, c.Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))
 				if got.err != nil || show(got.parts) != "(hm) | I look. | c1:f{\"a\":1}" || got.finish.Reason != llm.Calls {
