@@ -191,7 +191,8 @@ func (c *conversation) turnOf(ctx context.Context, parts []llm.Part) (iter.Seq[s
 	line := parts[last]
 	c.appMu.Lock()
 	defer c.appMu.Unlock()
-	effect, ok := app.Effect{}, false
+	var effect app.Effect
+	ok := false
 	if line.Kind == llm.Text && line.Name == "" {
 		effect, ok = c.command(strings.TrimSpace(line.Text))
 	}
@@ -210,7 +211,7 @@ const summarize = "compact"
 // command returns what a line does that begins with the name of a command or of a prompt.
 func (c *conversation) command(line string) (app.Effect, bool) {
 	if !strings.HasPrefix(line, "/") {
-		return app.Effect{}, false
+		return nil, false
 	}
 	if line == "/"+summarize {
 		for _, row := range app.Commands() {
@@ -222,51 +223,55 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 	return app.RunPromptCommand(c.app, line)
 }
 
-// follow carries out an effect until a turn comes of it. What cannot be asked here is an error.
+// follow carries out an effect until a turn comes of it; nil: none does. What cannot be asked here is
+// an error.
 func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[session.Event], error) {
-	for {
-		for _, note := range e.Notes {
+	switch e := e.(type) {
+	case app.Then:
+		for _, one := range e {
+			if turn, err := c.follow(ctx, one); turn != nil || err != nil {
+				return turn, err
+			}
+		}
+	case app.Notes:
+		for _, note := range e {
 			c.update(sdk.UpdateAgentThoughtText(sanitize.Text(note) + "\n"))
 		}
-		switch {
-		case e.Err != nil:
-			return nil, failed(e.Err)
-		case e.Failed != nil:
-			return nil, failed(e.Failed)
-		case e.Turn != nil:
-			return e.Turn(ctx), nil
-		case e.Prepare != nil:
-			e = e.Prepare(ctx)()
-		case e.Secret != nil:
-			return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Secret.Title)
-		case e.List != nil:
-			return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.List.Title)
-		case e.Async != nil:
-			e = e.Async(ctx)
-		case e.Text != "": // a server's prompt, which a screen would show in the draft
-			return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: e.Text})...), nil
-		default:
-			if e.Toast != "" {
-				c.update(sdk.UpdateAgentMessageText(sanitize.Text(e.Toast)))
-			}
-			return nil, nil
-		}
+	case app.Failure:
+		return nil, failed(e.Err)
+	case app.Play:
+		return e(ctx), nil
+	case app.Prepare:
+		return c.follow(ctx, e(ctx)())
+	case app.Async:
+		return c.follow(ctx, e(ctx))
+	case *app.Secret:
+		return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Title)
+	case *app.List:
+		return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Title)
+	case app.Draft: // a server's prompt, which a screen would show in the draft
+		return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: string(e)})...), nil
+	case app.Toast:
+		c.update(sdk.UpdateAgentMessageText(sanitize.Text(string(e))))
 	}
+	return nil, nil
 }
 
 // settle carries out an effect that begins no turn.
 func (c *conversation) settle(ctx context.Context, e app.Effect) error {
-	for {
-		switch {
-		case e.Err != nil:
-			return failed(e.Err)
-		case e.Failed != nil:
-			return failed(e.Failed)
-		case e.Async == nil:
-			return nil
+	switch e := e.(type) {
+	case app.Then:
+		for _, one := range e {
+			if err := c.settle(ctx, one); err != nil {
+				return err
+			}
 		}
-		e = e.Async(ctx)
+	case app.Failure:
+		return failed(e.Err)
+	case app.Async:
+		return c.settle(ctx, e(ctx))
 	}
+	return nil
 }
 
 // tellCommands tells the client which commands there are, if it was told otherwise.

@@ -74,7 +74,7 @@ func (a *App) Note(text string) Effect { return a.annotate(llm.Notice{Text: text
 // annotate keeps an event of the front end with the conversation, and shows it.
 func (a *App) annotate(e session.Event) Effect {
 	a.Session.Annotate(0, e)
-	return Effect{Event: e}
+	return Shown{e}
 }
 
 // SaveState returns an effect that stores value under key for the next start. A store that
@@ -82,12 +82,12 @@ func (a *App) annotate(e session.Event) Effect {
 func (o Options) SaveState(key, value string) Effect { return saveState(o.Library, key, value) }
 
 func saveState(lib *session.Store, key, value string) Effect {
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return Effect{}
-	}}
+		return nil
+	})
 }
 
 // Policy returns the policy of the conversation, with its rules; an empty one if it has none.

@@ -257,32 +257,32 @@ func (a *App) attach(arg string) Effect {
 		return a.AttachClipboard()
 	}
 	if o := a.Options; isAddress(arg) {
-		return Effect{Prepare: func(ctx context.Context) func() Effect {
+		return Prepare(func(ctx context.Context) func() Effect {
 			item, err := o.fetched(ctx, arg)
 			if err != nil {
-				return func() Effect { return Effect{Err: err} }
+				return func() Effect { return Failure{Err: err} }
 			}
 			return func() Effect { return a.attached([]attach.Attachment{item}, nil) }
-		}}
+		})
 	}
-	return Effect{Prepare: func(context.Context) func() Effect {
+	return Prepare(func(context.Context) func() Effect {
 		items, err := Attach(arg)
 		return func() Effect { return a.attached(items, err) }
-	}}
+	})
 }
 
 // attachPaths attaches files by their paths.
 func (a *App) attachPaths(paths []string) Effect {
-	return Effect{Prepare: func(context.Context) func() Effect {
+	return Prepare(func(context.Context) func() Effect {
 		items, err := attachFiles(paths)
 		return func() Effect { return a.attached(items, err) }
-	}}
+	})
 }
 
 // AttachClipboard attaches the image on the clipboard.
 func (a *App) AttachClipboard() Effect {
 	board := a.Clipboard
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		var items []attach.Attachment
 		data, err := board.Image(ctx)
 		if err == nil {
@@ -292,22 +292,20 @@ func (a *App) AttachClipboard() Effect {
 			}
 		}
 		return func() Effect { return a.attached(items, err) }
-	}}
+	})
 }
 
 // attached adds what was read to the next prompt, and says what became of it.
 func (a *App) attached(items []attach.Attachment, err error) Effect {
 	var parts []llm.Part
-	e := Effect{}
+	var notes Notes
 	for _, item := range items {
 		parts = append(parts, item.Part)
 		if item.Note != "" {
-			e.Notes = append(e.Notes, item.Part.Name+": "+item.Note)
+			notes = append(notes, item.Part.Name+": "+item.Note)
 		}
 	}
-	more := a.attachParts(parts)
-	e.Notes, e.Attached, e.Err = append(e.Notes, more.Notes...), parts, err
-	return e
+	return Then{notes, a.attachParts(parts), Fail(err)}
 }
 
 // AttachDropped attaches the files whose paths were dragged into the terminal, and
@@ -315,7 +313,7 @@ func (a *App) attached(items []attach.Attachment, err error) Effect {
 func AttachDropped(a *App, pasted string) (Effect, bool) {
 	paths := attach.DroppedPaths(pasted)
 	if paths == nil {
-		return Effect{}, false
+		return nil, false
 	}
 	return a.attachPaths(paths), true
 }
@@ -323,7 +321,7 @@ func AttachDropped(a *App, pasted string) (Effect, bool) {
 // attachParts adds parts to the next prompt.
 func (a *App) attachParts(parts []llm.Part) Effect {
 	a.Attached = append(a.Attached, parts...)
-	return Effect{Attached: parts, Notes: a.VisionNotes(parts)}
+	return Then{Notes(a.VisionNotes(parts)), Attached(parts)}
 }
 
 // VisionNotes tells, before anything is sent, that the model takes no images.

@@ -17,10 +17,10 @@ func TestBudget(t *testing.T) {
 	a := &App{Session: session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}
 	var rows []string
 	shows := budget(a, "")
-	if shows.List != nil || shows.Prepare == nil {
+	if see(shows).List != nil || see(shows).Prepare == nil {
 		t.Fatalf("the store is read at once: %+v", shows)
 	}
-	for _, i := range shows.Prepare(t.Context())().List.Items {
+	for _, i := range see(see(shows).Prepare(t.Context())()).List.Items {
 		rows = append(rows, i.Title+": "+i.Detail)
 	}
 	if want := []string{"This prompt: $0.00 · no limit", "This conversation: $0.00 · no limit", "Today: $0.00 of $5.00 · 0%", "This month at openai: $0.00 of $20.00 · 0%"}; !slices.Equal(rows, want) {
@@ -36,23 +36,23 @@ func TestBudget(t *testing.T) {
 		{"day", ""}, {"year 5", ""}, {"day -1", ""}, {"day NaN", ""}, {"day 5 apples", ""}, {"day 1e300", ""}, {"day lots", ""},
 	} {
 		e := budget(a, tt.typed)
-		if e.Prepare != nil { // what was used is read beside the screen
-			e = e.Prepare(t.Context())()
+		if see(e).Prepare != nil { // what was used is read beside the screen
+			e = see(e).Prepare(t.Context())()
 		}
-		if e.Toast != tt.said || (e.Err == nil) != (tt.said != "") {
-			t.Errorf("%q: %q, %v", tt.typed, e.Toast, e.Err)
+		if see(e).Toast != tt.said || (see(e).Err == nil) != (tt.said != "") {
+			t.Errorf("%q: %q, %v", tt.typed, see(e).Toast, see(e).Err)
 		}
 	}
 	if got := fmt.Sprint(a.Session.Limits()); got != "[turn limit of 1000000 tokens session limit of $2.50 and 200000 tokens monthly limit of $20.00 at openai]" {
 		t.Error(got)
 	}
 	monthly := budgetItems(a.Session)
-	list := chooseBudget(a.Session)(monthly[len(monthly)-1], "").List
+	list := see(chooseBudget(a.Session)(monthly[len(monthly)-1], "")).List
 	chosen := list.Choose(list.Items[0], "")
 	if a.Session.Limits()[2].Cost != 21 {
 		t.Errorf("%v after %q", a.Session.Limits(), list.Items[0].Title)
 	}
-	if said := chosen.Prepare(t.Context())().Toast; said != "This month at openai: $0.00 of $21.00 · 0%" {
+	if said := see(see(chosen).Prepare(t.Context())()).Toast; said != "This month at openai: $0.00 of $21.00 · 0%" {
 		t.Errorf("said %q", said)
 	}
 	if list.Choose(list.Items[len(list.Items)-1], ""); len(a.Session.Limits()) != 2 {
@@ -81,7 +81,7 @@ func TestBudgetWithoutPrice(t *testing.T) {
 		{"none set", llm.Endpoint{Name: "mock/alpha"}, "day off", "Today: $0.00 · no limit"},
 	} {
 		a := &App{Session: session.New(session.Options{Model: tt.model})}
-		if got := budget(a, tt.typed).Prepare(t.Context())().Toast; got != tt.want {
+		if got := see(see(budget(a, tt.typed)).Prepare(t.Context())()).Toast; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 		shown := false

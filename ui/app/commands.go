@@ -206,10 +206,10 @@ func (u *CommandUses) Count(name string) Effect {
 		lines = append(lines, name+" "+strconv.Itoa(u.counts[name]))
 	}
 	store, all := u.store, strings.Join(lines, "\n")
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		_ = store.Set(usesKey, all) // only the order of a list hangs on it
-		return Effect{}
-	}}
+		return nil
+	})
 }
 
 // Frequent returns the commands that were asked for by name more than once, the most used first.
@@ -236,19 +236,19 @@ func (u *CommandUses) load() {
 
 // writeInstructions drafts the prompt that has a model describe the directory for models.
 func writeInstructions(*App, string) Effect {
-	return Effect{Text: "Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it."}
+	return Draft("Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it.")
 }
 
 func showConfig(a *App, _ string) Effect {
 	if a.ConfigFile == "" {
-		return ShowToast("No configuration file yet · parley config edit makes one")
+		return Toast("No configuration file yet · parley config edit makes one")
 	}
-	return ShowToast("Configuration: " + a.AbbrevPath(a.ConfigFile) + " · /doctor checks it")
+	return Toast("Configuration: " + a.AbbrevPath(a.ConfigFile) + " · /doctor checks it")
 }
 
 // openPanel returns a command that opens a panel, searched for its argument.
 func openPanel(p Panel) func(*App, string) Effect {
-	return func(_ *App, arg string) Effect { return Effect{View: PanelQuery{p, arg}} }
+	return func(_ *App, arg string) Effect { return PanelQuery{p, arg} }
 }
 
 // What follows says why a command cannot run now; "" if it can.
@@ -362,7 +362,7 @@ func folderFixed(a *App) string {
 
 // Quit ends the front end, once the user has agreed that what runs in the background ends.
 func Quit(a *App) Effect {
-	return endingJobs(a, "Quitting", "Quit", func() Effect { return Effect{Quit: true} })
+	return endingJobs(a, "Quitting", "Quit", func() Effect { return Exit{} })
 }
 
 // endingJobs does what ends all jobs. If there are some, it asks, and yes agrees.
@@ -371,10 +371,10 @@ func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
 	if text == "" {
 		return then()
 	}
-	return Effect{Confirm: &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Answer: func(agreed bool) Effect {
+	return &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Answer: func(agreed bool) Effect {
 		if !agreed {
-			return Effect{}
+			return nil
 		}
 		return then()
-	}}}
+	}}
 }

@@ -49,10 +49,10 @@ func newApp(t *testing.T) *App {
 
 // toastOf returns what e shows for a moment, as a screen does.
 func toastOf(e Effect) string {
-	if e.Err != nil {
-		return format.Capital(RefusalText(e.Err))
+	if see(e).Err != nil {
+		return format.Capital(RefusalText(see(e).Err))
 	}
-	return e.Toast
+	return see(e).Toast
 }
 
 // run carries out a line such as "/mode auto", and what follows from it beside and
@@ -65,11 +65,11 @@ func run(t *testing.T, a *App, line string) Effect {
 		t.Fatalf("there is no %s", name)
 	}
 	e := Commands()[i].Do(a, arg)
-	if e.Prepare != nil {
-		e = e.Prepare(context.Background())()
+	if see(e).Prepare != nil {
+		e = see(e).Prepare(context.Background())()
 	}
-	if e.Async != nil {
-		e = e.Async(context.Background())
+	if see(e).Async != nil {
+		e = see(e).Async(context.Background())
 	}
 	return e
 }
@@ -137,8 +137,8 @@ func TestNoArgument(t *testing.T) {
 			line, want := "/"+name+" foo", fmt.Sprintf(`/%s takes no argument: remove "foo"`, name)
 			named := c.As(name)
 			e, refused := named.Refuse("", "foo")
-			if refused != (c.Arg == "") || refused && (toastOf(e) != want || e.Text != line) {
-				t.Errorf("%s: %v, said %q, keeps %q", line, refused, toastOf(e), e.Text)
+			if refused != (c.Arg == "") || refused && (toastOf(e) != want || see(e).Text != line) {
+				t.Errorf("%s: %v, said %q, keeps %q", line, refused, toastOf(e), see(e).Text)
 			}
 		}
 	}
@@ -152,8 +152,8 @@ func TestRefusedLines(t *testing.T) {
 		"/persona nosuch": true, "/add-dir remove nosuch": true, "/attach nosuch.txt": true, "/model far/away": true, "/compare far/away": true, "/export md x": true,
 		"/mode auto": false, "/effort low": false, "/history full": false, "/web off": false, "/model fake/n": false, "/compare fake/b": false, "/set temperature 1": false, "/quit": false,
 	} {
-		if e := run(t, newApp(t), line); (e.Text == line) != want || !want && e.Text != "" {
-			t.Errorf("%s: said %q, keeps %q", line, toastOf(e), e.Text)
+		if e := run(t, newApp(t), line); (see(e).Text == line) != want || !want && see(e).Text != "" {
+			t.Errorf("%s: said %q, keeps %q", line, toastOf(e), see(e).Text)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestExportByName(t *testing.T) {
 
 func TestSwitchOfModel(t *testing.T) {
 	a := newApp(t)
-	if e := a.UseModel("fake/other"); e.Event != nil || e.Toast != "Model: fake/m → fake/other" {
+	if e := a.UseModel("fake/other"); see(e).Event != nil || see(e).Toast != "Model: fake/m → fake/other" {
 		t.Errorf("in an empty conversation: %+v", e)
 	}
 	a.UseModel("fake/m")
@@ -181,10 +181,10 @@ func TestSwitchOfModel(t *testing.T) {
 	for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 	}
 	e := a.UseModel("fake/other")
-	if _, ok := e.Event.(session.ModelSwitched); !ok || e.Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
+	if _, ok := see(e).Event.(session.ModelSwitched); !ok || see(e).Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
 		t.Errorf("%+v; recent %q", e, a.Recent)
 	}
-	if e := a.UseModel("far/away"); e.Failed == nil || a.Session.Model().Name != "fake/other" {
+	if e := a.UseModel("far/away"); see(e).Failed == nil || a.Session.Model().Name != "fake/other" {
 		t.Errorf("%+v with %s", e, a.Session.Model().Name)
 	}
 	run(t, a, "/next-model")
@@ -202,7 +202,7 @@ func TestNewConversation(t *testing.T) {
 	run(t, a, "/effort low")
 	old := a.Session
 	e := run(t, a, "/new")
-	if e.SessionOpened == nil || e.SessionOpened.Previous != old || a.Session == old || left != old.ID() {
+	if see(e).SessionOpened == nil || see(e).SessionOpened.Previous != old || a.Session == old || left != old.ID() {
 		t.Fatalf("%+v", e)
 	}
 	if s := a.Session; s.Policy().Mode() != tools.ModeAuto || s.Effort() != llm.EffortLow {
@@ -215,9 +215,9 @@ func TestOpenedTooLate(t *testing.T) {
 	a := newApp(t)
 	own, busy := a.Session, false
 	a.Busy = func() bool { return busy }
-	read := a.OpenSession("another", 0).Prepare(context.Background())
+	read := see(a.OpenSession("another", 0)).Prepare(context.Background())
 	busy = true
-	if e := read(); e.SessionOpened != nil || a.Session != own || e.Toast == "" {
+	if e := read(); see(e).SessionOpened != nil || a.Session != own || see(e).Toast == "" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -238,7 +238,7 @@ func TestTaste(t *testing.T) {
 // held by another parley.
 func TestBackAtOnce(t *testing.T) {
 	a := newApp(t)
-	left := run(t, a, "/new").SessionOpened
+	left := see(run(t, a, "/new")).SessionOpened
 	if left == nil {
 		t.Fatal("no conversation was left")
 	}
@@ -249,7 +249,7 @@ func TestBackAtOnce(t *testing.T) {
 		return resume(id)
 	}
 	opened := make(chan func() Effect)
-	prepare := a.OpenSession("another", 0).Prepare
+	prepare := see(a.OpenSession("another", 0)).Prepare
 	go func() { opened <- prepare(context.Background()) }()
 	select {
 	case <-resumed:
@@ -257,7 +257,7 @@ func TestBackAtOnce(t *testing.T) {
 	default:
 	}
 	left.Close()
-	if e := (<-opened)(); e.SessionOpened == nil {
+	if e := (<-opened)(); see(e).SessionOpened == nil {
 		t.Errorf("%+v", e)
 	}
 }
@@ -289,10 +289,10 @@ func TestModelByAlias(t *testing.T) {
 	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/b" || kept != "fake/b\nfake/m" {
 		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
 	}
-	if e := a.UseModel("fast"); !strings.Contains(e.Toast, "Already using fake/b") {
+	if e := a.UseModel("fast"); !strings.Contains(see(e).Toast, "Already using fake/b") {
 		t.Errorf("again: %+v", e)
 	}
-	if e := run(t, a, "/model fas"); e.View.Panel != PanelModels || e.View.Query != "fas" {
+	if e := run(t, a, "/model fas"); see(e).View.Panel != PanelModels || see(e).View.Query != "fas" {
 		t.Errorf("a part of it: %+v", e)
 	}
 }
@@ -300,14 +300,14 @@ func TestModelByAlias(t *testing.T) {
 // A model that cannot be asked is compared with none, and the next prompt goes to one.
 func TestCompareOutOfReach(t *testing.T) {
 	a := newApp(t)
-	if e := run(t, a, "/compare far/away"); e.Err == nil || len(a.Compared) > 0 {
+	if e := run(t, a, "/compare far/away"); see(e).Err == nil || len(a.Compared) > 0 {
 		t.Errorf("%+v; compared %q", e, a.Compared)
 	}
 	a.Compared = []string{"fake/m", "far/away"}
 	if p, err := OpenCompared(a); err == nil || p != nil || len(a.Compared) > 0 {
 		t.Errorf("%v, %v; compared %q", p, err, a.Compared)
 	}
-	if e := run(t, a, "/compare"); e.View.Panel != PanelCompare {
+	if e := run(t, a, "/compare"); see(e).View.Panel != PanelCompare {
 		t.Errorf("%+v", e)
 	}
 }
@@ -321,16 +321,16 @@ func TestCompareHow(t *testing.T) {
 		"/compare a/1 --judge":          "--judge needs a model",
 		"/compare a/1 --judge far/away": "set FAR_API_KEY",
 	} {
-		if e := run(t, a, line); e.Err == nil || e.Err.Error() != want || len(a.Compared) > 0 {
-			t.Errorf("%s: %v, want %s", line, e.Err, want)
+		if e := run(t, a, line); see(e).Err == nil || see(e).Err.Error() != want || len(a.Compared) > 0 {
+			t.Errorf("%s: %v, want %s", line, see(e).Err, want)
 		}
 	}
-	if e := run(t, a, "/compare --blind --judge a/j"); e.View.Panel != PanelCompare || e.View.Query != "--blind --judge a/j" {
-		t.Errorf("%+v", e.View)
+	if e := run(t, a, "/compare --blind --judge a/j"); see(e).View.Panel != PanelCompare || see(e).View.Query != "--blind --judge a/j" {
+		t.Errorf("%+v", see(e).View)
 	}
 	e := run(t, a, "/compare --blind a/1 --judge=a/j")
-	if want := "Next prompt goes to fake/m and a/1 · names hidden · judged by a/j · /compare turns it off"; e.Toast != want {
-		t.Errorf("%q, want %q", e.Toast, want)
+	if want := "Next prompt goes to fake/m and a/1 · names hidden · judged by a/j · /compare turns it off"; see(e).Toast != want {
+		t.Errorf("%q, want %q", see(e).Toast, want)
 	}
 	p, err := OpenCompared(a)
 	if err != nil || !p.Blind || p.Judge == nil || p.Judge.Name != "a/j" || len(p.Models) != 2 {
@@ -378,13 +378,13 @@ func TestBlind(t *testing.T) {
 		}
 	}
 	e := list.Choose(a, 1)
-	if want := "Continuing with cheap/two · A was dear/one, B was cheap/two, C was lost/three"; e.Toast != want {
-		t.Errorf("%q, want %q", e.Toast, want)
+	if want := "Continuing with cheap/two · A was dear/one, B was cheap/two, C was lost/three"; see(e).Toast != want {
+		t.Errorf("%q, want %q", see(e).Toast, want)
 	}
 	if a.Unnamed || a.Session.Model().Name != "cheap/two" || list[0].Label != "dear/one" {
 		t.Errorf("the names stay hidden: %+v", list[0])
 	}
-	e.Async(t.Context())
+	see(e).Async(t.Context())
 	kept, err := a.Library.Comparisons().List(time.Time{}, time.Time{})
 	if err != nil || len(kept) != 1 || kept[0].Winner != "cheap/two" || !slices.Equal(kept[0].Losers, []string{"dear/one"}) || !kept[0].Blind {
 		t.Errorf("kept %+v, %v", kept, err)
@@ -415,10 +415,10 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 		return a
 	}
 	a := early()
-	if e := run(t, a, "/persona critic"); e.Err != nil || a.Session.Personas().Current().Name != "critic" {
+	if e := run(t, a, "/persona critic"); see(e).Err != nil || a.Session.Personas().Current().Name != "critic" {
 		t.Errorf("%+v: the persona is %q", e, a.Session.Personas().Current().Name)
 	}
-	if e := run(t, early(), "/persona"); e.List == nil || len(e.List.Items) != 2 {
+	if e := run(t, early(), "/persona"); see(e).List == nil || len(see(e).List.Items) != 2 {
 		t.Errorf("/persona: %+v", e)
 	}
 	a = early()
@@ -427,15 +427,15 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 		return nil, nil
 	}
 	e, ok := RunPromptCommand(a, "/greet")
-	for ok && e.Prepare != nil {
-		e = e.Prepare(t.Context())()
+	for ok && see(e).Prepare != nil {
+		e = see(e).Prepare(t.Context())()
 	}
-	if !ok || e.Err != nil || e.Turn == nil {
+	if !ok || see(e).Err != nil || see(e).Turn == nil {
 		t.Errorf("/greet: %v, %+v", ok, e)
 	}
 	for _, line := range []string{"/critic", "/say tone=rude"} {
-		if e, _ := RunPromptCommand(a, line); e.Err == nil || e.Text != line {
-			t.Errorf("%s: %v, keeps %q", line, e.Err, e.Text)
+		if e, _ := RunPromptCommand(a, line); see(e).Err == nil || see(e).Text != line {
+			t.Errorf("%s: %v, keeps %q", line, see(e).Err, see(e).Text)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // which keeps its lines; /compact undo goes back in front of it.
 func TestCompactEdit(t *testing.T) {
 	a := newApp(t)
-	if e := run(t, a, "/compact edit"); toastOf(e) == "" || e.Turn != nil {
+	if e := run(t, a, "/compact edit"); toastOf(e) == "" || see(e).Turn != nil {
 		t.Errorf("an empty conversation: %+v", e)
 	}
 	fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("## Goal\nCount.\n\n## Open\n3?"))
@@ -23,31 +23,31 @@ func TestCompactEdit(t *testing.T) {
 		for range a.Session.Turn(context.Background(), llm.Part{Kind: llm.Text, Text: prompt + strings.Repeat(" long", 200)}) {
 		}
 	}
-	if e := run(t, a, "/compact edit"); e.Err == nil {
+	if e := run(t, a, "/compact edit"); see(e).Err == nil {
 		t.Errorf("no summary yet: %+v", e)
 	}
-	if e := run(t, a, "/compact nonsense"); e.Err == nil || e.Turn != nil {
+	if e := run(t, a, "/compact nonsense"); see(e).Err == nil || see(e).Turn != nil {
 		t.Errorf("an unknown action: %+v", e)
 	}
-	for range run(t, a, "/compact").Turn(context.Background()) {
+	for range see(run(t, a, "/compact")).Turn(context.Background()) {
 	}
 	e := run(t, a, "/compact edit")
-	if e.Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !AllowsMultiline(e.Text) {
-		t.Fatalf("the draft is %q", e.Text)
+	if see(e).Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !AllowsMultiline(see(e).Text) {
+		t.Fatalf("the draft is %q", see(e).Text)
 	}
-	if e := run(t, a, strings.Replace(e.Text, "3?", "3 and 4?", 1)); e.Err != nil || e.SessionOpened == nil {
+	if e := run(t, a, strings.Replace(see(e).Text, "3?", "3 and 4?", 1)); see(e).Err != nil || see(e).SessionOpened == nil {
 		t.Fatalf("%+v", e)
 	}
 	if _, text, _ := a.Session.Branch().LastSummary(); text != "## Goal\nCount.\n\n## Open\n3 and 4?" {
 		t.Errorf("the summary is %q", text)
 	}
-	if e := run(t, a, "/compact undo"); e.Err != nil || e.SessionOpened == nil {
+	if e := run(t, a, "/compact undo"); see(e).Err != nil || see(e).SessionOpened == nil {
 		t.Errorf("%+v", e)
 	}
 	if _, text, ok := a.Session.Branch().LastSummary(); ok || len(a.Session.History()) != 4 {
 		t.Errorf("after undo: %q, %d messages", text, len(a.Session.History()))
 	}
-	if e := run(t, a, "/compact undo"); e.Err != session.ErrNoSummary {
+	if e := run(t, a, "/compact undo"); see(e).Err != session.ErrNoSummary {
 		t.Errorf("a second time: %+v", e)
 	}
 }

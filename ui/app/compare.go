@@ -33,31 +33,31 @@ func Compare(a *App, arg string) Effect {
 	names, how, err := parseComparing(arg)
 	switch {
 	case err != nil:
-		return Effect{Err: err}
+		return Failure{Err: err}
 	case arg == "" && len(a.Compared) > 0:
 		a.Compared = nil
-		return ShowToast("Compare off")
+		return Toast("Compare off")
 	case len(names) == 0:
-		return Effect{View: PanelQuery{Panel: PanelCompare, Query: arg}}
+		return PanelQuery{Panel: PanelCompare, Query: arg}
 	case len(names) == 1:
 		names = []string{a.Session.Model().Name, names[0]}
 	}
 	if err := session.CheckCompared(names); err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	for _, name := range append(slices.Clone(names), how.Judge) {
 		if name == "" {
 			continue
 		}
 		if _, err := a.Open(name); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
 	}
 	for i, name := range names {
 		names[i] = a.Resolve(name)
 	}
 	a.Compared, a.CompareOptions = names, how
-	return ShowToast(ComparedText(a))
+	return Toast(ComparedText(a))
 }
 
 // parseComparing reads "--blind --judge MODEL MODEL…".
@@ -156,24 +156,23 @@ func OpenCompared(a *App) (*ComparedPrompt, error) {
 func (c Comparison) Choose(a *App, n int) Effect {
 	chosen := c[n]
 	if chosen.Answer.Seq == 0 {
-		return Effect{SessionOpened: &SessionOpened{}, Toast: chosen.Label + ": no answer"}
+		return Then{SessionOpened{}, Toast(chosen.Label + ": no answer")}
 	}
 	if err := a.Session.Branch().Switch(chosen.Answer.Seq); err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	names := c.Reveal(a)
-	var e Effect
+	e := Then{SessionOpened{}, c.storeChoice(a, n)}
 	if chosen.Name != a.Session.Model().Name {
-		e = follow(a, chosen.Name)
+		e = append(e, follow(a, chosen.Name))
 	}
-	if chosen.Name == a.Session.Model().Name {
-		e.Toast = "Continuing with " + chosen.Label + " · other answers: " + a.KeyOf("tree")
-		if names != "" {
-			e.Toast = "Continuing with " + chosen.Name + " · " + names
-		}
+	switch {
+	case chosen.Name != a.Session.Model().Name: // which could not be opened
+	case names != "":
+		e = append(e, Toast("Continuing with "+chosen.Name+" · "+names))
+	default:
+		e = append(e, Toast("Continuing with "+chosen.Label+" · other answers: "+a.KeyOf("tree")))
 	}
-	e.SessionOpened = &SessionOpened{}
-	e.Async = inSequence(e.Async, c.storeChoice(a, n))
 	return e
 }
 
@@ -186,7 +185,7 @@ func (c Comparison) Leave(a *App) Effect {
 		return one.Answer.Seq > 0 && slices.ContainsFunc(path, func(n session.Node) bool { return n.Seq == one.Answer.Seq })
 	})
 	if i < 0 {
-		return Effect{SessionOpened: &SessionOpened{}, Toast: names}
+		return Then{SessionOpened{}, Toast(names)}
 	}
 	kept, model := c[i], a.Session.Model().Name
 	if kept.Name != model {
@@ -196,11 +195,11 @@ func (c Comparison) Leave(a *App) Effect {
 	if names != "" {
 		toast = "Kept the answer of " + kept.Name + " · " + names
 	}
-	return Effect{SessionOpened: &SessionOpened{}, Toast: toast}
+	return Then{SessionOpened{}, Toast(toast)}
 }
 
 // storeChoice stores that the nth model was preferred; nil: there was no choice.
-func (c Comparison) storeChoice(a *App, n int) func(context.Context) Effect {
+func (c Comparison) storeChoice(a *App, n int) Effect {
 	chosen := session.Comparison{Session: a.Session.ID(), Winner: c[n].Name, Blind: c[n].wasBlind}
 	for i, one := range c {
 		if i != n && one.Answer.Seq > 0 && one.Name != chosen.Winner && !slices.Contains(chosen.Losers, one.Name) {
@@ -214,12 +213,12 @@ func (c Comparison) storeChoice(a *App, n int) func(context.Context) Effect {
 		return nil
 	}
 	lib := a.Library
-	return func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		if err := lib.Comparisons().Add(chosen); err != nil && lib.ReadOnly() == nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return Effect{}
-	}
+		return nil
+	})
 }
 
 // A Comparison is several models that are asked the same.

@@ -92,12 +92,12 @@ func (k Connecting) items() []Item {
 // connect asks for the key of a provider; without a name, which one.
 func connect(a *App, arg string) Effect {
 	if arg == "" {
-		return Effect{List: &List{Title: "Connect a provider", Noun: "provider", Items: a.Connecting.items(), Choose: func(i Item, _ string) Effect { return connect(a, i.Value) }}}
+		return &List{Title: "Connect a provider", Noun: "provider", Items: a.Connecting.items(), Choose: func(i Item, _ string) Effect { return connect(a, i.Value) }}
 	}
 	c, err := a.Connection(arg)
 	switch {
 	case err != nil:
-		return Effect{Err: err}
+		return Failure{Err: err}
 	case c.Keyless:
 		return connectKeyless(a, c)
 	}
@@ -109,31 +109,26 @@ func connect(a *App, arg string) Effect {
 func connectKeyless(a *App, c Connection) Effect {
 	look := a.Local.Discover
 	if look == nil {
-		return ShowToast(c.Name + " takes no key")
+		return Toast(c.Name + " takes no key")
 	}
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		services := look(ctx)
 		return func() Effect {
 			at := slices.IndexFunc(services, func(s Service) bool { return s.Provider == c.Provider })
 			switch {
 			case at < 0 && c.Local:
-				return Effect{Err: fmt.Errorf("%s was not found on its usual port: /model lists the models of a server whose address is in config.toml", c.Name)}
+				return Failure{Err: fmt.Errorf("%s was not found on its usual port: /model lists the models of a server whose address is in config.toml", c.Name)}
 			case at < 0:
-				return Effect{Err: fmt.Errorf("%s was not found on this machine", c.Name)}
+				return Failure{Err: fmt.Errorf("%s was not found on this machine", c.Name)}
 			}
 			s := services[at]
 			if err := s.Err(); err != nil {
-				return Effect{Err: err}
+				return Failure{Err: err}
 			}
 			kept := a.SaveLocalAnswer(s.Provider, true)
-			e := startWithModel(a, s.Model)
-			e.Notes = append(e.Notes, s.ConnectedText())
-			if models := e.Async; models != nil {
-				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
-			}
-			return e
+			return Then{Notes{s.ConnectedText()}, startWithModel(a, s.Model), kept}
 		}
-	}}
+	})
 }
 
 // connectFor asks for the key that a model called name lacks, as the error says that came of
@@ -141,11 +136,11 @@ func connectKeyless(a *App, c Connection) Effect {
 func connectFor(a *App, name string, err error) (Effect, bool) {
 	var e *llm.Error
 	if a.Connections == nil || !errors.Is(err, llm.ErrNoKey) || !errors.As(err, &e) {
-		return Effect{}, false
+		return nil, false
 	}
 	c, err := a.Connection(e.Provider)
 	if err != nil || c.Keyless {
-		return Effect{}, false
+		return nil, false
 	}
 	return newConnectFlow(a, c, name).ask(), true
 }
@@ -172,7 +167,7 @@ func (f connectFlow) ask() Effect {
 		return f.askKey()
 	}
 	v, parse := f.to.Variables[at], f.app.Variable
-	return Effect{Secret: &Secret{
+	return &Secret{
 		Title: f.to.Name + ": " + v.Title, Text: v.Help, Visible: true, Value: v.Value,
 		Submit: func(_ context.Context, line string) (func() Effect, error) {
 			value, err := parse(f.to.Provider, v.Name, line)
@@ -184,21 +179,21 @@ func (f connectFlow) ask() Effect {
 			next.key.Variables = values
 			return next.ask, nil
 		},
-	}}
+	}
 }
 
 // connect connects the provider with the key, or with another program's login, which has tokens.
 func (f connectFlow) connect() Effect {
 	give := f.app.Connect
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		said, err := give(ctx, f.key)
 		return func() Effect {
 			if err != nil {
-				return Effect{Err: err}
+				return Failure{Err: err}
 			}
 			return f.connected(said)
 		}
-	}}
+	})
 }
 
 // askKey asks for the key.
@@ -208,7 +203,7 @@ func (f connectFlow) askKey() Effect {
 	if f.to.From != "" {
 		text = "The key from " + f.to.From + " is in use. " + text
 	}
-	return Effect{Secret: &Secret{
+	return &Secret{
 		Title: f.to.Name + " API key", Text: text,
 		Submit: func(ctx context.Context, line string) (func() Effect, error) {
 			f.key.Text = line
@@ -221,21 +216,21 @@ func (f connectFlow) askKey() Effect {
 			}
 			return func() Effect { return f.connected(said) }, nil
 		},
-	}}
+	}
 }
 
 // storeUnchecked asks whether the key is stored although it could not be checked.
 func (f connectFlow) storeUnchecked(why error) Effect {
 	f.key.Unchecked = true
-	return Effect{Confirm: &Confirm{
+	return &Confirm{
 		Text: why.Error() + ". Store it anyway?", Yes: "Store it", No: "Do not store it", Harmless: true,
 		Answer: func(yes bool) Effect {
 			if !yes {
-				return ShowToast("Not stored")
+				return Toast("Not stored")
 			}
 			return f.connect()
 		},
-	}}
+	}
 }
 
 // connected says what the key unlocked and goes on with a model of the provider.
@@ -252,28 +247,27 @@ func (f connectFlow) connected(said string) Effect {
 		model = c.Default
 	}
 	if first := a.Local.First; model == "" && demo && c.Local && first != nil { // whose list takes the key
-		return Effect{Notes: []string{strings.ReplaceAll(said, "\n", " · ")}, Prepare: func(ctx context.Context) func() Effect {
+		return Then{Notes{strings.ReplaceAll(said, "\n", " · ")}, Prepare(func(ctx context.Context) func() Effect {
 			name, err := first(ctx, c.Provider)
 			return func() Effect {
 				if err != nil {
-					return Effect{Err: err}
+					return Failure{Err: err}
 				}
 				return startWithModel(a, name)
 			}
-		}}
+		})}
 	}
 	note := strings.ReplaceAll(said, "\n", " · ")
 	if model == "" || model == now && !a.Session.HasPromptModel() {
-		return Effect{Notes: []string{note}}
+		return Notes{note}
 	}
 	e, switched := a.use(model)
-	if e.Secret != nil { // of another provider, or a variable that is set and empty
-		return Effect{Notes: []string{note}}
+	if _, asks := e.(*Secret); asks { // of another provider, or a variable that is set and empty
+		return Notes{note}
 	}
 	if switched {
 		a.rememberModel(a.Session.Model().Name)
-		e.Async = a.keepModels(a.Recent).Async
+		return Then{e, Notes{note}, a.keepModels(a.Recent)}
 	}
-	e.Notes = append(e.Notes, note)
-	return e
+	return Then{e, Notes{note}}
 }

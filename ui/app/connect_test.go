@@ -59,12 +59,12 @@ func connectable(t *testing.T) (*App, *[]Key) {
 // take gives a line to what e asks for, and returns what comes of it.
 func take(t *testing.T, e Effect, line string) (Effect, error) {
 	t.Helper()
-	if e.Secret == nil {
+	if see(e).Secret == nil {
 		t.Fatalf("nothing is asked for: %+v", e)
 	}
-	then, err := e.Secret.Submit(t.Context(), line)
+	then, err := see(e).Secret.Submit(t.Context(), line)
 	if err != nil {
-		return Effect{}, err
+		return nil, err
 	}
 	return then(), nil
 }
@@ -73,11 +73,11 @@ func take(t *testing.T, e Effect, line string) (Effect, error) {
 func TestConnectList(t *testing.T) {
 	a, _ := connectable(t)
 	e := run(t, a, "/login")
-	if e.List == nil || len(e.List.Items) != 4 {
+	if see(e).List == nil || len(see(e).List.Items) != 4 {
 		t.Fatalf("%+v", e)
 	}
 	var got []string
-	for _, i := range e.List.Items {
+	for _, i := range see(e).List.Items {
 		got = append(got, i.Value+" "+i.Title+": "+i.Detail)
 		if i.Current != (i.Value == "env") {
 			t.Errorf("%s is marked: %v", i.Value, i.Current)
@@ -86,14 +86,14 @@ func TestConnectList(t *testing.T) {
 	if want := "far Far: no key yet\nenv Env: connected: ENV_API_KEY\nhere Here: local server, needs no key\ncli CLI: uses its own login"; strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	if asked := e.List.Choose(e.List.Items[0], ""); asked.Secret == nil || asked.Secret.Title != "Far API key" {
+	if asked := see(e).List.Choose(see(e).List.Items[0], ""); see(asked).Secret == nil || see(asked).Secret.Title != "Far API key" {
 		t.Errorf("chosen: %+v", asked)
 	}
-	if e := run(t, a, "/connect nobody"); e.Err == nil {
+	if e := run(t, a, "/connect nobody"); see(e).Err == nil {
 		t.Errorf("nobody: %+v", e)
 	}
-	if e := run(t, a, "/connect env"); e.Secret == nil || !strings.HasPrefix(e.Secret.Text, "The key from ENV_API_KEY is in use. ") {
-		t.Errorf("a key that is there: %+v", e.Secret)
+	if e := run(t, a, "/connect env"); see(e).Secret == nil || !strings.HasPrefix(see(e).Secret.Text, "The key from ENV_API_KEY is in use. ") {
+		t.Errorf("a key that is there: %+v", see(e).Secret)
 	}
 	if e := run(t, newApp(t), "/connect far"); toastOf(e) != "Keys cannot be added here" {
 		t.Errorf("without a store: %+v", e)
@@ -108,7 +108,7 @@ func TestConnectForModel(t *testing.T) {
 		t.Errorf("rejected: %v, the model is %s", err, a.Session.Model().Name)
 	}
 	got, err := take(t, e, canary)
-	if err != nil || a.Session.Model().Name != "far/away2" || len(got.Notes) != 1 || got.Notes[0] != "Far connected: 2 models · Key stored in the system keyring" || got.Async == nil {
+	if err != nil || a.Session.Model().Name != "far/away2" || len(see(got).Notes) != 1 || see(got).Notes[0] != "Far connected: 2 models · Key stored in the system keyring" || see(got).Async == nil {
 		t.Errorf("%+v, %v, the model is %s", got, err, a.Session.Model().Name)
 	}
 	if len(*given) != 2 || !reflect.DeepEqual((*given)[1], Key{Provider: "far", Text: canary}) {
@@ -123,7 +123,7 @@ func TestConnectAlone(t *testing.T) {
 		a, _ := connectable(t)
 		a.UseModel(from)
 		a.NoKey = true
-		if e, err := take(t, run(t, a, "/connect far"), canary); err != nil || len(e.Notes) != 1 || a.Session.Model().Name != want || UsesDemo(a) {
+		if e, err := take(t, run(t, a, "/connect far"), canary); err != nil || len(see(e).Notes) != 1 || a.Session.Model().Name != want || UsesDemo(a) {
 			t.Errorf("from %s: %+v, %v, the model is %s", from, e, err, a.Session.Model().Name)
 		}
 	}
@@ -135,7 +135,7 @@ func TestConnectAlone(t *testing.T) {
 	opened := 0
 	open := a.Open
 	a.Open = func(name string) (llm.Endpoint, error) { opened++; return open(name) }
-	if e, err := take(t, run(t, a, "/connect far"), "another"); err != nil || e.Event != nil || opened != 1 {
+	if e, err := take(t, run(t, a, "/connect far"), "another"); err != nil || see(e).Event != nil || opened != 1 {
 		t.Errorf("%+v, %v, opened %d times", e, err, opened)
 	}
 }
@@ -144,14 +144,14 @@ func TestConnectAlone(t *testing.T) {
 func TestConnectUnchecked(t *testing.T) {
 	a, given := connectable(t)
 	e, err := take(t, run(t, a, "/model far/away"), "offline")
-	if err != nil || e.Confirm == nil || e.Confirm.Text != "The key of Far could not be checked: no network. Store it anyway?" {
+	if err != nil || see(e).Confirm == nil || see(e).Confirm.Text != "The key of Far could not be checked: no network. Store it anyway?" {
 		t.Fatalf("%+v, %v", e, err)
 	}
-	if no := e.Confirm.Answer(false); no.Toast != "Not stored" || no.Prepare != nil || len(*given) != 1 {
+	if no := see(e).Confirm.Answer(false); see(no).Toast != "Not stored" || see(no).Prepare != nil || len(*given) != 1 {
 		t.Errorf("no: %+v", no)
 	}
-	done := e.Confirm.Answer(true).Prepare(t.Context())()
-	if len(done.Notes) != 1 || a.Session.Model().Name != "far/away2" || !(*given)[1].Unchecked {
+	done := see(see(e).Confirm.Answer(true)).Prepare(t.Context())()
+	if len(see(done).Notes) != 1 || a.Session.Model().Name != "far/away2" || !(*given)[1].Unchecked {
 		t.Errorf("yes: %+v, the model is %s, given %+v", done, a.Session.Model().Name, *given)
 	}
 }
@@ -160,21 +160,21 @@ func TestConnectUnchecked(t *testing.T) {
 // why not otherwise.
 func TestConnectKeyless(t *testing.T) {
 	a, given := connectable(t)
-	if e := run(t, a, "/connect here"); e.Toast != "Here takes no key" {
+	if e := run(t, a, "/connect here"); see(e).Toast != "Here takes no key" {
 		t.Errorf("where nothing is looked for: %+v", e)
 	}
 	a.Local.Discover = func(context.Context) []Service { return nil }
-	if e := run(t, a, "/connect here"); e.Err == nil || !strings.Contains(e.Err.Error(), "Here was not found on its usual port") {
+	if e := run(t, a, "/connect here"); see(e).Err == nil || !strings.Contains(see(e).Err.Error(), "Here was not found on its usual port") {
 		t.Errorf("a server that is not found: %+v", e)
 	}
 	a.Local.Discover = func(context.Context) []Service {
 		return []Service{{Provider: "here", Name: "Here", Models: 2, Model: "here/m"}, {Provider: "empty", Name: "Empty"}}
 	}
-	if e := run(t, a, "/connect cli"); e.Err == nil || e.Err.Error() != "CLI was not found on this machine" {
+	if e := run(t, a, "/connect cli"); see(e).Err == nil || see(e).Err.Error() != "CLI was not found on this machine" {
 		t.Errorf("not found: %+v", e)
 	}
 	e := run(t, a, "/connect here")
-	if e.Err != nil || a.Session.Model().Name != "here/m" || !ReadLocalAnswers(a.Library)["here"] || *given != nil {
+	if see(e).Err != nil || a.Session.Model().Name != "here/m" || !ReadLocalAnswers(a.Library)["here"] || *given != nil {
 		t.Errorf("found: %+v, the model is %s, stored %v, given %v", e, a.Session.Model().Name, ReadLocalAnswers(a.Library), *given)
 	}
 }
@@ -193,35 +193,35 @@ func TestConnectCloud(t *testing.T) {
 			return strings.TrimSpace(text), nil
 		}
 		e := run(t, a, "/connect far")
-		if e.Secret == nil || !e.Secret.Visible || e.Secret.Title != "Far: Region" || e.Secret.Text != "Where it is" || e.Secret.Value != "r-1" {
-			t.Fatalf("%+v", e.Secret)
+		if see(e).Secret == nil || !see(e).Secret.Visible || see(e).Secret.Title != "Far: Region" || see(e).Secret.Text != "Where it is" || see(e).Secret.Value != "r-1" {
+			t.Fatalf("%+v", see(e).Secret)
 		}
 		if _, err := take(t, e, "evil/"); err == nil || err.Error() != "far has no such region" {
 			t.Errorf("a hostile region: %v", err)
 		}
 		first := e
 		e, _ = take(t, e, " r-2 ")
-		if e.Secret == nil || e.Secret.Title != "Far: Project" || e.Secret.Value != "" {
-			t.Fatalf("%+v", e.Secret)
+		if see(e).Secret == nil || see(e).Secret.Title != "Far: Project" || see(e).Secret.Value != "" {
+			t.Fatalf("%+v", see(e).Secret)
 		}
 		e, _ = take(t, e, "p")
 		want := Key{Provider: "far", Text: canary, Variables: map[string]string{"region": "r-2", "project": "p"}}
 		if login {
 			want.Text = ""
-			if e.Prepare == nil || e.Secret != nil {
+			if see(e).Prepare == nil || see(e).Secret != nil {
 				t.Fatalf("%+v", e)
 			}
-			e = e.Prepare(t.Context())()
+			e = see(e).Prepare(t.Context())()
 		} else {
-			if e.Secret == nil || e.Secret.Visible {
-				t.Fatalf("%+v", e.Secret)
+			if see(e).Secret == nil || see(e).Secret.Visible {
+				t.Fatalf("%+v", see(e).Secret)
 			}
 			e, _ = take(t, e, canary)
 		}
-		if len(*given) != 1 || !reflect.DeepEqual((*given)[0], want) || len(e.Notes) != 1 {
+		if len(*given) != 1 || !reflect.DeepEqual((*given)[0], want) || len(see(e).Notes) != 1 {
 			t.Errorf("given %+v, want %+v; then %+v", *given, want, e)
 		}
-		if again, _ := take(t, first, "r-3"); again.Secret == nil || (*given)[0].Variables["region"] != "r-2" {
+		if again, _ := take(t, first, "r-3"); see(again).Secret == nil || (*given)[0].Variables["region"] != "r-2" {
 			t.Errorf("a second time changes the first: %+v", (*given)[0])
 		}
 	}
@@ -276,13 +276,13 @@ func TestConnectDuringPrompt(t *testing.T) {
 			if name, ok := strings.CutPrefix(tt.line, "/model "); ok {
 				e = a.model(name)
 			}
-			if e.Secret != nil {
+			if see(e).Secret != nil {
 				var err error
 				if e, err = take(t, e, "another"); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if e.Err != nil || e.Failed != nil || !reflect.DeepEqual(e.Event, tt.to) {
+			if see(e).Err != nil || see(e).Failed != nil || !reflect.DeepEqual(see(e).Event, tt.to) {
 				t.Errorf("%s: %+v, want the event %+v", tt.line, e, tt.to)
 			}
 		}

@@ -19,14 +19,14 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 	left := a.Session
 	s.Policy().SetMode(left.Policy().Mode())
 	a.Session, a.Attached, a.previousClosed = s, nil, make(chan struct{})
-	return Effect{SessionOpened: &SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}}
+	return SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}
 }
 
 // newSession starts a conversation with the model and settings of the open one.
 func (a *App) newSession(string) Effect {
 	s, err := a.New()
 	if err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	s.SetModel(a.Session.Model())
 	s.SetEffort(a.Session.Effort())
@@ -37,7 +37,7 @@ func (a *App) newSession(string) Effect {
 // end. The first one that is opened is a copy where the command line asks for that.
 func (a *App) OpenSession(id string, seq int) Effect {
 	if id == a.Session.ID() {
-		return ShowToast("This conversation is already open")
+		return Toast("This conversation is already open")
 	}
 	if a.Start.takeFork() {
 		return a.ForkSession(id, 0)
@@ -49,7 +49,10 @@ func (a *App) OpenSession(id string, seq int) Effect {
 const openedCopy = "Opened as a copy; the original is unchanged"
 
 // ForkSession opens a copy of a conversation that ends with the message head; 0 is its end.
-func (a *App) ForkSession(id string, head int) Effect {
+func (a *App) ForkSession(id string, head int) Effect { return a.fork(id, head, openedCopy) }
+
+// fork opens a copy of a conversation, and says so.
+func (a *App) fork(id string, head int, said string) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
 		own.Branch().StoreGivenBack() // what is forked is what is shown
@@ -60,7 +63,7 @@ func (a *App) ForkSession(id string, head int) Effect {
 			s.SetHistoryMode(mode)
 		}
 		if note == "" {
-			note = openedCopy
+			note = said
 		}
 		return s, note, err
 	})
@@ -69,12 +72,13 @@ func (a *App) ForkSession(id string, head int) Effect {
 // ContinueInFork goes on in a copy of the conversation that ends with the message head, from a
 // summary. The prompt that waits there is the copy's then, and so are those that are queued.
 func ContinueInFork(a *App, head int) Effect {
-	left, e := a.Session, a.ForkSession(a.Session.ID(), head)
-	prepare := e.Prepare
-	if prepare == nil {
+	left := a.Session
+	e := a.fork(left.ID(), head, "Forked: this copy continues from a summary; the original is unchanged")
+	prepare, ok := e.(Prepare)
+	if !ok {
 		return e
 	}
-	e.Prepare = func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		open := prepare(ctx)
 		return func() Effect {
 			e := open()
@@ -86,24 +90,19 @@ func ContinueInFork(a *App, head int) Effect {
 				_, _ = left.Branch().Rewind(head) // which is no turn of its own any more
 			}
 			left.MoveQueued(own)
-			if e.Toast == openedCopy {
-				e.Toast = "Forked: this copy continues from a summary; the original is unchanged"
-			}
-			e.Turn = func(ctx context.Context) iter.Seq[session.Event] { return own.TurnFromSummary(ctx) }
-			return e
+			return Then{e, Play(own.TurnFromSummary)}
 		}
-	}
-	return e
+	})
 }
 
 func forkSession(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
 
 func (a *App) open(id string, seq int, open func() (*session.Session, string, error)) Effect {
 	if why := busy(a); why != "" {
-		return ShowToast(why)
+		return Toast(why)
 	}
 	left := a.previousClosed
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		if left != nil { // it may be the one that is opened again
 			select {
 			case <-left:
@@ -112,47 +111,45 @@ func (a *App) open(id string, seq int, open func() (*session.Session, string, er
 		}
 		s, note, err := open()
 		return func() Effect { return a.opened(id, seq, s, note, err) }
-	}}
+	})
 }
 
 func (a *App) opened(id string, seq int, s *session.Session, note string, err error) Effect {
 	var held *session.LockedError
 	switch {
 	case errors.As(err, &held):
-		return Effect{Confirm: &Confirm{
+		return &Confirm{
 			Text: "This conversation is open in " + held.By + ". Continue in a copy?",
 			Yes:  "Continue in a copy", No: "Not now", Harmless: true,
 			Answer: func(yes bool) Effect {
 				if !yes {
-					return Effect{}
+					return nil
 				}
 				return a.ForkSession(id, 0)
 			},
-		}}
+		}
 	case err != nil:
-		return Effect{Failed: err}
+		return Failure{Err: err, Lasting: true}
 	}
 	if why := busy(a); why != "" { // a prompt was sent meanwhile
 		_ = s.Close()
-		return ShowToast(why)
+		return Toast(why)
 	}
-	e := a.replace(s, seq)
-	e.Toast = note
-	return e
+	return Then{a.replace(s, seq), Toast(note)}
 }
 
 // rename gives the conversation another title.
 func (a *App) rename(title string) Effect {
 	if title == "" {
-		return ShowToast("Type /rename and a title")
+		return Toast("Type /rename and a title")
 	}
 	s := a.Session
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		if err := s.Rename(title); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return ShowToast("Renamed to " + title)
-	}}
+		return Toast("Renamed to " + title)
+	})
 }
 
 // exportItems returns the formats of export.
@@ -168,16 +165,16 @@ func exportItems(*App) []Item {
 func (a *App) export(arg string) Effect {
 	format, path := exportAs(arg)
 	if format == "" {
-		return Effect{List: &List{Title: "Export as", Noun: "format", Items: exportItems(a), Choose: func(i Item, _ string) Effect { return a.export(i.Value) }}}
+		return &List{Title: "Export as", Noun: "format", Items: exportItems(a), Choose: func(i Item, _ string) Effect { return a.export(i.Value) }}
 	}
 	o, s := a.Options, a.Session
-	return Effect{Async: func(context.Context) Effect { // a command that prints a key takes its time
+	return Async(func(context.Context) Effect { // a command that prints a key takes its time
 		path, note, err := o.Export(s, format, expandHome(strings.TrimSpace(path)))
 		if err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return ShowToast("Wrote " + o.AbbrevPath(path) + note)
-	}}
+		return Toast("Wrote " + o.AbbrevPath(path) + note)
+	})
 }
 
 // compactItems returns what can be done about a summary.
@@ -201,25 +198,25 @@ func compact(a *App, arg string) Effect {
 	text = strings.TrimSpace(text)
 	switch {
 	case action == "":
-		return Effect{Turn: a.Session.Compact}
+		return Play(a.Session.Compact)
 	case action == "undo" && text == "":
 		if err := a.Session.Branch().UndoSummary(); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return Effect{SessionOpened: &SessionOpened{}, Toast: "Summary undone: requests have the messages themselves again"}
+		return Then{SessionOpened{}, Toast("Summary undone: requests have the messages themselves again")}
 	case action == "edit" && text == "":
 		_, summary, ok := a.Session.Branch().LastSummary()
 		if !ok {
-			return Effect{Err: session.ErrNoSummary}
+			return Failure{Err: session.ErrNoSummary}
 		}
-		return Effect{Text: editSummary + summary}
+		return DraftCommand(editSummary + summary)
 	case action == "edit":
 		if err := a.Session.Branch().EditSummary(text); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return Effect{SessionOpened: &SessionOpened{}, Toast: "Summary replaced: the next request has it"}
+		return Then{SessionOpened{}, Toast("Summary replaced: the next request has it")}
 	}
-	return Effect{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
+	return Failure{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
 }
 
 // retry asks again, from the last prompt or results on. What came of an answer of nothing stays as a
@@ -228,7 +225,7 @@ func (a *App) retry(string) Effect {
 	dropped := a.Session.Branch().DropEmptyAnswer()
 	e := retryLast(a)
 	if dropped {
-		e.SessionOpened = &SessionOpened{}
+		return Then{SessionOpened{}, e}
 	}
 	return e
 }
@@ -239,17 +236,15 @@ func retryLast(a *App) Effect {
 	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil {
 		return draw(a, model, false, nil)
 	}
-	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) }}
+	return Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) })
 }
 
 // Regenerate asks for another answer in the place of one, which stays as a branch.
 func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Branch().Regenerate(seq); err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
-	e := retryLast(a)
-	e.SessionOpened = &SessionOpened{}
-	return e
+	return Then{SessionOpened{}, retryLast(a)}
 }
 
 // historyItems returns what requests can hold of the conversation.
@@ -268,7 +263,7 @@ func historyItems(a *App) []Item {
 // history sets what of the conversation requests hold.
 func (a *App) history(arg string) Effect {
 	if arg == "" {
-		return Effect{List: &List{Title: "Conversation history sent to the model", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}}
+		return &List{Title: "Conversation history sent to the model", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}
 	}
 	mode := session.HistoryMode(arg)
 	if arg == "full" {
@@ -277,7 +272,7 @@ func (a *App) history(arg string) Effect {
 		return refuse("unknown history mode %q: use full, dynamic or stateless", arg)
 	}
 	a.Session.SetHistoryMode(mode)
-	return ShowToast("History: " + arg)
+	return Toast("History: " + arg)
 }
 
 // JoinComma returns values with commas between them.
@@ -295,31 +290,31 @@ func (a *App) folder(arg string) Effect {
 		return a.enterFolder(arg)
 	}
 	o := a.Options
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		dirs, err := o.sessionDirectories()
 		switch {
 		case len(dirs) == 0 && err != nil:
-			return Effect{Err: err}
+			return Failure{Err: err}
 		case len(dirs) == 0:
-			return ShowToast("No other folder known yet · /cd PATH opens one")
+			return Toast("No other folder known yet · /cd PATH opens one")
 		}
 		list := &List{Title: "Open another folder · /cd PATH opens any", Noun: "folder", Choose: func(i Item, _ string) Effect { return a.enterFolder(i.Value) }}
 		for _, dir := range dirs {
 			list.Items = append(list.Items, Item{Title: o.AbbrevPath(dir), Value: dir})
 		}
-		return Effect{List: list}
-	}}
+		return list
+	})
 }
 
 // enterFolder ends this front end and has another begin in a directory.
 func (a *App) enterFolder(name string) Effect {
 	dir, err := a.findDirectory(name)
 	if err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	return endingJobs(a, "Changing the folder", "Change folder", func() Effect {
 		a.ChangeDirectory(dir)
-		return Effect{Quit: true}
+		return Exit{}
 	})
 }
 
@@ -359,11 +354,9 @@ func ChooseBranch(a *App) *List {
 	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		if err := a.Session.Branch().Switch(seq); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		e := BranchFiles(a)
-		e.SessionOpened, e.Toast = &SessionOpened{}, "Continuing on the branch: "+i.Title
-		return e
+		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), BranchFiles(a)}
 	}}
 	for _, b := range a.Session.Branches() {
 		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})

@@ -38,10 +38,10 @@ func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Ef
 		err = o.Library.SaveDraft(key, d)
 	}
 	if err != nil {
-		return Effect{Err: fmt.Errorf("the %s is not attached: %w", part.Name, err)}
+		return Failure{Err: fmt.Errorf("the %s is not attached: %w", part.Name, err)}
 	}
 	end()
-	return ShowToast("The " + part.Name + " is attached to the conversation in which it ran")
+	return Toast("The " + part.Name + " is attached to the conversation in which it ran")
 }
 
 // NewDraft returns a draft of text with what is attached, the cursor at its end.

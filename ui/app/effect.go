@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -15,34 +14,87 @@ import (
 	"parley/ui/format"
 )
 
-// An Effect says what a front end has to show or do after a user's action: data, no terminal.
-// The zero value shows nothing. Fields that are set are shown in the order below, but for a Toast
-// beside an Err, which is left out, and an Event beside SessionOpened, which a front end that draws
-// the conversation again leaves out, as it stands there.
-type Effect struct {
-	SessionOpened *SessionOpened                                // App.Session, or its branch, is another one now
-	Event         session.Event                                 // to show between the messages; it is stored already, if it is to stay
-	Failed        error                                         // to show between the messages as an error with its hint
-	Notes         []string                                      // to store with the conversation as notices, and to show
-	Text          string                                        // to insert in front of the draft
-	Attached      []llm.Part                                    // what App.Attached has been given already: to tell, not to add
-	Toast         string                                        // to show for a few seconds
-	Err           error                                         // to show like a Toast: what did not work
-	View          PanelQuery                                    // panel to open
-	List          *List                                         // to choose from
-	Confirm       *Confirm                                      // question to ask
-	Secret        *Secret                                       // line to ask for
-	Turn          func(context.Context) iter.Seq[session.Event] // to run, showing its events as they come
-	Async         func(context.Context) Effect                  // to run on another goroutine; the effect it returns is shown then
-	Prepare       func(context.Context) func() Effect           // to run on another goroutine while typed input is held back; see TypedBecomesDraft
-	Quit          bool                                          // the front end has to end
+// An Effect says what a front end has to show or do after a user's action: data, no terminal. It is one of
+// the types below; nil is nothing.
+type Effect interface{ effect() }
+
+// Then is effects, one after the other.
+type Then []Effect
+
+// Shown is an event to show between the messages. It is stored already, if it is to stay.
+type Shown struct{ Event session.Event }
+
+// Notes are stored with the conversation as notices, and shown.
+type Notes []string
+
+// A Failure is an error to tell.
+type Failure struct {
+	Err     error
+	Lasting bool   // shown between the messages, with its hint, rather than like a Toast
+	Line    string // command that did not run, as it was typed, to be corrected; "": none
 }
+
+// A Draft is text to insert in front of the draft.
+type Draft string
+
+// A DraftCommand is a command that stands in the input instead of the draft, to be completed.
+type DraftCommand string
+
+// Attached is what App.Attached has been given already: to tell, not to add.
+type Attached []llm.Part
+
+// A Toast is text to show for a few seconds.
+type Toast string
+
+// Play is a turn to run, showing its events as they come.
+type Play func(context.Context) iter.Seq[session.Event]
+
+// Async runs on another goroutine. The effect it returns is performed then.
+type Async func(context.Context) Effect
+
+// Prepare runs on another goroutine while typed input is held back; see TypedBecomesDraft.
+type Prepare func(context.Context) func() Effect
+
+// Fail returns the Failure that tells err; nil for nil.
+func Fail(err error) Effect {
+	if err == nil {
+		return nil
+	}
+	return Failure{Err: err}
+}
+
+// Exit ends the front end.
+type Exit struct{}
+
+func (Then) effect()          {}
+func (Shown) effect()         {}
+func (Notes) effect()         {}
+func (Failure) effect()       {}
+func (Draft) effect()         {}
+func (DraftCommand) effect()  {}
+func (Attached) effect()      {}
+func (Toast) effect()         {}
+func (Play) effect()          {}
+func (Async) effect()         {}
+func (Prepare) effect()       {}
+func (Exit) effect()          {}
+func (SessionOpened) effect() {}
+func (PanelQuery) effect()    {}
+func (*List) effect()         {}
+func (*Confirm) effect()      {}
+func (*Secret) effect()       {}
 
 // TypedBecomesDraft reports whether input that was held back while Prepare ran becomes the draft,
 // instead of being handled as typed. It is asked of the effect that Prepare led to: an error or
 // a question is not what the user typed ahead for.
-func (e Effect) TypedBecomesDraft() (draft bool) {
-	return e.Err != nil || e.Failed != nil || e.Confirm != nil || e.Secret != nil
+func TypedBecomesDraft(e Effect) bool {
+	switch e := e.(type) {
+	case Then:
+		return slices.ContainsFunc(e, TypedBecomesDraft)
+	case Failure, *Confirm, *Secret:
+		return true
+	}
+	return false
 }
 
 // What begins the lines that replace a summary and the system prompt.
@@ -50,20 +102,6 @@ const (
 	editSummary = "/compact edit "
 	editSystem  = "/system "
 )
-
-// TextIsCommand reports whether Text is a /command of the user's own, to be completed or sent
-// again, and not a prompt that must not run as one: what did not run comes back as it was typed.
-func (e Effect) TextIsCommand() bool {
-	return strings.HasPrefix(e.Text, editSummary) || strings.HasPrefix(e.Text, editSystem) || e.Refused()
-}
-
-// Refused reports whether Text is a /command that did not run, and the effect says why.
-func (e Effect) Refused() bool {
-	return strings.HasPrefix(e.Text, "/") && (e.Failed != nil || e.Err != nil)
-}
-
-// ShowToast returns an effect that shows text for a few seconds.
-func ShowToast(text string) Effect { return Effect{Toast: text} }
 
 // SessionOpened reports that App.Session, or its current branch, is another one now.
 type SessionOpened struct {
@@ -211,18 +249,18 @@ const (
 // message alone is too long, it says so instead.
 func SummaryOffer(a *App, then func() Effect) Effect {
 	if !a.Session.CanSummarize() {
-		return ShowToast("This message is too long for the model: shorten it, or choose a model with a larger context window")
+		return Toast("This message is too long for the model: shorten it, or choose a model with a larger context window")
 	}
-	return Effect{Confirm: &Confirm{
+	return &Confirm{
 		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",
 		Yes:  "Summarize", No: "Not now", Harmless: true, Unasked: true,
 		Answer: func(yes bool) Effect {
 			if !yes {
-				return Effect{}
+				return nil
 			}
 			return then()
 		},
-	}}
+	}
 }
 
 // SandboxText returns a notice of the sandbox as a sentence.
@@ -260,23 +298,6 @@ func ModeDetail(mode tools.Mode) string { return modeHelp[mode] }
 
 // ModeHelp names an approval mode and says what it does.
 func ModeHelp(mode tools.Mode) string { return string(mode) + " – " + modeHelp[mode] }
-
-// inSequence returns what runs both, one behind the other.
-func inSequence(first, then func(context.Context) Effect) func(context.Context) Effect {
-	switch {
-	case first == nil:
-		return then
-	case then == nil:
-		return first
-	}
-	return func(ctx context.Context) Effect {
-		e := first(ctx)
-		if also := then(ctx); e.Err == nil {
-			e.Err = also.Err
-		}
-		return e
-	}
-}
 
 // ComparedCallText says that a model called a tool, which may read and no more while comparing.
 func ComparedCallText(tool string, status CallStatus) string {

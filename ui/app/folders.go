@@ -20,9 +20,9 @@ func addFolder(a *App, arg string) Effect {
 	name, remove := strings.CutPrefix(arg, removeFolder)
 	switch {
 	case arg == "" && len(now) == 0:
-		return ShowToast("No folders added · /add-dir PATH adds one")
+		return Toast("No folders added · /add-dir PATH adds one")
 	case arg == "":
-		return Effect{List: &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}}
+		return &List{Title: "Added folders: which one is removed?", Noun: "folder", Items: addedItems(a, ""), Choose: func(i Item, _ string) Effect { return addFolder(a, removeFolder+i.Value) }}
 	case remove:
 		dir, err := a.absolute(strings.TrimSpace(name))
 		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
@@ -40,15 +40,15 @@ func addFolder(a *App, arg string) Effect {
 		dir, err = a.Session.Directories().Check(dir)
 	}
 	if err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
+	return &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
 		if !yes {
-			return Effect{}
+			return nil
 		}
 		return setFolders(a, func() error { return a.Session.Directories().Add(dir) })
-	}}}
+	}}
 }
 
 // setFolders changes which folders tools reach but for those that are missing, which the error of the
@@ -60,9 +60,9 @@ func setFolders(a *App, change func() error) Effect {
 	now, stay := a.Session.Directories().Reachable(), session.AddedDirectories{Dirs: a.Session.Directories().Stored()}
 	switch {
 	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
-		return Effect{Err: err}
+		return Fail(err)
 	case slices.Equal(now, before): // a missing one was removed
-		return Effect{Event: stay, Err: err}
+		return Then{Shown{stay}, Fail(err)}
 	}
 	if servers := a.Servers(); servers != nil {
 		servers.SetRoots(append([]string{a.Directory}, now...)...)
@@ -82,7 +82,7 @@ func setFolders(a *App, change func() error) Effect {
 	}
 	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
 	a.Attached = append(a.Attached, note)
-	return Effect{Event: stay, Attached: []llm.Part{note}, Err: err}
+	return Then{Shown{stay}, Attached{note}, Fail(err)}
 }
 
 // FoldersText says which folders tools reach beside the working directory.

@@ -36,10 +36,10 @@ func newPainter(t *testing.T, turns ...llmtest.Turn) (a *App, painter *llmtest.F
 // play runs the turn of an effect.
 func play(t *testing.T, e Effect) {
 	t.Helper()
-	if e.Turn == nil {
+	if see(e).Turn == nil {
 		t.Fatalf("no turn in %+v", e)
 	}
-	for range e.Turn(t.Context()) {
+	for range see(e).Turn(t.Context()) {
 	}
 }
 
@@ -53,7 +53,7 @@ func TestImage(t *testing.T) {
 	if err := os.WriteFile(file, []byte("hi"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e := run(t, a, "/image "+file); len(a.Attached) != 1 || e.Err != nil {
+	if e := run(t, a, "/image "+file); len(a.Attached) != 1 || see(e).Err != nil {
 		t.Errorf("a file is attached: %+v", e)
 	}
 	a.Attached = []llm.Part{{Kind: llm.Media, Name: "me.jpg", MIME: "image/jpeg", Data: []byte("j")}}
@@ -62,12 +62,12 @@ func TestImage(t *testing.T) {
 		t.Error("what was attached is still there")
 	}
 	play(t, run(t, a, "/draw --new one of a fox"))
-	if e := run(t, a, "/image"); e.List == nil || len(e.List.Items) != 2 {
+	if e := run(t, a, "/image"); see(e).List == nil || len(see(e).List.Items) != 2 {
 		t.Errorf("%+v", e)
-	} else if chosen := e.List.Choose(e.List.Items[1], ""); !strings.Contains(chosen.Toast, "i/paint") {
+	} else if chosen := see(e).List.Choose(see(e).List.Items[1], ""); !strings.Contains(see(chosen).Toast, "i/paint") {
 		t.Errorf("%+v", chosen)
 	} else {
-		chosen.Async(t.Context())
+		see(chosen).Async(t.Context())
 	}
 	play(t, run(t, a, "/image darker"))
 	if got, want := strings.Join(*opened, " "), "  i/paint"; got != want {
@@ -80,10 +80,10 @@ func TestImage(t *testing.T) {
 	if len(parts) != 3 || parts[0] != 2 || parts[1] != 1 || parts[2] != 2 {
 		t.Errorf("%v parts", parts)
 	}
-	if e := a.Regenerate(a.Session.Head()); e.Prepare == nil {
+	if e := a.Regenerate(a.Session.Head()); see(e).Prepare == nil {
 		t.Errorf("another answer is not drawn: %+v", e)
 	} else {
-		play(t, e.Prepare(t.Context())())
+		play(t, see(e).Prepare(t.Context())())
 	}
 	if got := (*opened)[3]; got != "i/draw" {
 		t.Errorf("drawn again by %q", got)
@@ -96,11 +96,11 @@ func TestImageOutOfReach(t *testing.T) {
 	if err := a.Library.Set(imageModelKey, "far/away"); err != nil {
 		t.Fatal(err)
 	}
-	if e := run(t, a, "/image a fox"); e.Failed == nil || e.Text != "/image a fox" || e.Turn != nil {
+	if e := run(t, a, "/image a fox"); see(e).Failed == nil || see(e).Text != "/image a fox" || see(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}
 	a.Images = ImageModels{}
-	if e := run(t, a, "/image a fox"); toastOf(e) == "" || e.Turn != nil {
+	if e := run(t, a, "/image a fox"); toastOf(e) == "" || see(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}
 }
@@ -127,11 +127,11 @@ func TestPreview(t *testing.T) {
 func TestImageWaits(t *testing.T) {
 	a, painter, _ := newPainter(t, fox())
 	a.Busy = func() bool { return true }
-	if e := run(t, a, "/image --new a fox"); e.Err == nil || e.Text != "/image --new a fox" || e.Turn != nil || e.Prepare != nil {
+	if e := run(t, a, "/image --new a fox"); see(e).Err == nil || see(e).Text != "/image --new a fox" || see(e).Turn != nil || see(e).Prepare != nil {
 		t.Errorf("%+v", e)
 	}
 	a.Busy = func() bool { return false }
-	if e := run(t, a, "/image --new"); toastOf(e) == "" || e.Turn != nil {
+	if e := run(t, a, "/image --new"); toastOf(e) == "" || see(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}
 	i := a.Session
@@ -140,9 +140,9 @@ func TestImageWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := e.Prepare(t.Context())
+	shown := see(e).Prepare(t.Context())
 	a.Session = other
-	if e := shown(); e.Err == nil || e.Turn != nil || len(painter.Requests()) != 0 || len(i.History()) != 0 {
+	if e := shown(); see(e).Err == nil || see(e).Turn != nil || len(painter.Requests()) != 0 || len(i.History()) != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -163,7 +163,7 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 		<-waiting
 		stop()
 	}()
-	for range run(t, a, "/image an owl").Turn(ctx) {
+	for range see(run(t, a, "/image an owl")).Turn(ctx) {
 	}
 	play(t, run(t, a, "/image a fox"))
 	for _, as := range []string{"md", "html", "jsonl"} {
@@ -208,10 +208,10 @@ func TestImageMentions(t *testing.T) {
 	play(t, run(t, a, "/image new york at night"))
 	for i, wanted := range []bool{true, false} {
 		e := run(t, a, "/image --new @https://a.example/x.png bluer")
-		if e.Confirm == nil || !strings.Contains(e.Confirm.Text, "https://a.example/x.png") || fetched > 0 {
+		if see(e).Confirm == nil || !strings.Contains(see(e).Confirm.Text, "https://a.example/x.png") || fetched > 0 {
 			t.Fatalf("%d fetched, %+v", fetched, e)
 		}
-		play(t, e.Confirm.Answer(wanted).Prepare(t.Context())())
+		play(t, see(see(e).Confirm.Answer(wanted)).Prepare(t.Context())())
 		if want := 1 - i; fetched != want {
 			t.Errorf("agreed %v: %d fetched", wanted, fetched)
 		}
@@ -234,7 +234,7 @@ func TestImageMentions(t *testing.T) {
 	if err != nil || len(past) != 4 || past[3].Text != "/image --new @https://a.example/x.png bluer" {
 		t.Errorf("%v, %+v", err, past)
 	}
-	if e := run(t, a, "/image @me.png"); e.Turn != nil || len(a.Attached) != 1 {
+	if e := run(t, a, "/image @me.png"); see(e).Turn != nil || len(a.Attached) != 1 {
 		t.Errorf("a file alone is attached: %+v", e)
 	}
 }
@@ -285,7 +285,7 @@ func TestImageModelInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := run(t, a, "/image")
-	if e.List == nil || len(e.List.Items) != 3 || e.List.Items[0].Value != "own/sd" || !e.List.Items[0].Current {
-		t.Errorf("%+v", e.List)
+	if see(e).List == nil || len(see(e).List.Items) != 3 || see(e).List.Items[0].Value != "own/sd" || !see(e).List.Items[0].Current {
+		t.Errorf("%+v", see(e).List)
 	}
 }

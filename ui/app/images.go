@@ -52,14 +52,14 @@ func drawImage(a *App, arg string) Effect {
 	case text == "":
 		return refuse("no prompt: say what to draw behind %s%s", imageCommand, newImage)
 	case why != "":
-		return Effect{Err: errors.New(why), Text: imageCommand + arg}
+		return Failure{Err: errors.New(why), Line: imageCommand + arg}
 	case len(addresses) > 0: // a front end does not say which were pasted
-		return Effect{Confirm: &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text", Answer: func(yes bool) Effect {
+		return &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text", Answer: func(yes bool) Effect {
 			if yes {
 				without = text
 			}
 			return drawPrompt(a, arg, anew, text, without)
-		}}}
+		}}
 	}
 	return drawPrompt(a, arg, anew, text, text)
 }
@@ -68,31 +68,27 @@ func drawImage(a *App, arg string) Effect {
 // The line can be recalled; it is the draft again if it does not run.
 func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
 	o, attached, line := a.Options, slices.Clone(a.Attached), imageCommand+arg
-	e := draw(a, "", anew, func(ctx context.Context) (parts []llm.Part, notes []string, err error) {
+	drawn := draw(a, "", anew, func(ctx context.Context) (parts []llm.Part, notes []string, err error) {
 		mentioned, notes, err := o.Expand(ctx, mentions)
 		return append(append(Unmentioned(attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text}), notes, err
 	})
-	prepare := e.Prepare
-	e.Prepare = func(ctx context.Context) func() Effect {
-		shown := prepare(ctx)
+	return withLine(Prepare(func(ctx context.Context) func() Effect {
+		then := drawn(ctx)
 		return func() Effect {
-			e := shown()
-			if e.Turn == nil {
-				e.Text = line
-			} else {
+			e := then()
+			if _, failed := e.(Failure); !failed {
 				a.RememberPrompt(line)
 			}
 			return e
 		}
-	}
-	return e
+	}), line)
 }
 
 // chooseImageModel lists the models that draw.
 func chooseImageModel(a *App) Effect {
 	items := a.Images.List()
 	if len(items) == 0 {
-		return ShowToast("No provider with image models is known")
+		return Toast("No provider with image models is known")
 	}
 	used, _ := a.Library.Get(imageModelKey)
 	if used != "" && !slices.ContainsFunc(items, func(i Item) bool { return i.Value == used }) {
@@ -101,39 +97,37 @@ func chooseImageModel(a *App) Effect {
 	for i, item := range items {
 		items[i].Current = item.Value == used
 	}
-	return Effect{List: &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
+	return &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
 		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && cannotConnect(a) == "" {
 			return connect(a, provider)
 		}
-		e := a.SaveState(imageModelKey, i.Value)
-		e.Toast = "Images: " + i.Value + " · /image PROMPT draws"
-		return e
-	}}}
+		return Then{Toast("Images: " + i.Value + " · /image PROMPT draws"), a.SaveState(imageModelKey, i.Value)}
+	}}
 }
 
 // draw asks an image model, the one in use for the empty name, with what prompt returns beside.
 // Without prompt, it is asked again.
-func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []llm.Part, notes []string, err error)) Effect {
+func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []llm.Part, notes []string, err error)) Prepare {
 	used, _ := a.Library.Get(imageModelKey)
 	open, s := a.Images.Open, a.Session
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		var parts []llm.Part
 		var notes []string
 		var unread error
 		if prompt != nil {
 			if parts, notes, unread = prompt(ctx); unread != nil {
-				return func() Effect { return Effect{Err: unread} }
+				return func() Effect { return Failure{Err: unread} }
 			}
 		}
 		model, err := open(ctx, cmp.Or(name, used))
 		return func() Effect {
 			switch why := busy(a); {
 			case err != nil:
-				return Effect{Failed: err}
+				return Failure{Err: err, Lasting: true}
 			case a.Session != s:
-				return Effect{Err: errors.New("another conversation was opened: not drawn")}
+				return Failure{Err: errors.New("another conversation was opened: not drawn")}
 			case why != "":
-				return Effect{Err: errors.New(why)}
+				return Failure{Err: errors.New(why)}
 			}
 			a.Attached = slices.DeleteFunc(a.Attached, func(p llm.Part) bool {
 				return slices.ContainsFunc(parts, func(q llm.Part) bool { return p.Kind == q.Kind && p.Name == q.Name && bytes.Equal(p.Data, q.Data) })
@@ -141,9 +135,9 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 			if len(a.Attached) == 0 {
 				a.Attached = nil
 			}
-			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.GenerateImage(ctx, model, anew, parts...) }}
+			return Then{Notes(notes), Play(func(ctx context.Context) iter.Seq[session.Event] { return s.GenerateImage(ctx, model, anew, parts...) })}
 		}
-	}}
+	})
 }
 
 // IsImagePrompt reports whether msg, which must be no summary, is a prompt for an image model.

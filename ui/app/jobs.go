@@ -28,7 +28,7 @@ func (j BackgroundJobs) command(arg string) Effect {
 		verb, number = "", arg
 	}
 	if arg == "" {
-		return Effect{List: &List{Title: "Commands in the background", Noun: "command", Items: j.rows(), Choose: func(i Item, _ string) Effect { return j.choose(i) }}}
+		return &List{Title: "Commands in the background", Noun: "command", Items: j.rows(), Choose: func(i Item, _ string) Effect { return j.choose(i) }}
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
@@ -40,7 +40,7 @@ func (j BackgroundJobs) command(arg string) Effect {
 	if verb == "kill" {
 		return j.kill(n)
 	}
-	return Effect{View: PanelQuery{PanelJob, strconv.Itoa(n)}}
+	return PanelQuery{PanelJob, strconv.Itoa(n)}
 }
 
 // unknownJobWord says what /jobs takes, in place of what was typed.
@@ -64,17 +64,17 @@ func (j BackgroundJobs) choose(i Item) Effect {
 		return j.command(i.Value)
 	}
 	items := []Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
-	return Effect{List: &List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return j.command(i.Value) }}}
+	return &List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return j.command(i.Value) }}
 }
 
 func (j BackgroundJobs) kill(n int) Effect {
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		is, err := j.all.Kill(n)
 		if err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return ShowToast(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
-	}}
+		return Toast(fmt.Sprintf("Killed job %d: %s", n, jobName(is)))
+	})
 }
 
 // jobName returns the command of a job on one line.
@@ -158,11 +158,11 @@ func (j BackgroundJobs) Ending() string {
 func moveToBackground(a *App, _ string) Effect {
 	switch n, err := a.Jobs.Move(); {
 	case err != nil:
-		return Effect{Err: err}
+		return Failure{Err: err}
 	case n == 0:
-		return ShowToast("No command is running")
+		return Toast("No command is running")
 	}
-	return ShowToast("Moved to the background · " + a.KeyOf("jobs") + " shows it")
+	return Toast("Moved to the background · " + a.KeyOf("jobs") + " shows it")
 }
 
 // OnJobEnd has each command in the background that ends told, on any goroutine. What ended
@@ -179,18 +179,18 @@ func reportSandbox(a *App) Effect {
 	if e, ok := a.Session.TakeSandbox(); ok {
 		return a.annotate(e)
 	}
-	return Effect{}
+	return nil
 }
 
 // jobEnded tells that a command in the background has ended, unless somebody has killed it. The
 // conversation keeps that of its own.
 func jobEnded(a *App, j tools.Job) Effect {
 	if j.Killed() {
-		return Effect{}
+		return nil
 	}
 	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, jobName(j))
 	if j.Owner != a.Session.ID() {
-		return ShowToast(text)
+		return Toast(text)
 	}
 	return a.Note(text)
 }

@@ -72,25 +72,25 @@ const lookFor = 300 * time.Millisecond
 // once their first frame is shown. What is typed waits for it only where no model was chosen.
 func DiscoverLocal(a *App) Effect {
 	if unnamed := a.Local.Unnamed; unnamed != nil {
-		return Effect{Prepare: func(ctx context.Context) func() Effect {
+		return Prepare(func(ctx context.Context) func() Effect {
 			name, err := unnamed(ctx)
 			return func() Effect {
 				if err != nil {
-					return Effect{Failed: err}
+					return Failure{Err: err, Lasting: true}
 				}
 				return startWithModel(a, name)
 			}
-		}}
+		})
 	}
 	look := a.Local.Discover
 	switch {
 	case look == nil:
-		return Effect{}
+		return nil
 	case !UsesDemo(a):
-		return Effect{Async: func(ctx context.Context) Effect { look(ctx); return Effect{} }}
+		return Async(func(ctx context.Context) Effect { look(ctx); return nil })
 	}
 	lib := a.Library
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		type looked struct {
 			services []Service
 			answers  LocalAnswers
@@ -103,8 +103,8 @@ func DiscoverLocal(a *App) Effect {
 		case <-time.After(lookFor):
 		case <-ctx.Done():
 		}
-		return func() Effect { return Effect{} }
-	}}
+		return func() Effect { return nil }
+	})
 }
 
 // AwaitsLocal reports whether a prompt of the command line has to wait for DiscoverLocal.
@@ -122,34 +122,18 @@ func offerService(a *App, services []Service, answers LocalAnswers) Effect {
 		if _, asked := answers[s.Provider]; asked || s.Model == "" && !s.LacksKey || !UsesDemo(a) {
 			continue
 		}
-		return Effect{Confirm: &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Answer: func(yes bool) Effect {
+		return &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Answer: func(yes bool) Effect {
 			kept := a.SaveLocalAnswer(s.Provider, yes)
 			if !yes {
-				next := offerService(a, services[i+1:], answers)
-				return Effect{Confirm: next.Confirm, Async: kept.Async}
+				return Then{offerService(a, services[i+1:], answers), kept}
 			}
 			if s.LacksKey {
-				e := connect(a, s.Provider)
-				e.Async = kept.Async
-				return e
+				return Then{connect(a, s.Provider), kept}
 			}
-			e := startWithModel(a, s.Model)
-			if models := e.Async; models != nil {
-				e.Async = func(ctx context.Context) Effect { return firstError(models(ctx), kept.Async(ctx)) }
-			}
-			return e
-		}}}
+			return Then{startWithModel(a, s.Model), kept}
+		}}
 	}
-	return Effect{}
-}
-
-func firstError(effects ...Effect) Effect {
-	for _, e := range effects {
-		if e.Err != nil {
-			return e
-		}
-	}
-	return Effect{}
+	return nil
 }
 
 // question asks whether s is to answer.
@@ -182,14 +166,14 @@ func LearnModel(a *App) Effect {
 	learn, s := a.Local.Learn, a.Session
 	model := s.Model()
 	if learn == nil || model.Context > 0 {
-		return Effect{}
+		return nil
 	}
-	return Effect{Async: func(ctx context.Context) Effect {
+	return Async(func(ctx context.Context) Effect {
 		if known, ok := learn(ctx, model.Name); ok {
 			s.RefreshModel(known)
 		}
-		return Effect{}
-	}}
+		return nil
+	})
 }
 
 // startWithModel switches an empty conversation to a model that was found: nothing stands there yet
@@ -200,12 +184,12 @@ func startWithModel(a *App, name string) Effect {
 	}
 	model, err := a.Open(name)
 	if err != nil {
-		return Effect{Failed: err}
+		return Failure{Err: err, Lasting: true}
 	}
 	a.Session.SetModel(model)
 	a.NoKey = false
 	a.rememberModel(model.Name)
-	return Effect{Toast: "Using " + model.Name + " · " + a.KeyOf("model") + " changes it", Async: a.keepModels(a.Recent).Async}
+	return Then{Toast("Using " + model.Name + " · " + a.KeyOf("model") + " changes it"), a.keepModels(a.Recent)}
 }
 
 // LocalAnswers holds whether the user wants to be answered by a service on this machine, by
@@ -231,12 +215,12 @@ func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 // SaveLocalAnswer stores whether a service on this machine may answer.
 func (o Options) SaveLocalAnswer(provider string, yes bool) Effect {
 	lib := o.Library
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		if err := SaveLocalAnswer(lib, provider, yes); err != nil && lib.ReadOnly() == nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return Effect{}
-	}}
+		return nil
+	})
 }
 
 // SaveLocalAnswer stores whether a service on this machine may answer.

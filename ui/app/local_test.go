@@ -27,19 +27,19 @@ func keyless(t *testing.T, services ...Service) *App {
 func looked(t *testing.T, a *App) *Confirm {
 	t.Helper()
 	e := DiscoverLocal(a)
-	if e.Prepare == nil {
+	if see(e).Prepare == nil {
 		t.Fatalf("a prompt does not wait: %+v", e)
 	}
-	return e.Prepare(t.Context())().Confirm
+	return see(see(e).Prepare(t.Context())()).Confirm
 }
 
 // answer answers a question, and returns what comes of it.
 func answer(t *testing.T, c *Confirm, yes bool) Effect {
 	t.Helper()
 	e := c.Answer(yes)
-	if e.Async != nil {
-		if done := e.Async(t.Context()); done.Err != nil {
-			t.Fatal(done.Err)
+	if see(e).Async != nil {
+		if done := see(e).Async(t.Context()); see(done).Err != nil {
+			t.Fatal(see(done).Err)
 		}
 	}
 	return e
@@ -57,7 +57,7 @@ func TestOffer(t *testing.T) {
 	if c == nil || c.Text != "Ollama is running with 3 models: use llama3.2?" {
 		t.Fatalf("asked %+v", c)
 	}
-	next := answer(t, c, false).Confirm
+	next := see(answer(t, c, false)).Confirm
 	if next == nil || next.Text != "Claude CLI is installed and logged in: use it?" {
 		t.Fatalf("then %+v", next)
 	}
@@ -108,17 +108,17 @@ func TestKeyOfAServer(t *testing.T) {
 	}
 	a.Local.First = func(_ context.Context, provider string) (string, error) { return provider + "/qwen3.gguf", nil }
 	e := answer(t, looked(t, a), true)
-	if e.Secret == nil || e.Secret.Title != "llama.cpp API key" {
+	if see(e).Secret == nil || see(e).Secret.Title != "llama.cpp API key" {
 		t.Fatalf("%+v", e)
 	}
-	connected, err := e.Secret.Submit(t.Context(), "sk-1")
+	connected, err := see(e).Secret.Submit(t.Context(), "sk-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e = connected(); len(e.Notes) != 1 || e.Notes[0] != "connected with sk-1" || e.Prepare == nil {
+	if e = connected(); len(see(e).Notes) != 1 || see(e).Notes[0] != "connected with sk-1" || see(e).Prepare == nil {
 		t.Fatalf("%+v", e)
 	}
-	if e = e.Prepare(t.Context())(); e.Failed != nil || a.Session.Model().Name != "llamacpp/qwen3.gguf" {
+	if e = see(e).Prepare(t.Context())(); see(e).Failed != nil || a.Session.Model().Name != "llamacpp/qwen3.gguf" {
 		t.Errorf("%s answers: %+v", a.Session.Model().Name, e)
 	}
 }
@@ -127,10 +127,10 @@ func TestKeyOfAServer(t *testing.T) {
 func TestNothingIsOffered(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.NoKey = false
-	if e := DiscoverLocal(a); e.Prepare != nil || e.Async == nil || AwaitsLocal(a) {
+	if e := DiscoverLocal(a); see(e).Prepare != nil || see(e).Async == nil || AwaitsLocal(a) {
 		t.Errorf("%+v", e)
-	} else if done := e.Async(t.Context()); done.Confirm != nil {
-		t.Errorf("asked %+v", done.Confirm)
+	} else if done := see(e).Async(t.Context()); see(done).Confirm != nil {
+		t.Errorf("asked %+v", see(done).Confirm)
 	}
 	if c := looked(t, keyless(t)); c != nil {
 		t.Errorf("asked %+v where nothing is", c)
@@ -141,7 +141,7 @@ func TestNothingIsOffered(t *testing.T) {
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
 	a.Local.Discover = func(ctx context.Context) []Service { select {} }
-	if e := DiscoverLocal(a).Prepare(t.Context())(); e.TypedBecomesDraft() {
+	if e := see(DiscoverLocal(a)).Prepare(t.Context())(); TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -151,12 +151,12 @@ func TestLookingWithoutEnd(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
-	e := DiscoverLocal(a).Prepare(t.Context())()
-	if a.Session.Model().Name != "box/m" || e.Confirm != nil || e.Failed != nil {
+	e := see(DiscoverLocal(a)).Prepare(t.Context())()
+	if a.Session.Model().Name != "box/m" || see(e).Confirm != nil || see(e).Failed != nil {
 		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
 	}
 	a.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
-	if e := DiscoverLocal(a).Prepare(t.Context())(); e.Failed == nil || !e.TypedBecomesDraft() {
+	if e := see(DiscoverLocal(a)).Prepare(t.Context())(); see(e).Failed == nil || !TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -165,7 +165,7 @@ func TestUnnamed(t *testing.T) {
 // was taken meanwhile. A model that is known is not asked about.
 func TestLearnModel(t *testing.T) {
 	a := keyless(t)
-	if e := LearnModel(a); e.Async != nil {
+	if e := LearnModel(a); see(e).Async != nil {
 		t.Errorf("with nobody to ask: %+v", e)
 	}
 	told := true
@@ -174,20 +174,20 @@ func TestLearnModel(t *testing.T) {
 	}
 	late := LearnModel(a)
 	told = false
-	LearnModel(a).Async(t.Context())
+	see(LearnModel(a)).Async(t.Context())
 	if model := a.Session.Model(); model.Context != 0 {
 		t.Errorf("knows %+v of a server that told nothing", model)
 	}
 	told = true
-	LearnModel(a).Async(t.Context())
+	see(LearnModel(a)).Async(t.Context())
 	if model := a.Session.Model(); model.Name != "demo/parley" || model.Context != 32_000 {
 		t.Errorf("knows %+v", model)
 	}
-	if e := LearnModel(a); e.Async != nil {
+	if e := LearnModel(a); see(e).Async != nil {
 		t.Errorf("asks again: %+v", e)
 	}
 	a.Session.SetModel(llm.Endpoint{Name: "box/m"})
-	late.Async(t.Context())
+	see(late).Async(t.Context())
 	if model := a.Session.Model(); model.Name != "box/m" || model.Context != 0 {
 		t.Errorf("%+v answers, though it was not asked about", model)
 	}

@@ -26,7 +26,7 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 		"not saved": {errors.New("the disk is full"), "The end of the previous conversation could not be saved: the disk is full"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened := *newApp(t).newSession("").SessionOpened
+			opened := *see(newApp(t).newSession("")).SessionOpened
 			opened.close = func() error { return tt.err }
 			if got := opened.Close(); got != tt.told {
 				t.Errorf("told %q, want %q", got, tt.told)
@@ -48,7 +48,7 @@ func TestThinkingOnAnotherModel(t *testing.T) {
 		{func() Effect { return a.toggleThinking("") }, llm.EffortOff},
 		{func() Effect {
 			a.Session.SetModel(llm.Endpoint{Name: "fake/other", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow}})
-			return Effect{}
+			return nil
 		}, llm.EffortOff},
 		{func() Effect { return a.toggleThinking("") }, ""},
 	} {
@@ -66,7 +66,7 @@ func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	part := func(name string) llm.Part { return llm.Part{Kind: llm.Text, Name: name, Text: name} }
 	a.Attached = []llm.Part{part("before")}
 	e, _ := RunPromptCommand(a, "/review")
-	read := e.Prepare(context.Background())
+	read := see(e).Prepare(context.Background())
 	a.Attached = append(a.Attached, part("meanwhile"))
 	a.Busy = func() bool { return true } // so that what is sent waits, and can be looked at
 	read()
@@ -88,10 +88,10 @@ func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
 		ReadPrompts(a)()
 		a.Attached = []llm.Part{{Kind: llm.Text, Name: "before", Text: "before"}}
 		e, _ := RunPromptCommand(a, "/review now")
-		read := e.Prepare(context.Background())
+		read := see(e).Prepare(context.Background())
 		a.Busy = func() bool { return true }
 		e = read()
-		if n := a.Session.QueueLen(); n > 0 || e.Err == nil || e.Text != "/review now" || len(a.Attached) != 1 {
+		if n := a.Session.QueueLen(); n > 0 || see(e).Err == nil || see(e).Text != "/review now" || len(a.Attached) != 1 {
 			t.Errorf("%q: %d queued, %d attached, %+v", p.Body, n, len(a.Attached), e)
 		}
 	}
@@ -104,9 +104,9 @@ func TestConversationChangesWhileAPromptIsRead(t *testing.T) {
 	a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{{Name: "review", Body: "Review it."}}, nil }
 	ReadPrompts(a)()
 	e, _ := RunPromptCommand(a, "/review now")
-	read := e.Prepare(context.Background())
+	read := see(e).Prepare(context.Background())
 	a.newSession("")
-	if e = read(); e.Turn != nil || e.Err == nil || e.Text != "/review now" {
+	if e = read(); see(e).Turn != nil || see(e).Err == nil || see(e).Text != "/review now" {
 		t.Errorf("%+v", e)
 	}
 }
@@ -134,21 +134,21 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
 			}
 			edited := false
-			edit := func(int) Effect { edited = true; return Effect{} }
+			edit := func(int) Effect { edited = true; return nil }
 			seq := own.Path()[0].Seq
-			then := restoreFiles(a, pointOf(a.Session, seq, fileHistory(own).Records()), "before this", edit).Prepare(t.Context())
+			then := see(restoreFiles(a, pointOf(a.Session, seq, fileHistory(own).Records()), "before this", edit)).Prepare(t.Context())
 			if confirmed {
-				then = then().Confirm.Answer(true).Prepare(t.Context())
+				then = see(see(then()).Confirm.Answer(true)).Prepare(t.Context())
 			}
 			a.newSession("")
 			e := then()
-			if edited || len(a.Attached) > 0 || (e.Err == nil) != confirmed {
+			if edited || len(a.Attached) > 0 || (see(e).Err == nil) != confirmed {
 				t.Errorf("confirmed %v: edited %v, attached %v, %+v", confirmed, edited, a.Attached, e)
 			}
-			if !confirmed || e.Async == nil {
+			if !confirmed || see(e).Async == nil {
 				continue
 			}
-			e.Async(t.Context())
+			see(e).Async(t.Context())
 			if d, _, err := a.Library.TakeDraft(draftKey(a.Options, own)); err != nil || len(d.Parts) != 1 {
 				t.Errorf("the draft that was left: %+v, %v", d, err)
 			}

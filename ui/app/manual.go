@@ -50,14 +50,14 @@ func FindManual(a *App, name string) (ManualPage, bool) {
 // showManual opens a page of the manual, or lists them.
 func showManual(a *App, name string) Effect {
 	if name == "" {
-		return Effect{List: &List{Title: "Manual", Noun: "page", Items: manualItems(a), Choose: func(i Item, _ string) Effect {
-			return Effect{View: PanelQuery{PanelManual, i.Value}}
-		}}}
+		return &List{Title: "Manual", Noun: "page", Items: manualItems(a), Choose: func(i Item, _ string) Effect {
+			return PanelQuery{PanelManual, i.Value}
+		}}
 	}
 	if _, ok := FindManual(a, name); !ok {
 		return refuse("no page %q in the manual: /manual lists them", name)
 	}
-	return Effect{View: PanelQuery{PanelManual, name}}
+	return PanelQuery{PanelManual, name}
 }
 
 // showHelp shows the keys, or, as parley help TOPIC does, a page of the manual.
@@ -65,5 +65,5 @@ func showHelp(a *App, topic string) Effect {
 	if topic != "" && a.Manual != nil {
 		return showManual(a, topic)
 	}
-	return Effect{View: PanelQuery{Panel: PanelHelp}}
+	return PanelQuery{Panel: PanelHelp}
 }

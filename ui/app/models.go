@@ -106,35 +106,34 @@ func (a *App) model(arg string) Effect {
 	if full := a.Resolve(arg); full != arg || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return a.UseModel(full)
 	}
-	return Effect{View: PanelQuery{PanelModels, arg}}
+	return PanelQuery{PanelModels, arg}
 }
 
 // UseModel switches to another model in mid-conversation.
 func (a *App) UseModel(name string) Effect {
 	if name = a.Resolve(name); name == a.Session.Model().Name && !a.Session.HasPromptModel() {
 		if a.Session.EndCooldown() {
-			return ShowToast(name + " is asked again with the next prompt")
+			return Toast(name + " is asked again with the next prompt")
 		}
-		return ShowToast("Already using " + name)
+		return Toast("Already using " + name)
 	}
 	e, switched := a.use(name)
 	if switched {
-		e.Async = noteUsed(a).Async
-		return noteUnlisted(a.Session.Model(), a.Models, e)
+		return Then{e, noteUsed(a), noteUnlisted(a.Session.Model(), a.Models)}
 	}
 	return e
 }
 
 // follow switches to the model that gave the last answer, which says so itself.
 func follow(a *App, name string) Effect {
-	to, e, switched := setModel(a, name)
-	if !switched {
-		return e
+	to, _, refused := setModel(a, name)
+	if refused != nil {
+		return refused
 	}
+	e := Then{noteUsed(a)}
 	if changes := changesText(to); changes != "" {
-		e.Notes = []string{format.Capital(changes)}
+		e = append(e, Notes{format.Capital(changes)})
 	}
-	e.Async = noteUsed(a).Async
 	return e
 }
 
@@ -152,29 +151,29 @@ func (o Options) keepModels(names []string) Effect {
 
 // use switches to another model, and has the conversation tell that, unless nothing is in it.
 func (a *App) use(name string) (e Effect, switched bool) {
-	to, e, switched := setModel(a, name)
+	to, words, refused := setModel(a, name)
 	switch {
-	case !switched:
+	case refused != nil:
+		return refused, false
 	case a.Session.Head() == 0:
-		e.Toast = strings.TrimSuffix(SwitchText(to)+" · "+e.Toast, " · ")
-	default:
-		e.Event = a.annotate(to).Event
+		return Toast(strings.TrimSuffix(SwitchText(to)+" · "+words, " · ")), true
 	}
-	return e, switched
+	return Then{a.annotate(to), Toast(words)}, true
 }
 
-// setModel switches to another model without a word in the conversation.
-func setModel(a *App, name string) (to session.ModelSwitched, e Effect, switched bool) {
+// setModel switches to another model without a word in the conversation, and returns what does not fit
+// that one; refused is nil if it did.
+func setModel(a *App, name string) (to session.ModelSwitched, words string, refused Effect) {
 	model, err := a.Open(name)
 	if e, ok := connectFor(a, name, err); ok {
-		return to, e, false
+		return to, "", e
 	}
 	if err != nil {
-		return to, Effect{Failed: err}, false
+		return to, "", Failure{Err: err, Lasting: true}
 	}
 	to = a.Session.SetModel(model)
-	words := slices.DeleteFunc(ModelFitWords(a, model), func(w string) bool { return w == thinkingNotSent }) // to says so
-	return to, Effect{Toast: strings.Join(words, " · ")}, true
+	unfit := slices.DeleteFunc(ModelFitWords(a, model), func(w string) bool { return w == thinkingNotSent }) // to says so
+	return to, strings.Join(unfit, " · "), nil
 }
 
 // cycleModels returns a command that goes round the recent models without changing
@@ -184,12 +183,12 @@ func cycleModels(by int) func(*App, string) Effect {
 		at := slices.Index(a.Recent, a.Session.Model().Name)
 		name := a.Recent[(at+by+len(a.Recent))%len(a.Recent)]
 		if name == a.Session.Model().Name {
-			return Effect{}
+			return nil
 		}
 		e, switched := a.use(name)
 		if switched {
 			others := slices.DeleteFunc(slices.Clone(a.Recent), func(n string) bool { return n == name })
-			e.Async = a.keepModels(append([]string{name}, others...)).Async
+			return Then{e, a.keepModels(append([]string{name}, others...))}
 		}
 		return e
 	}
@@ -218,15 +217,15 @@ func (a *App) effort(arg string) Effect {
 	efforts, e := a.Session.Model().Efforts, llm.Effort(arg)
 	switch {
 	case arg == "":
-		return Effect{List: &List{Title: "Reasoning effort", Noun: "level", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}}
+		return &List{Title: "Reasoning effort", Noun: "level", Items: effortItems(a), Choose: func(i Item, _ string) Effect { return a.effort(i.Value) }}
 	case arg == defaultEffort:
 		a.Session.SetEffort("")
-		return ShowToast("Reasoning effort: provider default")
+		return Toast("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
 		return refuse("unknown reasoning effort %q: this model has %s", e, JoinComma(efforts))
 	}
 	a.Session.SetEffort(e)
-	return ShowToast("Reasoning effort: " + arg)
+	return Toast("Reasoning effort: " + arg)
 }
 
 // changeEffort returns a command that has the model think more or less.
@@ -329,18 +328,18 @@ func usePersona(a *App, name string) Effect {
 	case "":
 		items := personaItems(a)
 		if len(items) == 1 && items[0].Current {
-			return ShowToast("No personas. A prompt file with a system prompt is one: /manual prompts")
+			return Toast("No personas. A prompt file with a system prompt is one: /manual prompts")
 		}
-		return Effect{List: &List{Title: "Persona", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}}
+		return &List{Title: "Persona", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}
 	case noPersona:
 		if now.Name == "" {
-			return ShowToast("No persona is on")
+			return Toast("No persona is on")
 		}
 		none := session.Persona{Ended: now.Name}
 		if err := a.Session.Personas().Set(none, wholeSystem(a, "")); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return Effect{Event: none}
+		return Shown{none}
 	}
 	p := a.prompts.Load().named(name)
 	if p == nil {
@@ -348,33 +347,31 @@ func usePersona(a *App, name string) Effect {
 	}
 	system, err := p.Persona()
 	if err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	is := session.Persona{Name: name, System: system, Tools: p.Tools}
 	if p.Project {
 		is.Project = a.Directory
 	}
 	if err := a.Session.Personas().Set(is, wholeSystem(a, system)); err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	if p.Effort != "" {
 		a.Session.SetEffort(p.Effort)
 	}
 	if p.Model != "" && a.Resolve(p.Model) != a.Session.Model().Name {
-		e := a.UseModel(p.Model)
-		e.Toast = PersonaText(is)
-		return e
+		return Then{a.UseModel(p.Model), Toast(PersonaText(is))}
 	}
-	return Effect{Event: is}
+	return Shown{is}
 }
 
 // readPrompts reads which prompts there are, and then does what depends on that.
 func readPrompts(a *App, then func() Effect) Effect {
 	read := ReadPrompts(a)
-	return Effect{Prepare: func(context.Context) func() Effect {
+	return Prepare(func(context.Context) func() Effect {
 		read()
 		return then
-	}}
+	})
 }
 
 // noPersona ends a persona.

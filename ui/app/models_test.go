@@ -43,10 +43,10 @@ func TestFitWords(t *testing.T) {
 	}
 	a.Open = func(string) (llm.Endpoint, error) { return far, nil }
 	want := strings.TrimSuffix(strings.Join(ModelFitWords(a, far), " · "), " · thinking not sent") // its line says that
-	if e := a.UseModel("far/m"); e.Toast != want {
-		t.Errorf("switching says %q, want %q", e.Toast, want)
+	if e := a.UseModel("far/m"); see(e).Toast != want {
+		t.Errorf("switching says %q, want %q", see(e).Toast, want)
 	}
-	if _, ok := run(t, a, "/model far/m").Event.(session.ModelSwitched); ok {
+	if _, ok := see(run(t, a, "/model far/m")).Event.(session.ModelSwitched); ok {
 		t.Error("it switched twice")
 	}
 }

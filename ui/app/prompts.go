@@ -135,29 +135,29 @@ func quoteArgument(value string) string {
 func RunPromptCommand(a *App, text string) (Effect, bool) {
 	name, args := splitNamed(text)
 	if name == "" {
-		return Effect{}, false
+		return nil, false
 	}
 	known := a.prompts.Load() // once: they may become known meanwhile
 	if p := known.named(name); p != nil {
-		return sendPrompt(a, p, args, nil).withLine(text), true
+		return withLine(sendPrompt(a, p, args, nil), text), true
 	}
 	if _, ok := a.skillNamed(name); ok {
-		return useSkill(a, strings.TrimSpace(name+" "+args)).withLine(text), true
+		return withLine(useSkill(a, strings.TrimSpace(name+" "+args)), text), true
 	}
 	if a.MCP.hasPrompt(name) {
-		return a.prompt(strings.TrimSpace(name + " " + args)).withLine(text), true
+		return withLine(a.prompt(strings.TrimSpace(name+" "+args)), text), true
 	}
 	if err := known.problem(name); err != nil {
-		return Effect{Text: text, Err: err}, true
+		return Failure{Err: err, Line: text}, true
 	}
 	if !awaitsPrompts(a, known, name) {
-		return Effect{}, false
+		return nil, false
 	}
 	return readPrompts(a, func() Effect {
 		if e, ok := RunPromptCommand(a, text); ok {
 			return e
 		}
-		return Effect{Text: text, Err: fmt.Errorf("no command or prompt /%s", name)}
+		return Failure{Err: fmt.Errorf("no command or prompt /%s", name), Line: text}
 	}), true
 }
 
@@ -194,26 +194,26 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	e, err := p.Expand(args, values)
 	switch {
 	case err != nil:
-		return Effect{Err: err}
+		return Failure{Err: err}
 	case len(e.Missing) > 0:
 		return askField(a, p, args, values, e.Missing[0])
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
 		return refuse("/%s is a persona: /persona %s turns it on", p.Name, p.Name)
 	}
 	o, s, line, alone := a.Options, a.Session, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || changesTurn(p)
-	refused := Effect{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Text: line}
+	refused := Failure{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Line: line}
 	if alone && a.Busy() {
 		return refused
 	}
 	a.RememberPrompt(line)
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		from, notes, err := o.Template(ctx, p, e)
 		return func() Effect {
 			switch {
 			case err != nil:
-				return Effect{Err: err, Text: line}
+				return Failure{Err: err, Line: line}
 			case a.Session != s:
-				return Effect{Err: errors.New("another conversation was opened: not sent"), Text: line}
+				return Failure{Err: errors.New("another conversation was opened: not sent"), Line: line}
 			case alone && a.Busy(): // a turn began meanwhile
 				return refused
 			}
@@ -223,11 +223,11 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 			a.Attached = nil
 			if a.Busy() {
 				s.Queue(from.Parts(nil)...)
-				return Effect{Notes: notes, Toast: "Queued – sent when the answer is done"}
+				return Then{Notes(notes), Toast("Queued – sent when the answer is done")}
 			}
-			return Effect{Notes: notes, Turn: func(ctx context.Context) iter.Seq[session.Event] { return s.TurnFromTemplate(ctx, from) }}
+			return Then{Notes(notes), Play(func(ctx context.Context) iter.Seq[session.Event] { return s.TurnFromTemplate(ctx, from) })}
 		}
-	}}
+	})
 }
 
 // changesTurn reports whether a prompt has settings for its turn.
@@ -245,15 +245,15 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 		return sendPrompt(a, p, args, more)
 	}
 	if len(f.Choices) == 0 {
-		return Effect{Secret: &Secret{Title: "/" + p.Name + ": " + f.Name, Text: "The value of " + f.Name + " in this prompt", Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
+		return &Secret{Title: "/" + p.Name + ": " + f.Name, Text: "The value of " + f.Name + " in this prompt", Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
 			return func() Effect { return with(line) }, nil
-		}}}
+		}}
 	}
 	list := &List{Title: "/" + p.Name + ": " + f.Name, Noun: "value", Choose: func(i Item, _ string) Effect { return with(i.Value) }}
 	for _, c := range f.Choices {
 		list.Items = append(list.Items, Item{Title: c, Value: c})
 	}
-	return Effect{List: list}
+	return list
 }
 
 // Template reads what a prompt needs to be sent: files it mentions, a model, a schema. Notes say
@@ -365,19 +365,19 @@ func savePrompt(a *App, name string) Effect {
 	}
 	switch {
 	case name == "":
-		return ShowToast("/save-prompt and a name: /NAME then sends your last message again")
+		return Toast("/save-prompt and a name: /NAME then sends your last message again")
 	case strings.TrimSpace(text) == "":
-		return ShowToast("No message to save yet")
+		return Toast("No message to save yet")
 	}
 	dir, short, read := a.PromptDir, a.AbbrevPath, ReadPrompts(a)
-	return Effect{Async: func(context.Context) Effect {
+	return Async(func(context.Context) Effect {
 		path, err := prompts.Create(dir, name, prompts.Format(prompts.Prompt{Body: prompts.Escape(text)}))
 		if err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
 		read()
-		return ShowToast("Saved as " + short(path) + " · /" + name + " sends it")
-	}}
+		return Toast("Saved as " + short(path) + " · /" + name + " sends it")
+	})
 }
 
 func noPromptDir(a *App) string {

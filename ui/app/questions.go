@@ -96,14 +96,14 @@ func raiseText(l session.Limit, amount float64) string {
 func ServerQuestion(a *App) Effect {
 	servers := a.Servers()
 	if servers == nil {
-		return Effect{}
+		return nil
 	}
-	var e Effect
+	var e *Confirm
 	switch q := servers.NextQuestion(); {
 	case q == nil:
-		return Effect{}
+		return nil
 	case q.Refused != "":
-		return Effect{Event: llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
+		return Shown{llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
 	case q.Sample != nil:
 		e = confirmSample(a, q)
 	case q.Opened:
@@ -113,27 +113,27 @@ func ServerQuestion(a *App) Effect {
 	default:
 		e = confirmForm(q)
 	}
-	e.Confirm.Unasked = true
+	e.Unasked = true
 	return e
 }
 
 // unanswered says that nobody waits for an answer; nothing if the server does.
 func unanswered(q *mcp.Question) (Effect, bool) {
 	if !q.Over() {
-		return Effect{}, false
+		return nil, false
 	}
 	text := "MCP server " + q.Server + " no longer waits for an answer"
 	if why := q.WhyOver(); why != "" {
 		text += ": " + why
 	}
-	return ShowToast(text), true
+	return Toast(text), true
 }
 
 // lapse takes what is asked for a server back once nobody waits for an answer.
 func lapse(q *mcp.Question) Lapse {
 	return Lapse{Done: q.Ended(), OnDone: func() Effect {
 		if q.Done() {
-			return ShowToast("MCP server " + q.Server + " says that the page is done")
+			return Toast("MCP server " + q.Server + " says that the page is done")
 		}
 		e, _ := unanswered(q)
 		return e
@@ -141,21 +141,21 @@ func lapse(q *mcp.Question) Lapse {
 }
 
 // confirmQuestion returns the effect that asks c for a server, until nobody waits for an answer.
-func confirmQuestion(q *mcp.Question, c Confirm) Effect {
+func confirmQuestion(q *mcp.Question, c Confirm) *Confirm {
 	c.OnDismiss, c.Lapse = q.Cancel, lapse(q)
-	return Effect{Confirm: &c}
+	return &c
 }
 
 // confirmRequest returns the effect that asks c for a server that waits for an answer: no declines
 // what it asks for, and yes does accept.
-func confirmRequest(q *mcp.Question, c Confirm, accept func() Effect) Effect {
+func confirmRequest(q *mcp.Question, c Confirm, accept func() Effect) *Confirm {
 	c.Answer = func(yes bool) Effect {
 		if e, over := unanswered(q); over {
 			return e
 		}
 		if !yes {
 			q.Decline()
-			return Effect{}
+			return nil
 		}
 		return accept()
 	}
@@ -163,7 +163,7 @@ func confirmRequest(q *mcp.Question, c Confirm, accept func() Effect) Effect {
 }
 
 // confirmForm asks whether the user wants to fill in a form.
-func confirmForm(q *mcp.Question) Effect {
+func confirmForm(q *mcp.Question) *Confirm {
 	text := fmt.Sprintf("MCP server %s asks:\n\n%s", q.Server, sanitize.Quote(q.Text))
 	yes := "Agree"
 	if len(q.Fields) > 0 {
@@ -208,7 +208,7 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 		if help != "" {
 			title += " · " + help
 		}
-		return Effect{List: fieldList(f, title, q, next)}
+		return fieldList(f, title, q, next)
 	}
 	if f.Several {
 		help = strings.TrimPrefix(help+" · Any of "+f.ChoiceTitles()+", with commas", " · ")
@@ -219,10 +219,10 @@ func askFormField(q *mcp.Question, i int, values map[string]any, said []string) 
 	if !f.Required {
 		help += " (optional)"
 	}
-	return Effect{Secret: &Secret{
+	return &Secret{
 		Title: title, Text: help, Visible: true, Value: f.Default, Optional: !f.Required, OnDismiss: q.Cancel, Lapse: lapse(q),
 		Submit: func(_ context.Context, line string) (func() Effect, error) { return next(line) },
-	}}
+	}
 }
 
 // fieldList asks for one of the choices of a field.
@@ -238,7 +238,7 @@ func fieldList(f mcp.Field, title string, q *mcp.Question, next func(string) (fu
 		then, err := next(i.Value)
 		if err != nil {
 			q.Cancel()
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
 		return then()
 	}
@@ -259,32 +259,32 @@ func shownValue(f mcp.Field, text string) string {
 func sendForm(q *mcp.Question, values map[string]any, said []string) Effect {
 	if len(q.Fields) == 0 {
 		q.Answer(values)
-		return Effect{}
+		return nil
 	}
 	text := "Send this to MCP server " + q.Server + "?\n\n" + strings.Join(said, "\n")
 	return confirmRequest(q, Confirm{Text: text, Yes: "Send", No: "Don't send", Harmless: true}, func() Effect {
 		q.Answer(values)
-		return Effect{}
+		return nil
 	})
 }
 
 // confirmPage asks whether to open a page for a server, shown whole.
-func confirmPage(a *App, q *mcp.Question) Effect {
+func confirmPage(a *App, q *mcp.Question) *Confirm {
 	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
 	return confirmRequest(q, Confirm{Text: text, Yes: "Open in the browser", No: "Decline"}, func() Effect {
 		q.Answer(nil)
-		return Effect{Async: func(ctx context.Context) Effect {
+		return Async(func(ctx context.Context) Effect {
 			if a.OpenURL == nil || a.OpenURL(ctx, q.URL) != nil {
-				return Effect{Event: llm.Notice{Text: "Open this address in a browser: " + q.URL}}
+				return Shown{llm.Notice{Text: "Open this address in a browser: " + q.URL}}
 			}
-			return ShowToast("Opened in the browser")
-		}}
+			return Toast("Opened in the browser")
+		})
 	})
 }
 
 // confirmPageDone asks whether the user is done with a page that was opened for a server, which may say
 // so itself.
-func confirmPageDone(q *mcp.Question) Effect {
+func confirmPageDone(q *mcp.Question) *Confirm {
 	text := fmt.Sprintf("MCP server %s waits until you are done with this page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
 	return confirmQuestion(q, Confirm{Text: text, Yes: "Done, continue", No: "Cancel", Answer: func(yes bool) Effect {
 		if yes {
@@ -292,17 +292,17 @@ func confirmPageDone(q *mcp.Question) Effect {
 		} else {
 			q.Cancel()
 		}
-		return Effect{}
+		return nil
 	}})
 }
 
 // confirmSample asks whether the model answers for a server, and has it answer.
-func confirmSample(a *App, q *mcp.Question) Effect {
+func confirmSample(a *App, q *mcp.Question) *Confirm {
 	s := a.Session
 	model := s.Model().Name
 	text := fmt.Sprintf("MCP server %s wants %s to answer this, at your cost:\n\n%s", q.Server, model, q.SampleText())
 	return confirmRequest(q, Confirm{Text: text, Yes: "Send to " + model, No: "Decline"}, func() Effect {
-		return Effect{Async: func(ctx context.Context) Effect {
+		return Async(func(ctx context.Context) Effect {
 			ctx, cancel := q.Waiting(ctx)
 			defer cancel()
 			said, name, err := s.Sample(ctx, *q.Sample)
@@ -311,10 +311,10 @@ func confirmSample(a *App, q *mcp.Question) Effect {
 			}
 			if err != nil {
 				q.Cancel()
-				return Effect{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}
+				return Failure{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}
 			}
 			q.AnswerSample(said, name)
-			return ShowToast(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
-		}}
+			return Toast(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
+		})
 	})
 }

@@ -84,8 +84,8 @@ func asked(t *testing.T, a *App) Confirm {
 	t.Helper()
 	for {
 		e := ServerQuestion(a)
-		if e.Confirm != nil {
-			return *e.Confirm
+		if see(e).Confirm != nil {
+			return *see(e).Confirm
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -100,25 +100,25 @@ func TestServerForm(t *testing.T) {
 		t.Errorf("got %q", c.Text)
 	}
 	e := c.Answer(true)
-	if e.Secret == nil || e.Secret.Title != "s: name" || e.Secret.Text != "As friends say it" || !e.Secret.Visible || e.Secret.Optional {
-		t.Fatalf("got %+v", e.Secret)
+	if see(e).Secret == nil || see(e).Secret.Title != "s: name" || see(e).Secret.Text != "As friends say it" || !see(e).Secret.Visible || see(e).Secret.Optional {
+		t.Fatalf("got %+v", see(e).Secret)
 	}
 	if _, err := take(t, e, "A"); err == nil || !strings.Contains(err.Error(), "at least 2 characters") {
 		t.Errorf("got %v", err)
 	}
 	e, _ = take(t, e, "Ada")
-	if e.List == nil || len(e.List.Items) != 2 {
+	if see(e).List == nil || len(see(e).List.Items) != 2 {
 		t.Fatalf("got %+v", e)
 	}
-	e = e.List.Choose(e.List.Items[1], "")
-	if e.Secret == nil || !e.Secret.Optional {
+	e = see(e).List.Choose(see(e).List.Items[1], "")
+	if see(e).Secret == nil || !see(e).Secret.Optional {
 		t.Fatalf("got %+v", e)
 	}
 	e, _ = take(t, e, "") // skips it
-	if e.Confirm == nil || e.Confirm.Text != "Send this to MCP server s?\n\nname: Ada\ntea: black" {
+	if see(e).Confirm == nil || see(e).Confirm.Text != "Send this to MCP server s?\n\nname: Ada\ntea: black" {
 		t.Fatalf("got %+v", e)
 	}
-	e.Confirm.Answer(true)
+	see(e).Confirm.Answer(true)
 	if got := <-done; !strings.Contains(got, `{"action":"accept","content":{"name":"Ada","tea":"black"}}`) {
 		t.Errorf("got %s", got)
 	}
@@ -133,32 +133,32 @@ func TestServerQuestionsLapse(t *testing.T) {
 	}{{"form", 0}, {"form", 1}, {"form", 2}, {"form", 3}, {"form", 4}, {"page", 0}, {"paid", 1}, {"sample", 0}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := call(c.tool, ctx)
-		e := Effect{Confirm: new(asked(t, a))}
-		lapse := e.Confirm.Lapse
+		var e Effect = new(asked(t, a))
+		lapse := see(e).Confirm.Lapse
 		if c.steps > 0 {
-			if e = e.Confirm.Answer(true); c.tool == "paid" {
-				e = Effect{Confirm: new(asked(t, a))}
-				lapse = e.Confirm.Lapse
+			if e = see(e).Confirm.Answer(true); c.tool == "paid" {
+				e = new(asked(t, a))
+				lapse = see(e).Confirm.Lapse
 			} else {
-				lapse = e.Secret.Lapse
+				lapse = see(e).Secret.Lapse
 			}
 		}
 		if c.steps > 1 {
 			e, _ = take(t, e, "Ada")
-			lapse = e.List.Lapse
+			lapse = see(e).List.Lapse
 		}
 		if c.steps > 2 {
-			e = e.List.Choose(e.List.Items[0], "")
-			lapse = e.Secret.Lapse
+			e = see(e).List.Choose(see(e).List.Items[0], "")
+			lapse = see(e).Secret.Lapse
 		}
 		if c.steps > 3 {
 			e, _ = take(t, e, "36")
-			lapse = e.Confirm.Lapse
+			lapse = see(e).Confirm.Lapse
 		}
 		cancel()
 		<-done
 		<-lapse.Done
-		if got := lapse.OnDone().Toast; got != "MCP server s no longer waits for an answer: the call that asked has ended" {
+		if got := see(lapse.OnDone()).Toast; got != "MCP server s no longer waits for an answer: the call that asked has ended" {
 			t.Errorf("%+v: got %q", c, got)
 		}
 	}
@@ -174,15 +174,15 @@ func TestServerFormLeft(t *testing.T) {
 		var e Effect
 		if steps > 0 {
 			e = c.Answer(true)
-			left = e.Secret.OnDismiss
+			left = see(e).Secret.OnDismiss
 		}
 		if steps > 1 {
 			e, _ = take(t, e, "Ada")
-			left = e.List.OnDismiss
+			left = see(e).List.OnDismiss
 		}
 		if steps > 2 {
-			e = e.List.Choose(e.List.Items[0], "")
-			left = e.Secret.OnDismiss
+			e = see(e).List.Choose(see(e).List.Items[0], "")
+			left = see(e).Secret.OnDismiss
 		}
 		left()
 		if got := <-done; !strings.Contains(got, `"action":"cancel"`) {
@@ -205,7 +205,7 @@ func TestServerPage(t *testing.T) {
 	if c.Text != "MCP server s asks you to open a page:\n\n> Pay here\n\nhttps://pay.example/1" || opened != "" {
 		t.Errorf("got %q", c.Text)
 	}
-	c.Answer(true).Async(t.Context())
+	see(c.Answer(true)).Async(t.Context())
 	if got := <-done; !strings.Contains(got, `"action":"accept"`) || opened != "https://pay.example/1" {
 		t.Errorf("got %s, opened %s", got, opened)
 	}
@@ -218,7 +218,7 @@ func TestServerRequiresPage(t *testing.T) {
 	opened := 0
 	a.OpenURL = func(context.Context, string) error { opened++; return nil }
 	done := call("paid")
-	asked(t, a).Answer(true).Async(t.Context())
+	see(asked(t, a).Answer(true)).Async(t.Context())
 	c := asked(t, a)
 	if c.Text != "MCP server s waits until you are done with this page:\n\n> Pay here\n\nhttps://pay.example/1" || c.Harmless || opened != 1 {
 		t.Errorf("got %q", c.Text)
@@ -227,7 +227,7 @@ func TestServerRequiresPage(t *testing.T) {
 	if got := <-done; !strings.HasSuffix(got, `"paid"`) || opened != 1 {
 		t.Errorf("got %s, opened %d times", got, opened)
 	}
-	if <-c.Done; c.OnDone().Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // is asked of a question that still stands
+	if <-c.Done; see(c.OnDone()).Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // is asked of a question that still stands
 		t.Errorf("got %+v", c.OnDone())
 	}
 }
@@ -241,8 +241,8 @@ func TestServerSample(t *testing.T) {
 	if c.Text != fmt.Sprintf("MCP server s wants %s to answer this, at your cost:\n\n── User\n> Say hello", model) || c.Harmless {
 		t.Errorf("got %q", c.Text)
 	}
-	if e := c.Answer(true).Async(t.Context()); e.Err != nil {
-		t.Fatal(e.Err)
+	if e := see(c.Answer(true)).Async(t.Context()); see(e).Err != nil {
+		t.Fatal(see(e).Err)
 	}
 	if got := <-done; !strings.Contains(got, `"model":"`+model+`"`) {
 		t.Errorf("got %s", got)
@@ -272,7 +272,7 @@ func TestServerSampleCanceled(t *testing.T) {
 	done := call("sample")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if e := asked(t, a).Answer(true).Async(ctx); !strings.HasPrefix(e.Toast, "MCP server s no longer waits for an answer") || ctx.Err() != nil {
+	if e := see(asked(t, a).Answer(true)).Async(ctx); !strings.HasPrefix(see(e).Toast, "MCP server s no longer waits for an answer") || ctx.Err() != nil {
 		t.Errorf("got %+v, %v", e, ctx.Err())
 	}
 	<-done

@@ -1,8 +1,10 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +26,7 @@ func (c *Command) RunWith(a *App, arg string) Effect {
 	if arg == "" {
 		return e
 	}
-	return e.withLine(c.line(arg))
+	return withLine(e, c.line(arg))
 }
 
 // Refuse returns the effect of c with arg where it does not run: why says what keeps it from that, ""
@@ -34,13 +36,13 @@ func (c *Command) Refuse(why, arg string) (e Effect, refused bool) {
 	case arg != "" && c.Arg == "":
 		e = refuse("/%s takes no argument: remove %q", c.Name, arg)
 	case why == "":
-		return Effect{}, false
+		return nil, false
 	case arg == "":
-		return ShowToast(why), true
+		return Toast(why), true
 	default:
 		e = refuse("%s", strings.ToLower(why[:1])+why[1:])
 	}
-	return e.withLine(c.line(arg)), true
+	return withLine(e, c.line(arg)), true
 }
 
 func (c *Command) line(arg string) string { return "/" + c.Name + " " + arg }
@@ -49,22 +51,36 @@ func (c *Command) line(arg string) string { return "/" + c.Name + " " + arg }
 func (c Command) As(name string) Command { c.Name = name; return c }
 
 // refuse returns an effect that says why an argument does not do.
-func refuse(why string, args ...any) Effect { return Effect{Err: fmt.Errorf(why, args...)} }
+func refuse(why string, args ...any) Effect { return Failure{Err: fmt.Errorf(why, args...)} }
 
 // withLine returns e with the line that led to it, if that did not run or turns out not to.
-func (e Effect) withLine(line string) Effect {
-	async, prepare := e.Async, e.Prepare
-	switch {
-	case (e.Err != nil || e.Failed != nil) && e.Text == "":
-		e.Text = line
-	case e.Event != nil || e.Toast != "": // it ran
-	case async != nil:
-		e.Async = func(ctx context.Context) Effect { return async(ctx).withLine(line) }
-	case prepare != nil:
-		e.Prepare = func(ctx context.Context) func() Effect {
-			then := prepare(ctx)
-			return func() Effect { return then().withLine(line) }
+func withLine(e Effect, line string) Effect {
+	switch e := e.(type) {
+	case Failure:
+		e.Line = cmp.Or(e.Line, line)
+		return e
+	case Then:
+		ran := slices.ContainsFunc(e, func(e Effect) bool {
+			switch e.(type) {
+			case Shown, Toast:
+				return true
+			}
+			return false
+		})
+		all := slices.Clone(e)
+		for i, one := range e {
+			if _, failed := one.(Failure); failed || !ran {
+				all[i] = withLine(one, line)
+			}
 		}
+		return all
+	case Async:
+		return Async(func(ctx context.Context) Effect { return withLine(e(ctx), line) })
+	case Prepare:
+		return Prepare(func(ctx context.Context) func() Effect {
+			then := e(ctx)
+			return func() Effect { return withLine(then(), line) }
+		})
 	}
 	return e
 }

@@ -21,33 +21,33 @@ func (c serverControl) show(s mcp.State) Effect {
 	text, unseen := serverDetails(s)
 	servers, policy := c.app.Servers(), c.app.Policy()
 	if s.Status == mcp.StatusLogin {
-		return Effect{Confirm: &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+		return &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
 			if !yes {
-				return Effect{}
+				return nil
 			}
 			return c.login()
-		}}}
+		}}
 	}
 	if !unseen {
-		return Effect{Confirm: &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+		return &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
 			if !yes {
-				return Effect{}
+				return nil
 			}
-			return Effect{List: c.choices(s)}
-		}}}
+			return c.choices(s)
+		}}
 	}
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Answer: func(yes bool) Effect {
+	return &Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Answer: func(yes bool) Effect {
 		if !yes {
-			return Effect{}
+			return nil
 		}
-		return Effect{Async: func(context.Context) Effect {
+		return Async(func(context.Context) Effect {
 			did, err := approveServer(servers, s, policy)
 			if err != nil {
-				return Effect{Err: err}
+				return Failure{Err: err}
 			}
-			return ShowToast(did)
-		}}
-	}}}
+			return Toast(did)
+		})
+	}}
 }
 
 // choices lists what can be done about the server.
@@ -59,12 +59,12 @@ func (c serverControl) choices(s mcp.State) *List {
 	}
 	list.Choose = func(i Item, _ string) Effect {
 		at := slices.IndexFunc(choices, func(choice serverChoice) bool { return choice.Name == i.Value })
-		return Effect{Async: func(context.Context) Effect {
+		return Async(func(context.Context) Effect {
 			if err := choices[at].Do(servers); err != nil {
-				return Effect{Err: err}
+				return Failure{Err: err}
 			}
-			return ShowToast(s.Name + ": " + choices[at].Name)
-		}}
+			return Toast(s.Name + ": " + choices[at].Name)
+		})
 	}
 	return list
 }
@@ -77,21 +77,21 @@ func LoginText(server, host, address string) string {
 // login logs in to the server: it finds out where, and has the user agree there.
 func (c serverControl) login() Effect {
 	servers := c.app.Servers()
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		login, err := servers.BeginLogin(ctx, c.name)
 		return func() Effect {
 			if err != nil {
-				return Effect{Err: err}
+				return Failure{Err: err}
 			}
-			return Effect{Confirm: &Confirm{Text: LoginText(c.name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel", OnDismiss: func() { go login.Close() }, Answer: func(yes bool) Effect {
+			return &Confirm{Text: LoginText(c.name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel", OnDismiss: func() { go login.Close() }, Answer: func(yes bool) Effect {
 				if !yes {
 					go login.Close()
-					return ShowToast("Not logged in to " + c.name)
+					return Toast("Not logged in to " + c.name)
 				}
 				return c.awaitLogin(login)
-			}}}
+			}}
 		}
-	}}
+	})
 }
 
 // awaitLogin opens the page of a login, and waits for the browser to come back or for the
@@ -108,26 +108,26 @@ func (c serverControl) awaitLogin(login *mcp.Login) Effect {
 			}
 			defer login.Close()
 			if err := login.Wait(ctx); err != nil {
-				return func() Effect { return Effect{Err: fmt.Errorf("MCP server %s: %w", c.name, err)} }, nil
+				return func() Effect { return Failure{Err: fmt.Errorf("MCP server %s: %w", c.name, err)} }, nil
 			}
-			return func() Effect { return ShowToast("Logged in to " + c.name) }, nil
+			return func() Effect { return Toast("Logged in to " + c.name) }, nil
 		},
 	}
-	return Effect{Prepare: func(ctx context.Context) func() Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
 		if c.app.OpenURL == nil || c.app.OpenURL(ctx, login.URL) != nil {
 			ask.Text = "No browser here: open " + login.URL + " elsewhere, and paste the address that it ends on"
 		}
-		return func() Effect { return Effect{Secret: ask} }
-	}}
+		return func() Effect { return ask }
+	})
 }
 
 // logout forgets the login to the server.
 func (c serverControl) logout() Effect {
 	servers := c.app.Servers()
-	return Effect{Async: func(ctx context.Context) Effect {
+	return Async(func(ctx context.Context) Effect {
 		if err := servers.Logout(ctx, c.name); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
-		return ShowToast("Logged out of " + c.name)
-	}}
+		return Toast("Logged out of " + c.name)
+	})
 }

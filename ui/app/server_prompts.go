@@ -64,33 +64,33 @@ func fillServerPrompt(o Options, servers *mcp.Servers, p mcp.Prompt, args map[st
 		if text == "" {
 			text = "The value of " + arg.Name + " in this prompt"
 		}
-		return Effect{Secret: &Secret{Title: "/" + p.Server + ":" + p.Name + ": " + arg.Name, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
+		return &Secret{Title: "/" + p.Server + ":" + p.Name + ": " + arg.Name, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
 			more := maps.Clone(args)
 			more[arg.Name] = strings.TrimSpace(line)
 			return func() Effect { return fillServerPrompt(o, servers, p, more) }, nil
-		}}}
+		}}
 	}
-	return Effect{Async: func(ctx context.Context) Effect {
+	return Async(func(ctx context.Context) Effect {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
 		messages, err := servers.GetPrompt(ctx, p.Server, p.Name, args)
 		if err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
 		return draftOfServer(o, messages)
-	}}
+	})
 }
 
 // draftOfServer puts what a server wrote into the draft. What it mentions is not brought along: only
 // the user says which files a model gets.
-func draftOfServer(o Options, messages []llm.Message) (e Effect) {
+func draftOfServer(o Options, messages []llm.Message) Effect {
 	var texts []string
 	for _, msg := range messages {
 		texts = append(texts, msg.Text())
 	}
 	text, names := o.withoutMentions(strings.Join(texts, "\n\n"))
-	if e.Text = text; len(names) > 0 {
-		e.Toast = sanitize.Line(names[0]) + " is not attached: type its @ yourself"
+	if len(names) > 0 {
+		return Then{Draft(text), Toast(sanitize.Line(names[0]) + " is not attached: type its @ yourself")}
 	}
-	return e
+	return Draft(text)
 }

@@ -32,17 +32,17 @@ func TestServerPromptArguments(t *testing.T) {
 		}
 		e := fillServerPrompt(Options{}, nil, city, got)
 		for _, name := range tt.asked {
-			if e.Secret == nil || e.Secret.Title != "/s:weather: "+name || !e.Secret.Visible || name == "city" && e.Secret.Text != "The city" {
-				t.Fatalf("%q: %s is not asked: %+v", tt.line, name, e.Secret)
+			if see(e).Secret == nil || see(e).Secret.Title != "/s:weather: "+name || !see(e).Secret.Visible || name == "city" && see(e).Secret.Text != "The city" {
+				t.Fatalf("%q: %s is not asked: %+v", tt.line, name, see(e).Secret)
 			}
-			then, err := e.Secret.Submit(t.Context(), "x")
+			then, err := see(e).Secret.Submit(t.Context(), "x")
 			if err != nil {
 				t.Fatal(err)
 			}
 			e = then()
 		}
-		if e.Secret != nil || e.Async == nil {
-			t.Errorf("%q: asked for more: %+v", tt.line, e.Secret)
+		if see(e).Secret != nil || see(e).Async == nil {
+			t.Errorf("%q: asked for more: %+v", tt.line, see(e).Secret)
 		}
 	}
 }
@@ -62,8 +62,8 @@ func TestServerPromptMentionsNothing(t *testing.T) {
 		"@@a.txt @\"a.txt\"":                       "@@a.txt \"a.txt\"",
 	} {
 		e := draftOfServer(o, []llm.Message{llm.UserText(text)})
-		if e.Text != want || o.Mentions(e.Text) || (e.Toast != "") != (text != want) {
-			t.Errorf("%q: %q, %q", text, e.Text, e.Toast)
+		if see(e).Text != want || o.Mentions(see(e).Text) || (see(e).Toast != "") != (text != want) {
+			t.Errorf("%q: %q, %q", text, see(e).Text, see(e).Toast)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestServerPromptMentionsNothing(t *testing.T) {
 // TestFormListSaysWhatIsAsked: a choice has the description of its field, as a line to type has.
 func TestFormListSaysWhatIsAsked(t *testing.T) {
 	q := &mcp.Question{Server: "s", Fields: []mcp.Field{{Name: "a", Title: "Agree", Help: "Agree to the terms", Choices: []mcp.Choice{{Title: "yes", Value: "true"}}}}}
-	if e := askFormField(q, 0, nil, nil); e.List == nil || e.List.Title != "s: Agree · Agree to the terms" {
-		t.Errorf("%+v", e.List)
+	if e := askFormField(q, 0, nil, nil); see(e).List == nil || see(e).List.Title != "s: Agree · Agree to the terms" {
+		t.Errorf("%+v", see(e).List)
 	}
 }

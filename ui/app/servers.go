@@ -157,16 +157,16 @@ func (a *App) ServerChanged(name string) Effect {
 		}
 		if a.noticedStatus[name] == s.Status {
 			if line := serverProgress(s); line != "" {
-				return ShowToast("MCP server " + name + ": " + line)
+				return Toast("MCP server " + name + ": " + line)
 			}
-			return Effect{}
+			return nil
 		}
 		a.noticedStatus[name] = s.Status
 		if news := serverNotice(s); news != "" {
-			return Effect{Event: llm.Notice{Text: news}} // of this run, not of the conversation
+			return Shown{llm.Notice{Text: news}} // of this run, not of the conversation
 		}
 	}
-	return Effect{}
+	return nil
 }
 
 // states returns how the servers are.
@@ -202,7 +202,7 @@ func (a *App) mcp(name string) Effect {
 	servers := a.Servers()
 	if name == "" {
 		refresh := func() []Item { return serverItems(servers.States()) }
-		return Effect{List: &List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}}
+		return &List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i Item, _ string) Effect { return a.mcp(i.Value) }}
 	}
 	for _, s := range servers.States() {
 		if s.Name == name {
@@ -256,9 +256,9 @@ func (a *App) PromptItems() []Item {
 // before it is sent. Its arguments stand behind its name, in their order or with their names.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
-		return Effect{List: &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
+		return &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
 			return a.prompt(strings.TrimSpace(i.Value + " " + arg))
-		}}}
+		}}
 	}
 	name, rest, _ := strings.Cut(line, " ")
 	if p := a.prompts.Load().named(name); p != nil {
@@ -285,12 +285,12 @@ func (a *App) resource(string) Effect {
 	servers := a.Servers()
 	list.Choose = func(i Item, _ string) Effect {
 		server, uri, _ := strings.Cut(i.Value, " ")
-		return Effect{Prepare: func(ctx context.Context) func() Effect {
+		return Prepare(func(ctx context.Context) func() Effect {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
 			parts, err := servers.ReadResource(ctx, server, uri)
 			if err != nil {
-				return func() Effect { return Effect{Err: err} }
+				return func() Effect { return Failure{Err: err} }
 			}
 			for i := range parts {
 				if parts[i].Name == "" {
@@ -298,9 +298,9 @@ func (a *App) resource(string) Effect {
 				}
 			}
 			return func() Effect { return a.attachParts(parts) }
-		}}
+		})
 	}
-	return Effect{List: list}
+	return list
 }
 
 func noHooks(a *App) string {
@@ -312,5 +312,5 @@ func noHooks(a *App) string {
 
 // showHooks lists the hooks.
 func showHooks(a *App, _ string) Effect {
-	return Effect{List: &List{Title: "Hooks", Noun: "hook", Items: a.Hooks(), Choose: func(i Item, _ string) Effect { return ShowToast(i.Title + " · " + i.Detail) }}}
+	return &List{Title: "Hooks", Noun: "hook", Items: a.Hooks(), Choose: func(i Item, _ string) Effect { return Toast(i.Title + " · " + i.Detail) }}
 }

@@ -117,7 +117,7 @@ func changeSetting(a *App, arg string) Effect {
 	}
 	name, value := arg[:at], strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(arg[at:]), "="))
 	if name == "" {
-		return Effect{List: &List{Title: "Settings of this conversation", Noun: "setting", Items: settingRows(a), Choose: func(i Item, _ string) Effect { return changeSetting(a, i.Value) }}}
+		return &List{Title: "Settings of this conversation", Noun: "setting", Items: settingRows(a), Choose: func(i Item, _ string) Effect { return changeSetting(a, i.Value) }}
 	}
 	if run := settingCommand(name); run != nil {
 		return run(a, value)
@@ -127,13 +127,15 @@ func changeSetting(a *App, arg string) Effect {
 	}
 	name, err := settingName(name)
 	if err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	if value == "" {
 		return askSetting(a, name)
 	}
 	e, err := putSetting(a, name, value)
-	e.Err = err
+	if err != nil {
+		return Failure{Err: err}
+	}
 	return e
 }
 
@@ -141,18 +143,18 @@ func changeSetting(a *App, arg string) Effect {
 func putSetting(a *App, name, value string) (Effect, error) {
 	if value == wordDefault || value == wordOff {
 		if _, set := a.Session.OwnSettings().Get().Values[name]; !set {
-			return ShowToast(name + " is not set in this conversation"), nil
+			return Toast(name + " is not set in this conversation"), nil
 		}
 		value = ""
 	}
 	now, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { return own.Set(name, value) })
 	switch {
 	case err != nil:
-		return Effect{}, err
+		return nil, err
 	case now.Changed == "":
-		return ShowToast(name + " is set to that already"), nil
+		return Toast(name + " is set to that already"), nil
 	}
-	return Effect{Event: now}, nil
+	return Shown{now}, nil
 }
 
 // askSetting asks for the value of a setting.
@@ -164,13 +166,13 @@ func askSetting(a *App, name string) Effect {
 		for _, word := range append([]string{wordDefault}, known.Words...) {
 			list.Items = append(list.Items, Item{Title: word, Value: word, Current: word == cmp.Or(now, wordDefault)})
 		}
-		return Effect{List: list}
+		return list
 	}
 	takes := cmp.Or(known.Takes, "JSON, or a text")
-	return Effect{Secret: &Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() Effect, error) {
+	return &Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() Effect, error) {
 		e, err := putSetting(a, name, strings.TrimSpace(line))
 		return func() Effect { return e }, err
-	}}}
+	}}
 }
 
 // settingRows lists the settings with their values and where each comes from, those that are set
@@ -269,27 +271,27 @@ func setSystem(a *App, text string) Effect {
 	own, _ := ownSystem(a)
 	switch {
 	case text == "":
-		return Effect{Confirm: &Confirm{Text: systemText(a), Yes: "Edit", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
+		return &Confirm{Text: systemText(a), Yes: "Edit", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
 			if !yes {
-				return Effect{}
+				return nil
 			}
 			return setSystem(a, "edit")
-		}}}
+		}}
 	case text == "edit":
-		return Effect{Text: editSystem + own}
+		return DraftCommand(editSystem + own)
 	case a.Busy():
-		return Effect{Text: editSystem + text, Toast: busy(a)}
+		return Then{DraftCommand(editSystem + text), Toast(busy(a))}
 	case text == wordOff || text == wordDefault:
 		if a.Session.Personas().Current().Name == "" {
-			return ShowToast("The system prompt is the configured one")
+			return Toast("The system prompt is the configured one")
 		}
 		return usePersona(a, noPersona)
 	}
 	is := session.Persona{Name: session.TypedPersona, System: text}
 	if err := a.Session.Personas().Set(is, wholeSystem(a, text)); err != nil {
-		return Effect{Text: editSystem + text, Err: fmt.Errorf("system prompt not set: it may have %d KB", session.MaxPersona>>10)}
+		return Failure{Err: fmt.Errorf("system prompt not set: it may have %d KB", session.MaxPersona>>10), Line: editSystem + text}
 	}
-	return Effect{Event: is}
+	return Shown{is}
 }
 
 // ownSystem returns the system prompt without what the folder and skills add, and where it comes
@@ -383,16 +385,16 @@ func webItems(a *App) []Item {
 func setWeb(a *App, arg string) Effect {
 	switch arg {
 	case "":
-		return Effect{List: &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}}
+		return &List{Title: "Web search", Noun: "setting", Items: webItems(a), Choose: func(i Item, _ string) Effect { return setWeb(a, i.Value) }}
 	case wordOn, wordOff:
 		if _, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetWeb(arg == wordOn); return nil }); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
 	default:
 		return refuse("unknown setting %q: use on or off", arg)
 	}
 	if model := a.Session.Model(); arg == wordOn && !model.Web {
-		return ShowToast("Web search: on, but " + model.Name + " has none")
+		return Toast("Web search: on, but " + model.Name + " has none")
 	}
-	return ShowToast("Web search: " + arg)
+	return Toast("Web search: " + arg)
 }

@@ -44,25 +44,25 @@ func newToolsApp(t *testing.T) *App {
 // said returns what an effect tells.
 func said(e Effect) string {
 	switch {
-	case e.Err != nil:
-		return "error: " + e.Err.Error()
-	case e.Event != nil:
-		if s, ok := e.Event.(session.Settings); ok {
+	case see(e).Err != nil:
+		return "error: " + see(e).Err.Error()
+	case see(e).Event != nil:
+		if s, ok := see(e).Event.(session.Settings); ok {
 			return SettingsText(s)
 		}
-		if p, ok := e.Event.(session.Persona); ok {
+		if p, ok := see(e).Event.(session.Persona); ok {
 			return PersonaText(p)
 		}
-	case e.Secret != nil:
-		return "ask: " + e.Secret.Title + ": " + e.Secret.Text + " [" + e.Secret.Value + "]"
-	case e.List != nil:
-		return "list: " + e.List.Title
-	case e.Confirm != nil:
-		return "confirm: " + e.Confirm.Text
-	case e.Text != "":
-		return "draft: " + e.Text
+	case see(e).Secret != nil:
+		return "ask: " + see(e).Secret.Title + ": " + see(e).Secret.Text + " [" + see(e).Secret.Value + "]"
+	case see(e).List != nil:
+		return "list: " + see(e).List.Title
+	case see(e).Confirm != nil:
+		return "confirm: " + see(e).Confirm.Text
+	case see(e).Text != "":
+		return "draft: " + see(e).Text
 	}
-	return e.Toast
+	return see(e).Toast
 }
 
 // TestSet: what /set does and says.
@@ -100,7 +100,7 @@ func TestSet(t *testing.T) {
 		"top_p 0.5 · this conversation", "web on · this conversation", `body.user "x" · this conversation`, `provider.order ["x", "y"] · this conversation`, "top_k 40 · this conversation",
 		"temperature provider default · between 0 and 2",
 	}
-	for i, item := range run(t, a, "/set").List.Items[:len(want)] {
+	for i, item := range see(run(t, a, "/set")).List.Items[:len(want)] {
 		if got := item.Title + " " + item.Detail; got != want[i] {
 			t.Errorf("row %d: %q, want %q", i, got, want[i])
 		}
@@ -110,10 +110,10 @@ func TestSet(t *testing.T) {
 		t.Errorf("requests have %+v", req.Settings)
 	}
 	e := run(t, a, "/set top_p")
-	if _, err := e.Secret.Submit(context.Background(), "2"); err == nil {
+	if _, err := see(e).Secret.Submit(context.Background(), "2"); err == nil {
 		t.Error("2 was taken")
 	}
-	if then, err := e.Secret.Submit(context.Background(), "off"); err != nil || said(then()) != "Set: top_p default" {
+	if then, err := see(e).Secret.Submit(context.Background(), "off"); err != nil || said(then()) != "Set: top_p default" {
 		t.Errorf("off: %v", err)
 	}
 	if rows := settingRows(a); !slices.ContainsFunc(rows, func(i Item) bool { return i.Title == "top_p" && i.Detail == "0.9 · [providers.fake]" }) {
@@ -161,12 +161,12 @@ func TestSystem(t *testing.T) {
 		if got := said(e); got != step.want || a.Session.System() != step.system {
 			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
 		}
-		if e.Text != "" && (!e.TextIsCommand() || !AllowsMultiline(e.Text)) {
-			t.Errorf("%.40s: the draft %.40q is no command", step.line, e.Text)
+		if see(e).Text != "" && (!see(e).IsCommand || !AllowsMultiline(see(e).Text)) {
+			t.Errorf("%.40s: the draft %.40q is no command", step.line, see(e).Text)
 		}
 	}
 	a.Busy = func() bool { return true }
-	if e := run(t, a, "/system x y"); e.Text != "/system x y" || e.Toast == "" || a.Session.Personas().Current().Name != "" {
+	if e := run(t, a, "/system x y"); see(e).Text != "/system x y" || see(e).Toast == "" || a.Session.Personas().Current().Name != "" {
 		t.Errorf("while a turn runs: %+v", e)
 	}
 }
@@ -234,10 +234,10 @@ func TestFolderThatIsGone(t *testing.T) {
 	add := func(dir string) Effect {
 		t.Helper()
 		e := addFolder(a, dir)
-		if e.Confirm == nil {
+		if see(e).Confirm == nil {
 			t.Fatalf("%s: %+v", dir, e)
 		}
-		return e.Confirm.Answer(true)
+		return see(e).Confirm.Answer(true)
 	}
 	real := func() string {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -247,15 +247,15 @@ func TestFolderThatIsGone(t *testing.T) {
 		return dir
 	}
 	gone, kept := real(), real()
-	if e := add(gone); e.Err != nil {
-		t.Fatal(e.Err)
+	if e := add(gone); see(e).Err != nil {
+		t.Fatal(see(e).Err)
 	}
 	if err := os.Remove(gone); err != nil {
 		t.Fatal(err)
 	}
 	e := add(kept)
-	if dirs := e.Event.(session.AddedDirectories).Dirs; e.Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(a.Session.Directories().Reachable(), []string{kept}) {
-		t.Errorf("added are %q: %v", dirs, e.Err)
+	if dirs := see(e).Event.(session.AddedDirectories).Dirs; see(e).Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(a.Session.Directories().Reachable(), []string{kept}) {
+		t.Errorf("added are %q: %v", dirs, see(e).Err)
 	}
 	want := "<note>\nThe folder " + gone + " is missing: tools do not reach it until it is back.\nThe user added a folder. " + session.DirectoriesText([]string{kept}) + "\n</note>"
 	if got := a.Attached[len(a.Attached)-1].Text; got != want {
@@ -265,7 +265,7 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Errorf("listed are %+v", items)
 	}
 	attached := len(a.Attached)
-	if e := addFolder(a, removeFolder+gone); !slices.Equal(e.Event.(session.AddedDirectories).Dirs, []string{kept}) || len(a.Attached) != attached {
+	if e := addFolder(a, removeFolder+gone); !slices.Equal(see(e).Event.(session.AddedDirectories).Dirs, []string{kept}) || len(a.Attached) != attached {
 		t.Errorf("removing the missing one: %+v", e)
 	}
 }
@@ -275,11 +275,11 @@ func TestJobOfAnotherConversation(t *testing.T) {
 	a := newToolsApp(t)
 	is := tools.Job{N: 1, Command: "make", State: "exit status 0", Ended: a.Now()}
 	const want = "Job 1 ended: exit status 0: make · /jobs 1 shows its output"
-	if e := jobEnded(a, is); e.Event != nil || e.Toast != want {
+	if e := jobEnded(a, is); see(e).Event != nil || see(e).Toast != want {
 		t.Errorf("of another: got %+v", e)
 	}
 	is.Owner = a.Session.ID()
-	if e := jobEnded(a, is); e.Event != (llm.Notice{Text: want}) || e.Toast != "" {
+	if e := jobEnded(a, is); see(e).Event != (llm.Notice{Text: want}) || see(e).Toast != "" {
 		t.Errorf("of this one: got %+v", e)
 	}
 }

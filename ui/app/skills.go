@@ -61,9 +61,9 @@ func (p PromptFiles) skillItems() (items []Item) {
 
 // listSkills shows the skills, and loads the one that is chosen.
 func listSkills(a *App, _ string) Effect {
-	return Effect{List: &List{Title: "Skills", Noun: "skill", Items: a.skillItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
+	return &List{Title: "Skills", Noun: "skill", Items: a.skillItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
 		return useSkill(a, strings.TrimSpace(i.Value+" "+arg))
-	}}}
+	}}
 }
 
 // useSkill sends a skill with a task, or just the task if the conversation has it.
@@ -88,10 +88,10 @@ func useSkill(a *App, line string) Effect {
 	a.RememberPrompt("/skill " + line)
 	if a.Busy() {
 		a.Session.Queue(parts...)
-		return ShowToast("Queued – sent when the answer is done")
+		return Toast("Queued – sent when the answer is done")
 	}
 	own := a.Session
-	return Effect{Turn: func(ctx context.Context) iter.Seq[session.Event] { return own.Turn(ctx, parts...) }}
+	return Play(func(ctx context.Context) iter.Seq[session.Event] { return own.Turn(ctx, parts...) })
 }
 
 func noSkills(a *App) string {

@@ -14,7 +14,7 @@ import (
 func ChooseSource(a *App, seq int) Effect {
 	n, err := a.Session.At(seq)
 	if err != nil || len(Sources(n.Message)) == 0 {
-		return ShowToast("No sources here")
+		return Toast("No sources here")
 	}
 	return askSource(a, Sources(n.Message))
 }
@@ -77,12 +77,12 @@ func openSource(a *App, arg string) Effect {
 }
 
 func askSource(a *App, list []llm.Part) Effect {
-	return Effect{List: &List{Title: "Sources", Noun: "source", Items: itemsOfSources(list), Choose: func(i Item, _ string) Effect {
+	return &List{Title: "Sources", Noun: "source", Items: itemsOfSources(list), Choose: func(i Item, _ string) Effect {
 		if n, err := strconv.Atoi(i.Value); err == nil && n <= len(list) {
 			return confirmSource(a, list[n-1])
 		}
-		return Effect{}
-	}}}
+		return nil
+	}}
 }
 
 // confirmSource opens an address once the user has seen the whole of it.
@@ -91,17 +91,17 @@ func confirmSource(a *App, p llm.Part) Effect {
 	case !isOpenableAddress(p.URL):
 		return refuse("not an address of the web: %s", sanitize.Line(p.URL))
 	case a.OpenURL == nil:
-		return ShowToast(p.URL)
+		return Toast(p.URL)
 	}
-	return Effect{Confirm: &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Answer: func(yes bool) Effect {
+	return &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Answer: func(yes bool) Effect {
 		if !yes {
-			return Effect{}
+			return nil
 		}
-		return Effect{Async: func(ctx context.Context) Effect {
+		return Async(func(ctx context.Context) Effect {
 			if err := a.OpenURL(ctx, p.URL); err != nil {
-				return Effect{Err: err}
+				return Failure{Err: err}
 			}
-			return ShowToast("Opened in the browser")
-		}}
-	}}}
+			return Toast("Opened in the browser")
+		})
+	}}
 }

@@ -108,11 +108,11 @@ func switchTools(a *App, arg string) Effect {
 	name, err := toolNamed(a, words[0])
 	switch {
 	case err != nil:
-		return Effect{Err: err}
+		return Failure{Err: err}
 	case len(words) == 1:
 		return putTool(a, name, !a.Session.OwnSettings().Get().Offers(name))
 	case len(words) > 2 || words[1] != wordOn && words[1] != wordOff:
-		return Effect{Err: fmt.Errorf("/tools %s: use on or off behind the name", arg)}
+		return Failure{Err: fmt.Errorf("/tools %s: use on or off behind the name", arg)}
 	}
 	return putTool(a, name, words[1] == wordOn)
 }
@@ -123,11 +123,9 @@ func listTools(a *App, at string) Effect {
 	for i := range rows {
 		rows[i].Current = rows[i].Value == at
 	}
-	return Effect{List: &List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(i Item, _ string) Effect {
-		e := putTool(a, i.Value, !a.Session.OwnSettings().Get().Offers(i.Value))
-		e.List = listTools(a, i.Value).List
-		return e
-	}}}
+	return &List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(i Item, _ string) Effect {
+		return Then{putTool(a, i.Value, !a.Session.OwnSettings().Get().Offers(i.Value)), listTools(a, i.Value)}
+	}}
 }
 
 // toolNamed returns the name of a tool, or with a * that of all tools of an MCP server.
@@ -156,11 +154,11 @@ func putTool(a *App, name string, on bool) Effect {
 	now, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool(name, on); return nil })
 	switch {
 	case err != nil:
-		return Effect{Err: err}
+		return Failure{Err: err}
 	case now.Changed == "":
-		return ShowToast("No tool changed")
+		return Toast("No tool changed")
 	}
-	return Effect{Event: now}
+	return Shown{now}
 }
 
 // modeItems returns the ways to approve tools.
@@ -179,18 +177,18 @@ func (a *App) mode(arg string) Effect {
 	p := a.Session.Policy()
 	switch {
 	case arg == "":
-		return Effect{List: &List{Title: "Approval mode", Noun: "mode", Items: modeItems(a), Choose: func(i Item, _ string) Effect { return a.mode(i.Value) }}}
+		return &List{Title: "Approval mode", Noun: "mode", Items: modeItems(a), Choose: func(i Item, _ string) Effect { return a.mode(i.Value) }}
 	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
 		p.SetMode(tools.Mode(arg))
 	default:
 		return refuse("unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes))
 	}
-	return ShowToast("Approval mode: " + ModeHelp(p.Mode()))
+	return Toast("Approval mode: " + ModeHelp(p.Mode()))
 }
 
 // nextMode sets the approval mode behind the current one.
 func nextMode(a *App, _ string) Effect {
 	policy := a.Session.Policy()
 	policy.SetMode(policy.Mode().Next())
-	return ShowToast("Approval mode: " + ModeHelp(policy.Mode()))
+	return Toast("Approval mode: " + ModeHelp(policy.Mode()))
 }

@@ -32,15 +32,15 @@ func reviewTrust(a *App, _ string) Effect {
 	}
 	c.Answer = func(yes bool) Effect {
 		if !yes {
-			return Effect{}
+			return nil
 		}
 		if err := a.Decided.Set(!trusted); err != nil {
-			return Effect{Err: err}
+			return Failure{Err: err}
 		}
 		if trusted {
-			return ShowToast("Folder not trusted from the next start of parley")
+			return Toast("Folder not trusted from the next start of parley")
 		}
-		return ShowToast("Folder trusted from the next start of parley")
+		return Toast("Folder trusted from the next start of parley")
 	}
-	return Effect{Confirm: c}
+	return c
 }

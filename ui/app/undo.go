@@ -122,7 +122,7 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 	if n, err := a.Session.At(p.seq); err == nil {
 		to = "before \"" + MessageLine(n.Message) + "\""
 	}
-	return Effect{List: &List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect {
+	return &List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect {
 		switch i.Value {
 		case "conversation":
 			return edit(p.seq)
@@ -130,18 +130,18 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 			return restoreFiles(a, p, to, edit)
 		}
 		return restoreFiles(a, p, to, nil)
-	}}}
+	}}
 }
 
 // EditMessage makes a message of the user's their draft; what followed it stays as a branch once that is sent.
 func EditMessage(a *App, seq int) Effect {
 	n, _ := a.Session.At(seq) // Edit fails as well
 	if err := a.Session.Branch().Edit(seq); err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	text, attached := DraftFrom(n.Message)
 	a.Attached = append(a.Attached, attached...)
-	return Effect{SessionOpened: &SessionOpened{}, Text: text, Attached: attached}
+	return Then{SessionOpened{}, Draft(text), Attached(attached)}
 }
 
 // A fileRestore is files on their way back to how they were.
@@ -158,7 +158,7 @@ type fileRestore struct {
 // restoreFiles shows what brings the files back, and does it if the user wants that. Edit is
 // called with the message behind it; nil: the conversation stays.
 func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) Effect {
-	r := &fileRestore{app: a, of: a.Session, to: to, seq: a.Session.Head(), behind: func() Effect { return Effect{} }}
+	r := &fileRestore{app: a, of: a.Session, to: to, seq: a.Session.Head(), behind: func() Effect { return nil }}
 	if edit != nil {
 		r.behind = func() Effect { return edit(p.seq) }
 		if n, err := a.Session.At(p.seq); err == nil {
@@ -174,15 +174,15 @@ func BranchFiles(a *App) Effect {
 	files := fileHistory(a.Session)
 	n, ok := files.BranchMark(a.Session.Head())
 	if !ok {
-		return Effect{}
+		return nil
 	}
-	r := &fileRestore{app: a, of: a.Session, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return Effect{} }}
+	r := &fileRestore{app: a, of: a.Session, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return nil }}
 	return r.show(n + 1)
 }
 
 // show makes the plan, and asks about it.
 func (r *fileRestore) show(from int) Effect {
-	return Effect{Prepare: func(context.Context) func() Effect {
+	return Prepare(func(context.Context) func() Effect {
 		plan, err := fileHistory(r.of).Plan(from)
 		text := ""
 		if err == nil {
@@ -192,36 +192,33 @@ func (r *fileRestore) show(from int) Effect {
 			r.plan = plan
 			switch {
 			case err != nil:
-				return Effect{Err: err}
+				return Failure{Err: err}
 			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
-				return Effect{}
+				return nil
 			case r.app.Session != r.of:
-				return Effect{Err: errors.New("another conversation was opened: nothing restored")}
+				return Failure{Err: errors.New("another conversation was opened: nothing restored")}
 			case plan.Empty():
-				e := r.behind()
-				if e.Toast == "" {
-					e.Toast = "Files already match the state " + r.to
-					if plan.Partial != "" {
-						e.Toast += " · more may have changed: " + plan.Partial
-					}
+				same := "Files already match the state " + r.to
+				if plan.Partial != "" {
+					same += " · more may have changed: " + plan.Partial
 				}
-				return e
+				return Then{r.behind(), Toast(same)}
 			case plan.Count(true) == 0:
-				return Effect{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)}
+				return Failure{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)}
 			case plan.Count(false) == 0:
 				return r.askChanged(text + "\n\n")
 			}
-			return Effect{Confirm: &Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Answer: func(yes bool) Effect {
+			return &Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Answer: func(yes bool) Effect {
 				switch {
 				case !yes:
-					return Effect{}
+					return nil
 				case plan.Count(true) > plan.Count(false):
 					return r.askChanged("")
 				}
 				return r.restore(false)
-			}}}
+			}}
 		}
-	}}
+	})
 }
 
 // fileCount says how many files are restored without being asked about.
@@ -254,45 +251,44 @@ func (r *fileRestore) askChanged(intro string) Effect {
 		}
 	}
 	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
-	return Effect{Confirm: &Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) Effect {
+	return &Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) Effect {
 		if !yes && r.plan.Count(false) == 0 {
-			return ShowToast("Nothing restored")
+			return Toast("Nothing restored")
 		}
 		return r.restore(yes)
-	}}}
+	}}
 }
 
 // restore carries the plan out, and tells the model with the next prompt.
 func (r *fileRestore) restore(asked bool) Effect {
-	return Effect{Prepare: func(context.Context) func() Effect {
+	return Prepare(func(context.Context) func() Effect {
 		done, skipped, err := fileHistory(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
 		return func() Effect {
-			e := Effect{}
+			var e Then
 			if err == nil && r.app.Session == r.of {
-				e = r.behind()
-			}
-			if len(done.Changes) > 0 {
-				r.tell(&e, restoredNote(done))
-				e.Toast = "Restored " + countChanges(done.Changes) + " · /undo takes it back"
+				e = append(e, r.behind())
 			}
 			for _, s := range skipped {
-				e.Notes = append(e.Notes, fmt.Sprintf("not restored: %s: %s", displayName(s.Path), s.Why))
+				e = append(e, Notes{fmt.Sprintf("not restored: %s: %s", displayName(s.Path), s.Why)})
 			}
-			if err != nil {
-				e.Err = err
+			if len(done.Changes) > 0 {
+				e = append(e, r.tell(restoredNote(done)))
+				if err == nil {
+					e = append(e, Toast("Restored "+countChanges(done.Changes)+" · /undo takes it back"))
+				}
 			}
-			return e
+			return append(e, Fail(err))
 		}
-	}}
+	})
 }
 
 // tell has note go along with the next prompt of the conversation whose files were restored.
-func (r *fileRestore) tell(e *Effect, note llm.Part) {
+func (r *fileRestore) tell(note llm.Part) Effect {
 	if o, of := r.app.Options, r.of; r.app.Session != of {
-		e.Async = func(context.Context) Effect { return Effect{Err: AttachToStored(o, of, note, func() {}).Err} }
-		return
+		return Async(func(context.Context) Effect { return AttachToStored(o, of, note, func() {}) })
 	}
-	r.app.Attached, e.Attached = append(r.app.Attached, note), append(e.Attached, note)
+	r.app.Attached = append(r.app.Attached, note)
+	return Attached{note}
 }
 
 // countChanges says how many files were restored.

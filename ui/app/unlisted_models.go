@@ -9,28 +9,23 @@ import (
 	"parley/providers/llm"
 )
 
-// noteUnlisted has e tell that no list has model, although its provider's list is known: the name may
+// noteUnlisted tells that no list has model, although its provider's list is known: the name may
 // be mistyped. Services have models that they do not list, so it is used all the same. The provider
 // is asked for its list where only it has one.
-func noteUnlisted(model llm.Endpoint, lists Models, e Effect) Effect {
+func noteUnlisted(model llm.Endpoint, lists Models) Effect {
 	if model.Known {
-		return e
+		return nil
 	}
-	before := e.Async
-	e.Async = func(ctx context.Context) (out Effect) {
-		if before != nil {
-			out = before(ctx)
-		}
+	return Async(func(context.Context) Effect {
 		listed := modelsOf(model.Name, lists.Choices())
 		if len(listed) == 0 {
 			listed = modelsOf(model.Name, lists.Live())
 		}
 		if note := unlistedText(model.Name, listed); note != "" {
-			out.Notes = append(out.Notes, note)
+			return Notes{note}
 		}
-		return out
-	}
-	return e
+		return nil
+	})
 }
 
 // modelsOf returns the names of the models that the provider of name lists.

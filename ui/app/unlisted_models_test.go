@@ -25,14 +25,14 @@ func TestUnlistedModel(t *testing.T) {
 		if got := a.Session.Model().Name; got != name {
 			t.Errorf("%s: the model is %s", name, got)
 		}
-		if got := strings.Join(e.Notes, "\n"); got != want {
+		if got := strings.Join(see(e).Notes, "\n"); got != want {
 			t.Errorf("%s: noted %q, want %q", name, got, want)
 		}
 	}
 	a := newApp(t)
 	a.Choices = func() []ModelChoice { return catalog }
 	a.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name, Known: true}, nil }
-	if e := run(t, a, "/model shop/dated"); len(e.Notes) > 0 {
+	if e := run(t, a, "/model shop/dated"); len(see(e).Notes) > 0 {
 		t.Error("a model of which the catalog has facts was called unlisted")
 	}
 }

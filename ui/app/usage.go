@@ -225,14 +225,14 @@ func (r CacheReport) Chart() format.Chart {
 func budget(a *App, arg string) Effect {
 	if arg == "" {
 		s := a.Session
-		return Effect{Prepare: func(context.Context) func() Effect { // what was used is in the store
+		return Prepare(func(context.Context) func() Effect { // what was used is in the store
 			list := &List{Title: "Budget", Noun: "limit", Items: budgetItems(s), Choose: chooseBudget(s)}
-			return func() Effect { return Effect{List: list} }
-		}}
+			return func() Effect { return list }
+		})
 	}
 	limit, err := parseLimit(arg)
 	if err != nil {
-		return Effect{Err: err}
+		return Failure{Err: err}
 	}
 	for _, known := range a.Session.Limits() { // the other amount stays
 		if known.Period == limit.Period && known.Provider == "" && (limit.Cost > 0) != (limit.Tokens > 0) {
@@ -249,10 +249,10 @@ func budget(a *App, arg string) Effect {
 
 // limitEffect says how a limit stands that was set, in the words of its row.
 func limitEffect(s *session.Session, l session.Limit) Effect {
-	return Effect{Prepare: func(context.Context) func() Effect {
+	return Prepare(func(context.Context) func() Effect {
 		item := budgetItem(s, l)
-		return func() Effect { return ShowToast(item.Title + ": " + item.Detail) }
-	}}
+		return func() Effect { return Toast(item.Title + ": " + item.Detail) }
+	})
 }
 
 // budgetItems lists each period with its limits and what is used of them.
@@ -342,13 +342,13 @@ func chooseBudget(s *session.Session) func(Item, string) Effect {
 			items = append(items, Item{Title: fmt.Sprintf("$%.2f", amount), Value: fmt.Sprint(amount), Current: amount == was.Cost})
 		}
 		items = append(items, Item{Title: "No limit", Value: "0", Current: was.Cost == 0 && was.Tokens == 0})
-		return Effect{List: &List{Title: row.Title + ": limit for this session", Noun: "amount", Items: items, Choose: func(i Item, _ string) Effect {
+		return &List{Title: row.Title + ": limit for this session", Noun: "amount", Items: items, Choose: func(i Item, _ string) Effect {
 			l := was
 			if l.Cost, _ = strconv.ParseFloat(i.Value, 64); l.Cost == 0 {
 				l.Tokens = 0
 			}
 			return set(l)
-		}}}
+		}}
 	}
 }
 

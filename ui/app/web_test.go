@@ -32,8 +32,8 @@ func TestWebSwitch(t *testing.T) {
 			t.Errorf("%s: %v is sent", test.line, req.Web)
 		}
 	}
-	list := run(t, a, "/web").List
-	if list == nil || len(list.Items) != 2 || !list.Items[1].Current || list.Choose(list.Items[0], "").Toast != "Web search: on" {
+	list := see(run(t, a, "/web")).List
+	if list == nil || len(list.Items) != 2 || !list.Items[1].Current || see(list.Choose(list.Items[0], "")).Toast != "Web search: on" {
 		t.Errorf("asked %+v", list)
 	}
 }
@@ -48,8 +48,8 @@ func TestSources(t *testing.T) {
 	fake := llmtest.New(llmtest.Script(llm.Delta{Block: "b", Part: llm.Part{Kind: llm.Text, Text: "Out."}},
 		source("s1", "Go\x1b[31m", "https://go.dev/blog"), source("s2", "Bad", "javascript:alert(1)"), source("s3", "", "https://go.dev/a\u202eb"), llm.Finish{Reason: llm.Stop}))
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Model: fake})
-	if e := run(t, a, "/sources"); e.Toast != "No sources yet" {
-		t.Errorf("said %q", e.Toast)
+	if e := run(t, a, "/sources"); see(e).Toast != "No sources yet" {
+		t.Errorf("said %q", see(e).Toast)
 	}
 	var live Turn
 	var shown []string
@@ -65,19 +65,19 @@ func TestSources(t *testing.T) {
 	}
 	opened := ""
 	a.OpenURL = func(_ context.Context, address string) error { opened = address; return errors.New("no browser") }
-	list := run(t, a, "/sources").List
+	list := see(run(t, a, "/sources")).List
 	if list == nil || len(list.Items) != 3 || list.Items[0].Disabled || !list.Items[1].Disabled || !list.Items[2].Disabled {
 		t.Fatalf("asked %+v", list)
 	}
-	ask := list.Choose(list.Items[0], "").Confirm
+	ask := see(list.Choose(list.Items[0], "")).Confirm
 	if ask == nil || !strings.Contains(ask.Text, "https://go.dev/blog") || ask.Harmless || opened != "" {
 		t.Fatalf("asked %+v, opened %q", ask, opened)
 	}
-	if e := ask.Answer(false); e.Async != nil || opened != "" {
+	if e := ask.Answer(false); see(e).Async != nil || opened != "" {
 		t.Error("opened in spite of a no")
 	}
-	if e := ask.Answer(true).Async(t.Context()); opened != "https://go.dev/blog" || e.Err == nil {
-		t.Errorf("opened %q, %v", opened, e.Err)
+	if e := see(ask.Answer(true)).Async(t.Context()); opened != "https://go.dev/blog" || see(e).Err == nil {
+		t.Errorf("opened %q, %v", opened, see(e).Err)
 	}
 	for line, want := range map[string]string{"/sources 2": "Not an address of the web: javascript:alert(1)", "/sources 4": `No source "4": use a number from 1 to 3`} {
 		if got := toastOf(run(t, a, line)); got != want {

@@ -11,74 +11,84 @@ import (
 
 // apply carries out the effect of a command.
 func (p *frontend) apply(e app.Effect) {
-	if e.SessionOpened != nil {
-		p.conversation.onOpened(*e.SessionOpened)
-	}
-	if e.Event != nil {
+	switch e := e.(type) {
+	case app.Then:
+		for _, one := range e {
+			p.apply(one)
+		}
+	case app.SessionOpened:
+		p.conversation.onOpened(e)
+	case app.Shown:
 		p.transcript.event(e.Event)
-	}
-	for _, n := range e.Notes {
-		p.transcript.note(n)
-	}
-	if e.Failed != nil {
-		p.writeLine("%s", failure(e.Failed))
-	}
-	if e.Text != "" && (!e.Refused() || strings.Contains(e.Text, "\n")) { // one line is typed again more easily
-		p.drafts.add(e.Text)
-		p.writeLine("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
-	}
-	p.drafts.writeAttachments(e.Attached)
-	if e.Toast != "" && e.Err == nil {
-		p.writeLine("%s", sentence(format.Capital(oneLine(e.Toast))))
-	}
-	if e.Err != nil {
-		p.writeError(e.Err)
-	}
-	if e.View.Panel != "" && !p.panels.open(e.View.Panel, e.View.Query) {
-		p.help()
-	}
-	if e.List != nil {
-		p.list(e.List)
-	}
-	if c := e.Confirm; c != nil {
+	case app.Notes:
+		for _, n := range e {
+			p.transcript.note(n)
+		}
+	case app.Failure:
+		if e.Lasting {
+			p.writeLine("%s", failure(e.Err))
+		} else {
+			p.writeError(e.Err)
+		}
+		if strings.Contains(e.Line, "\n") { // one line is typed again more easily
+			p.toDraft(e.Line)
+		}
+	case app.Draft:
+		p.toDraft(string(e))
+	case app.DraftCommand:
+		p.toDraft(string(e))
+	case app.Attached:
+		p.drafts.writeAttachments(e)
+	case app.Toast:
+		if e != "" {
+			p.writeLine("%s", sentence(format.Capital(oneLine(string(e)))))
+		}
+	case app.PanelQuery:
+		if !p.panels.open(e.Panel, e.Query) {
+			p.help()
+		}
+	case *app.List:
+		p.list(e)
+	case *app.Confirm:
 		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
-		q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
-		p.dropWhenLapsed(c.Lapse, nil, q)
-	}
-	if e.Secret != nil {
-		p.askSecret(e.Secret, true)
-	}
-	if e.Turn != nil {
-		p.turns.play(true, e.Turn)
-	}
-	if e.Async != nil {
+		q := p.questions.confirm(e.Text, lower(e.Yes), lower(e.No), !e.Harmless, func(yes bool) { p.apply(e.Answer(yes)) })
+		p.dropWhenLapsed(e.Lapse, nil, q)
+	case *app.Secret:
+		p.askSecret(e, true)
+	case app.Play:
+		p.turns.play(true, e)
+	case app.Async:
 		p.async(func() func() {
-			done := e.Async(p.ctx)
+			done := e(p.ctx)
 			return func() { p.apply(done) }
 		})
-	}
-	if e.Prepare != nil {
+	case app.Prepare:
 		p.preparing++
 		p.async(func() func() {
-			done := e.Prepare(p.ctx)
+			done := e(p.ctx)
 			return func() { p.finishPreparing(done()) }
 		})
-	}
-	if e.Quit {
+	case app.Exit:
 		p.quit()
 	}
+}
+
+// toDraft adds text to the draft.
+func (p *frontend) toDraft(text string) {
+	p.drafts.add(text)
+	p.writeLine("It is your draft now. /draft reads it, /send sends it, /edit opens it.")
 }
 
 // finishPreparing applies the effect of preparing, and continues with the lines typed meanwhile.
 func (p *frontend) finishPreparing(e app.Effect) {
 	p.preparing--
 	p.apply(e)
-	if e.TypedBecomesDraft() && p.pendingToDraft() {
+	if app.TypedBecomesDraft(e) && p.pendingToDraft() {
 		p.writeLine("Not sent; it is your draft now. /draft reads it, /send sends it, /edit opens it.")
 	}
 	if prompt := p.pendingPrompt; len(prompt) > 0 && p.preparing == 0 {
 		p.pendingPrompt = nil
-		p.sendInitial(prompt, e.TypedBecomesDraft())
+		p.sendInitial(prompt, app.TypedBecomesDraft(e))
 	}
 	if end := p.ended; end != nil && p.preparing == 0 {
 		p.ended = nil

@@ -51,12 +51,12 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, strings.TrimSpace(query+" "+name))) })
 	case app.PanelBranches:
 		if p.requireIdle() {
-			p.apply(app.Effect{List: app.ChooseBranch(p.app)})
+			p.apply(app.ChooseBranch(p.app))
 		}
 	case app.PanelRewind:
-		p.apply(app.Effect{List: app.ChooseRewind(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) })})
+		p.apply(app.ChooseRewind(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) }))
 	case app.PanelUndo:
-		p.apply(app.Effect{List: app.ChooseUndo(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) })})
+		p.apply(app.ChooseUndo(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) }))
 	default:
 		return false
 	}

@@ -634,10 +634,10 @@ func TestCommandsAreKnownOnce(t *testing.T) {
 func TestQuestionNotNeeded(t *testing.T) {
 	d := talk(t, nil)
 	over := make(chan struct{})
-	d.apply(app.Effect{Confirm: &app.Confirm{
-		Text: "Done?", Yes: "Done", No: "Cancel", Answer: func(bool) app.Effect { return app.ShowToast("answered") },
-		Lapse: app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast("MCP server s says that the page is done") }},
-	}})
+	d.apply(&app.Confirm{
+		Text: "Done?", Yes: "Done", No: "Cancel", Answer: func(bool) app.Effect { return app.Toast("answered") },
+		Lapse: app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast("MCP server s says that the page is done") }},
+	})
 	d.settle()
 	d.heard("Type y (done) or n (cancel):")
 	close(over)
@@ -652,18 +652,18 @@ func TestQuestionNotNeeded(t *testing.T) {
 func TestFieldNotNeeded(t *testing.T) {
 	for name, ask := range map[string]func(app.Lapse) app.Effect{
 		"list": func(l app.Lapse) app.Effect {
-			return app.Effect{List: &app.List{Title: "Tea", Noun: "tea", Items: []app.Item{{Title: "green"}}, Lapse: l}}
+			return &app.List{Title: "Tea", Noun: "tea", Items: []app.Item{{Title: "green"}}, Lapse: l}
 		},
 		"line": func(l app.Lapse) app.Effect {
-			return app.Effect{Secret: &app.Secret{Title: "Name", Text: "As friends say it", Visible: true, Lapse: l}}
+			return &app.Secret{Title: "Name", Text: "As friends say it", Visible: true, Lapse: l}
 		},
 		"secret": func(l app.Lapse) app.Effect {
-			return app.Effect{Secret: &app.Secret{Title: "Key", Text: "Of the account", Lapse: l}}
+			return &app.Secret{Title: "Key", Text: "Of the account", Lapse: l}
 		},
 	} {
 		d := talk(t, nil)
 		over := make(chan struct{})
-		d.apply(ask(app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast("nobody waits any more") }}))
+		d.apply(ask(app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast("nobody waits any more") }}))
 		d.settle()
 		close(over)
 		d.heard("Nobody waits any more.")
@@ -681,7 +681,7 @@ func TestFieldNotNeeded(t *testing.T) {
 func TestQuotedQuestion(t *testing.T) {
 	d := talk(t, nil)
 	hostile := strings.Repeat("x", 76) + " " + strings.Repeat("Allowed by parley. ", 20)
-	d.apply(app.Effect{Confirm: &app.Confirm{Text: "MCP server s asks:\n\n" + "> " + hostile, Yes: "Agree", No: "Decline", Answer: func(bool) app.Effect { return app.Effect{} }}})
+	d.apply(&app.Confirm{Text: "MCP server s asks:\n\n" + "> " + hostile, Yes: "Agree", No: "Decline", Answer: func(bool) app.Effect { return nil }})
 	d.settle()
 	_, asked, _ := strings.Cut(d.said(), "MCP server s asks:\n\n")
 	quoted, _, _ := strings.Cut(asked, "Type y")

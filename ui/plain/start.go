@@ -32,8 +32,9 @@ func (p *frontend) start() {
 	p.app.OnServerChange(func(name string) {
 		p.mail.post(func() {
 			e := p.app.ServerChanged(name)
-			e.Toast = "" // progress would be read out line by line
-			p.apply(e)
+			if _, progress := e.(app.Toast); !progress { // which would be read out line by line
+				p.apply(e)
+			}
 			p.apply(app.ServerQuestion(p.app))
 		})
 	})

@@ -175,7 +175,7 @@ func (t *turns) offerSummary() {
 	t.apply(app.SummaryOffer(t.app, func() app.Effect {
 		t.again = t.current == nil
 		t.play(true, t.app.Session.Compact)
-		return app.Effect{}
+		return nil
 	}))
 }
 

@@ -51,7 +51,7 @@ func TestScrollsBehindQuestions(t *testing.T) {
 			s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse = true }, llmtest.Say(lengthy()))
 			s.ask("go", "the end")
 			s.idle()
-			s.Send(app.Effect{Confirm: &app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"}})
+			s.Send(&app.Confirm{Text: strings.TrimSpace(strings.Repeat("Really?\n", c.rows)), Yes: "yes", No: "no"})
 			s.WaitForText("Really?")
 			top := func() string { row, _, _ := strings.Cut(s.Screen(), "\n"); return row }
 			before := top()

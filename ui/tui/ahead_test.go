@@ -23,12 +23,12 @@ func TestCommandBesideADraft(t *testing.T) {
 	t.Run("that failed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("the next")
-		s.Send(app.Effect{Text: "/review it", Err: errors.New("no such file")}).Shows("No such file", "› the next")
+		s.Send(app.Failure{Err: errors.New("no such file"), Line: "/review it"}).Shows("No such file", "› the next")
 		s.Press("ctrl+c").Press("up", "up").Shows("› /review it")
 	})
 	t.Run("that failed, alone", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Send(app.Effect{Text: "/review it", Err: errors.New("no such file")}).Shows("› /review it")
+		s.Send(app.Failure{Err: errors.New("no such file"), Line: "/review it"}).Shows("› /review it")
 	})
 }
 

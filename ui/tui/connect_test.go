@@ -150,7 +150,7 @@ func TestConnectLeft(t *testing.T) {
 func TestConnectInterrupted(t *testing.T) {
 	s, k := connectStage(t, 80, 24)
 	s.Type("/connect openai").Press("enter").WaitForText("OpenAI API key")
-	s.Send(app.Effect{Confirm: &app.Confirm{Text: "Really?", Yes: "yes", No: "no", Answer: func(bool) app.Effect { return app.Effect{} }}})
+	s.Send(&app.Confirm{Text: "Really?", Yes: "yes", No: "no", Answer: func(bool) app.Effect { return nil }})
 	s.WaitForText("Really?")
 	s.Send(dialog.SecretMsg{Line: keyCanary})
 	s.Press("esc")
@@ -167,12 +167,12 @@ func TestLineNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	ready, left := make(chan struct{}), make(chan struct{})
 	ask := func(take string, ready <-chan struct{}, optional bool) {
-		s.Send(app.Effect{Secret: &app.Secret{
+		s.Send(&app.Secret{
 			Title: "The line", Text: "What becomes of it", Visible: true, Ready: ready, Optional: optional, OnDismiss: func() { close(left) },
 			Submit: func(_ context.Context, line string) (func() app.Effect, error) {
-				return func() app.Effect { return app.ShowToast(take + "<" + line + ">") }, nil
+				return func() app.Effect { return app.Toast(take + "<" + line + ">") }, nil
 			},
-		}})
+		})
 		s.WaitForText("The line")
 	}
 	ask("By itself ", ready, false)
@@ -189,11 +189,11 @@ func TestLineNotNeeded(t *testing.T) {
 func TestQuestionNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	ask := func(text string, over <-chan struct{}) {
-		s.Send(app.Effect{Confirm: &app.Confirm{
+		s.Send(&app.Confirm{
 			Text: text, Yes: "Yes", No: "No", Harmless: true, OnDismiss: func() {},
-			Answer: func(yes bool) app.Effect { return app.ShowToast(fmt.Sprintf("%s: %v", text, yes)) },
-			Lapse:  app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast(text + " is over") }},
-		}})
+			Answer: func(yes bool) app.Effect { return app.Toast(fmt.Sprintf("%s: %v", text, yes)) },
+			Lapse:  app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast(text + " is over") }},
+		})
 		s.WaitForText(text)
 	}
 	first := make(chan struct{})
@@ -215,22 +215,22 @@ func TestFieldNotNeeded(t *testing.T) {
 	lapse := func() (app.Lapse, func()) {
 		asked++
 		over, said := make(chan struct{}), fmt.Sprintf("Number %d is over", asked)
-		return app.Lapse{Done: over, OnDone: func() app.Effect { return app.ShowToast(said) }}, func() { close(over) }
+		return app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast(said) }}, func() { close(over) }
 	}
 	closed := func() {
 		t.Helper()
 		s.WaitForText(fmt.Sprintf("Number %d is over", asked)).Shows("› Ask anything")
 	}
 	l, end := lapse()
-	s.Send(app.Effect{List: &app.List{Title: "Tea", Items: []app.Item{{Title: "green"}}, Lapse: l}}).WaitForText("green")
+	s.Send(&app.List{Title: "Tea", Items: []app.Item{{Title: "green"}}, Lapse: l}).WaitForText("green")
 	end()
 	closed()
 	ask := func() func() {
 		l, end := lapse()
-		s.Send(app.Effect{Secret: &app.Secret{Title: "Name", Visible: true, Lapse: l, Submit: func(context.Context, string) (func() app.Effect, error) {
+		s.Send(&app.Secret{Title: "Name", Visible: true, Lapse: l, Submit: func(context.Context, string) (func() app.Effect, error) {
 			t.Error("a line was taken")
 			return nil, nil
-		}}}).WaitForText("Name")
+		}}).WaitForText("Name")
 		return end
 	}
 	ask()()

@@ -28,7 +28,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 		"a shell line with a long command": "!touch ran" + strings.Repeat(" x", 40_000),
 	} {
 		for how, bring := range map[string]func(*stage){
-			"a server's prompt": func(s *stage) { s.Send(app.Effect{Text: text}) },
+			"a server's prompt": func(s *stage) { s.Send(app.Draft(text)) },
 			"taken back from the queue": func(s *stage) {
 				s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: text})
 				s.Send(composer.UnqueueMsg{Text: text, Edit: true})

@@ -18,76 +18,72 @@ import (
 
 // perform shows what came of something the user did.
 func (m *Model) perform(e app.Effect) tea.Cmd {
-	var cmds []tea.Cmd
-	if e.SessionOpened != nil {
-		m.enter(*e.SessionOpened)
-	}
-	if e.Event != nil && e.SessionOpened == nil { // which shows what stands in the conversation
+	switch e := e.(type) {
+	case app.Then:
+		var cmds []tea.Cmd
+		for _, one := range e {
+			cmds = append(cmds, m.perform(one))
+		}
+		return tea.Batch(cmds...)
+	case app.SessionOpened:
+		m.enter(e)
+	case app.Shown:
 		m.chat.Show(e.Event)
-	}
-	for _, n := range e.Notes {
-		m.chat.Note(n)
-	}
-	if e.Failed != nil {
-		m.chat.HasContent = true
-		m.chat.Transcript.AddError(app.ErrorText(e.Failed), app.Hint(e.Failed))
-	}
-	if e.Text != "" {
-		cmds = append(cmds, takeText(m, e))
-	}
-	if e.Text != "" || len(e.Attached) > 0 {
-		cmds = append(cmds, m.input.Changed())
-	}
-	if e.Toast != "" && e.Err == nil {
-		cmds = append(cmds, m.ShowToast(e.Toast))
-	}
-	if e.Err != nil {
-		cmds = append(cmds, m.ShowToast(app.RefusalText(e.Err)))
-	}
-	if e.View.Panel != "" {
-		cmds = append(cmds, m.openPanel(e.View))
-	}
-	if e.List != nil {
-		cmds = append(cmds, m.chooseFrom(e.List))
-	}
-	if c := e.Confirm; c != nil {
-		cmds = append(cmds, m.ask(*c, func(yes bool) tea.Cmd { return m.perform(c.Answer(yes)) }))
-	}
-	if e.Secret != nil {
-		cmds = append(cmds, m.features.connect.Ask(e.Secret), lapses(m, e.Secret.Lapse))
-	}
-	if e.Turn != nil {
-		cmds = append(cmds, m.chat.Play(e.Turn))
-	}
-	if e.Async != nil {
-		cmds = append(cmds, func() tea.Msg { return e.Async(context.Background()) })
-	}
-	if e.Prepare != nil {
-		m.pending.preparing++
-		cmds = append(cmds, func() tea.Msg { return preparedMsg(e.Prepare(context.Background())) })
-	}
-	if e.Quit {
-		cmds = append(cmds, m.quit())
-	}
-	return tea.Batch(cmds...)
-}
-
-// takeText writes the text of an effect into the composer, and takes no draft away for it.
-func takeText(m *Model, e app.Effect) tea.Cmd {
-	switch {
-	case !e.TextIsCommand():
-		m.input.InsertPrompt(e.Text)
-	case e.Refused():
-		m.input.RestoreCommand(e.Text, nil)
-	default:
+	case app.Notes:
+		for _, n := range e {
+			m.chat.Note(n)
+		}
+	case app.Failure:
+		return m.fail(e)
+	case app.Draft:
+		m.input.InsertPrompt(string(e))
+		return m.input.Changed()
+	case app.DraftCommand:
 		var stashed tea.Cmd
 		if m.input.Composer.Written() != "" {
 			stashed = m.input.Stash()
 		}
-		m.input.Composer.SetValue(e.Text)
-		return stashed
+		m.input.Composer.SetValue(string(e))
+		return tea.Batch(stashed, m.input.Changed())
+	case app.Attached:
+		return m.input.Changed()
+	case app.Toast:
+		if e != "" {
+			return m.ShowToast(string(e))
+		}
+	case app.PanelQuery:
+		return m.openPanel(e)
+	case *app.List:
+		return m.chooseFrom(e)
+	case *app.Confirm:
+		return m.ask(*e, func(yes bool) tea.Cmd { return m.perform(e.Answer(yes)) })
+	case *app.Secret:
+		return tea.Batch(m.features.connect.Ask(e), lapses(m, e.Lapse))
+	case app.Play:
+		return m.chat.Play(e)
+	case app.Async:
+		return func() tea.Msg { return e(context.Background()) }
+	case app.Prepare:
+		m.pending.preparing++
+		return func() tea.Msg { return preparedMsg(e(context.Background())) }
+	case app.Exit:
+		return m.quit()
 	}
 	return nil
+}
+
+// fail tells an error, and has the command that did not run in the input again.
+func (m *Model) fail(f app.Failure) (cmd tea.Cmd) {
+	if f.Line != "" {
+		m.input.RestoreCommand(f.Line, nil)
+		cmd = m.input.Changed()
+	}
+	if !f.Lasting {
+		return tea.Batch(cmd, m.ShowToast(app.RefusalText(f.Err)))
+	}
+	m.chat.HasContent = true
+	m.chat.Transcript.AddError(app.ErrorText(f.Err), app.Hint(f.Err))
+	return cmd
 }
 
 // ask asks a question with a yes and a no.
@@ -113,7 +109,8 @@ func lapses(m *Model, l app.Lapse) tea.Cmd {
 				return nil // it was answered or left
 			}
 			e := l.OnDone()
-			if line, ok := d.(*dialog.Secret); ok && line.End(e.Toast) {
+			said, _ := e.(app.Toast)
+			if line, ok := d.(*dialog.Secret); ok && line.End(string(said)) {
 				return nil
 			}
 			m.overlay.Close()
@@ -227,7 +224,7 @@ func (p *pendingInput) giveBack(in *input.Input) tea.Cmd {
 // prepared shows what came of preparing, and goes on with what was submitted meanwhile.
 func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	e := msg()
-	if e.TypedBecomesDraft() { // which a command that failed does not mix with
+	if app.TypedBecomesDraft(e) { // which a command that failed does not mix with
 		return tea.Batch(proceed(m, true), m.perform(e))
 	}
 	return tea.Batch(m.perform(e), proceed(m, false))
@@ -296,7 +293,7 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 // editMessage takes a message of the user's into the composer.
 func (m *Model) editMessage(seq int) app.Effect {
 	m.Defer(m.branches.edit(seq))
-	return app.Effect{}
+	return nil
 }
 
 // serverMsg names an MCP server that changed.
@@ -311,7 +308,7 @@ func (m *Model) enter(e app.SessionOpened) {
 	}
 	m.Go(func() {
 		if lost := e.Close(); lost != "" {
-			m.Send(app.Effect{Event: llm.Notice{Text: lost}})
+			m.Send(app.Shown{Event: llm.Notice{Text: lost}})
 		}
 	})
 	m.chat.ShowSession()
@@ -327,7 +324,7 @@ func (m *Model) enter(e app.SessionOpened) {
 func (m *Model) offerSummary() tea.Cmd {
 	return m.perform(app.SummaryOffer(m.App, func() app.Effect {
 		m.compacting = m.chat.Turn == nil
-		return app.Effect{Turn: m.App.Session.Compact}
+		return app.Play(m.App.Session.Compact)
 	}))
 }
 

@@ -40,7 +40,7 @@ var scenes = []struct {
 		s.idle()
 	}},
 	{"approval", unchanged, func(s *stage) {
-		s.Send(app.Effect{Turn: func(context.Context) iter.Seq[session.Event] { return approvalOnly }})
+		s.Send(app.Play(func(context.Context) iter.Seq[session.Event] { return approvalOnly }))
 		s.WaitForText("Run this command?").Send(overlay.DrawnMsg{})
 		s.clock.Add(time.Second)
 		s.Press("down")

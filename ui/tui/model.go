@@ -95,7 +95,7 @@ func newModel(o Options) *Model {
 	a.OnServerChange(func(name string) { s.Send(serverMsg(name)) })
 	app.OnJobEnd(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
 	if a.Wire.OnRecordError != nil {
-		a.Wire.OnRecordError(func(trouble string) { s.Send(app.Effect{Toast: trouble}) })
+		a.Wire.OnRecordError(func(trouble string) { s.Send(app.Toast(trouble)) })
 	}
 	m.chat.ShowSession()
 	m.input.RestoreDraft()

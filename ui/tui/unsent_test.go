@@ -214,7 +214,7 @@ func TestDraftsOfConversations(t *testing.T) {
 		s.Do(func() {
 			part := llm.Part{Kind: llm.Text, Name: "a.txt", Text: "alpha"}
 			s.m.App.Attached = []llm.Part{part}
-			s.m.perform(app.Effect{Attached: s.m.App.Attached})
+			s.m.perform(app.Attached(s.m.App.Attached))
 		})
 		s.Press("ctrl+x", "n").Lacks("[a.txt")
 		s.ask("ships", "about ships")

@@ -148,7 +148,7 @@ func (c *Chat) GenerateTitle() tea.Cmd {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.GenerateTitle(ctx); err != nil {
-			return app.Effect{Err: err}
+			return app.Failure{Err: err}
 		}
 		return nil
 	}

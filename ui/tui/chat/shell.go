@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/transcript"
@@ -137,7 +136,7 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	}
 	c.ended = append(c.ended, msg.ended)
 	c.App.Attached = append(c.App.Attached, part)
-	return c.Perform(app.Effect{Attached: []llm.Part{part}})
+	return c.Perform(app.Attached{part})
 }
 
 // stopHint returns the words for the key that stops a tool or a command that runs.

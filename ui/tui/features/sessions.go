@@ -43,7 +43,7 @@ type Sessions struct {
 func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 	lib := f.App.Library
 	do := func(err func() error) (tea.Cmd, bool) {
-		return func() tea.Msg { return app.Effect{Err: err()} }, true
+		return func() tea.Msg { return app.Failure{Err: err()} }, true
 	}
 	switch msg := msg.(type) {
 	case listedMsg:

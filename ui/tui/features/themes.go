@@ -108,7 +108,7 @@ func (f *Themes) Pick(arg string) tea.Cmd {
 		return cmd
 	}
 	if names := f.Config.ThemeNames(); !slices.Contains(names, arg) {
-		return f.Perform(app.Effect{Err: fmt.Errorf("unknown theme %q: use %s", arg, strings.Join(names, ", ")), Text: "/theme " + arg})
+		return f.Perform(app.Failure{Err: fmt.Errorf("unknown theme %q: use %s", arg, strings.Join(names, ", ")), Line: "/theme " + arg})
 	}
 	f.Config.Theme = arg
 	ask := f.applyNamed(arg)

@@ -100,7 +100,7 @@ func (f *Welcome) isDrawn(row int) bool {
 func (f *Welcome) choose(row int) tea.Cmd {
 	f.at = 0
 	if row < len(f.found.examples) {
-		return f.Perform(app.Effect{Text: f.found.examples[row]})
+		return f.Perform(app.Draft(f.found.examples[row]))
 	}
 	return f.Perform(f.App.OpenSession(f.found.recent[row-len(f.found.examples)].Value, 0))
 }

@@ -100,7 +100,7 @@ func (in *Input) save(left bool) tea.Cmd {
 	save := in.saver(left)
 	return tea.Batch(in.countTokens(), func() tea.Msg {
 		if err := save(); err != nil {
-			return app.Effect{Err: err}
+			return app.Failure{Err: err}
 		}
 		return nil
 	})

@@ -167,7 +167,10 @@ func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
 		o := i.App.Options
 		return func() tea.Msg {
 			path, err := o.SaveExchange(e, "")
-			return app.Effect{Toast: "Wrote " + o.AbbrevPath(path), Err: err}
+			if err != nil {
+				return app.Failure{Err: err}
+			}
+			return app.Toast("Wrote " + o.AbbrevPath(path))
 		}
 	}
 	if e.Curl == "" {
