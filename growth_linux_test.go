@@ -5,7 +5,9 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -239,7 +241,66 @@ var importers = map[string][]grower{
 	},
 }
 
+// databases holds shapes of the databases that other programs keep, as SQL.
+var databases = map[string][]grower{
+	"crush": {
+		rows(crushHead+crushSession, `INSERT INTO messages VALUES ('m{i}', 's', 'user', '[{"type":"text","data":{"text":"a"}}]', '', 1764000000, '', 0);`, ""),
+		rows(crushHead+crushSession, `INSERT INTO messages VALUES ('m{i}', 's', 'assistant', '[{"type":"tool_call","data":{"id":"c{i}","name":"a","input":"{}"}},{"type":"tool_result","data":{"tool_call_id":"c{i}"}}]', 'm', 1764000000, 'openai', 0);`, ""),
+		rows(crushHead+crushSession, `INSERT INTO messages VALUES ('m{i}', 's', 'assistant', '[]', 'm', {i}, 'openai', 0);`, ""),
+		rows(crushHead+crushSession+`INSERT INTO messages VALUES ('m', 's', 'assistant', '[`, `{"type":"tool_call","data":{"id":"c","name":"a","input":"{}"}},`, `{}]', 'm', 1764000000, 'openai', 0);`),
+		rows(crushHead, crushRow, ""),
+		rows(crushHead+"DROP INDEX i;", crushRow, ""),
+		rows(crushHead, `INSERT INTO sessions VALUES ('s{i}', 's{p}', 'a', 1, 1, 1);`, ""),
+		within(crushHead+crushSession+`INSERT INTO messages VALUES ('m', 's', 'user', '[{"type":"text","data":{"text":"`, `a\n`, `"}}]', '', 1764000000, '', 0);`),
+	},
+	"opencode": {
+		rows(opencodeHead+opencodeSession, `INSERT INTO message VALUES ('m{i}', 's', {i}, '{"role":"user"}'); INSERT INTO part VALUES ('p{i}', 'm{i}', '{"type":"text","text":"a"}');`, ""),
+		rows(opencodeHead+opencodeSession+opencodeAnswer, `INSERT INTO part VALUES ('p{i}', 'm', '{"type":"tool","tool":"a","callID":"c{i}","state":{"status":"completed"}}');`, ""),
+		rows(opencodeHead+opencodeSession+opencodeAnswer, `INSERT INTO part VALUES ('p{i}', 'm', '{"type":"step-start"}'), ('q{i}', 'm', '{"type":"tool","tool":"a"}');`, ""),
+		rows(opencodeHead+opencodeSession+opencodeAnswer, `INSERT INTO part VALUES ('p{i}', 'm', '{"type":"reasoning","text":"a","metadata":{"openai":{"itemId":"r"}}}');`, ""),
+		rows(opencodeHead+opencodeSession+opencodeAnswer, `INSERT INTO part VALUES ('p{i}', 'm', '{"type":"text","text":"a{i}"}');`, ""),
+		rows(opencodeHead, opencodeRow, ""),
+		rows(opencodeHead+"DROP INDEX i; DROP INDEX j;", opencodeRow, ""),
+		rows(opencodeHead, `INSERT INTO session VALUES ('s{i}', 's{p}', 'a', '/', 1, 1);`, ""),
+	},
+	"llm": {
+		rows(llmHead, `INSERT INTO responses VALUES ('r{i}', 'm', 'a', 'b', 'c', '2025-11-24');`, ""),
+		rows(llmHead, llmRow, ""),
+		rows(llmHead, `INSERT INTO responses VALUES ('r{i}', 'm', 'a', 'b', 'c', '2025-11-24'); INSERT INTO tool_calls VALUES ({i}, 'r{i}', 'a', '{}', 'c{i}'); INSERT INTO tool_results VALUES ({i}, 'r{n}', 'a', 'b', 'c{i}');`, ""),
+		rows(llmHead+llmResponse, `INSERT INTO tool_calls VALUES ({i}, 'r', 'a', '{}', NULL);`, ""),
+		rows(llmHead+llmResponse, `INSERT INTO tool_results VALUES ({i}, 'r', 'a', 'b', 'c{i}'); INSERT INTO tool_results_attachments VALUES ({i}, 'a{i}', 1); INSERT INTO attachments VALUES ('a{i}', 'image/png', 'https://a', NULL);`, ""),
+		rows(llmHead+llmResponse, `INSERT INTO fragments VALUES ({i}, 'a{i}'); INSERT INTO prompt_fragments VALUES ('r', {i}, {i});`, ""),
+		rows(llmHead, llmRow+`INSERT INTO prompt_fragments VALUES ('r{i}', {i}, 1); INSERT INTO fragments VALUES ({i}, 'a');`, ""),
+		rows(llmHead, llmRow+`INSERT INTO prompt_attachments VALUES ('r{i}', 'a{i}', 1); INSERT INTO attachments VALUES ('a{i}', 'image/png', 'https://a', NULL);`, ""),
+	},
+}
+
 const (
+	crushHead = `CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, message_count INTEGER, updated_at INTEGER, created_at INTEGER);
+CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER, provider TEXT, is_summary_message INTEGER);
+CREATE INDEX i ON messages (session_id);`
+	crushSession = `INSERT INTO sessions VALUES ('s', NULL, 'a', 1, 1764000000, 1764000000);`
+	crushRow     = `INSERT INTO sessions VALUES ('s{i}', NULL, 'a', 1, 1764000000, 1764000000);
+INSERT INTO messages VALUES ('m{i}', 's{i}', 'user', '[{"type":"text","data":{"text":"a"}}]', '', 1764000000, '', 0);`
+	opencodeHead = `CREATE TABLE session (id TEXT, parent_id TEXT, title TEXT, directory TEXT, time_created INTEGER, time_updated INTEGER);
+CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+CREATE TABLE part (id TEXT, message_id TEXT, data TEXT);
+CREATE INDEX i ON message (session_id, time_created, id); CREATE INDEX j ON part (message_id, id);`
+	opencodeSession = `INSERT INTO session VALUES ('s', NULL, 'a', '/', 1764000000000, 1764000000000);`
+	opencodeAnswer  = `INSERT INTO message VALUES ('m', 's', 1, '{"role":"assistant","modelID":"m","providerID":"openai"}');`
+	opencodeRow     = `INSERT INTO session VALUES ('s{i}', NULL, 'a', '/', 1764000000000, 1764000000000);
+INSERT INTO message VALUES ('m{i}', 's{i}', 1, '{"role":"user"}'); INSERT INTO part VALUES ('p{i}', 'm{i}', '{"type":"text","text":"a"}');`
+	llmHead = `CREATE TABLE responses (id TEXT, model TEXT, prompt TEXT, response TEXT, conversation_id TEXT, datetime_utc TEXT);
+CREATE TABLE attachments (id TEXT, type TEXT, url TEXT, content BLOB);
+CREATE TABLE prompt_attachments (response_id TEXT, attachment_id TEXT, "order" INTEGER);
+CREATE TABLE fragments (id INTEGER, content TEXT);
+CREATE TABLE prompt_fragments (response_id TEXT, fragment_id INTEGER, "order" INTEGER);
+CREATE TABLE tool_calls (id INTEGER, response_id TEXT, name TEXT, arguments TEXT, tool_call_id TEXT);
+CREATE TABLE tool_results (id INTEGER, response_id TEXT, name TEXT, output TEXT, tool_call_id TEXT);
+CREATE TABLE tool_results_attachments (tool_result_id INTEGER, attachment_id TEXT, "order" INTEGER);`
+	llmResponse = `INSERT INTO responses VALUES ('r', 'm', 'a', 'b', 'c', '2025-11-24');`
+	llmRow      = `INSERT INTO responses VALUES ('r{i}', 'm', 'a', 'b', 'c{i}', '2025-11-24');`
+
 	codexHead   = `{"timestamp":"2026-02-01T08:00:00.000Z","type":"session_meta","payload":{"id":"019c0000-1111-7222-8333-444444444444","cwd":"/b","originator":"codex_cli_rs","cli_version":"0.90.0"}}` + "\n"
 	piHead      = `{"type":"session","version":3,"id":"0197f3a2-1111-7222-8333-444455556666","timestamp":"2026-03-01T10:00:00.000Z","cwd":"/p"}` + "\n"
 	chatGPTHead = `[{"title":"a","conversation_id":"c","id":"c","current_node":"m5","mapping":{"m0":{"id":"m0","message":null,"parent":null,"children":["m1"]},`
@@ -471,6 +532,25 @@ func TestGrowth(t *testing.T) {
 			})
 		}
 	}
+	for name, shapes := range databases {
+		dir := t.TempDir()
+		for i, shape := range shapes {
+			file := func(text string) string { return filepath.Join(dir, fmt.Sprintf("%s%d-%d.db", name, i, len(text))) }
+			t.Run(fmt.Sprintf("archive.ReadFile %s.db/%d", name, i), func(t *testing.T) {
+				checkGrowth(t, func(n int) string {
+					text := shape(64 * n) // opening a database takes some milliseconds
+					if _, err := os.Stat(file(text)); err != nil {
+						execute(t, file(text), text)
+					}
+					return text
+				}, func(text string) {
+					if _, err := archive.ReadFile(context.Background(), file(text), nil, func(archive.Conversation) error { return nil }); err != nil {
+						t.Fatal(err)
+					}
+				})
+			})
+		}
+	}
 	for name, shapes := range importers {
 		dir := t.TempDir()
 		file := func(text string) string { return filepath.Join(dir, strconv.Itoa(len(text))+name) }
@@ -487,6 +567,19 @@ func TestGrowth(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// execute makes a database at path with the statements of script.
+func execute(t *testing.T, path, script string) {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "file://"+path+"?_pragma=synchronous(0)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = pool.Exec("BEGIN; " + script + " COMMIT")
+	if err = errors.Join(err, pool.Close()); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -160,6 +160,11 @@ func (l limits) openDatabase(ctx context.Context, path string) (*database, error
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("not a whole database: %w", err), d.close())
 	}
+	for _, name := range indexed {
+		if table, column, _ := strings.Cut(name, "."); d.has(table, column) {
+			_, _ = d.pool.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX "parley_%s" ON "%s" ("%s")`, name, table, column)) // reading reports damage
+		}
+	}
 	return d, nil
 }
 
@@ -171,13 +176,11 @@ func (d *database) close() error {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// index adds an index of a column to the copy, if there is such a column.
-func (d *database) index(ctx context.Context, table, column string) error {
-	if !d.has(table, column) {
-		return nil
-	}
-	_, err := d.pool.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX "parley_%s_%s" ON "%s" ("%s")`, table, column, table, column))
-	return err
+// indexed lists columns by which rows are looked up. A database may lack the indexes that its
+// program makes.
+var indexed = []string{
+	"messages.session_id", "message.session_id", "part.message_id", "responses.conversation_id", "tool_calls.response_id", "tool_results.response_id",
+	"tool_results_attachments.tool_result_id", "prompt_fragments.response_id", "fragments.id", "prompt_attachments.response_id", "attachments.id",
 }
 
 // has reports whether there is such a table with these columns.

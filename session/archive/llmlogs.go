@@ -45,19 +45,9 @@ func (r *sourceReader) llm(ctx context.Context, d *database) error {
 	if err := r.newerTurns(ctx, d); err != nil {
 		return err
 	}
-	indexed := false
 	for _, c := range all {
 		if !r.isWanted("llm", c.id, c.stamp) {
 			continue
-		}
-		if !indexed {
-			indexed = true
-			for _, table := range []string{"tool_calls", "tool_results", "prompt_fragments", "prompt_attachments"} {
-				err = cmp.Or(err, d.index(ctx, table, "response_id"))
-			}
-			if err = cmp.Or(err, d.index(ctx, "responses", "conversation_id")); err != nil {
-				return err
-			}
 		}
 		t := &llmBuilder{newBuilder("llm", r.skipped), d, ctx, nil}
 		t.session.ID, t.session.Title = c.id, c.name
