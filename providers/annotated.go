@@ -90,13 +90,13 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 	case u.Input == 0:
 	case m.window > 0 && u.Prompt() > m.window:
 		return []string{m.id + " got more than its context window, and may have seen only the end of it"}
-	case m.service.kind == "ollama":
+	case m.service.row.cuts != "":
 		sent := estimateTokens(req) // a rough one
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
 		if window := m.ask(ctx).context; window > 0 && sent*9/10 > window {
-			return []string{m.id + " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH"}
+			return []string{m.id + m.service.row.cuts}
 		}
 	}
 	return nil
@@ -106,7 +106,7 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 // answer is told by the request.
 func (m *annotated) ask(ctx context.Context) advertised {
 	s, memory := m.service, m.options.Memory
-	if s.closestBuiltin().Local && s.kind != kindDemo && m.options.Replay == nil {
+	if s.isServer() && m.options.Replay == nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 		defer cancel()
 		if offers, err := s.listModels(ctx, m.options); err == nil {
@@ -170,8 +170,8 @@ func (m *annotated) explainError(err error) error {
 		apiErr.Successor = m.service.name + "/" + row.ReplacedBy
 		return &apiErr
 	}
-	hint := "fetch it with: ollama pull " + m.id
-	if m.service.kind != "ollama" {
+	hint := "fetch it with: " + m.service.row.pull + m.id
+	if m.service.row.pull == "" {
 		near := catalog.Nearest(m.id, m.service.modelIDs(), 3)
 		if len(near) == 0 {
 			return err

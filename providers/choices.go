@@ -23,7 +23,7 @@ func Choices(c Config, getenv func(string) string) []Choice {
 // demo.
 func IsDemo(c Config, name string) bool {
 	s, _, err := c.findModel(name, func(string) string { return "" })
-	return err == nil && s.kind == kindDemo
+	return err == nil && s.row.isDemo
 }
 
 // ExplainNoDefault explains why DefaultModel finds nothing although the user set up a
@@ -34,7 +34,7 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 	}
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if !ok || s.kind == kindDemo {
+		if !ok || s.row.isDemo {
 			continue
 		}
 		_, configured := c.Providers[s.name]
@@ -61,7 +61,7 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 func ProviderWithoutModel(c Config, getenv func(string) string) string {
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if !ok || s.kind == kindDemo || s.defaultModel() != "" || s.missing(c, getenv) != "" {
+		if !ok || s.row.isDemo || s.defaultModel() != "" || s.missing(c, getenv) != "" {
 			continue
 		}
 		_, configured := c.Providers[s.name]
@@ -122,7 +122,7 @@ func (c Config) servers(getenv func(string) string) []string {
 	var names []string
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if ok && s.kind != kindDemo && !s.isProgram() && !listsNone(s) && s.missing(c, getenv) == "" {
+		if ok && !s.row.isDemo && !s.isProgram() && !listsNone(s) && s.missing(c, getenv) == "" {
 			names = append(names, name)
 		}
 	}
@@ -210,7 +210,7 @@ func DefaultModel(c Config, getenv func(string) string) string {
 	var ready []service
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, getenv)
-		if ok && s.kind != kindDemo && s.defaultModel() != "" && s.missing(c, getenv) == "" {
+		if ok && !s.row.isDemo && s.defaultModel() != "" && s.missing(c, getenv) == "" {
 			ready = append(ready, s)
 		}
 	}

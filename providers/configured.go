@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,13 +50,10 @@ func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
 
 // noWeb returns why s does not search the web for a model; "" if it does.
 func noWeb(s service, model string) string {
-	switch {
-	case searchesWeb(s, model):
+	if searchesWeb(s, model) {
 		return ""
-	case s.kind == "mistral":
-		return "Mistral's chat has no web search"
 	}
-	return s.name + "/" + s.modelID(model) + " has no web search"
+	return cmp.Or(s.row.noWeb, s.name+"/"+s.modelID(model)+" has no web search")
 }
 
 // clampEffort returns the effort to ask of a model that has not all of them, "" for none,

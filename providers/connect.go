@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"parley/providers/anthropic"
-	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -124,8 +122,8 @@ func Connections(c Config, getenv func(string) string) (all []Connection) {
 // with nearby names, and none of a model's: there is no model to choose yet.
 func (c Config) Connection(name string, getenv func(string) string) (Connection, error) {
 	s, ok := c.service(name, getenv)
-	if !ok || s.kind == kindDemo {
-		unknown := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return n == kindDemo }))
+	if !ok || s.row.isDemo {
+		unknown := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return kinds[n].isDemo }))
 		return Connection{}, errors.New(unknown.Message)
 	}
 	return Connection{
@@ -161,29 +159,7 @@ func ParseKey(text string) (Secret, error) {
 	return Secret(key), nil
 }
 
-// A keyCheck is a request that checks a key without cost (from the services' documentation,
-// November 2026). The first of paths that exists is used, as in listEndpoint. Without paths a key
-// is recognized by its prefix.
-type keyCheck struct {
-	paths      []string
-	prefixes   []string
-	badRequest bool // status 400 means a wrong key: nothing else of the request can be bad
-}
-
-// keyChecks holds the kinds of services that are not checked by listing models: where
-// another request says more, and where the list is open to all.
-var keyChecks = map[string]keyCheck{
-	anthropic.Kind: {paths: []string{"/v1/models?limit=1"}},
-	gemini.Kind:    {paths: []string{"models?pageSize=1"}}, // 400 API_KEY_INVALID
-	"grok":         {paths: []string{"models"}, badRequest: true},
-	"deepseek":     {paths: []string{"/user/balance"}},
-	"moonshot":     {paths: []string{"users/me/balance", "models"}},
-	"openrouter":   {paths: []string{"key"}},
-	"minimax":      {prefixes: []string{"sk-", "eyJ"}},
-	"llamacpp":     {paths: []string{"/props", "models"}},
-}
-
-// hostChecks holds what goes before keyChecks, by the end of the name of the host.
+// hostChecks holds the checks that replace that of a kind, by the end of the name of the host.
 var hostChecks = map[string]keyCheck{
 	".amazonaws.com": {prefixes: bedrockKeys},
 	".api.aws":       {prefixes: bedrockKeys},
@@ -207,10 +183,10 @@ func keyCheckOf(s service) keyCheck {
 			return check
 		}
 	}
-	if check, ok := keyChecks[s.kind]; ok {
+	if check := s.row.check; check.paths != nil || check.prefixes != nil {
 		return check
 	}
-	return keyCheck{paths: []string{"models"}}
+	return listing
 }
 
 // A Verdict says whether a key is good.

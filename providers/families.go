@@ -2,9 +2,7 @@ package providers
 
 import (
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/providers/adapter"
@@ -33,17 +31,18 @@ type family struct {
 // target is everything an adapter has to know about the service it speaks to.
 type target struct {
 	adapter.Options
-	kind         string
-	token        *wire.TokenSource    // has tokens in the place of a key; nil: there are none
-	dialect      openai.Dialect       // of chat completions
-	command      agentcli.CommandLine // program to run, for those that are one
-	idleTimeout  time.Duration        // longest silence; 0 is the client's own limit
-	transport    http.RoundTripper
-	instant      bool
-	connectEarly bool // connect to the host before the first request
-	log          wire.Log
-	tap          *wire.Tap
-	replay       *wire.Replay // for programs; servers have transport
+	kind            string
+	token           *wire.TokenSource    // has tokens in the place of a key; nil: there are none
+	dialect         openai.Dialect       // of chat completions
+	emptyBadRequest llm.Fault            // see kind
+	command         agentcli.CommandLine // program to run, for those that are one
+	idleTimeout     time.Duration        // longest silence; 0 is the client's own limit
+	transport       http.RoundTripper
+	instant         bool
+	connectEarly    bool // connect to the host before the first request
+	log             wire.Log
+	tap             *wire.Tap
+	replay          *wire.Replay // for programs; servers have transport
 }
 
 // Kinds that are treated apart.
@@ -76,7 +75,7 @@ func searchesWeb(s service, model string) bool {
 
 // openChat speaks chat completions, in the dialect of the kind.
 func openChat(t target) llm.Model {
-	if t.kind == "grok" {
+	if t.dialect.WebByResponses {
 		return openai.NewGrok(t.withClient(), t.dialect)
 	}
 	return openai.New(t.withClient(), t.dialect)
@@ -117,10 +116,8 @@ func chatOrigin(kind, _, model string) string {
 }
 
 func dialectOf(kind, model string) openai.Dialect {
-	if kind == kindDemo {
-		return openai.Dialect{Name: kindDemo, Family: openai.Family{
-			Effort: openai.Effort{Words: [6]string{"none", "low", "low", "medium", "high", "high"}},
-		}}
+	if d := kinds[kind].dialect; d != nil {
+		return *d
 	}
 	d, _ := openai.DialectFor(kind, model)
 	return d
@@ -130,19 +127,9 @@ func dialectOf(kind, model string) openai.Dialect {
 func (t target) withClient() adapter.Options {
 	t.HTTP = wire.Client(wire.Options{
 		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap, ConnectEarly: t.connectEarly,
-		EmptyBadRequest: t.emptyBadRequest(), Token: t.token, TokenHeader: t.KeyHeader,
+		EmptyBadRequest: t.emptyBadRequest, Token: t.token, TokenHeader: t.KeyHeader,
 	})
 	return t.Options
-}
-
-// emptyBadRequest returns what an answer of status 400 without a word means: Cerebras says
-// so that the prompt is too long.
-func (t target) emptyBadRequest() llm.Fault {
-	u, err := url.Parse(t.BaseURL)
-	if t.kind == "cerebras" || err == nil && strings.HasSuffix(u.Hostname(), ".cerebras.ai") {
-		return llm.ContextOverflow
-	}
-	return ""
 }
 
 // secrets returns what no error may hold: the key, and headers that are secret by their names.

@@ -54,7 +54,7 @@ func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 	for _, name := range c.providerNames() {
 		s, ok := c.service(name, o.Getenv)
 		_, configured := c.Providers[name]
-		if ok && s.kind != kindDemo && (configured || s.isFound() || s.missing(c, o.Getenv) == "") {
+		if ok && !s.row.isDemo && (configured || s.isFound() || s.missing(c, o.Getenv) == "") {
 			services = append(services, s)
 		}
 	}
@@ -153,10 +153,10 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 	}
 	offers, err := s.listModels(ctx, o)
 	switch check := keyCheckOf(s); {
-	case err != nil || s.isProgram() || s.kind == kindDemo:
+	case err != nil || s.isProgram() || s.row.isDemo:
 	case listsNone(s): // offers are built in: nothing was sent
-		err = keyCheck{paths: []string{"models"}}.ask(ctx, s, o)
-	case s.key.name != "" && slices.Contains(openLists, s.kind):
+		err = listing.ask(ctx, s, o)
+	case s.key.name != "" && s.row.anyKey:
 		refusal := check.ask(ctx, s, o)
 		if verdict, _ := check.verdict(s, refusal); verdict == KeyRejected || llm.FaultOf(refusal) == llm.Quota {
 			err = refusal
@@ -167,10 +167,6 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 	}
 	return offers, err
 }
-
-// openLists holds the kinds of services that list their models to anybody, or may do: only
-// another request tells whether they know a key.
-var openLists = []string{"openrouter", "deepseek", "moonshot"}
 
 // hasNoList reports whether an answer to the request for a list says nothing but that there is
 // none. Those that are known to have none refuse it in their own ways.

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,10 +17,8 @@ import (
 	"time"
 
 	"parley/providers/adapter"
-	"parley/providers/anthropic"
 	"parley/providers/catalog"
 	"parley/providers/discover"
-	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -72,7 +71,7 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 		}
 		return offers, nil
 	}
-	if s.kind == kindDemo || s.isProgram() {
+	if s.row.isDemo || s.isProgram() {
 		for _, id := range catalog.IDs(s.closestBuiltin().ID) {
 			offers = append(offers, listedModel{id: id})
 		}
@@ -101,23 +100,6 @@ func listsNone(s service) bool {
 // service that do not.
 var listingHosts = []string{"bedrock-mantle."}
 
-// A listEndpoint is where a kind of server lists its models. A path that begins with a
-// slash stands behind the server's address instead of the base URL.
-type listEndpoint struct {
-	paths []string // the first that is there
-	limit string   // tells how long prompts may be as the server runs now; "" if the list does
-}
-
-// listEndpoints holds the kinds that have more to tell than OpenAI's list of ids, or say
-// it elsewhere.
-var listEndpoints = map[string]listEndpoint{
-	anthropic.Kind: {paths: []string{"/v1/models?limit=1000"}},
-	gemini.Kind:    {paths: []string{"models?pageSize=1000"}},
-	"ollama":       {paths: []string{"/api/tags", "models"}, limit: "/api/ps"},
-	"llamacpp":     {paths: []string{"models"}, limit: "/props"},
-	"lmstudio":     {paths: []string{"/api/v0/models", "models"}},
-}
-
 // A lister asks one server.
 type lister struct {
 	service
@@ -125,9 +107,9 @@ type lister struct {
 }
 
 func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
-	at, ok := listEndpoints[l.service.kind]
-	if !ok {
-		at = listEndpoint{paths: []string{"models"}}
+	at := l.row.list
+	if at.paths == nil {
+		at.paths = listing.paths
 	}
 	for _, path := range at.paths {
 		offers, err = l.fetchPages(ctx, path)
@@ -142,21 +124,21 @@ func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
 	if page, err := l.fetchPage(ctx, at.limit, nil); err == nil {
 		addLoadedWindows(offers, page)
 	}
-	if l.service.kind == "ollama" {
-		l.showModels(ctx, offers)
+	if at.show != "" {
+		l.showModels(ctx, at.show, offers)
 	}
 	return offers, nil
 }
 
-// showModels asks Ollama what its models can do, of those whose row in the list does not say it.
-func (l lister) showModels(ctx context.Context, offers []listedModel) {
+// showModels asks for the capabilities of models if their rows in the list do not have them.
+func (l lister) showModels(ctx context.Context, path string, offers []listedModel) {
 	const atOnce = 8
 	var wait sync.WaitGroup
 	for first := range min(atOnce, len(offers)) {
 		wait.Go(func() {
 			for i := first; i < len(offers); i += atOnce {
 				if o := &offers[i]; o.vision == nil {
-					if page, err := l.fetchPage(ctx, "/api/show", map[string]any{"model": o.id}); err == nil {
+					if page, err := l.fetchPage(ctx, path, map[string]any{"model": o.id}); err == nil {
 						o.tools, o.vision, o.thinks = hasCapability(page, toolFields), hasCapability(page, visionFields), hasCapability(page, []capabilityField{{"capabilities", "thinking"}})
 						o.embeds = discover.Embeds(page, o.id)
 					}
@@ -185,7 +167,7 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 		for _, o := range listed {
 			seen[o.id] = true
 		}
-		query := nextPage(page, l.service.kind).Encode()
+		query := nextPage(page, l.row.list).Encode()
 		if query == "" || len(listed) > 0 && len(seen) == old {
 			break
 		}
@@ -198,16 +180,13 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 	return offers, nil
 }
 
-// nextPage returns what to ask a server of this kind for the next page with, nil if there is none.
-func nextPage(page map[string]any, kind string) url.Values {
+// nextPage returns the parameters of the next page; nil if there is none.
+func nextPage(page map[string]any, at listEndpoint) url.Values {
 	if token := firstText(page, "nextPageToken"); token != "" {
 		return url.Values{"pageToken": {token}}
 	}
 	if last := firstText(page, "last_id"); last != "" && page["has_more"] == true {
-		if kind == anthropic.Kind {
-			return url.Values{"after_id": {last}}
-		}
-		return url.Values{"after": {last}} // as all lists of OpenAI's
+		return url.Values{cmp.Or(at.after, "after"): {last}}
 	}
 	return nil
 }
@@ -215,18 +194,18 @@ func nextPage(page map[string]any, kind string) url.Values {
 // fetchPage reads one page: by GET, or, with a body, by POST. A bare list, which Together has, counts
 // as data.
 func (l lister) fetchPage(ctx context.Context, path string, body map[string]any) (map[string]any, error) {
-	base := l.BaseURL + "/"
+	base := l.BaseURL
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
-		base, path = strings.TrimSuffix(l.BaseURL, "/v1")+"/", rest
-	} else if l.service.kind == gemini.Kind && !versioned(l.BaseURL) {
-		base += "v1beta/"
+		base, path = strings.TrimSuffix(base, "/v1"), rest
+	} else if version := l.row.baseURL; version != nil {
+		base = version(base)
 	}
 	method, text := http.MethodGet, []byte(nil)
 	if body != nil {
 		method = http.MethodPost
 		text, _ = json.Marshal(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(text))
+	req, err := http.NewRequestWithContext(ctx, method, base+"/"+path, bytes.NewReader(text))
 	if err != nil {
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
 	}
@@ -305,24 +284,18 @@ func (l lister) badList(format string, args ...any) error {
 	return &llm.Error{Fault: llm.Server, Provider: l.name, URL: wire.Public(l.service.url), Message: fmt.Sprintf(format, args...)}
 }
 
-// versioned reports whether an address names a version of the API at its end.
-func versioned(address string) bool {
-	last := address[strings.LastIndexByte(address, '/')+1:]
-	return len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9'
+// bearer returns the headers of a service that takes its key as OpenAI does.
+func bearer(o adapter.Options) map[string]string {
+	return o.KeyHeaders(map[string]string{"Authorization": "Bearer " + o.Key})
 }
 
 // authorize puts the key where the kind of server looks for it.
 func (l lister) authorize(req *http.Request) {
-	headers := map[string]string{"Authorization": "Bearer " + l.Key}
-	switch l.service.kind {
-	case anthropic.Kind:
-		headers = anthropic.Headers(l.Options)
-	case gemini.Kind:
-		headers = l.KeyHeaders(map[string]string{"X-Goog-Api-Key": l.Key})
-	default:
-		headers = l.KeyHeaders(headers)
+	headers := l.row.headers
+	if headers == nil {
+		headers = bearer
 	}
-	for name, value := range headers {
+	for name, value := range headers(l.Options) {
 		req.Header.Set(name, value)
 	}
 	for name, value := range l.Headers {

@@ -165,7 +165,7 @@ func (c Config) Unlocated(name string, getenv func(string) string) string {
 // isLocated reports whether something says where the service runs.
 func (s service) isLocated(c Config, getenv func(string) string) bool {
 	_, configured := c.Providers[s.name]
-	return !s.builtin.Local || s.kind == kindDemo || s.isFound() || configured || s.urlFromEnv(getenv) != "" || s.key.stored != nil
+	return !s.builtin.Local || s.row.isDemo || s.isFound() || configured || s.urlFromEnv(getenv) != "" || s.key.stored != nil
 }
 
 // shownID returns the id of a model as users see and write it: without the folders before a file,

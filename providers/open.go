@@ -40,7 +40,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		return llm.Endpoint{}, err
 	}
 	facts, known := s.facts(typed, o.Memory)
-	if s.kind == kindDemo && !known {
+	if s.row.isDemo && !known {
 		return llm.Endpoint{}, unknownNameError("model", typed, s.modelIDs())
 	}
 	model, tools := s.modelID(typed), toolStrategyOf(s, typed, facts, known, o.Memory)
@@ -53,7 +53,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		lazy:  opened,
 		price: facts.Price, window: window, service: s, id: model, options: o,
 	}
-	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), retirement: facts.Retirement(model, o.Memory.time()), settings: s.settings(typed), id: tools.name, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && s.kind != kindGemini}
+	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), retirement: facts.Retirement(model, o.Memory.time()), settings: s.settings(typed), id: tools.name, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && !s.row.noLevel}
 	retries := defaultRetries
 	if s.conf.MaxRetries != nil {
 		retries = *s.conf.MaxRetries
@@ -131,14 +131,14 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	if s.url != s.builtin.BaseURL {
 		m.Retires = "" // on the service's own servers
 	}
-	if s.closestBuiltin().Local && s.kind != kindDemo {
+	if s.isServer() {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0
 		m.Price = catalog.Price{Free: true}
 	}
 	if f, newer, ok := storedFacts(s, model); ok && known && !m.Inferred && m.Provider == s.builtin.ID {
 		m = f.ApplyTo(m, newer)
 	}
-	if s.kind == kindGemini { // the program takes no effort
+	if s.row.noLevel {
 		m.Thinking, m.Levels, m.CanDisable = "", nil, false
 	}
 	m = s.advertised(model, memory).applyTo(m)
@@ -294,11 +294,15 @@ func (s service) target(ctx context.Context) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
+	emptyBadRequest := s.row.emptyBadRequest
+	if strings.HasSuffix(hostOf(s.url), ".cerebras.ai") {
+		emptyBadRequest = kinds["cerebras"].emptyBadRequest
+	}
 	return target{
 		Options: adapter.Options{
 			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: keyHeader(s),
 			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
 		},
-		kind: s.kind, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
+		kind: s.kind, emptyBadRequest: emptyBadRequest, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
 	}, nil
 }

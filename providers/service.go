@@ -24,6 +24,7 @@ var aliases = map[string]string{"grok": "xai", "glm": "zai"}
 type service struct {
 	name       string
 	kind       string
+	row        kind // facts of its kind
 	url        string
 	conf       Provider
 	builtin    catalog.Provider // what is built in under this name, or zero
@@ -59,12 +60,16 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	if conf.Kind == "" && s.kind == openai.KindResponses && !speaksResponses(s.url) {
 		s.kind = kindChat
 	}
+	s.row = kinds[s.kind]
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && found.State != discover.NeedKey {
 		s.key = key{} // it answered without one
 	}
-	s.connected = configured || s.kind == kindDemo || isConnected(s, c.Stored)
+	s.connected = configured || s.row.isDemo || isConnected(s, c.Stored)
 	return s, true
 }
+
+// isServer reports whether s is a server on this machine.
+func (s service) isServer() bool { return s.closestBuiltin().Local && !s.row.isDemo }
 
 // familyKind returns the kind that a family speaks: of a local server, under whose name it may be
 // configured, that of the catalog.

@@ -206,7 +206,7 @@ func (s service) renameNotice(typed string) string {
 // dialect returns how the service speaks chat completions with a model.
 func (s service) dialect(model string) openai.Dialect {
 	d := dialectOf(s.kind, s.modelID(model)).ForURL(s.url)
-	if s.closestBuiltin().Local && s.kind != kindDemo {
+	if s.isServer() {
 		d = d.ForTemplates(model)
 	}
 	d, _ = s.conf.Dialect.Apply(d) // which was validated

@@ -6,7 +6,6 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
-	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -78,8 +77,8 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	if err != nil {
 		return Target{}, err
 	}
-	if s.kind == gemini.Kind {
-		t.BaseURL = gemini.WithVersion(t.BaseURL)
+	if version := s.row.baseURL; version != nil {
+		t.BaseURL = version(t.BaseURL)
 	}
 	if t.Model = model; s.closestBuiltin().Local {
 		t.Model = s.modelID(model)

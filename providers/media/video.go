@@ -47,6 +47,7 @@ type videoCreation struct {
 // A videoState says how to read the state of a job.
 type videoState struct {
 	address  string // URL path of the job, with {id}
+	codes    string // goes before the service's numeric error codes to tell them from those of others
 	state    string // "" if done says it
 	done     string // true once the job is over
 	expired  string // a state that says so, in addition to those of jobState

@@ -42,7 +42,7 @@ func (v *videoJobs) updated(j llm.Job, answer map[string]any) llm.Job {
 		j.State = llm.JobFailed
 		fallthrough
 	case j.State == llm.JobFailed:
-		if isRefusal(code, text) || s.kind == "minimax" && isRefusal("minimax"+code, text) { // its numeric codes need the prefix to be unambiguous
+		if isRefusal(code, text) || isRefusal(s.job.codes+code, text) {
 			j.State, j.Refused = llm.JobRefused, &llm.Refusal{Code: code, Text: wire.Excerpt(text), Billed: s.bill.refused}
 			break
 		}

@@ -293,7 +293,7 @@ var minimaxVideo = videoService{
 		unsupported: []videoOption{wishSource, wishExtend, wishAudio, wishSeed, wishAvoid},
 		id:          "task_id",
 	},
-	job:   videoState{address: "/query/video_generation/{id}", state: "task.status", failure: "task.error"},
+	job:   videoState{address: "/query/video_generation/{id}", state: "task.status", failure: "task.error", codes: "minimax"},
 	files: videoFiles{urls: "task.content.url"},
 	bill:  videoBill{seconds: "task.usage.output_seconds"},
 }
@@ -331,7 +331,7 @@ var hailuoVideo = videoService{
 		unsupported: []videoOption{wishSource, wishExtend, wishRatio, wishAudio, wishSeed, wishAvoid},
 		id:          "task_id",
 	},
-	job:   videoState{address: "/query/video_generation?task_id={id}", state: "status", failure: "base_resp"},
+	job:   videoState{address: "/query/video_generation?task_id={id}", state: "status", failure: "base_resp", codes: "minimax"},
 	files: videoFiles{urls: "file_id", lookup: "/files/retrieve?file_id={id}", found: "file.download_url"},
 }
 

@@ -29,6 +29,7 @@ type Dialect struct {
 	SchemaFields        map[string]any    // go with every request for an answer that fits a schema
 	WebFields           map[string]any    // go with every request that may search the web
 	WebTool             map[string]any    // is offered to it
+	WebByResponses      bool              // searches the web on its Responses endpoint only; see NewGrok
 	RenamedFields       map[string]string `toml:"renamed_fields"`       // request fields under another name
 	NoStreamOptions     Not               `toml:"stream_usage"`         // counts tokens unasked and refuses stream_options
 	NoStreamWithTools   Not               `toml:"stream_with_tools"`    // cannot stream while tools are on offer
@@ -181,7 +182,7 @@ const searching = "sonar* *-search-preview* *-search-api*"
 
 // SearchesWeb reports whether the service searches the web for a model.
 func (d Dialect) SearchesWeb(model string) bool {
-	return d.WebFields != nil || d.WebTool != nil || d.Name == "grok" || matchesGlobs(searching, baseModel(model))
+	return d.WebFields != nil || d.WebTool != nil || d.WebByResponses || matchesGlobs(searching, baseModel(model))
 }
 
 // ForTemplates returns d for a model at a server that renders chat templates itself, perhaps one of

@@ -67,7 +67,7 @@ var llamaSchema = func() schema.Target {
 var services = []service{
 	{kind: "openai", Dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
 
-	{kind: "grok", Dialect: Dialect{ImageDetail: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
+	{kind: "grok", Dialect: Dialect{ImageDetail: true, WebByResponses: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content. Words of the user's
