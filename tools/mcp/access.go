@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,8 +109,8 @@ func parseStored(text string, c Config) storedState {
 	return m
 }
 
-// A Refusal is what the sandbox has most likely refused a program that did not
-// start.
+// A Refusal is what the sandbox has most likely refused a program, which did not start or whose
+// calls failed.
 type Refusal struct {
 	Reasons []string // one line each, with the program's own words
 	Needs   Access   // what would let it; nothing, if that cannot be told
@@ -150,18 +151,7 @@ var writeWords = lazy.NewRegexp(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|f
 // Ended is the exit status, -1 if it did not end. Reasons hold no secrets.
 func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantable func(path string, write bool) string) *Refusal {
 	r := &Refusal{}
-	want := func(path string, write bool, reason string) {
-		grant := grantable(path, write)
-		if grant == "" || mask.names.Text(grant) != grant { // what is allowed is shown, and stored
-			return
-		}
-		if write {
-			r.Needs = r.Needs.Union(Access{Write: []string{grant}})
-		} else {
-			r.Needs = r.Needs.Union(Access{Read: []string{grant}})
-		}
-		r.addReason(mask, "file: %s", reason)
-	}
+	want := func(path string, write bool, reason string) { r.addPath(mask, grantable(path, write), write, reason) }
 	words := c.words()
 	if len(words) == 0 {
 		return r
@@ -205,6 +195,64 @@ func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantab
 	return r
 }
 
+// refusedCall finds system calls that fail as the sandbox refuses them, whatever the network is.
+var refusedCall = lazy.NewRegexp(`(?i)\b(socket|socketpair|bind|listen|clone3?|unshare|setns|ptrace|mount|chroot|shmget|semget|msgget)(\([^()]*\)[^()]{0,40}|: | )(operation not permitted|eperm\b)|` +
+	`\bnamespace.*operation not permitted|\[errno 1\] operation not permitted\s*$`)
+
+// refusedNetwork finds the words of a program without a network.
+var refusedNetwork = lazy.NewRegexp(`(?i)eai_again|getaddrinfo|could not resolve host|name resolution|name or service not known|network is unreachable|enetunreach|dial (tcp|udp)|connect eperm`)
+
+// refusedFile finds the words of a program that was refused a file.
+var refusedFile = lazy.NewRegexp(`(?i)permission denied|operation not permitted|read-only file system|eacces|eperm|erofs`)
+
+// explainCall guesses what the sandbox refused a program from what it wrote during a call, and answered
+// to one that failed. It counts nothing that another computer may have said: a file has to exist here.
+// Grantable is as that of explainRefusal.
+func explainCall(c Config, mask secretMask, text string, grantable func(path string, write bool) string) *Refusal {
+	r := &Refusal{}
+	for line := range strings.Lines(text) {
+		said := strings.TrimSpace(line)
+		switch {
+		case !c.Network && refusedNetwork.MatchString(line):
+			r.Needs.Network = true
+			r.addReason(mask, "network: %s", said)
+		case refusedCall.MatchString(line):
+			r.Needs.Unsandboxed = true
+			r.addReason(mask, "system call: %s", said)
+		case refusedFile.MatchString(line):
+			write := writeWords.MatchString(line)
+			for _, at := range absolutePath.FindAllStringIndex(line, 4) {
+				path := line[at[0]:at[1]]
+				if at[0] > 0 && !strings.ContainsRune(" \t'\"`(=", rune(line[at[0]-1])) { // host:/path
+					continue
+				}
+				if exists(path) || write && exists(filepath.Dir(path)) {
+					r.addPath(mask, grantable(path, write), write, said)
+				}
+			}
+		}
+	}
+	return r
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// addPath adds that the program needs grant, unless that is "" or holds a secret.
+func (r *Refusal) addPath(mask secretMask, grant string, write bool, reason string) {
+	if grant == "" || mask.names.Text(grant) != grant { // what is allowed is shown, and stored
+		return
+	}
+	more := Access{Read: []string{grant}}
+	if write {
+		more = Access{Write: []string{grant}}
+	}
+	r.Needs = r.Needs.Union(more)
+	r.addReason(mask, "file: %s", reason)
+}
+
 // addReason adds a reason without secrets, once.
 func (r *Refusal) addReason(mask secretMask, format string, args ...any) {
 	const most = 8
@@ -223,6 +271,8 @@ func (r *Refusal) String() string {
 		return "the sandbox refused it the network"
 	case files:
 		return "the sandbox refused it files"
+	case r.Needs.Unsandboxed:
+		return "the sandbox refused it a system call"
 	case len(r.Reasons) > 0:
 		return "the sandbox may have refused it something"
 	}

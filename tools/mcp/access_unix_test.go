@@ -260,6 +260,115 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
+// TestRefusedInCall: what the sandbox refused a server during a call is told with the call, and can be
+// allowed.
+func TestRefusedInCall(t *testing.T) {
+	dir, memory := home(t), &notebook{}
+	file := put(t, filepath.Join(dir, "notes/list/one.txt"), "milk\n", 0o644)
+	c := self(t, "real")
+	c.Read = c.Command.Words
+	b := held(t, c, memory)
+	b.offer()
+	if out := b.call("echo", `{"text":"hello"}`); out.Failed || strings.Contains(out.Text, "sandbox") {
+		t.Fatalf("got %+v", out)
+	}
+	b.call("mutters", `{"text":"bind() failed: Operation not permitted (1)"}`)
+	for b.state().Refusal.Needs.IsZero() { // the tests' own deadline ends it
+		b.call("echo", `{"text":"hello"}`)
+	}
+	for range 2 {
+		out := b.call("open", `{"text":"`+file+`"}`)
+		if want := "[the sandbox refused it files (file: open " + file + ": permission denied); the user can allow it with /mcp s]"; !out.Failed || !strings.HasSuffix(out.Text, want) {
+			t.Errorf("got %q, want %q", out.Text, want)
+		}
+	}
+	if out := b.call("socket", ""); !out.Failed || !strings.Contains(out.Text, "[the sandbox refused it a system call (system call: socket: operation not permitted); the user") {
+		t.Errorf("got %q", out.Text)
+	}
+	s := b.state()
+	if s.Status != StatusReady || s.Refusal.Needs.String() != "runs without the sandbox; may read "+filepath.Dir(file) || len(s.Refusal.Reasons) != 3 {
+		t.Fatalf("got %+v", s)
+	}
+	for _, test := range []struct {
+		more        Access
+		tool, input string
+	}{{Access{Read: s.Refusal.Needs.Read}, "open", `{"text":"` + file + `"}`}, {Access{Unsandboxed: true}, "socket", ""}} {
+		before := b.state().PID
+		if err := b.Allow("s", test.more); err != nil {
+			t.Fatal(err)
+		}
+		s := b.until("it restarts", func(s State) bool { return s.Status == StatusReady && s.PID != 0 && s.PID != before })
+		b.offer()
+		if out := b.call(test.tool, test.input); out.Failed || !s.Refusal.Needs.IsZero() {
+			t.Errorf("%s: got %q, %+v", test.tool, out.Text, s)
+		}
+	}
+	if out := b.call("complains", `{"text":"socket() failed: Operation not permitted"}`); strings.Contains(out.Text, "sandbox") {
+		t.Errorf("without a sandbox: got %q", out.Text)
+	}
+}
+
+// TestExplainCall: only what the sandbox refuses is taken for it, and not what a service answers.
+func TestExplainCall(t *testing.T) {
+	dir := t.TempDir()
+	here := put(t, filepath.Join(dir, "data/a.js"), "", 0o644)
+	grantable := func(path string, _ bool) string {
+		if strings.HasPrefix(path, dir) {
+			return dir
+		}
+		return ""
+	}
+	const free, network = "runs without the sandbox", "may reach the network"
+	for _, test := range []struct{ text, want string }{
+		{"[pid=32][err] [32:32:1129/200937.383466:FATAL:chrome/browser/process_singleton_posix.cc:297] Check failed: . socket() failed: Operation not permitted (1)", free},
+		{"Error: listen EPERM: operation not permitted 127.0.0.1:8080", free},
+		{"listen unix " + here + ".sock: socket: operation not permitted", free},
+		{"Failed to move to new namespace: PID namespaces supported, Network namespace supported, but failed: errno = Operation not permitted", free},
+		{"    self._sock = socket.socket()\nPermissionError: [Errno 1] Operation not permitted", free},
+		{"Error: getaddrinfo EAI_AGAIN api.example.com", network},
+		{"Get \"https://api.example.com\": dial tcp: lookup api.example.com: socket: operation not permitted", network},
+		{"Error: EACCES: permission denied, open '" + here + "'", "may read " + dir},
+		{"PermissionError: [Errno 13] Permission denied: '" + here + "'", "may read " + dir},
+		{"OSError: [Errno 30] Read-only file system: '" + filepath.Dir(here) + "/new.db'", "may change " + dir},
+		{"EROFS: read-only file system, mkdir '" + filepath.Dir(here) + "/new'", "may change " + dir},
+
+		{"permission denied for table users", ""},
+		{"403 Forbidden: Permission denied on resource project my-project", ""},
+		{"ERROR: operation not permitted", ""},
+		{"remote: Permission denied (publickey).", ""},
+		{"https://api.example.com" + here + ": permission denied", ""},
+		{"scp: host:" + here + ": Permission denied", ""},
+		{"cat: " + dir + "/none/b.txt: Permission denied", ""},
+		{"cat: /etc/shadow: Permission denied", ""},
+		{"bind: permission denied", ""},
+		{"cannot connect: EACCES", ""},
+		{"read socket: connection reset by peer", ""},
+		{"TypeError: x is not a function at " + here, ""},
+	} {
+		r := explainCall(Config{}, secretMask{}, test.text, grantable)
+		if r.Needs.String() != test.want || (test.want == "") != (len(r.Reasons) == 0) {
+			t.Errorf("%q: got %+v, want %q", test.text, r, test.want)
+		}
+	}
+	if r := explainCall(Config{Network: true}, secretMask{}, "getaddrinfo EAI_AGAIN api.example.com", grantable); !r.Needs.IsZero() {
+		t.Errorf("with a network: got %+v", r)
+	}
+}
+
+// TestNewLines: each line is returned once, and none in pieces.
+func TestNewLines(t *testing.T) {
+	var b tailBuffer
+	long := strings.Repeat("x", maxStderr-10)
+	for _, step := range []struct{ write, want string }{
+		{"one\ntw", "one\n"}, {"o\n", "two\n"}, {"", ""}, {long + "\nthree\n", long + "\nthree\n"}, {long + long + "\nfour\nfi", "four\n"}, {"ve\n", "five\n"},
+	} {
+		b.Write([]byte(step.write))
+		if got := b.newLines(); got != step.want {
+			t.Errorf("%.20q: got %.20q, want %.20q", step.write, got, step.want)
+		}
+	}
+}
+
 // fromNPM skips a test where npm's registry is out of reach.
 func fromNPM(t *testing.T) {
 	t.Helper()

@@ -79,11 +79,46 @@ func (s *server) call(ctx context.Context, t listedTool, sum string, input json.
 		result, err = session.CallTool(ctx, params)
 		return err
 	}); err != nil {
-		return tools.Outcome{Text: err.Error(), Failed: true}
+		text := err.Error()
+		if refused := s.explainCall(text); refused != "" {
+			text += "\n[" + refused + "]"
+		}
+		return tools.Outcome{Text: text, Failed: true}
 	}
 	a := resultBuilder{server: s.name, mask: s.lockedSecrets()}
 	a.addResult(result)
-	return a.outcome(result.IsError || result.NeedsInput())
+	failed, answer := result.IsError || result.NeedsInput(), ""
+	if failed {
+		answer = strings.Join(a.texts, "\n")
+	}
+	if refused := s.explainCall(answer); refused != "" {
+		a.note("%s", refused)
+	}
+	return a.outcome(failed)
+}
+
+// explainCall returns what the sandbox refused the program, by the answer of a call that failed and by
+// what the program wrote since the last one; "" for nothing. The user can allow it from then on.
+func (s *server) explainCall(answer string) string {
+	c, mask, written := s.effectiveConfig(), s.lockedSecrets(), s.stderr.newLines()
+	s.mu.Lock()
+	sandboxed := s.sandboxed
+	s.mu.Unlock()
+	if !sandboxed {
+		return ""
+	}
+	r := explainCall(c, mask, written+answer[:min(len(answer), maxStderr)], s.grantable(c))
+	if r.Needs.IsZero() {
+		return ""
+	}
+	s.mu.Lock()
+	s.refusal.Needs = s.refusal.Needs.Union(r.Needs)
+	for _, reason := range r.Reasons {
+		s.refusal.addReason(mask, "%s", reason)
+	}
+	s.mu.Unlock()
+	s.notifyChange()
+	return fmt.Sprintf("%s (%s); the user can allow it with /mcp %s", r, r.Reasons[0], s.name)
 }
 
 // A resultBuilder is what a server says, made fit for a model.

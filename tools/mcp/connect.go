@@ -123,14 +123,8 @@ func (s *server) addRefusal(l *link, err error) error {
 	if _, code, ok := strings.Cut(l.program.ExitState(), "exit status "); ok {
 		ended, _ = strconv.Atoi(code)
 	}
-	c := s.effectiveConfig()
-	mask := s.lockedSecrets()
-	r := explainRefusal(c, mask, s.stderr.tail(mask), ended, func(path string, write bool) string {
-		if s.opts.GrantablePath == nil {
-			return ""
-		}
-		return s.opts.GrantablePath(s.name, c, path, write)
-	})
+	c, mask := s.effectiveConfig(), s.lockedSecrets()
+	r := explainRefusal(c, mask, s.stderr.tail(mask), ended, s.grantable(c))
 	s.mu.Lock()
 	s.refusal = *r
 	s.mu.Unlock()
@@ -138,6 +132,16 @@ func (s *server) addRefusal(l *link, err error) error {
 		return fmt.Errorf("%w; %s", err, what)
 	}
 	return err
+}
+
+// grantable returns Options.GrantablePath for a configuration of the server.
+func (s *server) grantable(c Config) func(path string, write bool) string {
+	return func(path string, write bool) string {
+		if s.opts.GrantablePath == nil {
+			return ""
+		}
+		return s.opts.GrantablePath(s.name, c, path, write)
+	}
 }
 
 func isDirectory(path string) bool {

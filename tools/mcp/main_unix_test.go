@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -133,6 +134,20 @@ func realServer() *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "open", Description: "Opens a file."}, func(_ context.Context, _ *sdk.CallToolRequest, in said) (*sdk.CallToolResult, any, error) {
 		_, err := os.ReadFile(in.Text)
 		return nil, nil, err
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "complains", Description: "Fails with a text."}, func(_ context.Context, _ *sdk.CallToolRequest, in said) (*sdk.CallToolResult, any, error) {
+		return nil, nil, errors.New(in.Text)
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "mutters", Description: "Writes to standard error."}, func(_ context.Context, _ *sdk.CallToolRequest, in said) (*sdk.CallToolResult, any, error) {
+		fmt.Fprintln(os.Stderr, in.Text)
+		return text("fine"), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "socket", Description: "Opens a Unix socket."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		if err == nil {
+			err = syscall.Close(fd)
+		}
+		return nil, nil, os.NewSyscallError("socket", err)
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "grow", Description: "Gets another tool."}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
 		s.AddTool(&sdk.Tool{Name: "grown", Description: "New.", InputSchema: map[string]any{"type": "object"}},

@@ -219,6 +219,7 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 		}
 	}
 	s.readyAt = time.Now()
+	s.stderr.newLines() // calls are explained by what comes after them
 	return s.watchLists(life, l)
 }
 

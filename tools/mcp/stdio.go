@@ -207,6 +207,7 @@ type tailBuffer struct {
 	mu   sync.Mutex
 	data []byte
 	cut  bool // more was written
+	seen int  // bytes of data that newLines returned
 }
 
 func (r *tailBuffer) Write(p []byte) (int, error) {
@@ -217,7 +218,7 @@ func (r *tailBuffer) Write(p []byte) (int, error) {
 		p, r.cut = p[n-maxStderr:], true
 	}
 	if over := len(r.data) + len(p) - maxStderr; over > 0 {
-		r.data, r.cut = r.data[:copy(r.data, r.data[over:])], true
+		r.data, r.cut, r.seen = r.data[:copy(r.data, r.data[over:])], true, max(r.seen-over, 0)
 	}
 	r.data = append(r.data, p...)
 	return n, nil
@@ -226,7 +227,20 @@ func (r *tailBuffer) Write(p []byte) (int, error) {
 func (r *tailBuffer) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.data, r.cut = nil, false
+	r.data, r.cut, r.seen = nil, false, 0
+}
+
+// newLines returns the whole lines that it has not returned before.
+func (r *tailBuffer) newLines() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	end := bytes.LastIndexByte(r.data, '\n') + 1
+	lines := r.data[r.seen:end]
+	if r.seen == 0 && r.cut {
+		lines = lines[bytes.IndexByte(lines, '\n')+1:]
+	}
+	r.seen = end
+	return string(lines)
 }
 
 // tail returns what is kept, without the end of a secret that it begins with because the rest

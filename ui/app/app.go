@@ -48,9 +48,9 @@ type App struct {
 	KeyOf        func(command string) string // returns the key that runs a command, or "/" and its name
 	BeforeSwitch func()                      // called before another conversation is opened
 
-	previousClosed chan struct{}         // closed when the conversation that was left last is; nil: none was
-	previousEffort llm.Effort            // before thinking was turned off
-	noticedStatus  map[string]mcp.Status // of servers, what the user was told
+	previousClosed chan struct{}     // closed when the conversation that was left last is; nil: none was
+	previousEffort llm.Effort        // before thinking was turned off
+	noticedStatus  map[string]string // of servers, what the user was told
 	prompts        atomic.Pointer[knownPrompts]
 }
 
@@ -60,7 +60,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		noticedStatus: map[string]mcp.Status{}, Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
+		noticedStatus: map[string]string{}, Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
 	}
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }

@@ -30,6 +30,10 @@ func serverNotice(s mcp.State) string {
 		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Reason, hint)
 	case mcp.StatusLogin:
 		return fmt.Sprintf("MCP server %s needs login: %s", s.Name, s.Reason)
+	case mcp.StatusReady:
+		if s.Sandboxed && !s.Refusal.Needs.IsZero() {
+			return fmt.Sprintf("MCP server %s: %s during a call: review and allow it with /mcp %s", s.Name, s.Refusal.String(), s.Name)
+		}
 	case mcp.StatusStarting:
 		if s.FirstStart {
 			return fmt.Sprintf("MCP server %s starts for the first time; a download may take a minute", s.Name)
@@ -110,22 +114,26 @@ func serverChoices(s mcp.State) []serverChoice {
 	wants := s.Refusal.Needs
 	folders := mcp.Access{Read: wants.Read, Write: wants.Write}
 	if s.Sandboxed && !folders.IsZero() && wants.Network {
-		out = append(out, allow("Allow network and these folders", wants))
+		out = append(out, allow("Allow network and these folders", mcp.Access{Network: true, Read: wants.Read, Write: wants.Write}))
 	}
-	failed := s.Sandboxed && s.Status == mcp.StatusFailed
+	failing := s.Sandboxed && (s.Status == mcp.StatusFailed || wants.Unsandboxed)
 	network := allow("Allow network", mcp.Access{Network: true})
-	if failed && !s.Allowed.Network && wants.Network {
+	if s.Sandboxed && !s.Allowed.Network && wants.Network {
 		out = append(out, network)
 	}
 	if s.Sandboxed && !folders.IsZero() {
 		out = append(out, allow("Allow these folders", folders))
 	}
+	free := allow("Run without the sandbox", mcp.Access{Unsandboxed: true})
+	if wants.Unsandboxed && failing {
+		out = append(out, free)
+	}
 	out = append(out, serverChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
-	if failed && !s.Allowed.Network && !wants.Network {
+	if failing && !s.Allowed.Network && !wants.Network {
 		out = append(out, network)
 	}
-	if failed {
-		out = append(out, allow("Run without the sandbox", mcp.Access{Unsandboxed: true}))
+	if failing && !wants.Unsandboxed {
+		out = append(out, free)
 	}
 	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
 		out = append(out, serverChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
@@ -155,13 +163,17 @@ func (a *App) ServerChanged(name string) Effect {
 		if s.Name != name {
 			continue
 		}
-		if a.noticedStatus[name] == s.Status {
+		told := string(s.Status)
+		if s.Status == mcp.StatusReady {
+			told += s.Refusal.Needs.String()
+		}
+		if a.noticedStatus[name] == told {
 			if line := serverProgress(s); line != "" {
 				return Toast("MCP server " + name + ": " + line)
 			}
 			return nil
 		}
-		a.noticedStatus[name] = s.Status
+		a.noticedStatus[name] = told
 		if news := serverNotice(s); news != "" {
 			return Shown{llm.Notice{Text: news}} // of this run, not of the conversation
 		}

@@ -28,7 +28,12 @@ func TestServerChoices(t *testing.T) {
 		"refused a folder":        {with(func(s *mcp.State) { s.Refusal.Needs.Read = []string{"/a"} }), "Allow these folders, Restart, Allow network, Run without the sandbox, Stop"},
 		"refused both":            {with(func(s *mcp.State) { s.Refusal.Needs = mcp.Access{Network: true, Read: []string{"/a"}} }), "Allow network and these folders, Allow network, Allow these folders, Restart, Run without the sandbox, Stop"},
 		"ready, refused a folder": {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Write = mcp.StatusReady, []string{"/a"} }), "Allow these folders, Restart, Stop"},
-		"stopped":                 {with(func(s *mcp.State) { s.Status = mcp.StatusStopped }), "Restart"},
+		"ready, refused a call":   {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Unsandboxed = mcp.StatusReady, true }), "Run without the sandbox, Restart, Allow network, Stop"},
+		"ready, refused network":  {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Network = mcp.StatusReady, true }), "Allow network, Restart, Stop"},
+		"refused all": {with(func(s *mcp.State) {
+			s.Refusal.Needs = mcp.Access{Network: true, Read: []string{"/a"}, Unsandboxed: true}
+		}), "Allow network and these folders, Allow network, Allow these folders, Run without the sandbox, Restart, Stop"},
+		"stopped": {with(func(s *mcp.State) { s.Status = mcp.StatusStopped }), "Restart"},
 	} {
 		var names []string
 		for _, c := range serverChoices(tt.state) {
@@ -37,6 +42,18 @@ func TestServerChoices(t *testing.T) {
 		if got := strings.Join(names, ", "); got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)
 		}
+	}
+}
+
+// TestServerNoticeOfRefusal: what the sandbox refused a server that runs is told, with what to do.
+func TestServerNoticeOfRefusal(t *testing.T) {
+	s := mcp.State{Name: "s", Status: mcp.StatusReady, Program: mcp.Program{Sandboxed: true}}
+	if got := serverNotice(s); got != "" {
+		t.Errorf("got %q", got)
+	}
+	s.Refusal.Needs.Read = []string{"/a"}
+	if got, want := serverNotice(s), "MCP server s: the sandbox refused it files during a call: review and allow it with /mcp s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
