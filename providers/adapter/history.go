@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"parley/providers/llm"
-	"parley/tools/lazy"
 )
 
 // A Writer writes a conversation as the items of a list, one message after the other. What it
@@ -182,11 +181,11 @@ func lastEnd(messages []llm.Message) int {
 	return end
 }
 
-var sumSeed = lazy.Value[maphash.Seed]{New: maphash.MakeSeed}
+var sumSeed = sync.OnceValue(maphash.MakeSeed)
 
 // sumOf returns a sum of what a Writer reads of a message.
 func sumOf(m *llm.Message) uint64 {
-	seed := sumSeed.Get()
+	seed := sumSeed()
 	sum := mixSum(maphash.String(seed, m.Origin), wordSum(string(m.Role))<<32|uint64(len(m.Parts)))
 	for i := range m.Parts {
 		p := &m.Parts[i]

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/tools/lazy"
 )
 
 // A downgrade changes a request that a server refused for something it can do
@@ -36,7 +36,7 @@ const (
 
 // downgrades in the order in which they are tried: the words of one may hold those of
 // a later one.
-var downgrades = lazy.Value[[]downgrade]{New: func() []downgrade {
+var downgrades = sync.OnceValue(func() []downgrade {
 	return []downgrade{
 		{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
 		{"display", "thinking", `thinking.*\bdisplay\b`, drop("thinking.display")},
@@ -58,7 +58,7 @@ var downgrades = lazy.Value[[]downgrade]{New: func() []downgrade {
 		{"parallel calls", "tool_choice", `disable_parallel_tool_use`, drop("tool_choice.disable_parallel_tool_use")},
 		{"tool_choice", "tool_choice", `tool_choice`, drop("tool_choice")},
 	}
-}}
+})
 
 // findSubmatch matches words of a server against an expression, whatever the case. It is
 // compiled each time, for almost no request is refused.
@@ -98,7 +98,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState
 		t.noThinking = true
 		return m.o.Model + " cannot think between tools that were called without thinking; sent again with thinking off", true
 	}
-	for _, c := range downgrades.Get() {
+	for _, c := range downgrades() {
 		if _, fixed := m.o.Body[c.field]; fixed || m.o.Learned.Has(c.name) || findSubmatch(c.says, text) == nil || !c.apply(body) {
 			continue
 		}

@@ -63,7 +63,7 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 	}
 	notices = append(notices, m.addToolChoice(body, req.Settings, p)...)
 	markCache(body)
-	for _, c := range downgrades.Get() {
+	for _, c := range downgrades() {
 		if cured(c.name) && c.apply(body) && slices.Contains(userFields, c.name) {
 			notices = append(notices, adapter.NotSent(m.o.Model, c.name))
 		}

@@ -26,8 +26,6 @@ import (
 	"time"
 
 	"github.com/BurntSushi/toml"
-
-	"parley/tools/lazy"
 )
 
 // A Provider is a service that offers models.
@@ -169,7 +167,7 @@ type record struct {
 	model                atomic.Pointer[Model]
 }
 
-var entries = lazy.Value[[]*entry]{New: func() []*entry {
+var entries = sync.OnceValue(func() []*entry {
 	files, err := fs.Glob(data, "data/*.toml")
 	if err != nil {
 		panic(err) // the pattern is wrong
@@ -180,7 +178,7 @@ var entries = lazy.Value[[]*entry]{New: func() []*entry {
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(rank(a.id), rank(b.id)) })
 	return list
-}}
+})
 
 func rank(id string) int {
 	if i := slices.Index(order, id); i >= 0 {
@@ -242,7 +240,7 @@ func decode(file, text string, v any) {
 }
 
 func findEntry(id string) (*entry, bool) {
-	for _, e := range entries.Get() {
+	for _, e := range entries() {
 		if e.id == id {
 			return e, true
 		}
@@ -311,7 +309,7 @@ func (r row) as(provider string) Model {
 func Providers() []Provider {
 	providers := Heads()
 	var wait sync.WaitGroup
-	for i, e := range entries.Get() {
+	for i, e := range entries() {
 		wait.Go(func() { providers[i].Models = e.models() })
 	}
 	wait.Wait()
@@ -320,8 +318,8 @@ func Providers() []Provider {
 
 // Heads returns every provider without its models.
 func Heads() []Provider {
-	providers := make([]Provider, 0, len(entries.Get()))
-	for _, e := range entries.Get() {
+	providers := make([]Provider, 0, len(entries()))
+	for _, e := range entries() {
 		providers = append(providers, e.head())
 	}
 	return providers

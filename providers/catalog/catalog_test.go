@@ -326,7 +326,7 @@ func TestGuessKnowsItsOwn(t *testing.T) {
 
 // Every id, however it is written, is among the names that begin with its first word.
 func TestNamesWith(t *testing.T) {
-	for _, e := range entries.Get() {
+	for _, e := range entries() {
 		for _, r := range e.rows() {
 			first := words(r.id)[0]
 			if !slices.ContainsFunc(namesWith(first), func(n name) bool { return n.row.record == r.record }) {

@@ -143,7 +143,7 @@ func namesWith(word string) []name {
 		return known.([]name)
 	}
 	var names []name
-	for _, e := range entries.Get() {
+	for _, e := range entries() {
 		for _, r := range e.rows() {
 			if !strings.Contains(strings.ToLower(r.id), word) {
 				continue

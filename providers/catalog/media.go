@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"parley/providers/llm"
-	"parley/tools/lazy"
 )
 
 // Media holds the models of one provider that embed text or make images or videos. The first of
@@ -88,7 +87,7 @@ type VideoModel struct {
 //go:embed media/*.toml
 var mediaFiles embed.FS
 
-var mediaOf = lazy.Value[map[string]func() Media]{New: func() map[string]func() Media {
+var mediaOf = sync.OnceValue(func() map[string]func() Media {
 	files, err := mediaFiles.ReadDir("media")
 	if err != nil {
 		panic(err) // it is embedded
@@ -106,11 +105,11 @@ var mediaOf = lazy.Value[map[string]func() Media]{New: func() map[string]func() 
 		})
 	}
 	return all
-}}
+})
 
 // MediaOf returns the built-in media models of a provider; an empty Media if there are none.
 func MediaOf(provider string) Media {
-	if read := mediaOf.Get()[provider]; read != nil {
+	if read := mediaOf()[provider]; read != nil {
 		return read()
 	}
 	return Media{}

@@ -32,7 +32,7 @@ func specWords(id string) []string {
 
 // Ids are split as the regular expressions say.
 func FuzzWords(f *testing.F) {
-	for _, e := range entries.Get() {
+	for _, e := range entries() {
 		for _, r := range e.rows() {
 			f.Add(r.id)
 		}

@@ -349,7 +349,7 @@ func TestOffers(t *testing.T) {
 // here. All names in braces mean something.
 func TestScripts(t *testing.T) {
 	c := &chat{request: request{Tools: []tool{{}}}, keys: []Key{{}}}
-	for _, s := range scripts.Get() {
+	for _, s := range scripts() {
 		name := s.name
 		known := map[string]bool{"file": true}
 		for _, pattern := range s.when {

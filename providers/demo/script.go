@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools/lazy"
 )
@@ -45,7 +46,7 @@ type step struct {
 const fileName = `(?:[\w./~-]*[./][\w./-]*\w|Makefile|Dockerfile|LICENSE|README)`
 
 // scripts returns all scripts in order. It panics if one cannot be read.
-var scripts = lazy.Value[[]*script]{New: func() (list []*script) {
+var scripts = sync.OnceValue(func() (list []*script) {
 	files, err := answers.ReadDir("answers")
 	for _, file := range files {
 		var text []byte
@@ -62,10 +63,10 @@ var scripts = lazy.Value[[]*script]{New: func() (list []*script) {
 		panic(err)
 	}
 	return list
-}}
+})
 
 func named(name string) *script {
-	return scripts.Get()[slices.IndexFunc(scripts.Get(), func(s *script) bool { return s.name == name })]
+	return scripts()[slices.IndexFunc(scripts(), func(s *script) bool { return s.name == name })]
 }
 
 func (s *script) parse(text string) error {
@@ -115,7 +116,7 @@ func find(prompt string) (*script, map[string]string) {
 	if bare := politeSuffix.ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
 		prompt = bare // the dots of a path as in ./... stay
 	}
-	for _, s := range scripts.Get() {
+	for _, s := range scripts() {
 		for _, pattern := range s.when {
 			m := pattern.FindStringSubmatch(prompt)
 			if m == nil {
@@ -134,7 +135,7 @@ func find(prompt string) (*script, map[string]string) {
 // manual returns the answers about parley, whose numbers begin with a 7.
 func manual() string {
 	var list []string
-	for _, s := range scripts.Get() {
+	for _, s := range scripts() {
 		if strings.HasPrefix(s.name, "7") {
 			list = append(list, s.body)
 		}

@@ -3,6 +3,7 @@ package filter
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools/lazy"
 )
@@ -304,16 +305,16 @@ func (p *parser) cdata(end string) (string, bool) {
 	return b.String(), true
 }
 
-var entities = lazy.Value[*strings.Replacer]{New: func() *strings.Replacer {
+var entities = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'")
-}}
+})
 
 // unescape decodes the entities of XML in a value that is neither XML nor JSON.
 func unescape(value string, json bool) string {
 	if json || strings.IndexByte(value, '<') >= 0 {
 		return value
 	}
-	return entities.Get().Replace(value)
+	return entities().Replace(value)
 }
 
 var nameAttribute = lazy.NewRegexp(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -34,7 +35,7 @@ type downgrade struct {
 
 // downgrades lists the downgrades in the order in which they are tried: a field before those that
 // contain it.
-var downgrades = lazy.Value[[]downgrade]{New: func() []downgrade {
+var downgrades = sync.OnceValue(func() []downgrade {
 	return []downgrade{
 		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
 		{"thinkingConfig.thinkingBudget", regexp.MustCompile(`(?i)thinking[_ ]?budget|budget -?[0-9]+ is invalid`), ""},
@@ -56,7 +57,7 @@ var downgrades = lazy.Value[[]downgrade]{New: func() []downgrade {
 		{downgradeResultImages, regexp.MustCompile(`(?i)"parts" at '[^']*function_response|multimodal function response`), "functionResponse"},
 		{downgradeIDs, regexp.MustCompile(`(?i)"id" at '[^']*function_`), `"id"`},
 	}
-}}
+})
 
 // downgrade looks whether the server refused something that the request can do
 // without. It remembers it, and returns what to tell the user.
@@ -72,7 +73,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 		return "", false
 	}
 	data := encoded.Bytes()
-	for _, c := range downgrades.Get() {
+	for _, c := range downgrades() {
 		if !c.pattern.MatchString(fault.Message) || !c.isSent(body, data) {
 			continue
 		}
@@ -102,7 +103,7 @@ func (c downgrade) isSent(body map[string]any, data []byte) bool {
 // applyDowngrades leaves out of config what the server refused, and returns the settings of the
 // user's among that.
 func applyDowngrades(config map[string]any, learned map[string]string) (omitted []string) {
-	for _, c := range downgrades.Get() {
+	for _, c := range downgrades() {
 		if _, refused := learned[c.name]; refused && adapter.DropField(config, c.name) && !strings.HasPrefix(c.name, "thinkingConfig") {
 			omitted = append(omitted, c.name)
 		}

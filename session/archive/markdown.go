@@ -187,7 +187,7 @@ func contained(text string) string {
 func isClosed(text string) bool {
 	const behind = "behind"
 	src := []byte(text + "\n\n" + behind + "\n")
-	doc := markup.Get().Parser().Parse(gm.NewReader(src))
+	doc := markup().Parser().Parse(gm.NewReader(src))
 	last, ok := doc.LastChild().(*ast.Paragraph)
 	return ok && string(last.Lines().Value(src)) == behind
 }
@@ -208,7 +208,7 @@ func escapeHTML(text string) string {
 			line(lines.At(i))
 		}
 	}
-	doc := markup.Get().Parser().Parse(gm.NewReader(src))
+	doc := markup().Parser().Parse(gm.NewReader(src))
 	ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -15,11 +16,10 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"parley/tools/diff"
-	"parley/tools/lazy"
 )
 
 // markup converts Markdown to HTML, in which HTML of the text is escaped.
-var markup = lazy.Value[goldmark.Markdown]{New: func() goldmark.Markdown {
+var markup = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithExtensions(
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), // styles are forbidden
@@ -28,12 +28,12 @@ var markup = lazy.Value[goldmark.Markdown]{New: func() goldmark.Markdown {
 		),
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(safeRenderer{}, 1))),
 	)
-}}
+})
 
 // blocks parses only the block structure of a text.
-var blocks = lazy.Value[parser.Parser]{New: func() parser.Parser {
+var blocks = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
-}}
+})
 
 // Limits on what is parsed as markup. They are far beyond what anybody writes;
 // without them crafted text costs time that grows with the square of its length.
@@ -58,7 +58,7 @@ func withinLimits(text string) bool {
 	}
 	src := []byte(text)
 	fits := true
-	ast.Walk(blocks.Get().Parse(gm.NewReader(src)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	ast.Walk(blocks().Parse(gm.NewReader(src)), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if n.Type() != ast.TypeBlock || n.Kind() == ast.KindFencedCodeBlock || n.Kind() == ast.KindCodeBlock || !entering {
 			return ast.WalkContinue, nil
 		}
@@ -105,7 +105,7 @@ func markers(line string) int {
 func markupTo(b *bufio.Writer, text string) {
 	text = sanitize(text)
 	var out bytes.Buffer
-	if !withinLimits(text) || markup.Get().Convert([]byte(text), &out) != nil {
+	if !withinLimits(text) || markup().Convert([]byte(text), &out) != nil {
 		b.WriteString("<pre>" + escape(text) + "</pre>\n")
 		return
 	}

@@ -114,7 +114,7 @@ func TestMarkdown(t *testing.T) {
 	// Each message is under a heading at the top level, and the only HTML there are
 	// the folds, which are closed.
 	src := b.Bytes()
-	doc := markup.Get().Parser().Parse(gm.NewReader(src))
+	doc := markup().Parser().Parse(gm.NewReader(src))
 	headings, open := 0, false
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {

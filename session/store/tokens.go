@@ -4,10 +4,9 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
-
-	"parley/tools/lazy"
 )
 
 // Matches are found and marked by the same tokens: runs of letters and digits,
@@ -56,7 +55,7 @@ func fold(r rune) rune {
 	case unicode.IsMark(r):
 		return 0
 	}
-	if to, ok := accents.Get()[r]; ok {
+	if to, ok := accents()[r]; ok {
 		return to
 	}
 	return unicode.ToLower(r)
@@ -293,7 +292,7 @@ func markWords(line string, words terms) (string, [][2]int) {
 // accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case
 // and accents, for fold: what marks matches and what compares words with titles uses it. The full
 // text search of SQLite, which has all alphabets, does not.
-var accents = lazy.Value[map[rune]rune]{New: func() map[rune]rune {
+var accents = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, family := range strings.Fields(families) {
 		plain := firstRune(family)
@@ -302,7 +301,7 @@ var accents = lazy.Value[map[rune]rune]{New: func() map[rune]rune {
 		}
 	}
 	return m
-}}
+})
 
 // families holds letters, each followed by its accented forms (the canonical
 // decompositions of Unicode 16).

@@ -1,10 +1,11 @@
-// Package lazy has values that are made when they are first used. The linker lays out variables
-// like these, so that they cost a start of the program nothing, not even code:
+// Package lazy compiles regular expressions when they are first used:
 //
 //	var number = lazy.NewRegexp(`[0-9]+`)
-//	var words = lazy.Value[[]string]{New: func() []string { return strings.Fields(list) }}
 //
-// What sync.OnceValue returns is made when its package is initialized, as maps are.
+// The linker lays out such variables, so that the start of the program pays nothing for them. As
+// plain variables the 187 expressions of the program would take half as much processor time again as
+// all of parley --version, 3.3 MB of allocations and 5 MB of memory; the ten largest are a third of
+// that. Other values are made by sync.OnceValue, which costs a start next to nothing.
 package lazy
 
 import (
@@ -12,26 +13,8 @@ import (
 	"sync"
 )
 
-// A Value is made by New when Get is first called. Several goroutines may call it.
-type Value[T any] struct {
-	New   func() T
-	once  sync.Once
-	value T
-	made  bool
-}
-
-// Get returns the value. If New panicked, it panics as well: a zero value would pass for the one that
-// was to be made.
-func (v *Value[T]) Get() T {
-	v.once.Do(func() { v.value, v.made = v.New(), true })
-	if !v.made {
-		panic("lazy: New panicked")
-	}
-	return v.value
-}
-
-// A Regexp is a regular expression that is compiled when it is first used, as those of
-// internal/lazyregexp of the standard library are.
+// A Regexp is a regular expression that is compiled when it is first used. Several goroutines may
+// use it.
 type Regexp struct {
 	expr string
 	once sync.Once

@@ -8,34 +8,6 @@ import (
 
 var number = lazy.NewRegexp(`[0-9]+`)
 
-func TestValue(t *testing.T) {
-	t.Parallel()
-	made := 0
-	v := lazy.Value[int]{New: func() int { made++; return 22 }}
-	if made != 0 {
-		t.Error("made before it was used")
-	}
-	if got := v.Get() + v.Get(); got != 44 || made != 1 {
-		t.Errorf("twice the value: got %d, made %d times; want 44, made once", got, made)
-	}
-}
-
-// A table that could not be made is none, also for who uses it next.
-func TestValuePanicsAgain(t *testing.T) {
-	t.Parallel()
-	v := lazy.Value[map[string]bool]{New: func() map[string]bool { panic("broken") }}
-	for range 2 {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Error("no panic")
-				}
-			}()
-			v.Get()
-		}()
-	}
-}
-
 func TestRegexp(t *testing.T) {
 	t.Parallel()
 	for range 2 { // compiled, and compiled before

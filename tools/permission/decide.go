@@ -106,7 +106,7 @@ func begins(words, wanted []string, guess bool) bool {
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
-	values := cmp.Or(opaqueArgsOf.Get()[programName(words[0])], &opaqueArgs{})
+	values := cmp.Or(opaqueArgsOf()[programName(words[0])], &opaqueArgs{})
 	reached := make([]bool, len(words)+1) // what stands before here was found or may be skipped
 	reached[1] = true
 	for _, want := range wanted[1:] {
@@ -236,7 +236,7 @@ func isFilter(words []string) bool {
 	if why := refusalReason(name); why != "" && why != reasonKnown && !isNarrow(words) {
 		return false
 	}
-	o := opaqueArgsOf.Get()[name]
+	o := opaqueArgsOf()[name]
 	return (o == nil || !o.runsFiles) && !isOpaque(words, input{given: true})
 }
 

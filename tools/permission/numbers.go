@@ -348,7 +348,7 @@ func (n *numbers) noteDeclaration(args []string) {
 // namesOf returns the words that are names of variables, or may be.
 func namesOf(command string, args []string) (names []string) {
 	behind := map[string]string{"printf": "-v", "wait": "-p", "test": "-v", "[": "-v"}[command]
-	o := cmp.Or(opaqueArgsOf.Get()[command], &opaqueArgs{})
+	o := cmp.Or(opaqueArgsOf()[command], &opaqueArgs{})
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		switch value, glued := strings.CutPrefix(word, behind); {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"parley/tools/lazy"
 )
@@ -80,7 +81,7 @@ func (o *opaqueArgs) add(item string) {
 }
 
 // opaqueArgsOf parses opaque.txt into a map by program.
-var opaqueArgsOf = lazy.Value[map[string]*opaqueArgs]{New: func() map[string]*opaqueArgs {
+var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 	table, names := map[string]*opaqueArgs{}, []string(nil)
 	for line := range strings.Lines(opaqueText) {
 		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
@@ -102,7 +103,7 @@ var opaqueArgsOf = lazy.Value[map[string]*opaqueArgs]{New: func() map[string]*op
 		}
 	}
 	return table
-}}
+})
 
 // maxOpaqueWords bounds the words of a command that are examined; with more it is opaque.
 const maxOpaqueWords = 300
@@ -113,7 +114,7 @@ func isOpaque(words []string, in input) bool {
 		return false // which is hidden already
 	}
 	name, args := programName(words[0]), words[1:]
-	special, o, hasCommands := opaqueFunc(name), opaqueArgsOf.Get()[name], opaquePrograms.Get()[name]
+	special, o, hasCommands := opaqueFunc(name), opaqueArgsOf()[name], opaquePrograms()[name]
 	if special == nil && o == nil && !hasCommands {
 		return false
 	}
@@ -124,21 +125,21 @@ func isOpaque(words []string, in input) bool {
 }
 
 // opaquePrograms returns the programs of which opaque.txt has commands.
-var opaquePrograms = lazy.Value[map[string]bool]{New: func() map[string]bool {
+var opaquePrograms = sync.OnceValue(func() map[string]bool {
 	programs := map[string]bool{}
-	for name := range opaqueArgsOf.Get() {
+	for name := range opaqueArgsOf() {
 		if program, _, ok := strings.Cut(name, " "); ok {
 			programs[program] = true
 		}
 	}
 	return programs
-}}
+})
 
 // isOpaqueCommand reports whether a word that can be the command of a program makes it opaque.
 func isOpaqueCommand(program string, args []string, in input) bool {
 	for i, word := range args {
 		switch {
-		case opaqueArgsOf.Get()[program+" "+word].isOpaque(args[i+1:], in):
+		case opaqueArgsOf()[program+" "+word].isOpaque(args[i+1:], in):
 			return true
 		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // nor is it the value of an option
 			return false
@@ -187,7 +188,7 @@ var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
 // nil if it is not to run one, or its name is not known.
 func scriptOf(words []string) []string {
 	name, args, at := programName(words[0]), words[1:], -1
-	switch o := opaqueArgsOf.Get()[name]; {
+	switch o := opaqueArgsOf()[name]; {
 	case name == ".", name == "source":
 		at = 0
 	case slices.Contains(shells, name):

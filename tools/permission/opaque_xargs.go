@@ -8,7 +8,7 @@ import (
 
 // isOpaqueXargs reports whether the input of xargs becomes a program or code.
 func isOpaqueXargs(args []string, _ bool) bool {
-	mark, o := "", opaqueArgsOf.Get()["parallel"]
+	mark, o := "", opaqueArgsOf()["parallel"]
 	for i := 0; i < len(args); i++ {
 		word := args[i]
 		if !strings.HasPrefix(word, "-") {
@@ -90,7 +90,7 @@ func inputNamesCommand(words []string, mark string) bool {
 	if refusalReason(name) != reasonSubcommands {
 		return false
 	}
-	o := opaqueArgsOf.Get()[name]
+	o := opaqueArgsOf()[name]
 	if o == nil {
 		o = &opaqueArgs{}
 	}
@@ -103,7 +103,7 @@ func inputNamesCommand(words []string, mark string) bool {
 		case o.takesNext(word):
 			i++ // a mark in it is a value
 		case strings.HasPrefix(word, "-"):
-		case name != "git" && refusedPrefixes.Get()[name+" "+word] == reasonSubcommands:
+		case name != "git" && refusedPrefixes()[name+" "+word] == reasonSubcommands:
 			name += " " + word
 		default:
 			return false

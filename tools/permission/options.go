@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"parley/tools/lazy"
 )
@@ -52,7 +53,7 @@ func (a *harmlessArgs) add(item string) {
 
 // harmlessTable parses options.txt into a map from a program, or a program and its command,
 // to its arguments. Known letters may be combined, as in -la, with digits in between.
-var harmlessTable = lazy.Value[map[string]*harmlessArgs]{New: func() map[string]*harmlessArgs {
+var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
 	table, names := map[string]*harmlessArgs{}, []string(nil)
 	for line := range strings.Lines(optionText) {
 		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
@@ -75,7 +76,7 @@ var harmlessTable = lazy.Value[map[string]*harmlessArgs]{New: func() map[string]
 		}
 	}
 	return table
-}}
+})
 
 // anyProgram stands for all programs in options.txt.
 const anyProgram = "*"
@@ -83,7 +84,7 @@ const anyProgram = "*"
 // harmlessArgsOf returns the arguments that may follow a command.
 func harmlessArgsOf(words []string) *harmlessArgs {
 	words = withoutNoPager(words)
-	table, name, a := harmlessTable.Get(), programName(words[0]), (*harmlessArgs)(nil)
+	table, name, a := harmlessTable(), programName(words[0]), (*harmlessArgs)(nil)
 	for i := range min(len(words), 3) { // words of the longest name
 		if i > 0 {
 			name += " " + words[i]

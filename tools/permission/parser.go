@@ -207,7 +207,7 @@ func isWrapper(words []string) bool {
 		return true
 	}
 	words = withoutNoPager(words)
-	return slices.ContainsFunc(execCommands.Get()[name], func(command []string) bool {
+	return slices.ContainsFunc(execCommands()[name], func(command []string) bool {
 		return slices.Contains(words, command[1]) && beginsWith(words, command)
 	})
 }
@@ -231,7 +231,7 @@ func setsGitConfig(words []string) bool {
 // directory and version. The digits of run0 are no version: programs.txt has it with them.
 func programName(word string) string {
 	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/"))), ".exe")
-	if refusedPrefixes.Get()[name] != "" {
+	if refusedPrefixes()[name] != "" {
 		return name
 	}
 	if bare := strings.TrimRight(name, "0123456789.-"); bare != "" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"parley/tools/lazy"
 )
@@ -30,7 +31,7 @@ var programText string
 // to the reason why no prefix can stand for it: what follows decides what happens. A prefix
 // can name more words than an entry whose reason is reasonSubcommands or reasonScripts; a
 // known one of them, or any for reasonScripts and unknown programs.
-var refusedPrefixes = lazy.Value[map[string]string]{New: func() map[string]string {
+var refusedPrefixes = sync.OnceValue(func() map[string]string {
 	table, reason := map[string]string{}, ""
 	for line := range strings.Lines(programText) {
 		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
@@ -47,40 +48,40 @@ var refusedPrefixes = lazy.Value[map[string]string]{New: func() map[string]strin
 		}
 	}
 	return table
-}}
+})
 
 // execOptions returns the options of programs.txt that run their value, by program.
-var execOptions = lazy.Value[map[string][]string]{New: func() map[string][]string {
+var execOptions = sync.OnceValue(func() map[string][]string {
 	table := map[string][]string{}
-	for name := range refusedPrefixes.Get() {
+	for name := range refusedPrefixes() {
 		if program, option, ok := strings.Cut(name, " "); ok && strings.HasPrefix(option, "-") {
 			table[program] = append(table[program], option)
 		}
 	}
 	return table
-}}
+})
 
 // execCommands returns the words of programs and their commands in programs.txt that run their
 // arguments, by program.
-var execCommands = lazy.Value[map[string][][]string]{New: func() map[string][][]string {
+var execCommands = sync.OnceValue(func() map[string][][]string {
 	table := map[string][][]string{}
-	for name, why := range refusedPrefixes.Get() {
+	for name, why := range refusedPrefixes() {
 		if words := strings.Fields(name); why == reasonRuns && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
 			table[words[0]] = append(table[words[0]], words)
 		}
 	}
 	return table
-}}
+})
 
 // refusalReason returns why no prefix can stand for a program, or "".
 func refusalReason(name string) string {
 	for _, family := range []string{"git-", "ld-linux", "ld-musl-", "s6-"} {
 		if strings.HasPrefix(name, family) {
-			return refusedPrefixes.Get()[family+"*"]
+			return refusedPrefixes()[family+"*"]
 		}
 	}
-	why := refusedPrefixes.Get()[name]
-	if why == "" && harmlessTable.Get()[name] == nil {
+	why := refusedPrefixes()[name]
+	if why == "" && harmlessTable()[name] == nil {
 		return reasonUnknown
 	}
 	return why
@@ -103,7 +104,7 @@ func refusePrefix(words []string) string {
 		}
 		above := why
 		name += " " + strings.ToLower(words[n])
-		if why = refusedPrefixes.Get()[name]; why == "" && above == reasonSubcommands && harmlessTable.Get()[name] == nil {
+		if why = refusedPrefixes()[name]; why == "" && above == reasonSubcommands && harmlessTable()[name] == nil {
 			return name + " may be anything"
 		}
 	}
@@ -164,7 +165,7 @@ func gitWords(words []string) []string {
 
 // execOption returns the option among words that makes the program run others, or "".
 func execOption(words []string) string {
-	all := execOptions.Get()[programName(words[0])]
+	all := execOptions()[programName(words[0])]
 	for _, word := range words[1:] {
 		option, _, _ := strings.Cut(word, "=")
 		if len(option) > 2 && option[0] == '-' && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several letters

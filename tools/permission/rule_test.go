@@ -307,7 +307,7 @@ func TestExactRuleIsLiteral(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	for name, why := range refusedPrefixes.Get() {
+	for name, why := range refusedPrefixes() {
 		if why == "" || strings.ToLower(name) != name || strings.Count(name, " ") > 2 {
 			t.Errorf("%q: %q", name, why)
 		}
@@ -316,17 +316,17 @@ func TestTables(t *testing.T) {
 			t.Errorf("%q is never looked up", name)
 		}
 		for n := 1; n < len(words) && !strings.HasPrefix(words[n], "-") && why != reasonRuns; n++ {
-			if above := refusedPrefixes.Get()[strings.Join(words[:n], " ")]; above != reasonSubcommands && above != reasonScripts && above != reasonInterprets {
+			if above := refusedPrefixes()[strings.Join(words[:n], " ")]; above != reasonSubcommands && above != reasonScripts && above != reasonInterprets {
 				t.Errorf("%q is never looked up: the words before %s do not lead there, for they are %q", name, words[n], above)
 			}
 		}
 	}
-	for name := range opaqueArgsOf.Get() {
+	for name := range opaqueArgsOf() {
 		if name != programName(name) {
 			t.Errorf("%q is never looked up", name)
 		}
 	}
-	for name, a := range harmlessTable.Get() {
+	for name, a := range harmlessTable() {
 		if len(a.options) == 0 {
 			t.Errorf("%q has no options", name)
 		}

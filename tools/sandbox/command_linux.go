@@ -8,12 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"parley/tools/lazy"
 )
 
 // helperName is argument 0 of the helper process.
@@ -200,7 +199,7 @@ func Probe() Backend {
 	if os.Getenv("PARLEY_TEST_NO_LANDLOCK") == "1" {
 		return Backend{Reason: "PARLEY_TEST_NO_LANDLOCK is set"}
 	}
-	found := probeKernel.Get()
+	found := probeKernel()
 	if os.Getenv("PARLEY_TEST_NO_NAMESPACES") == "1" {
 		found.namespaceErr = errors.New("PARLEY_TEST_NO_NAMESPACES is set")
 	}
@@ -214,7 +213,7 @@ type kernelSupport struct {
 	namespaceErr error // why the helper cannot have namespaces
 }
 
-var probeKernel = lazy.Value[kernelSupport]{New: func() kernelSupport {
+var probeKernel = sync.OnceValue(func() kernelSupport {
 	abi, err := landlockABI()
 	if err == nil {
 		err = checkSeccomp()
@@ -223,7 +222,7 @@ var probeKernel = lazy.Value[kernelSupport]{New: func() kernelSupport {
 		return kernelSupport{landlockErr: err}
 	}
 	return kernelSupport{abi: abi, namespaceErr: probeNamespaces()}
-}}
+})
 
 func (f kernelSupport) backend() Backend {
 	if f.landlockErr != nil {

@@ -4,8 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"parley/tools/lazy"
+	"sync"
 )
 
 // A strictness is what a launcher makes of options that it does not know.
@@ -17,7 +16,7 @@ const (
 )
 
 // launchers are programs that run what their arguments name.
-var launchers = lazy.Value[map[string]strictness]{New: func() map[string]strictness {
+var launchers = sync.OnceValue(func() map[string]strictness {
 	all := map[string]strictness{}
 	for _, name := range strings.Fields("npx npm pnpm pnpx yarn bun bunx tsx ts-node nodemon pwsh powershell cmd") {
 		all[name] = ignores
@@ -28,7 +27,7 @@ var launchers = lazy.Value[map[string]strictness]{New: func() map[string]strictn
 		all[name] = refuses
 	}
 	return all
-}}
+})
 
 // launchFlags are options of launchers that have no value, though a word behind them looks as if it
 // were one: of no launcher they have one.
@@ -58,7 +57,7 @@ func (l *launch) names(word string, begins bool) bool {
 	word = strings.Trim(word, `"';`)
 	before, value, assigned := strings.Cut(word, "=")
 	program := programName(word)
-	switch by := launchers.Get()[program]; {
+	switch by := launchers()[program]; {
 	case word == `\` || l.by > 0 && l.option == "" && slices.Contains(launchActions, word): // \ ends a line
 		return true
 	case by > 0:

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"parley/tools/diff"
-	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -44,7 +43,7 @@ type scanner struct {
 
 // newScanner returns a scanner for a language. Lines of an unknown one have no styles.
 func newScanner(lang string) *scanner {
-	l, known := languages.Get()[strings.ToLower(lang)]
+	l, known := languages()[strings.ToLower(lang)]
 	if !known {
 		return &scanner{}
 	}
@@ -59,7 +58,7 @@ type codeLanguage struct {
 }
 
 // languages holds the languages by name. Of two with the same name it is the first.
-var languages = lazy.Value[map[string]codeLanguage]{New: func() map[string]codeLanguage {
+var languages = sync.OnceValue(func() map[string]codeLanguage {
 	all := map[string]codeLanguage{}
 	for i := range grammars {
 		l := codeLanguage{&grammars[i], sync.OnceValue(grammars[i].roles)}
@@ -70,7 +69,7 @@ var languages = lazy.Value[map[string]codeLanguage]{New: func() map[string]codeL
 		}
 	}
 	return all
-}}
+})
 
 // roles returns the roles of reserved words and built-in types.
 func (g *grammar) roles() map[string]role {

@@ -26,7 +26,7 @@ func TestNestedLists(t *testing.T) {
 			for i := range levels {
 				b.WriteString(strings.Repeat(indent, i) + "- item\n")
 			}
-			doc := parse(structure.Get(), limitNesting(b.String()), &scope{Context: parser.NewContext()})
+			doc := parse(structure(), limitNesting(b.String()), &scope{Context: parser.NewContext()})
 			if got := depthOf(doc); got > 3*maxNesting {
 				t.Errorf("%d blocks stand in one another", got)
 			}
@@ -39,7 +39,7 @@ func TestNestedLists(t *testing.T) {
 	for i := 19; i >= 0; i-- {
 		few = strings.Repeat("  ", i) + "- item\n" + few
 	}
-	if got := depthOf(parse(structure.Get(), limitNesting(few), &scope{Context: parser.NewContext()})); got < 40 {
+	if got := depthOf(parse(structure(), limitNesting(few), &scope{Context: parser.NewContext()})); got < 40 {
 		t.Errorf("21 lists in one another are %d blocks", got)
 	}
 }

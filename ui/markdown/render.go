@@ -34,12 +34,13 @@ func (ps *styleCache) render(src string, width int, refs references, at blockCon
 	src = at.header + src
 	raw := limitNesting(src)
 	sc := &scope{Context: parser.NewContext(), refs: refs}
-	p := &full
-	if len(src) > inlineLimit || strings.Count(src, "](")-strings.Count(src, ")") > maxOpenLinks {
-		p = &structure
+	inline := len(src) <= inlineLimit && strings.Count(src, "](")-strings.Count(src, ")") <= maxOpenLinks
+	p := full
+	if !inline {
+		p = structure
 	}
-	w := writer{styles: ps, src: src, raw: raw, width: width, at: at, lines: []string{}, inline: p == &full}
-	w.blocks(parse(p.Get(), raw, sc), false)
+	w := writer{styles: ps, src: src, raw: raw, width: width, at: at, lines: []string{}, inline: inline}
+	w.blocks(parse(p(), raw, sc), false)
 	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
 		w.lines = w.lines[:len(w.lines)-1]
 	}

@@ -3,6 +3,7 @@ package markdown
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -10,8 +11,6 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
-
-	"parley/tools/lazy"
 )
 
 // A cut is a closed piece of the source that renders by itself: one top-level block, or
@@ -117,7 +116,7 @@ func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Nod
 		src = s.table.header + src
 		base -= len(s.table.header)
 	}
-	doc := parse(structure.Get(), limitNesting(src), &scope{Context: parser.NewContext()})
+	doc := parse(structure(), limitNesting(src), &scope{Context: parser.NewContext()})
 	if _, ok := doc.FirstChild().(*ast.List); !ok {
 		s.list = nil
 	}
@@ -302,8 +301,8 @@ func lineStart(src string, n ast.Node) int {
 // lists and footnotes are left out: a line far below would change blocks above.
 // Bare URLs need no parsing, as they are shown as they are.
 var (
-	structure = lazy.Value[parser.Parser]{New: func() parser.Parser { return parser.NewParser(blockOptions()...) }}
-	full      = lazy.Value[parser.Parser]{New: func() parser.Parser {
+	structure = sync.OnceValue(func() parser.Parser { return parser.NewParser(blockOptions()...) })
+	full      = sync.OnceValue(func() parser.Parser {
 		return parser.NewParser(append(blockOptions(),
 			parser.WithInlineParsers(
 				util.Prioritized(extension.NewTaskCheckBoxParser(), 0),
@@ -314,7 +313,7 @@ var (
 				util.Prioritized(parser.NewRawHTMLParser(), 400),
 				util.Prioritized(emphasisParser{}, 500),
 			))...)
-	}}
+	})
 )
 
 func blockOptions() []parser.Option {

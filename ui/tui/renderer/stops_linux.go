@@ -3,17 +3,16 @@ package renderer
 import (
 	"os"
 	"os/signal"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"parley/tools/lazy"
 )
 
 // catchStops has SIGTSTP from outside arrive on ch, where it would stop the process with the modes of
 // the screen on. Until releaseStops the process does not stop by it.
 func catchStops(ch chan os.Signal) {
-	if handler := stopHandler.Get(); handler != nil {
+	if handler := stopHandler(); handler != nil {
 		signal.Notify(ch, unix.SIGTSTP)
 		_, _ = onStop(handler)
 	}
@@ -23,14 +22,14 @@ func catchStops(ch chan os.Signal) {
 // group, as stopped does. What signal.Stop leaves is Go's handler, which drops the signal.
 func releaseStops(ch chan os.Signal) {
 	signal.Stop(ch)
-	if stopHandler.Get() != nil {
+	if stopHandler() != nil {
 		_, _ = onStop(&sigaction{})
 	}
 }
 
 // stopHandler is Go's handler of SIGTSTP, or nil if the signal is left alone: it is ignored, as the
 // parent process wants it, or cannot be set.
-var stopHandler = lazy.Value[*sigaction]{New: func() *sigaction {
+var stopHandler = sync.OnceValue(func() *sigaction {
 	if was, err := onStop(nil); err != nil || was[0] == 1 { // SIG_IGN
 		return nil
 	}
@@ -42,7 +41,7 @@ var stopHandler = lazy.Value[*sigaction]{New: func() *sigaction {
 		return nil
 	}
 	return &handler
-}}
+})
 
 // A sigaction is a struct sigaction of the kernel, which is not larger. The zero value is the default
 // action of a signal.
