@@ -106,7 +106,7 @@ func TestImports(t *testing.T) {
 		"session/importer":     {"session/archive", "session/store", lazy},
 		"session/attach":       {llm, atomic},
 		"session/config":       {catalog, lazy},
-		"session/frontmatter":  {},
+		"session/frontmatter":  {lazy},
 		"session/prompts":      {"session/frontmatter", llm, atomic},
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},

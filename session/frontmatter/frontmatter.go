@@ -1,13 +1,11 @@
 // Package frontmatter reads what stands between two lines of --- at the beginning of a
-// Markdown file, and the small part of YAML that people write there:
+// Markdown file, and its YAML:
 //
 //	text ──► Split ──► head ──► Parse ──► Value (keys, lists, maps, texts)
 //	              └──► body
 //
-// That is keys and values, texts in quotes or as blocks (| and >), lists and maps, by
-// indentation or in brackets, and comments. Anchors, tags and several documents are errors
-// with their line. It is lenient where YAML is not: a colon, a bracket or a star that would
-// need quotes is text, for hand-written descriptions have them.
+// Anchors, aliases, tags and several documents are errors with their line. Parse is lenient where
+// YAML is not: hand-written descriptions have colons, brackets and stars that would need quotes.
 package frontmatter
 
 import (
@@ -158,37 +156,4 @@ func Split(text string) (head, body string, line int, err error) {
 		line++
 	}
 	return "", text, 1, &Error{1, "the front matter does not end: a line of --- is missing"}
-}
-
-// Parse reads YAML that consists of keys and their values. First is the line that it begins
-// on. Its errors are of type *Error.
-func Parse(text string, first int) (Value, error) {
-	if len(text) > maxHead {
-		return Value{}, &Error{first, fmt.Sprintf("it has more than %d KB", maxHead>>10)}
-	}
-	p := &parser{}
-	for n, l := 0, ""; text != ""; n++ {
-		l, text, _ = strings.Cut(text, "\n")
-		l = strings.TrimRight(l, "\r")
-		if strings.ContainsRune(l, 0) {
-			return Value{}, &Error{first + n, "it contains a NUL byte"}
-		}
-		trimmed := strings.TrimLeft(l, " ")
-		p.lines = append(p.lines, row{text: trimmed, indent: len(l) - len(trimmed), number: first + n})
-	}
-	v := Value{Kind: Map, Line: first}
-	if !p.skipBlank() {
-		return v, nil
-	}
-	v, err := p.block(p.lines[p.at].indent, 0)
-	if err == nil && p.skipBlank() {
-		err = &Error{p.lines[p.at].number, "it is indented less than what it belongs to"}
-	}
-	if err == nil && v.Kind != Map {
-		err = &Error{v.Line, "a key and a colon are expected, as in description: text"}
-	}
-	if err != nil {
-		return Value{}, err
-	}
-	return v, nil
 }

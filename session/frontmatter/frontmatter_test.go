@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/quick"
+	"unicode"
 
 	"parley/session/frontmatter"
 )
@@ -80,6 +81,17 @@ func TestParse(t *testing.T) {
 		{"an anchor", "a: &x\n  b: c", "1: anchors and tags of YAML are not supported here"},
 		{"a list that does not end", "a: b\ntools: [read, edit\nc: d", `2: "[" is not closed: "]" is missing, or quotes around a text`},
 		{"a map that does not end", "a: {b: c", `1: "{" is not closed: "}" is missing, or quotes around a text`},
+		{"a bell", "a: b\nc: \a", "2: it contains the control character U+0007"},
+		{"an alias", "a: &x b\nc: *x", `{"a":"&x b","c":"*x"}`},
+		{"a bomb", "a: &x\n  - b\nc: [*x, *x]", "1: anchors and tags of YAML are not supported here"},
+		{"a tag", "a: !!str b", "1: anchors and tags of YAML are not supported here"},
+		{"an exclamation", "a: !important: read it", `{"a":"!important: read it"}`},
+		{"two documents", "a: b\n---\nc: d", "2: a second document begins"},
+		{"a key that is a list", "? [a]\n: b", "1: a key and a colon are expected, as in description: text"},
+		{"a dash below keys", "a:\n  b: c: d\n  e: |\n    f: g: h\n- x", "5: it is indented more than the line above it"},
+		{"colons in a map in a list", "a:\n  - b: c: d\n    e: 3\n  - f: *", `{"a":[{"b":"c: d","e":3},{"f":"*"}]}`},
+		{"a colon before a block", "a: b: c\nd: |\n  e: f: g\nh: 3", `{"a":"b: c","d":"e: f: g\n","h":3}`},
+		{"quotes without an end", `a: 'tis so`, `{"a":"'tis so"}`},
 		{"NUL", "a: b\nc: \x00", "2: it contains a NUL byte"},
 		{"too deep", strings.Repeat("a: \n", 1) + nested(40), "nested too deeply"},
 	}
@@ -134,7 +146,7 @@ func TestWords(t *testing.T) {
 func TestRoundTrip(t *testing.T) {
 	whole := func(s string) bool {
 		s = strings.Map(func(r rune) rune {
-			if r == 0 || r == '\r' || r == '\ufeff' {
+			if unicode.IsControl(r) || r == '\ufeff' || r == '\ufffe' || r == '\uffff' { // YAML allows none of them
 				return 'x'
 			}
 			return r
