@@ -15,7 +15,8 @@ import (
 // A gatheringConn is a connection on which packets gather while nobody needs what is in them:
 // to be woken for each costs many times what it costs to read it. How long that is say the
 // readers of the answers that arrive (llm.WithReadDelay). It works below TLS and HTTP/2, whose
-// own goroutine reads.
+// own goroutine reads. Without it a token on the screen costs 2.2 times as much processor time at 500
+// tokens a second, and 1.3 times at 50; without lowWater alone 1.3 and 1.07 times.
 type gatheringConn struct {
 	net.Conn
 	drained bool          // the last read took all there was; of the goroutine that reads
