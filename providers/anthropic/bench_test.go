@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -32,21 +33,12 @@ func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	}
 }
 
-// readAll reads a stream and drops its events.
-func readAll(body io.Reader) error {
-	var failed error
-	for _, err := range llm.Produce(context.Background(), produce(body)) {
-		failed = err
-	}
-	return failed
-}
-
 // TestDeltaAllocations is the gate for the cost of a delta.
 func TestDeltaAllocations(t *testing.T) {
 	const deltas = 1000
 	stream := []byte(strings.Repeat(typical, deltas) + ending)
 	per := testing.AllocsPerRun(5, func() {
-		if err := readAll(bytes.NewReader(stream)); err != nil {
+		if err := adaptertest.Drain(produce(bytes.NewReader(stream))); err != nil {
 			t.Fatal(err)
 		}
 	}) / deltas
@@ -59,7 +51,7 @@ func BenchmarkDelta(b *testing.B) {
 	stream := []byte(strings.Repeat(typical, b.N) + ending)
 	b.ReportAllocs()
 	b.ResetTimer()
-	if err := readAll(bytes.NewReader(stream)); err != nil {
+	if err := adaptertest.Drain(produce(bytes.NewReader(stream))); err != nil {
 		b.Fatal(err)
 	}
 }
@@ -69,60 +61,16 @@ func BenchmarkDelta(b *testing.B) {
 // where the bytes were cut makes no difference.
 func FuzzAnswer(f *testing.F) {
 	open := `data: {"type":"content_block_start","index":0,"content_block":`
-	for _, seed := range []string{
-		typical + ending,
+	adaptertest.Fuzz(f, produce, true, written,
+		typical+ending,
 		`{"content":[{"type":"thinking","thinking":"\ud83d","signature":"x"},{"type":"tool_use","name":"f","input":{"a":1}},5,null],"stop_reason":"tool_use"}`,
-		open + `{"type":"thinking"}}` + "\n\n" + `data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"\u00"}}` + "\n\n" + ending,
-		open + `{"type":"tool_use","id":"a"}}` + "\n\n" + open + `{"type":"tool_use","id":"a"}}` + "\n\n" + `data: {"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"{\"a"}}` + "\n\n" + ending,
-		open + `{"type":"web_search_tool_result","content":[{"title":1,"content":{"content":["x"]}}]}}` + "\n\n" + ending,
-		open + `{"type":"text"}}` + "\n\n" + `data: {"type":"content_block_delta","delta":{"type":"citations_delta","citation":{"url":"u"}}}` + "\n\n" + ending,
+		open+`{"type":"thinking"}}`+"\n\n"+`data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"\u00"}}`+"\n\n"+ending,
+		open+`{"type":"tool_use","id":"a"}}`+"\n\n"+open+`{"type":"tool_use","id":"a"}}`+"\n\n"+`data: {"type":"content_block_delta","delta":{"type":"input_json_delta","partial_json":"{\"a"}}`+"\n\n"+ending,
+		open+`{"type":"web_search_tool_result","content":[{"title":1,"content":{"content":["x"]}}]}}`+"\n\n"+ending,
+		open+`{"type":"text"}}`+"\n\n"+`data: {"type":"content_block_delta","delta":{"type":"citations_delta","citation":{"url":"u"}}}`+"\n\n"+ending,
 		"event: error\ndata: {\"error\":\"x\"}\n\n", "\ufeff: c\n\ndata:\ndata: [DONE]\n\n", `{"content":[],"stop_reason":"pause_turn"}`,
-		`data: {"type":"message_start","message":{"usage":{"input_tokens":"many","output_tokens":1e400}}}` + "\n\n" + ending,
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		whole, failed := run(t, bytes.NewReader(data))
-		single, again := run(t, oneByte{bytes.NewReader(data)})
-		if len(whole) != len(single) || (failed == nil) != (again == nil) {
-			t.Errorf("%d parts, %v; byte by byte %d, %v", len(whole), failed, len(single), again)
-		}
-	})
-}
-
-// oneByte reads a byte at a time.
-type oneByte struct{ r io.Reader }
-
-func (o oneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
-
-func run(t *testing.T, body io.Reader) (parts []llm.Part, failed error) {
-	var draft llm.Draft
-	finished := false
-	for e, err := range llm.Produce(t.Context(), produce(body)) {
-		if err != nil {
-			failed = err
-			continue
-		}
-		switch e := e.(type) {
-		case llm.Delta:
-			draft.Add(e)
-		case llm.Finish:
-			finished = true
-		}
-	}
-	if finished == (failed != nil) {
-		t.Errorf("finished %t, error %v", finished, failed)
-	}
-	parts = draft.Complete()
-	ids := map[string]bool{}
-	for _, p := range parts {
-		if p.Kind == llm.Call && !p.Remote && (p.ID == "" || ids[p.ID]) {
-			t.Errorf("id %q is empty or taken", p.ID)
-		}
-		ids[p.ID] = ids[p.ID] || p.Kind == llm.Call
-	}
-	written(t, parts)
-	return parts, failed
+		`data: {"type":"message_start","message":{"usage":{"input_tokens":"many","output_tokens":1e400}}}`+"\n\n"+ending,
+	)
 }
 
 // written checks that whatever came can go back.

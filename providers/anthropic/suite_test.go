@@ -105,17 +105,7 @@ func block(index int, start string, deltas ...string) string {
 
 func event(name, data string) string { return "event: " + name + "\ndata: " + data + "\n\n" }
 
-// halves splits text in two, between runes.
-func halves(text string) []string {
-	runes := []rune(text)
-	middle := len(runes) / 2
-	return []string{string(runes[:middle]), string(runes[middle:])}
-}
-
-func quote(text string) string {
-	b, _ := json.Marshal(text)
-	return string(b)
-}
+var halves, quote = adaptertest.Halves, adaptertest.Quote
 
 func failure(status int, message string) string {
 	kind := map[int]string{

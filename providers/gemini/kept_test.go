@@ -3,11 +3,9 @@ package gemini
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"parley/providers/adapter"
 	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
 )
@@ -23,32 +21,12 @@ func TestKept(t *testing.T) {
 			adaptertest.SuiteCached(t, func() adaptertest.CachingAdapter {
 				m := New(Options{Model: tt.model, BaseURL: tt.base})
 				return adaptertest.CachingAdapter{
-					Origin: m.Origin(),
-					Body: func(req llm.Request) ([]byte, bool) {
-						body, _ := m.compile(req, false)
-						_, kept := body["contents"].(adapter.List)
-						data, err := m.Body(req)
-						if err != nil {
-							t.Fatal(err)
-						}
-						return data, kept
+					Origin: m.Origin(), List: "contents", EscapeHTML: true, Body: m.Body, Learned: m.o.Learned, Limits: limits,
+					Compile: func(req llm.Request, whole bool) map[string]any {
+						body, _ := m.compile(req, whole)
+						return body
 					},
-					Uncached: func(req llm.Request) []byte {
-						body, _ := m.compile(req, true)
-						data, err := json.Marshal(body)
-						if err != nil {
-							t.Fatal(err)
-						}
-						return data
-					},
-					Learn: func(r *rand.Rand) {
-						if name := limits[r.IntN(len(limits))]; !m.o.Learned.Learn(name, "", false) {
-							m.o.Learned.Forget(name)
-						}
-					},
-					Settings: []func(*llm.Request){
-						func(r *llm.Request) { r.System = "Be long." }, func(r *llm.Request) { r.System = "" }, func(r *llm.Request) { r.Effort = llm.EffortHigh },
-					},
+					Settings: []func(*llm.Request){adaptertest.LongSystem, adaptertest.NoSystem, adaptertest.MuchEffort},
 				}
 			})
 		})

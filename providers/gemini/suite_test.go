@@ -91,17 +91,7 @@ func userParts(list string) string {
 	return event(`{"candidates":[{"content":{"parts":[` + list + `],"role":"model"},"index":0}]}`)
 }
 
-// halves splits text in two, between runes.
-func halves(text string) []string {
-	runes := []rune(text)
-	middle := len(runes) / 2
-	return []string{string(runes[:middle]), string(runes[middle:])}
-}
-
-func quote(text string) string {
-	b, _ := json.Marshal(text)
-	return string(b)
-}
+var halves, quote = adaptertest.Halves, adaptertest.Quote
 
 func failure(status int, message string) string {
 	return fmt.Sprintf(`[{"error":{"code":%d,"message":%s}}]`, status, quote(message))

@@ -1,51 +1,25 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"testing"
 
-	"parley/providers/adapter"
 	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
 )
 
 // keeper returns what a model sends, with what is kept and without.
-func keeper(t *testing.T, e *endpoint, origin, list string, limits ...string) adaptertest.CachingAdapter {
+func keeper(e *endpoint, origin, list string, limits ...string) adaptertest.CachingAdapter {
 	detail := func(to string) func(*llm.Request) { return func(r *llm.Request) { r.Detail = to } }
 	return adaptertest.CachingAdapter{
-		Origin: origin,
-		Body: func(req llm.Request) ([]byte, bool) {
-			body, _ := e.format.compile(req, false)
-			_, kept := body[list].(adapter.List)
-			data, err := e.Body(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return data, kept
-		},
-		Uncached: func(req llm.Request) []byte {
-			body, _ := e.format.compile(req, true)
-			var b bytes.Buffer
-			encoder := json.NewEncoder(&b)
-			encoder.SetEscapeHTML(false)
-			if err := encoder.Encode(body); err != nil {
-				t.Fatal(err)
-			}
-			return bytes.TrimRight(b.Bytes(), "\n")
-		},
-		Learn: func(r *rand.Rand) {
-			if len(limits) > 0 {
-				name := limits[r.IntN(len(limits))]
-				if !e.o.Learned.Learn(name, "", false) {
-					e.o.Learned.Forget(name)
-				}
-			}
+		Origin: origin, List: list, Body: e.Body, Learned: e.o.Learned, Limits: limits,
+		Compile: func(req llm.Request, whole bool) map[string]any {
+			body, _ := e.format.compile(req, whole)
+			return body
 		},
 		Settings: []func(*llm.Request){
-			detail("low"), detail(""), func(r *llm.Request) { r.System = "Be long." }, func(r *llm.Request) { r.System = "" },
-			func(r *llm.Request) { r.Effort = llm.EffortHigh }, func(r *llm.Request) { r.Session = "s" },
+			detail("low"), detail(""), adaptertest.LongSystem, adaptertest.NoSystem, adaptertest.MuchEffort, func(r *llm.Request) { r.Session = "s" },
 		},
 	}
 }
@@ -63,7 +37,7 @@ func TestKeptChat(t *testing.T) {
 					d = Dialect{Name: tt.kind, AssistantAfterTools: true, UserIntoToolResult: tt.kind == "odd", PDFs: true, CacheControl: true}
 				}
 				c := New(Options{BaseURL: "http://127.0.0.1/v1", Model: tt.model}, d)
-				return keeper(t, c.endpoint, c.Origin(), "messages", downgradeEcho, downgradeRole, downgradeCache)
+				return keeper(c.endpoint, c.Origin(), "messages", downgradeEcho, downgradeRole, downgradeCache)
 			})
 		})
 	}
@@ -74,16 +48,13 @@ func TestKeptResponses(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			adaptertest.SuiteCached(t, func() adaptertest.CachingAdapter {
 				r := NewResponses(Options{BaseURL: "http://127.0.0.1/v1", Model: model})
-				k := keeper(t, r.endpoint, r.Origin(), "input", "instructions")
-				learn := k.Learn
-				k.Learn = func(random *rand.Rand) {
-					if learn(random); random.IntN(3) == 0 {
-						req := llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Origin: r.Origin(), Parts: []llm.Part{
-							{Kind: llm.Thinking, State: json.RawMessage(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e\u003c"}`)}, {Kind: llm.Text, Text: "x"},
-						}}}}
-						body, _ := r.compile(req, true)
-						r.refuseItems(body)
-					}
+				k := keeper(r.endpoint, r.Origin(), "input", "instructions")
+				k.Learn = func(*rand.Rand) {
+					req := llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Origin: r.Origin(), Parts: []llm.Part{
+						{Kind: llm.Thinking, State: json.RawMessage(`{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e\u003c"}`)}, {Kind: llm.Text, Text: "x"},
+					}}}}
+					body, _ := r.compile(req, true)
+					r.refuseItems(body)
 				}
 				return k
 			})

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/adaptertest"
 	"parley/providers/llm"
 )
 
@@ -30,10 +31,8 @@ func TestEventAllocations(t *testing.T) {
 	const events = 1000
 	stream := []byte(strings.Repeat(typicalEvent, events) + lastEvent)
 	per := testing.AllocsPerRun(5, func() {
-		for _, err := range llm.Produce(context.Background(), produceItems(bytes.NewReader(stream))) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		if err := adaptertest.Drain(produceItems(bytes.NewReader(stream))); err != nil {
+			t.Fatal(err)
 		}
 	}) / events
 	if per > 11 {
@@ -42,12 +41,10 @@ func TestEventAllocations(t *testing.T) {
 }
 
 func BenchmarkEvent(b *testing.B) {
-	stream := io.MultiReader(&repeat{text: typicalEvent, left: b.N}, strings.NewReader(lastEvent))
+	stream := io.MultiReader(&adaptertest.Repeat{Text: typicalEvent, Left: b.N}, strings.NewReader(lastEvent))
 	b.ReportAllocs()
-	for _, err := range llm.Produce(context.Background(), produceItems(stream)) {
-		if err != nil {
-			b.Fatal(err)
-		}
+	if err := adaptertest.Drain(produceItems(stream)); err != nil {
+		b.Fatal(err)
 	}
 }
 
@@ -55,28 +52,20 @@ func BenchmarkEvent(b *testing.B) {
 // finish or an *llm.Error, calls have ids, where the bytes were cut makes no
 // difference, and whatever came can go back.
 func FuzzOutput(f *testing.F) {
-	for _, seed := range []string{
-		typicalEvent + lastEvent,
-		`data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f"}}` + "\r\r" +
-			`data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"{"}` + "\n\n" + lastEvent,
-		`{"status":"completed","output":[{"type":"reasoning","encrypted_content":"g","summary":[{"text":"a"}]},{"type":"message","content":[{"text":"b"}]},{"type":"function_call","name":"f","arguments":{"a":1}}]}`,
-		`data: {"type":"response.output_item.done","item":{"type":"web_search_call","id":"w","action":{}}}` + "\n\n" + lastEvent,
-		`data: {"type":"response.output_item.done","output_index":-9,"item":{"type":"image_generation_call","result":"AA=="}}` + "\n\n" + lastEvent,
-		`data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":1e99}}}` + "\n\n",
-		"event: error\ndata: {\"error\":\"x\"}\n\n", `{"error":null}`, "data: [DONE]",
-	} {
-		f.Add([]byte(seed))
-	}
 	r := NewResponses(Options{Model: "m", BaseURL: "http://mock.invalid"})
-	f.Fuzz(func(t *testing.T, data []byte) {
-		whole, failed := run(t, produceItems(bytes.NewReader(data)))
-		single, again := run(t, produceItems(oneByte{bytes.NewReader(data)}))
-		if len(whole) != len(single) || (failed == nil) != (again == nil) {
-			t.Errorf("%d parts, %v; byte by byte %d, %v", len(whole), failed, len(single), again)
-		}
-		body, err := r.Body(llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Origin: r.Origin(), Parts: whole}}})
+	adaptertest.Fuzz(f, produceItems, false, func(t *testing.T, parts []llm.Part) {
+		body, err := r.Body(llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Origin: r.Origin(), Parts: parts}}})
 		if err != nil || !json.Valid(body) {
 			t.Errorf("%v: %s", err, body)
 		}
-	})
+	},
+		typicalEvent+lastEvent,
+		`data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"a","name":"f"}}`+"\r\r"+
+			`data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"{"}`+"\n\n"+lastEvent,
+		`{"status":"completed","output":[{"type":"reasoning","encrypted_content":"g","summary":[{"text":"a"}]},{"type":"message","content":[{"text":"b"}]},{"type":"function_call","name":"f","arguments":{"a":1}}]}`,
+		`data: {"type":"response.output_item.done","item":{"type":"web_search_call","id":"w","action":{}}}`+"\n\n"+lastEvent,
+		`data: {"type":"response.output_item.done","output_index":-9,"item":{"type":"image_generation_call","result":"AA=="}}`+"\n\n"+lastEvent,
+		`data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":1e99}}}`+"\n\n",
+		"event: error\ndata: {\"error\":\"x\"}\n\n", `{"error":null}`, "data: [DONE]",
+	)
 }

@@ -114,17 +114,7 @@ func event(delta, finish string) string {
 	return `data: {"id":"chatcmpl-1","model":"m","error":null,"choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + reason + "}]}\n\n"
 }
 
-// halves splits text in two, between runes.
-func halves(text string) []string {
-	runes := []rune(text)
-	middle := len(runes) / 2
-	return []string{string(runes[:middle]), string(runes[middle:])}
-}
-
-func quote(text string) string {
-	b, _ := json.Marshal(text)
-	return string(b)
-}
+var halves, quote = adaptertest.Halves, adaptertest.Quote
 
 func failure(_ int, message string) string {
 	return `{"error":{"message":` + quote(message) + `,"type":"invalid_request_error","param":null,"code":null}}`

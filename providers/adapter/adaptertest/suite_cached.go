@@ -14,16 +14,54 @@ import (
 
 // A CachingAdapter is an adapter that caches the JSON of messages it sent.
 type CachingAdapter struct {
-	Origin string
-	// Body returns the body of a request, and whether some of it was cached.
-	Body func(llm.Request) (body []byte, kept bool)
-	// Uncached returns the same body without a cache, by encoding/json.
-	Uncached func(llm.Request) []byte
-	// Learn tells the adapter of something that the server refused; nil: nothing is refused.
+	Origin     string
+	List       string // field of the body with the messages, a []any unless some are cached
+	EscapeHTML bool   // of the JSON that is sent
+	// Compile returns the fields of a request; whole is without a cache.
+	Compile func(req llm.Request, whole bool) map[string]any
+	// Body returns the body of a request.
+	Body func(llm.Request) ([]byte, error)
+	// Learned remembers what the server refused, one of Limits.
+	Learned interface {
+		Learn(name, becomes string, lasting bool) bool
+		Forget(name string)
+	}
+	Limits []string
+	// Learn tells the adapter of something else that the server refused; nil if there is nothing else.
 	Learn func(*rand.Rand)
 	// Settings change the settings of the next requests.
 	Settings []func(*llm.Request)
 }
+
+// learn tells the adapter of something that the server refused, or takes it back.
+func (k CachingAdapter) learn(r *rand.Rand) {
+	if len(k.Limits) > 0 {
+		if name := k.Limits[r.IntN(len(k.Limits))]; !k.Learned.Learn(name, "", false) {
+			k.Learned.Forget(name)
+		}
+	}
+	if k.Learn != nil && r.IntN(3) == 0 {
+		k.Learn(r)
+	}
+}
+
+// uncached returns the body of a request without a cache, by encoding/json.
+func (k CachingAdapter) uncached(t *testing.T, req llm.Request) []byte {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(k.EscapeHTML)
+	if err := encoder.Encode(k.Compile(req, true)); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}
+
+// LongSystem, NoSystem and MuchEffort are settings for CachingAdapter.
+var (
+	LongSystem = func(r *llm.Request) { r.System = "Be long." }
+	NoSystem   = func(r *llm.Request) { r.System = "" }
+	MuchEffort = func(r *llm.Request) { r.Effort = llm.EffortHigh }
+)
 
 // SuiteCached checks that an adapter sends the same with and without its cache: for
 // conversations that grow, are edited in place, branch, lose their beginning, or alternate, while
@@ -45,16 +83,20 @@ func SuiteCached(t *testing.T, open func() CachingAdapter) {
 			if r.IntN(6) == 0 && len(k.Settings) > 0 {
 				k.Settings[r.IntN(len(k.Settings))](&req)
 			}
-			if r.IntN(15) == 0 && k.Learn != nil {
-				k.Learn(r)
+			if r.IntN(15) == 0 {
+				k.learn(r)
 			}
 			req.Messages = now.messages
 			if r.IntN(4) > 0 {
 				req.Messages, _ = llm.Portable(now.messages, k.Origin)
 			}
-			want := k.Uncached(req)
-			got, kept := k.Body(req)
-			if requests++; kept {
+			want := k.uncached(t, req)
+			_, plain := k.Compile(req, false)[k.List].([]any)
+			got, err := k.Body(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if requests++; !plain {
 				found++
 			}
 			if !bytes.Equal(got, want) {
@@ -62,7 +104,7 @@ func SuiteCached(t *testing.T, open func() CachingAdapter) {
 				for at < min(len(got), len(want)) && got[at] == want[at] {
 					at++
 				}
-				t.Fatalf("seed %d, step %d, %d messages, kept: %v; from byte %d on it sends\n%s\nwant\n%s", seed, step, len(req.Messages), kept, at,
+				t.Fatalf("seed %d, step %d, %d messages, kept: %v; from byte %d on it sends\n%s\nwant\n%s", seed, step, len(req.Messages), !plain, at,
 					got[max(at-200, 0):min(at+300, len(got))], want[max(at-200, 0):min(at+300, len(want))])
 			}
 		}
