@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -282,6 +283,35 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 		return nil, fmt.Errorf("%s: the prompt %s is empty", name, mask.sanitizeText(prompt, 200))
 	}
 	return out, nil
+}
+
+// Complete returns the values that a server proposes for an argument of a prompt, whose others are
+// args. They can be shown as they are. There are none if the server fails or is slow.
+func (all *Servers) Complete(ctx context.Context, p Prompt, arg string, args map[string]string) (values []string) {
+	s, err := all.server(p.Server)
+	if err != nil {
+		return nil
+	}
+	ctx, stop := s.opts.WithTimeout(ctx, completeTimeout, errors.New("it proposes no values"))
+	defer stop()
+	params := &sdk.CompleteParams{
+		Ref:      &sdk.CompleteReference{Type: "ref/prompt", Name: p.Name},
+		Argument: sdk.CompleteParamsArgument{Name: arg}, Context: &sdk.CompleteContext{Arguments: args},
+	}
+	var result *sdk.CompleteResult
+	if err := s.request(ctx, nil, func(ctx context.Context, session *sdk.ClientSession) (err error) {
+		result, err = session.Complete(ctx, params)
+		return err
+	}); err != nil {
+		return nil
+	}
+	mask := s.lockedSecrets()
+	for _, v := range result.Completion.Values {
+		if len(values) < maxProposals && mask.canShow(v) && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // ReadResource returns what a resource holds: text, and images if it has any.

@@ -18,6 +18,7 @@ type Prompt struct {
 	Title       string // for people; the name unless the server says otherwise
 	Description string
 	Arguments   []PromptArgument
+	Completes   bool // the server proposes values for arguments: see Servers.Complete
 }
 
 // A PromptArgument is a text that goes into a Prompt.
@@ -81,6 +82,9 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession, m
 		}); err != nil && !out.doWithout(ctx, session, fmt.Errorf("its prompts: %w", err)) {
 			return out, fmt.Errorf("its prompts: %w", err)
 		}
+	}
+	for i := range out.prompts {
+		out.prompts[i].Completes = has.Completions != nil
 	}
 	if has.Resources != nil {
 		if _, err := readPages(func(cursor string) (int, string, error) {

@@ -74,9 +74,22 @@ type said struct {
 	Text string `json:"text" jsonschema:"what to say"`
 }
 
+// complete proposes values for arguments of prompts.
+func complete(ctx context.Context, r *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	switch r.Params.Argument.Name {
+	case "hangs":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "fails":
+		return nil, errors.New("no idea")
+	}
+	values := []string{"main.go", "", "a\x1b[2Jb", "main.go", r.Params.Ref.Name + " of " + r.Params.Context.Arguments["where"]}
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: values}}, nil
+}
+
 // realServer is one built from the SDK, as others build theirs.
 func realServer() *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "real", Version: "1.2"}, nil)
+	s := sdk.NewServer(&sdk.Implementation{Name: "real", Version: "1.2"}, &sdk.ServerOptions{CompletionHandler: complete})
 	text := func(format string, args ...any) *sdk.CallToolResult {
 		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
 	}

@@ -61,7 +61,7 @@ type Options struct {
 	// called from several goroutines, and must neither wait nor call Close.
 	OnChange func(server string)
 
-	// WithTimeout limits a start, and a reading of lists. Nil is context.WithTimeoutCause; tests
+	// WithTimeout limits a start, a reading of lists and of proposals. Nil is context.WithTimeoutCause; tests
 	// decide themselves when time is up.
 	WithTimeout func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc)
 }
@@ -288,7 +288,8 @@ const (
 	firstStartTimeout  = 60 * time.Second // of a program that never was, and may be downloaded
 	defaultCallTimeout = 60 * time.Second
 	maxTimeout         = 600 * time.Second
-	listInterval       = time.Second // between two looks at a list that keeps changing
+	completeTimeout    = 3 * time.Second // of values for an argument, for which the user waits
+	listInterval       = time.Second     // between two looks at a list that keeps changing
 
 	maxMessage     = 16 << 20 // bytes
 	maxNonMessages = 1000     // lines that are no messages
@@ -297,6 +298,7 @@ const (
 	maxListed      = 10_000   // entries of a list that are looked at
 	maxPages       = 100      // of a list
 	maxText        = 30_000   // characters of an answer
+	maxProposals   = 100      // values for an argument, as in the protocol
 )
 
 var errClosed = errors.New("the server is not running")

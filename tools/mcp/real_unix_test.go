@@ -135,7 +135,7 @@ func (b *testServer) checkCancel() {
 
 func (b *testServer) checkMenus() {
 	b.t.Helper()
-	if got, want := fmt.Sprint(b.Prompts()), "[{s review Review it  [{what  true}]}]"; got != want {
+	if got, want := fmt.Sprint(b.Prompts()), "[{s review Review it  [{what  true}] true}]"; got != want {
 		b.t.Errorf("got %s, want %s", got, want)
 	}
 	messages, err := b.GetPrompt(b.t.Context(), "s", "review", map[string]string{"what": "main.go"})
@@ -145,6 +145,11 @@ func (b *testServer) checkMenus() {
 	if got, want := fmt.Sprint(b.Resources()), "[{s note://one one  text/plain 0}]"; got != want {
 		b.t.Errorf("got %s, want %s", got, want)
 	}
+	for arg, want := range map[string][]string{"what": {"main.go", "review of here"}, "fails": nil} {
+		if got := b.Complete(b.t.Context(), b.Prompts()[0], arg, map[string]string{"where": "here"}); !slices.Equal(got, want) {
+			b.t.Errorf("%s: got %q, want %q", arg, got, want)
+		}
+	}
 	parts, err := b.ReadResource(b.t.Context(), "s", "note://one")
 	if err != nil || len(parts) != 2 || !strings.HasPrefix(parts[0].Text, "the first note") || parts[1].MIME != "image/png" {
 		b.t.Errorf("got %+v, %v", parts, err)
@@ -153,6 +158,22 @@ func (b *testServer) checkMenus() {
 		if _, err := b.ReadResource(b.t.Context(), server, "note://two"); err == nil {
 			b.t.Error("there is no such resource")
 		}
+	}
+}
+
+// TestCompleteInTime: a server that proposes no values in time does not keep the user waiting.
+func TestCompleteInTime(t *testing.T) {
+	b := start(t, self(t, "real"), Options{WithTimeout: func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+		if limit == completeTimeout {
+			return context.WithTimeoutCause(ctx, 10*time.Millisecond, cause) // it never answers
+		}
+		return within(5*time.Minute)(ctx, limit, cause)
+	}})
+	if got := b.Complete(t.Context(), b.Prompts()[0], "hangs", nil); got != nil {
+		t.Errorf("got %q", got)
+	}
+	if s := b.state(); s.Status != StatusReady {
+		t.Errorf("got %+v", s)
 	}
 }
 

@@ -54,21 +54,24 @@ func promptArguments(p mcp.Prompt, line string) map[string]string {
 }
 
 // fillServerPrompt puts a server's prompt into the draft, and asks before for each argument that it
-// requires.
+// requires, with the values that the server proposes.
 func fillServerPrompt(o Options, servers *mcp.Servers, p mcp.Prompt, args map[string]string) Effect {
 	for _, arg := range p.Arguments {
 		if !arg.Required || args[arg.Name] != "" {
 			continue
 		}
-		text := arg.Description
-		if text == "" {
-			text = "The value of " + arg.Name + " in this prompt"
-		}
-		return &Secret{Title: "/" + p.Server + ":" + p.Name + ": " + arg.Name, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
+		give := func(value string) Effect {
 			more := maps.Clone(args)
-			more[arg.Name] = strings.TrimSpace(line)
-			return func() Effect { return fillServerPrompt(o, servers, p, more) }, nil
-		}}
+			more[arg.Name] = strings.TrimSpace(value)
+			return fillServerPrompt(o, servers, p, more)
+		}
+		if !p.Completes {
+			return askPromptArgument(p, arg, nil, give)
+		}
+		return Prepare(func(ctx context.Context) func() Effect {
+			values := servers.Complete(ctx, p, arg.Name, args)
+			return func() Effect { return askPromptArgument(p, arg, values, give) }
+		})
 	}
 	return Async(func(ctx context.Context) Effect {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
@@ -79,6 +82,32 @@ func fillServerPrompt(o Options, servers *mcp.Servers, p mcp.Prompt, args map[st
 		}
 		return draftOfServer(o, messages)
 	})
+}
+
+// askPromptArgument asks for an argument of a server's prompt: to choose from values, or to type.
+func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, give func(value string) Effect) Effect {
+	title, text := "/"+p.Server+":"+p.Name+": "+arg.Name, arg.Description
+	if text == "" {
+		text = "The value of " + arg.Name + " in this prompt"
+	}
+	line := &Secret{Title: title, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
+		return func() Effect { return give(line) }, nil
+	}}
+	if len(values) == 0 {
+		return line
+	}
+	list := &List{Title: title + " · " + text, Noun: "value"}
+	for _, v := range values {
+		list.Items = append(list.Items, Item{Title: v, Value: v})
+	}
+	list.Items = append(list.Items, Item{Title: "Type another value"})
+	list.Choose = func(i Item, _ string) Effect {
+		if i.Value == "" {
+			return line
+		}
+		return give(i.Value)
+	}
+	return list
 }
 
 // draftOfServer puts what a server wrote into the draft. What it mentions is not brought along: only

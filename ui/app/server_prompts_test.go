@@ -47,6 +47,32 @@ func TestServerPromptArguments(t *testing.T) {
 	}
 }
 
+// TestPromptArgumentProposals: what the server proposes can be chosen, and anything else typed.
+func TestPromptArgumentProposals(t *testing.T) {
+	var given []string
+	give := func(value string) Effect {
+		given = append(given, value)
+		return nil
+	}
+	list, _ := askPromptArgument(mcp.Prompt{Server: "s", Name: "weather"}, mcp.PromptArgument{Name: "city", Description: "The city"}, []string{"Brno", "Graz"}, give).(*List)
+	if list == nil || len(list.Items) != 3 || list.Title != "/s:weather: city · The city" {
+		t.Fatalf("got %+v", list)
+	}
+	list.Choose(list.Items[1], "")
+	line, _ := list.Choose(list.Items[2], "").(*Secret)
+	if line == nil || !line.Visible {
+		t.Fatalf("nothing can be typed: %+v", line)
+	}
+	then, err := line.Submit(t.Context(), "Linz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	then()
+	if want := []string{"Graz", "Linz"}; !reflect.DeepEqual(given, want) {
+		t.Errorf("got %q, want %q", given, want)
+	}
+}
+
 // What a server wrote brings no file along, however it is mentioned.
 func TestServerPromptMentionsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
