@@ -306,6 +306,18 @@ func TestSpaceBeforeThinking(t *testing.T) {
 	}
 }
 
+// A "<" that begins no tag is a character of its line: backquotes after it open no fence.
+func TestTagAfterFence(t *testing.T) {
+	for in, ends := range map[string]string{
+		"Hi.\n<```\n\nmore</think>yes": "text \"yes\"\nstop (stop)\n",
+		"Hi.\n```\n\nmore</think>yes":  "</think>yes\"\nstop (stop)\n",
+	} {
+		if got := tell(filter.Think(filter.ThinkOptions{})(stream(text(in), stop))); !strings.HasSuffix(got, ends) {
+			t.Errorf("%q: %q, want %q at its end", in, got, ends)
+		}
+	}
+}
+
 // White space at the beginning is held back up to a limit.
 func TestSpaceIsSent(t *testing.T) {
 	sent := 0

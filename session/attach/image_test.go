@@ -227,6 +227,12 @@ func TestMetadataRemoved(t *testing.T) {
 			t.Errorf("%s: %d bytes, want %d; note %q", tt.name, len(got.Part.Data), len(tt.want), got.Note)
 		}
 	}
+	for marker := range 16 { // the application segments
+		got, err := FromBytes("a", withSegments(jpg, string([]byte{0xe0 + byte(marker)})+"GPS"), Limits{})
+		if err != nil || !bytes.Equal(got.Part.Data, jpg) {
+			t.Errorf("segment %x: %d bytes, want %d, %v", 0xe0+marker, len(got.Part.Data), len(jpg), err)
+		}
+	}
 	for name, data := range map[string][]byte{
 		"downscaled jpeg": withSegments(jpg, exifSegment(1)),
 		"downscaled png":  withChunks(img, "tEXtComment\x00GPS"),
@@ -252,6 +258,8 @@ func TestMetaJPEG(t *testing.T) {
 		{"tables and a scan", soi + table + scan + eoi, soi + table + scan + eoi, false},
 		{"several scans", soi + scan + table + scan + eoi, soi + scan + table + scan + eoi, false},
 		{"colours", soi + jfif + adobe + scan + eoi, soi + jfif + adobe + scan + eoi, false},
+		{"a segment beside those of applications", soi + "\xff\xf0\x00\x03\x01" + scan + eoi, soi + "\xff\xf0\x00\x03\x01" + scan + eoi, false},
+		{"a segment beside comments", soi + "\xff\xff\xfd\x00\x03\x01" + scan + eoi, soi + "\xff\xfd\x00\x03\x01" + scan + eoi, false},
 		{"a thumbnail", soi + jfif + "\xff\xe0\x00\x07JFXX\x00" + scan + eoi, soi + jfif + scan + eoi, true},
 		{"between scans", soi + scan + "\xff\xfe\x00\x05GPS" + scan + eoi, soi + scan + scan + eoi, true},
 		{"padding", soi + "\xff\xff" + table[1:] + scan + "\xff" + eoi, soi + table + scan + "\xff" + eoi, false},

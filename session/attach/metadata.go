@@ -68,7 +68,7 @@ func isPrivateSegment(marker byte, body []byte) bool {
 	case 0xee:
 		return !bytes.HasPrefix(body, []byte("Adobe"))
 	}
-	return marker >= 0xe0 && marker <= 0xef || marker == 0xfe
+	return marker>>4 == 0xe || marker == 0xfe
 }
 
 // scanEnd returns where the marker behind a scan begins. Within one, 0xff stands

@@ -110,26 +110,31 @@ func TestTruncated(t *testing.T) {
 
 // What is no store of ours is an error, and stays as it is.
 func TestForeign(t *testing.T) {
-	other := filepath.Join(t.TempDir(), "other.db")
-	pool, err := sql.Open("sqlite", uri(other, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(`CREATE TABLE cookies (x); INSERT INTO cookies VALUES (1)`); err != nil {
-		t.Fatal(err)
-	}
-	_ = pool.Close()
-	database, err := os.ReadFile(other)
-	if err != nil {
-		t.Fatal(err)
+	database := func(statement string) []byte {
+		other := filepath.Join(t.TempDir(), "other.db")
+		pool, err := sql.Open("sqlite", uri(other, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = pool.Exec(statement)
+		if err = errors.Join(err, pool.Close()); err != nil {
+			t.Fatal(err)
+		}
+		file, err := os.ReadFile(other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
 	}
 	for name, tt := range map[string]struct {
 		file []byte
 		want string
 	}{
-		"text":             {[]byte(strings.Repeat("dear diary\n", 500)), "file is not a database"},
-		"a few bytes":      {[]byte("hi"), "file is not a database"},
-		"another database": {database, "a database of another program"},
+		"text":              {[]byte(strings.Repeat("dear diary\n", 500)), "file is not a database"},
+		"a few bytes":       {[]byte("hi"), "file is not a database"},
+		"another database":  {database(`CREATE TABLE cookies (x); INSERT INTO cookies VALUES (1)`), "a database of another program"},
+		"another's number":  {database(`PRAGMA application_id = 7`), "a database of another program"},
+		"another's version": {database(`PRAGMA user_version = 1`), "a database of another program"},
 	} {
 		path := filepath.Join(llmtest.Folder(t), "parley.db")
 		if err := os.WriteFile(path, tt.file, 0o600); err != nil {

@@ -177,6 +177,29 @@ func TestImportApart(t *testing.T) {
 	}
 }
 
+// TestImportSameMessages: a conversation with the same messages is another one if they have other
+// parents or numbers.
+func TestImportSameMessages(t *testing.T) {
+	three := func(seq, parent int) []Node {
+		nodes := branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"), says(0, llm.RoleUser, "r"))
+		nodes[2].Seq, nodes[2].Parent = seq, parent
+		return nodes
+	}
+	for _, tt := range []struct {
+		then []Node
+		same bool
+	}{{three(3, 2), true}, {three(3, 1), false}, {three(4, 2), false}} {
+		db := fresh(t)
+		s := Session{ID: "x"}
+		if _, err := db.Import(s, three(3, 2)); err != nil {
+			t.Fatal(err)
+		}
+		if id, err := db.Import(s, tt.then); err != nil || (id == "x") != tt.same {
+			t.Errorf("third message %d<%d: imported as %q, %v, want the same: %t", tt.then[2].Seq, tt.then[2].Parent, id, err, tt.same)
+		}
+	}
+}
+
 // TestImportSources: only the source that brought a conversation adds to it; what others have
 // under its ID is a conversation of its own, which they add to from then on.
 func TestImportSources(t *testing.T) {

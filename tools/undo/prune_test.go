@@ -109,6 +109,29 @@ func FuzzGit(f *testing.F) {
 	})
 }
 
+// TestOffsets: the offset of a delta's base has up to nine bytes; a longer or truncated one is
+// refused.
+func TestOffsets(t *testing.T) {
+	for _, tt := range []struct {
+		head string
+		back int64
+		n    int
+	}{
+		{"\x00", 0, 1},
+		{"\x7f\x80", 127, 1},
+		{"\x80\x00\x00", 128, 2},
+		{"\xff\xff\x7f", 0x204080 - 1, 3},
+		{strings.Repeat("\x80", 8) + "\x00", 0x0102040810204080, 9},
+		{strings.Repeat("\x80", 9) + "\x00", -1, 9},
+		{"\x80", -1, 1},
+		{"", -1, 0},
+	} {
+		if back, n := offsetOf([]byte(tt.head)); back != tt.back || n != tt.n {
+			t.Errorf("%x: %d in %d bytes, want %d in %d", tt.head, back, n, tt.back, tt.n)
+		}
+	}
+}
+
 // TestNotSeen: what a snapshot did not reach is not taken for deleted, however deep it is.
 func TestNotSeen(t *testing.T) {
 	folder, file := pathInfo{fileStat: fileStat{kind: Directory}}, pathInfo{fileStat: fileStat{kind: File, size: 1}}

@@ -4,10 +4,12 @@ package undo
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +20,8 @@ import (
 	_ "parley/providers/llmtest/heap"
 	"parley/tools/act"
 	"parley/tools/places"
+
+	"golang.org/x/sys/unix"
 )
 
 // A desk is a workspace with a history. Its tests run in a bubble of synctest: no time passes while
@@ -257,6 +261,26 @@ func TestUncoveredIsNamed(t *testing.T) {
 		plan, skipped := d.back(1, true)
 		if d.read("big0") != "small now" || d.read("a") != "old\n" || skipped != "big0: what it was is not kept" || len(plan.Uncovered) != 1 {
 			t.Errorf("big0 is %.20q, a %q, skipped %q, uncovered %v", d.read("big0"), d.read("a"), skipped, plan.Uncovered)
+		}
+	})
+}
+
+// TestSpecialFilesAreNamed: a named pipe that a call removed cannot be undone and is named; a link
+// is restored.
+func TestSpecialFilesAreNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t, nil)
+		err := errors.Join(unix.Mkfifo(filepath.Join(d.dir, "pipe"), 0o600), os.Symlink("a", filepath.Join(d.dir, "link")), os.Mkdir(filepath.Join(d.dir, "dir"), 0o700))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.shell("rm pipe link; rmdir dir")
+		plan, _ := d.back(1, true)
+		if want := []Uncovered{{Path: "pipe", Why: "it was no regular file"}}; !slices.Equal(plan.Uncovered, want) {
+			t.Errorf("uncovered: %+v, want %+v", plan.Uncovered, want)
+		}
+		if to, err := os.Readlink(filepath.Join(d.dir, "link")); to != "a" {
+			t.Errorf("the link leads to %q, %v", to, err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,6 +15,8 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	. "parley/ui/print"
 )
@@ -37,6 +40,44 @@ func playing(of session.Options, o Options, turns ...llmtest.Turn) (stdout, stde
 	defer cancel(nil)
 	status = Run(s, s.Turn(ctx, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
 	return out.String(), err.String(), status
+}
+
+// withProject is a set of tools of which a file of the folder asks for commands with the word "project".
+type withProject struct{ act.Set }
+
+func (w withProject) Snapshot() act.Set { return w }
+
+func (w withProject) Plan(ctx context.Context, name, input string) (*act.Action, error) {
+	a, err := w.Set.Plan(ctx, name, input)
+	if err == nil && strings.Contains(input, "project") {
+		a = act.FromProject(a, "prompt.md")
+	}
+	return a, err
+}
+
+// TestDeniedIsExplained: the options that would have let denied calls run are named, unless one of
+// the calls asks each time.
+func TestDeniedIsExplained(t *testing.T) {
+	set, err := tools.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	for _, tt := range []struct {
+		commands []string
+		allow    bool
+	}{{[]string{"mine"}, true}, {[]string{"project"}, false}, {[]string{"project", "mine"}, false}, {[]string{"mine", "project"}, false}} {
+		var calls []llm.Part
+		for i, command := range tt.commands {
+			calls = append(calls, llm.Part{ID: strconv.Itoa(i), Name: "shell", Input: `{"command":"` + command + `"}`})
+		}
+		of := session.Options{Tools: withProject{set}, Policy: tools.NewPolicy(tools.ModeAsk)}
+		_, told, status := playing(of, Options{}, llmtest.Call(calls...), llmtest.Say("Done."))
+		allow, each := strings.Contains(told, "let it run with --allow"), strings.Contains(told, "asks each time")
+		if status != Denied || allow != tt.allow || each == tt.allow {
+			t.Errorf("%q: status %d, %q", tt.commands, status, told)
+		}
+	}
 }
 
 // aroundRemoteTool returns an answer in whose middle the provider ran a tool.
