@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools/sanitize"
 )
 
 // helperModels names the models that serve a conversation beside the one that answers.
@@ -46,7 +47,7 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if err != nil && !errors.Is(err, errRefused) {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
-	title := truncate(strings.Trim(strings.Join(strings.Fields(said), " "), "\"'“”."), 80)
+	title := sanitize.Truncate(strings.Trim(strings.Join(strings.Fields(said), " "), "\"'“”."), 80)
 	if title == "" {
 		return nil
 	}
@@ -234,17 +235,9 @@ func titleOf(n *store.Node) string {
 			text = p.Name
 		}
 	}
-	title := truncate(text, most)
+	title := sanitize.Truncate(text, most)
 	if i := strings.LastIndexByte(title, ' '); title != text && i > most/2 {
 		title = title[:i] + "…"
 	}
 	return title
-}
-
-// truncate shortens text to n runes and an ellipsis.
-func truncate(text string, n int) string {
-	if r := []rune(text); len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return text
 }

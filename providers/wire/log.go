@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools/sanitize"
 )
 
 // A Log has one line for each request: whom it went to, how it ended, how long
@@ -121,7 +122,7 @@ func (l *logLine) end(err error) {
 // write writes the line.
 func (l *logLine) write(err error) {
 	text := func(name, value string) slog.Attr {
-		return slog.String(name, truncate(l.t.mask.Text(value), messageLimit))
+		return slog.String(name, sanitize.Truncate(l.t.mask.Text(value), messageLimit))
 	}
 	attrs := []slog.Attr{
 		text("provider", l.t.Provider), text("kind", l.t.Log.Kind), text("model", l.t.Log.Model),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/tools/sanitize"
@@ -39,21 +38,9 @@ func (m mask) header(h http.Header) http.Header {
 	return h
 }
 
-// oneLine returns s as one line of at most limit runes.
-func oneLine(s string, limit int) string { return truncate(sanitize.Words(sanitize.Plain(s)), limit) }
-
-// truncate shortens s to limit runes.
-func truncate(s string, limit int) string {
-	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	n := 0
-	for i := range s {
-		if n++; n == limit {
-			return s[:i] + "…"
-		}
-	}
-	return s
+// oneLine returns s as one line, cut to limit runes.
+func oneLine(s string, limit int) string {
+	return sanitize.Truncate(sanitize.Words(sanitize.Plain(s)), limit)
 }
 
 // MaskErrors returns m with errors that contain neither secrets nor a token of tokens, which may be

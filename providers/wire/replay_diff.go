@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/tools/lazy"
+	"parley/tools/sanitize"
 )
 
 // diffBodies returns where a body is not what was recorded; "" if both mean the
@@ -169,7 +170,7 @@ func showValue(v any, at int) string {
 	if err != nil {
 		return err.Error()
 	}
-	return truncate(string(b), 60)
+	return sanitize.Truncate(string(b), 60)
 }
 
 // toAny returns values of JSON.
@@ -204,7 +205,7 @@ func excerptAt(s string, at int) string {
 	for start > 0 && !utf8.RuneStart(s[start]) {
 		start--
 	}
-	shown := truncate(s[start:], most)
+	shown := sanitize.Truncate(s[start:], most)
 	if start > 0 {
 		shown = "…" + shown
 	}

@@ -17,6 +17,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools/lazy"
+	"parley/tools/sanitize"
 )
 
 const (
@@ -192,7 +193,7 @@ func (t *transport) readErrorBody(b *timedBody) ([]byte, error) {
 func (t *transport) complete(e *llm.Error) error {
 	e.Provider, e.URL, e.Key = t.Provider, t.URL, t.Key
 	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
-		*field = truncate(t.mask.Text(*field), messageLimit)
+		*field = sanitize.Truncate(t.mask.Text(*field), messageLimit)
 	}
 	return e
 }
