@@ -10,8 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +28,7 @@ const (
 	frameHeaders = 1
 	frameReset   = 3
 	frameSetting = 4
+	framePing    = 6
 	frameGoAway  = 7
 
 	codeRefused = 7
@@ -51,6 +55,25 @@ func goAway(code, last uint32) frame {
 // returns a transport to it, its address, and the number of requests it has seen.
 func refusing(t *testing.T, answer frame) (*http.Transport, string, *atomic.Int32) {
 	t.Helper()
+	var seen atomic.Int32
+	base, url := speaking(t, func(conn net.Conn) {
+		f := &framer{conn: conn, r: bufio.NewReader(conn)}
+		for f.begin(nil); f.await(frameHeaders); {
+			seen.Add(1)
+			kind, on, payload := answer(f.stream)
+			f.write(kind, 0, on, payload)
+			if kind == frameGoAway {
+				return
+			}
+		}
+	})
+	return base, url, &seen
+}
+
+// speaking starts an HTTP/2 server that serves each connection with serve. It returns a transport
+// to it and its address.
+func speaking(t *testing.T, serve func(net.Conn)) (*http.Transport, string) {
+	t.Helper()
 	lend := httptest.NewTLSServer(nil) // for its certificate
 	defer lend.Close()
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: lend.TLS.Certificates, NextProtos: []string{"h2"}})
@@ -58,51 +81,59 @@ func refusing(t *testing.T, answer frame) (*http.Transport, string, *atomic.Int3
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	var seen atomic.Int32
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go speak(conn, answer, &seen)
+			context.AfterFunc(t.Context(), func() { conn.Close() })
+			go func() {
+				defer conn.Close()
+				serve(conn)
+			}()
 		}
 	}()
 	n := wire.Network(time.Minute)
 	n.TLSClientConfig = &tls.Config{RootCAs: lend.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-	return n, "https://" + listener.Addr().String(), &seen
+	return n, "https://" + listener.Addr().String()
 }
 
-// speak serves one connection until the client leaves.
-func speak(conn net.Conn, answer frame, seen *atomic.Int32) {
-	defer conn.Close()
-	write := func(kind, flags byte, stream uint32, payload []byte) {
-		head := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
-		conn.Write(append(binary.BigEndian.AppendUint32(head, stream), payload...))
+// A framer speaks HTTP/2 on the server's side of a connection.
+type framer struct {
+	conn   net.Conn
+	r      *bufio.Reader
+	stream uint32 // of the frame that was awaited last
+}
+
+func (f *framer) write(kind, flags byte, stream uint32, payload []byte) {
+	head := []byte{byte(len(payload) >> 16), byte(len(payload) >> 8), byte(len(payload)), kind, flags}
+	f.conn.Write(append(binary.BigEndian.AppendUint32(head, stream), payload...))
+}
+
+// begin sends settings after the client's preface.
+func (f *framer) begin(settings []byte) {
+	if _, err := f.r.Discard(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")); err == nil {
+		f.write(frameSetting, 0, 0, settings)
 	}
-	r := bufio.NewReader(conn)
-	if _, err := r.Discard(len("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")); err != nil {
-		return
-	}
-	write(frameSetting, 0, 0, nil)
+}
+
+// await reads up to the next frame of a kind and acknowledges settings before it; false if the
+// client leaves.
+func (f *framer) await(kind byte) bool {
 	for {
 		head := make([]byte, 9)
-		if _, err := io.ReadFull(r, head); err != nil {
-			return
+		if _, err := io.ReadFull(f.r, head); err != nil {
+			return false
 		}
-		if _, err := r.Discard(int(head[0])<<16 | int(head[1])<<8 | int(head[2])); err != nil {
-			return
+		if _, err := f.r.Discard(int(head[0])<<16 | int(head[1])<<8 | int(head[2])); err != nil {
+			return false
 		}
-		switch {
-		case head[3] == frameSetting && head[4] == 0:
-			write(frameSetting, 1, 0, nil) // acknowledged
-		case head[3] == frameHeaders:
-			seen.Add(1)
-			kind, on, payload := answer(binary.BigEndian.Uint32(head[5:]))
-			write(kind, 0, on, payload)
-			if kind == frameGoAway {
-				return
-			}
+		if head[3] == frameSetting && head[4] == 0 {
+			f.write(frameSetting, 1, 0, nil) // acknowledged
+		}
+		if f.stream = binary.BigEndian.Uint32(head[5:]); head[3] == kind {
+			return true
 		}
 	}
 }
@@ -131,6 +162,79 @@ func TestRefusedStreamsAreTries(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A request that a connection took and did not send is sent over another one, unseen: over HTTP/2
+// while it waits for a stream, over HTTP/1.1 if the connection was dead.
+func TestUnsentIsSentAgain(t *testing.T) {
+	t.Run("HTTP/2", func(t *testing.T) {
+		first, waiting := make(chan struct{}), make(chan struct{})
+		var conns atomic.Int32
+		base, url := speaking(t, func(conn net.Conn) {
+			f := &framer{conn: conn, r: bufio.NewReader(conn)}
+			if conns.Add(1) > 1 {
+				f.begin(nil)
+				f.await(frameHeaders)
+				f.write(frameHeaders, 5, f.stream, []byte{0x88}) // status 200, the end
+				f.await(frameReset)
+				return
+			}
+			f.begin([]byte{0, 3, 0, 0, 0, 1}) // one stream at a time
+			f.await(frameHeaders)
+			f.write(framePing, 0, 0, make([]byte, 8))
+			f.await(framePing) // so the client has read the settings
+			close(first)
+			<-waiting
+			f.write(frameGoAway, 0, 0, []byte{0, 0, 0, 1, 0, 0, 0, 0})
+			f.write(frameHeaders, 5, 1, []byte{0x88})
+			f.await(frameReset)
+		})
+		base.HTTP2.StrictMaxConcurrentRequests = true
+		client := wire.Client(wire.Options{Transport: base})
+		defer client.CloseIdleConnections()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go ask(ctx, client, url)
+		<-first
+		trace := sync.OnceFunc(func() { close(waiting) })
+		if _, err := ask(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { trace() }}), client, url); err != nil || conns.Load() < 2 {
+			t.Errorf("%v, over %d connections", err, conns.Load())
+		}
+	})
+	t.Run("HTTP/1.1", func(t *testing.T) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
+		defer server.Close()
+		var dead atomic.Bool
+		base := wire.Network(time.Minute)
+		base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := new(net.Dialer).DialContext(ctx, network, address)
+			if dead.Load() {
+				return conn, err
+			}
+			return deadConn{conn, &dead}, err
+		}
+		client := wire.Client(wire.Options{Transport: base})
+		defer client.CloseIdleConnections()
+		for i := range 2 {
+			if got, err := ask(t.Context(), client, server.URL); err != nil || got == "" {
+				t.Errorf("request %d: %q, %v", i+1, got, err)
+			}
+			dead.Store(true)
+		}
+	})
+}
+
+// A deadConn writes nothing once it is dead.
+type deadConn struct {
+	net.Conn
+	dead *atomic.Bool
+}
+
+func (c deadConn) Write(p []byte) (int, error) {
+	if c.dead.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(p)
 }
 
 // asking is a model that sends a request and reads the answer.
