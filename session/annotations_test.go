@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // shownBehind returns the events that were shown behind the messages of the current
@@ -36,7 +36,7 @@ func TestAnnotationsAreKept(t *testing.T) {
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	n := s.Annotate(0, ShellCommand{Command: "ls"})
-	s.Annotate(n, EndedCommand(t.Context(), "ls", tools.Outcome{Text: "a.txt\n[exit status 0]", Notes: "[exit status 0]", Duration: time.Second}))
+	s.Annotate(n, EndedCommand(t.Context(), "ls", act.Outcome{Text: "a.txt\n[exit status 0]", Notes: "[exit status 0]", Duration: time.Second}))
 	play(t.Context(), s, nil, say("first"))
 	s.Annotate(0, ModelSwitched{From: "a/a", To: "a/b", Changes: []llm.Change{{What: "thinking left out", Count: 2}}})
 	play(t.Context(), s, nil, say("second"))

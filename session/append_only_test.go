@@ -10,6 +10,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // What was sent once is sent the same way ever after, as long as the branch and the
@@ -29,7 +30,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 			}
 			fakes[name] = llmtest.New(turns...)
 		}
-		s := New(Options{Model: endpoint("a/a", fakes["a/a"]), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+		s := New(Options{Model: endpoint("a/a", fakes["a/a"]), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 		for range 6 {
 			name := []string{"a/a", "b/b"}[rng.IntN(2)]
 			s.SetModel(endpoint(name, fakes[name]))
@@ -40,7 +41,7 @@ func TestRequestsOnlyGrow(t *testing.T) {
 					cancel()
 				}
 				if ask, ok := e.(ApprovalRequest); ok {
-					ask.Reply(tools.Approval{Verdict: tools.Deny})
+					ask.Reply(act.Approval{Verdict: act.Deny})
 				}
 			}
 			cancel()

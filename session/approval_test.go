@@ -9,6 +9,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // What was answered to one call decides about the next ones, as far as the
@@ -18,31 +19,31 @@ func TestAnswersAreRemembered(t *testing.T) {
 	tests := []struct {
 		name   string
 		folder string
-		answer tools.Approval
+		answer act.Approval
 		asked  []string
 		notice string
 	}{
-		{"once", "/w", tools.Approval{}, []string{"echo one", "echo two", "echo one"}, ""},
-		{"this session", "/w", tools.Approval{Session: true}, []string{"echo one", "echo two"}, ""},
-		{"always", "/w", tools.Approval{Always: true}, []string{"echo one", "echo two"}, ""},
-		{"always what begins so", "/w", tools.Approval{Always: true, PrefixWords: 1}, []string{"echo one"}, ""},
-		{"always, in no workspace", "", tools.Approval{Always: true}, []string{"echo one", "echo two", "echo one"}, "not remembered: there is no workspace"},
-		{"more words than there are", "/w", tools.Approval{Always: true, PrefixWords: 9}, []string{"echo one", "echo two", "echo one"}, "not remembered: the command has no 9 words"},
-		{"with the network it is for one time", "/w", tools.Approval{Session: true, Always: true, Network: true}, []string{"echo one", "echo two", "echo one"}, ""},
+		{"once", "/w", act.Approval{}, []string{"echo one", "echo two", "echo one"}, ""},
+		{"this session", "/w", act.Approval{Session: true}, []string{"echo one", "echo two"}, ""},
+		{"always", "/w", act.Approval{Always: true}, []string{"echo one", "echo two"}, ""},
+		{"always what begins so", "/w", act.Approval{Always: true, PrefixWords: 1}, []string{"echo one"}, ""},
+		{"always, in no workspace", "", act.Approval{Always: true}, []string{"echo one", "echo two", "echo one"}, "not remembered: there is no workspace"},
+		{"more words than there are", "/w", act.Approval{Always: true, PrefixWords: 9}, []string{"echo one", "echo two", "echo one"}, "not remembered: the command has no 9 words"},
+		{"with the network it is for one time", "/w", act.Approval{Session: true, Always: true, Network: true}, []string{"echo one", "echo two", "echo one"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			set, _ := workspace(t)
 			fake := llmtest.New(llmtest.Call(call("1", "shell", first)), llmtest.Call(call("2", "shell", second)), llmtest.Call(call("3", "shell", third)), llmtest.Say("ok"))
-			policy := tools.NewPolicy(tools.ModeAsk)
+			policy := tools.NewPolicy(act.ModeAsk)
 			policy.SetWorkspace(tt.folder)
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 			var asked []string
 			notice := ""
-			for _, e := range play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
+			for _, e := range play(t.Context(), s, func(a ApprovalRequest) act.Approval {
 				asked = append(asked, a.Action.Command)
 				answer := tt.answer
-				answer.Verdict = tools.Allow
+				answer.Verdict = act.Allow
 				return answer
 			}, say("hi")) {
 				switch e := e.(type) {
@@ -68,7 +69,7 @@ func TestAnswersAreRemembered(t *testing.T) {
 func TestDeniedByRule(t *testing.T) {
 	set, _ := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"true; env rm -rf x"}`)), llmtest.Say("ok"))
-	policy := tools.NewPolicy(tools.ModeYolo)
+	policy := tools.NewPolicy(act.ModeYolo)
 	rule, err := tools.ParseRule("shell:rm *")
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // texts returns what the current branch says.
@@ -277,7 +278,7 @@ func TestCompactByItselfFails(t *testing.T) {
 	fake := llmtest.New(list(8500), no, list(8500), list(8500), list(9600), no, llmtest.Say("done"))
 	model := endpoint("m/m", fake)
 	model.Context = 10_000
-	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Config: Config{CompactAt: 0.8}})
+	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Config: Config{CompactAt: 0.8}})
 	if err := doneOf(t, play(t.Context(), s, nil, say("go"))).Err; err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +350,7 @@ func TestRetryEmptyAnswer(t *testing.T) {
 	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}},
 		llm.Delta{Block: "s", Part: llm.Part{Kind: llm.Opaque, State: []byte(`{"session":"s-1"}`)}}, llm.Usage{Input: 5, Output: 1}, llm.Finish{Reason: llm.Stop})
 	fake := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), blank, llmtest.Say("alpha"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !s.Unanswered() {
 		t.Fatalf("an answer of thinking alone ends the turn with %+v", done)
 	}

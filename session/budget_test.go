@@ -19,6 +19,7 @@ import (
 	. "parley/session"
 	"parley/session/storetest/copies"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // spends answers with text that costs a dollar and takes 100 tokens.
@@ -89,7 +90,7 @@ func TestLimits(t *testing.T) {
 // A turn's limit ends the turn between two requests, and the results of its calls stay.
 func TestTurnLimit(t *testing.T) {
 	set, _ := workspace(t)
-	s := New(Options{Model: endpoint("a/a", llmtest.New(asksDear(), asksDear(), spends())), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Limits: []Limit{{Period: PerTurn, Cost: 2}}})
+	s := New(Options{Model: endpoint("a/a", llmtest.New(asksDear(), asksDear(), spends())), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Limits: []Limit{{Period: PerTurn, Cost: 2}}})
 	events := play(t.Context(), s, allow, say("hi"))
 	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || len(eventsOf[Result](events)) != 2 {
 		t.Errorf("%v after %d results", err, len(eventsOf[Result](events)))
@@ -185,7 +186,7 @@ func TestExpense(t *testing.T) {
 		set, _ := workspace(t)
 		model := endpoint("a/a", llmtest.New(asksDear(), spends(), spends()))
 		model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Input), true }
-		s := New(Options{Model: model, Attended: attended, ConfirmCost: 4000, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+		s := New(Options{Model: model, Attended: attended, ConfirmCost: 4000, Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 		if events, asked := replies(t, s, []Action{StopTurn}, long(10)); len(asked)+len(eventsOf[llm.Notice](events)) != 0 {
 			t.Errorf("asked %+v about little", asked)
 		}
@@ -481,7 +482,7 @@ func TestNoticesOfLimits(t *testing.T) {
 	for range 4 {
 		script = append(script, asksDear(), spends())
 	}
-	s := New(Options{Model: endpoint("a/a", llmtest.New(script...)), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: lib.Create(Info{}), Now: func() time.Time { return now },
+	s := New(Options{Model: endpoint("a/a", llmtest.New(script...)), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(Info{}), Now: func() time.Time { return now },
 		Limits: []Limit{{Period: PerTurn, Cost: 1.2}, {Period: PerDay, Cost: 3.7}}})
 	var told []int
 	for _, day := range []int{0, 0, 1, 0} {
@@ -546,14 +547,14 @@ func TestLaterInputAboveALimit(t *testing.T) {
 	}
 	limit := Limit{Period: PerSession, Cost: 24}
 	model, fake := priced(asksDear(), spends())
-	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Limits: []Limit{limit}})
+	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Limits: []Limit{limit}})
 	events := play(t.Context(), s, allow, say("hi"))
 	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || !strings.Contains(err.Error(), "$1.00 used") || len(eventsOf[Result](events)) != 1 || len(fake.Requests()) != 1 {
 		t.Errorf("%v after %d results and %d requests", err, len(eventsOf[Result](events)), len(fake.Requests()))
 	}
 
 	model, fake = priced(asksDear(), spends())
-	s = New(Options{Model: model, Tools: set, Limits: []Limit{limit}, Attended: true, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s = New(Options{Model: model, Tools: set, Limits: []Limit{limit}, Attended: true, Policy: tools.NewPolicy(act.ModeYolo)})
 	events, asked := replies(t, s, []Action{RaiseLimit}, say("hi"))
 	if err := doneOf(t, events).Err; err != nil || len(asked) != 1 || len(fake.Requests()) != 2 {
 		t.Fatalf("%v, asked %d times for %d requests", err, len(asked), len(fake.Requests()))

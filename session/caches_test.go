@@ -15,6 +15,7 @@ import (
 	. "parley/session"
 	"parley/session/cachewatch"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A cachingModel is a provider with a prompt cache: it keeps the beginnings of what it was
@@ -131,7 +132,7 @@ func newCacheTest(t *testing.T, set func(*cachingModel)) *cacheTest {
 	c.tools, _ = workspace(t)
 	c.lib, _ = newTestStore(t)
 	c.o = Options{
-		Model: c.model.endpoint("main/m"), System: "Be brief.", Tools: c.tools, Policy: tools.NewPolicy(tools.ModeAsk),
+		Model: c.model.endpoint("main/m"), System: "Be brief.", Tools: c.tools, Policy: tools.NewPolicy(act.ModeAsk),
 		Now: now, Log: c.lib.Create(Info{}),
 	}
 	c.Session = New(c.o)
@@ -191,7 +192,7 @@ func TestCacheMisses(t *testing.T) {
 			c.model.answer = `"Yes."`
 			c.Session = reopen(c.T, c.lib, c.Session, c.o)
 		}, "lost ≈ $0.07: setting changed (answer schema)"},
-		{"approval mode", func(c *cacheTest) { c.o.Policy.SetMode(tools.ModeReadOnly) }, ""},
+		{"approval mode", func(c *cacheTest) { c.o.Policy.SetMode(act.ModeReadOnly) }, ""},
 		{"edited prompt", func(c *cacheTest) {
 			c.edit(1)
 			c.next = strings.Repeat("edit", 25_000)
@@ -251,8 +252,8 @@ func TestCacheMisses(t *testing.T) {
 // also in the middle of a turn, each request begins with the bytes of the one before.
 func TestApprovalModesKeepThePrefix(t *testing.T) {
 	set, _ := workspace(t)
-	policy := tools.NewPolicy(tools.ModeAsk)
-	modes := []tools.Mode{tools.ModeAuto, tools.ModeReadOnly, tools.ModeYolo, tools.ModeAsk}
+	policy := tools.NewPolicy(act.ModeAsk)
+	modes := []act.Mode{act.ModeAuto, act.ModeReadOnly, act.ModeYolo, act.ModeAsk}
 	var turns []llmtest.Turn
 	for i := range modes {
 		turns = append(turns, llmtest.Call(call(fmt.Sprint("c", i), "read", `{"path":"a.txt"}`)), llmtest.Call(call(fmt.Sprint("w", i), "write", `{"path":"b.txt","content":"x"}`)), llmtest.Say("ok"))

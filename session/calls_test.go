@@ -14,6 +14,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 func TestStopCalls(t *testing.T) {
@@ -21,7 +22,7 @@ func TestStopCalls(t *testing.T) {
 	fake := llmtest.New(
 		llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 60"}`), call("2", "shell", `{"command":"echo next"}`)),
 		llmtest.Say("I see"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	if n := s.StopCalls(); n != 0 {
 		t.Errorf("%d calls were stopped before any ran", n)
 	}
@@ -81,7 +82,7 @@ func TestRepeatedCalls(t *testing.T) {
 			set, dir := workspace(t)
 			first := call("1", "shell", `{"command":"echo x >>log"}`)
 			fake := llmtest.New(llmtest.Call(first, second, call("3", "shell", `{"command":"echo y >>log"}`)), llmtest.Say("I see"))
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 			var got []Result
 			for e := range s.Turn(t.Context(), say("hi")) {
 				if r, ok := e.(Result); ok {
@@ -117,7 +118,7 @@ func TestShownMediaIsPrepared(t *testing.T) {
 	}
 	defer set.Close()
 	model := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.png"}`), call("2", "read", `{"path":"b.png"}`)), llmtest.Say("a fox"))
-	s := New(Options{Model: endpoint("m/0", model), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+	s := New(Options{Model: endpoint("m/0", model), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
 		if p.Name == "b.png" {
 			return llm.Part{}, "", errors.New("b.png is broken")
 		}
@@ -162,7 +163,7 @@ func TestMediaOneAtATime(t *testing.T) {
 	}
 	before, most := heap(), uint64(0)
 	model := llmtest.New(llmtest.Call(calls...), llmtest.Say("foxes"))
-	s := New(Options{Model: endpoint("m/0", model), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+	s := New(Options{Model: endpoint("m/0", model), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
 		if len(p.Data) < size {
 			return p, "", errors.New("not whole")
 		}
@@ -203,7 +204,7 @@ func TestCallsOfWhatIsNotOffered(t *testing.T) {
 			set, dir := workspace(t)
 			model := endpoint("a/a", llmtest.New(write, llmtest.Say("well")))
 			model.Strategy = tt.strategy
-			s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+			s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 			var events []Event
 			for e := range s.Turn(t.Context(), say("hello")) {
 				events = append(events, e)
@@ -234,7 +235,7 @@ func TestComparedCallsOfWhatIsNotOffered(t *testing.T) {
 			e.Strategy = strategy
 			return e
 		}
-		s := New(Options{Model: open("a/a"), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+		s := New(Options{Model: open("a/a"), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 		n := 0
 		for e := range s.Compare(t.Context(), []llm.Endpoint{open("a/a"), open("b/b")}, nil, say("hi")) {
 			c, _ := e.(CandidateEvent)
@@ -255,7 +256,7 @@ func TestSwitchWhileCallsRun(t *testing.T) {
 	set, _ := workspace(t)
 	first := llmtest.New(llmtest.Call(call("1", "list", `{}`), call("2", "list", `{}`)))
 	second := llmtest.New(llmtest.Say("well"))
-	s := New(Options{Model: endpoint("a/a", first), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s := New(Options{Model: endpoint("a/a", first), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	for e := range s.Turn(t.Context(), say("hello")) {
 		if c, ok := e.(Call); ok && c.Part.ID == "1" {
 			if changes := s.SetModel(endpoint("b/b", second)).Changes; len(changes) > 0 {

@@ -17,6 +17,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // candidateTexts returns what each of n models said, as it ended: "text", "text!" if it broke
@@ -369,7 +370,7 @@ func TestCompareReads(t *testing.T) {
 	c := llmtest.New(llmtest.Say("c"), llmtest.Say("more"))
 	fakes := []*llmtest.Fake{a, b, c}
 	models := []llm.Endpoint{endpoint("m/a", a), endpoint("m/b", b), endpoint("m/c", c)}
-	s := New(Options{Model: models[0], Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: models[0], Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	var events []Event
 	for e := range s.Compare(t.Context(), models, nil, say("which?")) {
 		events = append(events, e)
@@ -438,7 +439,7 @@ func TestCompareReadsEnd(t *testing.T) {
 		turns = append(turns, llmtest.Call(call("1", "list", `{}`)))
 	}
 	on, other := llmtest.New(turns...), llmtest.New(llmtest.Say("b"))
-	s := New(Options{Model: endpoint("m/a", on), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("m/a", on), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	for range s.Compare(t.Context(), []llm.Endpoint{endpoint("m/a", on), endpoint("m/b", other)}, nil, say("which?")) {
 	}
 	sent := on.Requests()
@@ -623,7 +624,7 @@ func TestCompareReadsMedia(t *testing.T) {
 	}
 	reads := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.png"}`)), llmtest.Say("a"))
 	models := []llm.Endpoint{endpoint("m/a", reads), endpoint("m/b", llmtest.New(llmtest.Say("b")))}
-	s := New(Options{Model: models[0], Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
+	s := New(Options{Model: models[0], Tools: set, Policy: tools.NewPolicy(act.ModeAsk), PrepareMedia: func(p llm.Part) (llm.Part, string, error) {
 		p.Data = []byte("small")
 		return p, "made smaller", nil
 	}})

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -33,7 +34,7 @@ func TestFolders(t *testing.T) {
 		fake := llmtest.New(
 			llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
 			llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: log, Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files})
 		if err := s.Directories().Set(beside); err != nil {
 			t.Fatal(err)
 		}
@@ -53,12 +54,12 @@ func TestFolders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: store.Create(Info{Dir: dir})})
+		other := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: store.Create(Info{Dir: dir})})
 		if err := other.Directories().Restore(other.Directories().Stored()...); err != nil || len(other.Directories().Reachable()) > 0 {
 			t.Errorf("another conversation has %q: %v", other.Directories().Reachable(), err)
 		}
 		defer other.Close()
-		s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: again})
+		s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: again})
 		defer s.Close()
 		if err := s.Directories().Restore(s.Directories().Stored()...); err != nil || !slices.Equal(s.Directories().Reachable(), []string{beside}) {
 			t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
@@ -92,7 +93,7 @@ func TestMissingFolderIsKept(t *testing.T) {
 	store := MemoryStore()
 	defer store.Close()
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: store.Create(Info{Dir: dir})})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: store.Create(Info{Dir: dir})})
 	defer s.Close()
 	if err := errors.Join(s.Directories().Set(gone), os.Rename(gone, other+"-aside")); err != nil {
 		t.Fatal(err)
@@ -149,7 +150,7 @@ func TestFolderThatComesBack(t *testing.T) {
 			defer store.Close()
 			log := store.Create(Info{Dir: dir})
 			fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 			if err := s.Directories().Add(gone); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +162,7 @@ func TestFolderThatComesBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: again})
+			s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: again})
 			defer s.Close()
 			if err := s.Directories().Restore(s.Directories().Stored()...); !errors.Is(err, os.ErrNotExist) {
 				t.Fatalf("it is gone: %v", err)

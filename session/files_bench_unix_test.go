@@ -18,6 +18,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -123,9 +124,9 @@ func newUndoArm(b *testing.B, dir string, sandboxed bool, model commander, kept 
 	b.Cleanup(func() { store.Close() })
 	model.Model = llmtest.New()
 	a := &undoArm{commander: &model}
-	mode := tools.ModeYolo
+	mode := act.ModeYolo
 	if model.approved > 0 {
-		mode = tools.ModeAsk
+		mode = act.ModeAsk
 	}
 	a.Session = New(Options{Model: endpoint("fake/a", &model), Tools: set, Policy: tools.NewPolicy(mode), Log: store.Create(Info{Dir: dir}), Files: kept.Files})
 	b.Cleanup(func() { a.Close() })
@@ -139,7 +140,7 @@ func (a *undoArm) run(b *testing.B) {
 		if ask, ok := e.(ApprovalRequest); ok {
 			time.Sleep(a.commander.approved)
 			a.commander.ended = time.Now()
-			ask.Reply(tools.Approval{Verdict: tools.Allow})
+			ask.Reply(act.Approval{Verdict: act.Allow})
 		}
 		if r, ok := e.(Result); ok {
 			seconds, _, _ := strings.Cut(r.Part.Text, "\n")

@@ -18,6 +18,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -63,7 +64,7 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 		llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
 	store := MemoryStore()
 	defer store.Close()
-	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
+	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
 	defer s.Close()
 	for _, text := range []string{"by hand\n", "by hand, later\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "file.txt"), []byte(text), 0o644); err != nil {
@@ -93,8 +94,8 @@ func TestLookBeginsWhereTheCallEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			set, dir := workspace(t)
 			do := tools.External{Name: "mcp_do", Schema: json.RawMessage(`{"type":"object"}`)}
-			do.Plan = func(context.Context, json.RawMessage) (*tools.Action, error) {
-				return &tools.Action{Access: tools.AccessRun, Title: "do", Do: func(context.Context, func(string)) tools.Outcome { return tools.Outcome{} }}, nil
+			do.Plan = func(context.Context, json.RawMessage) (*act.Action, error) {
+				return &act.Action{Access: act.AccessRun, Title: "do", Do: func(context.Context, func(string)) act.Outcome { return act.Outcome{} }}, nil
 			}
 			if err := set.AddExternal(do); err != nil {
 				t.Fatal(err)
@@ -116,7 +117,7 @@ func TestLookBeginsWhereTheCallEnds(t *testing.T) {
 					write()
 				}
 				fake := llmtest.New(llmtest.Call(call("1", tt.name, tt.input)), llmtest.Call(call("2", "mcp_do", `{}`)), llmtest.Say("done"))
-				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
+				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
 				defer s.Close()
 				for range s.Turn(t.Context(), say("go")) {
 				}
@@ -153,7 +154,7 @@ func TestNothingIsKeptAfterClose(t *testing.T) {
 			runtime.Gosched()
 		}
 		stop()
-	}}), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
+	}}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
 	for range s.Turn(ctx, say("go")) {
 	}
 	if err := s.Close(); err != nil || isKeeping() {

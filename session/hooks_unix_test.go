@@ -17,11 +17,12 @@ import (
 	. "parley/session"
 	"parley/session/hooks"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
 // hooked returns a session whose hooks are "event: command" lines for a shell, and its folder.
-func hooked(t *testing.T, mode tools.Mode, rules []permission.Rule, project bool, turns []llmtest.Turn, lines ...string) (*Session, *llmtest.Fake, string) {
+func hooked(t *testing.T, mode act.Mode, rules []permission.Rule, project bool, turns []llmtest.Turn, lines ...string) (*Session, *llmtest.Fake, string) {
 	t.Helper()
 	set, dir := workspace(t)
 	var list []hooks.Hook
@@ -53,34 +54,34 @@ func TestHooksOfCalls(t *testing.T) {
 	ask := []permission.Rule{{Effect: permission.Ask, Tool: "shell", Source: permission.FromConfig}}
 	tests := []struct {
 		name    string
-		mode    tools.Mode
+		mode    act.Mode
 		rules   []permission.Rule
 		project bool
 		hooks   []string
 		asked   string // the command that a user is asked about; "": none
 		result  string // the beginning of it
 	}{
-		{"nothing said", tools.ModeAsk, nil, false, []string{"PreToolUse: true"}, "echo ran", "ran"},
-		{"allowed", tools.ModeAsk, nil, false, []string{"PreToolUse: " + hookAllow}, "", "ran"},
-		{"allow lifts no rule that denies", tools.ModeAsk, deny, false, []string{"PreToolUse: " + hookAllow}, "", "!This was not run: the rule"},
-		{"nor one that asks", tools.ModeAsk, ask, false, []string{"PreToolUse: " + hookAllow}, "echo ran", "ran"},
-		{"nor read-only", tools.ModeReadOnly, nil, false, []string{"PreToolUse: " + hookAllow}, "", "!This was not run: the approval mode"},
-		{"allow of a project counts for nothing", tools.ModeAsk, nil, true, []string{"PreToolUse: " + hookAllow}, "echo ran", "ran"},
-		{"denied", tools.ModeYolo, nil, false, []string{"PreToolUse: " + hookAllow, "PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
-		{"denied by a project", tools.ModeYolo, nil, true, []string{"PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
-		{"asks where all is allowed", tools.ModeYolo, nil, false, []string{"PreToolUse: " + hookAsk}, "echo ran", "ran"},
-		{"changed, asked anew", tools.ModeAsk, nil, false, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed the arguments to {"command":"echo changed"}`},
-		{"changed, and allowed", tools.ModeYolo, nil, false, []string{"PreToolUse: " + hookChange}, "", `A hook changed`},
-		{"changed by a project", tools.ModeYolo, nil, true, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed`},
-		{"after the call", tools.ModeYolo, nil, false, []string{`PostToolUse: grep -q '"output":"ran' && echo bad >&2 && exit 2`}, "", "ran"},
+		{"nothing said", act.ModeAsk, nil, false, []string{"PreToolUse: true"}, "echo ran", "ran"},
+		{"allowed", act.ModeAsk, nil, false, []string{"PreToolUse: " + hookAllow}, "", "ran"},
+		{"allow lifts no rule that denies", act.ModeAsk, deny, false, []string{"PreToolUse: " + hookAllow}, "", "!This was not run: the rule"},
+		{"nor one that asks", act.ModeAsk, ask, false, []string{"PreToolUse: " + hookAllow}, "echo ran", "ran"},
+		{"nor read-only", act.ModeReadOnly, nil, false, []string{"PreToolUse: " + hookAllow}, "", "!This was not run: the approval mode"},
+		{"allow of a project counts for nothing", act.ModeAsk, nil, true, []string{"PreToolUse: " + hookAllow}, "echo ran", "ran"},
+		{"denied", act.ModeYolo, nil, false, []string{"PreToolUse: " + hookAllow, "PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
+		{"denied by a project", act.ModeYolo, nil, true, []string{"PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
+		{"asks where all is allowed", act.ModeYolo, nil, false, []string{"PreToolUse: " + hookAsk}, "echo ran", "ran"},
+		{"changed, asked anew", act.ModeAsk, nil, false, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed the arguments to {"command":"echo changed"}`},
+		{"changed, and allowed", act.ModeYolo, nil, false, []string{"PreToolUse: " + hookChange}, "", `A hook changed`},
+		{"changed by a project", act.ModeYolo, nil, true, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed`},
+		{"after the call", act.ModeYolo, nil, false, []string{`PostToolUse: grep -q '"output":"ran' && echo bad >&2 && exit 2`}, "", "ran"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, fake, _ := hooked(t, tt.mode, tt.rules, tt.project, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`)), llmtest.Say("ok")}, tt.hooks...)
 			asked := ""
-			events := play(t.Context(), s, func(r ApprovalRequest) tools.Approval {
+			events := play(t.Context(), s, func(r ApprovalRequest) act.Approval {
 				asked = r.Action.Command
-				return tools.Approval{Verdict: tools.Allow}
+				return act.Approval{Verdict: act.Allow}
 			}, say("go"))
 			if d := doneOf(t, events); d.Err != nil {
 				t.Fatal(d.Err)
@@ -98,7 +99,7 @@ func TestHooksOfCalls(t *testing.T) {
 
 // Prompts are blocked or get more to say; the end of an answer can be put off, not for ever.
 func TestHooksOfTurns(t *testing.T) {
-	s, fake, dir := hooked(t, tools.ModeAsk, nil, false, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")},
+	s, fake, dir := hooked(t, act.ModeAsk, nil, false, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")},
 		"SessionStart: echo began", "UserPromptSubmit: grep -q secret && echo no secrets >&2 && exit 2; echo today",
 		`Stop: grep -q '"stop_hook_active":true' && exit 0; echo test first >&2; exit 2`, "SessionEnd: touch ended")
 	events := play(t.Context(), s, allow, say("a secret"))
@@ -139,7 +140,7 @@ func TestHooksGiveBack(t *testing.T) {
 		s.Queue(say("and commit"))
 		return llmtest.Call(call("c1", "list", `{}`))(ctx, req, out)
 	}
-	s, _, _ = hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{queue, llmtest.Say("done"), llmtest.Say("committed")},
+	s, _, _ = hooked(t, act.ModeYolo, nil, false, []llmtest.Turn{queue, llmtest.Say("done"), llmtest.Say("committed")},
 		"UserPromptSubmit: grep -q secret && echo no secrets >&2 && exit 2; exit 0")
 	var sent, back, told []string
 	for _, text := range []string{"my secret", "mend it"} {
@@ -179,7 +180,7 @@ func TestHooksGiveBack(t *testing.T) {
 }
 
 func TestHooksStop(t *testing.T) {
-	s, _, _ := hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, `PostToolUse: echo '{"continue":false,"stopReason":"enough"}'`)
+	s, _, _ := hooked(t, act.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, `PostToolUse: echo '{"continue":false,"stopReason":"enough"}'`)
 	events := play(t.Context(), s, allow, say("go"))
 	if d := doneOf(t, events); !errors.Is(d.Err, ErrHookStopped) || !strings.Contains(d.Err.Error(), "enough") {
 		t.Errorf("got %v", d.Err)
@@ -188,7 +189,7 @@ func TestHooksStop(t *testing.T) {
 	for range 20 {
 		endless = append(endless, llmtest.Say("again"))
 	}
-	s, _, _ = hooked(t, tools.ModeYolo, nil, false, endless, "Stop: exit 2")
+	s, _, _ = hooked(t, act.ModeYolo, nil, false, endless, "Stop: exit 2")
 	if d := doneOf(t, play(t.Context(), s, allow, say("go"))); d.Err != nil || d.Steps != 9 {
 		t.Errorf("got %+v", d)
 	}
@@ -196,7 +197,7 @@ func TestHooksStop(t *testing.T) {
 
 // A hook ends with its turn, and a user who is asked is told of by Notification.
 func TestHooksCanceled(t *testing.T) {
-	s, _, _ := hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, "PreToolUse: exec sleep 1000")
+	s, _, _ := hooked(t, act.ModeYolo, nil, false, []llmtest.Turn{llmtest.Call(call("c1", "shell", `{"command":"echo ran"}`))}, "PreToolUse: exec sleep 1000")
 	ctx, cancel := context.WithCancel(t.Context())
 	for e := range s.Turn(ctx, say("go")) {
 		if _, ok := e.(Call); ok {
@@ -260,7 +261,7 @@ func TestHooksOfComparedCalls(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _, dir := hooked(t, tools.ModeAsk, nil, false, nil, tt.hooks...)
+			s, _, dir := hooked(t, act.ModeAsk, nil, false, nil, tt.hooks...)
 			if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("the content"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -307,7 +308,7 @@ func TestRepairedNamesAreDecidedAbout(t *testing.T) {
 	} {
 		deny := []permission.Rule{{Effect: permission.Deny, Tool: "shell"}}
 		turns := []llmtest.Turn{llmtest.Call(call("c1", tt.tool, tt.input)), llmtest.Say("ok")}
-		s, fake, dir := hooked(t, tools.ModeYolo, deny, false, turns, `PreToolUse: grep -q '"tool_name":"write"' && { echo "hook saw write" >&2; exit 2; }; exit 0`)
+		s, fake, dir := hooked(t, act.ModeYolo, deny, false, turns, `PreToolUse: grep -q '"tool_name":"write"' && { echo "hook saw write" >&2; exit 2; }; exit 0`)
 		if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -54,7 +55,7 @@ func TestJobs(t *testing.T) {
 				turns = []llmtest.Turn{turn(nothing, start), turn(end, llmtest.Call(call("2", "list", "{}"))), turn(nothing, llmtest.Say("I see"))}
 			}
 			fake := llmtest.New(turns...)
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Log: log, Files: kept.Files})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: log, Files: kept.Files})
 			for range s.Turn(t.Context(), say("serve it")) {
 			}
 			for i, m := range s.History() { // as it is stored, while the command runs
@@ -94,7 +95,7 @@ func TestJobCallsKeepTheirOrder(t *testing.T) {
 	set, dir := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"until [ -e go ]; do sleep 0.01; done; exit 3","background":true}`)), llmtest.Say("it runs"),
 		llmtest.Call(call("2", "jobs", `{"action":"read","job":1}`), call("3", "jobs", `{"action":"wait","job":1,"seconds":60}`), call("4", "jobs", `{"action":"kill","job":1}`)), llmtest.Say("I see"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	play(t.Context(), s, allow, say("serve it"))
 	var results []string
 	for e := range s.Turn(t.Context(), say("and?")) {

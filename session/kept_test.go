@@ -15,6 +15,7 @@ import (
 	. "parley/session"
 	"parley/session/storetest"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // anew returns what a request to model holds of a branch, made from its messages alone.
@@ -99,7 +100,7 @@ func TestKeptHistory(t *testing.T) {
 		}
 		first := model(0)
 		first.Model = llmtest.New(randomTurn(r), oddTurn(r), randomTurn(r), oddTurn(r), randomTurn(r), oddTurn(r))
-		s = New(Options{Model: first, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+		s = New(Options{Model: first, Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 		answer := func(events func(func(Event) bool), stopAt int, stop func()) {
 			n := 0
 			for e := range events {
@@ -107,7 +108,7 @@ func TestKeptHistory(t *testing.T) {
 					stop()
 				}
 				if ask, ok := e.(ApprovalRequest); ok {
-					ask.Reply(tools.Approval{Verdict: []tools.Verdict{tools.Allow, tools.Deny}[r.IntN(2)]})
+					ask.Reply(act.Approval{Verdict: []act.Verdict{act.Allow, act.Deny}[r.IntN(2)]})
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // flood sends deltas until it is told to stop.
@@ -45,7 +46,7 @@ func TestCappedAnswers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			set, _ := workspace(t)
 			fake := llmtest.New(flood(tt.delta), llmtest.Say("fine"))
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 			events := play(t.Context(), s, nil, say("hi"))
 			if done := doneOf(t, events); done.Err != nil || done.Reason != llm.Length || len(fake.Requests()) != 1 {
 				t.Errorf("ended with %+v after %d requests", done, len(fake.Requests()))

@@ -19,6 +19,7 @@ import (
 	"parley/session/store"
 	"parley/session/storetest/copies"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // newTestStore returns a store in a directory of its own.
@@ -52,7 +53,7 @@ func TestResume(t *testing.T) {
 			llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: `{"path":"a.txt"}`}},
 			llm.Usage{Input: 10, Output: 5, Cost: 0.25, Priced: true}, llm.Finish{Reason: llm.Calls}),
 		llmtest.Say("done"), llmtest.Say("more"))
-	o := Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Effort: llm.EffortHigh, Log: lib.Create(Info{Dir: "/work"})}
+	o := Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Effort: llm.EffortHigh, Log: lib.Create(Info{Dir: "/work"})}
 	s := New(o)
 	play(t.Context(), s, nil, llm.Part{Kind: llm.Media, Name: "p.png", MIME: "image/png", Data: []byte{1, 2, 3}}, say("read a.txt, please"))
 	before, total := s.History(), func() llm.Usage { u, _ := s.Usage(); return u }
@@ -163,9 +164,9 @@ func TestInterrupted(t *testing.T) {
 		run := func(t *testing.T) {
 			lib, path := newTestStore(t)
 			log := lib.Create(Info{})
-			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+			s := New(Options{Model: endpoint("a/a", llmtest.New(tt.turn)), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 			if strings.HasPrefix(tt.name, "while") {
-				s.Policy().SetMode(tools.ModeYolo)
+				s.Policy().SetMode(act.ModeYolo)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -181,7 +182,7 @@ func TestInterrupted(t *testing.T) {
 					t.Fatal(err)
 				}
 				fake := llmtest.New(llmtest.Say("ok"))
-				next := New(Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: kept})
+				next := New(Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: kept})
 				if got := said(next.History()); !slices.Equal(got, tt.want) {
 					t.Errorf("there is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
 				}

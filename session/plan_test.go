@@ -9,6 +9,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // While the model plans it changes nothing; the plan that the user accepts ends that.
@@ -22,7 +23,7 @@ func TestPlanMode(t *testing.T) {
 		llmtest.Call(call("3", "plan", `{"text":"- [ ] a better one"}`)),
 		llmtest.Call(call("4", "write", write)),
 		llmtest.Say("done"))
-	policy := tools.NewPolicy(tools.ModePlan)
+	policy := tools.NewPolicy(act.ModePlan)
 	set.SetPolicy(policy)
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 	var asked, results []string
@@ -31,9 +32,9 @@ func TestPlanMode(t *testing.T) {
 		case ApprovalRequest:
 			asked = append(asked, e.Action.Proposal)
 			if len(asked) == 1 {
-				e.Reply(tools.Approval{Verdict: tools.Deny, Note: "make it better"})
+				e.Reply(act.Approval{Verdict: act.Deny, Note: "make it better"})
 			} else {
-				e.Reply(tools.Approval{Verdict: tools.Allow, Session: true})
+				e.Reply(act.Approval{Verdict: act.Allow, Session: true})
 			}
 		case Result:
 			results = append(results, e.Part.Text)
@@ -47,7 +48,7 @@ func TestPlanMode(t *testing.T) {
 			t.Fatalf("results %q, want %q in number %d", results, want, i+1)
 		}
 	}
-	if policy.Mode() != tools.ModeAuto {
+	if policy.Mode() != act.ModeAuto {
 		t.Errorf("the mode is %s", policy.Mode())
 	}
 	if rules := policy.Rules(); len(rules) > 0 {
@@ -60,15 +61,15 @@ func TestPlanMode(t *testing.T) {
 func TestPlansOfOneAnswer(t *testing.T) {
 	set, _ := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "plan", `{"text":"- [ ] one"}`), call("2", "list", `{}`), call("3", "plan", `{"text":"- [ ] two"}`)), llmtest.Say("done"))
-	policy := tools.NewPolicy(tools.ModePlan)
+	policy := tools.NewPolicy(act.ModePlan)
 	set.SetPolicy(policy)
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy})
 	var asked []string
 	told := ""
-	for _, e := range play(t.Context(), s, func(r ApprovalRequest) tools.Approval {
+	for _, e := range play(t.Context(), s, func(r ApprovalRequest) act.Approval {
 		asked = append(asked, r.Action.Proposal)
-		policy.SetMode(tools.ModeReadOnly)
-		return tools.Approval{Verdict: tools.Allow, Session: true}
+		policy.SetMode(act.ModeReadOnly)
+		return act.Approval{Verdict: act.Allow, Session: true}
 	}, say("write it")) {
 		if n, ok := e.(llm.Notice); ok {
 			told = n.Text
@@ -80,7 +81,7 @@ func TestPlansOfOneAnswer(t *testing.T) {
 	if !slices.Equal(asked, []string{"- [ ] two"}) {
 		t.Errorf("asked about %q", asked)
 	}
-	if policy.Mode() != tools.ModeReadOnly || !strings.Contains(told, "stays read-only") {
+	if policy.Mode() != act.ModeReadOnly || !strings.Contains(told, "stays read-only") {
 		t.Errorf("the mode is %s, told %q", policy.Mode(), told)
 	}
 }

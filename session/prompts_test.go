@@ -13,6 +13,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // template returns a prompt that runs commands.
@@ -27,24 +28,24 @@ func template(commands ...string) Template {
 func TestTemplate(t *testing.T) {
 	tests := []struct {
 		name    string
-		mode    tools.Mode
+		mode    act.Mode
 		rule    string
 		project string
-		answer  tools.Approval
+		answer  act.Approval
 		asked   int
 		sent    string // "": nothing
 	}{
-		{"allowed", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
-		{"denied", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Deny}, 1, ""},
-		{"a mode that asks nothing", tools.ModeYolo, "", "", tools.Approval{}, 0, "got one+two"},
-		{"a rule", tools.ModeAsk, "shell:echo *", "", tools.Approval{}, 0, "got one+two"},
-		{"read-only", tools.ModeReadOnly, "", "", tools.Approval{}, 0, ""},
-		{"a project's, in a mode that asks nothing", tools.ModeYolo, "", "p.md", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
-		{"a project's, with a rule", tools.ModeYolo, "shell:echo *", "p.md", tools.Approval{Verdict: tools.Allow}, 2, "got one+two"},
-		{"a project's, for good", tools.ModeAsk, "", "p.md", tools.Approval{Verdict: tools.Allow, Always: true}, 2, "got one+two"},
-		{"a project's, read-only", tools.ModeReadOnly, "", "p.md", tools.Approval{}, 0, ""},
-		{"a project's, edited, in a mode that asks nothing", tools.ModeYolo, "", "p.md", tools.Approval{Verdict: tools.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
-		{"edited", tools.ModeAsk, "", "", tools.Approval{Verdict: tools.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
+		{"allowed", act.ModeAsk, "", "", act.Approval{Verdict: act.Allow}, 2, "got one+two"},
+		{"denied", act.ModeAsk, "", "", act.Approval{Verdict: act.Deny}, 1, ""},
+		{"a mode that asks nothing", act.ModeYolo, "", "", act.Approval{}, 0, "got one+two"},
+		{"a rule", act.ModeAsk, "shell:echo *", "", act.Approval{}, 0, "got one+two"},
+		{"read-only", act.ModeReadOnly, "", "", act.Approval{}, 0, ""},
+		{"a project's, in a mode that asks nothing", act.ModeYolo, "", "p.md", act.Approval{Verdict: act.Allow}, 2, "got one+two"},
+		{"a project's, with a rule", act.ModeYolo, "shell:echo *", "p.md", act.Approval{Verdict: act.Allow}, 2, "got one+two"},
+		{"a project's, for good", act.ModeAsk, "", "p.md", act.Approval{Verdict: act.Allow, Always: true}, 2, "got one+two"},
+		{"a project's, read-only", act.ModeReadOnly, "", "p.md", act.Approval{}, 0, ""},
+		{"a project's, edited, in a mode that asks nothing", act.ModeYolo, "", "p.md", act.Approval{Verdict: act.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
+		{"edited", act.ModeAsk, "", "", act.Approval{Verdict: act.Allow, Input: `{"command":"echo three"}`}, 4, "got three+three"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestTemplate(t *testing.T) {
 func TestTemplateSettings(t *testing.T) {
 	set, _ := workspace(t)
 	own, other := llmtest.New(llmtest.Say("own")), llmtest.New(llmtest.Say("other"))
-	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("fake/own", own), Effort: llm.EffortLow, System: "own", Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	from := template()
 	from.Settings = TurnSettings{Model: endpoint("fake/other", other), Effort: llm.EffortHigh, System: "other", Tools: []string{"read"}}
 	for e := range s.TurnFromTemplate(t.Context(), from) {
@@ -192,7 +193,7 @@ func TestPersona(t *testing.T) {
 	t.Cleanup(func() { lib.Close() })
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	log := lib.Create(Info{Dir: "/w"})
-	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 	play(t.Context(), s, allow, say("one"))
 	if err := s.Personas().Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
 		t.Errorf("unknown tools: %v, system %q", err, s.System())
@@ -217,7 +218,7 @@ func TestPersona(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, log := range map[string]*Log{"a copy": fork, "the next run": again} {
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 		if p := s.Personas().Current(); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
 			t.Errorf("%s has %+v", name, p)
 		}
@@ -236,7 +237,7 @@ func TestPersona(t *testing.T) {
 func TestPersonaFollowsTheBranch(t *testing.T) {
 	set, _ := workspace(t)
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	trusted := true
 	s.Personas().Follow(func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
 	play(t.Context(), s, allow, say("one"))
@@ -286,7 +287,7 @@ func TestSkillsSurviveSummaries(t *testing.T) {
 	}
 	fake := llmtest.New(llmtest.Call(call("1", "skill", `{"name":"pdf"}`)), llmtest.Call(call("2", "skill", `{"name":"pdf"}`)), llmtest.Say(strings.Repeat("a long answer ", 200)),
 		llmtest.Say("## Goal\nforms"), llmtest.Say("ok"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	play(t.Context(), s, allow, say("fill the form"))
 	for range s.Compact(t.Context()) {
 	}
@@ -320,7 +321,7 @@ func TestSkillsAreLoadedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	fake := llmtest.New(load, llmtest.Say("ok"), load, load, llmtest.Say("ok"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Config: Config{History: "stateless"}})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Config: Config{History: "stateless"}})
 	play(t.Context(), s, allow, say("one"))
 	if s.HasSkill(mark) {
 		t.Error("the next prompt is said to have the skill, and is sent alone")

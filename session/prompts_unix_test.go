@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llmtest"
 	. "parley/session"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // TestTemplateNotes: what parley says behind the output of a prompt's command is told to the model and kept
@@ -36,7 +36,7 @@ func TestTemplateNotes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, fake, _ := hooked(t, tools.ModeYolo, nil, false, []llmtest.Turn{llmtest.Say("ok")}, tt.hooks...)
+			s, fake, _ := hooked(t, act.ModeYolo, nil, false, []llmtest.Turn{llmtest.Say("ok")}, tt.hooks...)
 			for e := range s.TurnFromTemplate(t.Context(), template(tt.command)) {
 				if _, ok := e.(Progress); ok && tt.stop {
 					s.StopCalls()
@@ -60,7 +60,7 @@ func TestTemplateNotes(t *testing.T) {
 
 // TestTemplateCanceled: a command of a prompt that ended with its turn is kept as stopped.
 func TestTemplateCanceled(t *testing.T) {
-	s, fake, _ := hooked(t, tools.ModeYolo, nil, false, nil)
+	s, fake, _ := hooked(t, act.ModeYolo, nil, false, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for e := range s.TurnFromTemplate(ctx, template("echo a; sleep 1000")) {

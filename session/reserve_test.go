@@ -15,6 +15,7 @@ import (
 	. "parley/session"
 	"parley/session/store"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // reservations counts those in the store at path.
@@ -50,7 +51,7 @@ func TestRoomIsKeptForRequestsAlone(t *testing.T) {
 	model.Cost = func(llm.Usage) (float64, bool) { return 2, true }
 	set, _ := workspace(t)
 	s := New(Options{Model: model, Attended: true, ConfirmCost: 1, Tools: set, Log: lib.Create(Info{}), Limits: []Limit{{Period: PerDay, Cost: 100}},
-		Policy: tools.NewPolicy(tools.ModeAsk)})
+		Policy: tools.NewPolicy(act.ModeAsk)})
 	defer s.Close()
 	asked, ran := 0, 0
 	for e := range s.Turn(t.Context(), say("hi")) {
@@ -73,7 +74,7 @@ func TestRoomIsKeptForRequestsAlone(t *testing.T) {
 			if n := reservations(t, path); n != 0 {
 				t.Errorf("%d held while the user is asked about a call", n)
 			}
-			e.Reply(tools.Approval{Verdict: tools.Allow})
+			e.Reply(act.Approval{Verdict: act.Allow})
 		case Done:
 			if e.Err != nil {
 				t.Error(e.Err)

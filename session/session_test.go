@@ -18,6 +18,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sandbox"
 )
 
@@ -50,7 +51,7 @@ func call(id, name, input string) llm.Part { return llm.Part{ID: id, Name: name,
 func say(text string) llm.Part { return llm.Part{Kind: llm.Text, Text: text} }
 
 // play runs a turn and returns its events, answering questions with answer.
-func play(ctx context.Context, s *Session, answer func(ApprovalRequest) tools.Approval, parts ...llm.Part) []Event {
+func play(ctx context.Context, s *Session, answer func(ApprovalRequest) act.Approval, parts ...llm.Part) []Event {
 	var events []Event
 	for e := range s.Turn(ctx, parts...) {
 		events = append(events, e)
@@ -61,9 +62,9 @@ func play(ctx context.Context, s *Session, answer func(ApprovalRequest) tools.Ap
 	return events
 }
 
-func allow(ApprovalRequest) tools.Approval { return tools.Approval{Verdict: tools.Allow} }
-func deny(ApprovalRequest) tools.Approval {
-	return tools.Approval{Verdict: tools.Deny, Note: "not today"}
+func allow(ApprovalRequest) act.Approval { return act.Approval{Verdict: act.Allow} }
+func deny(ApprovalRequest) act.Approval {
+	return act.Approval{Verdict: act.Deny, Note: "not today"}
 }
 
 func doneOf(t *testing.T, events []Event) Done {
@@ -108,8 +109,8 @@ func TestTurn(t *testing.T) {
 	tests := []struct {
 		name   string
 		turns  []llmtest.Turn
-		answer func(ApprovalRequest) tools.Approval
-		mode   tools.Mode
+		answer func(ApprovalRequest) act.Approval
+		mode   act.Mode
 		steps  int
 		want   []string // results
 		reason llm.Reason
@@ -131,7 +132,7 @@ func TestTurn(t *testing.T) {
 			answer: deny, want: []string{"!1: The user did not allow this call. They said: not today"}, reason: llm.Stop},
 		{name: "read-only denies without asking",
 			turns: []llmtest.Turn{llmtest.Call(call("1", "shell", `{"command":"touch b"}`)), llmtest.Say("ok")},
-			mode:  tools.ModeReadOnly, want: []string{"!1: This was not run: the approval mode is read-only."}, reason: llm.Stop},
+			mode:  act.ModeReadOnly, want: []string{"!1: This was not run: the approval mode is read-only."}, reason: llm.Stop},
 		{name: "an edit sees what a read before it in the same answer saw",
 			turns:  []llmtest.Turn{llmtest.Call(call("1", "read", `{"path":"a.txt"}`), call("2", "edit", `{"path":"a.txt","old":"alpha","new":"beta"}`)), llmtest.Say("ok")},
 			answer: allow, reason: llm.Stop, file: "beta\n"},
@@ -153,7 +154,7 @@ func TestTurn(t *testing.T) {
 			fake := llmtest.New(tt.turns...)
 			mode := tt.mode
 			if mode == "" {
-				mode = tools.ModeAsk
+				mode = act.ModeAsk
 			}
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(mode), MaxSteps: tt.steps})
 			events := play(t.Context(), s, tt.answer, say("hi"))
@@ -202,7 +203,7 @@ func TestBadCalls(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			set, _ := workspace(t)
 			fake := llmtest.New(llmtest.Call(call("1", tt.tool, tt.input)), llmtest.Say("sorry"))
-			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 			events := play(t.Context(), s, nil, say("hi"))
 			if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
 				t.Errorf("the turn should go on: %+v", done)
@@ -228,7 +229,7 @@ func TestUnreadableCall(t *testing.T) {
 	part := call("1", "read", `{"path":"a.txt"}`)
 	part.Failed = true
 	fake := llmtest.New(llmtest.Call(part), llmtest.Say("sorry"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	events := play(t.Context(), s, nil, say("hi"))
 	if done := doneOf(t, events); done.Err != nil || done.Steps != 2 {
 		t.Errorf("the turn should go on: %+v", done)
@@ -247,15 +248,15 @@ func TestUnreadableCall(t *testing.T) {
 func TestEditedArgumentsAreShownAgain(t *testing.T) {
 	set, dir := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"touch wrong"}`)), llmtest.Say("ok"))
-	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	const right = `{"command":"touch right"}`
 	var shown []string
-	events := play(t.Context(), s, func(a ApprovalRequest) tools.Approval {
+	events := play(t.Context(), s, func(a ApprovalRequest) act.Approval {
 		shown = append(shown, a.Action.Command, a.Call.Input)
 		if len(shown) == 2 {
-			return tools.Approval{Verdict: tools.Allow, Input: right}
+			return act.Approval{Verdict: act.Allow, Input: right}
 		}
-		return tools.Approval{Verdict: tools.Allow}
+		return act.Approval{Verdict: act.Allow}
 	}, say("hi"))
 	if want := []string{"touch wrong", `{"command":"touch wrong"}`, "touch right", right}; !slices.Equal(shown, want) {
 		t.Errorf("shown %q, want %q", shown, want)
@@ -328,7 +329,7 @@ func TestCancel(t *testing.T) {
 	t.Run("while a tool runs", func(t *testing.T) {
 		set, _ := workspace(t)
 		fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 1000"}`), call("2", "list", `{}`)))
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for e := range s.Turn(ctx, say("hi")) {
@@ -347,7 +348,7 @@ func TestCancel(t *testing.T) {
 	t.Run("while asking", func(t *testing.T) {
 		set, _ := workspace(t)
 		fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"true"}`)))
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		for e := range s.Turn(ctx, say("hi")) {
@@ -454,7 +455,7 @@ func TestAlwaysValid(t *testing.T) {
 			turns = append(turns, randomTurn(rng))
 		}
 		fake := llmtest.New(turns...)
-		s := New(Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+		s := New(Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 		for range 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			stopAt := rng.IntN(25)
@@ -464,7 +465,7 @@ func TestAlwaysValid(t *testing.T) {
 					cancel()
 				}
 				if ask, ok := e.(ApprovalRequest); ok {
-					ask.Reply(tools.Approval{Verdict: tools.Deny})
+					ask.Reply(act.Approval{Verdict: act.Deny})
 				}
 			}
 			cancel()

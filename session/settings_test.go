@@ -12,6 +12,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // TestSettings: what is set stays with the conversation, on all branches, in copies and in the next
@@ -22,7 +23,7 @@ func TestSettings(t *testing.T) {
 	t.Cleanup(func() { lib.Close() })
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	given := llm.Settings{Detail: "low", Web: true}
-	s := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: lib.Create(Info{Dir: "/w"})})
+	s := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(Info{Dir: "/w"})})
 	play(t.Context(), s, allow, say("one"))
 	first := s.Head()
 	play(t.Context(), s, allow, say("two"))
@@ -74,7 +75,7 @@ func TestSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fork := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+		fork := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 		check(fmt.Sprint("a copy of ", head), fork, false)
 		play(t.Context(), fork, allow, say("on"))
 		copied := fork.ID()
@@ -82,7 +83,7 @@ func TestSettings(t *testing.T) {
 		if log, err = lib.Resume(copied); err != nil {
 			t.Fatal(err)
 		}
-		again := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+		again := New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 		check(fmt.Sprint("a copy of ", head, ", later"), again, false)
 		again.Close()
 	}
@@ -90,7 +91,7 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log})
+	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 	defer s.Close()
 	check("the next run", s, false)
 	if now, err := s.OwnSettings().Change(searching(false)); err != nil || now.Changed != "" {

@@ -14,6 +14,7 @@ import (
 	. "parley/session"
 	"parley/session/store"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A caller calls tools in every turn, and then answers. Unlike llmtest.Fake it keeps and counts
@@ -79,7 +80,7 @@ func TestSoak(t *testing.T) {
 	}
 	model := endpoint("soak", &caller{})
 	model.Context = 1 << 30
-	s := New(Options{Model: model, Tools: set, Log: db.Create(store.Session{}), Policy: tools.NewPolicy(tools.ModeYolo)})
+	s := New(Options{Model: model, Tools: set, Log: db.Create(store.Session{}), Policy: tools.NewPolicy(act.ModeYolo)})
 	round := func(n int) {
 		for i := range n {
 			if done := doneOf(t, play(t.Context(), s, allow, say(fmt.Sprint(i, strings.Repeat(" and what now?", 500))))); done.Err != nil {

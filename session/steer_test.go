@@ -11,6 +11,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // spoken returns who says what in messages: results of tools as "result".
@@ -48,7 +49,7 @@ func TestSteer(t *testing.T) {
 		turn(func() { s.Steer(say("thanks")) }, llmtest.Say("done")),
 		turn(func() {}, llmtest.Say("at your service")),
 		turn(func() {}, llmtest.Say("committed")))
-	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	var steered []string
 	for e := range s.Turn(t.Context(), say("mend it")) {
 		if p, ok := e.(Prompt); ok && p.Steers {
@@ -82,7 +83,7 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 			got = spoken(req.Messages)
 			return llmtest.Say("done")(ctx, req, out)
 		}, llmtest.Say("again"))
-	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeYolo)})
+	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	s.SetHistoryMode(HistoryStateless)
 	for range s.Turn(t.Context(), say("one")) {
 	}
@@ -197,7 +198,7 @@ func TestTitleAfterMore(t *testing.T) {
 			set, _ := workspace(t)
 			small := llmtest.New(llmtest.Say("A title"))
 			o := Options{
-				Model: endpoint("a/a", llmtest.New(test.says...)), Log: lib.Create(Info{}), Config: Config{TitleModel: "b/small"}, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo),
+				Model: endpoint("a/a", llmtest.New(test.says...)), Log: lib.Create(Info{}), Config: Config{TitleModel: "b/small"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo),
 				OpenModel: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
 			}
 			s = New(o)

@@ -13,6 +13,7 @@ import (
 	"parley/providers/schema"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // city holds the schema most of these tests ask for.
@@ -68,7 +69,7 @@ func TestStructured(t *testing.T) {
 			}
 			set, _ := workspace(t)
 			fake := llmtest.New(tt.turns...)
-			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), AnswerSchema: want, MaxSteps: tt.steps})
+			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), AnswerSchema: want, MaxSteps: tt.steps})
 			events := play(context.Background(), s, allow, say("Which city?"))
 			got := structured(events)
 			if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || got[0] != tt.want) {

@@ -14,6 +14,7 @@ import (
 	. "parley/session"
 	"parley/session/store"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // summarized returns a session of two turns and a summary, and what it asked.
@@ -362,7 +363,7 @@ func TestWaitingPromptsAreNotSummarized(t *testing.T) {
 		s.Steer(say("and quietly"))
 		return llmtest.Call(call("1", "list", "{}"))(ctx, req, out)
 	}, stop, llmtest.Say("They mend."))
-	s = New(Options{Model: endpoint("m/m", fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s = New(Options{Model: endpoint("m/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	play(t.Context(), s, nil, say("hi"))
 	play(t.Context(), s, nil, say("mend it"))
 	summarize(t, s)

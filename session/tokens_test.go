@@ -14,6 +14,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // perMillion prices each token of a prompt at dollars by a million.
@@ -33,7 +34,7 @@ func TestFit(t *testing.T) {
 	own.Context, own.Known, own.Vision, own.Files = 200_000, true, true, []string{"application/pdf"}
 	set, _ := workspace(t)
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	s := New(Options{Model: own, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: func() time.Time { return now }})
+	s := New(Options{Model: own, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Now: func() time.Time { return now }})
 	if got := s.EstimateFit(own); !reflect.DeepEqual(got, ModelFit{}) {
 		t.Errorf("an empty conversation: %+v", got)
 	}

@@ -15,6 +15,7 @@ import (
 	. "parley/session"
 	"parley/session/hooks"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A message is given back as the user wrote it. What the model was to be told with it, of hooks and of jobs
@@ -31,7 +32,7 @@ func TestGivenBackWithoutNotes(t *testing.T) {
 	for _, h := range [][2]string{{"SessionStart", "echo began"}, {"UserPromptSubmit", "echo today"}} {
 		list = append(list, hooks.Hook{Config: hooks.Config{Event: h[0], Command: tools.CommandLine{Words: []string{h[1]}, Shell: true}}, Source: "hooks.toml"})
 	}
-	s := New(Options{Model: model, Attended: true, Tools: set, Policy: tools.NewPolicy(tools.ModeYolo), Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
+	s := New(Options{Model: model, Attended: true, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A talker does at random what a user can do with a conversation.
@@ -57,7 +58,7 @@ func (k *talker) turn(parts ...llm.Part) {
 			k.s.Queue(say("and then"))
 		}
 		if ask, ok := e.(ApprovalRequest); ok {
-			ask.Reply(tools.Approval{Verdict: []tools.Verdict{tools.Allow, tools.Deny}[k.r.IntN(2)]})
+			ask.Reply(act.Approval{Verdict: []act.Verdict{act.Allow, act.Deny}[k.r.IntN(2)]})
 		}
 	}
 	if k.r.IntN(2) == 0 {
@@ -120,7 +121,7 @@ func newTalker(t *testing.T, seed uint64, set *tools.Set) (*talker, Options) {
 		turns = append(turns, []llmtest.Turn{randomTurn(r), randomTurn(r), oddTurn(r), llmtest.Say(strings.Repeat("a long answer ", r.IntN(100)))}[r.IntN(4)])
 	}
 	k := &talker{t: t, r: r, fake: llmtest.New(turns...)}
-	return k, Options{Model: k.model(), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}}
+	return k, Options{Model: k.model(), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), MaxSteps: 4, Config: Config{CompactAt: []float64{0, 0.5}[r.IntN(2)]}}
 }
 
 // Whatever a user did, and in every history mode, requests are valid, and the next one ends with

@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // TestWebOrSearch checks who searches: the provider if it is asked to and can, or else the tool of
@@ -19,7 +20,7 @@ func TestWebOrSearch(t *testing.T) {
 	if err := set.AddSearch(tools.SearchConfig{Kind: "brave"}, func(string) string { return "k" }); err != nil {
 		t.Fatal(err)
 	}
-	s := New(Options{Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Model: llm.Endpoint{Name: "m"}})
+	s := New(Options{Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Model: llm.Endpoint{Name: "m"}})
 	defer s.Close()
 	for _, test := range []struct{ on, can, web, tool bool }{
 		{false, false, false, true}, {false, true, false, true}, {true, false, false, true}, {true, true, true, false},
@@ -29,7 +30,7 @@ func TestWebOrSearch(t *testing.T) {
 		}
 		s.SetModel(llm.Endpoint{Name: "m", Web: test.can})
 		_, req := s.Request()
-		tool := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == tools.SearchName })
+		tool := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == act.SearchName })
 		if req.Web != test.web || tool != test.tool {
 			t.Errorf("on %v, can %v: the provider searches %v, the tool is offered %v", test.on, test.can, req.Web, tool)
 		}

@@ -12,6 +12,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // long is a text of about n tokens.
@@ -116,7 +117,7 @@ func TestOverflowUnattended(t *testing.T) {
 	a := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("yes"))
 	model := endpoint("a/a", a)
 	model.Context = 1000
-	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk)})
+	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	events := play(t.Context(), s, allow, long(1200))
 	notices := eventsOf[llm.Notice](events)
 	if len(notices) != 1 || !strings.Contains(notices[0].Text, "the context window of a/a is 1000") || len(a.Requests()) != 2 {

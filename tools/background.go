@@ -24,7 +24,7 @@ func stopReason(ctx context.Context) error {
 
 // runShell runs a command in the workspace, in the sandbox if there is a policy, to its end or its
 // deadline, or until it goes on in the background.
-func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args shellCommand, progress func(string)) Outcome {
+func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args shellCommand, progress func(string)) act.Outcome {
 	shell, err := findShell()
 	if err != nil {
 		return failedOutcome("%v", err)
@@ -32,7 +32,7 @@ func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args s
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	j := w.jobs.begin(act.JobOwner(ctx), args.Command, progress, cancel)
 	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // the rest is for notes
-	ended := make(chan Outcome, 1)
+	ended := make(chan act.Outcome, 1)
 	go func() {
 		defer cancel(nil)
 		defer func() {
@@ -55,7 +55,7 @@ func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args s
 }
 
 // waitOrMove waits until a command ends, or until it moves to the background.
-func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended <-chan Outcome) (out Outcome, moved bool) {
+func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended <-chan act.Outcome) (out act.Outcome, moved bool) {
 	var expired, due <-chan time.Time
 	if !args.userTyped && args.Timeout == 0 {
 		expired = l.timer(defaultTimeout)
@@ -101,7 +101,7 @@ func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended 
 // RunUserCommand runs a command that the user typed, in dir, with all their rights: it needs no
 // approval and is not sandboxed. On request, or after ten minutes if SetBackground is in effect, it
 // moves to the background among jobs, for the conversation of [act.WithJobOwner].
-func RunUserCommand(ctx context.Context, dir string, jobs *Jobs, command string, progress func(string)) Outcome {
+func RunUserCommand(ctx context.Context, dir string, jobs *Jobs, command string, progress func(string)) act.Outcome {
 	set, err := Open(dir)
 	if err != nil {
 		return failedOutcome("%v", err)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"parley/tools/act"
 	"parley/tools/places"
 )
 
@@ -32,7 +33,7 @@ func (w *workspace) placeOf(file string) places.Place {
 // addCaution marks an action about which the policy asks although the mode would let it
 // run: on a sensitive place, outside of any workspace, and for commands that could
 // read credentials from the workspace. Listing names is free.
-func (s *Set) addCaution(a *Action) {
+func (s *Set) addCaution(a *act.Action) {
 	switch {
 	case a.Tool == "list":
 	case a.Path != "":
@@ -45,7 +46,7 @@ func (s *Set) addCaution(a *Action) {
 	}
 }
 
-func (s *Set) addFileCaution(a *Action) {
+func (s *Set) addFileCaution(a *act.Action) {
 	if p := s.placeOf(a.Path); p.Class != "" {
 		a.PlaceClass, a.Caution = string(p.Class), quotePath(a.Path)+" "+p.Reason
 	}
@@ -53,7 +54,7 @@ func (s *Set) addFileCaution(a *Action) {
 		return
 	}
 	a.NoWorkspace = true
-	a.AskEachTime = a.Access == AccessWrite
+	a.AskEachTime = a.Access == act.AccessWrite
 	if a.Caution == "" {
 		a.Caution = "this folder is no workspace: it " + s.problem
 	}

@@ -33,7 +33,7 @@ func atHome(t *testing.T, workspace string, files map[string]string) fixture {
 }
 
 // decided is what a policy says about a call, with the reason that a user sees.
-func (f fixture) decided(p *Policy, name string, pairs ...any) (verdict Verdict, why string) {
+func (f fixture) decided(p *Policy, name string, pairs ...any) (verdict act.Verdict, why string) {
 	f.t.Helper()
 	a, err := f.Plan(context.Background(), name, args(pairs...))
 	if err != nil {
@@ -42,7 +42,7 @@ func (f fixture) decided(p *Policy, name string, pairs ...any) (verdict Verdict,
 	return p.Decide(a), a.Caution
 }
 
-var everyMode = []Mode{ModeAsk, ModeAuto, ModeReadOnly, ModeYolo}
+var everyMode = []act.Mode{act.ModeAsk, act.ModeAuto, act.ModeReadOnly, act.ModeYolo}
 
 // The home directory is no workspace: reading asks, and writing does each time,
 // whatever was answered before. Names are free.
@@ -51,24 +51,24 @@ func TestHomeAsks(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		args  []any
-		modes [4]Verdict // ask, auto, read-only, yolo
+		modes [4]act.Verdict // ask, auto, read-only, yolo
 	}{
-		{"list", []any{"path", "."}, [4]Verdict{Allow, Allow, Allow, Allow}},
-		{"glob", []any{"pattern", "**/*.go"}, [4]Verdict{Allow, Allow, Allow, Allow}},
-		{"read", []any{"path", "notes.md"}, [4]Verdict{Ask, Ask, Ask, Allow}},
-		{"grep", []any{"pattern", "x"}, [4]Verdict{Ask, Ask, Ask, Allow}},
-		{"grep", []any{"pattern", "x", "path", "src"}, [4]Verdict{Ask, Ask, Ask, Allow}},
-		{"write", []any{"path", "new.md", "content", "x"}, [4]Verdict{Ask, Ask, Deny, Allow}},
-		{"shell", []any{"command", "echo x"}, [4]Verdict{Ask, Ask, Deny, Allow}},
+		{"list", []any{"path", "."}, [4]act.Verdict{act.Allow, act.Allow, act.Allow, act.Allow}},
+		{"glob", []any{"pattern", "**/*.go"}, [4]act.Verdict{act.Allow, act.Allow, act.Allow, act.Allow}},
+		{"read", []any{"path", "notes.md"}, [4]act.Verdict{act.Ask, act.Ask, act.Ask, act.Allow}},
+		{"grep", []any{"pattern", "x"}, [4]act.Verdict{act.Ask, act.Ask, act.Ask, act.Allow}},
+		{"grep", []any{"pattern", "x", "path", "src"}, [4]act.Verdict{act.Ask, act.Ask, act.Ask, act.Allow}},
+		{"write", []any{"path", "new.md", "content", "x"}, [4]act.Verdict{act.Ask, act.Ask, act.Deny, act.Allow}},
+		{"shell", []any{"command", "echo x"}, [4]act.Verdict{act.Ask, act.Ask, act.Deny, act.Allow}},
 	} {
 		for i, mode := range everyMode {
-			if got, why := f.decided(NewPolicy(mode), test.name, test.args...); got != test.modes[i] || got == Ask && test.name != "shell" && !strings.Contains(why, "is your home folder") {
+			if got, why := f.decided(NewPolicy(mode), test.name, test.args...); got != test.modes[i] || got == act.Ask && test.name != "shell" && !strings.Contains(why, "is your home folder") {
 				t.Errorf("%s %v in %s: got %s (%s), want %s", test.name, test.args, mode, got, why, test.modes[i])
 			}
 		}
 	}
 
-	p := NewPolicy(ModeAuto)
+	p := NewPolicy(act.ModeAuto)
 	write, err := f.Plan(t.Context(), "write", args("path", "new.md", "content", "x"))
 	if err != nil || !write.AskEachTime {
 		t.Fatalf("got %+v, %v", write, err)
@@ -77,13 +77,13 @@ func TestHomeAsks(t *testing.T) {
 	if err := p.AllowFlag("write"); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Decide(write); got != Ask {
+	if got := p.Decide(write); got != act.Ask {
 		t.Errorf("a write that was allowed before: %s", got)
 	}
 	if err := p.AllowFlag("write:new.md"); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.Decide(write); got != Allow {
+	if got := p.Decide(write); got != act.Allow {
 		t.Errorf("a write that the user has a rule for: %s", got)
 	}
 	read, err := f.Plan(t.Context(), "read", args("path", "notes.md"))
@@ -91,7 +91,7 @@ func TestHomeAsks(t *testing.T) {
 		t.Fatalf("got %+v, %v", read, err)
 	}
 	p.AllowForSession(read)
-	if got := p.Decide(read); got != Allow {
+	if got := p.Decide(read); got != act.Allow {
 		t.Errorf("a file whose reading was allowed: %s", got)
 	}
 }
@@ -117,10 +117,10 @@ func TestSystemFoldersAsk(t *testing.T) {
 	}
 	defer set.Close()
 	f := fixture{set, t}
-	if got, why := f.decided(NewPolicy(ModeAuto), "read", "path", "passwd"); got != Ask || !strings.Contains(why, "belongs to the system") {
+	if got, why := f.decided(NewPolicy(act.ModeAuto), "read", "path", "passwd"); got != act.Ask || !strings.Contains(why, "belongs to the system") {
 		t.Errorf("got %s, %q", got, why)
 	}
-	if got, _ := f.decided(NewPolicy(ModeYolo), "read", "path", "shadow"); got != Ask {
+	if got, _ := f.decided(NewPolicy(act.ModeYolo), "read", "path", "shadow"); got != act.Ask {
 		t.Errorf("/etc/shadow in yolo: %s", got)
 	}
 }
@@ -155,9 +155,9 @@ func TestSensitivePlacesAsk(t *testing.T) {
 		{"write", []any{"path", ".zshenv", "content", "x"}, "runs whenever a shell starts", true},
 	} {
 		for _, mode := range everyMode {
-			want := Ask
-			if test.write && mode == ModeReadOnly {
-				want = Deny
+			want := act.Ask
+			if test.write && mode == act.ModeReadOnly {
+				want = act.Deny
 			}
 			p := NewPolicy(mode)
 			for _, rule := range []string{test.name, test.name + ":**"} { // no rule that does not name it
@@ -170,7 +170,7 @@ func TestSensitivePlacesAsk(t *testing.T) {
 			}
 		}
 	}
-	if got, why := f.decided(NewPolicy(ModeAuto), "read", "path", "readme.md"); got != Allow || why != "" {
+	if got, why := f.decided(NewPolicy(act.ModeAuto), "read", "path", "readme.md"); got != act.Allow || why != "" {
 		t.Errorf("an ordinary file: %s, %q", got, why)
 	}
 }
@@ -196,7 +196,7 @@ func TestSearchesLeaveSensitivePlacesOut(t *testing.T) {
 	if text := f.must("list", "path", ".", "depth", 3, "all", true); !strings.Contains(text, ".netrc") {
 		t.Errorf("names are free: %q", text)
 	}
-	p := NewPolicy(ModeAsk)
+	p := NewPolicy(act.ModeAsk)
 	if err := p.AllowFlag("credentials"); err != nil {
 		t.Fatal(err)
 	}
@@ -222,18 +222,18 @@ func TestRulesByClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := NewPolicy(ModeYolo)
+		p := NewPolicy(act.ModeYolo)
 		p.AddRules(rs)
 		return p
 	}
 	for _, test := range []struct {
 		policy     *Policy
-		keys, bash Verdict
+		keys, bash act.Verdict
 	}{
-		{rule(permission.Deny, "credentials"), Deny, Ask},
-		{rule(permission.Deny, "startup"), Ask, Deny},
-		{rule(permission.Allow, "credentials"), Allow, Ask},
-		{rule(permission.Allow, "read:.bashrc"), Ask, Allow},
+		{rule(permission.Deny, "credentials"), act.Deny, act.Ask},
+		{rule(permission.Deny, "startup"), act.Ask, act.Deny},
+		{rule(permission.Allow, "credentials"), act.Allow, act.Ask},
+		{rule(permission.Allow, "read:.bashrc"), act.Ask, act.Allow},
 	} {
 		keys, _ := f.decided(test.policy, "read", "path", ".ssh/id_rsa")
 		bash, _ := f.decided(test.policy, "read", "path", ".bashrc")
@@ -241,7 +241,7 @@ func TestRulesByClass(t *testing.T) {
 			t.Errorf("%v: got %s and %s, want %s and %s", test.policy.Rules(), keys, bash, test.keys, test.bash)
 		}
 	}
-	if got, _ := f.decided(rule(permission.Deny, "credentials"), "grep", "pattern", "x", "path", ".ssh"); got != Deny {
+	if got, _ := f.decided(rule(permission.Deny, "credentials"), "grep", "pattern", "x", "path", ".ssh"); got != act.Deny {
 		t.Errorf("grep: %s", got)
 	}
 	if _, err := ParseRule("credentials:.ssh"); err == nil {
@@ -253,7 +253,7 @@ func TestRulesByClass(t *testing.T) {
 func TestProtectedConfiguration(t *testing.T) {
 	f := atHome(t, "project", map[string]string{"project/my.toml": "api_key = \"x\"\n"})
 	f.ProtectFiles(f.at("my.toml"))
-	if got, why := f.decided(NewPolicy(ModeAuto), "read", "path", "my.toml"); got != Ask || !strings.Contains(why, "configuration") {
+	if got, why := f.decided(NewPolicy(act.ModeAuto), "read", "path", "my.toml"); got != act.Ask || !strings.Contains(why, "configuration") {
 		t.Errorf("got %s, %q", got, why)
 	}
 }
@@ -264,7 +264,7 @@ func TestProjectCaution(t *testing.T) {
 		"":                         ".parley/hooks.toml of this folder runs it",
 		"~/.ssh contains SSH keys": ".parley/hooks.toml of this folder runs it; ~/.ssh contains SSH keys",
 	} {
-		if got := act.FromProject(&Action{Caution: before}, ".parley/hooks.toml").Caution; got != want {
+		if got := act.FromProject(&act.Action{Caution: before}, ".parley/hooks.toml").Caution; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
@@ -288,7 +288,7 @@ func TestCommandsBesideCredentials(t *testing.T) {
 	if b := f.EnableSandbox(SandboxConfig{})(); !b.Available() {
 		t.Skip(b.Reason)
 	}
-	if got, why := f.decided(NewPolicy(ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != Ask || !strings.Contains(why, ".ssh in this folder contains SSH keys") {
+	if got, why := f.decided(NewPolicy(act.ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != act.Ask || !strings.Contains(why, ".ssh in this folder contains SSH keys") {
 		t.Errorf("got %s, %q", got, why)
 	}
 

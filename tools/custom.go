@@ -92,7 +92,7 @@ func ValidateCustomTools(own map[string]CustomTool, project bool) error {
 		switch {
 		case !externalName().MatchString(name):
 			err = errors.New("a name has letters, digits, - and _, at most 64")
-		case strings.HasPrefix(name, "mcp__") || name == SkillName || name == SearchName || slices.Contains(builtinNames, name):
+		case strings.HasPrefix(name, "mcp__") || name == act.SkillName || name == act.SearchName || slices.Contains(builtinNames, name):
 			err = errors.New("parley has a tool of this name: use another one")
 		case err != nil:
 		case c.Rule != "" && c.Rule != CustomAsk && c.Rule != CustomAllow:
@@ -139,7 +139,7 @@ func (s *Set) AddCustomTools(own map[string]CustomTool, dir, project string) err
 			faults = append(faults, fmt.Errorf("tools.%s.schema: %w", name, err))
 			continue
 		}
-		fit = append(fit, External{Name: name, Description: c.Description, Schema: schema, Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
+		fit = append(fit, External{Name: name, Description: c.Description, Schema: schema, Plan: func(_ context.Context, input json.RawMessage) (*act.Action, error) {
 			a, err := planCustomTool(s.workspace, name, c, input)
 			if err == nil && project != "" {
 				a = act.FromProject(a, project)
@@ -151,14 +151,14 @@ func (s *Set) AddCustomTools(own map[string]CustomTool, dir, project string) err
 }
 
 // planCustomTool returns the action of a call.
-func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessage) (*Action, error) {
+func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessage) (*act.Action, error) {
 	timeout := defaultTimeout
 	if c.Timeout > 0 {
 		timeout = time.Duration(c.Timeout)
 	}
-	a := &Action{Access: AccessRun, Title: name + ": " + firstLine(c.Command.String()), Command: c.Command.String()}
-	run := func(how Confinement) func(context.Context, func(string)) Outcome {
-		return func(ctx context.Context, progress func(string)) Outcome {
+	a := &act.Action{Access: act.AccessRun, Title: name + ": " + firstLine(c.Command.String()), Command: c.Command.String()}
+	run := func(how Confinement) func(context.Context, func(string)) act.Outcome {
+		return func(ctx context.Context, progress func(string)) act.Outcome {
 			policy, err := confineProgram(w, how)
 			if err != nil {
 				return failedOutcome("%s was not run: %v", name, err)

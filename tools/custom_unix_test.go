@@ -12,6 +12,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
@@ -100,7 +101,7 @@ func TestOwnToolIsShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Command != "'./find it' -x" || string(a.Input) != `{"q":"a"}` || a.Access != AccessRun {
+	if a.Command != "'./find it' -x" || string(a.Input) != `{"q":"a"}` || a.Access != act.AccessRun {
 		t.Errorf("got %+v", a)
 	}
 	for _, tool := range f.Tools() {
@@ -117,22 +118,22 @@ func TestOwnRules(t *testing.T) {
 	const base = "[tools.mine]\ncommand = \"true\"\n"
 	tests := []struct {
 		name, config, project string
-		mode                  Mode
+		mode                  act.Mode
 		more                  []permission.Rule
 		held                  bool // there is a sandbox
-		want                  Verdict
+		want                  act.Verdict
 	}{
-		{"nothing said", base, "", ModeAsk, nil, true, Ask},
-		{"as commands in auto", base, "", ModeAuto, nil, true, Allow},
-		{"not outside the sandbox", base, "", ModeAuto, nil, false, Ask},
-		{"nor with network", base + "sandbox = \"network\"", "", ModeAuto, nil, true, Ask},
-		{"ask", base + "rule = \"ask\"", "", ModeAuto, nil, true, Ask},
-		{"allow", base + "rule = \"allow\"", "", ModeAsk, nil, true, Allow},
-		{"allow without a sandbox", base + "rule = \"allow\"", "", ModeAsk, nil, false, Ask},
-		{"allow outside", base + "rule = \"allow\"\nsandbox = \"off\"", "", ModeAsk, nil, true, Ask},
-		{"a rule that denies", base + "rule = \"allow\"", "", ModeAsk, []permission.Rule{{Effect: permission.Deny, Tool: "mine"}}, true, Deny},
-		{"read-only", base + "rule = \"allow\"", "", ModeReadOnly, nil, true, Deny},
-		{"of a project", base, ".parley/config.toml", ModeYolo, []permission.Rule{{Effect: permission.Allow, Tool: "mine", Source: permission.FromConfig}}, true, Ask},
+		{"nothing said", base, "", act.ModeAsk, nil, true, act.Ask},
+		{"as commands in auto", base, "", act.ModeAuto, nil, true, act.Allow},
+		{"not outside the sandbox", base, "", act.ModeAuto, nil, false, act.Ask},
+		{"nor with network", base + "sandbox = \"network\"", "", act.ModeAuto, nil, true, act.Ask},
+		{"ask", base + "rule = \"ask\"", "", act.ModeAuto, nil, true, act.Ask},
+		{"allow", base + "rule = \"allow\"", "", act.ModeAsk, nil, true, act.Allow},
+		{"allow without a sandbox", base + "rule = \"allow\"", "", act.ModeAsk, nil, false, act.Ask},
+		{"allow outside", base + "rule = \"allow\"\nsandbox = \"off\"", "", act.ModeAsk, nil, true, act.Ask},
+		{"a rule that denies", base + "rule = \"allow\"", "", act.ModeAsk, []permission.Rule{{Effect: permission.Deny, Tool: "mine"}}, true, act.Deny},
+		{"read-only", base + "rule = \"allow\"", "", act.ModeReadOnly, nil, true, act.Deny},
+		{"of a project", base, ".parley/config.toml", act.ModeYolo, []permission.Rule{{Effect: permission.Allow, Tool: "mine", Source: permission.FromConfig}}, true, act.Ask},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,9 +154,9 @@ func TestOwnRules(t *testing.T) {
 			if got := p.Decide(a); got != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}
-			if tt.want == Ask && tt.project == "" && !strings.Contains(tt.config, "rule") {
+			if tt.want == act.Ask && tt.project == "" && !strings.Contains(tt.config, "rule") {
 				p.AllowForSession(a)
-				if got := p.Decide(a); got != Allow {
+				if got := p.Decide(a); got != act.Allow {
 					t.Errorf("allowed for the session: %s", got)
 				}
 			}

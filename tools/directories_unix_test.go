@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
@@ -163,7 +164,7 @@ func TestFoldersThatBecameLinks(t *testing.T) {
 func TestPolicyInAddedFolders(t *testing.T) {
 	f, dir := beside(t, map[string]string{"a.txt": "alpha\n", ".git/config": "", ".netrc": "secret"})
 	at := func(name string) string { return filepath.Join(dir, name) }
-	decide := func(mode Mode, rules []permission.Rule, tool string, with ...any) Verdict {
+	decide := func(mode act.Mode, rules []permission.Rule, tool string, with ...any) act.Verdict {
 		t.Helper()
 		p := NewPolicy(mode)
 		p.AddRules(rules)
@@ -171,19 +172,19 @@ func TestPolicyInAddedFolders(t *testing.T) {
 		return p.Decide(f.plan("", tool, with...))
 	}
 	for _, test := range []struct {
-		mode Mode
+		mode act.Mode
 		tool string
 		with []any
-		want Verdict
+		want act.Verdict
 	}{
-		{ModeAsk, "read", []any{"path", at("a.txt")}, Allow},
-		{ModeAsk, "grep", []any{"path", dir, "pattern", "x"}, Allow},
-		{ModeAsk, "write", []any{"path", at("b.txt"), "content", "x"}, Ask},
-		{ModeAuto, "write", []any{"path", at("b.txt"), "content", "x"}, Allow},
-		{ModeReadOnly, "write", []any{"path", at("b.txt"), "content", "x"}, Deny},
-		{ModeAuto, "write", []any{"path", at(".git/hooks/pre-commit"), "content", "x"}, Ask},
-		{ModeAuto, "write", []any{"path", at(".envrc"), "content", "x"}, Ask},
-		{ModeYolo, "read", []any{"path", at(".netrc")}, Ask},
+		{act.ModeAsk, "read", []any{"path", at("a.txt")}, act.Allow},
+		{act.ModeAsk, "grep", []any{"path", dir, "pattern", "x"}, act.Allow},
+		{act.ModeAsk, "write", []any{"path", at("b.txt"), "content", "x"}, act.Ask},
+		{act.ModeAuto, "write", []any{"path", at("b.txt"), "content", "x"}, act.Allow},
+		{act.ModeReadOnly, "write", []any{"path", at("b.txt"), "content", "x"}, act.Deny},
+		{act.ModeAuto, "write", []any{"path", at(".git/hooks/pre-commit"), "content", "x"}, act.Ask},
+		{act.ModeAuto, "write", []any{"path", at(".envrc"), "content", "x"}, act.Ask},
+		{act.ModeYolo, "read", []any{"path", at(".netrc")}, act.Ask},
 	} {
 		if got := decide(test.mode, nil, test.tool, test.with...); got != test.want {
 			t.Errorf("%s: %s %v: %s, want %s", test.mode, test.tool, test.with, got, test.want)
@@ -205,7 +206,7 @@ func TestSandboxInAddedFolders(t *testing.T) {
 	if !backend.Available() {
 		t.Skip("no sandbox here")
 	}
-	run := func(command string) (out Outcome) {
+	run := func(command string) (out act.Outcome) {
 		t.Helper()
 		a := f.plan("", "shell", "command", command)
 		if !a.Sandboxed {

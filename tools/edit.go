@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"parley/tools/act"
 	"strings"
 )
 
@@ -18,7 +19,7 @@ type editArgs struct {
 	All  bool   `json:"all,omitempty" jsonschema:"replace every occurrence"`
 }
 
-func planEdit(ctx context.Context, w *workspace, args editArgs) (*Action, error) {
+func planEdit(ctx context.Context, w *workspace, args editArgs) (*act.Action, error) {
 	file, err := w.locate(args.Path)
 	if err != nil {
 		return nil, err

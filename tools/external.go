@@ -25,7 +25,7 @@ type External struct {
 	// Plan makes an action of a call, which does something; it must change nothing.
 	// Input is one JSON object. It is valid by Schema, unless Schema cannot be
 	// understood or costs too much to check: then the tool has to check.
-	Plan func(ctx context.Context, input json.RawMessage) (*Action, error)
+	Plan func(ctx context.Context, input json.RawMessage) (*act.Action, error)
 }
 
 // Bounds of what a model is told of an external tool.
@@ -140,7 +140,7 @@ func externalEntry(ext External) *toolEntry {
 	e := &toolEntry{
 		toolDefinition: toolDefinition{
 			name: ext.Name,
-			plan: func(ctx context.Context, _ *workspace, input json.RawMessage) (*Action, error) {
+			plan: func(ctx context.Context, _ *workspace, input json.RawMessage) (*act.Action, error) {
 				return ext.Plan(ctx, input)
 			},
 		},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"parley/tools/act"
 	"strings"
 	"sync"
 	"testing"
@@ -13,9 +14,9 @@ import (
 func echo(name, schema string) External {
 	return External{
 		Name: name, Description: "says it again", Schema: json.RawMessage(schema),
-		Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
-			return &Action{Access: AccessRun, Title: name, Do: func(context.Context, func(string)) Outcome {
-				return Outcome{Text: string(input)}
+		Plan: func(_ context.Context, input json.RawMessage) (*act.Action, error) {
+			return &act.Action{Access: act.AccessRun, Title: name, Do: func(context.Context, func(string)) act.Outcome {
+				return act.Outcome{Text: string(input)}
 			}}, nil
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"parley/providers/llm"
+	"parley/tools/act"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,7 +53,7 @@ type fetchRequest struct {
 	offset int
 }
 
-func (f fetcher) plan(_ context.Context, _ *workspace, args fetchArgs) (*Action, error) {
+func (f fetcher) plan(_ context.Context, _ *workspace, args fetchArgs) (*act.Action, error) {
 	u, err := parseURL(args.URL)
 	if err != nil {
 		return nil, err
@@ -65,16 +66,16 @@ func (f fetcher) plan(_ context.Context, _ *workspace, args fetchArgs) (*Action,
 	default:
 		return nil, refuse("unknown format %s: use markdown, text or raw", quoteName(r.format))
 	}
-	return &Action{
-		Access: AccessFetch,
+	return &act.Action{
+		Access: act.AccessFetch,
 		Title:  "fetch " + u.String(),
 		Host:   u.Host,
 		URL:    u.String(),
-		Do:     func(ctx context.Context, _ func(string)) Outcome { return f.run(ctx, r) },
+		Do:     func(ctx context.Context, _ func(string)) act.Outcome { return f.run(ctx, r) },
 	}, nil
 }
 
-func (f fetcher) run(ctx context.Context, r fetchRequest) Outcome {
+func (f fetcher) run(ctx context.Context, r fetchRequest) act.Outcome {
 	limit := f.timeout
 	if limit == 0 {
 		limit = fetchTime
@@ -89,7 +90,7 @@ func (f fetcher) run(ctx context.Context, r fetchRequest) Outcome {
 }
 
 // get returns what an address answers.
-func (f fetcher) get(ctx context.Context, r fetchRequest) (out Outcome, err error) {
+func (f fetcher) get(ctx context.Context, r fetchRequest) (out act.Outcome, err error) {
 	err = f.follow(ctx, r, func(res *http.Response, at *url.URL) (err error) {
 		out, err = responseOutcome(res, at, r)
 		return err
@@ -204,10 +205,10 @@ func proxyHint() string {
 }
 
 // responseOutcome returns what the model gets of a response.
-func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, error) {
+func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (act.Outcome, error) {
 	body, err := readBody(res, false)
 	if err != nil {
-		return Outcome{}, err
+		return act.Outcome{}, err
 	}
 	if body.media && !body.truncated && res.StatusCode < 300 {
 		out := mediaOutcome(llm.Part{Kind: llm.Media, Name: fileNameOf(at), MIME: body.mediaType, Data: body.data}, at.String())
@@ -216,7 +217,7 @@ func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, 
 	}
 	c, err := body.render(at, r.format)
 	if err != nil {
-		return Outcome{}, err
+		return act.Outcome{}, err
 	}
 	text, dropped := Sanitize(c.text)
 	notes := slices.Concat(c.notes, dropped)
@@ -235,7 +236,7 @@ func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (Outcome, 
 	}
 	lines = append(lines, "", strings.Trim(text, "\n"))
 	lines = append(lines, notes...)
-	return Outcome{Text: strings.Join(lines, "\n"), Failed: res.StatusCode > 299}, nil
+	return act.Outcome{Text: strings.Join(lines, "\n"), Failed: res.StatusCode > 299}, nil
 }
 
 // textPart returns what fits into one answer of text, from a character on, and how to

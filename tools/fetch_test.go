@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"parley/tools/act"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -28,7 +29,7 @@ func site(t testing.TB, handler http.HandlerFunc) (*httptest.Server, fetcher) {
 
 // fetch fetches a path of the server at base under a name of its own, for plain
 // loopback addresses are refused before anything is dialed.
-func (f fetcher) fetch(t testing.TB, base, path string, args fetchArgs) Outcome {
+func (f fetcher) fetch(t testing.TB, base, path string, args fetchArgs) act.Outcome {
 	t.Helper()
 	f.resolver = names(t, map[string][]string{"site.test": {"127.0.0.1"}})
 	args.URL = "http://site.test:" + base[strings.LastIndexByte(base, ':')+1:] + path

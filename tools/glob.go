@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"io/fs"
+	"parley/tools/act"
 	"path"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ type globArgs struct {
 	All     bool   `json:"all,omitempty" jsonschema:"also look at .git and what .gitignore leaves out"`
 }
 
-func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
+func planGlob(_ context.Context, w *workspace, args globArgs) (*act.Action, error) {
 	dir, err := w.locateDir(args.Path)
 	if err != nil {
 		return nil, err
@@ -35,11 +36,11 @@ func planGlob(_ context.Context, w *workspace, args globArgs) (*Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Action{
-		Access: AccessRead,
+	return &act.Action{
+		Access: act.AccessRead,
 		Title:  "glob " + quotePath(args.Pattern),
 		Path:   dir,
-		Do: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			return w.glob(ctx, dir, pattern, args.All)
 		},
 	}, nil
@@ -74,7 +75,7 @@ func (w *workspace) checkPattern(dir, pattern string) (string, error) {
 	return pattern, nil
 }
 
-func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) Outcome {
+func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) act.Outcome {
 	type match struct {
 		file string
 		when time.Time

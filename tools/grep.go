@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/tools/act"
 	"parley/tools/sanitize"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -36,7 +37,7 @@ type grepArgs struct {
 	All        bool   `json:"all,omitempty" jsonschema:"also search .git and what .gitignore leaves out"`
 }
 
-func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
+func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, error) {
 	output, err := findOutput(w, args.Path)
 	if err != nil {
 		return nil, err
@@ -56,11 +57,11 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*Action, error) {
 			return nil, err
 		}
 	}
-	a := &Action{
-		Access: AccessRead,
+	a := &act.Action{
+		Access: act.AccessRead,
 		Title:  "grep " + quotePath(truncate(args.Pattern, 200)),
 		Path:   at,
-		Do: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			fresh := g
 			return fresh.run(ctx)
 		},
@@ -114,7 +115,7 @@ type grepRun struct {
 	buf            bytes.Buffer
 }
 
-func (g *grepRun) run(ctx context.Context) Outcome {
+func (g *grepRun) run(ctx context.Context) act.Outcome {
 	if g.output != nil {
 		text, err := io.ReadAll(g.output.reader())
 		if err == nil {
@@ -310,7 +311,7 @@ func formatLine(line []byte) string {
 	return text
 }
 
-func (g *grepRun) result(notes []string) Outcome {
+func (g *grepRun) result(notes []string) act.Outcome {
 	if g.matches == 0 {
 		notes = append(notes, note("no matches"))
 	}

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"parley/tools/act"
 	"slices"
 	"strings"
 	"sync"
@@ -151,7 +152,7 @@ func (l *Jobs) running() (n int) {
 }
 
 // finish records the end of a background command, and calls onEnd.
-func (l *Jobs) finish(j *job, r *runningCommand, out Outcome) {
+func (l *Jobs) finish(j *job, r *runningCommand, out act.Outcome) {
 	notes := r.notes
 	if r.saved != nil {
 		notes = append(notes, r.saved.notice())

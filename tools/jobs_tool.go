@@ -25,25 +25,25 @@ const jobWait = 60 * time.Second
 
 // planJobs reads and ends commands in the background that this conversation has started. Nobody
 // is asked: who allowed a command allowed to watch it, and to end it.
-func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*Action, error) {
+func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*act.Action, error) {
 	owner := act.JobOwner(ctx)
-	a := &Action{Access: AccessRead, Title: strings.TrimSpace(args.Action + " job")}
+	a := &act.Action{Access: act.AccessRead, Title: strings.TrimSpace(args.Action + " job")}
 	if args.Job > 0 {
 		a.Title = fmt.Sprintf("%s job %d", args.Action, args.Job)
 	}
 	if args.Action == "list" {
 		a.Title = "list jobs"
-		a.Do = func(context.Context, func(string)) Outcome { return w.jobs.listFor(owner) }
+		a.Do = func(context.Context, func(string)) act.Outcome { return w.jobs.listFor(owner) }
 		return a, nil
 	}
-	does := map[string]func(context.Context, *job) Outcome{
-		"read": func(_ context.Context, j *job) Outcome { return Outcome{Text: j.read(w.jobs.now())} },
-		"wait": func(ctx context.Context, j *job) Outcome { return w.jobs.await(ctx, j, args.Seconds) },
-		"kill": func(_ context.Context, j *job) Outcome {
+	does := map[string]func(context.Context, *job) act.Outcome{
+		"read": func(_ context.Context, j *job) act.Outcome { return act.Outcome{Text: j.read(w.jobs.now())} },
+		"wait": func(ctx context.Context, j *job) act.Outcome { return w.jobs.await(ctx, j, args.Seconds) },
+		"kill": func(_ context.Context, j *job) act.Outcome {
 			if _, err := j.kill(errKilled); err != nil {
 				return failedOutcome("%v", err)
 			}
-			return Outcome{Text: j.read(w.jobs.now())}
+			return act.Outcome{Text: j.read(w.jobs.now())}
 		},
 	}[args.Action]
 	switch {
@@ -57,12 +57,12 @@ func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*Action, error)
 		return nil, refuse("no job %d of this conversation: list shows them. Jobs end when parley does", args.Job)
 	}
 	a.Ordered = args.Action != "read"
-	a.Do = func(ctx context.Context, _ func(string)) Outcome { return does(ctx, j) }
+	a.Do = func(ctx context.Context, _ func(string)) act.Outcome { return does(ctx, j) }
 	return a, nil
 }
 
 // listFor lists the jobs of a conversation for its model.
-func (l *Jobs) listFor(owner string) Outcome {
+func (l *Jobs) listFor(owner string) act.Outcome {
 	var lines []string
 	for _, j := range l.List() {
 		if j.Owner != owner {
@@ -75,13 +75,13 @@ func (l *Jobs) listFor(owner string) Outcome {
 		lines = append(lines, fmt.Sprintf("%d\t%s\t%d bytes of output\t%s", j.N, state, j.Size, firstLine(j.Command)))
 	}
 	if len(lines) == 0 {
-		return Outcome{Text: note("no jobs; they end when parley does")}
+		return act.Outcome{Text: note("no jobs; they end when parley does")}
 	}
-	return Outcome{Text: truncate(strings.Join(lines, "\n"), maxText)}
+	return act.Outcome{Text: truncate(strings.Join(lines, "\n"), maxText)}
 }
 
 // await returns what a job has written, once it has ended or the time is over.
-func (l *Jobs) await(ctx context.Context, j *job, seconds int) Outcome {
+func (l *Jobs) await(ctx context.Context, j *job, seconds int) act.Outcome {
 	wait := jobWait
 	if seconds > 0 {
 		wait = time.Duration(seconds) * time.Second
@@ -92,7 +92,7 @@ func (l *Jobs) await(ctx context.Context, j *job, seconds int) Outcome {
 	case <-ctx.Done():
 		return failedOutcome("job %d continues", j.snapshot().N)
 	}
-	return Outcome{Text: j.read(l.now())}
+	return act.Outcome{Text: j.read(l.now())}
 }
 
 // read returns the output that the model was not told, and how the job is.
@@ -126,12 +126,12 @@ func (j *job) takeUnreadLocked(none string) string {
 }
 
 // movedOutcome tells the model of a command that goes on behind its call.
-func (j *job) movedOutcome(now time.Time) Outcome {
+func (j *job) movedOutcome(now time.Time) act.Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	text := j.takeUnreadLocked("no output yet") + "\n"
 	said := note("it continues in the background as job %d, after %s: the tool jobs reads what it writes from here on, waits for it, and kills it", j.info.N, roughly(j.info.Elapsed(now)))
-	return Outcome{Text: text + said, Notes: said, Job: j.info.N}
+	return act.Outcome{Text: text + said, Notes: said, Job: j.info.N}
 }
 
 // roughly returns a duration as people say it.

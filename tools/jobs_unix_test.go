@@ -46,7 +46,7 @@ func openJobs(t *testing.T) (fixture, *clock) {
 }
 
 // plan plans a call for a conversation.
-func (f fixture) plan(owner, tool string, with ...any) *Action {
+func (f fixture) plan(owner, tool string, with ...any) *act.Action {
 	f.t.Helper()
 	a, err := f.Plan(act.WithJobOwner(f.t.Context(), owner), tool, args(with...))
 	if err != nil {
@@ -56,8 +56,8 @@ func (f fixture) plan(owner, tool string, with ...any) *Action {
 }
 
 // start runs a call beside the test. What it answers comes from the channel.
-func (f fixture) start(owner string, a *Action) <-chan Outcome {
-	ended := make(chan Outcome, 1)
+func (f fixture) start(owner string, a *act.Action) <-chan act.Outcome {
+	ended := make(chan act.Outcome, 1)
 	go func() { ended <- a.Run(act.WithJobOwner(f.t.Context(), owner), nil) }()
 	return ended
 }
@@ -140,7 +140,7 @@ func TestCancelAndTheBackground(t *testing.T) {
 	t.Parallel()
 	f, c := openJobs(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan Outcome, 1)
+	ended := make(chan act.Outcome, 1)
 	a := f.plan("", "shell", "command", offspring)
 	go func() { ended <- a.Run(ctx, nil) }()
 	pids := f.wait("pids", 2)
@@ -365,13 +365,13 @@ func TestPermissionOfJobs(t *testing.T) {
 	f.wait("here", 1)
 	c.passes(settleTime)
 	<-call
-	for _, mode := range []Mode{ModeAsk, ModeAuto, ModePlan, ModeReadOnly} {
+	for _, mode := range []act.Mode{act.ModeAsk, act.ModeAuto, act.ModePlan, act.ModeReadOnly} {
 		p := NewPolicy(mode)
 		p.AddRules([]permission.Rule{{Effect: permission.Ask, Tool: "shell"}})
-		if v := p.Decide(f.plan("", "jobs", "action", "kill", "job", 1)); v != Allow {
+		if v := p.Decide(f.plan("", "jobs", "action", "kill", "job", 1)); v != act.Allow {
 			t.Errorf("%s: killing: %s", mode, v)
 		}
-		if v := p.Decide(f.plan("", "shell", "command", "true", "background", true)); v == Allow {
+		if v := p.Decide(f.plan("", "shell", "command", "true", "background", true)); v == act.Allow {
 			t.Errorf("%s: starting: %s", mode, v)
 		}
 	}
@@ -449,7 +449,7 @@ func TestOwnCommandInTheBackground(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f, c := openJobs(t)
 			f.SetBackground(test.after)
-			shown, ended := make(chan string, 2), make(chan Outcome, 1)
+			shown, ended := make(chan string, 2), make(chan act.Outcome, 1)
 			go func() {
 				ended <- RunUserCommand(act.WithJobOwner(t.Context(), "me"), f.dir, f.Jobs(), "echo one; until [ -e go ]; do sleep 0.01; done; echo two; pwd", func(text string) { shown <- text })
 			}()

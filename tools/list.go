@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"parley/tools/act"
 )
 
 // maxListEntries is how many entries one list shows.
@@ -15,16 +16,16 @@ type listArgs struct {
 	All   bool   `json:"all,omitempty" jsonschema:"also show .git and what .gitignore leaves out"`
 }
 
-func planList(_ context.Context, w *workspace, args listArgs) (*Action, error) {
+func planList(_ context.Context, w *workspace, args listArgs) (*act.Action, error) {
 	dir, err := w.locateDir(args.Path)
 	if err != nil {
 		return nil, err
 	}
-	return &Action{
-		Access: AccessRead,
+	return &act.Action{
+		Access: act.AccessRead,
 		Title:  "list " + quotePath(dir),
 		Path:   dir,
-		Do: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			return w.listDir(ctx, dir, max(args.Depth, 1), args.All)
 		},
 	}, nil
@@ -38,7 +39,7 @@ func (w *workspace) locateDir(name string) (string, error) {
 	return w.locate(name)
 }
 
-func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool) Outcome {
+func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool) act.Outcome {
 	k := walk{workspace: w, all: all, depth: depth, namesOnly: true}
 	a := lineOutput{limit: maxListEntries}
 	err := k.run(ctx, dir, func(file string, e fs.DirEntry) error {

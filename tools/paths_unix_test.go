@@ -5,6 +5,7 @@ package tools
 import (
 	"net"
 	"os"
+	"parley/tools/act"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -274,7 +275,7 @@ func TestLinkBehindTheDecision(t *testing.T) {
 		f := open(t, map[string]string{"kept/f": "kept\n", file: "old\n", "x/y": ""})
 		f.must("read", "path", file)
 		dir := filepath.Dir(f.at(file))
-		calls := map[string]*Action{}
+		calls := map[string]*act.Action{}
 		for tool, input := range map[string]string{
 			"write": args("path", file, "content", "mine\n"), "edit": args("path", file, "old", "old", "new", "mine"), "read": args("path", file),
 			"grep": args("path", filepath.Dir(file), "pattern", "kept"), "new": args("path", filepath.Dir(file)+"/g", "content", "mine\n"),

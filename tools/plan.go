@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"fmt"
+	"parley/tools/act"
 	"strings"
 )
 
@@ -11,7 +12,7 @@ type planArgs struct {
 }
 
 // planPlan keeps a plan in sight. In the mode for planning the user is asked to accept it.
-func planPlan(_ context.Context, w *workspace, args planArgs) (*Action, error) {
+func planPlan(_ context.Context, w *workspace, args planArgs) (*act.Action, error) {
 	text := strings.TrimSpace(args.Text)
 	steps, done, at := planSteps(text)
 	switch {
@@ -20,16 +21,16 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*Action, error) {
 	case steps == 0:
 		return nil, refuse("the plan has no steps: write each on a line that begins with '- [ ] '")
 	}
-	a := &Action{Access: AccessRead, Title: fmt.Sprintf("%d of %d done", done, steps)}
+	a := &act.Action{Access: act.AccessRead, Title: fmt.Sprintf("%d of %d done", done, steps)}
 	if at != "" {
 		a.Title += " · " + at
 	}
 	said := text
-	if policy := w.policy.Load(); policy != nil && policy.Mode() == ModePlan {
+	if policy := w.policy.Load(); policy != nil && policy.Mode() == act.ModePlan {
 		a.Proposal, a.Title = text, pluralize(steps, "step")
 		said = "The user accepted this plan. Carry it out now, and call plan again as steps are done.\n\n" + text
 	}
-	a.Do = func(context.Context, func(string)) Outcome { return Outcome{Text: said} }
+	a.Do = func(context.Context, func(string)) act.Outcome { return act.Outcome{Text: said} }
 	return a, nil
 }
 

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"errors"
+	"parley/tools/act"
 	"strings"
 	"testing"
 )
@@ -14,9 +15,9 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	policy := NewPolicy(ModeAsk)
+	policy := NewPolicy(act.ModeAsk)
 	s.SetPolicy(policy)
-	plan := func(text string) (*Action, error) {
+	plan := func(text string) (*act.Action, error) {
 		input, _ := json.Marshal(map[string]string{"text": text})
 		return s.Plan(t.Context(), "plan", string(input))
 	}
@@ -35,7 +36,7 @@ func TestPlan(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || a.Title != c.title || a.Proposal != "" || policy.Decide(a) != Allow {
+		if err != nil || a.Title != c.title || a.Proposal != "" || policy.Decide(a) != act.Allow {
 			t.Errorf("%q: %+v, %v", c.text, a, err)
 			continue
 		}
@@ -44,15 +45,15 @@ func TestPlan(t *testing.T) {
 		}
 	}
 
-	policy.SetMode(ModePlan)
+	policy.SetMode(act.ModePlan)
 	a, err := plan(text)
-	if err != nil || a.Proposal != text || policy.Decide(a) != Ask {
+	if err != nil || a.Proposal != text || policy.Decide(a) != act.Ask {
 		t.Fatalf("while planning: %+v, %v, %s", a, err, policy.Decide(a))
 	}
 	if one, err := plan("- [ ] mend it"); err != nil || one.Title != "1 step" {
 		t.Errorf("a plan of one step: %+v, %v", one, err)
 	}
-	for _, c := range []struct{ mode, to, want Mode }{{ModePlan, ModeAsk, ModeAsk}, {ModePlan, ModeAuto, ModeAuto}, {ModeReadOnly, ModeAuto, ModeReadOnly}} {
+	for _, c := range []struct{ mode, to, want act.Mode }{{act.ModePlan, act.ModeAsk, act.ModeAsk}, {act.ModePlan, act.ModeAuto, act.ModeAuto}, {act.ModeReadOnly, act.ModeAuto, act.ModeReadOnly}} {
 		policy.SetMode(c.mode)
 		if got := policy.Accept(c.to); got != c.want || policy.Mode() != c.want {
 			t.Errorf("accepted in %s, to %s: the mode is %s", c.mode, c.to, policy.Mode())

@@ -13,71 +13,36 @@ import (
 	"parley/tools/places"
 )
 
-// The vocabulary of package act, under this package's name.
-type (
-	Action   = act.Action
-	Access   = act.Access
-	Outcome  = act.Outcome
-	Mode     = act.Mode
-	Verdict  = act.Verdict
-	Approval = act.Approval
-)
-
-// Its constants.
-const (
-	AccessRead  = act.AccessRead
-	AccessWrite = act.AccessWrite
-	AccessRun   = act.AccessRun
-	AccessFetch = act.AccessFetch
-
-	ModeAsk      = act.ModeAsk
-	ModeAuto     = act.ModeAuto
-	ModePlan     = act.ModePlan
-	ModeReadOnly = act.ModeReadOnly
-	ModeYolo     = act.ModeYolo
-
-	Allow = act.Allow
-	Ask   = act.Ask
-	Deny  = act.Deny
-
-	PlanTool   = act.PlanTool
-	SkillName  = act.SkillName
-	SearchName = act.SearchName
-)
-
-// Modes lists the modes as act.Modes does.
-var Modes = act.Modes
-
 // A Policy decides whether a tool may run. It is the only place that does, and
 // safe for concurrent use. The zero value asks.
 type Policy struct {
 	changeMu  sync.Mutex // held while stored rules change and onChange is called
 	mu        sync.Mutex
-	mode      Mode
+	mode      act.Mode
 	workspace string
 	rules     permission.Rules
 	onChange  func([]permission.Rule)
 }
 
 // NewPolicy returns a policy in the given mode.
-func NewPolicy(mode Mode) *Policy { return &Policy{mode: mode} }
+func NewPolicy(mode act.Mode) *Policy { return &Policy{mode: mode} }
 
 // Mode returns how much runs without being asked.
-func (p *Policy) Mode() Mode {
+func (p *Policy) Mode() act.Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.currentMode()
 }
 
-func (p *Policy) currentMode() Mode {
+func (p *Policy) currentMode() act.Mode {
 	if p.mode == "" {
-		return ModeAsk
+		return act.ModeAsk
 	}
 	return p.mode
 }
 
 // SetMode changes the mode.
-func (p *Policy) SetMode(mode Mode) {
+func (p *Policy) SetMode(mode act.Mode) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mode = mode
@@ -98,7 +63,7 @@ func (p *Policy) SetWorkspace(directory string) {
 // rules that allow, and the mode. A guarded file asks unless a rule allows that very
 // file. Where there is no workspace reading asks unless a rule allows that very file,
 // and writing does unless the user wrote that rule.
-func (p *Policy) Decide(a *Action) Verdict {
+func (p *Policy) Decide(a *act.Action) act.Verdict {
 	verdict, _ := p.evaluate(a)
 	return verdict
 }
@@ -106,29 +71,29 @@ func (p *Policy) Decide(a *Action) Verdict {
 // MayHookAllow reports whether a hook of the user's may answer in their place: where a rule for
 // the whole tool would allow a. What denies, a rule that asks, and what only a user may answer
 // stay as they are.
-func (p *Policy) MayHookAllow(a *Action) bool {
+func (p *Policy) MayHookAllow(a *act.Action) bool {
 	if a.Caution != "" || a.AskEachTime || a.OfProject || a.Sensitive() {
 		return false
 	}
 	p.mu.Lock()
 	trial := &Policy{mode: p.mode, workspace: p.workspace, rules: append(slices.Clip(p.rules), permission.Rule{Effect: permission.Allow, Tool: a.Tool, Source: permission.FromConfig})}
 	p.mu.Unlock()
-	return trial.Decide(a) == Allow
+	return trial.Decide(a) == act.Allow
 }
 
 // DenialReason says, in words for the model, why a may not run.
-func (p *Policy) DenialReason(a *Action) string {
+func (p *Policy) DenialReason(a *act.Action) string {
 	_, by := p.evaluate(a)
 	if by.Effect == permission.Deny {
 		return fmt.Sprintf("the rule %q denies it.", by)
 	}
-	if p.Mode() == ModePlan {
+	if p.Mode() == act.ModePlan {
 		return "the approval mode is plan: nothing is changed before the user accepts a plan. Look at what you need, then call plan with it."
 	}
 	return fmt.Sprintf("the approval mode is %s.", p.Mode())
 }
 
-func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
+func (p *Policy) evaluate(a *act.Action) (act.Verdict, permission.Rule) {
 	p.mu.Lock()
 	mode, directory, rs := p.currentMode(), p.workspace, p.rules // rules are never changed in place
 	p.mu.Unlock()
@@ -136,7 +101,7 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
 	}
 	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
-	if a.Access == AccessRead && a.Tool != readTool && effect != permission.Deny {
+	if a.Access == act.AccessRead && a.Tool != readTool && effect != permission.Deny {
 		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: a.PlaceClass})
 		if ok && (e == permission.Deny || e == permission.Ask) {
 			effect, by, ruled = e, r, ok
@@ -145,35 +110,35 @@ func (p *Policy) evaluate(a *Action) (Verdict, permission.Rule) {
 	is := func(e permission.Effect) bool { return ruled && effect == e }
 	switch {
 	case is(permission.Deny):
-		return Deny, by
-	case (mode == ModeReadOnly || mode == ModePlan) && a.Access != AccessRead:
-		return Deny, permission.Rule{}
+		return act.Deny, by
+	case (mode == act.ModeReadOnly || mode == act.ModePlan) && a.Access != act.AccessRead:
+		return act.Deny, permission.Rule{}
 	case a.Proposal != "":
-		return Ask, by
+		return act.Ask, by
 	case a.OfProject:
-		return Ask, by
+		return act.Ask, by
 	case a.PlaceClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == a.PlaceClass)):
-		return Ask, by
-	case mode == ModeYolo:
-		return Allow, by
+		return act.Ask, by
+	case mode == act.ModeYolo:
+		return act.Allow, by
 	case is(permission.Ask):
-		return Ask, by
+		return act.Ask, by
 	case a.NoWorkspace && !(is(permission.Allow) && by.IsLiteral()):
-		return Ask, by
+		return act.Ask, by
 	case a.NearCredentials && !is(permission.Allow):
-		return Ask, by
-	case a.Access == AccessRead:
-		return Allow, by
-	case a.Access == AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
-		return Ask, by
+		return act.Ask, by
+	case a.Access == act.AccessRead:
+		return act.Allow, by
+	case a.Access == act.AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
+		return act.Ask, by
 	case is(permission.Allow) && by.Sandboxed && !a.Sandboxed:
-		return Ask, by // it was allowed to run in the sandbox, and there is none now
+		return act.Ask, by // it was allowed to run in the sandbox, and there is none now
 	case is(permission.Allow):
-		return Allow, by
-	case mode == ModeAuto && (a.Access == AccessWrite || a.Access == AccessRun && a.Sandboxed && !a.Network):
-		return Allow, by
+		return act.Allow, by
+	case mode == act.ModeAuto && (a.Access == act.AccessWrite || a.Access == act.AccessRun && a.Sandboxed && !a.Network):
+		return act.Allow, by
 	}
-	return Ask, by
+	return act.Ask, by
 }
 
 // readTool reads files. What is said of it holds for every tool that only looks: it may
@@ -187,7 +152,7 @@ func (p *Policy) readRules() func(file string) permission.Effect {
 	defer p.mu.Unlock()
 	var strict permission.Rules
 	for _, r := range p.rules {
-		if r.Tool == readTool && (r.Effect == permission.Deny || r.Effect == permission.Ask && p.mode != ModeYolo) {
+		if r.Tool == readTool && (r.Effect == permission.Deny || r.Effect == permission.Ask && p.mode != act.ModeYolo) {
 			strict = append(strict, r)
 		}
 	}
@@ -282,10 +247,10 @@ func (p *Policy) notifyChange() {
 
 // Accept goes from the mode for planning to another: the user accepted a plan. It returns the
 // mode, which is neither if the user left the one for planning meanwhile.
-func (p *Policy) Accept(to Mode) Mode {
+func (p *Policy) Accept(to act.Mode) act.Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.mode == ModePlan {
+	if p.mode == act.ModePlan {
 		p.mode = to
 	}
 	return p.currentMode()
@@ -294,7 +259,7 @@ func (p *Policy) Accept(to Mode) Mode {
 // AllowForSession allows, until parley ends and in this workspace, exactly this
 // command, further actions of the same tool on exactly this file, fetching from
 // this host, or else the tool. Who may write a file as a whole may edit it as well.
-func (p *Policy) AllowForSession(a *Action) {
+func (p *Policy) AllowForSession(a *act.Action) {
 	r := exactRule(a)
 	p.mu.Lock()
 	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.workspace, a.Sandboxed
@@ -307,7 +272,7 @@ func (p *Policy) AllowForSession(a *Action) {
 }
 
 // AllowAlways allows for good, in this workspace, what RulesFor says.
-func (p *Policy) AllowAlways(a *Action, prefix int) error {
+func (p *Policy) AllowAlways(a *act.Action, prefix int) error {
 	rules, err := RulesFor(a, prefix)
 	if err != nil {
 		return err
@@ -329,7 +294,7 @@ func (p *Policy) AllowAlways(a *Action, prefix int) error {
 
 // RulesFor returns the rule that allows exactly what a does, or with a prefix every command that
 // begins with so many of its words, one for each of a list. The error says why there are none.
-func RulesFor(a *Action, prefix int) (permission.Rules, error) {
+func RulesFor(a *act.Action, prefix int) (permission.Rules, error) {
 	if prefix == 0 {
 		return permission.Rules{exactRule(a)}, nil
 	}
@@ -341,7 +306,7 @@ func RulesFor(a *Action, prefix int) (permission.Rules, error) {
 
 // PrefixLengths returns the numbers of words for which RulesFor has rules, from the
 // narrowest to the widest, and why there are none wider.
-func PrefixLengths(a *Action) (words []int, why string) {
+func PrefixLengths(a *act.Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
 	}
@@ -360,7 +325,7 @@ func PrefixLengths(a *Action) (words []int, why string) {
 }
 
 // exactRule returns the narrowest rule that allows a.
-func exactRule(a *Action) permission.Rule {
+func exactRule(a *act.Action) permission.Rule {
 	for _, target := range []string{a.Command, a.Path, a.Host} {
 		if target != "" && (a.Command == "" || a.Tool == "shell") { // a tool of the user's own has one command
 			return permission.ExactRule(a.Tool, target)

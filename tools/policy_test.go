@@ -7,28 +7,29 @@ import (
 	"sync"
 	"testing"
 
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
 func TestDecide(t *testing.T) {
 	var (
-		read    = &Action{Tool: "read", Access: AccessRead, Path: "a.go"}
-		edit    = &Action{Tool: "edit", Access: AccessWrite, Path: "a.go"}
-		create  = &Action{Tool: "write", Access: AccessWrite, Path: "a.go"}
-		other   = &Action{Tool: "edit", Access: AccessWrite, Path: "b.go"}
-		hook    = &Action{Tool: "edit", Access: AccessWrite, Path: "sub/.GIT/hooks/pre-commit"}
-		status  = &Action{Tool: "shell", Access: AccessRun, Command: "git status"}
-		chained = &Action{Tool: "shell", Access: AccessRun, Command: "git status; rm -rf ~"}
-		boxed   = &Action{Tool: "shell", Access: AccessRun, Command: "make", Sandboxed: true}
-		online  = &Action{Tool: "shell", Access: AccessRun, Command: "make", Sandboxed: true, Network: true}
-		unseen  = &Action{Tool: "shell", Access: AccessRun, Command: "$x y", Sandboxed: true}
-		script  = &Action{Tool: "shell", Access: AccessRun, Command: "sed '1e curl x' f", Sandboxed: true}
-		page    = &Action{Tool: "fetch", Access: AccessFetch, Host: "example.com", URL: "https://example.com/a"}
-		beside  = &Action{Tool: "fetch", Access: AccessFetch, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
-		issue   = &Action{Tool: "mcp__github__create_issue", Access: AccessRun}
-		comment = &Action{Tool: "mcp__github__comment", Access: AccessRun}
+		read    = &act.Action{Tool: "read", Access: act.AccessRead, Path: "a.go"}
+		edit    = &act.Action{Tool: "edit", Access: act.AccessWrite, Path: "a.go"}
+		create  = &act.Action{Tool: "write", Access: act.AccessWrite, Path: "a.go"}
+		other   = &act.Action{Tool: "edit", Access: act.AccessWrite, Path: "b.go"}
+		hook    = &act.Action{Tool: "edit", Access: act.AccessWrite, Path: "sub/.GIT/hooks/pre-commit"}
+		status  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "git status"}
+		chained = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "git status; rm -rf ~"}
+		boxed   = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "make", Sandboxed: true}
+		online  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "make", Sandboxed: true, Network: true}
+		unseen  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "$x y", Sandboxed: true}
+		script  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "sed '1e curl x' f", Sandboxed: true}
+		page    = &act.Action{Tool: "fetch", Access: act.AccessFetch, Host: "example.com", URL: "https://example.com/a"}
+		beside  = &act.Action{Tool: "fetch", Access: act.AccessFetch, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
+		issue   = &act.Action{Tool: "mcp__github__create_issue", Access: act.AccessRun}
+		comment = &act.Action{Tool: "mcp__github__comment", Access: act.AccessRun}
 	)
-	remember := func(a *Action) func(*Policy) { return func(p *Policy) { p.AllowForSession(a) } }
+	remember := func(a *act.Action) func(*Policy) { return func(p *Policy) { p.AllowForSession(a) } }
 	grant := func(rule string) func(*Policy) {
 		return func(p *Policy) {
 			if err := p.AllowFlag(rule); err != nil {
@@ -51,82 +52,82 @@ func TestDecide(t *testing.T) {
 	}
 	tests := []struct {
 		name    string
-		mode    Mode
+		mode    act.Mode
 		prepare func(*Policy)
-		action  *Action
-		want    Verdict
+		action  *act.Action
+		want    act.Verdict
 	}{
-		{"zero reads", "", nil, read, Allow},
-		{"zero asks", "", nil, edit, Ask},
-		{"a mode nobody knows asks", "sudo", nil, status, Ask},
+		{"zero reads", "", nil, read, act.Allow},
+		{"zero asks", "", nil, edit, act.Ask},
+		{"a mode nobody knows asks", "sudo", nil, status, act.Ask},
 
-		{"ask reads", ModeAsk, nil, read, Allow},
-		{"ask edits", ModeAsk, nil, edit, Ask},
-		{"ask runs", ModeAsk, nil, status, Ask},
-		{"auto edits", ModeAuto, nil, edit, Allow},
-		{"auto creates", ModeAuto, nil, create, Allow},
-		{"auto runs", ModeAuto, nil, status, Ask},
-		{"auto edits what others run", ModeAuto, nil, hook, Ask},
-		{"read-only reads", ModeReadOnly, nil, read, Allow},
-		{"read-only edits", ModeReadOnly, nil, edit, Deny},
-		{"read-only runs", ModeReadOnly, nil, status, Deny},
-		{"yolo runs", ModeYolo, nil, chained, Allow},
-		{"yolo edits what others run", ModeYolo, nil, hook, Allow},
+		{"ask reads", act.ModeAsk, nil, read, act.Allow},
+		{"ask edits", act.ModeAsk, nil, edit, act.Ask},
+		{"ask runs", act.ModeAsk, nil, status, act.Ask},
+		{"auto edits", act.ModeAuto, nil, edit, act.Allow},
+		{"auto creates", act.ModeAuto, nil, create, act.Allow},
+		{"auto runs", act.ModeAuto, nil, status, act.Ask},
+		{"auto edits what others run", act.ModeAuto, nil, hook, act.Ask},
+		{"read-only reads", act.ModeReadOnly, nil, read, act.Allow},
+		{"read-only edits", act.ModeReadOnly, nil, edit, act.Deny},
+		{"read-only runs", act.ModeReadOnly, nil, status, act.Deny},
+		{"yolo runs", act.ModeYolo, nil, chained, act.Allow},
+		{"yolo edits what others run", act.ModeYolo, nil, hook, act.Allow},
 
-		{"the command that was allowed", ModeAsk, remember(status), status, Allow},
-		{"more than was allowed", ModeAsk, remember(status), chained, Ask},
-		{"the file that was allowed", ModeAsk, remember(edit), edit, Allow},
-		{"another file", ModeAsk, remember(edit), other, Ask},
-		{"the whole file, when edits were allowed", ModeAsk, remember(edit), create, Ask},
-		{"a part of the file, when the whole was allowed", ModeAsk, remember(create), edit, Allow},
-		{"a part of another file", ModeAsk, remember(create), other, Ask},
-		{"what others run, allowed by name", ModeAuto, remember(hook), hook, Allow},
-		{"read-only beats what was allowed", ModeReadOnly, remember(status), status, Deny},
+		{"the command that was allowed", act.ModeAsk, remember(status), status, act.Allow},
+		{"more than was allowed", act.ModeAsk, remember(status), chained, act.Ask},
+		{"the file that was allowed", act.ModeAsk, remember(edit), edit, act.Allow},
+		{"another file", act.ModeAsk, remember(edit), other, act.Ask},
+		{"the whole file, when edits were allowed", act.ModeAsk, remember(edit), create, act.Ask},
+		{"a part of the file, when the whole was allowed", act.ModeAsk, remember(create), edit, act.Allow},
+		{"a part of another file", act.ModeAsk, remember(create), other, act.Ask},
+		{"what others run, allowed by name", act.ModeAuto, remember(hook), hook, act.Allow},
+		{"read-only beats what was allowed", act.ModeReadOnly, remember(status), status, act.Deny},
 
-		{"a granted tool", ModeAsk, grant("edit"), other, Allow},
-		{"a granted tool is not another", ModeAsk, grant("edit"), create, Ask},
-		{"a granted tool on what others run", ModeAsk, grant("edit"), hook, Ask},
-		{"a granted shell", ModeAsk, grant("shell"), chained, Allow},
-		{"a granted command", ModeAsk, grant("shell:git status"), status, Allow},
-		{"a granted command is no prefix", ModeAsk, grant("shell:git status"), chained, Ask},
-		{"a granted file", ModeAsk, grant("edit:./x/../a.go"), edit, Allow},
-		{"a granted file is not another", ModeAsk, grant("edit:a.go"), other, Ask},
-		{"read-only beats what was granted", ModeReadOnly, grant("shell"), status, Deny},
-		{"a granted prefix", ModeAsk, grant("shell:git status *"), status, Allow},
-		{"a granted prefix ends with its command", ModeAsk, grant("shell:git status *"), chained, Ask},
-		{"granted files", ModeAsk, grant("edit:*.go"), other, Allow},
-		{"granted files on what others run", ModeAuto, grant("edit:**"), hook, Ask},
-		{"both", ModeAsk, both(grant("edit:**"), remember(hook)), hook, Allow},
+		{"a granted tool", act.ModeAsk, grant("edit"), other, act.Allow},
+		{"a granted tool is not another", act.ModeAsk, grant("edit"), create, act.Ask},
+		{"a granted tool on what others run", act.ModeAsk, grant("edit"), hook, act.Ask},
+		{"a granted shell", act.ModeAsk, grant("shell"), chained, act.Allow},
+		{"a granted command", act.ModeAsk, grant("shell:git status"), status, act.Allow},
+		{"a granted command is no prefix", act.ModeAsk, grant("shell:git status"), chained, act.Ask},
+		{"a granted file", act.ModeAsk, grant("edit:./x/../a.go"), edit, act.Allow},
+		{"a granted file is not another", act.ModeAsk, grant("edit:a.go"), other, act.Ask},
+		{"read-only beats what was granted", act.ModeReadOnly, grant("shell"), status, act.Deny},
+		{"a granted prefix", act.ModeAsk, grant("shell:git status *"), status, act.Allow},
+		{"a granted prefix ends with its command", act.ModeAsk, grant("shell:git status *"), chained, act.Ask},
+		{"granted files", act.ModeAsk, grant("edit:*.go"), other, act.Allow},
+		{"granted files on what others run", act.ModeAuto, grant("edit:**"), hook, act.Ask},
+		{"both", act.ModeAsk, both(grant("edit:**"), remember(hook)), hook, act.Allow},
 
-		{"auto runs in the sandbox", ModeAuto, nil, boxed, Allow},
-		{"auto with a network", ModeAuto, nil, online, Ask},
-		{"auto fetches", ModeAuto, nil, page, Ask},
-		{"auto and tools from outside", ModeAuto, nil, issue, Ask},
-		{"ask in the sandbox", ModeAsk, nil, boxed, Ask},
-		{"read-only in the sandbox", ModeReadOnly, nil, boxed, Deny},
-		{"read-only fetches", ModeReadOnly, grant("fetch"), page, Deny},
-		{"planning fetches", ModePlan, grant("fetch"), page, Deny},
-		{"yolo fetches", ModeYolo, nil, page, Allow},
+		{"auto runs in the sandbox", act.ModeAuto, nil, boxed, act.Allow},
+		{"auto with a network", act.ModeAuto, nil, online, act.Ask},
+		{"auto fetches", act.ModeAuto, nil, page, act.Ask},
+		{"auto and tools from outside", act.ModeAuto, nil, issue, act.Ask},
+		{"ask in the sandbox", act.ModeAsk, nil, boxed, act.Ask},
+		{"read-only in the sandbox", act.ModeReadOnly, nil, boxed, act.Deny},
+		{"read-only fetches", act.ModeReadOnly, grant("fetch"), page, act.Deny},
+		{"planning fetches", act.ModePlan, grant("fetch"), page, act.Deny},
+		{"yolo fetches", act.ModeYolo, nil, page, act.Allow},
 
-		{"a host that was allowed", ModeAsk, remember(page), page, Allow},
-		{"a host with its name in front", ModeAsk, remember(page), beside, Ask},
-		{"a tool from outside that was allowed", ModeAsk, remember(issue), issue, Allow},
-		{"its neighbour", ModeAsk, remember(issue), comment, Ask},
-		{"its server", ModeAsk, grant("mcp__github__*"), comment, Allow},
+		{"a host that was allowed", act.ModeAsk, remember(page), page, act.Allow},
+		{"a host with its name in front", act.ModeAsk, remember(page), beside, act.Ask},
+		{"a tool from outside that was allowed", act.ModeAsk, remember(issue), issue, act.Allow},
+		{"its neighbour", act.ModeAsk, remember(issue), comment, act.Ask},
+		{"its server", act.ModeAsk, grant("mcp__github__*"), comment, act.Allow},
 
-		{"deny beats what was remembered", ModeAsk, both(remember(status), load(permission.Deny, "shell:git *")), status, Deny},
-		{"deny beats auto", ModeAuto, load(permission.Deny, "shell:make"), boxed, Deny},
-		{"deny beats yolo", ModeYolo, load(permission.Deny, "shell:rm *"), chained, Deny},
-		{"deny beats reading", ModeAsk, load(permission.Deny, "read:a.go"), read, Deny},
-		{"ask beats what was remembered", ModeAsk, both(remember(status), load(permission.Ask, "shell:git *")), status, Ask},
-		{"ask beats auto", ModeAuto, load(permission.Ask, "shell:make"), boxed, Ask},
-		{"ask beats reading", ModeAsk, load(permission.Ask, "read:*.go"), read, Ask},
-		{"not yolo", ModeYolo, load(permission.Ask, "shell"), chained, Allow},
-		{"what a deny rule cannot see through", ModeAuto, load(permission.Deny, "shell:curl *"), unseen, Ask},
-		{"a script where something is denied", ModeAuto, load(permission.Deny, "shell:curl *"), script, Ask},
-		{"a script where nothing is", ModeAuto, nil, script, Allow},
-		{"without one", ModeAuto, nil, unseen, Allow},
-		{"in yolo", ModeYolo, load(permission.Deny, "shell:curl *"), unseen, Allow},
+		{"deny beats what was remembered", act.ModeAsk, both(remember(status), load(permission.Deny, "shell:git *")), status, act.Deny},
+		{"deny beats auto", act.ModeAuto, load(permission.Deny, "shell:make"), boxed, act.Deny},
+		{"deny beats yolo", act.ModeYolo, load(permission.Deny, "shell:rm *"), chained, act.Deny},
+		{"deny beats reading", act.ModeAsk, load(permission.Deny, "read:a.go"), read, act.Deny},
+		{"ask beats what was remembered", act.ModeAsk, both(remember(status), load(permission.Ask, "shell:git *")), status, act.Ask},
+		{"ask beats auto", act.ModeAuto, load(permission.Ask, "shell:make"), boxed, act.Ask},
+		{"ask beats reading", act.ModeAsk, load(permission.Ask, "read:*.go"), read, act.Ask},
+		{"not yolo", act.ModeYolo, load(permission.Ask, "shell"), chained, act.Allow},
+		{"what a deny rule cannot see through", act.ModeAuto, load(permission.Deny, "shell:curl *"), unseen, act.Ask},
+		{"a script where something is denied", act.ModeAuto, load(permission.Deny, "shell:curl *"), script, act.Ask},
+		{"a script where nothing is", act.ModeAuto, nil, script, act.Allow},
+		{"without one", act.ModeAuto, nil, unseen, act.Allow},
+		{"in yolo", act.ModeYolo, load(permission.Deny, "shell:curl *"), unseen, act.Allow},
 	}
 	for _, test := range tests {
 		p := NewPolicy(test.mode)
@@ -160,30 +161,30 @@ func TestGrantWhatIsNoRule(t *testing.T) {
 
 func TestModesGoAround(t *testing.T) {
 	p := new(Policy)
-	if p.Mode() != ModeAsk {
+	if p.Mode() != act.ModeAsk {
 		t.Errorf("begins with %s", p.Mode())
 	}
 	mode := p.Mode()
-	for _, want := range []Mode{ModeAuto, ModePlan, ModeReadOnly, ModeAsk} {
+	for _, want := range []act.Mode{act.ModeAuto, act.ModePlan, act.ModeReadOnly, act.ModeAsk} {
 		if mode = mode.Next(); mode != want {
 			t.Errorf("got %s, want %s", mode, want)
 		}
 	}
-	if got := ModeYolo.Next(); got != ModeAsk {
+	if got := act.ModeYolo.Next(); got != act.ModeAsk {
 		t.Errorf("from yolo to %s", got)
 	}
 }
 
 func TestAlways(t *testing.T) {
-	p := NewPolicy(ModeAsk)
-	log := &Action{Tool: "shell", Access: AccessRun, Command: "git log --oneline -5"}
-	if err := p.AllowAlways(log, 0); err == nil || p.Decide(log) != Ask {
+	p := NewPolicy(act.ModeAsk)
+	log := &act.Action{Tool: "shell", Access: act.AccessRun, Command: "git log --oneline -5"}
+	if err := p.AllowAlways(log, 0); err == nil || p.Decide(log) != act.Ask {
 		t.Errorf("remembered for no workspace: %v", err)
 	}
 	p.SetWorkspace("/w")
 	var kept []permission.Rule
 	p.OnChange(func(rs []permission.Rule) { kept = rs })
-	p.AllowForSession(&Action{Tool: "shell", Access: AccessRun, Command: "ls"})
+	p.AllowForSession(&act.Action{Tool: "shell", Access: act.AccessRun, Command: "ls"})
 	if kept != nil {
 		t.Errorf("kept for good: %v", kept)
 	}
@@ -211,11 +212,11 @@ func TestAlways(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for folder, want := range map[string]Verdict{"/w": Allow, "/x": Ask} {
-		later := NewPolicy(ModeAsk)
+	for folder, want := range map[string]act.Verdict{"/w": act.Allow, "/x": act.Ask} {
+		later := NewPolicy(act.ModeAsk)
 		later.SetWorkspace(folder)
 		later.AddRules(again)
-		if got := later.Decide(&Action{Tool: "shell", Access: AccessRun, Command: "git log main.go"}); got != want {
+		if got := later.Decide(&act.Action{Tool: "shell", Access: act.AccessRun, Command: "git log main.go"}); got != want {
 			t.Errorf("in %s: %s, want %s", folder, got, want)
 		}
 	}
@@ -223,7 +224,7 @@ func TestAlways(t *testing.T) {
 	if !p.Remove(wide) || p.Remove(wide) || len(kept) != 1 {
 		t.Errorf("after it was removed, kept are %v", kept)
 	}
-	if p.Decide(&Action{Tool: "shell", Access: AccessRun, Command: "git log main.go"}) != Ask {
+	if p.Decide(&act.Action{Tool: "shell", Access: act.AccessRun, Command: "git log main.go"}) != act.Ask {
 		t.Error("a removed rule allows")
 	}
 	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", Source: permission.FromConfig}
@@ -234,8 +235,8 @@ func TestAlways(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	p := NewPolicy(ModeReadOnly)
-	rm := &Action{Tool: "shell", Access: AccessRun, Command: "rm x"}
+	p := NewPolicy(act.ModeReadOnly)
+	rm := &act.Action{Tool: "shell", Access: act.AccessRun, Command: "rm x"}
 	if got, want := p.DenialReason(rm), "the approval mode is read-only."; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -269,28 +270,30 @@ func TestPrefixes(t *testing.T) {
 		{"echo $x", nil, "the command contains a variable, wildcard or substitution: $x"},
 	}
 	for _, test := range tests {
-		words, why := PrefixLengths(&Action{Tool: "shell", Command: test.command})
+		words, why := PrefixLengths(&act.Action{Tool: "shell", Command: test.command})
 		if !slices.Equal(words, test.words) || why != test.why {
 			t.Errorf("%s: got %v, %q, want %v, %q", test.command, words, why, test.words, test.why)
 		}
 	}
-	if words, why := PrefixLengths(&Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
+	if words, why := PrefixLengths(&act.Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
 		t.Errorf("edit: %v, %q", words, why)
 	}
 }
 
 // What is always allowed of a pipe allows its parts, alone and together, and nothing else.
 func TestAlwaysOfPipe(t *testing.T) {
-	p := NewPolicy(ModeAsk)
+	p := NewPolicy(act.ModeAsk)
 	p.SetWorkspace("/w")
-	run := func(command string) *Action { return &Action{Tool: "shell", Access: AccessRun, Command: command} }
+	run := func(command string) *act.Action {
+		return &act.Action{Tool: "shell", Access: act.AccessRun, Command: command}
+	}
 	err := p.AllowAlways(run("git log -3 | head -5"), 2)
 	if rules := p.Rules(); err != nil || len(rules) != 2 || rules[0].String() != "shell:git log *" || rules[1].String() != "shell:head -5 *" {
 		t.Fatalf("got %v, %v", rules, err)
 	}
-	for command, want := range map[string]Verdict{
-		"git log -3 | head -5": Allow, "git log | head -5": Allow, "git log --oneline": Allow, "git log; head -5 x": Allow,
-		"git log | head -6": Ask, "git log | sh": Ask, "git push | head -5": Ask, "git log --output=x | head -5": Ask,
+	for command, want := range map[string]act.Verdict{
+		"git log -3 | head -5": act.Allow, "git log | head -5": act.Allow, "git log --oneline": act.Allow, "git log; head -5 x": act.Allow,
+		"git log | head -6": act.Ask, "git log | sh": act.Ask, "git push | head -5": act.Ask, "git log --output=x | head -5": act.Ask,
 	} {
 		if got := p.Decide(run(command)); got != want {
 			t.Errorf("%s: %s, want %s", command, got, want)
@@ -300,7 +303,7 @@ func TestAlwaysOfPipe(t *testing.T) {
 
 // Changes are told one after the other, and the last one tells all.
 func TestChangesAreToldInOrder(t *testing.T) {
-	p := NewPolicy(ModeAsk)
+	p := NewPolicy(act.ModeAsk)
 	p.SetWorkspace("/w")
 	var last, calls int
 	p.OnChange(func(rs []permission.Rule) { // unguarded: the race detector sees two at once
@@ -311,7 +314,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			edit := &Action{Tool: "edit", Access: AccessWrite, Path: strings.Repeat("a", i+1)}
+			edit := &act.Action{Tool: "edit", Access: act.AccessWrite, Path: strings.Repeat("a", i+1)}
 			rules, err := RulesFor(edit, 0)
 			rule := rules[0]
 			rule.Workspace, rule.Source = "/w", permission.FromState
@@ -358,10 +361,10 @@ func TestHooksElsewhereAreGuarded(t *testing.T) {
 		".git/config":     "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.config\n",
 		"sub/.git/config": "[core]\n\thookspath = hooks\n",
 	})
-	auto := NewPolicy(ModeAuto)
-	for file, want := range map[string]Verdict{
-		".githooks/pre-commit": Ask, ".GITHOOKS/x": Ask, "shared.config": Ask, "sub/hooks/pre-push": Ask,
-		"hooks/x": Allow, ".githooks2/x": Allow, "sub/.githook": Allow, "a.go": Allow,
+	auto := NewPolicy(act.ModeAuto)
+	for file, want := range map[string]act.Verdict{
+		".githooks/pre-commit": act.Ask, ".GITHOOKS/x": act.Ask, "shared.config": act.Ask, "sub/hooks/pre-push": act.Ask,
+		"hooks/x": act.Allow, ".githooks2/x": act.Allow, "sub/.githook": act.Allow, "a.go": act.Allow,
 	} {
 		a, err := f.Plan(t.Context(), "write", args("path", file, "content", "x"))
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/process"
 )
 
@@ -46,7 +47,7 @@ func asParleyWithJob() {
 	set, err := Open(os.Getenv(jobWorkspace))
 	if err == nil {
 		set.EnableSandbox(SandboxConfig{Off: os.Getenv(jobSandbox) == "off"})()
-		var a *Action
+		var a *act.Action
 		if a, err = set.Plan(context.Background(), "shell", string(args("command", "{ "+family+"; } | tee pids", "background", true))); err == nil {
 			fmt.Println(a.Run(context.Background(), nil).Job)
 			select {}

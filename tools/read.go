@@ -33,7 +33,7 @@ type readArgs struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show; 2000 unless given"`
 }
 
-func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
+func planRead(_ context.Context, w *workspace, args readArgs) (*act.Action, error) {
 	output, err := findOutput(w, args.Path)
 	if err != nil {
 		return nil, err
@@ -55,11 +55,11 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 	if args.Limit > 0 {
 		p.limit = args.Limit
 	}
-	a := &Action{
-		Access: AccessRead,
+	a := &act.Action{
+		Access: act.AccessRead,
 		Title:  "read " + quotePath(file),
 		Path:   file,
-		Do: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			p := p
 			if err := w.readFile(ctx, &p); err != nil {
 				return failedOutcome("%v", err)
@@ -69,7 +69,7 @@ func planRead(_ context.Context, w *workspace, args readArgs) (*Action, error) {
 	}
 	if output != nil {
 		a.Path = ""
-		a.Do = func(ctx context.Context, _ func(string)) Outcome {
+		a.Do = func(ctx context.Context, _ func(string)) act.Outcome {
 			p := p
 			if err := p.readText(ctx, bufio.NewReaderSize(output.reader(), 64<<10)); err != nil {
 				return failedOutcome("%v", err)
@@ -169,12 +169,12 @@ func peekMedia(in *bufio.Reader) string {
 }
 
 // mediaOutcome tells of a file that goes to the model as it is.
-func mediaOutcome(p llm.Part, from string) Outcome {
+func mediaOutcome(p llm.Part, from string) act.Outcome {
 	what := "image"
 	if p.MIME == "application/pdf" {
 		what = "file"
 	}
-	return Outcome{Text: note("%s: %s, %s, %s", quotePath(from), what, p.MIME, formatBytes(int64(len(p.Data)))), Media: []llm.Part{p}}
+	return act.Outcome{Text: note("%s: %s, %s, %s", quotePath(from), what, p.MIME, formatBytes(int64(len(p.Data)))), Media: []llm.Part{p}}
 }
 
 // readText reads text to its end.
@@ -278,12 +278,12 @@ func (p *readResult) addLine(line []byte, length int, cut bool) {
 	fmt.Fprintf(&p.text, "%6d\t%s\n", p.total, text)
 }
 
-func (p *readResult) outcome() Outcome {
+func (p *readResult) outcome() act.Outcome {
 	if p.media != nil {
 		return mediaOutcome(*p.media, p.file)
 	}
 	if p.total == 0 && !p.partial {
-		return Outcome{Text: note("%s is empty", quotePath(p.file))}
+		return act.Outcome{Text: note("%s is empty", quotePath(p.file))}
 	}
 	if p.shown == 0 {
 		return failedOutcome("%s has only %s", quotePath(p.file), pluralize(p.total, "line"))
@@ -316,7 +316,7 @@ func (p *readResult) outcome() Outcome {
 	if p.invisible > 0 {
 		notes = append(notes, note("%s removed", pluralize(p.invisible, "invisible character")))
 	}
-	return Outcome{Text: p.text.String() + strings.Join(notes, "\n")}
+	return act.Outcome{Text: p.text.String() + strings.Join(notes, "\n")}
 }
 
 var bom = []byte("\xEF\xBB\xBF")

@@ -20,7 +20,7 @@ func TestProgramGetsReadyBeforeItMayRun(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			f := open(t, nil)
 			f.EnableSandbox(SandboxConfig{Off: off})()
-			ready, done := make(chan struct{}), make(chan Outcome)
+			ready, done := make(chan struct{}), make(chan act.Outcome)
 			a, err := f.Plan(t.Context(), "shell", args("command", "cat looked"))
 			if err != nil {
 				t.Fatal(err)
@@ -58,7 +58,7 @@ func hasHelper(dir string) bool {
 func TestWriteWaitsUntilItMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, nil)
-		ready, done := make(chan struct{}), make(chan Outcome)
+		ready, done := make(chan struct{}), make(chan act.Outcome)
 		a, err := f.Plan(t.Context(), "write", args("path", "new", "content", "text"))
 		if err != nil {
 			t.Fatal(err)

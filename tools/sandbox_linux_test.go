@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/process"
 
 	"golang.org/x/sys/unix"
@@ -136,7 +137,7 @@ func TestWithoutSandbox(t *testing.T) {
 			if a.Sandboxed || a.WithNetwork() != a {
 				t.Errorf("got %+v", a)
 			}
-			if v := NewPolicy(ModeAuto).Decide(a); v != Ask {
+			if v := NewPolicy(act.ModeAuto).Decide(a); v != act.Ask {
 				t.Errorf("auto mode: %s", v)
 			}
 		})
@@ -161,8 +162,8 @@ func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 // A heldCommand is one that runs in the sandbox until it is canceled.
 type heldCommand struct {
 	fixture
-	name string  // of how it is held
-	out  Outcome // when cancelHeld has returned
+	name string      // of how it is held
+	out  act.Outcome // when cancelHeld has returned
 }
 
 // cancelHeld runs a command in a workspace with files, once with namespaces and once without,
@@ -274,7 +275,7 @@ func TestHeldHelperKilled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out Outcome
+	var out act.Outcome
 	var running sync.WaitGroup
 	running.Go(func() { out = a.Run(t.Context(), nil) })
 	f.wait("started", 1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"parley/tools/act"
 	"regexp"
 	"strings"
 	"testing"
@@ -16,13 +17,13 @@ import (
 func TestWholeOutput(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	f := open(t, map[string]string{"a": "x"})
-	run := func(tool string, pairs ...any) Outcome {
+	run := func(tool string, pairs ...any) act.Outcome {
 		t.Helper()
 		a, err := f.Plan(t.Context(), tool, args(pairs...))
 		if err != nil {
 			return failedOutcome("%v", err)
 		}
-		if verdict := NewPolicy(ModeReadOnly).Decide(a); tool != "shell" && verdict != Allow {
+		if verdict := NewPolicy(act.ModeReadOnly).Decide(a); tool != "shell" && verdict != act.Allow {
 			t.Errorf("%s: %s", tool, verdict)
 		}
 		return a.Run(t.Context(), nil)

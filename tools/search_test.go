@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -52,14 +53,14 @@ func TestSearch(t *testing.T) {
 		if err := set.AddSearch(test.config, getenv); err != nil {
 			t.Fatal(err)
 		}
-		action, err := set.Plan(t.Context(), SearchName, fmt.Sprintf(`{"query":%q}`, test.query))
+		action, err := set.Plan(t.Context(), act.SearchName, fmt.Sprintf(`{"query":%q}`, test.query))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if NewPolicy(ModeAuto).Decide(action) != Ask {
+		if NewPolicy(act.ModeAuto).Decide(action) != act.Ask {
 			t.Errorf("%s runs unasked", test.config.Kind)
 		}
-		if want := "http://" + action.Host; !strings.HasPrefix(action.URL, want) || action.Access != AccessFetch || strings.Contains(action.URL+action.Title, "sk-") {
+		if want := "http://" + action.Host; !strings.HasPrefix(action.URL, want) || action.Access != act.AccessFetch || strings.Contains(action.URL+action.Title, "sk-") {
 			t.Errorf("the user sees %+v", action)
 		}
 		out := action.Do(context.Background(), func(string) {})
@@ -105,7 +106,7 @@ func TestSearchConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for input, want := range map[string]string{`{"query":"go"}`: "set BRAVE_API_KEY", `{"query":" "}`: "the query is empty"} {
-		if _, err := set.Plan(t.Context(), SearchName, input); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := set.Plan(t.Context(), act.SearchName, input); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", input, err)
 		}
 	}

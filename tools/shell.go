@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"parley/tools/act"
 	"parley/tools/process"
 	"parley/tools/sandbox"
 	"parley/tools/sanitize"
@@ -38,23 +39,23 @@ type shellCommand struct {
 	userTyped bool // the user typed it: it has all the time it needs, and goes to the background later
 }
 
-func planShell(_ context.Context, w *workspace, args shellArgs) (*Action, error) {
+func planShell(_ context.Context, w *workspace, args shellArgs) (*act.Action, error) {
 	if strings.TrimSpace(args.Command) == "" {
 		return nil, refuse("the command is empty")
 	}
 	if strings.ContainsRune(args.Command, 0) {
 		return nil, refuse("the command contains a NUL byte")
 	}
-	a := &Action{Access: AccessRun, Title: firstLine(args.Command), Command: args.Command}
+	a := &act.Action{Access: act.AccessRun, Title: firstLine(args.Command), Command: args.Command}
 	if args.Background {
 		a.Title += " (in the background)"
 		a.Irreversible = "what it changes in the background cannot be undone"
 	}
-	a.Do = func(ctx context.Context, progress func(string)) Outcome {
+	a.Do = func(ctx context.Context, progress func(string)) act.Outcome {
 		return w.runShell(ctx, nil, shellCommand{shellArgs: args}, progress)
 	}
-	held := func(network bool) func(context.Context, func(string)) Outcome {
-		return func(ctx context.Context, progress func(string)) Outcome {
+	held := func(network bool) func(context.Context, func(string)) act.Outcome {
+		return func(ctx context.Context, progress func(string)) act.Outcome {
 			p := w.sandboxPolicy(network)
 			return w.runShell(ctx, &p, shellCommand{shellArgs: args}, progress)
 		}
@@ -97,7 +98,7 @@ func findShell() ([]string, error) {
 
 // run runs a program in the workspace, to its end or its deadline, 0 for none, and held if
 // there is a policy. Nothing that it started lives on.
-func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) Outcome {
+func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) act.Outcome {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -325,7 +326,7 @@ func (r *runningCommand) denialHint() string {
 	return "if that is so, ask the user to allow the network, or to run it outside"
 }
 
-func (r *runningCommand) outcome(took time.Duration) Outcome {
+func (r *runningCommand) outcome(took time.Duration) act.Outcome {
 	if r.saved != nil {
 		r.result.gapNote = r.saved.notice() + "\n"
 	}
@@ -363,12 +364,12 @@ func (r *runningCommand) outcome(took time.Duration) Outcome {
 }
 
 // notedOutcome returns the outcome of a command that wrote text, with notes behind it.
-func notedOutcome(text string, notes []string, failed bool) Outcome {
+func notedOutcome(text string, notes []string, failed bool) act.Outcome {
 	if text == "" {
 		notes = append([]string{note("no output")}, notes...)
 	} else if len(notes) > 0 {
 		text = strings.TrimSuffix(text, "\n") + "\n"
 	}
 	said := strings.Join(notes, "\n")
-	return Outcome{Text: strings.TrimSuffix(text+said, "\n"), Notes: said, Failed: failed}
+	return act.Outcome{Text: strings.TrimSuffix(text+said, "\n"), Notes: said, Failed: failed}
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/process"
 
 	"parley/tools/sanitize"
@@ -272,7 +273,7 @@ func TestCancelEndsEverything(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var out Outcome
+	var out act.Outcome
 	var running sync.WaitGroup
 	running.Go(func() { out = a.Run(ctx, nil) })
 	pids := f.wait("pids", n)

@@ -22,23 +22,23 @@ func SkillTool(names []string, text func(name string) (text, mark string, err er
 		panic(err)
 	}
 	return External{
-		Name: SkillName, Schema: schema,
+		Name: act.SkillName, Schema: schema,
 		Description: "Loads a skill: instructions for a certain task, and the folder with its files. Call it before you begin a task that the description of a skill fits. A skill that was loaded in this conversation is not loaded again.",
-		Plan: func(_ context.Context, input json.RawMessage) (*Action, error) {
+		Plan: func(_ context.Context, input json.RawMessage) (*act.Action, error) {
 			var args struct{ Name string }
 			if err := json.Unmarshal(input, &args); err != nil {
 				return nil, err
 			}
-			return &Action{Access: AccessRead, Title: "skill " + args.Name, Do: func(ctx context.Context, _ func(string)) Outcome {
+			return &act.Action{Access: act.AccessRead, Title: "skill " + args.Name, Do: func(ctx context.Context, _ func(string)) act.Outcome {
 				shown, mark, err := text(args.Name)
 				switch {
 				case err != nil:
 					return failedOutcome("%v", err)
 				case act.IsShown(ctx, mark):
-					return Outcome{Text: fmt.Sprintf("The skill %s is in this conversation already, above.", args.Name)}
+					return act.Outcome{Text: fmt.Sprintf("The skill %s is in this conversation already, above.", args.Name)}
 				}
 				plain, notes := Sanitize(shown)
-				return Outcome{Text: strings.Join(append([]string{plain}, notes...), "\n")}
+				return act.Outcome{Text: strings.Join(append([]string{plain}, notes...), "\n")}
 			}}, nil
 		},
 	}
@@ -57,7 +57,7 @@ func (s *Set) AllowReading(dirs ...string) {
 
 // planReadable plans to read a file of a directory that AllowReading has named; nil if name is
 // none of these.
-func (w *workspace) planReadable(name string, p readResult) (*Action, error) {
+func (w *workspace) planReadable(name string, p readResult) (*act.Action, error) {
 	if !filepath.IsAbs(name) || len(w.readable) == 0 {
 		return nil, nil
 	}
@@ -74,7 +74,7 @@ func (w *workspace) planReadable(name string, p readResult) (*Action, error) {
 			return nil, err
 		}
 		p.file = filepath.ToSlash(real)
-		return &Action{Access: AccessRead, Title: "read " + quotePath(p.file), Path: p.file, Do: func(ctx context.Context, _ func(string)) Outcome {
+		return &act.Action{Access: act.AccessRead, Title: "read " + quotePath(p.file), Path: p.file, Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			p := p
 			if err := p.readWithin(ctx, dir, inside); err != nil {
 				return failedOutcome("%v", err)

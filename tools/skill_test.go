@@ -45,7 +45,7 @@ func TestSkillTool(t *testing.T) {
 			}
 			continue
 		}
-		if verdict := tools.NewPolicy(tools.ModeReadOnly).Decide(action); verdict != tools.Allow {
+		if verdict := tools.NewPolicy(act.ModeReadOnly).Decide(action); verdict != act.Allow {
 			t.Errorf("%s: %s", tt.input, verdict)
 		}
 		ctx := act.WithShown(t.Context(), func(string) bool { return tt.shown })
@@ -85,12 +85,12 @@ func TestAllowReading(t *testing.T) {
 		}
 		return action.Run(context.Background(), nil).Text
 	}
-	for path, want := range map[string]tools.Verdict{"skill/form.md": tools.Allow, "skill/.netrc": tools.Ask, "skill/keys.toml": tools.Ask} {
+	for path, want := range map[string]act.Verdict{"skill/form.md": act.Allow, "skill/.netrc": act.Ask, "skill/keys.toml": act.Ask} {
 		action, err := set.Plan(context.Background(), "read", `{"path":"`+filepath.ToSlash(base)+"/"+path+`"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, mode := range []tools.Mode{tools.ModeAsk, tools.ModePlan, tools.ModeYolo} {
+		for _, mode := range []act.Mode{act.ModeAsk, act.ModePlan, act.ModeYolo} {
 			if got := tools.NewPolicy(mode).Decide(action); got != want {
 				t.Errorf("%s in mode %s: %s, want %s", path, mode, got, want)
 			}

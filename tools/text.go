@@ -149,6 +149,6 @@ func removalNotes(o *sanitize.Output) []string {
 }
 
 // failedOutcome returns an Outcome that says what went wrong.
-func failedOutcome(format string, args ...any) Outcome {
-	return Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
+func failedOutcome(format string, args ...any) act.Outcome {
+	return act.Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }

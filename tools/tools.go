@@ -32,7 +32,7 @@ import (
 )
 
 // builtinNames lists every tool there is, in the order in which the model is told of them.
-var builtinNames = []string{"read", "list", "glob", "grep", "write", "edit", shellTool, jobsTool, "fetch", PlanTool}
+var builtinNames = []string{"read", "list", "glob", "grep", "write", "edit", shellTool, jobsTool, "fetch", act.PlanTool}
 
 // builtin returns the tool of a name in builtinNames. A variable of all tools would be filled at each
 // start, and link them with what they need into programs that only know of actions and policies, as
@@ -57,7 +57,7 @@ func builtin(name string) toolDefinition {
 		return define(name, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()})
 	case "fetch":
 		return define(name, fetcher{}.plan, argumentLimit{"offset", 0, 0})
-	case PlanTool:
+	case act.PlanTool:
 		return define(name, planPlan)
 	}
 	panic("tools: no tool " + name)
@@ -70,7 +70,7 @@ var descriptions embed.FS
 type toolDefinition struct {
 	name   string
 	schema func() (*argumentSchema, error)
-	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error)
+	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*act.Action, error)
 	reads  bool // its actions have AccessRead, or are refused: models that are compared may call it
 }
 
@@ -79,11 +79,11 @@ func reading(d toolDefinition) toolDefinition { d.reads = true; return d }
 
 // define makes a tool whose arguments are A: its fields are the schema, by
 // their json and jsonschema tags. Nothing is computed before it is needed, and the schema once.
-func define[A any](name string, plan func(context.Context, *workspace, A) (*Action, error), limits ...argumentLimit) toolDefinition {
+func define[A any](name string, plan func(context.Context, *workspace, A) (*act.Action, error), limits ...argumentLimit) toolDefinition {
 	return toolDefinition{
 		name:   name,
 		schema: sync.OnceValues(func() (*argumentSchema, error) { return schemaOf(reflect.TypeFor[A](), limits) }),
-		plan: func(ctx context.Context, w *workspace, input json.RawMessage) (*Action, error) {
+		plan: func(ctx context.Context, w *workspace, input json.RawMessage) (*act.Action, error) {
 			var args A
 			if err := json.Unmarshal(input, &args); err != nil {
 				return nil, err
@@ -241,7 +241,7 @@ func (s *Set) Tools() []llm.Tool {
 // outside the workspace, an edit that does not fit) is a *Refusal. Plan runs
 // nothing and changes nothing. Plan a call when its turn has come: an edit that
 // was planned before another one of the same file ran is refused by Run.
-func (s *Set) Plan(ctx context.Context, name, input string) (action *Action, err error) {
+func (s *Set) Plan(ctx context.Context, name, input string) (action *act.Action, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			action, err = nil, refuse("%s: internal error: %v", name, r)

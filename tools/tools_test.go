@@ -15,6 +15,7 @@ import (
 
 	_ "parley/providers/llmtest/heap"
 	"parley/providers/llmtest/parallel"
+	"parley/tools/act"
 	"parley/tools/sandbox"
 )
 
@@ -233,23 +234,23 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 	f := open(t, map[string]string{"src/main.go": "package main\n"})
 	tests := []struct {
 		name, input string
-		want        Action
+		want        act.Action
 	}{
-		{"read", args("path", "./src/../src/main.go"), Action{Access: AccessRead, Title: "read src/main.go", Path: "src/main.go"}},
-		{"list", "", Action{Access: AccessRead, Title: "list .", Path: "."}},
-		{"glob", args("pattern", "**/*.go"), Action{Access: AccessRead, Title: "glob **/*.go", Path: "."}},
-		{"grep", args("pattern", "main", "path", f.at("src")), Action{Access: AccessRead, Title: "grep main", Path: "src"}},
-		{"edit", args("path", "src/main.go", "old", "main", "new", "app"), Action{
-			Access: AccessWrite, Title: "edit src/main.go", Path: "src/main.go",
+		{"read", args("path", "./src/../src/main.go"), act.Action{Access: act.AccessRead, Title: "read src/main.go", Path: "src/main.go"}},
+		{"list", "", act.Action{Access: act.AccessRead, Title: "list .", Path: "."}},
+		{"glob", args("pattern", "**/*.go"), act.Action{Access: act.AccessRead, Title: "glob **/*.go", Path: "."}},
+		{"grep", args("pattern", "main", "path", f.at("src")), act.Action{Access: act.AccessRead, Title: "grep main", Path: "src"}},
+		{"edit", args("path", "src/main.go", "old", "main", "new", "app"), act.Action{
+			Access: act.AccessWrite, Title: "edit src/main.go", Path: "src/main.go",
 			Diff: "--- a/src/main.go\n+++ b/src/main.go\n@@ -1 +1 @@\n-package main\n+package app\n",
 		}},
-		{"write", args("path", "new/file", "content", "x\n"), Action{
-			Access: AccessWrite, Title: "create new/file", Path: "new/file",
+		{"write", args("path", "new/file", "content", "x\n"), act.Action{
+			Access: act.AccessWrite, Title: "create new/file", Path: "new/file",
 			Diff: "--- /dev/null\n+++ b/new/file\n@@ -0,0 +1 @@\n+x\n",
 		}},
-		{"shell", args("command", "cd src\nls"), Action{Access: AccessRun, Title: "cd src (and 1 more line)", Command: "cd src\nls"}},
-		{"fetch", args("url", "HTTPS://Example.COM:443/a?q=ž#top"), Action{
-			Access: AccessFetch, Title: "fetch https://example.com/a?q=%C5%BE", Host: "example.com", URL: "https://example.com/a?q=%C5%BE",
+		{"shell", args("command", "cd src\nls"), act.Action{Access: act.AccessRun, Title: "cd src (and 1 more line)", Command: "cd src\nls"}},
+		{"fetch", args("url", "HTTPS://Example.COM:443/a?q=ž#top"), act.Action{
+			Access: act.AccessFetch, Title: "fetch https://example.com/a?q=%C5%BE", Host: "example.com", URL: "https://example.com/a?q=%C5%BE",
 		}},
 	}
 	for _, test := range tests {
@@ -261,7 +262,7 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 		if got.Tool != test.name || !json.Valid(got.Input) {
 			t.Errorf("%s: tool %q, input %s", test.name, got.Tool, got.Input)
 		}
-		show := func(a Action) string {
+		show := func(a act.Action) string {
 			return strings.Join([]string{string(a.Access), a.Title, a.Path, a.Command, a.Host, a.URL, a.Diff}, "|")
 		}
 		if show(*got) != show(test.want) {
@@ -274,7 +275,7 @@ func TestActionsShowWhatTheyDo(t *testing.T) {
 }
 
 func TestPanicIsAFailure(t *testing.T) {
-	a := Action{Tool: "read", Do: func(context.Context, func(string)) Outcome { panic("boom") }}
+	a := act.Action{Tool: "read", Do: func(context.Context, func(string)) act.Outcome { panic("boom") }}
 	if out := a.Run(t.Context(), nil); !out.Failed || out.Text != "read: internal error: boom" {
 		t.Errorf("got %+v", out)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"parley/tools/act"
 	"parley/tools/gitignore"
 	"parley/tools/permission"
 	"parley/tools/places"
@@ -184,6 +185,6 @@ func (a *lineOutput) add(line string) bool {
 }
 
 // outcome returns the answer with remarks behind it.
-func (a *lineOutput) outcome(notes ...string) Outcome {
-	return Outcome{Text: strings.TrimSuffix(a.String()+strings.Join(notes, "\n"), "\n")}
+func (a *lineOutput) outcome(notes ...string) act.Outcome {
+	return act.Outcome{Text: strings.TrimSuffix(a.String()+strings.Join(notes, "\n"), "\n")}
 }

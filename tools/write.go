@@ -24,7 +24,7 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema:"the whole new content"`
 }
 
-func planWrite(ctx context.Context, w *workspace, args writeArgs) (*Action, error) {
+func planWrite(ctx context.Context, w *workspace, args writeArgs) (*act.Action, error) {
 	file, err := w.locate(args.Path)
 	if err != nil {
 		return nil, err
@@ -116,22 +116,22 @@ func hasCRLF(text []byte) bool {
 }
 
 // writeAction returns the action that carries a change out.
-func (w *workspace) writeAction(c fileChange, before []byte, title, kept string) *Action {
+func (w *workspace) writeAction(c fileChange, before []byte, title, kept string) *act.Action {
 	base, rel := splitPath(w, c.file)
 	diff := unifiedDiff(c.file, c.old != nil, string(before), string(c.content))
-	return &Action{
-		Access: AccessWrite,
+	return &act.Action{
+		Access: act.AccessWrite,
 		Title:  title,
 		Path:   c.file,
 		Diff:   diff,
 
 		Risk: act.Risk{RunByGit: sandbox.GitRuns(cmp.Or(base, w.realDir), rel)},
-		Do: func(ctx context.Context, _ func(string)) Outcome {
+		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {
 				return failedOutcome("%v", err)
 			}
-			out := Outcome{Diff: diff, Text: "wrote " + quotePath(c.file)}
+			out := act.Outcome{Diff: diff, Text: "wrote " + quotePath(c.file)}
 			if c.old == nil {
 				out.Text = "created " + quotePath(c.file)
 			}

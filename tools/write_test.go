@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"parley/tools/act"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -234,7 +235,7 @@ func TestKilledWhileWriting(t *testing.T) {
 func TestConcurrentEdits(t *testing.T) {
 	t.Parallel()
 	f := open(t, map[string]string{"f": "x\n"})
-	var actions []*Action
+	var actions []*act.Action
 	for i := range 8 {
 		a, err := f.Plan(t.Context(), "edit", args("path", "f", "old", "x", "new", fmt.Sprint("x", i)))
 		if err != nil {

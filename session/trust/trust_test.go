@@ -10,6 +10,7 @@ import (
 
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 type memory map[string]string
@@ -255,7 +256,7 @@ func TestImports(t *testing.T) {
 // TestImportsHeldBack: what a rule denies reading is not imported, and that is told.
 func TestImportsHeldBack(t *testing.T) {
 	root := tree(t, map[string]string{"r/.git/": "", "r/AGENTS.md": "See @docs/style.md @private/plan.md", "r/docs/style.md": "tabs", "r/private/plan.md": "the key"})
-	policy := tools.NewPolicy(tools.ModeYolo)
+	policy := tools.NewPolicy(act.ModeYolo)
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		t.Fatal(err)

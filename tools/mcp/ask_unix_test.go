@@ -20,6 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/tools"
+	"parley/tools/act"
 )
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
@@ -91,9 +92,9 @@ func asking(t testing.TB, told ...func()) Config {
 }
 
 // answers has every question answered by f, which the tests' own deadline ends.
-func (b *testServer) answers(calls string, f func(*Question)) tools.Outcome {
+func (b *testServer) answers(calls string, f func(*Question)) act.Outcome {
 	b.t.Helper()
-	done := make(chan tools.Outcome, 1)
+	done := make(chan act.Outcome, 1)
 	go func() { done <- b.call(calls, "") }()
 	for {
 		select {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/process"
 )
 
@@ -94,13 +95,13 @@ func (b *testServer) until(what string, ok func(State) bool) State {
 }
 
 // call calls a tool by the server's name for it.
-func (b *testServer) call(tool, input string) tools.Outcome {
+func (b *testServer) call(tool, input string) act.Outcome {
 	b.t.Helper()
 	a, err := b.set.Plan(b.t.Context(), ToolPrefix("s")+tool, input)
 	if err != nil {
-		return tools.Outcome{Text: err.Error(), Failed: true}
+		return act.Outcome{Text: err.Error(), Failed: true}
 	}
-	if a.Access != tools.AccessRun {
+	if a.Access != act.AccessRun {
 		b.t.Errorf("%s has access %s", tool, a.Access)
 	}
 	return a.Run(b.t.Context(), nil)

@@ -30,6 +30,7 @@ import (
 	"parley/session"
 	_ "parley/session/storetest/copies"
 	"parley/tools"
+	"parley/tools/act"
 	. "parley/ui/acp"
 	"parley/ui/app"
 )
@@ -77,7 +78,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		if err != nil {
 			return nil, err
 		}
-		policy := tools.NewPolicy(tools.ModeAsk)
+		policy := tools.NewPolicy(act.ModeAsk)
 		policy.SetWorkspace(r.Dir)
 		set.SetPolicy(policy)
 		o.Log, o.Tools, o.Policy = log, set, policy

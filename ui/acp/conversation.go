@@ -15,6 +15,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 )
@@ -32,7 +33,7 @@ type conversation struct {
 	app       *app.App
 	notice    string // not told yet
 
-	mode atomic.Pointer[tools.Mode] // that the client knows
+	mode atomic.Pointer[act.Mode] // that the client knows
 
 	cancelMu sync.Mutex
 	cancels  map[*context.CancelFunc]bool // of the prompts that are answered or wait for that
@@ -223,11 +224,11 @@ func (c *conversation) modes() *sdk.SessionModeState {
 	return state
 }
 
-func offeredModes(now tools.Mode) []tools.Mode {
-	if slices.Contains(tools.Modes, now) {
-		return tools.Modes
+func offeredModes(now act.Mode) []act.Mode {
+	if slices.Contains(act.Modes, now) {
+		return act.Modes
 	}
-	return append(slices.Clone(tools.Modes), now)
+	return append(slices.Clone(act.Modes), now)
 }
 
 // SetSessionMode changes the approval mode, also of the turn that runs.
@@ -241,10 +242,10 @@ func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (
 
 func (c *conversation) setMode(mode string) error {
 	policy := c.opened.App.Session.Policy()
-	if offered := offeredModes(policy.Mode()); !slices.Contains(offered, tools.Mode(mode)) {
+	if offered := offeredModes(policy.Mode()); !slices.Contains(offered, act.Mode(mode)) {
 		return invalid("no mode %q: use one of %s", mode, app.JoinComma(offered))
 	}
-	policy.SetMode(tools.Mode(mode))
+	policy.SetMode(act.Mode(mode))
 	c.tellMode()
 	return nil
 }

@@ -7,14 +7,14 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/describe"
 )
 
 // ask has the user of the client decide about a call. What is no answer denies.
-func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest) tools.Approval {
+func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest) act.Approval {
 	offers := offersFor(request.Action)
 	call := c.view.call(request)
 	r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: optionsOf(offers)})
@@ -25,7 +25,7 @@ func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest)
 			}
 		}
 	}
-	return tools.Approval{Verdict: tools.Deny}
+	return act.Approval{Verdict: act.Deny}
 }
 
 // askServers has the user of the client decide about servers of the client, once each. What is no
@@ -65,29 +65,29 @@ func (c *conversation) askServers(ctx context.Context) {
 // An approvalOption is an answer to the question whether a call may run, and what it does.
 type approvalOption struct {
 	option   sdk.PermissionOption
-	approval tools.Approval
+	approval act.Approval
 }
 
 // offersFor returns the answers that a call can get. Each says all that it allows: what holds
 // for longer is named with the rule that is remembered.
-func offersFor(a *tools.Action) (all []approvalOption) {
-	add := func(id string, kind sdk.PermissionOptionKind, name string, approval tools.Approval) {
+func offersFor(a *act.Action) (all []approvalOption) {
+	add := func(id string, kind sdk.PermissionOptionKind, name string, approval act.Approval) {
 		all = append(all, approvalOption{sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: sanitize.Line(name)}, approval})
 	}
 	for _, choice := range describe.Choices(a, false, false) {
 		switch name := choice.Text(a, false); choice {
 		case describe.AllowOnce:
-			add("allow", sdk.PermissionOptionKindAllowOnce, name, tools.Approval{Verdict: tools.Allow})
+			add("allow", sdk.PermissionOptionKindAllowOnce, name, act.Approval{Verdict: act.Allow})
 		case describe.WithNetwork:
-			add("network", sdk.PermissionOptionKindAllowOnce, name+" once", tools.Approval{Verdict: tools.Allow, Network: true})
+			add("network", sdk.PermissionOptionKindAllowOnce, name+" once", act.Approval{Verdict: act.Allow, Network: true})
 		case describe.AllowSession:
-			add("session", sdk.PermissionOptionKindAllowAlways, name, tools.Approval{Verdict: tools.Allow, Session: true})
+			add("session", sdk.PermissionOptionKindAllowAlways, name, act.Approval{Verdict: act.Allow, Session: true})
 		case describe.AlwaysAllow:
 			if rule, _, err := describe.Rule(a, 0); err == nil {
-				add("always", sdk.PermissionOptionKindAllowAlways, "Always allow in this folder: "+rule, tools.Approval{Verdict: tools.Allow, Always: true})
+				add("always", sdk.PermissionOptionKindAllowAlways, "Always allow in this folder: "+rule, act.Approval{Verdict: act.Allow, Always: true})
 			}
 		case describe.DenyCall:
-			add("deny", sdk.PermissionOptionKindRejectOnce, name, tools.Approval{Verdict: tools.Deny})
+			add("deny", sdk.PermissionOptionKindRejectOnce, name, act.Approval{Verdict: act.Deny})
 		}
 	}
 	return all

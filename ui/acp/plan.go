@@ -11,7 +11,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// planOf returns the steps of the plan in the arguments of a call of [tools.PlanTool].
+// planOf returns the steps of the plan in the arguments of a call of [act.PlanTool].
 func planOf(input string) (entries []sdk.PlanEntry) {
 	var args struct{ Text string }
 	if json.Unmarshal([]byte(input), &args) != nil {

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -67,7 +68,7 @@ func TestToolsHaveAKindAndAPlace(t *testing.T) {
 func TestNothingHides(t *testing.T) {
 	v := &view{folder: "/w", calls: map[string]*sentCall{}}
 	const command = "ls <!--\nrm -r ~ # ```` -->\n[x]: <y>"
-	ask := v.call(session.ApprovalRequest{Action: &tools.Action{Tool: "shell", Command: command, Input: json.RawMessage(`{}`)}})
+	ask := v.call(session.ApprovalRequest{Action: &act.Action{Tool: "shell", Command: command, Input: json.RawMessage(`{}`)}})
 	if got, want := ask.Content[0].Content.Content.Text.Text, "`````\n$ ls <!--\n> rm -r ~ # ```` -->\n> [x]: <y>\n`````"; got != want {
 		t.Errorf("asked with %q, want %q", got, want)
 	}

@@ -9,7 +9,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/diff"
 	"parley/tools/sanitize"
 	"parley/ui/app"
@@ -64,7 +64,7 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 	if len(list) == 0 || t.Status >= app.CallDone {
 		list = append(list, sdk.SessionUpdate{ToolCallUpdate: &update})
 	}
-	if t.Name == tools.PlanTool && t.Status == app.CallDone {
+	if t.Name == act.PlanTool && t.Status == app.CallDone {
 		if plan := planOf(t.Input); len(plan) > 0 {
 			list = append(list, sdk.UpdatePlan(plan...))
 		}
@@ -97,7 +97,7 @@ func kindOf(tool string) sdk.ToolKind {
 		return sdk.ToolKindExecute
 	case "fetch":
 		return sdk.ToolKindFetch
-	case tools.PlanTool:
+	case act.PlanTool:
 		return sdk.ToolKindThink
 	}
 	return sdk.ToolKindOther

@@ -24,6 +24,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/clip"
@@ -100,7 +101,7 @@ func (a *App) Policy() *tools.Policy {
 
 // Unsandboxed reports whether commands of the model could run without a sandbox.
 func Unsandboxed(a *App) bool {
-	return a.SandboxOff != "" && a.Session.Policy().Mode() != tools.ModeReadOnly
+	return a.SandboxOff != "" && a.Session.Policy().Mode() != act.ModeReadOnly
 }
 
 // findDirectory returns the absolute path of an existing directory: ~ is the home directory,
@@ -193,7 +194,7 @@ type Machine struct {
 
 	// Shell runs a command of the user's own, for 10 minutes at most unless it goes to the
 	// background of a conversation, as it may; nil: none can run.
-	Shell func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome
+	Shell func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome
 
 	// Filter runs a command of the user's own beside the screen, with input on its standard
 	// input, for a short time; nil: none can run.

@@ -15,6 +15,7 @@ import (
 	"parley/session/prompts"
 	_ "parley/session/storetest/copies"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/format"
 )
 
@@ -28,7 +29,7 @@ func newApp(t *testing.T) *App {
 		return llm.Endpoint{Name: name, Origin: "fake", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh}}
 	}
 	create := func() *session.Session {
-		s := session.New(session.Options{Model: endpoint("fake/m"), Policy: tools.NewPolicy(tools.ModeAsk), Log: lib.Create(session.Info{})})
+		s := session.New(session.Options{Model: endpoint("fake/m"), Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(session.Info{})})
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -205,7 +206,7 @@ func TestNewConversation(t *testing.T) {
 	if see(e).SessionOpened == nil || see(e).SessionOpened.Previous != old || a.Session == old || left != old.ID() {
 		t.Fatalf("%+v", e)
 	}
-	if s := a.Session; s.Policy().Mode() != tools.ModeAuto || s.Effort() != llm.EffortLow {
+	if s := a.Session; s.Policy().Mode() != act.ModeAuto || s.Effort() != llm.EffortLow {
 		t.Errorf("mode %s, effort %s", s.Policy().Mode(), s.Effort())
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 )
@@ -287,17 +287,17 @@ func SaveText(before, err error) (text string, lasting error) {
 }
 
 // modeHelp says what each approval mode does.
-var modeHelp = map[tools.Mode]string{
-	tools.ModeAsk: "reading runs; everything else asks", tools.ModeAuto: "edits and sandboxed commands run without asking",
-	tools.ModePlan:     "reading runs; nothing changes until you accept the plan",
-	tools.ModeReadOnly: "everything but reading is denied", tools.ModeYolo: "everything runs without asking, unless a rule denies it",
+var modeHelp = map[act.Mode]string{
+	act.ModeAsk: "reading runs; everything else asks", act.ModeAuto: "edits and sandboxed commands run without asking",
+	act.ModePlan:     "reading runs; nothing changes until you accept the plan",
+	act.ModeReadOnly: "everything but reading is denied", act.ModeYolo: "everything runs without asking, unless a rule denies it",
 }
 
 // ModeDetail says what an approval mode does.
-func ModeDetail(mode tools.Mode) string { return modeHelp[mode] }
+func ModeDetail(mode act.Mode) string { return modeHelp[mode] }
 
 // ModeHelp names an approval mode and says what it does.
-func ModeHelp(mode tools.Mode) string { return string(mode) + " – " + modeHelp[mode] }
+func ModeHelp(mode act.Mode) string { return string(mode) + " – " + modeHelp[mode] }
 
 // ComparedCallText says that a model called a tool, which may read and no more while comparing.
 func ComparedCallText(tool string, status CallStatus) string {

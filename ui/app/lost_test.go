@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/session/prompts"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 )
 
@@ -123,7 +124,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { set.Close() })
-			policy := tools.NewPolicy(tools.ModeYolo)
+			policy := tools.NewPolicy(act.ModeYolo)
 			policy.SetWorkspace(dir)
 			model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
 			a.Session = session.New(session.Options{

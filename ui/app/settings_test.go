@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // newToolsApp returns an application whose conversation has tools.
@@ -22,7 +23,7 @@ func newToolsApp(t *testing.T) *App {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), System: "Be kind."})
+	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), System: "Be kind."})
 	return New(Options{
 		Session: s, PromptFiles: PromptFiles{System: func(own string) string {
 			if own == "" {

@@ -8,7 +8,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/format"
@@ -164,7 +164,7 @@ func putTool(a *App, name string, on bool) Effect {
 // modeItems returns the ways to approve tools.
 func modeItems(a *App) []Item {
 	var items []Item
-	for _, mode := range append(slices.Clone(tools.Modes), tools.ModeYolo) {
+	for _, mode := range append(slices.Clone(act.Modes), act.ModeYolo) {
 		if !slices.ContainsFunc(items, func(i Item) bool { return i.Value == string(mode) }) {
 			items = append(items, Item{Title: string(mode), Detail: modeHelp[mode], Value: string(mode), Current: mode == a.Session.Policy().Mode()})
 		}
@@ -178,10 +178,10 @@ func (a *App) mode(arg string) Effect {
 	switch {
 	case arg == "":
 		return &List{Title: "Approval mode", Noun: "mode", Items: modeItems(a), Choose: func(i Item, _ string) Effect { return a.mode(i.Value) }}
-	case slices.Contains(tools.Modes, tools.Mode(arg)), arg == string(tools.ModeYolo):
-		p.SetMode(tools.Mode(arg))
+	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo):
+		p.SetMode(act.Mode(arg))
 	default:
-		return refuse("unknown approval mode %q: use %s or yolo", arg, JoinComma(tools.Modes))
+		return refuse("unknown approval mode %q: use %s or yolo", arg, JoinComma(act.Modes))
 	}
 	return Toast("Approval mode: " + ModeHelp(p.Mode()))
 }

@@ -9,7 +9,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
 	"parley/tools/act"
 )
 
@@ -401,13 +400,13 @@ func (c *calls) ask(e session.ApprovalRequest, out *changeList) {
 func (c *calls) decide(d session.Decision, now time.Time, out *changeList) Tool {
 	b := c.block(d.ID, out)
 	for _, other := range c.blocks {
-		if allowed := d.Verdict != tools.Deny; allowed && other != b && other.tool.Ran && other.tool.Status == CallRunning {
+		if allowed := d.Verdict != act.Deny; allowed && other != b && other.tool.Ran && other.tool.Status == CallRunning {
 			other.tool.Parallel, b.tool.Parallel = true, true
 		}
 	}
 	b.setTool(d, out, func(tool *Tool) {
 		tool.Status, tool.Started, tool.Ran = CallRunning, now, true
-		if d.Verdict == tools.Deny {
+		if d.Verdict == act.Deny {
 			tool.Status, tool.Ran = CallDenied, false
 		}
 	})

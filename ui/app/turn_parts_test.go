@@ -8,7 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // A stall shows one line for what is waited for and one for a silence, each as long as it is so,
@@ -136,10 +136,10 @@ func TestCalls(t *testing.T) {
 		{func() {}, false},
 		{func() { r.calls.start(session.Call{Part: whole[0]}, at, &out) }, true},
 		{func() {
-			r.calls.ask(session.ApprovalRequest{Call: whole[0], Action: &tools.Action{}}, &out)
+			r.calls.ask(session.ApprovalRequest{Call: whole[0], Action: &act.Action{}}, &out)
 		}, true},
-		{func() { r.calls.decide(session.Decision{ID: "same", Verdict: tools.Deny}, at, &out) }, false},
-		{func() { r.calls.decide(session.Decision{ID: "same-2", Verdict: tools.Allow}, at, &out) }, true},
+		{func() { r.calls.decide(session.Decision{ID: "same", Verdict: act.Deny}, at, &out) }, false},
+		{func() { r.calls.decide(session.Decision{ID: "same-2", Verdict: act.Allow}, at, &out) }, true},
 		{func() {
 			r.calls.end(storedResult{Result: session.Result{Part: llm.Part{ID: "same-2"}, Stopped: true}, lost: true}, &out)
 		}, false},

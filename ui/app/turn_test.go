@@ -18,6 +18,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 // A board is what a front end shows that draws changes and nothing else.
@@ -256,7 +257,7 @@ func startTalk(t *testing.T, seed uint64) *talk {
 		return llm.Endpoint{Model: fake, Name: name, Origin: "fake", Strategy: "native", Known: true, Context: 100_000}, nil
 	}
 	one, _ := open("fake/one")
-	k.s = session.New(session.Options{Model: one, Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Now: k.now, MaxSteps: 5, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }, OpenModel: open})
+	k.s = session.New(session.Options{Model: one, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Now: k.now, MaxSteps: 5, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }, OpenModel: open})
 	return k
 }
 
@@ -274,7 +275,7 @@ func (k *talk) run(events func(context.Context) iter.Seq[session.Event]) {
 		}
 		switch e := e.(type) {
 		case session.ApprovalRequest:
-			e.Reply(tools.Approval{Verdict: []tools.Verdict{tools.Allow, tools.Deny}[k.r.IntN(2)]})
+			e.Reply(act.Approval{Verdict: []act.Verdict{act.Allow, act.Deny}[k.r.IntN(2)]})
 		case llm.Delta:
 			if e.Name == "hang" {
 				cancel()
@@ -408,7 +409,7 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 			events := []session.Event{
 				session.Prompt{Seq: 1}, session.Step{Model: "a/b"}, llm.Delta{Block: id, Part: part(kind, id)}, llm.Delta{Block: id, Part: part(kind, id)},
 				session.Response{Seq: 2, Message: llm.Message{Interrupted: r.IntN(2) == 0, Parts: []llm.Part{part(llm.Call, id)}}}, session.Call{Part: part(llm.Call, id)},
-				session.ApprovalRequest{Call: part(llm.Call, id), Action: &tools.Action{}}, session.Decision{ID: id, Verdict: tools.Allow}, session.Progress{ID: id, Text: "x"},
+				session.ApprovalRequest{Call: part(llm.Call, id), Action: &act.Action{}}, session.Decision{ID: id, Verdict: act.Allow}, session.Progress{ID: id, Text: "x"},
 				session.Result{Part: part(llm.Result, id)}, session.CandidateEvent{}, session.Done{Err: errors.New("x")}, session.Done{}, llm.Retry{Discards: []string{id}}, session.Compacted{Seq: 3}, nil,
 			}
 			draw := func(changes []Change) {
@@ -513,7 +514,7 @@ func TestTurnOfATool(t *testing.T) {
 	var last *Tool
 	for _, e := range []session.Event{
 		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "c", Part: part}, session.Response{Seq: 2, Message: llm.Message{Parts: []llm.Part{part}}},
-		session.Call{Part: part}, session.ApprovalRequest{Call: edited, Action: &tools.Action{}}, session.Decision{ID: "1", Verdict: tools.Allow},
+		session.Call{Part: part}, session.ApprovalRequest{Call: edited, Action: &act.Action{}}, session.Decision{ID: "1", Verdict: act.Allow},
 		session.Progress{ID: "1", Text: "x"}, session.Result{Part: llm.Part{Kind: llm.Result, ID: "1", Text: "xy"}, Input: edited.Input, Duration: time.Second},
 	} {
 		for _, c := range turn.Apply(e, at) {
@@ -541,7 +542,7 @@ func TestTurnOfAServersTool(t *testing.T) {
 	const name = "search of wiki"
 	for _, e := range []session.Event{
 		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "c", Part: part}, session.Response{Seq: 2, Message: llm.Message{Parts: []llm.Part{part}}},
-		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &tools.Action{}}, session.Decision{ID: "1", Verdict: tools.Allow},
+		session.Call{Part: part}, session.ApprovalRequest{Call: part, Action: &act.Action{}}, session.Decision{ID: "1", Verdict: act.Allow},
 		session.DroppedCall{Name: part.Name},
 	} {
 		for _, c := range turn.Apply(e, at) {

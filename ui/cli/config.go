@@ -19,6 +19,7 @@ import (
 	"parley/session/config"
 	"parley/session/hooks"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/mcp"
 	"parley/ui/format"
 	"parley/ui/tui"
@@ -34,7 +35,7 @@ type Config struct {
 	Effort      llm.Effort                  `toml:"effort"`
 	System      string                      `toml:"system"`
 	Web         bool                        `toml:"web"` // answers may search the web
-	Mode        tools.Mode                  `toml:"mode"`
+	Mode        act.Mode                    `toml:"mode"`
 	Background  int                         `toml:"background_after"` // seconds after which a command goes on in the background; 0: never
 	MaxTurns    int                         `toml:"max_turns"`
 	MaxCost     float64                     `toml:"max_cost"`
@@ -77,7 +78,7 @@ func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
 		return fmt.Errorf("effort = %q: use one of %s", c.Effort, list(llm.Efforts))
 	}
-	if modes := append(slices.Clone(tools.Modes), tools.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
+	if modes := append(slices.Clone(act.Modes), act.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
 		return fmt.Errorf("mode = %q: use one of %s", c.Mode, list(modes))
 	}
 	if c.Background < 0 {

@@ -8,6 +8,7 @@ import (
 
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -81,7 +82,7 @@ func ambiguousWords(library *session.Store, resume string) *string {
 // means; "" if it is one, or if it makes no difference.
 func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	switch {
-	case s == nil, set == nil, set.WorkspaceProblem() == "", s.Policy().Mode() == tools.ModeYolo:
+	case s == nil, set == nil, set.WorkspaceProblem() == "", s.Policy().Mode() == act.ModeYolo:
 		return ""
 	case screen:
 		return fmt.Sprintf("This folder %s: tools ask before reading a file here, and every time before changing one. /cd opens a project folder", set.WorkspaceProblem())

@@ -8,15 +8,16 @@ import (
 
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/permission"
 )
 
 // newPolicy returns what decides whether a tool may run: the mode, the rules of the
 // configuration, those the user made before, and --allow.
 func (a *program) newPolicy() (*tools.Policy, error) {
-	mode := cmp.Or(a.config.Mode, tools.ModeAsk)
+	mode := cmp.Or(a.config.Mode, act.ModeAsk)
 	if a.yolo {
-		mode = tools.ModeYolo
+		mode = act.ModeYolo
 	}
 	policy := tools.NewPolicy(mode)
 	folder, err := filepath.EvalSymlinks(a.dir)

@@ -18,6 +18,7 @@ import (
 	"parley/session/instructions"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -42,7 +43,7 @@ type project struct {
 func projectReader(a *program) func() (trust.Project, error) {
 	if a.project.read == nil {
 		own, _ := a.config.Permissions.Rules(a.config.toolNames()...) // an error is told with the policy
-		policy := tools.NewPolicy(tools.ModeAsk)
+		policy := tools.NewPolicy(act.ModeAsk)
 		if folder, err := filepath.EvalSymlinks(a.dir); err == nil {
 			policy.SetWorkspace(folder)
 		}

@@ -17,6 +17,7 @@ import (
 	"parley/session"
 	"parley/session/prompts"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 )
 
@@ -233,7 +234,7 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 	if err != nil {
 		return err
 	}
-	policy.SetMode(tools.ModeAsk)
+	policy.SetMode(act.ModeAsk)
 	input, err := json.Marshal(map[string]string{"path": path})
 	if err != nil {
 		return err
@@ -244,9 +245,9 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 		return nil
 	case err != nil:
 		return err
-	case policy.Decide(action) == tools.Deny:
+	case policy.Decide(action) == act.Deny:
 		return errors.New(policy.DenialReason(action))
-	case project && policy.Decide(action) != tools.Allow:
+	case project && policy.Decide(action) != act.Allow:
 		return fmt.Errorf("reading it needs approval: attach it yourself, with @%s", path)
 	}
 	return nil

@@ -179,7 +179,7 @@ func openTools(a *program) (*tools.Set, error) {
 	if err := offerOwnTools(a, set); err != nil || a.toolNames == "" {
 		return set, err
 	}
-	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == tools.SkillName }) // is offered once there are skills
+	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
 	only, err := set.WithTools(listed...)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("--tools: %w", err))

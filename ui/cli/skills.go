@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session/skills"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 )
 
@@ -64,7 +65,7 @@ func (p *project) gatherSkills() {
 // Without skills there is neither a list nor a tool.
 func offerSkills(a *program, model llm.Endpoint) error {
 	s := &a.project.skills
-	if a.toolSet == nil || s.own == nil || !offersTool(a.toolNames, tools.SkillName) {
+	if a.toolSet == nil || s.own == nil || !offersTool(a.toolNames, act.SkillName) {
 		return nil
 	}
 	a.project.gatherSkills()
@@ -93,7 +94,7 @@ func offerSkills(a *program, model llm.Endpoint) error {
 			return all[i].Text(), all[i].Mark(), nil
 		}))
 	}
-	return a.toolSet.ReplaceExternal(tools.SkillName, offered)
+	return a.toolSet.ReplaceExternal(act.SkillName, offered)
 }
 
 // rows returns the skills as the application knows them, and those that cannot be used.

@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/lazy"
 )
 
 // Editable returns what a user edits of the arguments: the command, if one argument
 // is that, by its name, else all of them as JSON, by the name "". See Arguments.
-func Editable(a *tools.Action) (name, text string) {
+func Editable(a *act.Action) (name, text string) {
 	if a.Proposal != "" {
 		return "text", a.Proposal
 	}
@@ -26,7 +26,7 @@ func Editable(a *tools.Action) (name, text string) {
 }
 
 // commandName returns the name of the argument that is the command.
-func commandName(a *tools.Action) (name string, ok bool) {
+func commandName(a *act.Action) (name string, ok bool) {
 	args, err := object(a.Input)
 	if err != nil || a.Command == "" {
 		return "", false
@@ -46,7 +46,7 @@ func commandName(a *tools.Action) (name string, ok bool) {
 
 // Arguments returns the arguments of a as compact JSON, with what was written in the
 // place of the one called name, or of all of them if name is "".
-func Arguments(a *tools.Action, name, written string) (string, error) {
+func Arguments(a *act.Action, name, written string) (string, error) {
 	if name == "" {
 		args, err := object(json.RawMessage(written))
 		if err != nil {

@@ -1,6 +1,6 @@
 package describe
 
-import "parley/tools"
+import "parley/tools/act"
 
 // A Choice is an answer to the question whether a call may run.
 type Choice uint8
@@ -18,7 +18,7 @@ const (
 
 // Choices returns those that apply to a. Online: it is asked about with the network, which
 // no answer allows for later.
-func Choices(a *tools.Action, editable, online bool) []Choice {
+func Choices(a *act.Action, editable, online bool) []Choice {
 	if a.Proposal != "" {
 		list := []Choice{AllowOnce, AllowSession, DenyCall}
 		if editable {
@@ -41,7 +41,7 @@ func Choices(a *tools.Action, editable, online bool) []Choice {
 }
 
 // Text says what c does with a.
-func (c Choice) Text(a *tools.Action, online bool) string {
+func (c Choice) Text(a *act.Action, online bool) string {
 	session := "Allow this session"
 	if what, name := SessionScope(a); name != "" {
 		session = "Allow " + what + name + " this session"
@@ -53,7 +53,7 @@ func (c Choice) Text(a *tools.Action, online bool) string {
 var planPhrases = [...]string{AllowOnce: "Accept, ask before changes", AllowSession: "Accept, edits and sandboxed commands run", DenyCall: "Keep planning", EditArguments: "Edit"}
 
 // Phrase does as Text, with words of its own for AllowSession.
-func (c Choice) Phrase(a *tools.Action, session string, online bool) string {
+func (c Choice) Phrase(a *act.Action, session string, online bool) string {
 	const network = "Allow with network"
 	switch {
 	case a.Proposal != "" && int(c) < len(planPhrases):
@@ -67,13 +67,13 @@ func (c Choice) Phrase(a *tools.Action, session string, online bool) string {
 }
 
 // SessionScope returns what is allowed with a for the session: words, and the name of a
-// file, a host or a tool; none where it is a alone. See [tools.Policy.AllowForSession].
-func SessionScope(a *tools.Action) (what, name string) {
+// file, a host or a tool; none where it is a alone. See [act.Policy].
+func SessionScope(a *act.Action) (what, name string) {
 	switch {
 	case isWholeTool(a):
 	case a.Command != "":
 		return "", ""
-	case a.Path != "" && a.Access == tools.AccessWrite:
+	case a.Path != "" && a.Access == act.AccessWrite:
 		return "edits to ", inline(a.Path)
 	case a.Path != "":
 		return "reading ", inline(a.Path)

@@ -1,7 +1,7 @@
 // Package describe puts what a tool call would do before the user who has to allow it,
 // the same for every front end: lines that a screen styles and wraps, or words.
 //
-//	tools.Action ──► Action ──► []Line ──► a dialog's rows
+//	act.Action ──► Action ──► []Line ──► a dialog's rows
 //	                               └─────► Words, for front ends without styles
 //
 // Everything it returns is printable, nothing of an action is left out, and no content
@@ -20,6 +20,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/diff"
 	"parley/tools/sanitize"
 )
@@ -49,7 +50,7 @@ type Line struct {
 
 // Action returns all that an action would do, in lines. With details come the
 // arguments as the model sent them.
-func Action(a *tools.Action, details bool) []Line {
+func Action(a *act.Action, details bool) []Line {
 	var lines []Line
 	if a.Caution != "" {
 		lines = append(lines, Line{"", sanitize.Line(Reveal(a.Caution)), Warning, false})
@@ -144,7 +145,7 @@ func command(cmd string) []Line {
 // otherArguments returns the arguments that nothing else shows: all of them, unless the
 // command or the path is one; each on a line, if it has room on one. With details it is the
 // JSON as the model sent it.
-func otherArguments(a *tools.Action, details bool) []Line {
+func otherArguments(a *act.Action, details bool) []Line {
 	args, err := object(a.Input)
 	if err != nil || details {
 		return source(Indented(a.Input))

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/describe"
 )
 
 func TestWords(t *testing.T) {
 	tests := []struct {
 		name string
-		a    *tools.Action
+		a    *act.Action
 		want []string
 	}{
 		{"a command", boxed("go test ./..."), []string{"Run this command? (sandboxed, offline)", "$ go test ./...", "", "  timeout: 120"}},
@@ -28,7 +28,7 @@ func TestWords(t *testing.T) {
 			"line 12: \t}", "line 13: }", `   \ No newline at end of file`,
 		}},
 		{"an address", page(), []string{"Fetch docs.example.com?", `  url: "https://docs.example.com/a?b=c"`}},
-		{"a call of a server's tool", &tools.Action{Tool: "create", Input: json.RawMessage(strings.Join([]string{
+		{"a call of a server's tool", &act.Action{Tool: "create", Input: json.RawMessage(strings.Join([]string{
 			`{"labels":["bug","ci"]`, `"title":"one\ntwo: 2 && \"3\""`, `"a\nurl":null`, `"filter":{"and":[{"field":"assignee","value":"nobody"},{"field":"state","value":"open"}]}}`,
 		}, ","))}, []string{
 			"Call create?", `  "a\nurl": null`, "  filter: {", `    "and": [`,
@@ -51,7 +51,7 @@ func TestRule(t *testing.T) {
 	own.Tool = "ticket"
 	tests := []struct {
 		name        string
-		a           *tools.Action
+		a           *act.Action
 		prefix      int
 		rule, means string
 		session     string
@@ -78,34 +78,34 @@ func TestRule(t *testing.T) {
 	}
 }
 
-func shell(command string) *tools.Action {
+func shell(command string) *act.Action {
 	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})
-	return &tools.Action{Tool: "shell", Input: input, Access: tools.AccessRun, Title: command, Command: command}
+	return &act.Action{Tool: "shell", Input: input, Access: act.AccessRun, Title: command, Command: command}
 }
 
-func boxed(command string) *tools.Action {
+func boxed(command string) *act.Action {
 	a := shell(command)
 	a.Sandboxed = true
 	return a
 }
 
-func change() *tools.Action {
-	return &tools.Action{
-		Tool: "edit", Access: tools.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
+func change() *act.Action {
+	return &act.Action{
+		Tool: "edit", Access: act.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
 		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
 		Diff: "--- a/cmd/main.go\n+++ b/cmd/main.go\n@@ -9,4 +9,5 @@ func main() {\n \tflag.Parse()\n--- a removed line that looks like a head\n" +
 			"+\tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {\n+\t\tos.Exit(1)\n \t}\n }\n\\ No newline at end of file\n",
 	}
 }
 
-func page() *tools.Action {
+func page() *act.Action {
 	const url = "https://docs.example.com/a?b=c"
-	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
+	return &act.Action{Tool: "fetch", Access: act.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }
 
 // A plan is asked about as it is shown later: the sign of a step stands where no text can.
 func TestPlan(t *testing.T) {
-	a := &tools.Action{Tool: tools.PlanTool}
+	a := &act.Action{Tool: act.PlanTool}
 	a.Proposal = "○ forged\n\n- [x] read\n  - [ ] mend \x1b[31mit\n- [>] now"
 	var got []string
 	for _, l := range describe.Action(a, false) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Title returns the question whether a may run, and what protects from it.
-func Title(a *tools.Action) string {
+func Title(a *act.Action) string {
 	title := Question(a)
 	if s := SandboxPhrase(a, false); s != "" {
 		title += " (" + s + ")"
@@ -18,18 +18,18 @@ func Title(a *tools.Action) string {
 }
 
 // Question asks whether a may run, by the name of what it is about.
-func Question(a *tools.Action) string {
+func Question(a *act.Action) string {
 	path := inline(a.Path)
 	switch {
 	case a.Proposal != "":
 		return "Accept this plan?"
 	case a.Command != "":
 		return "Run this command?"
-	case a.Access == tools.AccessWrite && path != "" && strings.HasPrefix(a.Diff, "--- /dev/null"):
+	case a.Access == act.AccessWrite && path != "" && strings.HasPrefix(a.Diff, "--- /dev/null"):
 		return "Create " + path + "?"
-	case a.Access == tools.AccessWrite && path != "":
+	case a.Access == act.AccessWrite && path != "":
 		return "Edit " + path + "?"
-	case a.Access == tools.AccessRead && path != "":
+	case a.Access == act.AccessRead && path != "":
 		return "Read " + path + "?"
 	case a.Host != "":
 		return "Fetch " + inline(a.Host) + "?"
@@ -42,15 +42,15 @@ func Question(a *tools.Action) string {
 func inline(name string) string { return sanitize.Line(markGaps(Reveal(name))) }
 
 // ToolName names the tool of a: one of an MCP server with that.
-func ToolName(a *tools.Action) string { return inline(act.DisplayName(a.Tool)) }
+func ToolName(a *act.Action) string { return inline(act.DisplayName(a.Tool)) }
 
 // AlwaysQuestion asks whether what is like a may run from now on.
-func AlwaysQuestion(a *tools.Action) string {
+func AlwaysQuestion(a *act.Action) string {
 	switch {
 	case isWholeTool(a):
 	case a.Command != "":
 		return "Always allow this command?"
-	case a.Access == tools.AccessWrite && a.Path != "":
+	case a.Access == act.AccessWrite && a.Path != "":
 		return "Always allow edits to this file?"
 	case a.Path != "":
 		return "Always allow this file?"
@@ -62,7 +62,7 @@ func AlwaysQuestion(a *tools.Action) string {
 
 // SandboxPhrase returns what protects a user from a command, which may reach the network
 // if online; "" for what is none.
-func SandboxPhrase(a *tools.Action, online bool) string {
+func SandboxPhrase(a *act.Action, online bool) string {
 	switch {
 	case a.Command == "":
 		return ""
@@ -76,7 +76,7 @@ func SandboxPhrase(a *tools.Action, online bool) string {
 
 // Rule returns the rules that allow a for good, made of so many words of its
 // command, 0 for the whole of it, and what they let run.
-func Rule(a *tools.Action, prefix int) (rules, means string, err error) {
+func Rule(a *act.Action, prefix int) (rules, means string, err error) {
 	all, err := tools.RulesFor(a, prefix)
 	if err != nil {
 		return "", "", err
@@ -91,7 +91,7 @@ func Rule(a *tools.Action, prefix int) (rules, means string, err error) {
 
 // RuleMeaning returns what the rules let run that are made of so many words of a; 0 is
 // the whole of it.
-func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
+func RuleMeaning(a *act.Action, prefix int) (string, Style) {
 	const here = " runs without asking in this folder"
 	switch {
 	case prefix == 0 && isWholeTool(a):
@@ -112,7 +112,7 @@ func RuleMeaning(a *tools.Action, prefix int) (string, Style) {
 
 // isWholeTool reports whether the narrowest rule that allows a allows every call of its tool, as of a
 // tool of the user's own, whose command is always the same.
-func isWholeTool(a *tools.Action) bool {
+func isWholeTool(a *act.Action) bool {
 	r, err := tools.RulesFor(a, 0)
 	return err == nil && r[0].String() == a.Tool
 }

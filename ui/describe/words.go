@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/diff"
 	"parley/tools/lazy"
 )
@@ -12,7 +12,7 @@ import (
 // Words describes all that an action would do. Lines of what came from outside begin
 // with what cannot come from there: "$ ", "> ", "path: ", two spaces. With
 // details come the arguments as the model sent them.
-func Words(a *tools.Action, details bool) []string { return plainLines(Action(a, details)) }
+func Words(a *act.Action, details bool) []string { return plainLines(Action(a, details)) }
 
 // DiffWords describes each line of a unified diff of one file, but for its name, and
 // counts those that were added and removed.

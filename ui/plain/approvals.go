@@ -6,6 +6,7 @@ import (
 
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/describe"
 )
 
@@ -75,7 +76,7 @@ func choiceOf(choices []describe.Choice, word string) describe.Choice {
 
 // choiceText describes a choice. It shortens a long name to its end: the user heard all of it in the
 // question.
-func choiceText(c describe.Choice, action *tools.Action) string {
+func choiceText(c describe.Choice, action *act.Action) string {
 	const most = 40 // characters of a name
 	session := "Allow this session"
 	if what, name := describe.SessionScope(action); name != "" {
@@ -100,22 +101,22 @@ func (a *approvals) applyChoice(ask session.ApprovalRequest, choice describe.Cho
 }
 
 // approvalOf returns the approval of a choice that needs nothing further. Any other choice denies.
-func approvalOf(choice describe.Choice, note string) tools.Approval {
+func approvalOf(choice describe.Choice, note string) act.Approval {
 	switch choice {
 	case describe.AllowOnce:
-		return tools.Approval{Verdict: tools.Allow}
+		return act.Approval{Verdict: act.Allow}
 	case describe.AllowSession:
-		return tools.Approval{Verdict: tools.Allow, Session: true}
+		return act.Approval{Verdict: act.Allow, Session: true}
 	case describe.WithNetwork:
-		return tools.Approval{Verdict: tools.Allow, Network: true}
+		return act.Approval{Verdict: act.Allow, Network: true}
 	}
-	return tools.Approval{Verdict: tools.Deny, Note: note}
+	return act.Approval{Verdict: act.Deny, Note: note}
 }
 
 // askReason asks for a note that the model gets with a denial.
 func (a *approvals) askReason(ask session.ApprovalRequest) {
 	a.questions.enqueueFirst(&question{call: ask.Call.ID, prompt: "Reason for the model (optional):", answer: func(line string) bool {
-		ask.Reply(tools.Approval{Verdict: tools.Deny, Note: line})
+		ask.Reply(act.Approval{Verdict: act.Deny, Note: line})
 		return true
 	}})
 }
@@ -149,7 +150,7 @@ func (a *approvals) askRule(ask session.ApprovalRequest) {
 				a.writeLine("No rule %s.", line)
 				return false
 			}
-			ask.Reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: prefixes[n-1]})
+			ask.Reply(act.Approval{Verdict: act.Allow, Always: true, PrefixWords: prefixes[n-1]})
 			return true
 		},
 	})
@@ -168,7 +169,7 @@ func (a *approvals) editArguments(ask session.ApprovalRequest) {
 		case input == string(action.Input) || written == text:
 			a.writeLine("Nothing changed.")
 		default:
-			ask.Reply(tools.Approval{Verdict: tools.Allow, Input: input})
+			ask.Reply(act.Approval{Verdict: act.Allow, Input: input})
 			return
 		}
 		a.questions.enqueueFirst(a.question(ask))

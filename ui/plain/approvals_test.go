@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/describe"
 	"parley/ui/uitest"
 )
@@ -17,13 +17,13 @@ import (
 // TestApprovalList: the choices are those of the screen, each by its number and its
 // letter, and what stands in front of one call is not what stands in front of another.
 func TestApprovalList(t *testing.T) {
-	edit := &tools.Action{Tool: "edit", Path: "main.go", Access: tools.AccessWrite}
-	boxed := &tools.Action{Tool: "shell", Command: "make", Sandboxed: true}
-	online := &tools.Action{Tool: "shell", Command: "make", Sandboxed: true, Network: true}
-	careful := &tools.Action{Tool: "shell", Command: "rm -rf ~", AskEachTime: true}
+	edit := &act.Action{Tool: "edit", Path: "main.go", Access: act.AccessWrite}
+	boxed := &act.Action{Tool: "shell", Command: "make", Sandboxed: true}
+	online := &act.Action{Tool: "shell", Command: "make", Sandboxed: true, Network: true}
+	careful := &act.Action{Tool: "shell", Command: "rm -rf ~", AskEachTime: true}
 	for _, tt := range []struct {
 		name   string
-		action *tools.Action
+		action *act.Action
 		want   string
 	}{
 		{"an edit", edit, "1 y Allow once, 2 a Allow edits to main.go this session, 3 p Always allow…, 4 nd Deny, 5 e Edit"},
@@ -56,12 +56,12 @@ func TestApprovalList(t *testing.T) {
 
 // TestApprovalAnswers: a choice allows what it says, and no more.
 func TestApprovalAnswers(t *testing.T) {
-	for choice, want := range map[describe.Choice]tools.Approval{
-		describe.AllowOnce:    {Verdict: tools.Allow},
-		describe.AllowSession: {Verdict: tools.Allow, Session: true},
-		describe.WithNetwork:  {Verdict: tools.Allow, Network: true},
-		describe.DenyCall:     {Verdict: tools.Deny, Note: "why"},
-		describe.NoChoice:     {Verdict: tools.Deny, Note: "why"},
+	for choice, want := range map[describe.Choice]act.Approval{
+		describe.AllowOnce:    {Verdict: act.Allow},
+		describe.AllowSession: {Verdict: act.Allow, Session: true},
+		describe.WithNetwork:  {Verdict: act.Allow, Network: true},
+		describe.DenyCall:     {Verdict: act.Deny, Note: "why"},
+		describe.NoChoice:     {Verdict: act.Deny, Note: "why"},
 	} {
 		note := ""
 		if want.Note != "" {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/describe"
 	"parley/ui/format"
@@ -16,7 +16,7 @@ func (t *transcript) writeDecision(tool *app.Tool) {
 	denied := tool.Status == app.CallDenied
 	switch {
 	case tool.Name == "":
-	case denied && tool.Name == tools.PlanTool:
+	case denied && tool.Name == act.PlanTool:
 		t.writeLine("Not accepted: the model keeps planning.")
 	case denied && tool.Asked:
 		t.writeLine("Not run.")

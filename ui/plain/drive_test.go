@@ -19,6 +19,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/plain/console"
 	_ "parley/ui/uitest" // has the flag -update
@@ -50,7 +51,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	}
 	t.Cleanup(func() { set.Close() })
 	now := d.clock
-	policy := tools.NewPolicy(tools.ModeAsk)
+	policy := tools.NewPolicy(act.ModeAsk)
 	policy.SetWorkspace(d.dir)
 	set.SetPolicy(policy)
 	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: policy, Now: now}
@@ -63,10 +64,10 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 			}
 		}, Open: func(name string) (llm.Endpoint, error) { return endpoint(name, d.fake), nil }},
 		AbbrevPath: func(path string) string { return strings.ReplaceAll(path, d.dir, "~/src") },
-		Machine: app.Machine{Shell: func(_ context.Context, _, command string, progress func(string)) tools.Outcome {
+		Machine: app.Machine{Shell: func(_ context.Context, _, command string, progress func(string)) act.Outcome {
 			progress("one\ntw")
 			progress("o\n")
-			return tools.Outcome{Text: "one\ntwo\n[exit status 0]", Duration: 2 * time.Second}
+			return act.Outcome{Text: "one\ntwo\n[exit status 0]", Duration: 2 * time.Second}
 		}},
 	}
 	lib := session.MemoryStore()

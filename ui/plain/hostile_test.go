@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/uitest"
 )
@@ -47,11 +47,11 @@ func TestHostileTexts(t *testing.T) {
 		}
 		o.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
 		o.Context = func() []app.ContextItem { return []app.ContextItem{{Name: texts[19], Note: texts[20]}} }
-		o.Shell = func(_ context.Context, _, _ string, progress func(string)) tools.Outcome {
+		o.Shell = func(_ context.Context, _, _ string, progress func(string)) act.Outcome {
 			for _, text := range texts {
 				progress(text + "\n")
 			}
-			return tools.Outcome{Text: strings.Join(texts, "\n"), Failed: true, Duration: time.Second}
+			return act.Outcome{Text: strings.Join(texts, "\n"), Failed: true, Duration: time.Second}
 		}
 	}, turns...)
 	d.idle().enter("n", "hello")

@@ -10,7 +10,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -181,22 +181,22 @@ func (p *panels) permissions() {
 func (p *panels) mode(arg string) {
 	policy := p.app.Session.Policy()
 	var rows []choice
-	for _, m := range tools.Modes {
+	for _, m := range act.Modes {
 		rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
 	}
-	if arg == string(tools.ModeYolo) { // not listed: only by name
+	if arg == string(act.ModeYolo) { // not listed: only by name
 		rows = append(rows, choice{name: arg, value: arg})
 	}
 	if arg == "" {
 		p.writeLine("The approval mode is %s.", policy.Mode())
 	}
 	p.lists.pick("mode", arg, rows, func(value string) {
-		mode := tools.Mode(value)
+		mode := act.Mode(value)
 		use := func() {
 			policy.SetMode(mode)
 			p.writeLine("Approval mode: %s.", app.ModeHelp(mode))
 		}
-		unguarded := mode == tools.ModeYolo || mode == tools.ModeAuto && p.app.SandboxOff != ""
+		unguarded := mode == act.ModeYolo || mode == act.ModeAuto && p.app.SandboxOff != ""
 		if !unguarded || mode == policy.Mode() {
 			use()
 			return

@@ -15,6 +15,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/plain/console"
 )
@@ -53,12 +54,12 @@ func TestDialogues(t *testing.T) {
 			}},
 		{name: "a change", turns: []llmtest.Turn{llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma\ndelta"}`}), llmtest.Say("Changed.")},
 			do: func(d *drive) { d.enter("change it", "y") }},
-		{name: "unasked tools", change: func(_ *app.Options, so *session.Options) { so.Policy.SetMode(tools.ModeYolo) },
+		{name: "unasked tools", change: func(_ *app.Options, so *session.Options) { so.Policy.SetMode(act.ModeYolo) },
 			turns: []llmtest.Turn{
 				llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"a.txt"}`}), llmtest.Call(llm.Part{ID: "2", Name: "list", Input: `{}`}),
 				llmtest.Call(llm.Part{ID: "3", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma"}`}), llmtest.Call(llm.Part{ID: "4", Name: "nothing", Input: `{}`}), llmtest.Say("Done."),
 			}, do: func(d *drive) { d.enter("go") }},
-		{name: "read only", change: func(_ *app.Options, so *session.Options) { so.Policy.SetMode(tools.ModeReadOnly) },
+		{name: "read only", change: func(_ *app.Options, so *session.Options) { so.Policy.SetMode(act.ModeReadOnly) },
 			turns: []llmtest.Turn{asks("ls"), llmtest.Say("I may not.")}, do: func(d *drive) { d.enter("go") }},
 		{name: "error and retry", turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "you have no money left"}), llmtest.Say("Now it works.")},
 			do: func(d *drive) { d.enter("hello", "/retry", "/retry") }},
@@ -164,7 +165,7 @@ func TestFastCommands(t *testing.T) {
 	d.paste("/mode plan")
 	d.paste("/send")
 	d.idle()
-	if d.drafts.text != "/mode plan" || d.app.Session.Policy().Mode() == tools.ModePlan || len(d.fake.Requests()) != 1 {
+	if d.drafts.text != "/mode plan" || d.app.Session.Policy().Mode() == act.ModePlan || len(d.fake.Requests()) != 1 {
 		t.Errorf("draft %q, mode %v, %d requests", d.drafts.text, d.app.Session.Policy().Mode(), len(d.fake.Requests()))
 	}
 	if heard := strings.Join(strings.Fields(d.heap.String()), " "); !strings.Contains(heard, "Held back: /mode plan followed too fast to be a command. /send sends it as a message; type it again to run it.") {
@@ -179,36 +180,36 @@ func TestPastedCommands(t *testing.T) {
 		name string
 		do   func(d *drive)
 		ran  bool // what stands behind the !
-		mode tools.Mode
+		mode act.Mode
 	}{
-		{"alone", func(d *drive) { d.paste("!touch ran") }, true, tools.ModeAsk},
-		{"several lines", func(d *drive) { d.paste("!touch ran", "please") }, false, tools.ModeAsk},
-		{"the last of several", func(d *drive) { d.paste("look:", "!touch ran") }, false, tools.ModeAsk},
-		{"written over several", func(d *drive) { d.enter(`!touch \`, "ran") }, false, tools.ModeAsk},
-		{"in two pieces", func(d *drive) { d.paste("look at", "this"); d.paste("!touch ran") }, false, tools.ModeAsk},
+		{"alone", func(d *drive) { d.paste("!touch ran") }, true, act.ModeAsk},
+		{"several lines", func(d *drive) { d.paste("!touch ran", "please") }, false, act.ModeAsk},
+		{"the last of several", func(d *drive) { d.paste("look:", "!touch ran") }, false, act.ModeAsk},
+		{"written over several", func(d *drive) { d.enter(`!touch \`, "ran") }, false, act.ModeAsk},
+		{"in two pieces", func(d *drive) { d.paste("look at", "this"); d.paste("!touch ran") }, false, act.ModeAsk},
 		{"in many pieces", func(d *drive) {
 			for range 30 { // more than a second in all
 				d.paste("look")
 			}
 			d.paste("!touch ran")
-		}, false, tools.ModeAsk},
-		{"behind one line", func(d *drive) { d.paste("look"); d.pass(alone - together - 1); d.paste("!touch ran") }, false, tools.ModeAsk},
-		{"after a pause", func(d *drive) { d.paste("look", "there"); d.pass(alone); d.paste("!touch ran") }, true, tools.ModeAsk},
-		{"a mode in two pieces", func(d *drive) { d.paste("look"); d.pass(90 * time.Millisecond); d.paste("/mode yolo") }, false, tools.ModeAsk},
-		{"a mode and its answer", func(d *drive) { d.paste("/mode yolo", "y") }, false, tools.ModeAsk},
-		{"a mode and its answer in pieces", func(d *drive) { d.paste("/mode yolo"); d.pass(90 * time.Millisecond); d.paste("y") }, false, tools.ModeAsk},
-		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("n") }, false, tools.ModeAsk},
-		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("y") }, false, tools.ModeYolo},
-		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, tools.ModeAuto},
-		{"auto without one", func(d *drive) { d.app.SandboxOff = "this kernel is old"; d.paste("/mode auto") }, false, tools.ModeAsk},
+		}, false, act.ModeAsk},
+		{"behind one line", func(d *drive) { d.paste("look"); d.pass(alone - together - 1); d.paste("!touch ran") }, false, act.ModeAsk},
+		{"after a pause", func(d *drive) { d.paste("look", "there"); d.pass(alone); d.paste("!touch ran") }, true, act.ModeAsk},
+		{"a mode in two pieces", func(d *drive) { d.paste("look"); d.pass(90 * time.Millisecond); d.paste("/mode yolo") }, false, act.ModeAsk},
+		{"a mode and its answer", func(d *drive) { d.paste("/mode yolo", "y") }, false, act.ModeAsk},
+		{"a mode and its answer in pieces", func(d *drive) { d.paste("/mode yolo"); d.pass(90 * time.Millisecond); d.paste("y") }, false, act.ModeAsk},
+		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("n") }, false, act.ModeAsk},
+		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("y") }, false, act.ModeYolo},
+		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, act.ModeAuto},
+		{"auto without one", func(d *drive) { d.app.SandboxOff = "this kernel is old"; d.paste("/mode auto") }, false, act.ModeAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ran := false
 			d := talk(t, func(o *app.Options, _ *session.Options) {
-				o.Shell = func(_ context.Context, _, command string, _ func(string)) tools.Outcome {
+				o.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
 					ran = true
-					return tools.Outcome{}
+					return act.Outcome{}
 				}
 			}, llmtest.Say("One."), llmtest.Say("Two."))
 			tt.do(d)
@@ -262,7 +263,7 @@ func TestStop(t *testing.T) {
 // that steer go along with its results.
 func TestSteersBehindTurn(t *testing.T) {
 	list := llmtest.Call(llm.Part{Kind: llm.Call, ID: "1", Name: "list", Input: "{}"})
-	d := talk(t, func(_ *app.Options, so *session.Options) { so.Policy = tools.NewPolicy(tools.ModeYolo) }, list, llmtest.Say("Done."), llmtest.Say("Bye."))
+	d := talk(t, func(_ *app.Options, so *session.Options) { so.Policy = tools.NewPolicy(act.ModeYolo) }, list, llmtest.Say("Done."), llmtest.Say("Bye."))
 	s := d.app.Session
 	s.Queue(llm.Part{Kind: llm.Text, Text: "third"})
 	s.Steer(llm.Part{Kind: llm.Text, Text: "first"})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 )
 
@@ -28,11 +28,11 @@ func TestShellEnd(t *testing.T) {
 // A command that failed was stopped only if the user stopped it.
 func TestShellStopped(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.Shell = func(ctx context.Context, _, command string, _ func(string)) tools.Outcome {
+		o.Shell = func(ctx context.Context, _, command string, _ func(string)) act.Outcome {
 			if command == "wait" {
 				<-ctx.Done()
 			}
-			return tools.Outcome{Text: "[exit status 1]", Notes: "[exit status 1]", Failed: true, Duration: 2 * time.Second}
+			return act.Outcome{Text: "[exit status 1]", Notes: "[exit status 1]", Failed: true, Duration: 2 * time.Second}
 		}
 	})
 	d.enter("!fail")

@@ -2,7 +2,7 @@ package plain
 
 import (
 	"parley/providers/llm"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -11,7 +11,7 @@ import (
 // the command line.
 func (p *frontend) start() {
 	p.writeLine("parley, model %s, folder %s.", p.app.Session.Model().Name, p.app.Workspace)
-	if mode := p.app.Session.Policy().Mode(); mode != tools.ModeAsk {
+	if mode := p.app.Session.Policy().Mode(); mode != act.ModeAsk {
 		p.writeLine("Approval mode %s.", mode)
 	}
 	if app.UsesDemo(p.app) {

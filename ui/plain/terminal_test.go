@@ -26,6 +26,7 @@ import (
 	"parley/session"
 	_ "parley/session/storetest/copies"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/uitest"
 )
@@ -60,7 +61,7 @@ func child(what string) int {
 		return 9
 	}
 	defer lib.Close()
-	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: lib.Create(session.Info{})})
+	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(session.Info{})})
 	return Run(app.Options{Session: s, Library: lib, Models: app.Models{Choices: func() []app.ModelChoice { return nil }}, Directory: os.Getenv("HOME"), Workspace: "~"})
 }
 

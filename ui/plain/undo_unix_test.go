@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/undo"
 	"parley/ui/app"
 )
@@ -24,7 +24,7 @@ func TestUndoFiles(t *testing.T) {
 		data := t.TempDir()
 		withUndo := func(_ *app.Options, so *session.Options) {
 			so.Files = undo.Open(filepath.Join(data, "parley", "undo")).Files
-			so.Policy.SetMode(tools.ModeYolo)
+			so.Policy.SetMode(act.ModeYolo)
 		}
 		call := func(name, input string) llmtest.Turn {
 			return llmtest.Call(llm.Part{ID: name + input[:12], Name: name, Input: input})
@@ -93,7 +93,7 @@ func TestBranchesRememberFiles(t *testing.T) {
 	}
 	d := talk(t, func(_ *app.Options, so *session.Options) {
 		so.Files = undo.Open(filepath.Join(data, "parley", "undo")).Files
-		so.Policy.SetMode(tools.ModeYolo)
+		so.Policy.SetMode(act.ModeYolo)
 	}, call("c1", `{"command":"echo one > a.txt"}`), llmtest.Say("One."), call("c2", `{"command":"echo two > a.txt"}`), llmtest.Say("Two."))
 	holds := func(want string) {
 		t.Helper()

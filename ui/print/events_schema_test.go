@@ -13,7 +13,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // eventsSchema reads docs/events.schema.json, and what stands under $defs in it.
@@ -50,7 +50,7 @@ var eventCases = []session.Event{
 	llm.Delta{Part: llm.Part{Kind: llm.Source, URL: "https://a.example"}},
 	session.Call{Part: llm.Part{Kind: llm.Call, ID: "c", Name: "read", Input: `{"path":"a"}`}},
 	session.Call{Part: llm.Part{Kind: llm.Call, ID: "c", Name: "read", Input: `{"pa`}},
-	session.Decision{ID: "c", Verdict: tools.Allow}, session.Decision{ID: "c", Verdict: tools.Deny},
+	session.Decision{ID: "c", Verdict: act.Allow}, session.Decision{ID: "c", Verdict: act.Deny},
 	session.Result{Part: llm.Part{Kind: llm.Result, ID: "c", Name: "read", Text: "x"}},
 	session.Response{Message: llm.Message{Parts: []llm.Part{{Kind: llm.Text, Text: "x"}, {Kind: llm.Source, Name: "A", URL: "https://a.example"}, {Kind: llm.Source, URL: "https://b.example"}}},
 		UsageKnown: true, Usage: llm.Usage{Input: 9, CacheRead: 1, Output: 2, Thinking: 1, Cost: 0.1, Priced: true}},

@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/theme"
 )
 
@@ -49,7 +50,7 @@ func TestOrderOnATerminal(t *testing.T) {
 
 // TestRuleOfDenied: what is said to let a denied call run does, and lets nothing else run.
 func TestRuleOfDenied(t *testing.T) {
-	for _, a := range []*tools.Action{
+	for _, a := range []*act.Action{
 		{Tool: "write", Path: "app/[id]/page.tsx"},
 		{Tool: "edit", Path: "a*.go"},
 		{Tool: "edit", Path: "a.go"},

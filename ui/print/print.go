@@ -22,6 +22,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -122,9 +123,9 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		case session.ApprovalRequest:
 			rules, yolo = append(rules, rule(e.Action)), yolo && !e.Action.Sensitive()
 			grantable = grantable && e.Action.CanBeAllowed()
-			e.Reply(tools.Approval{Verdict: tools.Deny, Reason: reason(e.Action)})
+			e.Reply(act.Approval{Verdict: act.Deny, Reason: reason(e.Action)})
 		case session.Decision:
-			denied = denied || e.Verdict == tools.Deny
+			denied = denied || e.Verdict == act.Deny
 		case session.Response:
 			nothing = e.Message.Empty()
 			unsaved = !o.saveMedia(e.Message, p) || unsaved
@@ -188,7 +189,7 @@ func urgent(e session.Event, o Options) string {
 }
 
 // rule returns the argument of --allow that lets a run, and nothing else.
-func rule(a *tools.Action) string {
+func rule(a *act.Action) string {
 	rules, err := tools.RulesFor(a, 0)
 	if err != nil {
 		return a.Tool
@@ -197,7 +198,7 @@ func rule(a *tools.Action) string {
 }
 
 // reason tells the model why a was denied.
-func reason(a *tools.Action) string {
+func reason(a *act.Action) string {
 	const noUser = "not approved: parley runs without a screen"
 	if a.Caution == "" {
 		return noUser

@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/tui/common"
 	"parley/ui/uitest"
 )
@@ -41,8 +41,8 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 			}
 			return build(log), "", nil
 		}
-		o.Shell = func(_ context.Context, _, command string, _ func(string)) tools.Outcome {
-			return tools.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
+		o.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
+			return act.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
 		}
 	}, turns...)
 	return &reopened{s, t, [2]int{w, h}}

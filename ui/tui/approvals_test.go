@@ -13,7 +13,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/overlay"
 )
@@ -132,7 +132,7 @@ func TestManyApprovals(t *testing.T) {
 				turns = append(turns, llmtest.Call(touch(fmt.Sprint(3*i), fmt.Sprint("f", 3*i)), touch(fmt.Sprint(3*i+1), fmt.Sprint("f", 3*i+1)), touch(fmt.Sprint(3*i+2), fmt.Sprint("f", 3*i+2))))
 			}
 			s := setUp(t, 80, 24, append(turns, llmtest.Say("all of it is done"))...)
-			s.m.App.Session.Policy().SetMode(tools.ModeAsk)
+			s.m.App.Session.Policy().SetMode(act.ModeAsk)
 			blind := []string{"enter", "esc", "y", "a", "p", "e", "w", "n", "up", "down", "tab", "left", "x", "space", "pgdown", "ctrl+o"}
 			over := [][]string{{"Commands", "ctrl+p"}, {"Keys", "f1"}, {"Model", "ctrl+x", "m"}, {"Usage", "ctrl+x", "u"}, {"", "ctrl+x", "esc"}, {"", "ctrl+x", "y"}} // by their title; "": none opens
 			sizes := [][2]int{{80, 24}, {50, 15}, {120, 40}, {24, 9}}

@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/uitest"
@@ -37,9 +37,9 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 			t.Run(name+", "+how, func(t *testing.T) {
 				ran := ""
 				s := setUpWith(t, 80, 24, func(o *Options) {
-					o.Shell = func(_ context.Context, _, command string, _ func(string)) tools.Outcome {
+					o.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
 						ran = command
-						return tools.Outcome{}
+						return act.Outcome{}
 					}
 				}, llmtest.Say("I see"), llmtest.Say("again"))
 				bring(s)
@@ -51,7 +51,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 				}
 				s.Press("up", "enter").WaitForText("again")
 				s.idle()
-				if mode := s.m.App.Session.Policy().Mode(); ran != "" || mode != tools.ModeAsk {
+				if mode := s.m.App.Session.Policy().Mode(); ran != "" || mode != act.ModeAsk {
 					t.Errorf("ran %q, mode %s", ran, mode)
 				}
 			})
@@ -63,9 +63,9 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 // the user changed.
 func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(context.Context, string, string, func(string)) tools.Outcome {
+		o.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			t.Error("it ran")
-			return tools.Outcome{}
+			return act.Outcome{}
 		}
 	}, llmtest.Say("!touch ran"))
 	s.ask("say it", "!touch ran")
@@ -127,7 +127,7 @@ func TestSlashRunsNothingUnchosen(t *testing.T) {
 				}
 				s.Type(key)
 			}
-			if got, mode := s.m.input.Composer.Value(), s.m.App.Session.Policy().Mode(); got != c.want || mode != tools.ModeAsk {
+			if got, mode := s.m.input.Composer.Value(), s.m.App.Session.Policy().Mode(); got != c.want || mode != act.ModeAsk {
 				t.Errorf("the composer holds %q, want %q; the mode is %s", got, c.want, mode)
 			}
 		})

@@ -29,6 +29,7 @@ import (
 	"parley/session"
 	_ "parley/session/storetest/copies"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/uitest"
@@ -96,7 +97,7 @@ func child(where string) int {
 			return 9
 		}
 		defer lib.Close()
-		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(tools.ModeYolo), lib.Create(session.Info{})
+		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(act.ModeYolo), lib.Create(session.Info{})
 	}
 	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
 	m := newModel(Options{Config: Default(), Options: app.Options{Session: session.New(o), OnExit: func(string) { fmt.Fprintln(os.Stderr, "how to come back") }, Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})

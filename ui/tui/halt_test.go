@@ -7,7 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/tools"
+	"parley/tools/act"
 )
 
 // What the line of a running tool says of esc is true: the tool ends, the turn
@@ -17,7 +17,7 @@ func TestStopTheTool(t *testing.T) {
 	run := llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"printf be%s gun; sleep 60"}`})
 	begin := func(t *testing.T, then ...llmtest.Turn) *stage {
 		s := setUp(t, 80, 24, append([]llmtest.Turn{run}, then...)...)
-		s.m.App.Session.Policy().SetMode(tools.ModeYolo)
+		s.m.App.Session.Policy().SetMode(act.ModeYolo)
 		s.ask("do it", "begun")
 		if screen := s.Screen(); !strings.Contains(screen, "esc stops it") {
 			t.Errorf("the tool does not say how to stop it:\n%s", screen)

@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
@@ -124,7 +124,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("the answer"),
 		llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Provider: "fake", Message: "too long"}),
 		llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"echo one"}`}), llmtest.Say("all done"))
-	s.m.App.Session.Policy().SetMode(tools.ModeAsk)
+	s.m.App.Session.Policy().SetMode(act.ModeAsk)
 	s.ask("first", "the answer")
 	s.idle()
 	s.ask("second", "y summarize")

@@ -25,7 +25,7 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 		t.Cleanup(func() { set.Close() })
 		dir := o.Directory
 		o.Jobs = set.Jobs()
-		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) tools.Outcome {
+		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/theme"
 	"parley/ui/tui/overlay"
@@ -23,7 +23,7 @@ import (
 
 // approvalOnly is a turn that asks about one command in the sandbox.
 func approvalOnly(yield func(session.Event) bool) {
-	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"npm install"}`}, Action: &tools.Action{Tool: "shell", Access: tools.AccessRun, Command: "npm install", Sandboxed: true}})
+	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"npm install"}`}, Action: &act.Action{Tool: "shell", Access: act.AccessRun, Command: "npm install", Sandboxed: true}})
 }
 
 // scenes are what a user sees first, and what decides.

@@ -20,6 +20,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
@@ -88,7 +89,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
-		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Policy: tools.NewPolicy(tools.ModeAsk), Log: log, Now: s.clock.Now,
+		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log, Now: s.clock.Now,
 			EstimateTokens: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {
@@ -308,7 +309,7 @@ func TestSlash(t *testing.T) {
 	t.Run("commands take an argument", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("/mode yolo").Press("enter").WaitForText("Approval mode: yolo")
-		if got := s.m.App.Session.Policy().Mode(); got != tools.ModeYolo {
+		if got := s.m.App.Session.Policy().Mode(); got != act.ModeYolo {
 			t.Errorf("mode %s, want yolo", got)
 		}
 	})

@@ -8,7 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 )
 
@@ -37,10 +37,10 @@ func TestInterruptedCallIsShown(t *testing.T) {
 // A command of the user's that they stop did not fail.
 func TestStoppedCommand(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(ctx context.Context, _, _ string, progress func(string)) tools.Outcome {
+		o.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
 			progress("ready")
 			<-ctx.Done()
-			return tools.Outcome{Text: "ready\n[canceled after 2s]", Notes: "[canceled after 2s]", Failed: true}
+			return act.Outcome{Text: "ready\n[canceled after 2s]", Notes: "[canceled after 2s]", Failed: true}
 		}
 	})
 	s.Type("!make").Press("enter").WaitForText("ready").Press("esc").WaitForText("output of make")

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/tui/input"
 )
@@ -348,9 +348,9 @@ func TestEditWhileATurnRuns(t *testing.T) {
 func TestOutputBelongsToItsConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(context.Context, string, string, func(string)) tools.Outcome {
+		o.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			<-gate
-			return tools.Outcome{Text: "alpha"}
+			return act.Outcome{Text: "alpha"}
 		}
 	}, llmtest.Say("about whales"))
 	s.ask("whales", "about whales")
@@ -376,9 +376,9 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 func TestOutputOfAnEmptyConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(context.Context, string, string, func(string)) tools.Outcome {
+		o.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			<-gate
-			return tools.Outcome{Text: "alpha"}
+			return act.Outcome{Text: "alpha"}
 		}
 	})
 	s.Type("!ls").Press("enter").WaitForText("! ls")
@@ -390,9 +390,9 @@ func TestOutputOfAnEmptyConversation(t *testing.T) {
 // ctrl+c clears what is written, then stops a typed command, and quits only behind that.
 func TestInterruptedShell(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(ctx context.Context, _, _ string, _ func(string)) tools.Outcome {
+		o.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {
 			<-ctx.Done()
-			return tools.Outcome{Text: "stopped here"}
+			return act.Outcome{Text: "stopped here"}
 		}
 	})
 	s.Type("!sleep 40").Press("enter").WaitForText("running · esc stops it")

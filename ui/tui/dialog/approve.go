@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/describe"
 	"parley/ui/theme"
 )
@@ -17,7 +17,7 @@ import (
 // AnsweredMsg holds the user's answer to the approval of the call ID.
 type AnsweredMsg struct {
 	ID     string
-	Answer tools.Approval
+	Answer act.Approval
 }
 
 // UnhandledKeyMsg returns a key or a paste that is for the composer, whose place a question took.
@@ -50,7 +50,7 @@ type Approval struct {
 	Editor    Editor // nil: arguments cannot be edited
 
 	id       string
-	action   *tools.Action
+	action   *act.Action
 	state    state
 	selected describe.Choice // the answer of enter; NoChoice while the user types
 	details  bool
@@ -84,7 +84,7 @@ const (
 
 // Approve returns the question whether a may run. The answer carries id. Now is the current time;
 // later times come from the field Now.
-func Approve(id string, a *tools.Action, now time.Time, th *theme.Theme) *Approval {
+func Approve(id string, a *act.Action, now time.Time, th *theme.Theme) *Approval {
 	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a, selected: describe.AllowOnce}
 	d.Keys.Up.SetKeys("up") // the palette and others open over an approval
 	d.Keys.Down.SetKeys("down")
@@ -263,7 +263,7 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	case a.browse(msg), !ok && !isPrintable(msg):
 		return nil
 	case ok && key.Matches(press, a.Keys.Dismiss) && !a.firstSeenAt.IsZero():
-		return a.reply(tools.Approval{Verdict: tools.Deny})
+		return a.reply(act.Approval{Verdict: act.Deny})
 	case isPrintable(msg):
 		return a.Type(msg)
 	case key.Matches(press, a.Keys.Accept) && works(a, choiceOf(a, press)):
@@ -343,7 +343,7 @@ func isPrintable(msg tea.Msg) bool {
 	return false
 }
 
-func (a *Approval) reply(answer tools.Approval) tea.Cmd {
+func (a *Approval) reply(answer act.Approval) tea.Cmd {
 	return a.answer(AnsweredMsg{ID: a.id, Answer: answer})
 }
 
@@ -352,10 +352,10 @@ func (a *Approval) reply(answer tools.Approval) tea.Cmd {
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		if key.Matches(press, a.Keys.Accept) {
-			return a.reply(tools.Approval{Verdict: tools.Deny, Note: strings.TrimSpace(a.note.text)})
+			return a.reply(act.Approval{Verdict: act.Deny, Note: strings.TrimSpace(a.note.text)})
 		}
 		if key.Matches(press, a.Keys.Close) {
-			return a.reply(tools.Approval{Verdict: tools.Deny})
+			return a.reply(act.Approval{Verdict: act.Deny})
 		}
 	}
 	a.note.key(msg, a.Keys.FieldKeys)

@@ -9,7 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/describe"
 )
 
@@ -64,14 +64,14 @@ func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	switch c {
 	case describe.AllowOnce:
-		return a.reply(tools.Approval{Verdict: tools.Allow, Network: a.network})
+		return a.reply(act.Approval{Verdict: act.Allow, Network: a.network})
 	case describe.AllowSession:
-		return a.reply(tools.Approval{Verdict: tools.Allow, Session: true})
+		return a.reply(act.Approval{Verdict: act.Allow, Session: true})
 	case describe.AlwaysAllow:
 		a.startRule()
 	case describe.DenyCall:
 		if a.action.OfPrompt {
-			return a.reply(tools.Approval{Verdict: tools.Deny})
+			return a.reply(act.Approval{Verdict: act.Deny})
 		}
 		a.state = noting
 	case describe.EditArguments:
@@ -168,7 +168,7 @@ func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 }
 
 // denyWord names a denial; for a plan, it means to keep planning.
-func denyWord(of *tools.Action) string {
+func denyWord(of *act.Action) string {
 	if of.Proposal != "" {
 		return "keep planning"
 	}
@@ -277,7 +277,7 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 
 // sessionScope returns what would be allowed for the session, after the word allow, in about width
 // cells. It truncates the beginning of a long name.
-func sessionScope(of *tools.Action, allow string, width int) string {
+func sessionScope(of *act.Action, allow string, width int) string {
 	const session = "this session"
 	what, name := describe.SessionScope(of)
 	if name == "" {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/describe"
 	"parley/ui/textwrap"
@@ -30,7 +31,7 @@ func (a *Approval) startRule() {
 }
 
 // rules returns the rules as they would be written in the configuration.
-func (c *ruleChoice) rules(a *tools.Action) (texts []string) {
+func (c *ruleChoice) rules(a *act.Action) (texts []string) {
 	rules, err := tools.RulesFor(a, c.prefixes[c.at])
 	if err != nil {
 		return []string{err.Error()}
@@ -87,7 +88,7 @@ func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	case key.Matches(press, a.Keys.Narrower) && c.at > 0:
 		c.changeWidth(-1)
 	case key.Matches(press, a.Keys.Accept) && a.ruleArmed():
-		return a.reply(tools.Approval{Verdict: tools.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
+		return a.reply(act.Approval{Verdict: act.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
 	case isPrintable(msg):
 		return a.onTyping()
 	}

@@ -10,21 +10,21 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/describe"
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 )
 
-func shell(command string) *tools.Action {
+func shell(command string) *act.Action {
 	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})
-	return &tools.Action{Tool: "shell", Input: input, Access: tools.AccessRun, Title: command, Command: command}
+	return &act.Action{Tool: "shell", Input: input, Access: act.AccessRun, Title: command, Command: command}
 }
 
-func describeHunk() *tools.Action {
-	return &tools.Action{
-		Tool: "edit", Access: tools.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
+func describeHunk() *act.Action {
+	return &act.Action{
+		Tool: "edit", Access: act.AccessWrite, Title: "edit main.go", Path: "cmd/main.go",
 		Input: json.RawMessage(`{"path":"cmd/main.go","old":"-- a","new":"b"}`),
 		Diff: "--- a/cmd/main.go\n+++ b/cmd/main.go\n@@ -9,4 +9,5 @@ func main() {\n \tflag.Parse()\n--- a removed line that looks like a head\n" +
 			"+\tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {\n+\t\tos.Exit(1)\n \t}\n }\n\\ No newline at end of file\n",
@@ -32,7 +32,7 @@ func describeHunk() *tools.Action {
 }
 
 // eachTime returns a change that no answer allows for later.
-func eachTime() *tools.Action {
+func eachTime() *act.Action {
 	a := describeHunk()
 	a.Caution, a.AskEachTime = "this folder is no workspace: it is your home folder", true
 	return a
@@ -72,27 +72,27 @@ func TestIrreversibleIsShown(t *testing.T) {
 }
 
 // boxed returns a command in the sandbox.
-func boxed(command string) *tools.Action {
+func boxed(command string) *act.Action {
 	a := shell(command)
 	a.Sandboxed = true
 	return a
 }
 
 // ofPrompt returns a command that a prompt runs: no model could be told why it is denied.
-func ofPrompt(command string) *tools.Action {
+func ofPrompt(command string) *act.Action {
 	a := shell(command)
 	a.OfPrompt = true
 	return a
 }
 
-func page() *tools.Action {
+func page() *act.Action {
 	const url = "https://docs.example.com/a?b=c"
-	return &tools.Action{Tool: "fetch", Access: tools.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
+	return &act.Action{Tool: "fetch", Access: act.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }
 
-func proposal() *tools.Action {
+func proposal() *act.Action {
 	const plan = "Write it.\n\n- [ ] new.txt"
-	a := &tools.Action{Tool: "plan", Title: "1 step", Input: json.RawMessage(`{"text":"Write it.\n\n- [ ] new.txt"}`)}
+	a := &act.Action{Tool: "plan", Title: "1 step", Input: json.RawMessage(`{"text":"Write it.\n\n- [ ] new.txt"}`)}
 	a.Proposal = plan
 	return a
 }
@@ -104,7 +104,7 @@ func (c *clock) now() time.Time        { return c.Time }
 func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
 
 // asked makes an approval with an editor, on a clock of its own.
-func asked(a *tools.Action, th *theme.Theme) (*dialog.Approval, *clock) {
+func asked(a *act.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	d := dialog.Approve("call-1", a, c.now(), th)
 	d.Now, d.Workspace, d.Editor = c.now, "~/src/parley", composer.New(th)
@@ -112,38 +112,38 @@ func asked(a *tools.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	return d, c
 }
 
-func allow(a tools.Approval) dialog.AnsweredMsg {
-	a.Verdict = tools.Allow
+func allow(a act.Approval) dialog.AnsweredMsg {
+	a.Verdict = act.Allow
 	return dialog.AnsweredMsg{ID: "call-1", Answer: a}
 }
 
 func deny(note string) dialog.AnsweredMsg {
-	return dialog.AnsweredMsg{ID: "call-1", Answer: tools.Approval{Verdict: tools.Deny, Note: note}}
+	return dialog.AnsweredMsg{ID: "call-1", Answer: act.Approval{Verdict: act.Deny, Note: note}}
 }
 
 func TestApprovalAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
-		action *tools.Action
+		action *act.Action
 		keys   []string
 		want   tea.Msg
 	}{
-		"once":                            {shell("ls"), []string{"y"}, allow(tools.Approval{})},
-		"this session":                    {shell("ls"), []string{"a"}, allow(tools.Approval{Session: true})},
-		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(tools.Approval{Always: true})},
-		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
-		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
-		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 3})},
-		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(tools.Approval{Always: true})},
-		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
-		"a pipe, by its parts":            {shell("git log -3 | wc -l"), []string{"p", "left", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 2})},
-		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(tools.Approval{Always: true, PrefixWords: 0})},
-		"a file":                          {describeHunk(), []string{"p", "left", "enter"}, allow(tools.Approval{Always: true})},
-		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(tools.Approval{})},
+		"once":                            {shell("ls"), []string{"y"}, allow(act.Approval{})},
+		"this session":                    {shell("ls"), []string{"a"}, allow(act.Approval{Session: true})},
+		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(act.Approval{Always: true})},
+		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(act.Approval{Always: true, PrefixWords: 2})},
+		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(act.Approval{Always: true, PrefixWords: 2})},
+		"and narrower":                    {shell("git log -3"), []string{"p", "-", "-", "+", "enter"}, allow(act.Approval{Always: true, PrefixWords: 3})},
+		"exactly again":                   {shell("git log -3"), []string{"p", "left", "right", "right", "enter"}, allow(act.Approval{Always: true})},
+		"what has no prefix":              {shell("git log | sh"), []string{"p", "left", "enter"}, allow(act.Approval{Always: true})},
+		"a pipe, by its parts":            {shell("git log -3 | wc -l"), []string{"p", "left", "left", "left", "left", "enter"}, allow(act.Approval{Always: true, PrefixWords: 2})},
+		"a wrapper":                       {shell("env ls"), []string{"p", "left", "left", "left", "enter"}, allow(act.Approval{Always: true, PrefixWords: 0})},
+		"a file":                          {describeHunk(), []string{"p", "left", "enter"}, allow(act.Approval{Always: true})},
+		"back from always":                {shell("ls"), []string{"p", "esc", "y"}, allow(act.Approval{})},
 		"y is no answer there":            {shell("ls"), []string{"p", "y", "a", "w"}, nil},
-		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(tools.Approval{Network: true})},
+		"with network":                    {boxed("ls"), []string{"w", "y"}, allow(act.Approval{Network: true})},
 		"network for this time only":      {boxed("ls"), []string{"w", "p", "a"}, nil},
-		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(tools.Approval{Session: true})},
-		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(tools.Approval{})},
+		"without network after all":       {boxed("ls"), []string{"w", "w", "a"}, allow(act.Approval{Session: true})},
+		"no sandbox, no network to allow": {shell("ls"), []string{"w", "y"}, allow(act.Approval{})},
 		"esc denies at once":              {shell("ls"), []string{"esc"}, deny("")},
 		"n denies":                        {shell("ls"), []string{"n", "enter"}, deny("")},
 		"n to a command of a prompt":      {ofPrompt("ls"), []string{"n"}, deny("")},
@@ -151,27 +151,27 @@ func TestApprovalAnswers(t *testing.T) {
 		"n and esc":                       {shell("ls"), []string{"n", "use", "esc"}, deny("")},
 		"y in a note is a letter":         {shell("ls"), []string{"n", "y"}, nil},
 		"other keys":                      {shell("ls"), []string{"f5", "ctrl+y", "up", "left"}, nil},
-		"enter takes what is selected":    {shell("ls"), []string{"enter"}, allow(tools.Approval{})},
-		"the next":                        {shell("ls"), []string{"down", "enter"}, allow(tools.Approval{Session: true})},
-		"by tab, and back":                {shell("ls"), []string{"tab", "tab", "shift+tab", "enter"}, allow(tools.Approval{Session: true})},
-		"always, from the list":           {shell("git log -3"), []string{"down", "down", "enter", "enter"}, allow(tools.Approval{Always: true})},
+		"enter takes what is selected":    {shell("ls"), []string{"enter"}, allow(act.Approval{})},
+		"the next":                        {shell("ls"), []string{"down", "enter"}, allow(act.Approval{Session: true})},
+		"by tab, and back":                {shell("ls"), []string{"tab", "tab", "shift+tab", "enter"}, allow(act.Approval{Session: true})},
+		"always, from the list":           {shell("git log -3"), []string{"down", "down", "enter", "enter"}, allow(act.Approval{Always: true})},
 		"deny, from the list":             {shell("ls"), []string{"down", "down", "down", "enter", "use fd", "enter"}, deny("use fd")},
-		"edit, from the list":             {shell("ls"), []string{"down", "down", "down", "down", "down", "enter", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
-		"with network, from the list":     {boxed("ls"), []string{"up", "down", "down", "down", "down", "down", "down", "enter", "enter"}, allow(tools.Approval{Network: true})},
+		"edit, from the list":             {shell("ls"), []string{"down", "down", "down", "down", "down", "enter", " -l", "enter"}, allow(act.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"with network, from the list":     {boxed("ls"), []string{"up", "down", "down", "down", "down", "down", "down", "enter", "enter"}, allow(act.Approval{Network: true})},
 		"the list of what asks each time": {eachTime(), []string{"down", "enter", "enter"}, deny("")},
 		"enter may end what was written":  {shell("ls"), []string{"x", "enter"}, nil},
-		"until an arrow selects":          {shell("ls"), []string{"x", "down", "enter"}, allow(tools.Approval{})},
-		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(tools.Approval{})},
-		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"until an arrow selects":          {shell("ls"), []string{"x", "down", "enter"}, allow(act.Approval{})},
+		"once only":                       {shell("ls"), []string{"y", "esc"}, allow(act.Approval{})},
+		"edited command":                  {shell("ls"), []string{"e", " -l", "enter"}, allow(act.Approval{Input: `{"command":"ls -l","timeout":120}`})},
 		"emptied command":                 {shell("ls"), []string{"e", "ctrl+u", "enter"}, nil},
-		"edited JSON":                     {describeHunk(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(tools.Approval{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
+		"edited JSON":                     {describeHunk(), []string{"e", "backspace", "backspace", `,"n":1}`, "enter"}, allow(act.Approval{Input: `{"path":"cmd/main.go","old":"-- a","new":"b","n":1}`})},
 		"broken JSON":                     {describeHunk(), []string{"e", "x", "enter"}, nil},
 		"JSON that is no object":          {describeHunk(), []string{"e", "alt+>", "alt+<", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "ctrl+k", "null", "enter"}, nil},
-		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(tools.Approval{})},
+		"back from editing":               {shell("ls"), []string{"e", "x", "esc", "y"}, allow(act.Approval{})},
 		"what asks each time":             {eachTime(), []string{"a", "p", "enter"}, nil},
-		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(tools.Approval{})},
-		"what was edited is still there":  {shell("ls"), []string{"e", " -l", "esc", "e", "enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
-		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(tools.Approval{Input: `{"command":"ls\u001b","timeout":120}`})},
+		"what asks each time, once":       {eachTime(), []string{"a", "p", "y"}, allow(act.Approval{})},
+		"what was edited is still there":  {shell("ls"), []string{"e", " -l", "esc", "e", "enter"}, allow(act.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"hidden bytes are edited as such": {shell("ls\x1b"), []string{"e", "enter"}, allow(act.Approval{Input: `{"command":"ls\u001b","timeout":120}`})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, clock := asked(c.action, theme.Plain())
@@ -246,13 +246,13 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 	clock.pass(399)
 	inert(d, "and after another", "backspace")
 	clock.pass(400)
-	if got := press(t, d, "y"); got != allow(tools.Approval{}) {
+	if got := press(t, d, "y"); got != allow(act.Approval{}) {
 		t.Errorf("400 ms after the last key: %#v", got)
 	}
 }
 
 func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
-	for key, want := range map[string]tea.Msg{"y": allow(tools.Approval{}), "a": allow(tools.Approval{Session: true})} {
+	for key, want := range map[string]tea.Msg{"y": allow(act.Approval{}), "a": allow(act.Approval{Session: true})} {
 		d, clock := asked(shell("ls"), theme.Plain())
 		rows(t, d, 60, 12)
 		clock.pass(10_000)
@@ -311,7 +311,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	rows(t, d, 60, 12)
 	d.Drawn(clock.now())
 	clock.pass(300)
-	if got := press(t, d, "a"); got != allow(tools.Approval{Session: true}) {
+	if got := press(t, d, "a"); got != allow(act.Approval{Session: true}) {
 		t.Errorf("an answer after a pause: %#v", got)
 	}
 }
@@ -360,7 +360,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 		if view := paint(d, clock); !strings.Contains(view, "120") || !strings.Contains(view, "scroll back") {
 			t.Errorf("the end is\n%s", view)
 		}
-		if got := press(t, d, "y"); got == allow(tools.Approval{}) {
+		if got := press(t, d, "y"); got == allow(act.Approval{}) {
 			t.Errorf("allowed with the middle unseen: %#v", got)
 		}
 	})
@@ -385,7 +385,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 		}
 		rows(t, d, 40, 9)
 		d.Drawn(clock.now())
-		if got := press(t, d, "y"); got != allow(tools.Approval{}) {
+		if got := press(t, d, "y"); got != allow(act.Approval{}) {
 			t.Errorf("seen whole, then in another width: %#v", got)
 		}
 	})
@@ -400,7 +400,7 @@ func TestPaging(t *testing.T) {
 			rows(t, d, 60, 12)
 			d.Drawn(clock.now())
 			clock.pass(400)
-			if got := press(t, d, "y"); (got == allow(tools.Approval{})) != (page == 10) {
+			if got := press(t, d, "y"); (got == allow(act.Approval{})) != (page == 10) {
 				t.Fatalf("%s, page %d: %#v", key, page, got)
 			}
 			clock.pass(400)
@@ -435,9 +435,9 @@ func compact(t *testing.T, d *dialog.Approval, c *clock, width int) string {
 func TestSessionKeyNamesItsScope(t *testing.T) {
 	deep := describeHunk()
 	deep.Path = "a/very/long/way/down/to/the/file.go"
-	mcp := &tools.Action{Tool: "mcp__github__create_issue", Access: tools.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
+	mcp := &act.Action{Tool: "mcp__github__create_issue", Access: act.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
 	for _, c := range []struct {
-		action *tools.Action
+		action *act.Action
 		width  int
 		want   string // the row of keys
 		list   string // the same in the list
@@ -469,7 +469,7 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 // beside them, or where it has to be scrolled anyway and keeps ten rows; else a row, in which
 // the same keys select. In a window narrower than 20 cells there are only letters.
 func TestListLeavesRoomForWhatRuns(t *testing.T) {
-	lines := func(n int) *tools.Action {
+	lines := func(n int) *act.Action {
 		a := shell("echo" + strings.Repeat("\necho", n-1))
 		a.Input = json.RawMessage(`{}`)
 		return a
@@ -489,7 +489,7 @@ func TestListLeavesRoomForWhatRuns(t *testing.T) {
 		}
 		d.Drawn(clock.now())
 		clock.pass(400)
-		if shown := c.rows <= c.height-2; (press(t, d, "y") == allow(tools.Approval{})) != shown {
+		if shown := c.rows <= c.height-2; (press(t, d, "y") == allow(act.Approval{})) != shown {
 			t.Errorf("%d rows in %d by %d: what is in sight whole can be allowed, and nothing else", c.rows, c.width, c.height)
 		}
 	}
@@ -511,7 +511,7 @@ func TestListLeavesRoomForWhatRuns(t *testing.T) {
 		}
 	}
 	press(t, d, "left")
-	if got := press(t, d, "enter"); got != allow(tools.Approval{Session: true}) {
+	if got := press(t, d, "enter"); got != allow(act.Approval{Session: true}) {
 		t.Errorf("enter in a row: %#v", got)
 	}
 }
@@ -525,12 +525,12 @@ func TestUncovered(t *testing.T) {
 		after  []string
 		want   tea.Msg
 	}{
-		"reviewing":       {nil, []string{"enter", "y", "esc", "a", "n"}, []string{"down", "enter"}, allow(tools.Approval{})},
-		"a selection":     {[]string{"down"}, []string{"enter", "esc"}, []string{"enter"}, allow(tools.Approval{Session: true})},
+		"reviewing":       {nil, []string{"enter", "y", "esc", "a", "n"}, []string{"down", "enter"}, allow(act.Approval{})},
+		"a selection":     {[]string{"down"}, []string{"enter", "esc"}, []string{"enter"}, allow(act.Approval{Session: true})},
 		"a note":          {[]string{"n", "use fd"}, []string{"enter", "esc"}, []string{"enter"}, deny("use fd")},
-		"an edit":         {[]string{"e", " -l"}, []string{"enter", "esc"}, []string{"enter"}, allow(tools.Approval{Input: `{"command":"ls -l","timeout":120}`})},
-		"a rule":          {[]string{"p"}, []string{"enter", "esc"}, []string{"enter"}, allow(tools.Approval{Always: true})},
-		"with network":    {[]string{"w"}, []string{"enter", "y", "esc"}, []string{"y"}, allow(tools.Approval{Network: true})},
+		"an edit":         {[]string{"e", " -l"}, []string{"enter", "esc"}, []string{"enter"}, allow(act.Approval{Input: `{"command":"ls -l","timeout":120}`})},
+		"a rule":          {[]string{"p"}, []string{"enter", "esc"}, []string{"enter"}, allow(act.Approval{Always: true})},
+		"with network":    {[]string{"w"}, []string{"enter", "y", "esc"}, []string{"y"}, allow(act.Approval{Network: true})},
 		"esc once it was": {nil, []string{"esc", "esc"}, []string{"esc"}, deny("")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -593,7 +593,7 @@ func TestDiffHeads(t *testing.T) {
 		"no heads":        {"x", hunk, "path  x|  @@ -0,0 +1 @@|1 +--- a/x"},
 		"no path":         {"", "--- a/x\n+++ b/x\n" + hunk, "  --- a/x|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
 	} {
-		d, _ := asked(&tools.Action{Tool: "write", Access: tools.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())
+		d, _ := asked(&act.Action{Tool: "write", Access: act.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())
 		lines := rows(t, d, 60, 20)
 		rule := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "─") })
 		if got := strings.Join(lines[1:rule], "|"); got != c.want {
@@ -610,7 +610,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 		clock.pass(400)
 		press(t, d, "down")
 	}
-	if got := press(t, d, "y"); got == allow(tools.Approval{}) {
+	if got := press(t, d, "y"); got == allow(act.Approval{}) {
 		t.Errorf("allowed: %#v", got)
 	}
 }
@@ -657,7 +657,7 @@ func TestTheNoteIsSeenAsAField(t *testing.T) {
 // Who presses a key that does nothing is told which do, until the next one.
 func TestDeadKeysSayWhatWorks(t *testing.T) {
 	for name, c := range map[string]struct {
-		action *tools.Action
+		action *act.Action
 		keys   []string
 		want   string
 	}{
@@ -715,7 +715,7 @@ func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 		d.View()
 		d.Drawn(clock.now())
 		clock.pass(300)
-		if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true, PrefixWords: 3}) {
+		if got := press(t, d, "enter"); got != allow(act.Approval{Always: true, PrefixWords: 3}) {
 			t.Errorf("300 ms after it was: %#v", got)
 		}
 	})
@@ -737,7 +737,7 @@ func TestTypingStoresNoRule(t *testing.T) {
 		t.Errorf("399 ms later: %#v", got)
 	}
 	clock.pass(1)
-	if got := press(t, d, "enter"); got != allow(tools.Approval{Always: true}) {
+	if got := press(t, d, "enter"); got != allow(act.Approval{Always: true}) {
 		t.Errorf("400 ms later: %#v", got)
 	}
 }
@@ -746,7 +746,7 @@ func TestTypingStoresNoRule(t *testing.T) {
 func TestNetworkIsSeenFirst(t *testing.T) {
 	d, clock := asked(boxed("ls"), theme.Plain())
 	awake(d, clock)
-	if press(t, d, "w", "y") == allow(tools.Approval{Network: true}) {
+	if press(t, d, "w", "y") == allow(act.Approval{Network: true}) {
 		t.Error("allowed at once")
 	}
 	if view := strings.Join(rows(t, d, 60, 12), "\n"); !strings.Contains(view, "online") {
@@ -802,7 +802,7 @@ func TestPermissions(t *testing.T) {
 func TestQuestionsScroll(t *testing.T) {
 	long := shell(strings.Repeat("ls\n", 40))
 	for name, c := range map[string]struct {
-		action *tools.Action
+		action *act.Action
 		keys   []string
 		want   bool
 	}{
@@ -841,7 +841,7 @@ func TestDetailsFirst(t *testing.T) {
 	rows(t, d, 60, 12)
 	d.Drawn(clock.now())
 	clock.pass(400)
-	if got := press(t, d, "y"); got != allow(tools.Approval{}) {
+	if got := press(t, d, "y"); got != allow(act.Approval{}) {
 		t.Errorf("behind the details, seen: %#v", got)
 	}
 }

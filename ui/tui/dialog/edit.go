@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/describe"
 )
@@ -43,7 +43,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 				a.fault = sanitize.Line(err.Error())
 				return nil
 			}
-			return a.reply(tools.Approval{Verdict: tools.Allow, Input: input})
+			return a.reply(act.Approval{Verdict: act.Allow, Input: input})
 		}
 		if key.Matches(press, a.Keys.Close) {
 			a.state, a.left = reviewing, a.Editor.Value()
@@ -67,7 +67,7 @@ func (a *Approval) viewEdit() string {
 	if a.edited != "" {
 		title = "Edit the " + sanitize.Line(a.edited)
 	}
-	if a.action.Tool == tools.PlanTool {
+	if a.action.Tool == act.PlanTool {
 		title = "Edit the plan"
 	}
 	rows := strings.Split(a.Editor.View(), "\n")

@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
@@ -33,7 +33,7 @@ func FuzzApprovalShowsAll(f *testing.F) {
 		if err != nil || command == "" || !utf8.ValidString(command) || len(command) > 1000 && height < 3 { // that many single rows take too long
 			t.Skip()
 		}
-		d, clock := asked(&tools.Action{Tool: "shell", Access: tools.AccessRun, Command: command, Input: input}, theme.Plain())
+		d, clock := asked(&act.Action{Tool: "shell", Access: act.AccessRun, Command: command, Input: input}, theme.Plain())
 		w, h := int(width)%120, int(height)%40
 		var seen strings.Builder
 		for range len(command)*10 + 200 { // a token can take a dozen rows
@@ -62,7 +62,7 @@ func FuzzApprovalShowsAll(f *testing.F) {
 			}
 			press(t, d, "pgdown")
 		}
-		allowed := press(t, d, "y") == allow(tools.Approval{})
+		allowed := press(t, d, "y") == allow(act.Approval{})
 		if readable := w >= 16 && h > 0; allowed != readable {
 			t.Fatalf("allowed: %v in a window of %d by %d", allowed, w, h)
 		}
@@ -111,9 +111,9 @@ func FuzzDialogs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width, height uint8) {
 		th := theme.Dark()
 		items := []dialog.Item{{Title: text, Detail: text, Key: text}, {Title: "x" + text}, {Title: "日本", Current: true, Disabled: true}}
-		action := &tools.Action{Tool: text, Path: text, Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text, Input: json.RawMessage(text)}
+		action := &act.Action{Tool: text, Path: text, Diff: "@@ -1 +1 @@\n-" + text + "\n+" + text, Input: json.RawMessage(text)}
 		approval, clock := asked(action, th)
-		command, moment := asked(&tools.Action{Tool: "shell", Command: text, Access: tools.AccessRun, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
+		command, moment := asked(&act.Action{Tool: "shell", Command: text, Access: act.AccessRun, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
 		question, instant := confirm(text)
 		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Directory: text, File: text}
 		for _, d := range []dialog.Dialog{
