@@ -351,9 +351,12 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 // Without jobs a model could not get back to a command: where there is a shell they are offered.
 func TestJobsComeWithTheShell(t *testing.T) {
 	f := open(t, nil)
-	only, err := f.WithTools("shell")
-	if err != nil || strings.Join(only.toolNames(), " ") != "shell jobs" {
-		t.Errorf("offered are %v: %v", only.toolNames(), err)
+	only, err := f.Only("shell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := only.(*Set).toolNames(); strings.Join(names, " ") != "shell jobs" {
+		t.Errorf("offered are %v", names)
 	}
 }
 

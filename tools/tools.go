@@ -171,10 +171,10 @@ func (s *Set) Root() string { return s.dir }
 // for the views of s.
 func (s *Set) SetPolicy(p *Policy) { s.policy.Store(p) }
 
-// WithTools returns a view of s with the tools of these names, in the order of s. Spaces
+// Only returns a view of s with the tools of these names, in the order of s. Spaces
 // around a name do not count; with the shell come its jobs. The one name "none", or no name, is a view without
 // tools.
-func (s *Set) WithTools(names ...string) (*Set, error) {
+func (s *Set) Only(names ...string) (act.Set, error) {
 	view := &Set{workspace: s.workspace}
 	names = slices.Clone(names)
 	for i, name := range names {
@@ -206,9 +206,6 @@ func (s *Set) ReadOnly() act.Set {
 	}
 	return view
 }
-
-// Only does as WithTools.
-func (s *Set) Only(names ...string) (act.Set, error) { return s.WithTools(names...) }
 
 // MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
 // program, or is a server's. The other tools that write name the file.

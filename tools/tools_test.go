@@ -179,7 +179,7 @@ func TestOnly(t *testing.T) {
 		{names: []string{"read", "none"}, err: `unknown tool "none"`},
 	}
 	for _, test := range tests {
-		view, err := open(t, nil).WithTools(test.names...)
+		view, err := open(t, nil).Only(test.names...)
 		if test.err != "" {
 			if err == nil || !strings.HasPrefix(err.Error(), test.err) {
 				t.Errorf("%q: got error %v, want %s", test.names, err, test.err)
@@ -190,7 +190,7 @@ func TestOnly(t *testing.T) {
 			t.Errorf("%q: %v", test.names, err)
 			continue
 		}
-		if got := strings.Join(view.toolNames(), " "); got != test.want {
+		if got := strings.Join(view.(*Set).toolNames(), " "); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.names, got, test.want)
 		}
 	}
@@ -198,7 +198,7 @@ func TestOnly(t *testing.T) {
 
 func TestViewKnowsOnlyItsTools(t *testing.T) {
 	f := open(t, map[string]string{"a": "x"})
-	view, err := f.WithTools("read")
+	view, err := f.Only("read")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ func TestViewKnowsOnlyItsTools(t *testing.T) {
 	if want := `no tool "shell"; the tools are read`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	none, err := f.WithTools("none")
+	none, err := f.Only("none")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -245,7 +245,8 @@ func startTalk(t *testing.T, seed uint64) *talk {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	if set, err = set.WithTools("read", "list", "write"); err != nil {
+	offered, err := set.Only("read", "list", "write")
+	if err != nil {
 		t.Fatal(err)
 	}
 	var turns []llmtest.Turn
@@ -257,7 +258,7 @@ func startTalk(t *testing.T, seed uint64) *talk {
 		return llm.Endpoint{Model: fake, Name: name, Origin: "fake", Strategy: "native", Known: true, Context: 100_000}, nil
 	}
 	one, _ := open("fake/one")
-	k.s = session.New(session.Options{Model: one, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Now: k.now, MaxSteps: 5, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }, OpenModel: open})
+	k.s = session.New(session.Options{Model: one, Tools: offered, Policy: tools.NewPolicy(act.ModeAsk), Now: k.now, MaxSteps: 5, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two", "fake/three"} }, OpenModel: open})
 	return k
 }
 

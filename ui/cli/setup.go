@@ -180,11 +180,11 @@ func openTools(a *program) (*tools.Set, error) {
 		return set, err
 	}
 	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
-	only, err := set.WithTools(listed...)
+	only, err := set.Only(listed...)
 	if err != nil {
 		return nil, usageError(fmt.Errorf("--tools: %w", err))
 	}
-	return only, nil
+	return only.(*tools.Set), nil
 }
 
 // offerOwnTools offers the tools of the configuration and of a trusted project.

@@ -77,7 +77,8 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set.Close() })
-	if set, err = set.WithTools("read", "list", "glob", "grep", "write", "edit", "shell"); err != nil {
+	offered, err := set.Only("read", "list", "glob", "grep", "write", "edit", "shell")
+	if err != nil {
 		t.Fatal(err)
 	}
 	endpoint := func(name string, m llm.Model) llm.Endpoint {
@@ -89,7 +90,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
-		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log, Now: s.clock.Now,
+		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: offered, Policy: tools.NewPolicy(act.ModeAsk), Log: log, Now: s.clock.Now,
 			EstimateTokens: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {
