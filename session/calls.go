@@ -290,7 +290,7 @@ func (b *callBatch) ask(call *pendingCall) (act.Approval, bool) {
 	notifyHooks(b.turn, call.action)
 	part := call.part
 	part.Input = cmp.Or(call.changed, part.Input)
-	b.emit(ApprovalRequest{Call: part, Action: call.action, reply: reply})
+	b.emit(ApprovalRequest{Call: part, Action: call.action, Policy: b.policy, reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, b.ctx.Err() == nil

@@ -87,6 +87,7 @@ type Call struct{ Part llm.Part }
 type ApprovalRequest struct {
 	Call   llm.Part // with the arguments that it would run with: the user or a hook may have changed them
 	Action *act.Action
+	Policy act.Policy // has the rules that an answer can add
 	reply  chan act.Approval
 }
 

@@ -38,7 +38,7 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*act.Action, erro
 // under way; "" if none is.
 func planSteps(text string) (steps, done int, at string) {
 	for line := range strings.Lines(text) {
-		switch mark, _, step := PlanStep(line); {
+		switch mark, _, step := act.PlanStep(line); {
 		case mark == 0:
 			continue
 		case mark == 'x':
@@ -49,20 +49,4 @@ func planSteps(text string) (steps, done int, at string) {
 		steps++
 	}
 	return steps, done, at
-}
-
-// PlanStep returns what a line of a plan has that is a step, such as "- [x] text": its mark, which
-// is a space, '>' or 'x', and its text, in front of which it is indented. The mark of another line
-// is 0.
-func PlanStep(line string) (mark byte, indent, text string) {
-	text = strings.TrimLeft(line, " \t")
-	indent = line[:len(line)-len(text)]
-	if text == "" || !strings.ContainsRune("-*+", rune(text[0])) {
-		return 0, "", ""
-	}
-	text = strings.TrimLeft(text[1:], " ")
-	if len(text) < 3 || text[0] != '[' || text[2] != ']' || !strings.ContainsRune(" >xX", rune(text[1])) {
-		return 0, "", ""
-	}
-	return text[1] | 0x20, indent, strings.TrimSpace(text[3:])
 }

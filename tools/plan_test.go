@@ -68,7 +68,7 @@ func TestPlanStep(t *testing.T) {
 		"- [?] a": "", "[ ] a": "", "- a": "", "": "", "-": "", "- [x": "",
 	} {
 		got := ""
-		if mark, indent, text := PlanStep(line); mark != 0 {
+		if mark, indent, text := act.PlanStep(line); mark != 0 {
 			got = string(mark) + "|" + indent + "|" + text
 		}
 		if got != want {

@@ -271,9 +271,9 @@ func (p *Policy) AllowForSession(a *act.Action) {
 	}
 }
 
-// AllowAlways allows for good, in this workspace, what RulesFor says.
+// AllowAlways allows for good, in this workspace, what RulesFor returns.
 func (p *Policy) AllowAlways(a *act.Action, prefix int) error {
-	rules, err := RulesFor(a, prefix)
+	rules, err := rulesFor(a, prefix)
 	if err != nil {
 		return err
 	}
@@ -293,8 +293,17 @@ func (p *Policy) AllowAlways(a *act.Action, prefix int) error {
 }
 
 // RulesFor returns the rule that allows exactly what a does, or with a prefix every command that
-// begins with so many of its words, one for each of a list. The error says why there are none.
-func RulesFor(a *act.Action, prefix int) (permission.Rules, error) {
+// begins with so many of its words, one for each of a list, as the configuration has them. The error
+// says why there are none.
+func (p *Policy) RulesFor(a *act.Action, prefix int) (texts []string, err error) {
+	rules, err := rulesFor(a, prefix)
+	for _, r := range rules {
+		texts = append(texts, r.String())
+	}
+	return texts, err
+}
+
+func rulesFor(a *act.Action, prefix int) (permission.Rules, error) {
 	if prefix == 0 {
 		return permission.Rules{exactRule(a)}, nil
 	}
@@ -306,7 +315,7 @@ func RulesFor(a *act.Action, prefix int) (permission.Rules, error) {
 
 // PrefixLengths returns the numbers of words for which RulesFor has rules, from the
 // narrowest to the widest, and why there are none wider.
-func PrefixLengths(a *act.Action) (words []int, why string) {
+func (p *Policy) PrefixLengths(a *act.Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
 	}
@@ -326,10 +335,8 @@ func PrefixLengths(a *act.Action) (words []int, why string) {
 
 // exactRule returns the narrowest rule that allows a.
 func exactRule(a *act.Action) permission.Rule {
-	for _, target := range []string{a.Command, a.Path, a.Host} {
-		if target != "" && (a.Command == "" || a.Tool == "shell") { // a tool of the user's own has one command
-			return permission.ExactRule(a.Tool, target)
-		}
+	if target := a.Target(); target != "" {
+		return permission.ExactRule(a.Tool, target)
 	}
 	return permission.Rule{Effect: permission.Allow, Tool: a.Tool}
 }

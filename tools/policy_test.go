@@ -270,12 +270,12 @@ func TestPrefixes(t *testing.T) {
 		{"echo $x", nil, "the command contains a variable, wildcard or substitution: $x"},
 	}
 	for _, test := range tests {
-		words, why := PrefixLengths(&act.Action{Tool: "shell", Command: test.command})
+		words, why := (&Policy{}).PrefixLengths(&act.Action{Tool: "shell", Command: test.command})
 		if !slices.Equal(words, test.words) || why != test.why {
 			t.Errorf("%s: got %v, %q, want %v, %q", test.command, words, why, test.words, test.why)
 		}
 	}
-	if words, why := PrefixLengths(&act.Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
+	if words, why := (&Policy{}).PrefixLengths(&act.Action{Tool: "edit", Path: "x"}); words != nil || why != "" {
 		t.Errorf("edit: %v, %q", words, why)
 	}
 }
@@ -315,7 +315,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 	for i := range 20 {
 		all.Go(func() {
 			edit := &act.Action{Tool: "edit", Access: act.AccessWrite, Path: strings.Repeat("a", i+1)}
-			rules, err := RulesFor(edit, 0)
+			rules, err := rulesFor(edit, 0)
 			rule := rules[0]
 			rule.Workspace, rule.Source = "/w", permission.FromState
 			if err := errors.Join(err, p.AllowAlways(edit, 0)); err != nil || i%2 == 0 && !p.Remove(rule) {

@@ -121,6 +121,9 @@ type Policy interface {
 	MayHookAllow(*Action) bool      // whether a hook of the user's may answer in their place
 	AllowForSession(*Action)        // has the same action run unasked until parley ends
 	AllowAlways(*Action, int) error // and for good, in this workspace: what begins with so many words of its command; 0 for the whole
+
+	RulesFor(*Action, int) ([]string, error)         // the rules that AllowAlways adds, as the configuration has them; the error says why there are none
+	PrefixLengths(*Action) (words []int, why string) // the numbers of words for which there are rules, from the narrowest to the widest, and why there are none wider
 }
 
 // AskAlways is a policy that asks about each action, whatever was answered before.
@@ -147,8 +150,16 @@ func (AskAlways) MayHookAllow(*Action) bool { return false }
 // AllowForSession does nothing.
 func (AskAlways) AllowForSession(*Action) {}
 
+var errForgets = errors.New("nothing remembers it")
+
 // AllowAlways remembers nothing, and says so.
-func (AskAlways) AllowAlways(*Action, int) error { return errors.New("nothing remembers it") }
+func (AskAlways) AllowAlways(*Action, int) error { return errForgets }
+
+// RulesFor returns an error: there are no rules.
+func (AskAlways) RulesFor(*Action, int) ([]string, error) { return nil, errForgets }
+
+// PrefixLengths returns none.
+func (AskAlways) PrefixLengths(*Action) ([]int, string) { return nil, "" }
 
 // Names of tools that a conversation treats as what they are.
 const (
@@ -156,6 +167,22 @@ const (
 	SkillName  = "skill"  // which loads skills
 	SearchName = "search" // which searches the web
 )
+
+// PlanStep returns what a line of a plan has that is a step, such as "- [x] text": its mark, which
+// is a space, '>' or 'x', and its text, in front of which it is indented. The mark of another line
+// is 0.
+func PlanStep(line string) (mark byte, indent, text string) {
+	text = strings.TrimLeft(line, " \t")
+	indent = line[:len(line)-len(text)]
+	if text == "" || !strings.ContainsRune("-*+", rune(text[0])) {
+		return 0, "", ""
+	}
+	text = strings.TrimLeft(text[1:], " ")
+	if len(text) < 3 || text[0] != '[' || text[2] != ']' || !strings.ContainsRune(" >xX", rune(text[1])) {
+		return 0, "", ""
+	}
+	return text[1] | 0x20, indent, strings.TrimSpace(text[3:])
+}
 
 // DisplayName returns the name of a tool for users: "search of wiki" for mcp__wiki__search, the tool
 // of an MCP server, and any other name as it is.

@@ -4,6 +4,7 @@
 package act
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,6 +137,15 @@ func FromProject(a *Action, file string) *Action {
 	asked.AskEachTime, asked.OfProject = true, true
 	asked.Caution = strings.TrimSuffix(QuotePath(file)+" of this folder runs it; "+a.Caution, "; ")
 	return &asked
+}
+
+// Target returns the command, file or host that the narrowest rule for a names; "" if that rule allows
+// every call of its tool.
+func (a *Action) Target() string {
+	if a.Command != "" && a.Tool != "shell" { // a tool of the user's own has one command
+		return ""
+	}
+	return cmp.Or(a.Command, a.Path, a.Host)
 }
 
 // CanBeAllowed reports whether a rule or a mode can let a run without a question.

@@ -15,7 +15,7 @@ import (
 
 // ask has the user of the client decide about a call. What is no answer denies.
 func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest) act.Approval {
-	offers := offersFor(request.Action)
+	offers := offersFor(request)
 	call := c.view.call(request)
 	r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: optionsOf(offers)})
 	if err == nil && r.Outcome.Selected != nil {
@@ -70,7 +70,8 @@ type approvalOption struct {
 
 // offersFor returns the answers that a call can get. Each says all that it allows: what holds
 // for longer is named with the rule that is remembered.
-func offersFor(a *act.Action) (all []approvalOption) {
+func offersFor(request session.ApprovalRequest) (all []approvalOption) {
+	a := request.Action
 	add := func(id string, kind sdk.PermissionOptionKind, name string, approval act.Approval) {
 		all = append(all, approvalOption{sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: sanitize.Line(name)}, approval})
 	}
@@ -83,7 +84,7 @@ func offersFor(a *act.Action) (all []approvalOption) {
 		case describe.AllowSession:
 			add("session", sdk.PermissionOptionKindAllowAlways, name, act.Approval{Verdict: act.Allow, Session: true})
 		case describe.AlwaysAllow:
-			if rule, _, err := describe.Rule(a, 0); err == nil {
+			if rule, _, err := describe.Rule(request.Policy, a, 0); err == nil {
 				add("always", sdk.PermissionOptionKindAllowAlways, "Always allow in this folder: "+rule, act.Approval{Verdict: act.Allow, Always: true})
 			}
 		case describe.DenyCall:

@@ -7,7 +7,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 )
 
@@ -18,7 +18,7 @@ func planOf(input string) (entries []sdk.PlanEntry) {
 		return nil
 	}
 	for line := range strings.Lines(args.Text) {
-		mark, _, text := tools.PlanStep(line)
+		mark, _, text := act.PlanStep(line)
 		e := sdk.PlanEntry{Content: sanitize.Line(text), Priority: sdk.PlanEntryPriorityMedium, Status: sdk.PlanEntryStatusCompleted}
 		switch mark {
 		case 0:

@@ -70,7 +70,7 @@ func (c Choice) Phrase(a *act.Action, session string, online bool) string {
 // file, a host or a tool; none where it is a alone. See [act.Policy].
 func SessionScope(a *act.Action) (what, name string) {
 	switch {
-	case isWholeTool(a):
+	case a.Target() == "":
 	case a.Command != "":
 		return "", ""
 	case a.Path != "" && a.Access == act.AccessWrite:

@@ -19,7 +19,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/diff"
 	"parley/tools/sanitize"
@@ -100,7 +99,7 @@ func Action(a *act.Action, details bool) []Line {
 // PlanLine returns a line of a plan, with text as it came. The sign in the gutter of a step says
 // how far that is.
 func PlanLine(line string) Line {
-	switch mark, indent, step := tools.PlanStep(line); mark {
+	switch mark, indent, step := act.PlanStep(line); mark {
 	case 'x':
 		return Line{"✓ ", indent + step, Dim, true}
 	case '>':

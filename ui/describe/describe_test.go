@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/describe"
 )
@@ -64,7 +65,7 @@ func TestRule(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			rule, means, err := describe.Rule(tt.a, tt.prefix)
+			rule, means, err := describe.Rule(&tools.Policy{}, tt.a, tt.prefix)
 			if err != nil || rule != tt.rule || !strings.HasPrefix(means, tt.means) {
 				t.Errorf("got %q, %q, %v; want %q, %q …", rule, means, err, tt.rule, tt.means)
 			}

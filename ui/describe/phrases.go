@@ -3,7 +3,6 @@ package describe
 import (
 	"strings"
 
-	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/sanitize"
 )
@@ -47,7 +46,7 @@ func ToolName(a *act.Action) string { return inline(act.DisplayName(a.Tool)) }
 // AlwaysQuestion asks whether what is like a may run from now on.
 func AlwaysQuestion(a *act.Action) string {
 	switch {
-	case isWholeTool(a):
+	case a.Target() == "":
 	case a.Command != "":
 		return "Always allow this command?"
 	case a.Access == act.AccessWrite && a.Path != "":
@@ -74,29 +73,27 @@ func SandboxPhrase(a *act.Action, online bool) string {
 	return "sandboxed, offline"
 }
 
-// Rule returns the rules that allow a for good, made of so many words of its
+// Rule returns the rules of p that allow a for good, made of so many words of its
 // command, 0 for the whole of it, and what they let run.
-func Rule(a *act.Action, prefix int) (rules, means string, err error) {
-	all, err := tools.RulesFor(a, prefix)
+func Rule(p act.Policy, a *act.Action, prefix int) (rules, means string, err error) {
+	all, err := p.RulesFor(a, prefix)
 	if err != nil {
 		return "", "", err
 	}
-	var texts []string
-	for _, r := range all {
-		texts = append(texts, inline(r.String()))
+	for i := range all {
+		all[i] = inline(all[i])
 	}
-	means, _ = RuleMeaning(a, prefix)
-	return strings.Join(texts, "  and  "), means, nil
+	means, _ = RuleMeaning(a, prefix, all)
+	return strings.Join(all, "  and  "), means, nil
 }
 
-// RuleMeaning returns what the rules let run that are made of so many words of a; 0 is
-// the whole of it.
-func RuleMeaning(a *act.Action, prefix int) (string, Style) {
+// RuleMeaning returns what rules let run, which are made of so many words of a; 0 is the whole of it.
+func RuleMeaning(a *act.Action, prefix int, rules []string) (string, Style) {
 	const here = " runs without asking in this folder"
 	switch {
-	case prefix == 0 && isWholeTool(a):
+	case prefix == 0 && a.Target() == "":
 	case prefix > 0:
-		if rules, err := tools.RulesFor(a, prefix); err == nil && len(rules) > 1 {
+		if len(rules) > 1 {
 			return "Every command that begins like one of these, alone or together," + here + ", unless a later option could write, run or send something.", Warning
 		}
 		return "Every command that begins like this" + here + ", unless a later option could write, run or send something.", Warning
@@ -108,11 +105,4 @@ func RuleMeaning(a *act.Action, prefix int) (string, Style) {
 		return "Every fetch from this host" + here + ".", Warning
 	}
 	return "Every call of this tool" + here + ", with any arguments.", Warning
-}
-
-// isWholeTool reports whether the narrowest rule that allows a allows every call of its tool, as of a
-// tool of the user's own, whose command is always the same.
-func isWholeTool(a *act.Action) bool {
-	r, err := tools.RulesFor(a, 0)
-	return err == nil && r[0].String() == a.Tool
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"parley/session"
-	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/describe"
 )
@@ -123,14 +122,14 @@ func (a *approvals) askReason(ask session.ApprovalRequest) {
 
 // askRule asks which permission rule to store: for exactly this action, or for a prefix of it.
 func (a *approvals) askRule(ask session.ApprovalRequest) {
-	prefixes, why := tools.PrefixLengths(ask.Action)
+	prefixes, why := ask.Policy.PrefixLengths(ask.Action)
 	prefixes = append([]int{0}, prefixes...)
 	a.questions.enqueueFirst(&question{
 		call: ask.Call.ID, guarded: true, prompt: "Which rule? Its number, or nothing to go back:",
 		describe: func() {
 			a.writeLine("It runs now, and later without asking by one of these rules:")
 			for i, n := range prefixes {
-				rule, means, err := describe.Rule(ask.Action, n)
+				rule, means, err := describe.Rule(ask.Policy, ask.Action, n)
 				if err != nil {
 					rule, means = "none", sentence(oneLine(err.Error()))
 				}

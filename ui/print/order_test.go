@@ -60,14 +60,16 @@ func TestRuleOfDenied(t *testing.T) {
 		{Tool: "mine", Command: "make x"},
 		{Tool: "mcp__a__b"},
 	} {
-		wants, err := tools.RulesFor(a, 0)
-		if err != nil {
+		policy := &tools.Policy{}
+		policy.SetWorkspace("/w")
+		if err := policy.AllowAlways(a, 0); err != nil {
 			t.Fatal(err)
 		}
-		want := wants[0]
-		got, err := tools.ParseRule(rule(a), "mine")
-		if got.Effect = want.Effect; err != nil || got != want {
-			t.Errorf("%+v: --allow %q is %+v, %v; want %+v", *a, rule(a), got, err, want)
+		want := policy.Rules()[0]
+		text := rule(session.ApprovalRequest{Action: a, Policy: policy})
+		got, err := tools.ParseRule(text, "mine")
+		if got.Effect, got.Source, got.Workspace = want.Effect, want.Source, want.Workspace; err != nil || got != want {
+			t.Errorf("%+v: --allow %q is %+v, %v; want %+v", *a, text, got, err, want)
 		}
 	}
 }

@@ -21,7 +21,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
@@ -121,7 +120,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		}
 		switch e := e.(type) {
 		case session.ApprovalRequest:
-			rules, yolo = append(rules, rule(e.Action)), yolo && !e.Action.Sensitive()
+			rules, yolo = append(rules, rule(e)), yolo && !e.Action.Sensitive()
 			grantable = grantable && e.Action.CanBeAllowed()
 			e.Reply(act.Approval{Verdict: act.Deny, Reason: reason(e.Action)})
 		case session.Decision:
@@ -188,13 +187,13 @@ func urgent(e session.Event, o Options) string {
 	return ""
 }
 
-// rule returns the argument of --allow that lets a run, and nothing else.
-func rule(a *act.Action) string {
-	rules, err := tools.RulesFor(a, 0)
+// rule returns the argument of --allow that lets a call run, and nothing else.
+func rule(r session.ApprovalRequest) string {
+	rules, err := r.Policy.RulesFor(r.Action, 0)
 	if err != nil {
-		return a.Tool
+		return r.Action.Tool
 	}
-	return rules[0].String()
+	return rules[0]
 }
 
 // reason tells the model why a was denied.

@@ -46,8 +46,9 @@ type Approval struct {
 	base
 	window
 	readGate
-	Workspace string // shown in the title
-	Editor    Editor // nil: arguments cannot be edited
+	Workspace string     // shown in the title
+	Editor    Editor     // nil: arguments cannot be edited
+	Policy    act.Policy // has the rules that can be stored
 
 	id       string
 	action   *act.Action

@@ -7,7 +7,6 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
-	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/describe"
@@ -26,33 +25,31 @@ type ruleChoice struct {
 
 // startRule offers the rule for exactly this action.
 func (a *Approval) startRule() {
-	words, why := tools.PrefixLengths(a.action)
+	words, why := a.Policy.PrefixLengths(a.action)
 	a.state, a.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
 }
 
 // rules returns the rules as they would be written in the configuration.
-func (c *ruleChoice) rules(a *act.Action) (texts []string) {
-	rules, err := tools.RulesFor(a, c.prefixes[c.at])
+func (c *ruleChoice) rules(a *Approval) []string {
+	rules, err := a.Policy.RulesFor(a.action, c.prefixes[c.at])
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for _, r := range rules {
-		texts = append(texts, r.String())
-	}
-	return texts
+	return rules
 }
 
 // rows returns the whole rules and their meaning.
 func (c *ruleChoice) rows(a *Approval) []row {
 	var lines []describe.Line
-	for _, rule := range c.rules(a.action) {
+	rules := c.rules(a)
+	for _, rule := range rules {
 		gutter := "  "
 		for part := range strings.SplitSeq(rule, "\n") {
 			lines = append(lines, describe.Line{Gutter: gutter, Text: strings.ReplaceAll(describe.Reveal(part), "\t", "␉   "), Style: describe.Strong, Exact: true})
 			gutter = "> "
 		}
 	}
-	meaning, how := describe.RuleMeaning(a.action, c.prefixes[c.at])
+	meaning, how := describe.RuleMeaning(a.action, c.prefixes[c.at], rules)
 	for _, part := range append([]string{meaning}, c.limitReason()...) {
 		for _, text := range textwrap.Lines(part, max(a.width, 1)) {
 			lines = append(lines, describe.Line{Text: text, Style: how})

@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/describe"
 	"parley/ui/theme"
@@ -107,7 +108,7 @@ func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
 func asked(a *act.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	d := dialog.Approve("call-1", a, c.now(), th)
-	d.Now, d.Workspace, d.Editor = c.now, "~/src/parley", composer.New(th)
+	d.Now, d.Workspace, d.Editor, d.Policy = c.now, "~/src/parley", composer.New(th), &tools.Policy{}
 	d.SetSize(60, 12)
 	return d, c
 }

@@ -123,7 +123,7 @@ func (o *Overlay) AskNext() tea.Cmd {
 	o.approvals.asked++
 	o.approvals.asking = fmt.Sprint("approval ", o.approvals.asked)
 	approval := dialog.Approve(o.approvals.asking, o.approvals.waiting[0].Action, o.Now(), o.Theme)
-	approval.Now, approval.Workspace, approval.Editor = o.Now, o.workspace, composer.New(o.Theme)
+	approval.Now, approval.Workspace, approval.Editor, approval.Policy = o.Now, o.workspace, composer.New(o.Theme), o.approvals.waiting[0].Policy
 	if o.IsWriting() {
 		approval.SelectNone()
 	}
