@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"parley/providers/llm"
-	"parley/session/hooks"
 	"parley/session/store"
 	"parley/tools/act"
 )
@@ -199,16 +198,19 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 
 // askHooks asks the hooks about a call, and returns why it does not run; "": it may.
 func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string) {
-	a := c.hooks.Fire(c.ctx, hooks.Input{Session: c.id, Event: hooks.PreToolUse, Tool: call.part.Name, Input: call.action.Input})
+	if c.hooks.Hooks == nil {
+		return ""
+	}
+	a := c.hooks.Fire(c.ctx, act.HookInput{Session: c.id, Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	c.tell(one, a.Notices)
 	call.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
 	c.stopByHook(call)
 	switch {
-	case a.Verdict == hooks.Deny:
+	case a.Verdict == act.Deny:
 		return notRun + "a hook forbids it: " + a.Reason
 	case a.Stop:
 		return notRun + "a hook forbids it: " + a.StopWhy
-	case a.Verdict == hooks.Ask || a.Input != nil:
+	case a.Verdict == act.Ask || a.Input != nil:
 		return comparedAskText
 	}
 	return ""

@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"parley/providers/llm"
-	"parley/session/hooks"
 	"parley/tools/act"
 )
 
@@ -26,23 +25,23 @@ const maxHookRounds = 8
 
 // sessionHooks are the hooks of a session.
 type sessionHooks struct {
-	*hooks.Runner                // nil: there are none
-	started       bool           // SessionStart was told
-	unsaid        []string       // what it added to a message that did not enter the conversation
-	notifying     sync.WaitGroup // those of Notification, which nobody waits for
+	act.Hooks                // nil: there are none
+	started   bool           // SessionStart was told
+	unsaid    []string       // what it added to a message that did not enter the conversation
+	notifying sync.WaitGroup // those of Notification, which nobody waits for
 }
 
 // A hookVerdict is what hooks said of a call.
 type hookVerdict struct {
 	asked   bool // they were asked
-	verdict hooks.Verdict
+	verdict act.Verdict
 	reason  string
 	context string // for the model, with the result
 	stop    string // why the turn is to end; "": it goes on
 }
 
 // fire runs the hooks of an event and tells the user what they say.
-func fire(t *turn, in hooks.Input) hooks.Answer {
+func fire(t *turn, in act.HookInput) act.HookAnswer {
 	in.Session = t.id
 	a := t.hooks.Fire(t.ctx, in)
 	for _, notice := range a.Notices {
@@ -55,7 +54,7 @@ func fire(t *turn, in hooks.Input) hooks.Answer {
 // the turn was canceled.
 func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 	verdict = b.policy.Decide(call.action)
-	if verdict == act.Deny || b.hooks.Runner == nil {
+	if verdict == act.Deny || b.hooks.Hooks == nil {
 		return verdict, true
 	}
 	if !call.hook.asked {
@@ -65,14 +64,14 @@ func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 		verdict = b.policy.Decide(call.action)
 	}
 	switch {
-	case call.hook.verdict == hooks.Ask && verdict == act.Allow:
+	case call.hook.verdict == act.Ask && verdict == act.Allow:
 		asking := *call.action
 		asking.Caution = "a hook asks about it"
 		if call.hook.reason != "" {
 			asking.Caution += ": " + call.hook.reason
 		}
 		call.action, verdict = &asking, act.Ask
-	case call.hook.verdict == hooks.Allow && verdict == act.Ask && b.policy.MayHookAllow(call.action):
+	case call.hook.verdict == act.Allow && verdict == act.Ask && b.policy.MayHookAllow(call.action):
 		verdict = act.Allow
 	}
 	return verdict, true
@@ -81,14 +80,14 @@ func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 // askHooks asks the hooks about a call before anybody else is asked. It reports whether the call
 // goes on, with the arguments that they gave it.
 func (b *callBatch) askHooks(call *pendingCall) bool {
-	a := fire(b.turn, hooks.Input{Event: hooks.PreToolUse, Tool: call.part.Name, Input: call.action.Input})
+	a := fire(b.turn, act.HookInput{Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	if b.ctx.Err() != nil {
 		return false
 	}
 	call.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
-	if a.Verdict == hooks.Deny || a.Stop {
+	if a.Verdict == act.Deny || a.Stop {
 		why := a.Reason
-		if a.Verdict != hooks.Deny {
+		if a.Verdict != act.Deny {
 			why = a.StopWhy
 		}
 		b.deny(call, "policy", withContext(notRun+"a hook forbids it: "+why, call.hook.context))
@@ -121,12 +120,12 @@ func withContext(text, context string) string {
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
 // returns what the user is to be told.
 func (b *callBatch) afterCall(ctx context.Context, call *pendingCall, out *act.Outcome) (notices []string) {
-	if b.hooks.Runner == nil {
+	if b.hooks.Hooks == nil {
 		return nil
 	}
-	a := b.hooks.Fire(ctx, hooks.Input{Session: b.id, Event: hooks.PostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &hooks.Response{Output: out.Text, Failed: out.Failed}})
+	a := b.hooks.Fire(ctx, act.HookInput{Session: b.id, Event: act.HookPostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &act.HookResponse{Output: out.Text, Failed: out.Failed}})
 	added := withContext("", call.hook.context)
-	if a.Verdict == hooks.Deny {
+	if a.Verdict == act.Deny {
 		added = withContext(added, a.Reason)
 	}
 	added = withContext(added, a.Context())
@@ -155,7 +154,7 @@ func (g *givenPrompt) submit(m llm.Message, own ...llm.Part) (llm.Message, error
 	if len(own) > 0 {
 		g.Message.Parts = own
 	}
-	if t.hooks.Runner == nil {
+	if t.hooks.Hooks == nil {
 		return m, nil
 	}
 	added, err := g.hookContexts(m)
@@ -194,17 +193,17 @@ func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 		if !t.Empty() {
 			source = "resume"
 		}
-		a := fire(t, hooks.Input{Event: hooks.SessionStart, Source: source})
+		a := fire(t, act.HookInput{Event: act.HookSessionStart, Source: source})
 		t.hooks.unsaid = a.Contexts
 		if a.Stop {
 			return nil, fmt.Errorf("%w: %s", ErrHookStopped, a.StopWhy)
 		}
 	}
-	a := fire(t, hooks.Input{Event: hooks.UserPromptSubmit, Prompt: m.Text()})
+	a := fire(t, act.HookInput{Event: act.HookUserPromptSubmit, Prompt: m.Text()})
 	switch {
 	case t.ctx.Err() != nil:
 		return nil, context.Cause(t.ctx)
-	case a.Verdict == hooks.Deny:
+	case a.Verdict == act.Deny:
 		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.Reason)
 	case a.Stop:
 		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.StopWhy)
@@ -236,11 +235,11 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 // stopHooks asks the hooks, once everything is answered, whether the turn may end. It reports
 // whether a model is to go on, with what they want of it.
 func stopHooks(t *turn, last llm.Message) (again bool, err error) {
-	if t.hooks.Runner == nil || t.ctx.Err() != nil {
+	if t.hooks.Hooks == nil || t.ctx.Err() != nil {
 		return false, nil
 	}
-	a := fire(t, hooks.Input{Event: hooks.Stop, StopActive: t.hookRounds > 0, LastMessage: last.Text()})
-	if a.Verdict != hooks.Deny || a.Stop || t.ctx.Err() != nil {
+	a := fire(t, act.HookInput{Event: act.HookStop, StopActive: t.hookRounds > 0, LastMessage: last.Text()})
+	if a.Verdict != act.Deny || a.Stop || t.ctx.Err() != nil {
 		return false, nil
 	}
 	if t.hookRounds++; t.hookRounds > maxHookRounds {
@@ -253,22 +252,22 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 
 // notifyHooks tells the hooks that the user is asked about a call, and does not wait for them.
 func notifyHooks(t *turn, a *act.Action) {
-	if t.hooks.Runner == nil {
+	if t.hooks.Hooks == nil {
 		return
 	}
-	in := hooks.Input{Session: t.id, Event: hooks.Notification, Notification: "permission_prompt", Message: "parley needs your permission to use " + a.Tool}
+	in := act.HookInput{Session: t.id, Event: act.HookNotification, Notification: "permission_prompt", Message: "parley needs your permission to use " + a.Tool}
 	t.hooks.notifying.Go(func() { t.hooks.Fire(t.ctx, in) })
 }
 
 // end tells the hooks that the conversation is closed, if it had begun, and waits for all.
 func (h *sessionHooks) end(session string) {
-	if h.Runner == nil {
+	if h.Hooks == nil {
 		return
 	}
 	h.notifying.Wait()
 	if h.started {
 		h.started = false
-		h.Fire(context.Background(), hooks.Input{Session: session, Event: hooks.SessionEnd})
+		h.Fire(context.Background(), act.HookInput{Session: session, Event: act.HookSessionEnd})
 	}
 }
 

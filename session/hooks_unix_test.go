@@ -223,7 +223,7 @@ func TestHooksCanceledPrompt(t *testing.T) {
 	s := New(Options{Model: endpoint("m/x", llmtest.New()), Hooks: hooks.New(t.TempDir(), func(context.Context, tools.ProgramRun) tools.ProgramResult {
 		cancel()
 		return tools.ProgramResult{Exit: -1, Err: context.Canceled}
-	}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
+	}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})})
 	back := ""
 	for e := range s.Turn(ctx, say("go")) {
 		switch e := e.(type) {

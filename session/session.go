@@ -51,7 +51,6 @@ import (
 	"time"
 
 	"parley/providers/llm"
-	"parley/session/hooks"
 	"parley/session/settings"
 	"parley/session/store"
 	"parley/tools/act"
@@ -77,7 +76,7 @@ type Options struct {
 	Cooldowns      *Cooldowns                                // of models that failed, for all sessions of a program; nil: for this one
 	OpenModel      func(name string) (llm.Endpoint, error)   // for fallbacks, titles and summaries; nil: there are none
 	AnswerSchema   *llm.Schema                               // what the last response of a turn has to look like; nil: free text
-	Hooks          *hooks.Runner                             // programs that run when something happens; nil: none do
+	Hooks          act.Hooks                                 // programs that run when something happens; nil: none do
 	Files          func(conversation, root string) act.Files // keeps copies of files before tools change them; nil, or returns nil: none are kept
 	Log            *store.Log                                // stores the conversation, and may hold earlier messages of it; nil: nothing is stored
 	Now            func() time.Time                          // nil: the clock
@@ -181,7 +180,7 @@ func New(o Options) *Session {
 		requestSettings: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Runner: o.Hooks}},
+		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Hooks: o.Hooks}},
 		turnRules: turnRules{o.MaxSteps, o.CompactAt, o.Attended},
 		fallback:  fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		helpers:   helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/tools/act"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 )
@@ -28,18 +29,18 @@ type output struct {
 }
 
 // read returns what one hook says.
-func (r *Runner) read(h Hook, res process.Result) (a Answer) {
+func (r *Runner) read(h Hook, res process.Result) (a act.HookAnswer) {
 	switch {
 	case res.Err != nil:
 		return r.failed(h, res.Err.Error())
 	case res.Exit == blocks:
-		return Answer{Verdict: Deny, Reason: cmp.Or(plain(res.Stderr), "the hook "+h.Command.String()+" forbids it")}
+		return act.HookAnswer{Verdict: act.Deny, Reason: cmp.Or(plain(res.Stderr), "the hook "+h.Command.String()+" forbids it")}
 	case res.Exit != 0:
 		return r.failed(h, fmt.Sprintf("exit status %d: %s", res.Exit, plain(res.Stderr)))
 	}
 	text := bytes.TrimSpace(res.Stdout)
 	if len(text) == 0 || text[0] != '{' {
-		if len(text) > 0 && (h.Event == UserPromptSubmit || h.Event == SessionStart) { // these may just say it
+		if len(text) > 0 && (h.Event == act.HookUserPromptSubmit || h.Event == act.HookSessionStart) { // these may just say it
 			a.Contexts = []string{plain(string(text))}
 		}
 		return a
@@ -52,22 +53,22 @@ func (r *Runner) read(h Hook, res process.Result) (a Answer) {
 }
 
 // answer returns what the output means.
-func (o output) answer(h Hook) (a Answer) {
+func (o output) answer(h Hook) (a act.HookAnswer) {
 	switch decision := cmp.Or(o.Specific.Decision, o.Decision); decision {
 	case "deny", "block":
-		a.Verdict, a.Reason = Deny, cmp.Or(o.Specific.Reason, o.Reason, "the hook "+h.Command.String()+" forbids it")
+		a.Verdict, a.Reason = act.Deny, cmp.Or(o.Specific.Reason, o.Reason, "the hook "+h.Command.String()+" forbids it")
 	case "ask":
-		a.Verdict, a.Reason = Ask, o.Specific.Reason
+		a.Verdict, a.Reason = act.Ask, o.Specific.Reason
 	case "allow":
 		if !h.Project { // what came with a folder allows nothing
-			a.Verdict = Allow
+			a.Verdict = act.Allow
 		}
 	}
 	if o.Decision == "block" || o.Decision == "deny" { // none of two ways to say it takes the other back
-		a.Verdict, a.Reason = Deny, cmp.Or(o.Reason, a.Reason, "the hook "+h.Command.String()+" forbids it")
+		a.Verdict, a.Reason = act.Deny, cmp.Or(o.Reason, a.Reason, "the hook "+h.Command.String()+" forbids it")
 	}
 	a.Reason = plain(a.Reason)
-	if input := bytes.TrimSpace(o.Specific.Input); len(input) > 0 && input[0] == '{' && h.Event == PreToolUse {
+	if input := bytes.TrimSpace(o.Specific.Input); len(input) > 0 && input[0] == '{' && h.Event == act.HookPreToolUse {
 		a.Input = input
 		if h.Project {
 			a.Project = h.Source
@@ -86,7 +87,7 @@ func (o output) answer(h Hook) (a Answer) {
 }
 
 // failed tells, once, that a hook does not work. It forbids nothing.
-func (r *Runner) failed(h Hook, why string) (a Answer) {
+func (r *Runner) failed(h Hook, why string) (a act.HookAnswer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := h.Event + "\x00" + h.Source + "\x00" + h.Command.String()
@@ -99,10 +100,10 @@ func (r *Runner) failed(h Hook, why string) (a Answer) {
 }
 
 // rank orders verdicts: the highest of several hooks counts.
-var rank = []Verdict{"", Allow, Ask, Deny}
+var rank = []act.Verdict{"", act.Allow, act.Ask, act.Deny}
 
 // merge adds what a hook says to what those before it said.
-func (a *Answer) merge(b Answer) {
+func merge(a *act.HookAnswer, b act.HookAnswer) {
 	if slices.Index(rank, b.Verdict) > slices.Index(rank, a.Verdict) {
 		a.Verdict, a.Reason = b.Verdict, b.Reason
 	}

@@ -18,22 +18,12 @@ import (
 	"sync"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/process"
 )
 
-// The events.
-const (
-	PreToolUse       = "PreToolUse"       // a call was understood, and nobody was asked yet
-	PostToolUse      = "PostToolUse"      // a call ran
-	UserPromptSubmit = "UserPromptSubmit" // a prompt is about to enter the conversation
-	Stop             = "Stop"             // everything is answered
-	Notification     = "Notification"     // the user is asked about a call
-	SessionStart     = "SessionStart"     // the first prompt is about to be sent
-	SessionEnd       = "SessionEnd"       // a conversation that began is closed
-)
-
 // Events lists the events.
-var Events = []string{PreToolUse, PostToolUse, UserPromptSubmit, Stop, Notification, SessionStart, SessionEnd}
+var Events = []string{act.HookPreToolUse, act.HookPostToolUse, act.HookUserPromptSubmit, act.HookStop, act.HookNotification, act.HookSessionStart, act.HookSessionEnd}
 
 // Bounds of a hook.
 const (
@@ -113,53 +103,6 @@ func (f *File) Validate() error {
 	return Validate(f.Hooks)
 }
 
-// An Input is what a hook is told.
-type Input struct {
-	Session      string          `json:"session_id"`
-	Dir          string          `json:"cwd"`
-	Event        string          `json:"hook_event_name"`
-	Tool         string          `json:"tool_name,omitempty"`
-	Input        json.RawMessage `json:"tool_input,omitempty"`
-	Response     *Response       `json:"tool_response,omitempty"`
-	Prompt       string          `json:"prompt,omitempty"`
-	Source       string          `json:"source,omitempty"` // of SessionStart: startup or resume
-	StopActive   bool            `json:"stop_hook_active,omitempty"`
-	LastMessage  string          `json:"last_assistant_message,omitempty"`
-	Message      string          `json:"message,omitempty"`
-	Notification string          `json:"notification_type,omitempty"`
-}
-
-// A Response is what a tool answered.
-type Response struct {
-	Output string `json:"output"`
-	Failed bool   `json:"is_error"`
-}
-
-// A Verdict is what hooks say about a call or a prompt; "" is nothing.
-type Verdict string
-
-// The verdicts.
-const (
-	Allow Verdict = "allow" // of a call, if a user's rule could allow it
-	Ask   Verdict = "ask"   // a user is asked, whatever is allowed
-	Deny  Verdict = "deny"  // also of a prompt; of what has happened, the model is told
-)
-
-// An Answer is what the hooks of an event say together.
-type Answer struct {
-	Verdict  Verdict         // Deny, before Ask, before Allow; "": nothing
-	Reason   string          // of the verdict
-	Input    json.RawMessage // arguments in the place of those of the call; nil: as they are
-	Project  string          // the project's file that a changed input comes from; "": the user's own
-	Contexts []string        // more for the model, in the order of the configuration
-	Notices  []string        // for the user
-	Stop     bool            // the turn is to end
-	StopWhy  string
-}
-
-// Context returns what the model is to be told besides.
-func (a Answer) Context() string { return strings.Join(a.Contexts, "\n\n") }
-
 // A Runner runs hooks. A nil one has none. It is safe for concurrent use.
 type Runner struct {
 	dir string
@@ -207,15 +150,15 @@ func (r *Runner) of(event, tool string) (list []Hook) {
 
 // Fire runs the hooks of in.Event and waits for them. Canceling ctx ends them, and then they say
 // nothing.
-func (r *Runner) Fire(ctx context.Context, in Input) Answer {
+func (r *Runner) Fire(ctx context.Context, in act.HookInput) act.HookAnswer {
 	list := r.of(in.Event, in.Tool)
 	if len(list) == 0 {
-		return Answer{}
+		return act.HookAnswer{}
 	}
 	in.Dir = r.dir
 	text, err := json.Marshal(in)
 	if err != nil {
-		return Answer{Verdict: Deny, Reason: "not sent to the hooks: " + err.Error()}
+		return act.HookAnswer{Verdict: act.Deny, Reason: "not sent to the hooks: " + err.Error()}
 	}
 	results := make([]process.Result, len(list))
 	var wait sync.WaitGroup
@@ -224,11 +167,11 @@ func (r *Runner) Fire(ctx context.Context, in Input) Answer {
 	}
 	wait.Wait()
 	if ctx.Err() != nil {
-		return Answer{}
+		return act.HookAnswer{}
 	}
-	var a Answer
+	var a act.HookAnswer
 	for i, h := range list {
-		a.merge(r.read(h, results[i]))
+		merge(&a, r.read(h, results[i]))
 	}
 	return a
 }
@@ -239,7 +182,7 @@ func (h Hook) program(input []byte) process.Run {
 	if run.Timeout == 0 {
 		run.Timeout = defaultTimeout
 	}
-	if h.Event == SessionEnd {
+	if h.Event == act.HookSessionEnd {
 		run.Timeout = min(run.Timeout, endTimeout)
 	}
 	return run

@@ -15,6 +15,7 @@ import (
 
 	"parley/session/hooks"
 	"parley/tools"
+	"parley/tools/act"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,7 +56,7 @@ func TestAnswers(t *testing.T) {
 	pre := func(commands ...string) string {
 		var all string
 		for _, c := range commands {
-			all += hook(hooks.PreToolUse, "", c)
+			all += hook(act.HookPreToolUse, "", c)
 		}
 		return all
 	}
@@ -66,7 +67,7 @@ func TestAnswers(t *testing.T) {
 		name, config string
 		project      bool
 		event        string
-		verdict      hooks.Verdict
+		verdict      act.Verdict
 		reason       string // of the verdict
 		context      string
 		notices      string
@@ -75,22 +76,22 @@ func TestAnswers(t *testing.T) {
 	}{
 		{name: "nothing", config: pre("true")},
 		{name: "words that are no JSON", config: pre("echo hello")},
-		{name: "exit 2", config: pre("echo not this >&2; exit 2"), verdict: hooks.Deny, reason: "not this"},
-		{name: "exit 2 without a reason", config: pre("exit 2"), verdict: hooks.Deny, reason: "the hook exit 2 forbids it"},
+		{name: "exit 2", config: pre("echo not this >&2; exit 2"), verdict: act.Deny, reason: "not this"},
+		{name: "exit 2 without a reason", config: pre("exit 2"), verdict: act.Deny, reason: "the hook exit 2 forbids it"},
 		{name: "exit 1 does not block", config: pre("echo oops >&2; exit 1"), notices: "hook echo oops >&2; exit 1 (PreToolUse): exit status 1: oops"},
 		{name: "exit 1 with a decision", config: pre(decide("deny") + "; exit 1"), notices: "exit status 1"},
 		{name: "no such program", config: "[[hooks]]\nevent = \"PreToolUse\"\ncommand = [\"/no/such\"]\n", notices: "/no/such"},
 		{name: "broken JSON", config: pre("echo '{'"), notices: "not valid JSON"},
-		{name: "allow", config: pre(decide("allow")), verdict: hooks.Allow},
+		{name: "allow", config: pre(decide("allow")), verdict: act.Allow},
 		{name: "allow of a project", config: pre(decide("allow")), project: true},
-		{name: "ask", config: pre(decide("ask")), verdict: hooks.Ask, reason: "ask it"},
-		{name: "deny", config: pre(decide("deny")), verdict: hooks.Deny, reason: "deny it"},
-		{name: "deny of a project", config: pre(decide("deny")), project: true, verdict: hooks.Deny, reason: "deny it"},
-		{name: "deny before allow", config: pre(decide("deny"), decide("allow")), verdict: hooks.Deny, reason: "deny it"},
-		{name: "deny behind allow", config: pre(decide("allow"), decide("ask"), decide("deny")), verdict: hooks.Deny, reason: "deny it"},
-		{name: "ask behind allow", config: pre(decide("allow"), decide("ask")), verdict: hooks.Ask, reason: "ask it"},
-		{name: "the old form", config: pre(`echo '{"decision":"block","reason":"old"}'`), verdict: hooks.Deny, reason: "old"},
-		{name: "both forms", config: pre(`echo '{"decision":"block","reason":"old","hookSpecificOutput":{"permissionDecision":"allow"}}'`), verdict: hooks.Deny, reason: "old"},
+		{name: "ask", config: pre(decide("ask")), verdict: act.Ask, reason: "ask it"},
+		{name: "deny", config: pre(decide("deny")), verdict: act.Deny, reason: "deny it"},
+		{name: "deny of a project", config: pre(decide("deny")), project: true, verdict: act.Deny, reason: "deny it"},
+		{name: "deny before allow", config: pre(decide("deny"), decide("allow")), verdict: act.Deny, reason: "deny it"},
+		{name: "deny behind allow", config: pre(decide("allow"), decide("ask"), decide("deny")), verdict: act.Deny, reason: "deny it"},
+		{name: "ask behind allow", config: pre(decide("allow"), decide("ask")), verdict: act.Ask, reason: "ask it"},
+		{name: "the old form", config: pre(`echo '{"decision":"block","reason":"old"}'`), verdict: act.Deny, reason: "old"},
+		{name: "both forms", config: pre(`echo '{"decision":"block","reason":"old","hookSpecificOutput":{"permissionDecision":"allow"}}'`), verdict: act.Deny, reason: "old"},
 		{name: "other arguments", config: pre(`echo '{"hookSpecificOutput":{"updatedInput":{"command":"ls"}}}'`), input: `{"command":"ls"}`},
 		{name: "other arguments that are none", config: pre(`echo '{"hookSpecificOutput":{"updatedInput":"ls"}}'`)},
 		{name: "contexts in order", config: pre(`sleep 0.1; echo '{"hookSpecificOutput":{"additionalContext":"one"}}'`, `echo '{"hookSpecificOutput":{"additionalContext":"two"}}'`), context: "one\n\ntwo"},
@@ -98,19 +99,19 @@ func TestAnswers(t *testing.T) {
 		{name: "message", config: pre(`echo '{"systemMessage":"by the way"}'`), notices: "hook: by the way"},
 		{name: "hostile", config: pre(`printf '{"systemMessage":"a\\u001b[31mb\\u202e"}'`), notices: "hook: ab"},
 		{name: "much", config: pre(`printf '{"systemMessage":"'; head -c 500000 /dev/zero | tr '\0' x; printf '"}'`), notices: "characters hidden"},
-		{name: "words of a prompt", event: hooks.UserPromptSubmit, config: hook(hooks.UserPromptSubmit, "", "echo today"), context: "today"},
-		{name: "a blocked prompt", event: hooks.UserPromptSubmit, config: hook(hooks.UserPromptSubmit, "", "echo secret >&2; exit 2"), verdict: hooks.Deny, reason: "secret"},
-		{name: "another event", event: hooks.Stop, config: pre("exit 2")},
-		{name: "a matcher", config: hook(hooks.PreToolUse, "Edit|Shell", "exit 2"), verdict: hooks.Deny, reason: "the hook exit 2 forbids it"},
-		{name: "of the whole name", config: hook(hooks.PreToolUse, "she", "exit 2")},
-		{name: "any", config: hook(hooks.PreToolUse, "*", "exit 2"), verdict: hooks.Deny, reason: "the hook exit 2 forbids it"},
+		{name: "words of a prompt", event: act.HookUserPromptSubmit, config: hook(act.HookUserPromptSubmit, "", "echo today"), context: "today"},
+		{name: "a blocked prompt", event: act.HookUserPromptSubmit, config: hook(act.HookUserPromptSubmit, "", "echo secret >&2; exit 2"), verdict: act.Deny, reason: "secret"},
+		{name: "another event", event: act.HookStop, config: pre("exit 2")},
+		{name: "a matcher", config: hook(act.HookPreToolUse, "Edit|Shell", "exit 2"), verdict: act.Deny, reason: "the hook exit 2 forbids it"},
+		{name: "of the whole name", config: hook(act.HookPreToolUse, "she", "exit 2")},
+		{name: "any", config: hook(act.HookPreToolUse, "*", "exit 2"), verdict: act.Deny, reason: "the hook exit 2 forbids it"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r, _ := runner(t, tt.project, tt.config)
-			in := hooks.Input{Event: hooks.PreToolUse, Tool: "shell", Input: []byte(`{"command":"rm x"}`)}
+			in := act.HookInput{Event: act.HookPreToolUse, Tool: "shell", Input: []byte(`{"command":"rm x"}`)}
 			if tt.event != "" {
-				in = hooks.Input{Event: tt.event, Prompt: "hello"}
+				in = act.HookInput{Event: tt.event, Prompt: "hello"}
 			}
 			a := r.Fire(t.Context(), in)
 			if a.Verdict != tt.verdict || tt.reason != "" && a.Reason != tt.reason || a.Context() != tt.context || string(a.Input) != tt.input || a.StopWhy != tt.stop {
@@ -128,8 +129,8 @@ func TestAnswers(t *testing.T) {
 
 // What a hook is told has Claude's names.
 func TestInput(t *testing.T) {
-	r, dir := runner(t, false, hook(hooks.PostToolUse, "", "cat >in.json"))
-	r.Fire(t.Context(), hooks.Input{Session: "s1", Event: hooks.PostToolUse, Tool: "shell", Input: []byte(`{"command":"ls"}`), Response: &hooks.Response{Output: "a"}})
+	r, dir := runner(t, false, hook(act.HookPostToolUse, "", "cat >in.json"))
+	r.Fire(t.Context(), act.HookInput{Session: "s1", Event: act.HookPostToolUse, Tool: "shell", Input: []byte(`{"command":"ls"}`), Response: &act.HookResponse{Output: "a"}})
 	got, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	want := `{"session_id":"s1","cwd":"` + dir + `","hook_event_name":"PostToolUse","tool_name":"shell","tool_input":{"command":"ls"},"tool_response":{"output":"a","is_error":false}}` + "\n"
 	if err != nil || string(got) != want {
@@ -141,10 +142,10 @@ func TestInput(t *testing.T) {
 func TestEnd(t *testing.T) {
 	slow := "[[hooks]]\nevent = \"Stop\"\ncommand = 'exec sleep 1000'\ntimeout = \"50ms\"\n"
 	r, _ := runner(t, false, slow)
-	if a := r.Fire(t.Context(), hooks.Input{Event: hooks.Stop}); a.Verdict != "" || len(a.Notices) != 1 || !strings.Contains(a.Notices[0], "timed out after 50ms") {
+	if a := r.Fire(t.Context(), act.HookInput{Event: act.HookStop}); a.Verdict != "" || len(a.Notices) != 1 || !strings.Contains(a.Notices[0], "timed out after 50ms") {
 		t.Errorf("too slow: %+v", a)
 	}
-	r, dir := runner(t, false, hook(hooks.Stop, "", "touch began; sleep 1000; exit 2"))
+	r, dir := runner(t, false, hook(act.HookStop, "", "touch began; sleep 1000; exit 2"))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for {
@@ -155,7 +156,7 @@ func TestEnd(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	}()
-	if a := r.Fire(ctx, hooks.Input{Event: hooks.Stop}); a.Verdict != "" || len(a.Notices) != 0 {
+	if a := r.Fire(ctx, act.HookInput{Event: act.HookStop}); a.Verdict != "" || len(a.Notices) != 0 {
 		t.Errorf("canceled: %+v", a)
 	}
 }
@@ -166,12 +167,12 @@ func TestValidate(t *testing.T) {
 		project bool
 		want    string
 	}{
-		{hook(hooks.Stop, "", "true"), true, ""},
+		{hook(act.HookStop, "", "true"), true, ""},
 		{hook("Stopp", "", "true"), false, `hook 1: event = "Stopp"`},
-		{hook(hooks.Stop, "(", "true"), false, "hook 1: matcher"},
-		{hook(hooks.Stop, "", "true") + "[[hooks]]\nevent = \"Stop\"\n", false, "hook 2: command is missing"},
-		{hook(hooks.Stop, "", "true") + "sandbox = \"no\"\n", false, `sandbox = "no"`},
-		{hook(hooks.Stop, "", "true") + "sandbox = \"off\"\n", true, "run in the sandbox"},
+		{hook(act.HookStop, "(", "true"), false, "hook 1: matcher"},
+		{hook(act.HookStop, "", "true") + "[[hooks]]\nevent = \"Stop\"\n", false, "hook 2: command is missing"},
+		{hook(act.HookStop, "", "true") + "sandbox = \"no\"\n", false, `sandbox = "no"`},
+		{hook(act.HookStop, "", "true") + "sandbox = \"off\"\n", true, "run in the sandbox"},
 	}
 	for _, tt := range tests {
 		var f hooks.File

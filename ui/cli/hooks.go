@@ -11,6 +11,7 @@ import (
 	"parley/session/hooks"
 	"parley/session/trust"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/ui/app"
 )
 
@@ -64,7 +65,7 @@ func (p *project) hookItems(own []hooks.Hook) (items []app.Item) {
 	}
 	for _, h := range list {
 		var about []string
-		if h.Event == hooks.PreToolUse || h.Event == hooks.PostToolUse {
+		if h.Event == act.HookPreToolUse || h.Event == act.HookPostToolUse {
 			about = append(about, cmp.Or(h.Matcher, "any tool"))
 		}
 		if h.Timeout > 0 {

@@ -46,8 +46,12 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 		a.toolSet.SetPolicy(policy)
 		offered = a.toolSet
 	}
+	var running act.Hooks // nil: there are none
+	if a.project.runner != nil {
+		running = a.project.runner
+	}
 	s = session.New(session.Options{
-		Hooks: a.project.runner, Files: openUndo(a).Files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
+		Hooks: running, Files: openUndo(a).Files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },

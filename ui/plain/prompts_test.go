@@ -8,6 +8,7 @@ import (
 	"parley/session"
 	"parley/session/hooks"
 	"parley/session/prompts"
+	"parley/tools/act"
 	"parley/tools/process"
 	"parley/ui/app"
 )
@@ -41,7 +42,7 @@ func TestBlockedPrompt(t *testing.T) {
 	d := talk(t, func(_ *app.Options, so *session.Options) {
 		so.Hooks = hooks.New("/", func(context.Context, process.Run) process.Result {
 			return process.Result{Exit: 2, Stderr: "no secrets"}
-		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})
+		}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})
 	})
 	d.enter("the secret").heard("This message is your draft again: the secret. /send sends it").heard("a hook blocked the prompt: no secrets").idle()
 	if d.drafts.text != "the secret" {

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/hooks"
+	"parley/tools/act"
 	"parley/tools/process"
 )
 
@@ -24,7 +25,7 @@ func TestBlockedPrompt(t *testing.T) {
 				return process.Result{Exit: 2, Stderr: "no secrets"}
 			}
 			return process.Result{}
-		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
+		}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})})
 	})
 	s.ask("the secret", "no secrets")
 	s.idle()
@@ -43,7 +44,7 @@ func TestHookContext(t *testing.T) {
 		model := llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake/one", Strategy: "native"}
 		o.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(context.Context, process.Run) process.Result {
 			return process.Result{Stdout: []byte("monday")}
-		}, hooks.Hook{Config: hooks.Config{Event: hooks.UserPromptSubmit}})})
+		}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})})
 	})
 	s.ask("hi", "[added by a hook, 1 line, 6 bytes]")
 	s.idle()
