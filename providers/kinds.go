@@ -13,7 +13,7 @@ import (
 type kind struct {
 	isDemo          bool                                    // it runs inside parley
 	dialect         *openai.Dialect                         // nil is that of openai.DialectFor
-	headers         func(adapter.Options) map[string]string // hold the key; nil is Authorization
+	headers         func(adapter.Options) map[string]string // of every request; nil puts the key into Authorization
 	baseURL         func(string) string                     // adds the version to a base URL; nil if it has none
 	list            listEndpoint                            // where its models are listed
 	check           keyCheck                                // the zero value lists the models
@@ -54,9 +54,7 @@ var kinds = map[string]kind{
 		check:   keyCheck{paths: []string{"/v1/models?limit=1"}},
 	},
 	gemini.Kind: {
-		headers: func(o adapter.Options) map[string]string {
-			return o.KeyHeaders(map[string]string{"X-Goog-Api-Key": o.Key})
-		},
+		headers: gemini.Headers,
 		baseURL: gemini.WithVersion,
 		list:    listEndpoint{paths: []string{"models?pageSize=1000"}},
 		check:   keyCheck{paths: []string{"models?pageSize=1"}}, // 400 API_KEY_INVALID

@@ -209,7 +209,13 @@ func (l lister) fetchPage(ctx context.Context, path string, body map[string]any)
 	if err != nil {
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
 	}
-	l.authorize(req)
+	headers := l.row.headers
+	if headers == nil {
+		headers = func(o adapter.Options) map[string]string { return o.RequestHeaders("") }
+	}
+	for name, value := range headers(l.Options) {
+		req.Header.Set(name, value)
+	}
 	res, err := l.HTTP.Do(req)
 	if err != nil {
 		return nil, err
@@ -282,25 +288,6 @@ func (l lister) tooMany() error { return l.badList("the list has more than %d mo
 // badList returns the error of a list that is not read.
 func (l lister) badList(format string, args ...any) error {
 	return &llm.Error{Fault: llm.Server, Provider: l.name, URL: wire.Public(l.service.url), Message: fmt.Sprintf(format, args...)}
-}
-
-// bearer returns the headers of a service that takes its key as OpenAI does.
-func bearer(o adapter.Options) map[string]string {
-	return o.KeyHeaders(map[string]string{"Authorization": "Bearer " + o.Key})
-}
-
-// authorize puts the key where the kind of server looks for it.
-func (l lister) authorize(req *http.Request) {
-	headers := l.row.headers
-	if headers == nil {
-		headers = bearer
-	}
-	for name, value := range headers(l.Options) {
-		req.Header.Set(name, value)
-	}
-	for name, value := range l.Headers {
-		req.Header.Set(name, value)
-	}
 }
 
 // listError returns why a listing did not come. What the client did not explain is the

@@ -10,9 +10,9 @@
 package adapter
 
 import (
+	"cmp"
 	"context"
 	"net/http"
-	"strings"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -47,18 +47,24 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// KeyHeaders returns the headers that have the key: own, which are the format's, unless it is
-// to be in another one.
-func (o Options) KeyHeaders(own map[string]string) map[string]string {
-	switch {
-	case o.Key == "":
-		return nil
-	case o.KeyHeader == "":
-		return own
-	case strings.EqualFold(o.KeyHeader, "Authorization"):
-		return map[string]string{"Authorization": "Bearer " + o.Key}
+// RequestHeaders returns the headers of every request: the format's own headers with the key,
+// of which "" is Authorization, or KeyHeader in their place; and Headers, which win.
+func (o Options) RequestHeaders(own ...string) map[string]string {
+	headers := map[string]string{}
+	for _, name := range own {
+		name = http.CanonicalHeaderKey(cmp.Or(o.KeyHeader, name, "Authorization"))
+		switch {
+		case o.Key == "":
+		case name == "Authorization":
+			headers[name] = "Bearer " + o.Key
+		default:
+			headers[name] = o.Key
+		}
 	}
-	return map[string]string{http.CanonicalHeaderKey(o.KeyHeader): o.Key}
+	for name, value := range o.Headers {
+		headers[http.CanonicalHeaderKey(name)] = value
+	}
+	return headers
 }
 
 // WithProvider returns err as an error that names the service. What is no

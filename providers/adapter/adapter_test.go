@@ -3,6 +3,7 @@ package adapter_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -165,6 +166,26 @@ func TestCallIDs(t *testing.T) {
 		own, repeated := ids.Claim(test.id, "call_")
 		if (own == test.id) != test.keep || repeated != test.repeated || !test.keep && !strings.HasPrefix(own, "call_") {
 			t.Errorf("%q becomes %q, repeated %v", test.id, own, repeated)
+		}
+	}
+}
+
+// TestRequestHeaders tests which headers have the key, and that the user's headers win.
+func TestRequestHeaders(t *testing.T) {
+	for _, tt := range []struct {
+		o    adapter.Options
+		own  []string
+		want map[string]string
+	}{
+		{adapter.Options{Key: "k"}, []string{""}, map[string]string{"Authorization": "Bearer k"}},
+		{adapter.Options{Key: "k"}, []string{"x-api-key", "Authorization"}, map[string]string{"X-Api-Key": "k", "Authorization": "Bearer k"}},
+		{adapter.Options{Key: "k", KeyHeader: "api-key"}, []string{"X-Goog-Api-Key"}, map[string]string{"Api-Key": "k"}},
+		{adapter.Options{Key: "k", KeyHeader: "authorization"}, []string{"X-Api-Key"}, map[string]string{"Authorization": "Bearer k"}},
+		{adapter.Options{Key: "k", Headers: map[string]string{"authorization": "Basic u", "x-team": "a"}}, []string{""}, map[string]string{"Authorization": "Basic u", "X-Team": "a"}},
+		{adapter.Options{KeyHeader: "api-key"}, []string{""}, map[string]string{}},
+	} {
+		if got := tt.o.RequestHeaders(tt.own...); !maps.Equal(got, tt.want) {
+			t.Errorf("%+v, %q: got %q, want %q", tt.o, tt.own, got, tt.want)
 		}
 	}
 }

@@ -13,9 +13,9 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -68,15 +68,12 @@ func New(o Options) *Model {
 
 // Headers returns what goes with every request to the service of o.
 func Headers(o Options) map[string]string {
-	headers := map[string]string{"Anthropic-Version": apiVersion}
-	own := map[string]string{"X-Api-Key": o.Key}
+	own := []string{"X-Api-Key"}
 	if !isAnthropic(o.BaseURL) { // gateways want the key in one place or the other
-		own["Authorization"] = "Bearer " + o.Key
+		own = append(own, "Authorization")
 	}
-	maps.Copy(headers, o.KeyHeaders(own))
-	for name, value := range o.Headers {
-		headers[http.CanonicalHeaderKey(name)] = value
-	}
+	headers := o.RequestHeaders(own...)
+	headers["Anthropic-Version"] = cmp.Or(headers["Anthropic-Version"], apiVersion)
 	return headers
 }
 

@@ -3,7 +3,6 @@ package gemini
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -31,13 +30,11 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	headers := map[string]string{}
-	maps.Copy(headers, m.o.KeyHeaders(map[string]string{"X-Goog-Api-Key": m.o.Key}))
-	for name, value := range m.o.Headers {
-		headers[http.CanonicalHeaderKey(name)] = value
-	}
-	return adapter.Client{HTTP: m.o.HTTP, Headers: headers}.Post(ctx, address, text, nil)
+	return adapter.Client{HTTP: m.o.HTTP, Headers: Headers(m.o)}.Post(ctx, address, text, nil)
 }
+
+// Headers returns the headers of every request to the service of o.
+func Headers(o Options) map[string]string { return o.RequestHeaders("X-Goog-Api-Key") }
 
 // encode returns a body as it is sent.
 func encode(body map[string]any) (adapter.Body, error) { return adapter.EncodeBody(body, true) }

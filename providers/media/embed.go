@@ -14,8 +14,9 @@ import (
 // embeddingFormat is a wire format of embeddings other than OpenAI's.
 type embeddingFormat struct {
 	kind   string
-	batch  int // texts per request
-	tokens int // of all texts of a request; 0 is no limit
+	batch  int    // texts per request
+	tokens int    // of all texts of a request; 0 is no limit
+	key    string // header of the key; "" is Authorization
 	// compile returns a request, with notes about options that it leaves out.
 	compile func(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
 	// decode returns the vectors of an answer in the order of the texts, and the counted
@@ -25,19 +26,17 @@ type embeddingFormat struct {
 
 func (r embeddingFormat) serviceKind() string { return r.kind }
 
-// An embeddingRequest is a request and the notes for the user about it. Nil headers mean the usual
-// Authorization.
+// An embeddingRequest is a request and the notes for the user about it.
 type embeddingRequest struct {
-	url     string
-	headers map[string]string
-	body    map[string]any
-	notes   []string
+	url   string
+	body  map[string]any
+	notes []string
 }
 
 // embeddingFormats lists the formats. Limits are those of MiniMax's and Google's documentation;
 // Ollama documents none.
 var embeddingFormats = []embeddingFormat{
-	{kind: "gemini", batch: 100, compile: compileGemini, decode: decodeGemini},
+	{kind: "gemini", batch: 100, key: "X-Goog-Api-Key", compile: compileGemini, decode: decodeGemini},
 	{kind: "minimax", batch: 512, compile: compileMiniMax, decode: decodeMiniMax},
 	{kind: "ollama", batch: 64, compile: compileOllama, decode: decodeOllama},
 }
@@ -77,17 +76,8 @@ func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOpt
 // send sends r and decodes the answer. Some services report errors with status 200, so it looks for
 // one in an answer without vectors.
 func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) ([][]float32, int, error) {
-	headers := map[string]string{}
-	if e.o.Key != "" && r.headers == nil {
-		headers["Authorization"] = "Bearer " + e.o.Key
-	}
-	for _, more := range []map[string]string{r.headers, e.o.Headers} {
-		for name, value := range more {
-			headers[http.CanonicalHeaderKey(name)] = value
-		}
-	}
 	var text json.RawMessage
-	client := adapter.Client{HTTP: e.o.HTTP, Headers: headers}
+	client := adapter.Client{HTTP: e.o.HTTP, Headers: e.o.RequestHeaders(e.format.key)}
 	if err := client.Call(ctx, http.MethodPost, r.url, r.body, &text, answerLimit(n)); err != nil {
 		return nil, 0, err
 	}

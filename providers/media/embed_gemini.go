@@ -53,9 +53,8 @@ func compileGemini(o adapter.Options, inputs []string, want llm.EmbedOptions) em
 		requests[i] = r
 	}
 	return embeddingRequest{
-		url:     strings.TrimRight(o.BaseURL, "/") + "/" + model + ":batchEmbedContents",
-		headers: map[string]string{"X-Goog-Api-Key": o.Key},
-		body:    map[string]any{"requests": requests},
+		url:  strings.TrimRight(o.BaseURL, "/") + "/" + model + ":batchEmbedContents",
+		body: map[string]any{"requests": requests},
 	}
 }
 

@@ -287,11 +287,7 @@ func (m imageMaker) maxBytes() int64 { return cmp.Or(m.limit, maxImageBytes) }
 
 // fetch downloads an image. Options.Fetch sends the key only to the provider's own host.
 func (d *imageCall) fetch(url string) (data []byte, err error) {
-	headers := map[string]string{}
-	if d.m.o.Key != "" {
-		headers["Authorization"] = "Bearer " + d.m.o.Key
-	}
-	maps.Copy(headers, d.m.o.Headers)
+	headers := d.m.o.RequestHeaders("")
 	for range fetchAttempts {
 		var b bytes.Buffer
 		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: d.m.maxBytes(), Public: d.m.public}, &b)

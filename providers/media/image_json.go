@@ -49,18 +49,7 @@ func newImageMaker(o adapter.Options, kind string) imageMaker {
 // draw sends one request for r.
 func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *imageCall) error {
 	url, body := f.compile(o, r)
-	headers := map[string]string{}
-	switch {
-	case o.Key == "":
-	case f.key != "":
-		headers[f.key] = o.Key
-	default:
-		headers["Authorization"] = "Bearer " + o.Key
-	}
-	for name, value := range o.Headers {
-		headers[http.CanonicalHeaderKey(name)] = value
-	}
-	client := adapter.Client{HTTP: o.HTTP, Headers: headers}
+	client := adapter.Client{HTTP: o.HTTP, Headers: o.RequestHeaders(f.key)}
 	if f.stream && r.Partials > 0 {
 		body["stream"], body["partial_images"] = true, min(r.Partials, 3)
 		wire.Merge(body, o.Body)

@@ -149,16 +149,7 @@ func newVideoJobs(o adapter.Options, kind string) llm.VideoJobs {
 	if i >= 0 {
 		v.service = videoServices[i]
 	}
-	headers := map[string]string{}
-	switch {
-	case o.Key == "":
-	case v.service.key != "":
-		headers[v.service.key] = o.Key
-	default:
-		headers["Authorization"] = "Bearer " + o.Key
-	}
-	maps.Copy(headers, o.Headers)
-	v.client = adapter.Client{HTTP: o.HTTP, Headers: headers}
+	v.client = adapter.Client{HTTP: o.HTTP, Headers: o.RequestHeaders(v.service.key)}
 	return v
 }
 

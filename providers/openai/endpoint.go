@@ -76,11 +76,8 @@ func ClientOptions(o Options) []option.RequestOption {
 	}
 	if o.KeyHeader != "" {
 		opts = append(opts, option.WithHeaderDel("Authorization"))
-		for name, value := range o.KeyHeaders(nil) {
-			opts = append(opts, option.WithHeader(name, value))
-		}
 	}
-	for name, value := range o.Headers {
+	for name, value := range o.RequestHeaders("") {
 		opts = append(opts, option.WithHeader(name, value))
 	}
 	return opts
