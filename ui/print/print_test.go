@@ -71,7 +71,7 @@ func TestDeniedIsExplained(t *testing.T) {
 		for i, command := range tt.commands {
 			calls = append(calls, llm.Part{ID: strconv.Itoa(i), Name: "shell", Input: `{"command":"` + command + `"}`})
 		}
-		of := session.Options{Tools: withProject{set}, Policy: tools.NewPolicy(tools.ModeAsk)}
+		of := session.Options{Tools: withProject{set}, Policy: tools.NewPolicy(act.ModeAsk)}
 		_, told, status := playing(of, Options{}, llmtest.Call(calls...), llmtest.Say("Done."))
 		allow, each := strings.Contains(told, "let it run with --allow"), strings.Contains(told, "asks each time")
 		if status != Denied || allow != tt.allow || each == tt.allow {
