@@ -54,7 +54,7 @@ func TestImports(t *testing.T) {
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"docs", "ui/app", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
+		"ui/cli":               {"docs", "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -125,7 +125,9 @@ func TestImports(t *testing.T) {
 		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", llm},
 		"ui/report":            {"ui/app", theme, md, format, safe, "session", "session/archive", llm},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":               {act, "session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", "tools/undo", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/app":               {act, "session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
+		"ui/app/flows/undo":    {"ui/app", "session", "tools", "tools/undo", llm, format},
 		"ui/plain":             {act, "ui/app", "ui/plain/console", "ui/describe", md, format, "session", llm},
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":          {act, diff, safe, lazy},

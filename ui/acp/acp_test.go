@@ -33,6 +33,7 @@ import (
 	"parley/tools/act"
 	. "parley/ui/acp"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -85,7 +86,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
 		return &Opened{
-			App: app.Options{Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
+			App: app.Options{Commands: flows.Commands(), Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
 				Choices: func() []app.ModelChoice {
 					return []app.ModelChoice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
 				},

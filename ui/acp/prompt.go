@@ -214,7 +214,7 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 		return nil, false
 	}
 	if line == "/"+summarize {
-		for _, row := range app.Commands() {
+		for _, row := range c.app.Commands {
 			if row.Name == summarize {
 				return row.Do(c.app, ""), true
 			}
@@ -281,7 +281,7 @@ func (c *conversation) tellCommands() {
 	items := c.app.PromptItems()
 	c.appMu.Unlock()
 	commands := []sdk.AvailableCommand{}
-	for _, row := range app.Commands() {
+	for _, row := range c.app.Commands {
 		if row.Name == summarize {
 			commands = append(commands, sdk.AvailableCommand{Name: row.Name, Description: "Summarize to free context"})
 		}

@@ -164,6 +164,9 @@ type Options struct {
 	Ephemeral  bool           // this conversation is not stored
 	Machine
 	Wire Wire // recent HTTP exchanges
+
+	Commands    []Command         // what a user can do; nil: what Commands returns
+	BranchFiles func(*App) Effect // offers files as they were when the branch was left that is current now; nil: nothing does
 	Models
 	Opening
 	Trust
@@ -307,6 +310,12 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Context == nil {
 		o.Context = func() []ContextItem { return nil }
+	}
+	if o.Commands == nil {
+		o.Commands = Commands()
+	}
+	if o.BranchFiles == nil {
+		o.BranchFiles = func(*App) Effect { return nil }
 	}
 	if o.Resolve == nil {
 		o.Resolve = func(name string) string { return name }

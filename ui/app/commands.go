@@ -60,18 +60,16 @@ func (c *Command) Named(name string) bool {
 // Names returns the names of c, its own first.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 
-// Commands returns what every front end can do. A new command is a row here.
+// Commands returns what every front end can do beside the flows of the packages in flows.
 func Commands() []Command {
 	return []Command{
-		{Name: "rewind", Keys: []string{"esc esc"}, Group: Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: openPanel(PanelRewind)},
-		{Name: "undo", Aliases: []string{"restore"}, Group: Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: openPanel(PanelUndo)},
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: (*App).attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
 		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: noSkills, Args: func(a *App) []Item { return a.skillItems() }, Run: useSkill},
 		{Name: "skills", Group: Messages, Help: "Skills: what there is, and its tokens", Unavailable: noSkills, Run: listSkills},
-		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: busy, Args: personaItems, Run: usePersona},
+		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: BusyText, Args: personaItems, Run: usePersona},
 		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: systemItems, MultilineArg: "*", Run: setSystem},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
@@ -84,7 +82,7 @@ func Commands() []Command {
 		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: func(a *App) []Item { return a.BackgroundJobs().items() }, Run: func(a *App, arg string) Effect { return a.BackgroundJobs().command(arg) }},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
-		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: busy, Run: (*App).newSession},
+		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: BusyText, Run: (*App).newSession},
 		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkSession},
 		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranchesText, Run: openPanel(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: nothingSaid, Run: (*App).rename},
@@ -97,7 +95,7 @@ func Commands() []Command {
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
 		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: cannotConnect, Args: func(a *App) []Item { return a.Connecting.items() }, Run: connect},
-		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: busy, Run: Compare},
+		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: BusyText, Run: Compare},
 		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: noOtherModel, Run: cycleModels(1)},
 		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: noOtherModel, Run: cycleModels(-1)},
 		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},
@@ -118,7 +116,7 @@ func Commands() []Command {
 		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "doctor", Group: Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: noCheckup, Run: openPanel(PanelDoctor)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathDirectory, Run: (*App).folder},
-		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: busy, Args: folderItems, Path: PathSiblingDirectory, Run: addFolder},
+		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: BusyText, Args: folderItems, Path: PathSiblingDirectory, Run: addFolder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
 	}
 }
@@ -253,7 +251,8 @@ func openPanel(p Panel) func(*App, string) Effect {
 
 // What follows says why a command cannot run now; "" if it can.
 
-func busy(a *App) string {
+// BusyText says that a turn runs; "" if none does.
+func BusyText(a *App) string {
 	if a.Busy() {
 		return "Stop the running turn first"
 	}
@@ -267,21 +266,7 @@ func nothingSaid(a *App) string {
 	return ""
 }
 
-func busyOrEmpty(a *App) string { return cmp.Or(busy(a), nothingSaid(a)) }
-
-func nothingToEdit(a *App) string {
-	if !a.Session.HasPrompt() {
-		return cmp.Or(busy(a), "No message to edit yet")
-	}
-	return busy(a)
-}
-
-func nothingToUndo(a *App) string {
-	if len(rewindItems(a)) == 0 {
-		return cmp.Or(busy(a), "Nothing to undo yet")
-	}
-	return busy(a)
-}
+func busyOrEmpty(a *App) string { return cmp.Or(BusyText(a), nothingSaid(a)) }
 
 // NoBranchesText says how branches come about, if there is one way only yet.
 func NoBranchesText(a *App) string {
@@ -357,7 +342,7 @@ func folderFixed(a *App) string {
 	if a.ChangeDirectory == nil {
 		return "The folder is fixed here"
 	}
-	return busy(a)
+	return BusyText(a)
 }
 
 // Quit ends the front end, once the user has agreed that what runs in the background ends.

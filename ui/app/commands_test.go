@@ -110,7 +110,6 @@ func TestCommands(t *testing.T) {
 		"/history stateless":    "History: stateless",
 		"/history none":         `Unknown history mode "none"`,
 		"/fork":                 "The conversation is empty",
-		"/rewind":               "No message to edit yet",
 		"/tree":                 "No branches yet. /rewind edits a message",
 		"/rename A title":       "The conversation is empty",
 		"/retry":                "Nothing to retry",

@@ -98,7 +98,7 @@ func ContinueInFork(a *App, head int) Effect {
 func forkSession(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
 
 func (a *App) open(id string, seq int, open func() (*session.Session, string, error)) Effect {
-	if why := busy(a); why != "" {
+	if why := BusyText(a); why != "" {
 		return Toast(why)
 	}
 	left := a.previousClosed
@@ -131,7 +131,7 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	case err != nil:
 		return Failure{Err: err, Lasting: true}
 	}
-	if why := busy(a); why != "" { // a prompt was sent meanwhile
+	if why := BusyText(a); why != "" { // a prompt was sent meanwhile
 		_ = s.Close()
 		return Toast(why)
 	}
@@ -349,6 +349,17 @@ func MessageLine(msg llm.Message) string {
 	return FirstLine(text)
 }
 
+// EditMessage makes a message of the user's their draft; what followed it stays as a branch once that is sent.
+func EditMessage(a *App, seq int) Effect {
+	n, _ := a.Session.At(seq) // Edit fails as well
+	if err := a.Session.Branch().Edit(seq); err != nil {
+		return Failure{Err: err}
+	}
+	text, attached := DraftFrom(n.Message)
+	a.Attached = append(a.Attached, attached...)
+	return Then{SessionOpened{}, Draft(text), Attached(attached)}
+}
+
 // ChooseBranch asks for the branch of the conversation to continue.
 func ChooseBranch(a *App) *List {
 	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
@@ -356,7 +367,7 @@ func ChooseBranch(a *App) *List {
 		if err := a.Session.Branch().Switch(seq); err != nil {
 			return Failure{Err: err}
 		}
-		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), BranchFiles(a)}
+		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), a.BranchFiles(a)}
 	}}
 	for _, b := range a.Session.Branches() {
 		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})

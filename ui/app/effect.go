@@ -63,6 +63,9 @@ func Fail(err error) Effect {
 	return Failure{Err: err}
 }
 
+// Edit is a message of the user's to edit, by its number.
+type Edit int
+
 // Exit ends the front end.
 type Exit struct{}
 
@@ -77,6 +80,7 @@ func (Toast) effect()         {}
 func (Play) effect()          {}
 func (Async) effect()         {}
 func (Prepare) effect()       {}
+func (Edit) effect()          {}
 func (Exit) effect()          {}
 func (SessionOpened) effect() {}
 func (PanelQuery) effect()    {}
@@ -140,8 +144,6 @@ const (
 	PanelHelp        Panel = "help"
 	PanelWire        Panel = "wire"
 	PanelCompare     Panel = "compare"
-	PanelRewind      Panel = "rewind"
-	PanelUndo        Panel = "undo"
 	PanelJob         Panel = "job"    // its query is the number
 	PanelManual      Panel = "manual" // its query is the name of a page
 	PanelBranches    Panel = "tree"

@@ -42,7 +42,7 @@ func drawImage(a *App, arg string) Effect {
 	if file := strings.TrimPrefix(arg, "@"); isFile(file) || file == arg && exists(file) {
 		return a.attach(file)
 	}
-	why := busy(a)
+	why := BusyText(a)
 	text, anew := strings.CutPrefix(arg+" ", newImage+" ")
 	text = strings.TrimSpace(text)
 	addresses, without := a.Addresses(text)
@@ -121,7 +121,7 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 		}
 		model, err := open(ctx, cmp.Or(name, used))
 		return func() Effect {
-			switch why := busy(a); {
+			switch why := BusyText(a); {
 			case err != nil:
 				return Failure{Err: err, Lasting: true}
 			case a.Session != s:

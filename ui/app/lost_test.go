@@ -3,18 +3,10 @@ package app
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
-	"testing/synctest"
 
 	"parley/providers/llm"
-	"parley/providers/llmtest"
-	"parley/session"
 	"parley/session/prompts"
-	"parley/tools"
-	"parley/tools/act"
-	"parley/tools/undo"
 )
 
 // What could not be saved of a conversation that is left is told when it is closed: it is lost then.
@@ -110,52 +102,4 @@ func TestConversationChangesWhileAPromptIsRead(t *testing.T) {
 	if e = read(); see(e).Turn != nil || see(e).Err == nil || see(e).Text != "/review now" {
 		t.Errorf("%+v", e)
 	}
-}
-
-// What goes back is of the conversation in which that was asked for: where another one is opened
-// while it is looked at or restored, no message of that one is taken to be edited, and the model of
-// the first is told.
-func TestConversationChangesDuringRestore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for _, confirmed := range []bool{false, true} {
-			a, dir := newApp(t), t.TempDir()
-			set, err := tools.Open(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { set.Close() })
-			policy := tools.NewPolicy(act.ModeYolo)
-			policy.SetWorkspace(dir)
-			model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
-			a.Session = session.New(session.Options{
-				Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: a.Library.Create(session.Info{}),
-			})
-			own := a.Session
-			t.Cleanup(func() { own.Close() })
-			for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
-			}
-			edited := false
-			edit := func(int) Effect { edited = true; return nil }
-			seq := own.Path()[0].Seq
-			then := see(restoreFiles(a, pointOf(a.Session, seq, fileHistory(own).Records()), "before this", edit)).Prepare(t.Context())
-			if confirmed {
-				then = see(see(then()).Confirm.Answer(true)).Prepare(t.Context())
-			}
-			a.newSession("")
-			e := then()
-			if edited || len(a.Attached) > 0 || (see(e).Err == nil) != confirmed {
-				t.Errorf("confirmed %v: edited %v, attached %v, %+v", confirmed, edited, a.Attached, e)
-			}
-			if !confirmed || see(e).Async == nil {
-				continue
-			}
-			see(e).Async(t.Context())
-			if d, _, err := a.Library.TakeDraft(draftKey(a.Options, own)); err != nil || len(d.Parts) != 1 {
-				t.Errorf("the draft that was left: %+v, %v", d, err)
-			}
-			if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {
-				t.Error("a.txt is not restored")
-			}
-		}
-	})
 }

@@ -163,7 +163,7 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 
 // awaitsPrompts reports whether name may be that of a prompt, none of which is known yet.
 func awaitsPrompts(a *App, known *knownPrompts, name string) bool {
-	return known == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(Commands(), func(c Command) bool {
+	return known == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(a.Commands, func(c Command) bool {
 		return slices.ContainsFunc(c.Names(), func(n string) bool { return strings.HasPrefix(n, name) })
 	})
 }

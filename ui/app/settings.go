@@ -80,10 +80,10 @@ func settingName(name string) (string, error) {
 
 // isCommand reports whether name is a command, and no setting or field of requests, also none that
 // is refused.
-func isCommand(name string) bool {
+func (a *App) isCommand(name string) bool {
 	field := llm.OptionField(name)
 	return field == name && llm.SettingFor(field) == "" && llm.CheckOption(field) == nil && !slices.Contains(llm.CommonOptions, field) &&
-		slices.ContainsFunc(Commands(), func(c Command) bool { return c.Named(name) })
+		slices.ContainsFunc(a.Commands, func(c Command) bool { return c.Named(name) })
 }
 
 // ParseSetting reads "NAME=VALUE" as session.Settings.Set takes it. The values default and off, and
@@ -122,7 +122,7 @@ func changeSetting(a *App, arg string) Effect {
 	if run := settingCommand(name); run != nil {
 		return run(a, value)
 	}
-	if isCommand(name) {
+	if a.isCommand(name) {
 		return refuse("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value))
 	}
 	name, err := settingName(name)
@@ -280,7 +280,7 @@ func setSystem(a *App, text string) Effect {
 	case text == "edit":
 		return DraftCommand(editSystem + own)
 	case a.Busy():
-		return Then{DraftCommand(editSystem + text), Toast(busy(a))}
+		return Then{DraftCommand(editSystem + text), Toast(BusyText(a))}
 	case text == wordOff || text == wordDefault:
 		if a.Session.Personas().Current().Name == "" {
 			return Toast("The system prompt is the configured one")

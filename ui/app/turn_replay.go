@@ -349,11 +349,3 @@ func (r *replay) end() {
 	r.interrupted, r.response.calls = nil, calls{}
 	r.flush(0)
 }
-
-// filesUnchangedText says that no files changed since a message.
-func filesUnchangedText(a *App) string {
-	if others := fileHistory(a.Session).OtherRoots(); len(others) > 0 {
-		return "no files changed here since; those of " + a.AbbrevPath(others[0]) + " go back there"
-	}
-	return "no files changed since"
-}

@@ -21,6 +21,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/mcp"
+	"parley/ui/app/flows"
 	"parley/ui/format"
 	"parley/ui/tui"
 )
@@ -87,7 +88,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(), tools.ValidateCustomTools(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(flows.Commands()), tools.ValidateCustomTools(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()

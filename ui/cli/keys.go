@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/ui/app/flows"
 	"parley/ui/print"
 	"parley/ui/tui"
 )
@@ -20,12 +21,12 @@ func (a *program) keysCommand() *cobra.Command {
 				return a.fail(print.Config, err)
 			}
 			if !list {
-				if err := tui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, os.Getenv); err != nil {
+				if err := tui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, flows.Commands(), os.Getenv); err != nil {
 					return a.fail(print.Usage, err)
 				}
 				return nil
 			}
-			rows, err := tui.ListBindings(a.config.Keys)
+			rows, err := tui.ListBindings(a.config.Keys, flows.Commands())
 			if err != nil {
 				return a.fail(print.Config, err)
 			}

@@ -21,6 +21,7 @@ import (
 	"parley/session/prompts"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -179,7 +180,7 @@ func (c *promptsCommand) list() error {
 
 // isCommand reports whether every front end has a command of this name.
 func isCommand(name string) bool {
-	for _, c := range app.Commands() {
+	for _, c := range flows.Commands() {
 		if c.Named(name) {
 			return true
 		}

@@ -19,6 +19,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/format"
 	"parley/ui/plain"
 	"parley/ui/print"
@@ -123,7 +124,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 func (a *program) screenOptions(s *session.Session, notice string, attached []llm.Part) app.Options {
 	models, _ := a.library.Get("models")
 	known := new(estimates)
-	return app.Options{
+	o := app.Options{
 		Session: s, ConfigFile: a.configPath, FirstScreen: app.FirstScreen{Version: version(), Notice: notice}, Workspace: abbrevPath(a.dir), Directory: a.dir, AbbrevPath: abbrevPath, Attached: attached,
 		Trust: app.Trust{Decide: func(yes bool) (string, error) {
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
@@ -175,6 +176,8 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 				return a.resumeSession(forkSession(a, id, head))
 			}},
 	}
+	flows.Register(&o)
+	return o
 }
 
 // printResumeHint says how to come back to a conversation.

@@ -54,10 +54,10 @@ func adapt(c app.Command) command {
 	return command{Command: c}
 }
 
-// commands returns all commands, in the order of the help.
-func commands() []command {
+// commands returns all commands, those that front ends share among them, in the order of the help.
+func commands(shared []app.Command) []command {
 	all := ownCommands()
-	for _, c := range app.Commands() {
+	for _, c := range shared {
 		all = append(all, adapt(c))
 	}
 	order := func(c command) int {
@@ -86,9 +86,9 @@ func isCommand(text string) bool {
 }
 
 // namesCommand reports whether text is the whole name of a command, with an argument or without.
-func namesCommand(text string) bool {
+func (p *frontend) namesCommand(text string) bool {
 	name, _, ok := app.ParseCommand(text)
-	return ok && slices.ContainsFunc(commands(), func(c command) bool { return slices.Contains(c.Names(), name) })
+	return ok && slices.ContainsFunc(commands(p.app.Commands), func(c command) bool { return slices.Contains(c.Names(), name) })
 }
 
 // holdBack keeps a command that came too fast as the draft. One that is about the draft does not
@@ -108,7 +108,7 @@ func (p *frontend) holdBack(line string) {
 // command runs a line such as "/name argument".
 func (p *frontend) command(line string) {
 	name, arg, _ := app.ParseCommand(line)
-	all := commands()
+	all := commands(p.app.Commands)
 	names := make([][]string, len(all))
 	for i, c := range all {
 		names[i] = c.Names()
@@ -154,7 +154,7 @@ func (p *frontend) help() {
 	p.writeLine("@ and a path attach a file, @ and an address a page or file of the web. ! and a command run it in your shell; its output is sent along with your next message.")
 	p.writeLine("Ctrl+c stops the answer, or quits when pressed twice. Ctrl+d quits.")
 	p.writeLine("What you enter while an answer is running is queued.")
-	for _, c := range commands() {
+	for _, c := range commands(p.app.Commands) {
 		p.writeLine("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/plain/console"
 	_ "parley/ui/uitest" // has the flag -update
 )
@@ -73,6 +74,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	o.Library, so.Log = lib, lib.Create(session.Info{Dir: d.dir})
+	flows.Register(&o)
 	if change != nil {
 		change(&o, &so)
 	}

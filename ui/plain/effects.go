@@ -68,6 +68,8 @@ func (p *frontend) apply(e app.Effect) {
 			done := e(p.ctx)
 			return func() { p.finishPreparing(done()) }
 		})
+	case app.Edit:
+		p.apply(app.EditMessage(p.app, int(e)))
 	case app.Exit:
 		p.quit()
 	}

@@ -178,7 +178,7 @@ func (p *frontend) enter(text string) {
 		p.sender.send(text, p.input.pasted)
 	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // which does no harm, and cannot wait
 		p.command(text)
-	case p.input.maybePasted && namesCommand(text):
+	case p.input.maybePasted && p.namesCommand(text):
 		p.holdBack(text)
 	case p.input.maybePasted:
 		p.writeLine("Read as a message: a line that follows this fast is not a command.")

@@ -53,10 +53,6 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		if p.requireIdle() {
 			p.apply(app.ChooseBranch(p.app))
 		}
-	case app.PanelRewind:
-		p.apply(app.ChooseRewind(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) }))
-	case app.PanelUndo:
-		p.apply(app.ChooseUndo(p.app, func(seq int) app.Effect { return app.EditMessage(p.app, seq) }))
 	default:
 		return false
 	}

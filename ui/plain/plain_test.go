@@ -17,6 +17,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/plain/console"
 )
 
@@ -614,7 +615,7 @@ func TestConnectCloud(t *testing.T) {
 // is taken from their table.
 func TestCommandsAreKnownOnce(t *testing.T) {
 	names := map[string]bool{}
-	for _, c := range commands() {
+	for _, c := range commands(flows.Commands()) {
 		for _, name := range c.Names() {
 			if names[name] {
 				t.Errorf("/%s is the name of two", name)
@@ -622,7 +623,7 @@ func TestCommandsAreKnownOnce(t *testing.T) {
 			names[name] = true
 		}
 	}
-	for _, c := range app.Commands() {
+	for _, c := range flows.Commands() {
 		for _, name := range c.Names() {
 			if !names[name] {
 				t.Errorf("there is no /%s", name)

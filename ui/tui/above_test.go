@@ -14,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/tui/overlay"
 )
 
@@ -191,7 +192,7 @@ func TestSlashLeaves(t *testing.T) {
 // Other names of commands run them, and are no command's own.
 func TestOtherNames(t *testing.T) {
 	own := map[string]bool{}
-	for _, a := range actions() {
+	for _, a := range actions(flows.Commands()) {
 		for _, name := range a.Names() {
 			if own[name] {
 				t.Errorf("%s is the name of two", name)

@@ -67,9 +67,9 @@ func idle(m *Model) bool      { return m.input.Composer.Empty() && !m.chat.Trans
 
 // actions returns all there are, in the order of the help: what a screen shows where it
 // is asked for by name, and other commands behind it.
-func actions() []action {
+func actions(shared []app.Command) []action {
 	list := slices.Concat(talkingActions(), readingActions())
-	commands := app.Commands()
+	commands := slices.Clone(shared)
 	for i, a := range list {
 		if at := slices.IndexFunc(commands, func(c app.Command) bool { return c.Name == a.Name }); at >= 0 && a.run == nil {
 			list[i].Command = commands[at]

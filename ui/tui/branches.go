@@ -80,7 +80,7 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 	}
 	b.chat.Replay()
 	b.chat.Transcript.ShowMessage(seq)
-	return b.Perform(app.BranchFiles(b.App))
+	return b.Perform(b.App.BranchFiles(b.App))
 }
 
 // edit takes a message of the user's into the composer, to be sent anew as a

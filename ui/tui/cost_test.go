@@ -19,6 +19,7 @@ import (
 	"parley/session"
 	"parley/session/storetest"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/tui/input"
 )
 
@@ -38,7 +39,7 @@ func holding(tb testing.TB, n int) *Model {
 	}
 	s := session.New(session.Options{Log: log, Model: llm.Endpoint{Model: llmtest.New(), Name: storetest.Model, Origin: storetest.Origin, Strategy: "native", Known: true, Context: 1 << 30}})
 	m := newModel(Options{Config: Default(), Options: app.Options{
-		Session: s, Library: lib, Directory: dir, Workspace: "~/work", Now: time.Now, AbbrevPath: func(p string) string { return p },
+		Commands: flows.Commands(), Session: s, Library: lib, Directory: dir, Workspace: "~/work", Now: time.Now, AbbrevPath: func(p string) string { return p },
 		Estimate: func(text string) int { return len(text) / 4 },
 	}})
 	tb.Cleanup(func() {

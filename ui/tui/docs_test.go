@@ -9,6 +9,7 @@ import (
 
 	"parley/docs"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/tui/dialog"
 	"parley/ui/uitest"
 )
@@ -76,7 +77,7 @@ func keyCells(keys string) string {
 // screenSections returns the sections of keys that no command has, as the help shows them, and
 // in front of them the second keys of commands, which the help does not list.
 func screenSections() []dialog.Section {
-	keys := newKeymap(nil)
+	keys := newKeymap(nil, flows.Commands())
 	var out []dialog.Section
 	for _, s := range keys.bindings() {
 		own := dialog.Section{Title: s.Title}
@@ -107,7 +108,7 @@ func commandTables() string {
 	var b strings.Builder
 	for _, group := range app.Groups {
 		var rows [][]string
-		for _, a := range actions() {
+		for _, a := range actions(flows.Commands()) {
 			if a.Group != group || a.second {
 				continue
 			}
@@ -150,7 +151,7 @@ func TestManual(t *testing.T) {
 	uitest.GeneratedDoc(t, "chat", "commands", commandTables())
 	uitest.GeneratedDoc(t, "chat", "keys", keyTables())
 	chat := uitest.ReadDoc(t, "chat")
-	for _, c := range app.Commands() {
+	for _, c := range flows.Commands() {
 		if !strings.Contains(chat, "/"+c.Name) || !strings.Contains(chat, cell(c.Help)) {
 			t.Errorf("docs/chat.md has no /%s: %s", c.Name, c.Help)
 		}
@@ -182,12 +183,12 @@ var chordSpan = regexp.MustCompile(`^(?:(?:ctrl|alt|shift)\+\S+(?: \S+)?|f[0-9]+
 func TestManualNamesKeysThatAreBound(t *testing.T) {
 	t.Parallel()
 	bound := map[string]bool{}
-	for _, a := range newKeymap(nil).actions {
+	for _, a := range newKeymap(nil, flows.Commands()).actions {
 		for _, key := range a.Keys {
 			bound[key] = true
 		}
 	}
-	keys := newKeymap(nil)
+	keys := newKeymap(nil, flows.Commands())
 	for _, s := range keys.bindings() {
 		for _, row := range s.Rows {
 			for _, key := range splitKeys(row[0]) {
@@ -238,7 +239,7 @@ var slashes = regexp.MustCompile("(?m)(?:^|`)/([a-z][a-z-]*)(?: [^`\\n]*)?(?:`|$
 func TestManualNamesCommandsThatExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"review": true, "tests": true} // prompts of examples
-	for _, a := range actions() {
+	for _, a := range actions(flows.Commands()) {
 		for _, name := range a.Names() {
 			known[name] = true
 		}

@@ -66,6 +66,8 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Prepare:
 		m.pending.preparing++
 		return func() tea.Msg { return preparedMsg(e(context.Background())) }
+	case app.Edit:
+		return m.branches.edit(int(e))
 	case app.Exit:
 		return m.quit()
 	}
@@ -282,18 +284,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.models.PickModel(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, strings.TrimSpace(v.Query+" "+name))) })
 	case app.PanelBranches:
 		return m.branches.tree()
-	case app.PanelRewind:
-		return m.chooseFrom(app.ChooseRewind(m.App, m.editMessage))
-	case app.PanelUndo:
-		return m.chooseFrom(app.ChooseUndo(m.App, m.editMessage))
 	}
 	return m.help()
-}
-
-// editMessage takes a message of the user's into the composer.
-func (m *Model) editMessage(seq int) app.Effect {
-	m.Defer(m.branches.edit(seq))
-	return nil
 }
 
 // serverMsg names an MCP server that changed.

@@ -30,9 +30,9 @@ type keymap struct {
 
 // newKeymap returns the actions with the keys of the configuration, which was
 // validated. Escapes are counted by themselves and begin no sequence.
-func newKeymap(own Keys) keymap {
-	k := keymap{actions: actions(), keys: map[string]*action{}, leaders: map[string]bool{}, writing: composer.Keys()}
-	if changed, err := own.apply(actions()); err == nil {
+func newKeymap(own Keys, shared []app.Command) keymap {
+	k := keymap{actions: actions(shared), keys: map[string]*action{}, leaders: map[string]bool{}, writing: composer.Keys()}
+	if changed, err := own.apply(actions(shared)); err == nil {
 		k.actions = changed
 	}
 	for i := range k.actions {

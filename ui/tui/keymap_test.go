@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"parley/providers/llmtest"
+	"parley/ui/app/flows"
 )
 
 // What may follow a leader is shown when it has stood for a while, and goes with the next
@@ -26,7 +27,7 @@ func TestWhichKey(t *testing.T) {
 		})
 	}
 	t.Run("in the words of the command list", func(t *testing.T) {
-		list := actions()
+		list := actions(flows.Commands())
 		for _, l := range leaderWords {
 			name, word := l.name, l.words
 			at := slices.IndexFunc(list, func(a action) bool { return a.Name == name })

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/terminal"
 )
@@ -103,8 +104,8 @@ func sameKey(key string) string {
 }
 
 // Validate names the first key that cannot be meant.
-func (k Keys) Validate() error {
-	_, err := k.apply(actions())
+func (k Keys) Validate(shared []app.Command) error {
+	_, err := k.apply(actions(shared))
 	return err
 }
 
@@ -177,14 +178,14 @@ func (k Keys) conflict(key, a, b string) *KeyConflict {
 
 // ShowKeys tells what the terminal really sends for each key that is pressed, and what
 // that key does.
-func ShowKeys(in, out *os.File, keys Keys, getenv func(string) string) error {
-	return terminal.ShowKeys(in, out, functions(keys), getenv)
+func ShowKeys(in, out *os.File, keys Keys, shared []app.Command, getenv func(string) string) error {
+	return terminal.ShowKeys(in, out, functions(keys, shared), getenv)
 }
 
 // functions returns what each key does in the screen.
-func functions(keys Keys) map[string]string {
-	list := actions()
-	if own, err := keys.apply(actions()); err == nil {
+func functions(keys Keys, shared []app.Command) map[string]string {
+	list := actions(shared)
+	if own, err := keys.apply(actions(shared)); err == nil {
 		list = own
 	}
 	does := composer.Keys()
@@ -202,8 +203,8 @@ func functions(keys Keys) map[string]string {
 }
 
 // ListBindings lists the keys of every action, for those who want to change them.
-func ListBindings(keys Keys) ([][2]string, error) {
-	list, err := keys.apply(actions())
+func ListBindings(keys Keys, shared []app.Command) ([][2]string, error) {
+	list, err := keys.apply(actions(shared))
 	if err != nil {
 		return nil, err
 	}

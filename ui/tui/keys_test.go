@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llmtest"
+	"parley/ui/app/flows"
 )
 
 func TestKeys(t *testing.T) {
@@ -35,7 +36,7 @@ func TestKeys(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			err := tt.keys.Validate()
+			err := tt.keys.Validate(flows.Commands())
 			switch {
 			case tt.want == "" && err != nil:
 				t.Errorf("refused: %v", err)

@@ -64,7 +64,7 @@ type parts struct {
 func newModel(o Options) *Model {
 	a := app.New(o.Options)
 	s := common.New(o.Config, os.Getenv, a.Now)
-	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys)}
+	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys, a.Commands)}
 	s.KeyOf = m.keymap.keyOf
 	board := a.Board(s.Write)
 	s.SetClipboard(common.Clipboard{Put: app.Copier(board), Answered: board.Answered, AbbrevPath: a.AbbrevPath})

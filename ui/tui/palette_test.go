@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llmtest"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 )
 
 // The palette begins with what a beginner looks for, then with what is used, in this run
@@ -42,7 +43,7 @@ func TestSuggestedCommands(t *testing.T) {
 
 // Commands of other programs work, or it is said where they are.
 func TestNeighborsCommands(t *testing.T) {
-	k := newKeymap(nil)
+	k := newKeymap(nil, flows.Commands())
 	for typed, want := range map[string]string{
 		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",

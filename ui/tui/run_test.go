@@ -22,6 +22,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
 	"parley/ui/uitest"
@@ -118,6 +119,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
 		}},
 	}}
+	flows.Register(&o.Options)
 	change(&o)
 	s.m = newModel(o)
 	s.m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
@@ -319,7 +321,7 @@ func TestSlash(t *testing.T) {
 // Every action can be run by its name at any time, and none breaks the screen.
 func TestEveryAction(t *testing.T) {
 	t.Parallel()
-	for _, a := range actions() {
+	for _, a := range actions(flows.Commands()) {
 		if a.Name == "quit" || a.Name == "interrupt" || a.Name == "end" || a.Name == "suspend" || a.Name == "editor" {
 			continue // leave, or need a terminal
 		}
@@ -548,7 +550,7 @@ func (c rgb) RGBA() (r, g, b, a uint32) { return c[0], c[1], c[2], 0xffff }
 func TestKeysAreUnique(t *testing.T) {
 	seen := map[string]string{}
 	names := map[string]bool{}
-	for _, a := range actions() {
+	for _, a := range actions(flows.Commands()) {
 		if names[a.Name] {
 			t.Errorf("two actions are called %q", a.Name)
 		}

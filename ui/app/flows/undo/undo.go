@@ -1,6 +1,9 @@
-package app
+// Package undo lets the user go back in a conversation: edit an earlier message, take changes of files back,
+// and continue on another branch.
+package undo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,9 +14,33 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
-	"parley/tools/undo"
+	store "parley/tools/undo"
+	"parley/ui/app"
 	"parley/ui/format"
 )
+
+// Register adds the flow to what front ends have.
+func Register(o *app.Options) {
+	o.Commands = append(o.Commands,
+		app.Command{Name: "rewind", Keys: []string{"esc esc"}, Group: app.Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: rewind},
+		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: undo},
+	)
+	o.BranchFiles = branchFiles
+}
+
+func nothingToEdit(a *app.App) string {
+	if !a.Session.HasPrompt() {
+		return cmp.Or(app.BusyText(a), "No message to edit yet")
+	}
+	return app.BusyText(a)
+}
+
+func nothingToUndo(a *app.App) string {
+	if len(prompts(a)) == 0 {
+		return cmp.Or(app.BusyText(a), "Nothing to undo yet")
+	}
+	return app.BusyText(a)
+}
 
 // A rewindPoint is a prompt of the user's, and where the history of files stood then.
 type rewindPoint struct {
@@ -22,14 +49,14 @@ type rewindPoint struct {
 }
 
 // fileHistory returns what tools changed in s; nil if that is not kept.
-func fileHistory(s *session.Session) *undo.History {
-	h, _ := s.Files().(*undo.History)
+func fileHistory(s *session.Session) *store.History {
+	h, _ := s.Files().(*store.History)
 	return h
 }
 
 // pointOf returns what happened since the prompt seq: the first record that belongs to a
 // message behind it.
-func pointOf(s *session.Session, seq int, records []undo.Record) rewindPoint {
+func pointOf(s *session.Session, seq int, records []store.Record) rewindPoint {
 	p := rewindPoint{seq: seq}
 	for _, r := range records {
 		for at := r.Seq; at > seq; {
@@ -47,59 +74,67 @@ func pointOf(s *session.Session, seq int, records []undo.Record) rewindPoint {
 }
 
 // filesUnchanged reports whether no file was changed since a record, or all are as they were.
-func filesUnchanged(records []undo.Record, from int) bool {
-	n, sure := undo.CountSince(records, from)
+func filesUnchanged(records []store.Record, from int) bool {
+	n, sure := store.CountSince(records, from)
 	return n == 0 && sure
 }
 
-// ChooseRewind asks for an earlier message of the user's, and calls edit with the one that
-// is chosen. Where files were changed since, it asks what is to go back.
-func ChooseRewind(a *App, edit func(seq int) Effect) *List {
+// rewind asks for an earlier message of the user's, to edit the one that is chosen. Where files were
+// changed since, it asks what is to go back.
+func rewind(a *app.App, _ string) app.Effect {
 	records := fileHistory(a.Session).Records()
-	return &List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: rewindItems(a), Choose: func(i Item, _ string) Effect {
+	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: prompts(a), Choose: func(i app.Item, _ string) app.Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(a.Session, seq, records)
 		if filesUnchanged(records, p.from) {
-			return edit(seq)
+			return app.Edit(seq)
 		}
-		return chooseParts(a, p, edit, false)
+		return chooseParts(a, p, false)
 	}}
 }
 
-// ChooseUndo asks how far to go back, and then whether files, the conversation or both go.
-func ChooseUndo(a *App, edit func(seq int) Effect) *List {
+// undo asks how far to go back, and then whether files, the conversation or both go.
+func undo(a *app.App, _ string) app.Effect {
 	records := fileHistory(a.Session).Records()
-	l := &List{Title: "Go back to before which message?", Noun: "message", Items: rewindItems(a)}
+	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: prompts(a)}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
-		l.Items[i].Detail = filesUnchangedText(a)
-		if n, _ := undo.CountSince(records, pointOf(a.Session, seq, records).from); n > 0 {
+		l.Items[i].Detail = unchangedText(a)
+		if n, _ := store.CountSince(records, pointOf(a.Session, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
 	}
 	if n := len(records); n > 0 && records[n-1].Restore {
-		last := Item{Title: "Undo the last undo", Detail: countChanges(records[n-1].Changes), Value: "-" + strconv.Itoa(records[n-1].N)}
+		last := app.Item{Title: "Undo the last undo", Detail: countChanges(records[n-1].Changes), Value: "-" + strconv.Itoa(records[n-1].N)}
 		l.Items = slices.Insert(l.Items, 0, last)
 	}
-	l.Choose = func(i Item, _ string) Effect {
+	l.Choose = func(i app.Item, _ string) app.Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		if seq < 0 {
-			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", nil)
+			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", false)
 		}
 		p := pointOf(a.Session, seq, records)
 		if filesUnchanged(records, p.from) {
-			return edit(seq)
+			return app.Edit(seq)
 		}
-		return chooseParts(a, p, edit, true)
+		return chooseParts(a, p, true)
 	}
 	return l
 }
 
-// rewindItems returns the messages of the user's, the latest first.
-func rewindItems(a *App) (items []Item) {
+// unchangedText says that no files changed since a message.
+func unchangedText(a *app.App) string {
+	if others := fileHistory(a.Session).OtherRoots(); len(others) > 0 {
+		return "no files changed here since; those of " + a.AbbrevPath(others[0]) + " go back there"
+	}
+	return "no files changed since"
+}
+
+// prompts returns the messages of the user's, the latest first.
+func prompts(a *app.App) (items []app.Item) {
 	for _, n := range a.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, Item{Title: MessageLine(n.Message), Value: strconv.Itoa(n.Seq)})
+			items = append(items, app.Item{Title: app.MessageLine(n.Message), Value: strconv.Itoa(n.Seq)})
 		}
 	}
 	slices.Reverse(items)
@@ -108,9 +143,9 @@ func rewindItems(a *App) (items []Item) {
 
 // chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
 // stands first.
-func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bool) Effect {
-	n, _ := undo.CountSince(fileHistory(a.Session).Records(), p.from)
-	items := []Item{
+func chooseParts(a *app.App, p rewindPoint, filesFirst bool) app.Effect {
+	n, _ := store.CountSince(fileHistory(a.Session).Records(), p.from)
+	items := []app.Item{
 		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
 		{Title: "Conversation", Detail: "files stay as they are", Value: "conversation"},
@@ -120,47 +155,36 @@ func chooseParts(a *App, p rewindPoint, edit func(seq int) Effect, filesFirst bo
 	}
 	to := "before this message"
 	if n, err := a.Session.At(p.seq); err == nil {
-		to = "before \"" + MessageLine(n.Message) + "\""
+		to = "before \"" + app.MessageLine(n.Message) + "\""
 	}
-	return &List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect {
+	return &app.List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect {
 		switch i.Value {
 		case "conversation":
-			return edit(p.seq)
+			return app.Edit(p.seq)
 		case "both":
-			return restoreFiles(a, p, to, edit)
+			return restoreFiles(a, p, to, true)
 		}
-		return restoreFiles(a, p, to, nil)
+		return restoreFiles(a, p, to, false)
 	}}
-}
-
-// EditMessage makes a message of the user's their draft; what followed it stays as a branch once that is sent.
-func EditMessage(a *App, seq int) Effect {
-	n, _ := a.Session.At(seq) // Edit fails as well
-	if err := a.Session.Branch().Edit(seq); err != nil {
-		return Failure{Err: err}
-	}
-	text, attached := DraftFrom(n.Message)
-	a.Attached = append(a.Attached, attached...)
-	return Then{SessionOpened{}, Draft(text), Attached(attached)}
 }
 
 // A fileRestore is files on their way back to how they were.
 type fileRestore struct {
-	app    *App
-	of     *session.Session // whose files they are
-	plan   *undo.Plan
-	to     string        // where they go, such as "before the last undo"
-	seq    int           // message that the restore belongs to
-	quiet  bool          // nothing is said where there is nothing to do
-	behind func() Effect // called once files are restored
+	app   *app.App
+	of    *session.Session // whose files they are
+	plan  *store.Plan
+	to    string     // where they go, such as "before the last undo"
+	seq   int        // message that the restore belongs to
+	quiet bool       // nothing is said where there is nothing to do
+	then  app.Effect // once files are restored
 }
 
-// restoreFiles shows what brings the files back, and does it if the user wants that. Edit is
-// called with the message behind it; nil: the conversation stays.
-func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) Effect {
-	r := &fileRestore{app: a, of: a.Session, to: to, seq: a.Session.Head(), behind: func() Effect { return nil }}
-	if edit != nil {
-		r.behind = func() Effect { return edit(p.seq) }
+// restoreFiles shows what brings the files back, and does it if the user wants that. With edit, the message
+// is edited once they are back; otherwise the conversation stays.
+func restoreFiles(a *app.App, p rewindPoint, to string, edit bool) app.Effect {
+	r := &fileRestore{app: a, of: a.Session, to: to, seq: a.Session.Head()}
+	if edit {
+		r.then = app.Edit(p.seq)
 		if n, err := a.Session.At(p.seq); err == nil {
 			r.seq = n.Parent // where the conversation goes on
 		}
@@ -168,47 +192,46 @@ func restoreFiles(a *App, p rewindPoint, to string, edit func(seq int) Effect) E
 	return r.show(p.from)
 }
 
-// BranchFiles offers the files as they were when the branch that was gone to was left; nothing
+// branchFiles offers the files as they were when the branch that was gone to was left; nothing
 // where they are as they were.
-func BranchFiles(a *App) Effect {
-	files := fileHistory(a.Session)
-	n, ok := files.BranchMark(a.Session.Head())
+func branchFiles(a *app.App) app.Effect {
+	n, ok := fileHistory(a.Session).BranchMark(a.Session.Head())
 	if !ok {
 		return nil
 	}
-	r := &fileRestore{app: a, of: a.Session, to: "when this branch was left", seq: a.Session.Head(), quiet: true, behind: func() Effect { return nil }}
+	r := &fileRestore{app: a, of: a.Session, to: "when this branch was left", seq: a.Session.Head(), quiet: true}
 	return r.show(n + 1)
 }
 
 // show makes the plan, and asks about it.
-func (r *fileRestore) show(from int) Effect {
-	return Prepare(func(context.Context) func() Effect {
+func (r *fileRestore) show(from int) app.Effect {
+	return app.Prepare(func(context.Context) func() app.Effect {
 		plan, err := fileHistory(r.of).Plan(from)
 		text := ""
 		if err == nil {
 			text = planText(fileHistory(r.of), plan, r.to)
 		}
-		return func() Effect {
+		return func() app.Effect {
 			r.plan = plan
 			switch {
 			case err != nil:
-				return Failure{Err: err}
+				return app.Failure{Err: err}
 			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
 				return nil
 			case r.app.Session != r.of:
-				return Failure{Err: errors.New("another conversation was opened: nothing restored")}
+				return app.Failure{Err: errors.New("another conversation was opened: nothing restored")}
 			case plan.Empty():
 				same := "Files already match the state " + r.to
 				if plan.Partial != "" {
 					same += " · more may have changed: " + plan.Partial
 				}
-				return Then{r.behind(), Toast(same)}
+				return app.Then{r.then, app.Toast(same)}
 			case plan.Count(true) == 0:
-				return Failure{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)}
+				return app.Failure{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)}
 			case plan.Count(false) == 0:
 				return r.askChanged(text + "\n\n")
 			}
-			return &Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Answer: func(yes bool) Effect {
+			return &app.Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Answer: func(yes bool) app.Effect {
 				switch {
 				case !yes:
 					return nil
@@ -222,9 +245,9 @@ func (r *fileRestore) show(from int) Effect {
 }
 
 // fileCount says how many files are restored without being asked about.
-func fileCount(steps []undo.Step) string {
-	return countFiles(steps, func(s undo.Step) bool {
-		return s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != undo.Directory && s.To.Kind != undo.Directory
+func fileCount(steps []store.Step) string {
+	return countFiles(steps, func(s store.Step) bool {
+		return s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != store.Directory && s.To.Kind != store.Directory
 	})
 }
 
@@ -243,7 +266,7 @@ func countFiles[T any](restored []T, isFile func(T) bool) string {
 }
 
 // askChanged asks whether what was changed by somebody else goes back as well.
-func (r *fileRestore) askChanged(intro string) Effect {
+func (r *fileRestore) askChanged(intro string) app.Effect {
 	var lines []string
 	for _, s := range r.plan.Steps {
 		if s.Blocked == "" && s.ConfirmReason != "" {
@@ -251,50 +274,50 @@ func (r *fileRestore) askChanged(intro string) Effect {
 		}
 	}
 	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
-	return &Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) Effect {
+	return &app.Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) app.Effect {
 		if !yes && r.plan.Count(false) == 0 {
-			return Toast("Nothing restored")
+			return app.Toast("Nothing restored")
 		}
 		return r.restore(yes)
 	}}
 }
 
 // restore carries the plan out, and tells the model with the next prompt.
-func (r *fileRestore) restore(asked bool) Effect {
-	return Prepare(func(context.Context) func() Effect {
+func (r *fileRestore) restore(asked bool) app.Effect {
+	return app.Prepare(func(context.Context) func() app.Effect {
 		done, skipped, err := fileHistory(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
-		return func() Effect {
-			var e Then
+		return func() app.Effect {
+			var e app.Then
 			if err == nil && r.app.Session == r.of {
-				e = append(e, r.behind())
+				e = append(e, r.then)
 			}
 			for _, s := range skipped {
-				e = append(e, Notes{fmt.Sprintf("not restored: %s: %s", displayName(s.Path), s.Why)})
+				e = append(e, app.Notes{fmt.Sprintf("not restored: %s: %s", displayName(s.Path), s.Why)})
 			}
 			if len(done.Changes) > 0 {
 				e = append(e, r.tell(restoredNote(done)))
 				if err == nil {
-					e = append(e, Toast("Restored "+countChanges(done.Changes)+" · /undo takes it back"))
+					e = append(e, app.Toast("Restored "+countChanges(done.Changes)+" · /undo takes it back"))
 				}
 			}
-			return append(e, Fail(err))
+			return append(e, app.Fail(err))
 		}
 	})
 }
 
 // tell has note go along with the next prompt of the conversation whose files were restored.
-func (r *fileRestore) tell(note llm.Part) Effect {
+func (r *fileRestore) tell(note llm.Part) app.Effect {
 	if o, of := r.app.Options, r.of; r.app.Session != of {
-		return Async(func(context.Context) Effect { return AttachToStored(o, of, note, func() {}) })
+		return app.Async(func(context.Context) app.Effect { return app.AttachToStored(o, of, note, func() {}) })
 	}
 	r.app.Attached = append(r.app.Attached, note)
-	return Attached{note}
+	return app.Attached{note}
 }
 
 // countChanges says how many files were restored.
-func countChanges(changes []undo.Change) string {
-	return countFiles(changes, func(c undo.Change) bool {
-		return c.Before.Kind != undo.Directory && c.After.Kind != undo.Directory
+func countChanges(changes []store.Change) string {
+	return countFiles(changes, func(c store.Change) bool {
+		return c.Before.Kind != store.Directory && c.After.Kind != store.Directory
 	})
 }
 
@@ -302,7 +325,7 @@ func countChanges(changes []undo.Change) string {
 const maxNamed = 50
 
 // restoredNote tells the model which files are not what it made of them any more.
-func restoredNote(r undo.Record) llm.Part {
+func restoredNote(r store.Record) llm.Part {
 	var b strings.Builder
 	b.WriteString("<note>\nThe user took changes of files back. Read them again before you change them:\n")
 	for i, c := range r.Changes {
@@ -311,7 +334,7 @@ func restoredNote(r undo.Record) llm.Part {
 			break
 		}
 		what := "restored"
-		if c.After.Kind == undo.Absent {
+		if c.After.Kind == store.Absent {
 			what = "removed"
 		}
 		fmt.Fprintf(&b, "%s: %s\n", what, strconv.Quote(string(c.Path)))
@@ -324,7 +347,7 @@ func restoredNote(r undo.Record) llm.Part {
 const maxPlanLines = 200
 
 // planText says what a plan does: the files, what cannot be restored, and the changes.
-func planText(h *undo.History, p *undo.Plan, to string) string {
+func planText(h *store.History, p *store.Plan, to string) string {
 	var head, diffs strings.Builder
 	fmt.Fprintf(&head, "Restore files to the state %s?\n", to)
 	lines := 0
@@ -357,7 +380,7 @@ func planText(h *undo.History, p *undo.Plan, to string) string {
 }
 
 // displayName returns a path as it is shown: on one line.
-func displayName(name undo.Name) string {
+func displayName(name store.Name) string {
 	if q := strconv.Quote(string(name)); q != `"`+string(name)+`"` {
 		return q
 	}
@@ -365,28 +388,28 @@ func displayName(name undo.Name) string {
 }
 
 // stepSign says in a letter what a step does, as git status does.
-func stepSign(s undo.Step) string {
+func stepSign(s store.Step) string {
 	switch {
-	case s.Now.Kind == undo.Absent:
+	case s.Now.Kind == store.Absent:
 		return "A"
-	case s.To.Kind == undo.Absent:
+	case s.To.Kind == store.Absent:
 		return "D"
 	}
 	return "M"
 }
 
 // stepNote says what is special about a step.
-func stepNote(s undo.Step) string {
+func stepNote(s store.Step) string {
 	switch {
 	case s.Blocked != "":
 		return " (cannot be restored: " + s.Blocked + ")"
 	case s.ConfirmReason != "":
 		return " (" + s.ConfirmReason + ")"
-	case s.To.Kind == undo.Directory, s.To.Kind == undo.Absent && s.Now.Kind == undo.Directory:
+	case s.To.Kind == store.Directory, s.To.Kind == store.Absent && s.Now.Kind == store.Directory:
 		return "/"
 	case s.Now.Kind == s.To.Kind && s.Now.Sum == s.To.Sum && s.Now.Mode != s.To.Mode:
 		return fmt.Sprintf(" (mode %04o → %04o)", s.Now.Mode, s.To.Mode)
-	case s.To.Kind == undo.Link:
+	case s.To.Kind == store.Link:
 		return " → " + displayName(s.To.Target)
 	}
 	return ""
@@ -394,10 +417,10 @@ func stepNote(s undo.Step) string {
 
 // stepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
 // are none to show.
-func stepDiff(h *undo.History, s undo.Step) string {
-	if s.Now.Kind != undo.File && s.To.Kind != undo.File {
+func stepDiff(h *store.History, s store.Step) string {
+	if s.Now.Kind != store.File && s.To.Kind != store.File {
 		return ""
 	}
 	now, to := h.Texts(s)
-	return tools.FileDiff(string(s.Path), s.Now.Kind == undo.File, now, to)
+	return tools.FileDiff(string(s.Path), s.Now.Kind == store.File, now, to)
 }

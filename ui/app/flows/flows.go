@@ -1,0 +1,21 @@
+// Package flows lists what a user can do: each flow is a package below this one, and a line here registers
+// it.
+package flows
+
+import (
+	"parley/ui/app"
+	"parley/ui/app/flows/undo"
+)
+
+// Register adds all flows to what front ends have.
+func Register(o *app.Options) {
+	undo.Register(o)
+	o.Commands = append(o.Commands, app.Commands()...)
+}
+
+// Commands returns the commands of all flows, in the order of the help.
+func Commands() []app.Command {
+	var o app.Options
+	Register(&o)
+	return o.Commands
+}

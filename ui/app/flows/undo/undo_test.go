@@ -1,0 +1,111 @@
+package undo
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
+	"parley/tools/act"
+	store "parley/tools/undo"
+	"parley/ui/app"
+)
+
+// find returns the effect of a kind that e is or holds, and whether there is one.
+func find[T app.Effect](e app.Effect) (found T, ok bool) {
+	if all, several := e.(app.Then); several {
+		for _, one := range all {
+			if found, ok = find[T](one); ok {
+				return found, true
+			}
+		}
+	}
+	found, ok = e.(T)
+	return found, ok
+}
+
+// What goes back is of the conversation in which that was asked for: where another one is opened
+// while it is looked at or restored, no message of that one is taken to be edited, and the model of
+// the first is told.
+func TestConversationChangesDuringRestore(t *testing.T) {
+	for _, confirmed := range []bool{false, true} {
+		dir, lib := t.TempDir(), session.MemoryStore()
+		t.Cleanup(func() { lib.Close() })
+		set, err := tools.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { set.Close() })
+		policy := tools.NewPolicy(act.ModeYolo)
+		policy.SetWorkspace(dir)
+		set.SetPolicy(policy)
+		model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
+		endpoint := llm.Endpoint{Name: "fake/m", Model: model}
+		own := session.New(session.Options{
+			Model: endpoint, Tools: set, Policy: policy, Files: store.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{}),
+		})
+		t.Cleanup(func() { own.Close() })
+		o := app.Options{Session: own, Library: lib, Opening: app.Opening{New: func() (*session.Session, error) { return session.New(session.Options{Model: endpoint}), nil }}}
+		Register(&o)
+		o.Commands = append(o.Commands, app.Commands()...)
+		a := app.New(o)
+		do := func(name string) app.Effect {
+			at := slices.IndexFunc(a.Commands, func(c app.Command) bool { return c.Name == name })
+			return a.Commands[at].Do(a, "")
+		}
+		for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
+		}
+		points, _ := find[*app.List](do("undo"))
+		what, ok := find[*app.List](points.Choose(points.Items[0], ""))
+		if !ok {
+			t.Fatal("it is not asked what goes back")
+		}
+		both := what.Items[slices.IndexFunc(what.Items, func(i app.Item) bool { return i.Value == "both" })]
+		look, _ := find[app.Prepare](what.Choose(both, ""))
+		then := look(t.Context())
+		if confirmed {
+			question, _ := find[*app.Confirm](then())
+			restore, _ := find[app.Prepare](question.Answer(true))
+			then = restore(t.Context())
+		}
+		do("new")
+		e := then()
+		_, edited := find[app.Edit](e)
+		_, failed := find[app.Failure](e)
+		if edited || len(a.Attached) > 0 || failed == confirmed {
+			t.Errorf("confirmed %v: edited %v, attached %v, %+v", confirmed, edited, a.Attached, e)
+		}
+		if !confirmed {
+			continue
+		}
+		attach, ok := find[app.Async](e)
+		if !ok {
+			t.Fatalf("nobody is told: %+v", e)
+		}
+		attach(t.Context())
+		if d, _, err := lib.TakeDraft("session:" + own.ID()); err != nil || len(d.Parts) != 1 {
+			t.Errorf("the draft that was left: %+v, %v", d, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {
+			t.Error("a.txt is not restored")
+		}
+	}
+}
+
+// In an empty conversation there is nothing to edit and nothing to undo.
+func TestUnavailable(t *testing.T) {
+	var o app.Options
+	Register(&o)
+	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}})
+	t.Cleanup(func() { s.Close() })
+	a := app.New(app.Options{Session: s})
+	for i, want := range []app.Toast{"No message to edit yet", "Nothing to undo yet"} {
+		if got := o.Commands[i].Do(a, ""); got != want {
+			t.Errorf("/%s: %v, want %q", o.Commands[i].Name, got, want)
+		}
+	}
+}
