@@ -25,14 +25,7 @@ func (p *frontend) apply(e app.Effect) {
 			p.transcript.note(n)
 		}
 	case app.Failure:
-		if e.Lasting {
-			p.writeLine("%s", failure(e.Err))
-		} else {
-			p.writeError(e.Err)
-		}
-		if strings.Contains(e.Line, "\n") { // one line is typed again more easily
-			p.toDraft(e.Line)
-		}
+		p.fail(e)
 	case app.Draft:
 		p.toDraft(string(e))
 	case app.DraftCommand:
@@ -50,9 +43,7 @@ func (p *frontend) apply(e app.Effect) {
 	case *app.List:
 		p.list(e)
 	case *app.Confirm:
-		lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
-		q := p.questions.confirm(e.Text, lower(e.Yes), lower(e.No), !e.Harmless, func(yes bool) { p.apply(e.Answer(yes)) })
-		p.dropWhenLapsed(e.Lapse, nil, q)
+		p.confirm(e)
 	case *app.Secret:
 		p.askSecret(e, true)
 	case app.Play:
@@ -73,6 +64,25 @@ func (p *frontend) apply(e app.Effect) {
 	case app.Exit:
 		p.quit()
 	}
+}
+
+// fail tells an error, and makes a command of several lines that did not run the draft.
+func (p *frontend) fail(f app.Failure) {
+	if f.Lasting {
+		p.writeLine("%s", failure(f.Err))
+	} else {
+		p.writeError(f.Err)
+	}
+	if strings.Contains(f.Line, "\n") { // one line is typed again more easily
+		p.toDraft(f.Line)
+	}
+}
+
+// confirm asks a question with a yes and a no.
+func (p *frontend) confirm(c *app.Confirm) {
+	lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+	q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
+	p.dropWhenLapsed(c.Lapse, nil, q)
 }
 
 // toDraft adds text to the draft.
