@@ -87,7 +87,7 @@ func TestAnswers(t *testing.T) {
 		{"nothing", "", 204, "", llm.Server, "answered without content"},
 		{"elsewhere", "", 307, "", llm.InvalidRequest, "answered with a redirect to https://else.example/v1, which is not followed: the base URL may be wrong"},
 		{"refused", "application/json", 401, `{"error":{"message":"bad key","code":"invalid_api_key"}}`, llm.Authentication, "bad key"},
-		{"a long refusal", "text/plain", 500, strings.Repeat("é", 100<<10), llm.Server, strings.Repeat("é", 1999) + "…"},
+		{"a long refusal", "text/plain", 500, strings.Repeat("é", 100<<10), llm.Server, strings.Repeat("é", 2000) + "…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {

@@ -155,6 +155,7 @@ type List struct {
 	Noun      string // of one row, as in "3 conversations"
 	Items     []Item
 	Refresh   func() []Item // the items as they are now, once an MCP server changed; nil: they stay
+	Free      bool          // what is typed may be chosen as well: an Item with it as its value
 	TakesArg  bool          // an argument may be typed behind the title of a row; Choose gets it
 	Choose    func(item Item, arg string) Effect
 	OnDismiss func() // called when the list is closed without a choice; may be nil

@@ -96,7 +96,7 @@ func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, gi
 	if len(values) == 0 {
 		return line
 	}
-	list := &List{Title: title + " · " + text, Noun: "value"}
+	list := &List{Title: title + " · " + text, Noun: "value", Free: true}
 	for _, v := range values {
 		list.Items = append(list.Items, Item{Title: v, Value: v})
 	}

@@ -243,3 +243,13 @@ func TestFieldNotNeeded(t *testing.T) {
 		t.Errorf("%d prompts were sent", n)
 	}
 }
+
+// What no row of a free list has can be typed and chosen.
+func TestFreeList(t *testing.T) {
+	s := setUp(t, 80, 24)
+	tea := &app.List{Title: "Tea", Free: true, Items: []app.Item{{Title: "green", Value: "green"}}, Choose: func(i app.Item, _ string) app.Effect {
+		return app.Toast("Chose " + i.Value)
+	}}
+	s.Send(tea).WaitForText("green").Type("oolong").Press("enter").WaitForText("Chose oolong")
+	s.Send(tea).WaitForText("green").Type("gr").Press("enter").WaitForText("Chose green")
+}

@@ -146,12 +146,18 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	if l.TakesArg {
 		picker = dialog.Commands(l.Title, items(l.Items), nil, m.Theme)
 	}
+	if l.Free {
+		picker.FreeItem = func(typed string) (dialog.Item, bool) { return dialog.Item{Title: typed, Value: typed}, false }
+	}
 	cmd := m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
 		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })
-		if i < 0 {
-			return nil
+		switch {
+		case i >= 0:
+			return m.perform(l.Choose(l.Items[i], p.Arg))
+		case l.Free:
+			return m.perform(l.Choose(app.Item{Title: p.Value, Value: p.Value}, ""))
 		}
-		return m.perform(l.Choose(l.Items[i], p.Arg))
+		return nil
 	})
 	onLeave(m, l.OnDismiss)
 	if l.Refresh != nil {
