@@ -45,7 +45,7 @@ func parseHTML(text string, at *url.URL) (page *webpage, err error) {
 		text = text[:maxHTML]
 		page.notes = append(page.notes, note("only the first %d MiB of its HTML are shown", maxHTML>>20))
 	}
-	page.root, err = html.Parse(strings.NewReader(text))
+	page.root, err = html.Parse(strings.NewReader(boundParsing(text)))
 	if err != nil {
 		return nil, errors.New("its HTML cannot be read; the format raw shows it as it is")
 	}
@@ -55,6 +55,55 @@ func parseHTML(text string, at *url.URL) (page *webpage, err error) {
 		page.notes = append(page.notes, note("%s removed, invisible to readers", pluralize(page.hidden, "element")))
 	}
 	return page, nil
+}
+
+// longestText is how much text may stand in one node, about, in bytes.
+const longestText = 4 << 10
+
+// boundParsing returns a page as html.Parse reads it in linear time. That compares the attributes of each
+// further html and body tag with all before, and copies a text for each piece it appends to it, as between tags
+// that it ignores: the former are left out, the latter is divided by what no reader sees.
+func boundParsing(text string) string {
+	var out strings.Builder
+	var rootSeen, bodySeen, raw, foreign bool
+	length := 0 // of the text since it was divided
+	for z := html.NewTokenizer(strings.NewReader(text)); ; {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return out.String()
+		}
+		piece := z.Raw()
+		if kind == html.TextToken {
+			if length > longestText && !raw {
+				out.WriteString("<wbr><!---->")
+				length = 0
+			}
+			length += len(piece)
+		}
+		raw = false
+		if kind == html.StartTagToken {
+			switch name, _ := z.TagName(); atom.Lookup(name) {
+			case atom.Svg, atom.Math: // in which no text is raw
+				foreign = true
+			case atom.Html:
+				if rootSeen {
+					continue
+				}
+				rootSeen = true
+			case atom.Body:
+				if bodySeen {
+					continue
+				}
+				bodySeen = true
+			case atom.Iframe, atom.Noembed, atom.Noframes, atom.Noscript, atom.Plaintext, atom.Script, atom.Style, atom.Textarea, atom.Title, atom.Xmp:
+				raw = !foreign
+			}
+			if foreign {
+				z.NextIsNotRawText()
+			}
+		}
+		out.Write(piece)
+	}
 }
 
 // readHead takes the title, and the base of the links.
