@@ -106,8 +106,8 @@ func TestKill(t *testing.T) {
 	}
 	t.Parallel()
 	var mu sync.Mutex
-	var asked []string // the prompts that reached the server
-	first := make(chan struct{})
+	var asked []string                // the prompts that reached the server
+	arrived := make(chan struct{}, 1) // has a value once the server is asked
 	var faults []error
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
@@ -124,8 +124,10 @@ func TestKill(t *testing.T) {
 			return
 		}
 		last := body.Messages[len(body.Messages)-1]
-		if asked = append(asked, last.Content); len(asked) == 1 {
-			close(first)
+		asked = append(asked, last.Content)
+		select {
+		case arrived <- struct{}{}:
+		default:
 		}
 		for i, m := range body.Messages[2:] {
 			if before := body.Messages[i+1]; m.Role == before.Role {
@@ -154,7 +156,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_DATA_HOME=" + home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
-	needs := time.Minute // the time to the request: the first round is killed when it has asked
+	var needs time.Duration // until it asks; 0: to be measured, as by the first round and where the machine has slowed down
 	for round := range rounds() {
 		prompt := fmt.Sprintf("prompt %d", round)
 		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
@@ -168,23 +170,26 @@ func TestKill(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
-		if round == 0 {
+		pause := rand.N(2*needs + 400*time.Millisecond)
+		if began := time.Now(); needs == 0 {
 			select {
-			case <-first:
-			case <-time.After(needs):
+			case <-arrived:
+			case <-time.After(time.Minute):
 			}
 			needs = time.Since(began)
-		} else {
-			time.Sleep(rand.N(2*needs + 400*time.Millisecond))
 		}
+		time.Sleep(pause)
 		cmd.Process.Kill()
 		cmd.Wait()
 		mu.Lock()
 		if len(asked) == before {
-			needs = max(needs, time.Since(began)) // the machine has slowed down
+			needs = 0
 		}
 		mu.Unlock()
+		select {
+		case <-arrived: // of this round
+		default:
+		}
 	}
 
 	lib, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": home, "XDG_DATA_HOME": home}[name] })
