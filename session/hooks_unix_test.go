@@ -70,7 +70,7 @@ func TestHooksOfCalls(t *testing.T) {
 		{"denied", act.ModeYolo, nil, false, []string{"PreToolUse: " + hookAllow, "PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
 		{"denied by a project", act.ModeYolo, nil, true, []string{"PreToolUse: " + hookDeny}, "", "!This was not run: a hook forbids it: never"},
 		{"asks where all is allowed", act.ModeYolo, nil, false, []string{"PreToolUse: " + hookAsk}, "echo ran", "ran"},
-		{"changed, asked anew", act.ModeAsk, nil, false, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed the arguments to {"command":"echo changed"}`},
+		{"changed, asked again", act.ModeAsk, nil, false, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed the arguments to {"command":"echo changed"}`},
 		{"changed, and allowed", act.ModeYolo, nil, false, []string{"PreToolUse: " + hookChange}, "", `A hook changed`},
 		{"changed by a project", act.ModeYolo, nil, true, []string{"PreToolUse: " + hookChange}, "echo changed", `A hook changed`},
 		{"after the call", act.ModeYolo, nil, false, []string{`PostToolUse: grep -q '"output":"ran' && echo bad >&2 && exit 2`}, "", "ran"},

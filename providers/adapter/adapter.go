@@ -47,8 +47,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// RequestHeaders returns the headers of every request: the format's own headers with the key,
-// of which "" is Authorization, or KeyHeader in their place; and Headers, which win.
+// RequestHeaders returns the headers of every request: the key in each header that own names, and Headers, which
+// replace others of their name. An empty name is Authorization; KeyHeader, if set, replaces them all.
 func (o Options) RequestHeaders(own ...string) map[string]string {
 	headers := map[string]string{}
 	for _, name := range own {

@@ -168,9 +168,8 @@ const (
 	SearchName = "search" // which searches the web
 )
 
-// PlanStep returns what a line of a plan has that is a step, such as "- [x] text": its mark, which
-// is a space, '>' or 'x', and its text, in front of which it is indented. The mark of another line
-// is 0.
+// PlanStep splits a step of a plan, such as "- [x] text", into its mark (a space, '>' or 'x'), its indentation
+// and its text. The mark is 0 for any other line.
 func PlanStep(line string) (mark byte, indent, text string) {
 	text = strings.TrimLeft(line, " \t")
 	indent = line[:len(line)-len(text)]

@@ -252,6 +252,9 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 	case app.Draft: // a server's prompt, which a screen would show in the draft
 		return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: string(e)})...), nil
 	case app.Toast:
+		if e == "" {
+			return nil, nil
+		}
 		c.update(sdk.UpdateAgentMessageText(sanitize.Text(string(e))))
 	}
 	return nil, nil

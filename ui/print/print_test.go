@@ -42,7 +42,7 @@ func playing(of session.Options, o Options, turns ...llmtest.Turn) (stdout, stde
 	return out.String(), err.String(), status
 }
 
-// withProject is a set of tools of which a file of the folder asks for commands with the word "project".
+// withProject is a set of tools. A file of the folder asks for its commands that contain "project".
 type withProject struct{ act.Set }
 
 func (w withProject) Snapshot() act.Set { return w }
