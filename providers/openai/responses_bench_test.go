@@ -67,5 +67,6 @@ func FuzzOutput(f *testing.F) {
 		`data: {"type":"response.output_item.done","output_index":-9,"item":{"type":"image_generation_call","result":"AA=="}}`+"\n\n"+lastEvent,
 		`data: {"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"usage":{"input_tokens":1e99}}}`+"\n\n",
 		"event: error\ndata: {\"error\":\"x\"}\n\n", `{"error":null}`, "data: [DONE]",
+		`{"status":"completed","output":[{"type":"custom_tool_call","id":"c","name":"g"},{"type":"function_call","call_id":"c","name":"f"}]}`, // an id twice
 	)
 }

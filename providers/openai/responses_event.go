@@ -207,7 +207,7 @@ func (o *responsesAnswer) addItem(e *event) {
 		o.openCall(it)
 	case head.Type == "image_generation_call": // shown when it is there
 	case head.isRemote():
-		p := head.remoteCall()
+		p := o.remoteCall(it, &head)
 		p.Input = "" // which comes whole at the end
 		o.send(it, "c", p)
 	}
@@ -221,18 +221,32 @@ func (it *openItem) mayBe(whole *item) bool {
 // openCall opens a call, or tells of it what was not known.
 func (o *responsesAnswer) openCall(it *openItem) {
 	p := llm.Part{Kind: llm.Call, Name: o.names.Ours(it.Name)}
-	switch owner := o.owners[it.CallID]; {
-	case it.CallID == "":
+	p.ID, p.Repeated = o.claim(it, it.CallID)
+	o.send(it, "c", p)
+}
+
+// remoteCall returns the part of a remote tool's use, under an id of its own.
+func (o *responsesAnswer) remoteCall(it *openItem, whole *item) llm.Part {
+	p := whole.remoteCall()
+	p.ID, p.Repeated = o.claim(it, p.ID)
+	return p
+}
+
+// claim returns the id under which parley knows a call: id, or, as repeated tells, a new one where another call of
+// the answer has it.
+func (o *responsesAnswer) claim(it *openItem, id string) (own string, repeated bool) {
+	switch owner := o.owners[id]; {
+	case id == "":
 	case owner == nil, owner == it:
 		if o.owners == nil {
 			o.owners = map[string]*openItem{}
 		}
-		p.ID, it.callID, o.owners[it.CallID] = it.CallID, it.CallID, it
+		it.callID, o.owners[id] = id, it
 	case it.callID == "":
 		it.callID, _ = o.ids.Claim("", idPrefix)
-		p.ID, p.Repeated = it.callID, true
+		return it.callID, true
 	}
-	o.send(it, "c", p)
+	return it.callID, false
 }
 
 // send adds to the block of an item.
@@ -402,7 +416,7 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 		}
 	case whole.isRemote():
 		state := p.State
-		p = whole.remoteCall()
+		p = o.remoteCall(it, &whole)
 		p.State = state
 	}
 	o.send(it, "b", p)

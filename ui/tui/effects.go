@@ -62,7 +62,8 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Play:
 		return m.chat.Play(e)
 	case app.Async:
-		return func() tea.Msg { return e(context.Background()) }
+		// A message even for nothing, so that what it changed is drawn.
+		return func() tea.Msg { return app.Then{e(context.Background())} }
 	case app.Prepare:
 		m.pending.preparing++
 		return func() tea.Msg { return preparedMsg(e(context.Background())) }
