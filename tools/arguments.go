@@ -99,7 +99,7 @@ func parseArguments(s *argumentSchema, input string) (json.RawMessage, error) {
 	if err := checkNumbers(value); err != nil {
 		return nil, err
 	}
-	// What costs too much to check is left to the tool, which checks its arguments itself.
+	// Checks that cost too much are left to the tool, which checks its arguments itself.
 	if err := schema.Validate(s.raw, out); err != nil && !errors.Is(err, schema.ErrUnchecked) {
 		return nil, errors.New(truncate(err.Error(), 600)) // it quotes values of any number
 	}

@@ -36,7 +36,7 @@ func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args s
 	go func() {
 		defer cancel(nil)
 		defer func() {
-			if p := recover(); p != nil { // of whoever watches
+			if p := recover(); p != nil { // of the progress function
 				ended <- failedOutcome("shell: internal error: %v", p)
 			}
 		}()

@@ -125,7 +125,7 @@ func TestSystemFoldersAsk(t *testing.T) {
 	}
 }
 
-// What holds credentials or starts programs at login asks in every mode, in every
+// Files with credentials, or that start programs at login, ask in every mode, in every
 // directory, and by whatever name it is reached.
 func TestSensitivePlacesAsk(t *testing.T) {
 	files := map[string]string{
@@ -258,7 +258,7 @@ func TestProtectedConfiguration(t *testing.T) {
 	}
 }
 
-// What a file of the folder wants says so, and still says what else there is to know.
+// An action that a file of the folder wants says so, beside its other cautions.
 func TestProjectCaution(t *testing.T) {
 	for before, want := range map[string]string{
 		"":                         ".parley/hooks.toml of this folder runs it",

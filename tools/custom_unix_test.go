@@ -89,7 +89,7 @@ func TestOwnToolEnds(t *testing.T) {
 	gone(t, strings.TrimSpace(pid))
 }
 
-// What a user is asked shows the command, and the schema is what a model is told.
+// The question to the user shows the command, and the model gets the schema.
 func TestOwnToolIsShown(t *testing.T) {
 	f := open(t, nil)
 	dir := t.TempDir()
@@ -224,7 +224,7 @@ func TestOwnToolIsHeld(t *testing.T) {
 	}
 }
 
-// What did not start is named once, with the system's reason.
+// A program that did not start is named once, with the system's reason.
 func TestProgramThatDoesNotStart(t *testing.T) {
 	f := open(t, nil)
 	for program, want := range map[string]string{

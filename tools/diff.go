@@ -21,7 +21,7 @@ func unifiedDiff(file string, from bool, before, after string) string {
 	if !from {
 		label = "/dev/null"
 	}
-	// What both begin and end with is not looked at, save for a few lines around.
+	// Common lines at the beginning and the end are not compared, save for a few lines around.
 	head := commonHead(before, after)
 	tail := commonTail(before[head:], after[head:])
 	start := backLines(before, head, udiff.DefaultContextLines)

@@ -67,7 +67,7 @@ func TestToolsReachAddedFolders(t *testing.T) {
 	}
 }
 
-// What tools reach are the workspace and the added folders, whatever links say, and as long as
+// Tools reach the workspace and the added folders, whatever links say, and as long as
 // they are added.
 func TestOnlyAddedFoldersAreReached(t *testing.T) {
 	f, dir := beside(t, map[string]string{"a.txt": "alpha\n"})
@@ -130,7 +130,7 @@ func TestFoldersThatCannotBeAdded(t *testing.T) {
 	}
 }
 
-// What a user agreed to add is a folder, and not what a link leads to that takes its place or
+// The user agreed to add a folder, not the target of a link that takes its place or
 // that of a folder above it.
 func TestFoldersThatBecameLinks(t *testing.T) {
 	for _, linked := range []string{"above", "above/project"} {
@@ -247,7 +247,7 @@ func TestSandboxInAddedFolders(t *testing.T) {
 	}
 }
 
-// What a command makes in an added folder for git to run is set aside when it ends, although
+// Files for git to run that a command makes in an added folder are set aside when it ends, although
 // others have begun meanwhile or the folder was removed. What the user makes while none runs stays.
 func TestNewRepositoriesInAddedFolders(t *testing.T) {
 	repository := func(dir, name string) (hook string) {

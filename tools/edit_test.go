@@ -125,7 +125,7 @@ func TestEditUndone(t *testing.T) {
 }
 
 // An edit that is undone gives the text back, byte for byte, unless its new
-// text stood there before; and it leaves what is before and behind it alone.
+// text stood there before; and it leaves the text before and after it alone.
 func FuzzReplace(f *testing.F) {
 	f.Add("a\r\nb\r\nc", "b\n", "x\ny\n", false)
 	f.Add("\uFEFFaaa\r\n\n", "a", "b", true)
@@ -153,7 +153,7 @@ func FuzzReplace(f *testing.F) {
 		for tail < len(text)-head && tail < len(got)-head && text[len(text)-1-tail] == got[len(got)-1-tail] {
 			tail++
 		}
-		// What differs is no longer than what was replaced, with CR at its line ends.
+		// The diff is no longer than the replaced text, with CR at its line ends.
 		if longest := len(old) + strings.Count(old, "\n"); len(text)-head-tail > longest {
 			t.Fatalf("%q to %q in %q gives %q", old, new, text, got)
 		}

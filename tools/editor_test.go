@@ -16,7 +16,7 @@ func TestEditor(t *testing.T) {
 		err                error
 		read               string // what read begins with
 		old, new           string // of an edit
-		writes, file       string // the text that the editor is given; what is in the file behind it
+		writes, file       string // the text that the editor is given; the file's own
 	}{
 		{name: "unsaved", saved: "one\n", shown: "two\n", read: "     1\ttwo\n[with changes that are not saved in the editor yet", old: "two", new: "three", writes: "three\n", file: "one\n"},
 		{name: "saved", saved: "one\n", shown: "one\n", read: "     1\tone\n", old: "one", new: "two", file: "two\n"},

@@ -9,7 +9,7 @@ import (
 )
 
 // passedVariables are the variables that a command gets from parley's own environment.
-// Everything else stays behind, for keys and passwords hide under any name. A
+// Everything else is left out, for keys and passwords hide under any name. A
 // name that ends with _ stands for all that begin with it but those called as a secret.
 var passedVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR",

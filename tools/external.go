@@ -52,7 +52,7 @@ func Sanitize(text string) (plain string, notes []string) {
 	return plain + o.Close(), removalNotes(&o)
 }
 
-// AddExternal offers more tools, behind those that there are. One whose name was added
+// AddExternal offers more tools, after the present ones. One whose name was added
 // before takes the other's place. The error names the tools that were left out,
 // because their name is not fit or belongs to a tool of this package.
 func (s *Set) AddExternal(tools ...External) error {
@@ -126,7 +126,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	return nil
 }
 
-// allEntries returns the tools of this package and behind them the external ones.
+// allEntries returns the tools of this package, then the external ones.
 func (s *Set) allEntries() []*toolEntry {
 	if p := s.external.Load(); p != nil {
 		return slices.Concat(s.tools, *p)

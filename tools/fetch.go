@@ -130,7 +130,7 @@ func (f fetcher) follow(ctx context.Context, r fetchRequest, read func(res *http
 }
 
 // redirectTarget returns where a server sends us. Another host was not asked for, nor was
-// a connection that others can read: those are up to whoever allowed this one.
+// a connection that others can read: the user who allowed this one decides about those.
 func redirectTarget(from *url.URL, where string) (*url.URL, error) {
 	if len(where) > maxURL {
 		return nil, errors.New("it redirects to an address that is too long")

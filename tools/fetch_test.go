@@ -153,7 +153,7 @@ b</code></pre><noscript>enable it</noscript><form><input value="x"><textarea>y</
 	}
 }
 
-// What goes out says nothing about the user.
+// Requests say nothing about the user.
 func TestFetchSendsNothingElse(t *testing.T) {
 	var seen []http.Header
 	server, f := site(t, func(w http.ResponseWriter, r *http.Request) {
@@ -233,7 +233,7 @@ func TestNoRedirectToPlainHTTP(t *testing.T) {
 	}
 }
 
-// What never ends, or is larger than it looks, ends all the same.
+// Reading a body that never ends, or is larger than it looks, ends.
 func TestFetchIsBounded(t *testing.T) {
 	t.Parallel()
 	// Members of a gzip stream, one after the other, are one stream.
@@ -436,7 +436,7 @@ func TestHTMLGrowth(t *testing.T) {
 	}
 }
 
-// What divides texts for the parser is nothing that a reader sees.
+// The separators of texts for the parser are not shown to a reader.
 func TestHTMLIsDividedUnseen(t *testing.T) {
 	at, err := parseURL("https://example.com/")
 	if err != nil {

@@ -43,7 +43,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// What a filter started ends with it, whether it ended by itself or was ended.
+// The processes of a filter end with it, whether it ended by itself or was ended.
 func TestFilterLeavesNothing(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -40,7 +40,7 @@ func smallDisk(t *testing.T, old string, room int) fixture {
 	return fixture{Set: set, t: t}
 }
 
-// Where a disk fills up while a file is written, its old content stays whole, nothing is left of
+// If the disk fills up while a file is written, its old content stays whole, nothing is left of
 // the new one, the model is told why, and once there is room the same call works.
 func TestFullDisk(t *testing.T) {
 	old := strings.Repeat("old\n", 2000) + "end\n"

@@ -15,7 +15,7 @@ import (
 // maxMatches is how many files one glob shows, and how many lines one grep.
 const maxMatches = 200
 
-// What a pattern may be. Each pair of braces can double the time it takes.
+// Limits of a pattern. Each pair of braces can double the time it takes.
 const (
 	maxPattern = 1000 // bytes
 	maxBraces  = 8

@@ -200,7 +200,7 @@ func (g *grepRun) searchContent(ctx context.Context, file string, content []byte
 		for at := start; at < end; {
 			m := g.expr.FindIndex(content[at:end])
 			if m == nil || at+m[0] == end && content[end-1] == '\n' {
-				break // the empty text behind the last line is not of this piece
+				break // the empty text after the last line is not part of this piece
 			}
 			if g.args.FilesOnly {
 				g.matches++

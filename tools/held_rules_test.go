@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What was allowed to run in the sandbox asks where there is none.
+// A command that was allowed to run in the sandbox asks where there is none.
 func TestRulesOfTheSandbox(t *testing.T) {
 	for _, prefix := range []int{0, 2} {
 		p := NewPolicy(act.ModeAsk)

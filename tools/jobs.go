@@ -161,7 +161,7 @@ func (l *Jobs) finish(j *job, r *runningCommand, out act.Outcome) {
 	j.info.Ended, j.info.State, j.info.Failed = l.now(), r.endState(), out.Failed
 	j.notes = strings.Join(notes, "\n")
 	if len(notes) == 0 {
-		j.notes = out.Text // it did not start, or whoever watched failed
+		j.notes = out.Text // it did not start, or the progress function failed
 	}
 	is := j.info
 	j.mu.Unlock()

@@ -125,7 +125,7 @@ func (j *job) takeUnreadLocked(none string) string {
 	return text
 }
 
-// movedOutcome tells the model of a command that goes on behind its call.
+// movedOutcome tells the model of a command that continues after its call.
 func (j *job) movedOutcome(now time.Time) act.Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()

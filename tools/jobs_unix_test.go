@@ -34,7 +34,7 @@ func (c *clock) timerOf(d time.Duration) chan time.Time {
 	return c.timers[d]
 }
 
-// passes lets a time be over for whoever waits for it.
+// passes ends a time for those who wait for it.
 func (c *clock) passes(d time.Duration) { c.timerOf(d) <- time.Time{} }
 
 // openJobs returns tools whose commands go to the background after a minute of a clock.
@@ -340,7 +340,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 		c.passes(settleTime)
 		<-call
 		write(t, f.at(name), "")
-		<-told // it is noted by then, which it is behind its end
+		<-told // it is noted by then, after its end
 		f.Jobs().TakeEnded("")
 	}
 	if list := f.Jobs().List(); len(list) != maxEndedJobs || list[0].N != all-maxEndedJobs+1 || list[maxEndedJobs-1].N != all {

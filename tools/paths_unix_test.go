@@ -265,7 +265,7 @@ func TestSwappedFolder(t *testing.T) {
 	t.Logf("%d writes went well in %d swaps", good, swaps.Load())
 }
 
-// A link that takes the place of a folder behind the decision does not lead a call elsewhere.
+// A link that takes the place of a folder after the decision does not lead a call elsewhere.
 func TestLinkBehindTheDecision(t *testing.T) {
 	for name, swap := range map[string]func(f fixture){
 		"to another one": func(f fixture) { link(t, "kept", f.at("x")) },

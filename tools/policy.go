@@ -235,7 +235,7 @@ func (p *Policy) Remove(r permission.Rule) bool {
 	return i >= 0
 }
 
-// notifyChange hands the rules to keep to whoever keeps them.
+// notifyChange passes the rules to keep to the function of OnChange.
 func (p *Policy) notifyChange() {
 	p.mu.Lock()
 	changed, kept := p.onChange, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.Source != permission.FromState })

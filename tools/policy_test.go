@@ -280,7 +280,7 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// What is always allowed of a pipe allows its parts, alone and together, and nothing else.
+// A rule for a pipe allows its parts, alone and together, and nothing else.
 func TestAlwaysOfPipe(t *testing.T) {
 	p := NewPolicy(act.ModeAsk)
 	p.SetWorkspace("/w")
@@ -355,7 +355,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// What git runs by core.hooksPath asks, as what is in .git does.
+// Writing to the folder of core.hooksPath asks, as writing to .git does.
 func TestHooksElsewhereAreGuarded(t *testing.T) {
 	f := open(t, map[string]string{
 		".git/config":     "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.config\n",

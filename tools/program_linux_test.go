@@ -17,7 +17,7 @@ import (
 	"parley/tools/process"
 )
 
-// family is a program of four processes that do not want to end, each of which
+// family is a program of four processes that do not want to end and that each
 // says its number.
 const family = `trap '' TERM HUP
 setsid sh -c 'trap "" TERM HUP; echo $$; while :; do sleep 1; done' &
@@ -56,7 +56,7 @@ func asParleyWithJob() {
 	fmt.Println(err)
 }
 
-// What tells it where to work.
+// Variables that say where to work.
 const (
 	jobWorkspace = "PARLEY_TEST_WORKSPACE"
 	jobSandbox   = "PARLEY_TEST_SANDBOX"

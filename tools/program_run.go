@@ -172,7 +172,7 @@ func (p *programStreams) serve() {
 }
 
 // close ends the streams of a program that has ended. What it wrote by then is read; what it
-// leaves behind cannot hold them.
+// leaves running cannot hold them.
 func (p *programStreams) close() {
 	_ = p.stderr.SetReadDeadline(time.Now().Add(process.GraceTime))
 	p.stdin.Close()

@@ -19,7 +19,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// What one read may hold. A page that is full says how to read on.
+// Limits of one read. A page that is full says how to read on.
 const (
 	maxLines = 2000
 	maxPage  = 256 << 10 // bytes

@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// What models look at goes to them whole, known by its bytes.
+// Images and documents go to the model whole, recognized by their bytes.
 func TestReadShows(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"a.png":   {"\x89PNG\r\n\x1a\n\x00\x00", "[a.png: image, image/png, 10 bytes]"},

@@ -54,7 +54,7 @@ func hasHelper(dir string) bool {
 	return false
 }
 
-// What starts no program changes nothing before it may.
+// A tool that starts no program changes nothing before it may.
 func TestWriteWaitsUntilItMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, nil)

@@ -91,7 +91,7 @@ func (r *replacement) copyMetadata(f *os.File) error {
 	if err := CopyMetadata(f, old); err != nil {
 		return &reasonForInPlace{err.Error()}
 	}
-	return f.Chmod(r.oldInfo.Mode().Perm()) // behind the list, which has a part of the mode in it
+	return f.Chmod(r.oldInfo.Mode().Perm()) // after the list, which has a part of the mode in it
 }
 
 // CopyMetadata gives a file that takes the place of another one what that has beside its

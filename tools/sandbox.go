@@ -52,11 +52,10 @@ func (c SandboxConfig) Validate() error {
 	return nil
 }
 
-// EnableSandbox holds all commands from now on, also those of the views of s. It
-// returns what tells what there is to hold them with, once that is found out, which it
-// waits for; where that is nothing, Reason says why. The program has to call
-// [sandbox.RunIfHelper] first thing in main. Without a call of EnableSandbox commands
-// are not held.
+// EnableSandbox runs all commands in a sandbox from now on, also those of the views of s. The
+// function that it returns waits until the sandbox of this system is known; if there is none,
+// Reason says why. The program has to call [sandbox.RunIfHelper] first thing in main. Without a
+// call of EnableSandbox commands run without a sandbox.
 func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
 	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, hasHelper: true, watch: new(atomic.Pointer[sandbox.Watch])}
 	s.cmdSandbox.probe = sync.OnceValue(func() sandbox.Backend {
@@ -115,7 +114,7 @@ type commandSandbox struct {
 	watch     *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
 }
 
-// backend returns what there is to hold commands with.
+// backend returns the sandbox of this system.
 func (b *commandSandbox) backend() sandbox.Backend {
 	if b.probe == nil {
 		return sandbox.Backend{}
@@ -180,7 +179,7 @@ func (w *workspace) cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// AbsolutePaths returns paths as they are on the disk, with the home directory for ~/ in front, and
+// AbsolutePaths returns paths as they are on the disk, with ~/ replaced by the home directory, and
 // leaves out relative ones, and those in a home directory that is not known. It returns nil for none.
 func AbsolutePaths(paths []string) []string {
 	var out []string

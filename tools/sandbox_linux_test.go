@@ -102,7 +102,7 @@ func TestWithNetwork(t *testing.T) {
 	}
 }
 
-// Where nothing can be held, that is said, and a command runs only if it is not
+// If no sandbox is available, that is said, and a command runs only if it is not
 // required to be.
 func TestWithoutSandbox(t *testing.T) {
 	tests := []struct {
@@ -234,7 +234,7 @@ sleep 100`
 	}
 }
 
-// What the sandbox undid is for the user as well, whole, however much the command printed and
+// The user sees all that the sandbox undid as well, however much the command printed and
 // however it ended. What a command prints itself is not.
 func TestSandboxNotices(t *testing.T) {
 	const undid = "the sandbox undid changes of .envrc: no command may change them"
@@ -294,7 +294,7 @@ func TestHeldHelperKilled(t *testing.T) {
 	}
 }
 
-// What a program beside has made for git to run does not outlast the next command,
+// Files for git to run that another program made do not outlast the next command,
 // held or not.
 func TestProgramBeside(t *testing.T) {
 	const settings = "[core]\n\tfsmonitor = evil\n"

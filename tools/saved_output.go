@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// What a command says beyond what a model is told is kept, so that read can page
+// Output beyond what the model gets is kept, so that read can page
 // through it and grep search it. It lies in files that have no name on disk:
 // nobody else can open them, and they are gone once parley is, however that ends.
 // Their names here cannot be guessed: who knows one was told it, in the same

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What does not fit can be read and searched, by whoever was told its name, as
+// The rest of an output can be read and searched by its name, as
 // long as the tools are there.
 func TestWholeOutput(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

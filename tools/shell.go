@@ -78,7 +78,7 @@ func firstLine(command string) string {
 	return lines[0]
 }
 
-// shells are the programs that understand a command, which goes behind
+// shells are the programs that understand a command, which goes after
 // their arguments. The first on PATH is taken.
 var shells = [][]string{
 	{"bash", "-c"},
@@ -294,7 +294,7 @@ func (r *runningCommand) saveOverflow(text string) {
 	}
 }
 
-// sendProgress hands the latest output to whoever watches, with a backspace in front of it for each
+// sendProgress passes the latest output to the progress function, with a backspace before it for each
 // character that is gone.
 func (r *runningCommand) sendProgress() {
 	gone, text := r.live.take(sanitize.Text(r.output.Rest()))
@@ -363,7 +363,7 @@ func (r *runningCommand) outcome(took time.Duration) act.Outcome {
 	return notedOutcome(text, notes, !success)
 }
 
-// notedOutcome returns the outcome of a command that wrote text, with notes behind it.
+// notedOutcome returns the outcome of a command that wrote text, with notes after it.
 func notedOutcome(text string, notes []string, failed bool) act.Outcome {
 	if text == "" {
 		notes = append([]string{note("no output")}, notes...)

@@ -187,7 +187,7 @@ func TestShellProgressIsPlayed(t *testing.T) {
 	}
 }
 
-// A panic of whoever watches ends the command as well.
+// A panic of the progress function ends the command as well.
 func TestShellAfterPanic(t *testing.T) {
 	t.Parallel()
 	f := open(t, nil)
@@ -285,7 +285,7 @@ func TestCancelEndsEverything(t *testing.T) {
 	}
 }
 
-// What stays in the background when the shell is done is ended too, and does
+// A process that stays in the background when the shell is done is ended too, and does
 // not keep the call waiting, also if it holds the output.
 func TestNothingOutlivesItsCall(t *testing.T) {
 	t.Parallel() // it waits

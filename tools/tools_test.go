@@ -229,7 +229,7 @@ func TestOpenWhatIsNotAFolder(t *testing.T) {
 	}
 }
 
-// What an action shows is all that people see before they agree.
+// People see no more of an action than it shows before they agree.
 func TestActionsShowWhatTheyDo(t *testing.T) {
 	f := open(t, map[string]string{"src/main.go": "package main\n"})
 	tests := []struct {

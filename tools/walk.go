@@ -30,7 +30,7 @@ type walk struct {
 	hiddenSensitive int  // entries left out because they are sensitive places
 
 	readEffect       func(file string) permission.Effect // about reading a file; nil: nothing
-	dirApproved      bool                                // about the directory where the walk began: whoever lets it be walked was asked
+	dirApproved      bool                                // about the directory where the walk began: the user was asked about that
 	inSensitivePlace bool                                // the walk began in a sensitive place, and so was asked about
 
 	dirRoot *os.Root // of the directory with the file that is visited
@@ -184,7 +184,7 @@ func (a *lineOutput) add(line string) bool {
 	return true
 }
 
-// outcome returns the answer with remarks behind it.
+// outcome returns the answer with remarks after it.
 func (a *lineOutput) outcome(notes ...string) act.Outcome {
 	return act.Outcome{Text: strings.TrimSuffix(a.String()+strings.Join(notes, "\n"), "\n")}
 }

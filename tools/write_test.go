@@ -51,7 +51,7 @@ func TestCreate(t *testing.T) {
 	f.fails("write", []any{"path", "file/below", "content", "x"}, "file is no folder")
 	f.fails("write", []any{"path", "a", "content", "x"}, "a is a folder")
 	f.fails("write", []any{"path", ".", "content", "x"}, "is a folder")
-	// What the model wrote itself it need not read.
+	// The model need not read a file that it wrote itself.
 	f.must("write", "path", "a/b/c", "content", "y\n")
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // An Action is one tool call that was understood and checked, and not yet run.
-// What it shows is what it will do: Run does nothing that its fields do not say.
+// It shows all that it will do: Run does nothing that its fields do not say.
 type Action struct {
 	Tool    string          // the tool's name
 	Input   json.RawMessage // the arguments, validated and compact

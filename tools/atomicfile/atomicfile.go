@@ -83,7 +83,7 @@ func Unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)
 }
 
-// Place renames a file to a name in the same folder that must be free, whoever makes files there at the same
+// Place renames a file to a name in the same folder that must be free, even if others make files there at the same
 // time: the error is [fs.ErrExist] if it is not.
 func Place(temp, path string) error {
 	if link(temp, path) == nil {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// A new file has its name only once it is whole: whoever kills parley before that finds none, and
+// A new file has its name only once it is whole: if parley is killed before that, there is none, and
 // one that is there is never replaced.
 func TestCreate(t *testing.T) {
 	dir := t.TempDir()

@@ -65,7 +65,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// A hunk that is left in the middle goes on behind a header with what is left of it.
+// A hunk that is left in the middle continues after a header with the rest of it.
 func TestRest(t *testing.T) {
 	const head, body = "@@ -3,3 +7,4 @@", " a\n-b\n+c\n+d\n e"
 	var whole diff.Reader
@@ -89,7 +89,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// What is read of a diff between two texts is both of them, whatever they hold.
+// A diff between two texts, read back, is both of them, whatever they hold.
 func FuzzLines(f *testing.F) {
 	f.Add("a\nb\nc\n", "a\nB\nc\n")
 	f.Add("-- a/x\n@@ -1 +1 @@\n", "++ b/x\n\\ No newline\n")

@@ -179,7 +179,7 @@ func TestFirstStartEnds(t *testing.T) {
 	}
 }
 
-// What is allowed later does not have the tools agreed to again; taking it back does
+// Allowing more later does not ask about the tools again; taking it back does
 // not either.
 func TestAllowedLater(t *testing.T) {
 	home(t)
@@ -224,7 +224,7 @@ func TestStop(t *testing.T) {
 	b.until("it runs", func(s State) bool { return s.Status == StatusReady })
 }
 
-// What a program was refused is told from its words, its exit status and its
+// A refusal is recognized by the program's words, its exit status and its
 // configuration, and nothing is offered that would give away the home directory.
 func TestRefusal(t *testing.T) {
 	grantable := func(path string, _ bool) string {
@@ -448,7 +448,7 @@ func TestServersFromNPM(t *testing.T) {
 	}
 }
 
-// What a user says while an earlier change is being stored is what is remembered in the
+// The last answer of a user, given while an earlier change is being stored, is remembered in the
 // end.
 func TestStoredInOrder(t *testing.T) {
 	slow, saved := make(chan struct{}), make(chan string, 2)

@@ -47,7 +47,7 @@ type reply struct {
 	model  string
 }
 
-// What a user can do about a question: MCP's elicitation.
+// Answers of a user to a question: MCP's elicitation.
 const (
 	actionAccept  = "accept"
 	actionDecline = "decline"

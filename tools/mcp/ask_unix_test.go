@@ -208,7 +208,7 @@ func TestCanceledQuestion(t *testing.T) {
 	}
 }
 
-// Where nobody answers, questions are declined, and a model that may not be asked is none.
+// Without a user, questions are declined, and a model that may not be asked is none.
 func TestNobodyAnswers(t *testing.T) {
 	c := asking(t)
 	b := start(t, c, Options{})

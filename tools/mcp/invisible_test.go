@@ -9,7 +9,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What a user would not see reaches no model from any part of an answer, and that
+// Invisible text reaches no model from any part of an answer, and that
 // it was there is said, as of a command's output.
 func TestInvisibleCharactersAreMarked(t *testing.T) {
 	const hidden = "a\u200b\U000E0041b"

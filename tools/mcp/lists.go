@@ -29,7 +29,7 @@ type PromptArgument struct {
 }
 
 // A Resource is something that a server can be asked for, for an entry among
-// the files behind @.
+// the files that @ lists.
 type Resource struct {
 	Server      string
 	URI         string // for ReadResource

@@ -20,7 +20,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A gate is a server behind a login, and its authorization server, which agrees at once.
+// A gate is a server that needs a login, and its authorization server, which agrees at once.
 type gate struct {
 	*httptest.Server
 	mu     sync.Mutex

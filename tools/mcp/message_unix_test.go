@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 )
 
-// What a server sends that the SDK cannot read, or that parley cannot do.
+// Messages that the SDK cannot read, or that parley cannot handle.
 const (
 	unreadableTools = oneTool + `,{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},` +
 		`{"name":"either","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}`

@@ -254,7 +254,7 @@ func TestRequiredPagesCanceled(t *testing.T) {
 	}
 }
 
-// Where nobody can open pages, the error names the page.
+// Without a user to open pages, the error names the page.
 func TestRequiredPagesWithoutUser(t *testing.T) {
 	p, c := newPayable(t, pageToOpen("1"))
 	b := start(t, c, Options{})
@@ -263,7 +263,7 @@ func TestRequiredPagesWithoutUser(t *testing.T) {
 	}
 }
 
-// What a server requires is bounded, and checked before anybody is asked.
+// The requirements of a server are bounded, and checked before anybody is asked.
 func TestRequiredPagesMalformed(t *testing.T) {
 	one := `{"mode":"url","message":"Pay","url":"https://pay.example/1","elicitationId":"1"}`
 	many := strings.TrimSuffix(strings.Repeat(one+",", maxRequired+1), ",")

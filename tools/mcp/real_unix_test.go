@@ -25,20 +25,20 @@ import (
 	"parley/tools/sandbox"
 )
 
-// overHTTP is the real server behind streamable HTTP.
+// overHTTP is the real server over streamable HTTP.
 func overHTTP(t testing.TB) Config {
 	server := realServer()
-	return behind(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	return withKey(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 }
 
-// overSSE is the real server behind HTTP with SSE, as services were before streamable HTTP.
+// overSSE is the real server over HTTP with SSE, as services were before streamable HTTP.
 func overSSE(t testing.TB) Config {
 	server := realServer()
-	return behind(t, sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil))
+	return withKey(t, sdk.NewSSEHandler(func(*http.Request) *sdk.Server { return server }, nil))
 }
 
-// behind is a server that a handler is, for those with a key.
-func behind(t testing.TB, handler http.Handler) Config {
+// withKey serves handler to requests with a key.
+func withKey(t testing.TB, handler http.Handler) Config {
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer sk-canary-42" {
 			http.Error(w, "who are you, "+r.Header.Get("Authorization")+"?", http.StatusUnauthorized)

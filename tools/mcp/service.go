@@ -21,7 +21,7 @@ import (
 	"parley/tools/mcp/oauth"
 )
 
-// An httpService carries messages to and from a server behind a URL. Its headers go to that host
+// An httpService carries messages to and from a server at a URL. Its headers go to that host
 // alone, and nothing it sends is larger than maxMessage.
 type httpService struct {
 	url     *url.URL

@@ -38,7 +38,7 @@ func TestServiceStartFails(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			listens := make(chan struct{}, 1)
-			c := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c := withKey(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPost {
 					http.Error(w, "which version?", http.StatusBadRequest)
 					return

@@ -91,7 +91,7 @@ func parseMessage(line []byte) (jsonrpc.Message, bool) {
 var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
 
 // readLine returns the next line without the white space around it. What is
-// behind the last line break is no line. More than limit bytes are an error, and
+// after the last line break is no line. More than limit bytes are an error, and
 // are not kept.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var long []byte

@@ -27,7 +27,7 @@ func TestStructuredLongNumber(t *testing.T) {
 	}
 }
 
-// What a server says only in the structured part of a result reaches the model, and what it says in
+// Text in the structured part alone of a result reaches the model, and text in
 // both parts reaches it once.
 func TestStructuredContent(t *testing.T) {
 	const data = `{"items":[{"id":17,"title":"Mend the \"door\""},{"id":18,"title":"Paint"}]}`

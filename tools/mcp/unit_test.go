@@ -115,7 +115,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// What a server is given is sealed, and cannot be read from the seal.
+// The values that a server gets are sealed, and cannot be read from the seal.
 func TestSealOfTheStart(t *testing.T) {
 	sealed := func(c Config, by string) fingerprint {
 		t.Helper()
@@ -179,7 +179,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// What is masked in texts that are not a server's holds no words and paths.
+// Words and paths are not masked in texts that are not a server's.
 func TestConfigSecrets(t *testing.T) {
 	t.Setenv("MCP_TEST_KEY", "k-from-env-1")
 	c := Config{Command: process.ShellLine("npx"), Args: []string{"server", "--token", "t-arg-1", "--dir", "/home/me"}, ClientSecret: "${MCP_TEST_KEY}",
@@ -218,7 +218,7 @@ func TestConfigProgramForeignFile(t *testing.T) {
 	}
 }
 
-// What is shown of a command hides nothing that could run, whatever it is called.
+// The display of a command hides nothing that could run, whatever it is called.
 func TestLocation(t *testing.T) {
 	for _, tt := range []struct {
 		in   Config
@@ -297,7 +297,7 @@ func TestPace(t *testing.T) {
 			t.Fatalf("message %d: %v", i, err)
 		}
 	}
-	p.left = -1000 * rate // far behind
+	p.left = -1000 * rate // far below
 	p.last = time.Now()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -479,7 +479,7 @@ func TestPageHoldsNoCredential(t *testing.T) {
 	}
 }
 
-// What has a plain word of the configuration in its name still works: only texts lose it.
+// A tool with a plain word of the configuration in its name still works: only texts lose it.
 func TestPlainWordsInNames(t *testing.T) {
 	mask := newMask([]string{"issues"})
 	tools := listTools("s", []*sdk.Tool{{Name: "list_issues", Description: "Lists issues", InputSchema: json.RawMessage(`{"properties":{"issues":{"enum":["issues"],"description":"issues"}}}`)}}, mask).tools

@@ -280,7 +280,7 @@ func TestDenyRm(t *testing.T) {
 	}
 }
 
-// What is denied, or asks, does so as well in another line that runs it.
+// A command that is denied, or asks, does so as well in another line that runs it.
 func TestDenyHoldsInOtherLines(t *testing.T) {
 	rules := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:rm")}
 	rank := map[Effect]int{Allow: 0, Ask: 1, Deny: 2}

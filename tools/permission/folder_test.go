@@ -79,7 +79,7 @@ func TestEverydayRules(t *testing.T) {
 	}
 }
 
-// Where a rule denies, lines ask that the shell reads otherwise than they look; git-push is git push.
+// If a rule denies, lines that the shell reads otherwise than they look ask; git-push is git push.
 func TestDeniedNames(t *testing.T) {
 	decide := func(rule, line string) Effect {
 		t.Helper()

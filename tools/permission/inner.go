@@ -11,7 +11,7 @@ import (
 // handsOn matches what precedes a command that a program runs, among the words of many.
 var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:execute|run)(?:=(.+))?$|^--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager)(?:=(.+))?$`)
 
-// addHandedOn adds what a program that is in no table is likely to run: the words behind -- or
+// addHandedOn adds what a program that is in no table is likely to run: the words after -- or
 // an option such as --exec or --password-command, and the value of -c if that is a line.
 func (s *visitor) addHandedOn(words []string, in input) {
 	for i := 1; i < len(words); i++ {
@@ -129,7 +129,7 @@ func isAliased(words []string, i int) bool {
 	return false
 }
 
-// addText adds text that may be a command line, also behind the ! of an alias for a shell, as
+// addText adds text that may be a command line, also after the ! of an alias for a shell, as
 // git, gh and hg have it. Its line is known not to be simple.
 func (s *visitor) addText(text string, depth int) {
 	text = strings.TrimLeft(strings.TrimPrefix(text, dynamicMark), "! \t\n")

@@ -310,7 +310,7 @@ func (n *numbers) noteSplit(args []string) {
 		if !dynamic {
 			continue
 		}
-		if !strings.Contains(word, `\`) { // a quote behind one is none
+		if !strings.Contains(word, `\`) { // a quote after one is none
 			word = quotedPart.ReplaceAllString(word, "")
 		}
 		for _, m := range splitVariable.FindAllStringSubmatch(word, -1) {

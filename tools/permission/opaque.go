@@ -124,7 +124,7 @@ func isOpaque(words []string, in input) bool {
 	return special != nil && special(args, in.visible) || o.isOpaque(args, in) || hasCommands && isOpaqueCommand(name, args, in)
 }
 
-// opaquePrograms returns the programs of which opaque.txt has commands.
+// opaquePrograms returns the programs that opaque.txt has commands of.
 var opaquePrograms = sync.OnceValue(func() map[string]bool {
 	programs := map[string]bool{}
 	for name := range opaqueArgsOf() {

@@ -7,7 +7,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// shells are programs that take a line of sh behind -c, or else read it.
+// shells are programs that take a line of sh after -c, or else read it.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash", "brush", "hush", "loksh", "osh", "pdksh", "rksh", "sash", "static-sh", "ysh",
 	"bash-static", "zsh-static", "dash.real", "sh.distrib", "gosh", "mrsh", "bosh", "bsh", "pfsh", "pfbash", "pfksh"}
 
@@ -72,7 +72,7 @@ func isOpaqueShell(args []string, fed bool) bool {
 	return !fed
 }
 
-// isOpaqueCapsh reports whether the shell that capsh starts behind -- gets its line from elsewhere.
+// isOpaqueCapsh reports whether the shell that capsh starts after -- gets its line from elsewhere.
 func isOpaqueCapsh(args []string, fed bool) bool {
 	at := slices.Index(args, "--")
 	return at >= 0 && isOpaqueShell(args[at+1:], fed)

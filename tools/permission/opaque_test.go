@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Where a command is denied, opaque commands ask.
+// If a command is denied, opaque commands ask.
 func TestDenyAsksForOpaqueCommands(t *testing.T) {
 	rs := Rules{{Effect: Allow, Tool: "shell"}, parseTestRule(t, Deny, "shell:shutdown *")}
 	kinds := map[string][]string{

@@ -11,7 +11,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// What may follow a prefix without being asked about.
+// Arguments that may follow a prefix without a question.
 //
 // A rule "git log *" was meant for git log -3 and git log main.go, not for git
 // log --output=/etc/cron.d/x. Nobody can list all options that make a program

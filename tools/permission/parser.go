@@ -51,7 +51,7 @@ type parser struct {
 }
 
 // parseLine splits a command line of bash or sh. It is simple if it is a list of simple
-// commands, joined by ; && || | or line breaks, whose words are all static, and none of which runs
+// commands, joined by ; && || | or line breaks, whose words are all static, and which do not run
 // others: notSimple and isWrapped are then "", and list has its commands; notBare has what rules do
 // not name, a pipe for one. Otherwise they describe
 // it, to follow "the command", and cmds are all commands that could run as far as the parser sees,
@@ -126,7 +126,7 @@ func (r *parser) tooComplex(line string, depth int) string {
 	return ""
 }
 
-// continuedComment matches what may be a comment with a backslash at its end. The parser goes on behind
+// continuedComment matches what may be a comment with a backslash at its end. The parser continues after
 // it, where a shell begins a new line.
 var (
 	continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)

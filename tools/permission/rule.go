@@ -6,7 +6,7 @@
 //
 // Deny beats ask beats allow. The two sides are read with opposite care. A rule
 // that denies or asks holds for every command that can be seen anywhere in a
-// line: in substitutions, behind env and xargs, in the string of sh -c, behind the --
+// line: in substitutions, after env and xargs, in the string of sh -c, after the --
 // of a program that is in no table; and where there is one, a line asks that can start
 // programs which do not show in it: sed's e, tar --checkpoint-action, python -c, what is
 // piped into a shell (opaque.txt). A rule
@@ -15,7 +15,7 @@
 // the program write, run others or reach beyond the workspace; see options.go. A
 // line of several needs a rule for each, and a pipe a program that runs nothing of
 // what it reads.
-// What is not understood is allowed by no prefix. No command is allowed by
+// No prefix allows a line that is not understood. No command is allowed by
 // itself. Rules are a user's convenience, not a boundary: that is the sandbox.
 package permission
 

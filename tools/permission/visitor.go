@@ -19,7 +19,7 @@ type visitor struct {
 	runsArguments bool                        // a command runs its arguments, as text or as words
 	ownInputs     []input                     // the inputs of ownCmds
 	given         []bool                      // by node from the root to the one visited: the line gives it an input
-	piped         map[*syntax.Stmt]bool       // statements behind a pipe
+	piped         map[*syntax.Stmt]bool       // statements after a pipe
 	visibleInputs map[*syntax.CallExpr]string // the inputs that are text of this line, by command
 }
 
@@ -169,7 +169,7 @@ func (s *visitor) addRedirect(r *syntax.Redirect) {
 	}
 	s.addValue(r.Word)
 	s.addValue(r.Hdoc)
-	if r.Hdoc != nil && strings.Contains(s.sourceOf(r.Hdoc), `\`) { // it stays behind a quoted word
+	if r.Hdoc != nil && strings.Contains(s.sourceOf(r.Hdoc), `\`) { // it stays after a quoted word
 		s.texts = append(s.texts, s.sourceOf(r.Hdoc))
 	}
 }

@@ -7,7 +7,7 @@ type PrefixBuffer struct {
 	bytes []byte
 }
 
-// Write keeps what there is room for, and never fails.
+// Write keeps as much as fits, and never fails.
 func (b *PrefixBuffer) Write(p []byte) (int, error) {
 	b.bytes = append(b.bytes, p[:max(min(len(p), b.Limit-len(b.bytes)), 0)]...)
 	return len(p), nil

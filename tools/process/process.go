@@ -6,7 +6,7 @@
 //	                  │
 //	                  └ CommandContext: one step, for programs that end soon
 //
-// What belongs to a program is told on Linux whatever it does to get away, on other
+// On Linux the processes of a program are found whatever they do to get away, on other
 // Unix systems by its process group, and elsewhere it is the program alone.
 package process
 
@@ -99,7 +99,7 @@ func (c *Child) Terminate() (ended int) {
 func (c *Child) Signal(s syscall.Signal) { c.tree.signal(s) }
 
 // Kill ends everything at once, and waits for the end of the first process, but not for
-// long: one of another user, as behind sudo, or one that the kernel holds cannot be killed.
+// long: one of another user, as with sudo, or one that the kernel holds cannot be killed.
 func (c *Child) Kill() {
 	c.tree.kill()
 	c.WaitExit(killTime)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// What has opened a session of its own, and was orphaned, ends with the program.
+// An orphan in a session of its own ends with the program.
 func TestKillEndsWhatLeftItsGroup(t *testing.T) {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -181,7 +181,7 @@ func endWithoutDescriptors(t *testing.T, end func(*Child)) {
 }
 
 // Of a program that has ended, KillGroup ends the process group and nothing else, and what
-// is let live leaves no zombie behind when it ends.
+// is let live leaves no zombie when it ends.
 func TestKillGroupSparesADaemon(t *testing.T) {
 	in, out, err := os.Pipe()
 	if err != nil {

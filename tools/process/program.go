@@ -41,7 +41,7 @@ func (c CommandLine) MarshalJSON() ([]byte, error) {
 
 // WithArgs returns c with further arguments, for what is a program everywhere else. A text is the
 // program itself where it is one word or the absolute path of a file; otherwise it stays a line for a
-// shell, with the arguments behind it. A relative path does not make it a program: what it names would
+// shell, with the arguments after it. A relative path does not make it a program: what it names would
 // depend on the folder, whose files are a stranger's.
 func (c CommandLine) WithArgs(args ...string) CommandLine {
 	if c.Shell && strings.ContainsFunc(c.Words[0], special) && !isFile(c.Words[0]) {

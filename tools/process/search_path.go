@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// A SearchPath is where programs are looked up that nobody named: without folders that are relative,
-// and without what lies in the workspace, whose files may be anybody's.
+// A SearchPath resolves programs that parley runs on its own. It leaves out relative folders and those
+// in the workspace, whose files may be anybody's.
 type SearchPath struct {
 	List      string // of folders, as PATH has it
 	Workspace string // absolute; "", or all of the disk, is none
@@ -18,7 +18,7 @@ type SearchPath struct {
 }
 
 // workspaces are the directories that models have worked in, absolute, as they are called and without
-// links. An editor has several of them open in one process, in none of which that was started.
+// links. An editor has several of them open in one process that was started in none.
 var workspaces struct {
 	mu   sync.Mutex
 	dirs []string

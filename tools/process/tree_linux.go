@@ -35,7 +35,7 @@ type tree struct {
 // newTree returns the tree of a command that will write to the other end of pipe.
 func newTree(pipe *os.File) *tree {
 	// Both hold for the whole process, and are as good the second time. Without
-	// the first a command could leave orphans behind. Without the second any
+	// the first a command could leave orphans. Without the second any
 	// command could read the keys in /proc/PPID/environ and in parley's memory;
 	// with it those of the same user cannot, but root (CAP_SYS_PTRACE) still can.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -103,7 +103,7 @@ func (t *tree) killGroup() {
 	released.trees = append(released.trees, t)
 }
 
-// released holds the trees of which something was let live. Orphans of theirs become
+// released holds the trees with processes that were let live. Orphans of theirs become
 // parley's children too, and are waited for when the next tree is made.
 var released struct {
 	sync.Mutex

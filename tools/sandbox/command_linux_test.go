@@ -100,7 +100,7 @@ func TestLinkedPathsGiveNothing(t *testing.T) {
 }
 
 // A command that can put a link in the place of its temp directory, as where that is in the workspace,
-// has nothing removed behind it.
+// has nothing removed after it.
 func TestLinkedTempRemovesNothing(t *testing.T) {
 	t.Parallel()
 	for _, s := range allSetups() {

@@ -10,7 +10,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// What git makes in a repository that is new runs nothing, and may stay: hooks
+// The files that git makes in a new repository run nothing, and may stay: hooks
 // that are samples, config that names no program, and links to them. All
 // else that appears where git is configured does not stay.
 

@@ -116,7 +116,7 @@ const goAhead = '\n'
 // environment.
 const maxJob = 64 << 20
 
-// send returns a pipe with the encoded job, behind its length: it contains the environment and
+// send returns a pipe with the encoded job, after its length: it contains the environment and
 // so is in no file. Finding the readable entries of /etc takes half as long as starting the
 // helper, and is done meanwhile. End ends it, and returns when nothing is written any more; r
 // is closed before.
@@ -152,7 +152,7 @@ func (j *job) send() (r *os.File, end func(), err error) {
 	return r, sync.OnceFunc(func() { close(ended); <-done }), nil
 }
 
-// receiveJob reads a job from the pipe that send returned. What the pipe has behind it stays
+// receiveJob reads a job from the pipe that send returned. The rest of the pipe stays
 // in r.
 func receiveJob(r *bufio.Reader) (job, error) {
 	head, err := r.ReadString('\n')

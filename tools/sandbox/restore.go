@@ -64,7 +64,7 @@ func (s *snapshot) restore() (c changes) {
 
 // restoreNewRepositories does for new repositories what restore does for existing ones:
 // their configuration does not stay, unless it is harmless. A repository beyond the earlier
-// search only seems new; it is recognized by its directories, none of which has changed
+// search only seems new; it is recognized by its directories, which have not changed
 // since.
 func (s *snapshot) restoreNewRepositories(c *changes) {
 	if !slices.Contains(s.paths, ".git/config") {

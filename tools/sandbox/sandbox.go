@@ -45,7 +45,7 @@
 //
 // No file gets a setuid or setgid bit.
 //
-// What stays possible, and where: the names, sizes and times of files elsewhere
+// Still possible, and where: the names, sizes and times of files elsewhere
 // can be read (stat is not restricted by Landlock); a file made in memory or in
 // the workspace can be executed, under the same restrictions. Where namespaces
 // are forbidden, as in most containers, also: mode, owner, times, extended attributes

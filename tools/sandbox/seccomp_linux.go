@@ -25,7 +25,7 @@ const x32 = 0x40000000
 var deniedCalls = []uintptr{
 	// Rings carry out socket, connect and openat past this filter.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-	// What is mounted, and where.
+	// Mounts.
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_SETNS, unix.SYS_OPEN_TREE,
 	unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_QUOTACTL, unix.SYS_ACCT,
@@ -96,11 +96,11 @@ func argumentRules(online bool, untouchable []int) []argumentRule {
 		{call: unix.SYS_SOCKETPAIR, arg: 1, mask: 0xF, allowed: []uint32{unix.SOCK_STREAM, unix.SOCK_SEQPACKET}, errno: unix.EPERM},
 		{call: unix.SYS_UNSHARE, mask: namespaceFlags, allowed: []uint32{0}, errno: unix.EPERM},
 		{call: unix.SYS_CLONE, mask: namespaceFlags, allowed: []uint32{0}, errno: unix.EPERM},
-		// Its flags are behind a pointer. On ENOSYS programs use clone.
+		// Its flags are passed by a pointer. On ENOSYS programs use clone.
 		{call: unix.SYS_CLONE3, mask: whole, allowed: []uint32{}, errno: unix.ENOSYS},
 		// The limits of others: lower ones could keep parley or the helper from restoring files.
 		{call: unix.SYS_PRLIMIT64, mask: whole, allowed: []uint32{0}, errno: unix.EPERM},
-		// Its mode is behind a pointer. On ENOSYS programs use openat.
+		// Its mode is passed by a pointer. On ENOSYS programs use openat.
 		{call: unix.SYS_OPENAT2, mask: whole, allowed: []uint32{}, errno: unix.ENOSYS},
 		// Typing into the terminal that parley runs in.
 		{call: unix.SYS_IOCTL, arg: 1, mask: whole, denied: []uint32{unix.TIOCSTI, unix.TIOCLINUX}, errno: unix.EPERM},

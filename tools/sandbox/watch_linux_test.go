@@ -38,7 +38,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What was made just before is not new, though the clock that stamps files is late by some
+// A repository made just before is not new, though the clock that stamps files is late by some
 // milliseconds: a notice would tell of directories that no command has made.
 func TestMadeJustBefore(t *testing.T) {
 	dir := t.TempDir()

@@ -67,7 +67,7 @@ func NonPublic(addr netip.Addr) string {
 	if !global6.Contains(addr) {
 		return "a reserved address"
 	}
-	// ISATAP (RFC 5214): an IPv4 address behind 0000:5efe or 0200:5efe.
+	// ISATAP (RFC 5214): an IPv4 address after 0000:5efe or 0200:5efe.
 	if b := addr.As16(); b[8]&^0x02 == 0 && b[9] == 0 && b[10] == 0x5E && b[11] == 0xFE {
 		return "an IPv4 address in IPv6 form"
 	}

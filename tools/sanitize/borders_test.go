@@ -75,7 +75,7 @@ type checked struct {
 
 // load type-checks the packages of the front ends, and main.
 func load(t *testing.T, root string) []checked {
-	// What was built for this test is not built again in another way.
+	// The texts built for this test are not built again in another way.
 	args := []string{"list"}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

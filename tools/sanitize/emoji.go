@@ -41,7 +41,7 @@ func (c *cleaner) continuesEmoji(r rune) bool {
 }
 
 // flags are the tag sequences Unicode recommends (RGI): the flags of England,
-// Scotland and Wales, each behind the NUL that stands for the black flag and is
+// Scotland and Wales, each after the NUL that stands for the black flag and is
 // no tag. Others would let text hide in tags.
 const flags = "\x00gbeng\x7f\x00gbsct\x7f\x00gbwls\x7f"
 

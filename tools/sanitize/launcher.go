@@ -11,8 +11,8 @@ import (
 type strictness int
 
 const (
-	refuses strictness = iota + 1 // it does not run: behind "--token" its target has been named
-	ignores                       // it may run the word behind one: "npx --token TARGET"
+	refuses strictness = iota + 1 // it does not run: after "--token" its target has been named
+	ignores                       // it may run the word after one: "npx --token TARGET"
 )
 
 // launchers are programs that run what their arguments name.
@@ -29,7 +29,7 @@ var launchers = sync.OnceValue(func() map[string]strictness {
 	return all
 })
 
-// launchFlags are options of launchers that have no value, though a word behind them looks as if it
+// launchFlags are options of launchers that have no value, though a word after them looks as if it
 // were one: of no launcher they have one.
 var launchFlags = []string{"y", "yes", "q", "quiet", "silent", "verbose", "force", "bun", "prefer-offline", "prefer-online", "offline", "ignore-scripts", "legacy-peer-deps", "it", "rm", "init", "interactive", "tty", "detach"}
 
@@ -48,7 +48,7 @@ type launch struct {
 	by     strictness // 0: no launcher waits for its target
 	sets   bool       // NAME=VALUE is a variable to it
 	option string     // that the last word was, if it may have a value
-	last   bool       // the next word that is no option is the target, whatever is in front of it
+	last   bool       // the next word that is no option is the target, whatever is before it
 }
 
 // names reports whether the next word may name what runs. Begins says that it may be the program of a
@@ -96,7 +96,7 @@ func (l *launch) names(word string, begins bool) bool {
 	return true
 }
 
-// isScriptName reports whether a word of a command line is only how a shell calls the script in front of
+// isScriptName reports whether a word of a command line is only how a shell calls the script before
 // it, as the last one of sh -c SCRIPT NAME.
 func isScriptName(argv []string, i int) bool {
 	if i < 2 || !strings.HasPrefix(argv[i-2], "-") || !strings.HasSuffix(argv[i-2], "c") {
@@ -105,7 +105,7 @@ func isScriptName(argv []string, i int) bool {
 	return !slices.ContainsFunc([]string{"$0", "${0", "eval"}, func(use string) bool { return strings.Contains(argv[i-1], use) })
 }
 
-// beginsCommand reports whether a command of a shell may begin behind word, which begins one itself or not.
+// beginsCommand reports whether a command of a shell may begin after word, which begins one itself or not.
 func beginsCommand(begins bool, word string) bool {
 	name, _, assigned := strings.Cut(word, "=")
 	return strings.ContainsAny(word[len(word)-1:], ";|&({`!") || slices.Contains([]string{"then", "else", "do"}, word) ||

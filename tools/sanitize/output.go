@@ -10,7 +10,7 @@ import (
 // Output makes the output of a program plain text for a model, as it arrives: valid
 // UTF-8 without escape sequences, control characters and runes that no user sees. The
 // result does not depend on how the output is cut into pieces. A lone carriage
-// return ends a line. Text behind an escape sequence that never ends is kept. The
+// return ends a line. Text after an escape sequence that never ends is kept. The
 // zero value is ready.
 type Output struct {
 	pending   []byte // the end of the last piece, which may continue

@@ -319,11 +319,11 @@ func (c *cleaner) appendRune(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// QuoteMark is in front of each line that Quote returns.
+// QuoteMark begins each line that Quote returns.
 const QuoteMark = "> "
 
 // Quote marks each line of a text that somebody else wrote, so that none of it passes for what
-// parley says around it. The text is sanitized by whoever got it.
+// parley says around it. The caller has sanitized the text.
 func Quote(s string) string {
 	return QuoteMark + strings.ReplaceAll(s, "\n", "\n"+QuoteMark)
 }

@@ -96,7 +96,7 @@ func (s *Screen) line() *row {
 	return &s.rows[s.row]
 }
 
-// down moves the cursor to the beginning of a row, which is a new one behind the last.
+// down moves the cursor to the beginning of a row, which is a new one after the last.
 func (s *Screen) down(to int) {
 	s.row, s.col = min(to, len(s.rows)), 0
 	if s.row == len(s.rows) {

@@ -144,11 +144,11 @@ func TestRedactCommand(t *testing.T) {
 	}
 }
 
-// What a launcher may run is shown, wherever it stands; what it is given is hidden as of any program.
+// The program of a launcher is shown, wherever it stands; its arguments are hidden as those of any program.
 func TestRedactLaunchers(t *testing.T) {
 	const random = "a8f3k2m9x7q4w1z6"
 	for line, want := range map[string]string{
-		// What runs.
+		// Programs.
 		"npx --token evilpkg":                                    "",
 		"npx -y --token evilpkg":                                 "",
 		"npx --registry https://h.example --token evil":          "",
@@ -176,7 +176,7 @@ func TestRedactLaunchers(t *testing.T) {
 		"docker run -i --rm " + random:                           "",
 		"uvx --from git+https://github.com/a/b#" + random + " x": "",
 		"npx -y https://h.example/token/evil.tgz":                "",
-		// What it is given.
+		// Arguments.
 		"npx -y good --token abcdef":                           "npx -y good --token [redacted]",
 		"npx --yes --quiet good@1 --token abcdef":              "npx --yes --quiet good@1 --token [redacted]",
 		"npx -p good bin --token abcdef":                       "npx -p good bin --token [redacted]",
@@ -222,7 +222,7 @@ func TestRedactLaunchers(t *testing.T) {
 	}
 }
 
-// What a shell is given with a script may run by that.
+// The script may run the arguments of its shell.
 func TestRedactScripts(t *testing.T) {
 	for line, want := range map[string]string{
 		`sh|-c|npx "$@"|sh|--token|evilpkg`:        `sh|-c|npx "$@"|sh|--token|evilpkg`,

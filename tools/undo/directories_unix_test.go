@@ -90,7 +90,7 @@ func TestFilesInAddedFolders(t *testing.T) {
 	})
 }
 
-// What a command may change where nobody looks is said, before and after.
+// Changes outside of what is watched are named, before and after.
 func TestUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, err := Open(t.TempDir()).History("s", t.TempDir())

@@ -115,7 +115,7 @@ func readLog(name string) (records []Record, marks map[int]int) {
 	}
 }
 
-// write appends a line to the log, on a line of its own also behind an unfinished one.
+// write appends a line to the log, on a line of its own also after an unfinished one.
 func (h *History) write(l logLine) error {
 	text, err := json.Marshal(l)
 	if err != nil {

@@ -243,7 +243,7 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 	}
 	now := treeOf(t, dir, nil)
 	for range 3 {
-		n := 1 + rnd.IntN(len(h.Records())+1) // behind the last one is where it stands
+		n := 1 + rnd.IntN(len(h.Records())+1) // after the last one is the present state
 		points[len(h.Records())+1] = now
 		now = goTo(t, h, dir, n, points[n], done)
 		done = append(done, fmt.Sprint("undo to ", n))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Where a history reaches is written again by the next call if it could not be.
+// The reach of a history is written again by the next call if it could not be written.
 func TestReachIsWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
 	s := Open(filepath.Join(t.TempDir(), "undo"))

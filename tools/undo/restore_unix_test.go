@@ -236,7 +236,7 @@ func TestHostileRecords(t *testing.T) {
 	})
 }
 
-// TestUncoveredIsNamed: what cannot be kept is named before the call, and left alone behind it.
+// TestUncoveredIsNamed: files that cannot be kept are named before the call, and left alone after it.
 func TestUncoveredIsNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, map[string]string{"a": "old\n"})

@@ -9,7 +9,7 @@
 //
 // Routes are rows of tables, taken in their order until one that ends on the
 // user's clipboard was read back and holds the text. A terminal does not say
-// whether it took what it was sent, so that what comes behind it is tried as
+// whether it took what it was sent, so that the next one is tried as
 // well. The clipboard of a machine that is used over ssh is nobody's. No command
 // is run that lies in the workspace or in a relative directory of PATH, and none
 // sees a key of the environment.
@@ -67,7 +67,7 @@ func (b *Board) within(ctx context.Context, limit time.Duration) (context.Contex
 // A Result is what became of a copy.
 type Result struct {
 	Bytes      int
-	Hidden     int     // characters that whoever copied left out, for they were not to be seen
+	Hidden     int     // invisible characters, which are not copied
 	Delivered  []Step  // the routes it went
 	Failures   []error // why others did not take it
 	File       string  // where it is instead; "" unless it went nowhere
@@ -230,7 +230,7 @@ func (b *Board) Answered(text string) {
 
 // toCommand hands the text to a command, and reads it back.
 func (c *copying) toCommand(ctx context.Context, row *command) {
-	// What was sent plainly may be in tmux's buffer by now: twice would be once
+	// The plain sequence may be in tmux's buffer by now: twice would be once
 	// too often for those who page through the buffers.
 	if row.buffer && len(c.Delivered) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout) {
 		c.Delivered = append(c.Delivered, Step{row.name, true})

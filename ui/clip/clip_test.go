@@ -384,7 +384,7 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// What a command sees of the environment holds no key.
+// The environment of a command holds no key.
 func TestEnvironment(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0", "OPENAI_API_KEY": "sk-canary-0123456789", "SSH_AUTH_SOCK": "/tmp/agent"})
 	d.install("xclip", "env > $held/env; "+xclip)

@@ -10,7 +10,7 @@ import (
 type environment struct {
 	getenv  func(string) string
 	system  string
-	term    string // of the terminal behind the multiplexer, if that is known
+	term    string // of the terminal that shows the multiplexer, if that is known
 	program string
 	ssh     bool
 	wsl     bool
@@ -46,9 +46,9 @@ func (b *Board) environment(ctx context.Context) environment {
 	return p
 }
 
-// askTmux asks what tmux lets through and what is behind it. Since the shell was
+// askTmux asks what tmux lets through and which terminal shows it. Since the shell was
 // started, people may have left and come back from elsewhere: tmux keeps who is
-// there now, with a minus in front of what is no longer so.
+// there now, with a minus before removed ones.
 func (b *Board) askTmux(ctx context.Context, p *environment) {
 	const format = "#{set-clipboard}\t#{allow-passthrough}\t#{client_termname}\t#{client_termfeatures}"
 	out := &capped{most: 8 << 10}

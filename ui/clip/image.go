@@ -23,7 +23,7 @@ const (
 type reader struct {
 	here   func(*environment) bool
 	get    []string
-	list   []string                     // writes the types on the clipboard, of which get takes one more argument; nil if get takes none
+	list   []string                     // prints the types on the clipboard; get takes one as its last argument; nil if get takes none
 	decode func([]byte) ([]byte, error) // nil: it is the image
 }
 

@@ -26,7 +26,7 @@ type escapeRoute struct {
 	wrap func(seq string) string
 }
 
-// escapeRoutes lists tried in order; behind a multiplexer that cannot be asked, more than
+// escapeRoutes lists tried in order; within a multiplexer that cannot be asked, more than
 // one may be right.
 var escapeRoutes = []escapeRoute{
 	{"the terminal (OSC 52)", func(p *environment) bool {

@@ -111,7 +111,7 @@ func (l chartLayout) text(figures []string, i int) string {
 }
 
 // layout gives each part its cells: figures first, by their rank, then bars, and labels what is
-// left, of which the bars get what labels do not need.
+// left; the bars get what the labels do not need.
 func (c Chart) layout(width int, style ChartStyle) chartLayout {
 	at := chartLayout{columns: make([]int, len(c.Columns))}
 	wanted := ansi.StringWidth(c.Heading)

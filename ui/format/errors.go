@@ -37,7 +37,7 @@ var jsonWords = lazy.NewRegexp(`invalid character ('(?:[^']|\\')+') (?:looking f
 	`after (?:object key(?::value pair)?|array element|top-level value|decimal point in numeric literal)|` +
 	`in (?:string literal|string escape code|\\u hexadecimal character escape|numeric literal|exponent of numeric literal|literal \w+ \(expecting '.'\)))`)
 
-// eof finds the words for an end that came too early, alone or behind what it is the end of.
+// eof finds the words for an end that came too early, alone or after the name of the thing that ended.
 var eof = lazy.NewRegexp(`(^|[:;] )(?:unexpected )?EOF\b`)
 
 // replaceWords calls replace for each error within err whose words are Go's, the innermost last:

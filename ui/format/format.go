@@ -17,7 +17,7 @@ func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + PluralSuffix(n)
 }
 
-// PluralSuffix returns the ending of a noun of which there are n: "" or "s".
+// PluralSuffix returns the ending of a noun for n things: "" or "s".
 func PluralSuffix(n int) string {
 	if n == 1 {
 		return ""
@@ -96,7 +96,7 @@ func Capital(text string) string {
 }
 
 // Cost returns dollars with as many digits as say something: cents, or more where
-// there are none; "" for nothing. A cost of which a part is unknown is "≥$0.12".
+// there are none; "" for nothing. A cost that is known in part is "≥$0.12".
 func Cost(dollars float64, known bool) string {
 	if dollars == 0 {
 		return ""

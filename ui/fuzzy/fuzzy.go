@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// What a match is worth. Each word of a query has to occur in a title, its
+// Weights of a match. Each word of a query has to occur in a title, its
 // letters in their order, or in what else is said of the item as it is written;
 // the words in any order. Letters count more where words begin and side by side.
 // A dash, dot, slash, colon or underscore stands for each of them: people do not
@@ -21,8 +21,8 @@ import (
 // allocates for each item.
 const (
 	scoreLetter     = 16 // a letter that was found
-	scoreRun        = 8  // directly behind the one before it
-	scorePart       = 10 // at the beginning, or behind a slash
+	scoreRun        = 8  // directly after the one before it
+	scorePart       = 10 // at the beginning, or after a slash
 	scoreWord       = 8  // where a word begins
 	scoreNumber     = 6  // where a number begins in a word, or ends
 	scoreEnd        = 6  // the last letter ends the title
@@ -123,7 +123,7 @@ func growFor[T any](to []T, title string) []T {
 	return to
 }
 
-// bonusAt returns how good a place r is for a match to begin, behind before.
+// bonusAt returns how good a place r is for a match to begin, after before.
 func bonusAt(before, r rune) uint8 {
 	switch {
 	case fold(r) == separator:
@@ -358,7 +358,7 @@ func Occurrences(title string, words []string) []int {
 
 // Named finds the command that typed names: one of its names whole, or the
 // beginning of the names of one command alone. Each command has its own name
-// first and the others behind it; letter case does not count. At is below 0 if
+// first and the others after it; letter case does not count. At is below 0 if
 // there is none; among are then the commands that typed begins a name of.
 func Named(typed string, commands [][]string) (at int, among []int) {
 	typed = strings.ToLower(typed)

@@ -142,7 +142,7 @@ func (w *writer) codeSpan(n *ast.CodeSpan) string {
 }
 
 // link appends the label and, unless it is the same, the destination: nothing is hidden
-// behind a label.
+// after a label.
 func (w *writer) link(runs []styledRun, n ast.Node, dest string, p textStyle) []styledRun {
 	label := w.children(nil, n, p)
 	dest = destination(unescape(dest))

@@ -121,7 +121,7 @@ func lettersOf(s string) (letters []rune) {
 	return letters
 }
 
-// What a text has beside its words is shown in another way, or not at all.
+// Anything but words may be shown in another way, or not at all.
 func TestLeftOut(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"the target of a link is shown after its text, the title is not", `[a](https://b.example "c")`, "a (https://b.example)"},

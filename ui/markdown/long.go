@@ -11,7 +11,7 @@ import (
 )
 
 // windowSize is how much source is parsed for closed blocks at once, in bytes. A longer
-// paragraph or table is cut into parts, each of which renders by itself, so that no
+// paragraph or table is cut into parts that render by themselves, so that no
 // block delays a frame. Where it is cut depends on the source alone: a text that arrives
 // in pieces has the same parts as when it is parsed whole.
 const windowSize = 16 << 10
@@ -33,7 +33,7 @@ func (s *splitter) closedWindows(lines, src string) (f frozen) {
 	return f
 }
 
-// cutWindows freezes the closed blocks of all whole windows in src, of which lines are the
+// cutWindows freezes the closed blocks of all whole windows in src, whose lines are the
 // whole lines. It reports whether the rest may be parsed.
 func (s *splitter) cutWindows(f *frozen, lines, src string, whole bool) bool {
 	for {

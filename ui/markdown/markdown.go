@@ -10,7 +10,7 @@
 // and a block that used a link reference before it was defined.
 //
 // The renderer walks goldmark's tree. Glamour is not used, as it wraps bytewise,
-// spaces blocks by their neighbors, hides link targets behind OSC 8 and lets
+// spaces blocks by their neighbors, puts link targets into OSC 8 and lets
 // escapes through; neither is chroma, whose regular expressions take 1.5 µs per byte,
 // 250 ms where they backtrack, and need the whole text. A scanner with its state
 // between lines styles a stream as it arrives, each line once.

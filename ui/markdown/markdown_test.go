@@ -1,4 +1,4 @@
-// What is shown is held by testdata/*.golden: go test ./ui/markdown -update writes them anew. Read
+// testdata/*.golden hold the output: go test ./ui/markdown -update writes them anew. Read
 // the diff.
 
 package markdown
@@ -254,7 +254,7 @@ func TestWhileItStreams(t *testing.T) {
 	}
 }
 
-// No sign of which a marker, an underline or a fence may be made is shown before it is known.
+// No sign that may become a marker, an underline or a fence is shown before that is known.
 func TestSignsAreHeldBack(t *testing.T) {
 	for _, sign := range "-=*_+#>`~|: \t" {
 		for n := range 3 {

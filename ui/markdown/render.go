@@ -75,7 +75,7 @@ func fitsInset(inset, width int) bool { return inset <= width/2 }
 // textWidth returns the width left for text.
 func (w *writer) textWidth() int { return max(w.width-w.inset, 1) }
 
-// emit writes lines, which fit into textWidth, behind the prefix.
+// emit writes lines, which fit into textWidth, after the prefix.
 func (w *writer) emit(lines ...string) {
 	for _, l := range lines {
 		l = w.begin() + l

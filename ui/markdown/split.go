@@ -87,7 +87,7 @@ type list struct {
 // which keeps the work per byte constant however long a block becomes.
 const maxTail = 4 << 10
 
-// tooLong reports whether a tail of that size, of which that much is new, is not parsed yet.
+// tooLong reports whether a tail of that size, with that much new text, is not parsed yet.
 
 func tooLong(size, grown int) bool {
 	return size > maxTail && grown < size/8 || size > inlineLimit && grown < size/2

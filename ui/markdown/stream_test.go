@@ -63,7 +63,7 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 			checkNow(t, d, width)
 		}
 	}
-	if strings.HasSuffix(text, "\n") && step%2 == 1 { // what is looked at behind the end leaves no trace
+	if strings.HasSuffix(text, "\n") && step%2 == 1 { // looking beyond the end leaves no trace
 		d.append("- more")
 		d.Lines(widths[0])
 		if !d.EndAt(len(text)) {

@@ -52,7 +52,7 @@ type styleCache struct {
 	tableWidth int // cells that tables may take, if more than the text
 	sgrs       [roles][attrs]*theme.SGR
 
-	line []byte // buffers of wrappers, of which one is in use at a time
+	line []byte // buffers of wrappers, one in use at a time
 	word []styledRun
 }
 

@@ -163,7 +163,7 @@ func (w *writer) row(g grid, row [][]styledRun, widths []int) {
 }
 
 // records writes a table whose columns do not fit, one cell after the other,
-// each behind the name of its column.
+// each after the name of its column.
 func (w *writer) records(g grid, continued bool) {
 	if len(g.rows) == 1 && !continued {
 		for _, name := range g.rows[0] {

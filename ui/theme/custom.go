@@ -20,7 +20,7 @@ type Custom struct {
 	Base string `toml:"base"` // one of Names; "" is "dark"
 
 	// Colors says how a role looks in place of the base's way, in words: a color
-	// for the text, "on" and a color for what lies behind it, and attributes. A
+	// for the text, "on" and a color for its background, and attributes. A
 	// color is "#rrggbb", "#rgb" or a number of the terminal's palette from 0 to
 	// 255; attributes are bold, faint, italic, underline, reverse and strike;
 	// "default" is what the terminal does by itself.

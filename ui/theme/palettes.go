@@ -9,14 +9,14 @@ type palette struct {
 	background string // that the colors were chosen for; never painted
 
 	text, dim, faint, accent, good, warn, bad string
-	band                                      string // behind the user's own messages
+	band                                      string // background of the user's own messages
 	code                                      codePalette
 	diff                                      diffPalette
 }
 
 type codePalette struct{ comment, keyword, str, number, function, typ string }
 
-// A diffPalette is what lies behind lines of diffs, and behind what changed in them.
+// A diffPalette holds the backgrounds of lines of diffs and of the changed words in them.
 type diffPalette struct{ added, removed, addedWord, removedWord string }
 
 // palettes lists the themes with colors of their own, in the order they are offered. Those

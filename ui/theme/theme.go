@@ -32,7 +32,7 @@ type Theme struct {
 	Warn   lipgloss.Style // asks, modes that deserve attention
 	Bad    lipgloss.Style // errors, removed lines
 
-	Band   lipgloss.Style // what lies behind the user's own messages: a background, or nothing
+	Band   lipgloss.Style // the background of the user's own messages, or nothing
 	Syntax Syntax         // code
 	Diff   Diff
 }
@@ -40,7 +40,7 @@ type Theme struct {
 // A Syntax is how the parts of code look.
 type Syntax struct{ Comment, Keyword, String, Number, Function, Type lipgloss.Style }
 
-// A Diff is what lies behind its lines, and behind what changed in them: backgrounds, or
+// A Diff holds the backgrounds of its lines and of the changed words in them, or
 // nothing. With one, the lines have the colors of their language; without, those of Good
 // and Bad.
 type Diff struct{ Added, Removed, AddedWord, RemovedWord lipgloss.Style }

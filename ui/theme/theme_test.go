@@ -109,7 +109,7 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// What Custom does not name is as in the base, which does not change.
+// Roles that Custom does not name are those of the base, which does not change.
 func TestCustomKeepsItsBase(t *testing.T) {
 	th, err := FromCustom(Custom{Base: "light", Colors: map[string]string{"bad": "1"}})
 	if err != nil {

@@ -38,7 +38,7 @@ func (i *Input) ReadWithin(buf []byte, limit time.Duration) (int, error) {
 	if ready, err := i.await(limit); !ready {
 		return 0, err
 	}
-	// What was there may have been thrown away since, and a read that waits for more could
+	// The input may have been thrown away since, and a read that waits for more could
 	// not be called off.
 	i.taking.Lock()
 	defer i.taking.Unlock()
@@ -74,7 +74,7 @@ func (i *Input) await(limit time.Duration) (ready bool, err error) {
 	}
 }
 
-// Pause takes the terminal away from whoever reads it until resume.
+// Pause takes the terminal from its reader until resume.
 func (i *Input) Pause() (resume func()) {
 	i.callOff.Write([]byte{0})
 	i.reading.Lock()

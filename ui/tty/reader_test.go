@@ -49,7 +49,7 @@ func TestReader(t *testing.T) {
 		"\x1b[200~a\x1bP\x1b_\x1b\x1b[201~x":      "<<a␛P␛_␛>>x",
 		"\x1b[200~a\xff\xc3\x1b[201~x":            "<<a>>x",
 		"\x1b\x1b[I\x1b\x1b[5~\x1b\x1b[X":         "<esc><uv.FocusEvent {}><alt+pgup><esc><uv.UnknownCsiEvent \"\\x1b[X\">",
-		// What cannot be decoded to its end is dropped.
+		// An incomplete sequence is dropped.
 		"a\x1b]00;\x1b\\b\x1b]2;Ü\ac":                      "abc",
 		"a\x1bP\x1b\\b\x1bP1é\x1b\\c\x1b_é\x1b\\d":         "abcd",
 		"a\x1b[" + strings.Repeat("1;", 40) + "1mb\uFFFDc": "abc",

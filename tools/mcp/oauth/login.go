@@ -224,7 +224,7 @@ func (c *Client) forgetClient(ctx context.Context, id string) {
 	defer c.mu.Unlock()
 	if c.grant.ClientID == id && c.opts.ClientID == "" {
 		g := c.grant
-		g.RedirectPort = 0 // so that the next login registers; what there is of tokens stays in use
+		g.RedirectPort = 0 // so that the next login registers; its tokens stay in use
 		_ = c.write(ctx, g)
 	}
 }

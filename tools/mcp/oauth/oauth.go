@@ -4,7 +4,7 @@
 //	401 ──► Rejected ──► refresh, by one process at a time ──► Token
 //	             └ ErrLogin ──► Begin: metadata · client id · address ──► browser ──► Login.Wait
 //
-// A server, and whoever it names as its authorization server, is a stranger: what they send
+// A server and its authorization server are strangers: what they send
 // is bounded, their addresses are https and, unless the server is not public itself, public
 // ones; a login asks for a code with PKCE and takes the answer to this login alone.
 // Sources: https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization,

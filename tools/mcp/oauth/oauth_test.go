@@ -277,7 +277,7 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// What does not belong to a login changes nothing, or ends it.
+// A request that does not belong to a login changes nothing, or ends it.
 func TestLoginAnswers(t *testing.T) {
 	cases := []struct {
 		name   string

@@ -33,7 +33,7 @@ func (s *Screen) show(content string, x, y int) {
 }
 
 // pieces holds what rows are made of: plain and styled text, links, and characters
-// on the width of which terminals agree or do not.
+// whose width terminals agree or disagree on.
 var pieces = []string{
 	"a", "bc", "word ", "  ", "            ", "-----", "é", "e\u0301", "ñandú", "字", "汉字 kanji", "한글", "─│┌", "→", "…",
 	"👍", "👨\u200d👩\u200d👧\u200d👦", "🏳\ufe0f\u200d🌈", "❤\ufe0f", "1\ufe0f\u20e3", "🇩🇪", "👍🏽", "✓", "⚠", "ไทย", "नमस्ते", "ﷺ",

@@ -268,7 +268,7 @@ func framePace(could, began time.Time, took time.Duration) time.Time {
 // maxBackoff is the longest pause of backoff.
 const maxBackoff = 400 * time.Millisecond
 
-// backoff returns the pause after a frame that took so long to write: a slow terminal is behind, and
+// backoff returns the pause after a frame that took so long to write: a slow terminal lags, and
 // one later frame replaces several.
 func backoff(took time.Duration) time.Duration {
 	const quick = 4 * time.Millisecond

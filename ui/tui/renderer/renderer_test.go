@@ -89,7 +89,7 @@ func TestStreamingAllocatesLittle(t *testing.T) {
 	}
 }
 
-// What usually changes costs few bytes.
+// Usual changes cost few bytes.
 func TestBytes(t *testing.T) {
 	const w, h = 80, 24
 	lorem := func(n int) string { return fmt.Sprintf("line %d %s", n, strings.Repeat("words ", 10)) }
@@ -372,7 +372,7 @@ func slowTerminal(t *testing.T) {
 	v.right()
 }
 
-// What changes is painted at once; what goes on changing, so often a second; and
+// The first change is painted at once, further ones so often a second; and
 // a terminal that takes long is left in peace for longer.
 func TestPace(t *testing.T) {
 	const ms = time.Millisecond
@@ -395,7 +395,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A terminal of which a part of a frame was lost shows all of the next, or of the
+// A terminal that lost a part of a frame shows all of the next, or of the
 // same later. It does not have the frame before.
 func TestWriteFails(t *testing.T) {
 	v := newTerminal(t, 40, 10)
@@ -527,7 +527,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// frames returns 40 rows of which some change, as while an answer streams.
+// frames returns 40 rows, some of them changing, as while an answer streams.
 func frames() []string {
 	var all []string
 	var rows []string

@@ -13,7 +13,7 @@ import (
 
 // HalfBlocks returns an image as lines of at most cols cells, rows of them at most, for
 // terminals that draw none: each cell is two pixels, one above the other, in 24-bit colors.
-// What is transparent stays as the terminal is. It is nil if data is no PNG.
+// Transparent pixels show the terminal's background. It is nil if data is no PNG.
 func HalfBlocks(data []byte, cols, rows int) (lines []string) {
 	whole, err := png.Decode(bytes.NewReader(data))
 	if err != nil || whole.Bounds().Empty() || cols < 1 || rows < 1 {

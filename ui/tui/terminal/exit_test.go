@@ -32,7 +32,7 @@ func TestPanicInTheSignalHandler(t *testing.T) {
 	}
 }
 
-// What the keyboard sends to another program that has the terminal does not end the screen; other signals do.
+// A signal from the keyboard to another program that has the terminal does not end the screen; other signals do.
 func TestKeysOfAnotherProgram(t *testing.T) {
 	lent, over := true, make(chan struct{})
 	e := &exit{lent: func() bool { return lent }}

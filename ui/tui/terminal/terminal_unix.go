@@ -14,7 +14,7 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// reset undoes every mode a full-screen program may have set, whoever set it:
+// reset undoes every mode a full-screen program may have set:
 // synchronized output, margins, mouse, focus reports, bracketed paste, keyboard
 // protocols, cursor shape and visibility, colors, the window's name and
 // progress, the alternate screen. Modes
