@@ -38,7 +38,7 @@ count once parley was opened there and the folder was trusted.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
+				return err
 			}
 			return a.serve()
 		},
@@ -63,14 +63,10 @@ func (a editor) serve() error {
 		In: os.Stdin, Out: a.out, Version: version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
 	})
-	if err != nil {
-		if a.status = print.ErrorStatus(err); errors.Is(err, app.ErrPipe) {
-			a.status = print.OK // the client closed both sides
-			return nil
-		}
-		return err
+	if errors.Is(err, app.ErrPipe) {
+		return nil // the client closed both sides
 	}
-	return nil
+	return err
 }
 
 // open opens a conversation.

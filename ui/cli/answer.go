@@ -18,6 +18,7 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 	"parley/ui/theme"
 )
@@ -35,25 +36,25 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	s, notice, err := a.openSession(false)
 	defer a.closeLibrary()
 	if err != nil {
-		return a.fail(print.Config, err)
+		return cmdutil.Config(err)
 	}
 	defer closeSession(s, warn) // with -q as well: what is lost is no detail
 	if parts, err = (promptFiles{a}).parts(parts, len(a.compared("")) > 1); err != nil {
-		return a.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	if a.dryRun {
 		return a.printRequest(s, parts)
 	}
 	switch isDemo := notice != "" && providers.IsDemo(a.config.Config, s.Model().Name); {
 	case isDemo && a.schema != nil: // what it makes up has the form of an answer, and would be taken for one
-		return a.fail(print.Config, &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: "no API key found, and the built-in demo only makes up what --schema asks for"})
+		return cmdutil.Config(&llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: "no API key found, and the built-in demo only makes up what --schema asks for"})
 	case isDemo:
 		warn(notice) // with -q as well: a script must not take the demo for a model
 	case notice != "":
 		a.note(notice)
 	}
 	if err := a.startMCPServers(); err != nil {
-		return a.fail(print.Config, err)
+		return cmdutil.Config(err)
 	}
 	defer reportSandbox(a)
 	defer a.mcp.stop()
@@ -70,12 +71,11 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
 	names := a.compared(s.Model().Name)
 	if len(names) < 2 {
-		a.status = print.Run(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o)
-		return nil
+		return cmdutil.Exit(print.Run(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o))
 	}
 	models, err := a.openCompared(s, names)
 	if err != nil {
-		return a.fail(print.Config, err)
+		return cmdutil.Config(err)
 	}
 	if notice := print.RequestsNotice(models, a.answers); notice != "" {
 		a.note(notice)
@@ -84,12 +84,11 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if a.judge != "" {
 		model, err := a.openModel(a.judge, true)
 		if err != nil {
-			return a.fail(print.Config, err)
+			return cmdutil.Config(err)
 		}
 		judge = &model
 	}
-	a.status = print.Compare(s, names, s.Compare(ctx, models, judge, parts...), cancel, o)
-	return nil
+	return cmdutil.Exit(print.Compare(s, names, s.Compare(ctx, models, judge, parts...), cancel, o))
 }
 
 // endBefore returns the events of a turn. Before Done it ends what runs beside it, so that an event

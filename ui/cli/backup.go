@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/session/backup"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/report"
 )
@@ -43,7 +44,7 @@ what you trust and what you always allow do not come along: parley asks again.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := openBackup(args[0])
 			if err != nil {
-				return usageError(err)
+				return cmdutil.Usage(err)
 			}
 			defer func() { _ = in.Close() }()
 			undo, tmp, err := backupDirectories()

@@ -21,28 +21,29 @@ import (
 	"parley/session/attach"
 	"parley/tools"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
 // runRoot opens the screen or prints an answer.
-func (a *program) runRoot(cmd *cobra.Command, words []string) error {
+func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	if err := a.flags.validate(cmd, words); err != nil {
-		return a.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	if err := a.load(); err != nil {
-		return a.fail(print.Config, err)
+		return err
 	}
 	if err := a.recording.open(&a.flags); err != nil {
-		return a.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
-	defer func() { a.recording.close(a.status == print.OK, a.note) }()
+	defer func() { a.recording.close(failed == nil, a.note) }()
 	parts, err := a.attachments()
 	if err != nil {
-		return a.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
 	if err := mistypedCommand(cmd.Root(), words); err != nil && inTerminal && !a.printOnly {
-		return a.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.promptName != "" || a.schema != nil || a.format != "text"
 	screen := !asked && outTerminal && (inTerminal || a.interactive)
@@ -52,11 +53,11 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 	if !inTerminal {
 		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.promptName != "", a.note)
 		if err != nil {
-			return a.fail(print.Usage, err)
+			return cmdutil.Usage(err)
 		}
 		prompt, err := a.promptWith(words, stdin)
 		if err != nil {
-			return a.fail(print.Usage, err)
+			return cmdutil.Usage(err)
 		}
 		parts = append(parts, prompt...)
 	} else {
@@ -69,7 +70,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 		return a.listSessions(cmd.Root(), parts)
 	}
 	if len(parts) == 0 && a.promptName == "" {
-		return a.fail(print.Usage, errors.New("no prompt: give one as an argument or on standard input"))
+		return cmdutil.Usage(errors.New("no prompt: give one as an argument or on standard input"))
 	}
 	return a.printAnswer(parts, outTerminal)
 }
@@ -78,11 +79,11 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) error {
 // has to name one of them.
 func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	if len(parts) > 0 {
-		return a.fail(print.Usage, errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
+		return cmdutil.Usage(errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
 	}
 	list, _, err := root.Find([]string{"sessions", "list"})
 	if err != nil {
-		return a.fail(print.Failed, err)
+		return err
 	}
 	return list.RunE(list, nil)
 }
@@ -156,10 +157,10 @@ func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 		a.notice(n)
 	}
 	if err != nil {
-		return a.fail(print.Failed, err)
+		return err
 	}
 	if _, err := io.WriteString(a.out, sanitize.Text(text)); err != nil {
-		return a.fail(print.Failed, fmt.Errorf("writing the request: %w", err))
+		return fmt.Errorf("writing the request: %w", err)
 	}
 	return nil
 }

@@ -2,7 +2,7 @@
 // each part of them to its owner, wires models, tools and a session together
 // (setup.go), chooses between the front ends (the screen or plain lines for a user
 // at a terminal, ui/print for pipes), and turns whatever happens into an exit
-// status (exit.go). Only main imports it.
+// status (cmdutil.ExitError). Only main imports it.
 //
 //	arguments ──► flags ─┬─► subcommand (one file each)
 //	config.toml ► Config ┼─► runScreen ──► ui, ui/plain
@@ -10,6 +10,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -29,6 +30,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
@@ -37,7 +39,6 @@ type program struct {
 	flags
 	config     Config
 	configPath string // the file it was read from; "": none
-	status     int    // to exit with
 
 	credentials *credentials.Store // keys given to parley
 
@@ -73,18 +74,18 @@ func Main(args []string) int {
 		plainUsages(root)
 	}
 	err := a.result(excludedFlags(root.Execute()))
-	if err == nil {
-		return a.status
-	}
-	if a.status == print.OK {
-		a.status = print.Usage // cobra's own: flags, arguments
+	var exit *cmdutil.ExitError
+	switch isOurs := errors.As(err, &exit); {
+	case err == nil:
+		return print.OK
+	case !isOurs: // cobra's: flags, arguments
+		exit = &cmdutil.ExitError{Status: print.Usage, Err: err}
 		a.format = a.formatOf(args)
+	case exit.Err == nil, exit.Status == print.Unread: // as SIGPIPE would have ended it, without a word
+		return exit.Status
 	}
-	if a.status == print.Unread { // as SIGPIPE would have ended it, without a word
-		return a.status
-	}
-	print.Failure(os.Stdout, os.Stderr, a.format, err, a.status)
-	return a.status
+	print.Failure(os.Stdout, os.Stderr, a.format, err, exit.Status)
+	return exit.Status
 }
 
 // newProgram returns a program that nothing was asked of yet.
@@ -125,13 +126,14 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	sessionsRoot := sessions.Sessions()
 	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
 	sessionsRoot.AddCommand(backupCommands(a, sessions)...)
-	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), a.withExitStatus(sessionsRoot), a.withExitStatus(sessions.Usage()),
+	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, sessions.Usage(),
 		a.keysCommand(), a.sandboxCommand(), manCommand(a), versionCommand(a))
 	addCompletion(root)
 	explainArguments(root)
 	addHelp(a, root)
 	a.completeFlags(root, sessions)
 	completeByName(root)
+	addExitStatus(root)
 	return root
 }
 

@@ -22,6 +22,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/mcp"
 	"parley/ui/app/flows"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/tui"
 )
@@ -124,18 +125,20 @@ func defaultConfig(stored providers.KeyStore) Config {
 }
 
 // load opens the log and reads the configuration: the usual file if it is there,
-// or the one that --config names, which must be.
-func (a *program) load() error {
+// or the one that --config names, which must be. Its error has the status of the configuration's.
+func (a *program) load() error { return cmdutil.Config(a.readConfig()) }
+
+func (a *program) readConfig() error {
 	if a.debugFile != "" && a.debugLog == nil {
 		if info, err := os.Stat(a.debugFile); err == nil && !info.Mode().IsRegular() {
-			return usageError(fmt.Errorf("--debug: %s is not a regular file", a.debugFile))
+			return cmdutil.Usage(fmt.Errorf("--debug: %s is not a regular file", a.debugFile))
 		}
 		f, err := os.OpenFile(a.debugFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err == nil {
 			err = f.Chmod(0o600) // it may be of before
 		}
 		if err != nil {
-			return usageError(fmt.Errorf("--debug: %w", err))
+			return cmdutil.Usage(fmt.Errorf("--debug: %w", err))
 		}
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
@@ -158,7 +161,7 @@ func (a *program) load() error {
 		}
 	}
 	a.configPath = path
-	text, mode, err := readConfig(path)
+	text, mode, err := readFile(path)
 	if err != nil && a.configFile != "" {
 		return fmt.Errorf("--config %w: name a file with settings, or leave --config out for %s", err, abbrevPath(filepath.Join(dir, "config.toml")))
 	} else if err != nil {
@@ -180,8 +183,8 @@ func (a *program) load() error {
 	return nil
 }
 
-// readConfig reads a configuration. Errors begin with its path.
-func readConfig(path string) (text []byte, mode os.FileMode, err error) {
+// readFile reads a configuration. Errors begin with its path.
+func readFile(path string) (text []byte, mode os.FileMode, err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("%s: it is not a regular file", path)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/ui/print"
+	"parley/ui/cli/cmdutil"
 )
 
 // configPath returns where the configuration is, or would be.
@@ -21,7 +21,7 @@ func configPath(a *program) (string, error) {
 	case a.configFile != "":
 		return filepath.Abs(a.configFile)
 	case dir == "":
-		return "", a.fail(print.Config, errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
+		return "", cmdutil.Config(errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 	}
 	return filepath.Join(dir, "config.toml"), nil
 }
@@ -63,14 +63,14 @@ func newConfigCommand(a *program) *cobra.Command {
 			return err
 		}
 		if err := a.load(); err != nil {
-			return a.fail(print.Config, err)
+			return err
 		}
 		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 			a.note("no " + abbrevPath(file) + ": the defaults apply")
 			return nil
 		}
 		if err := checkNames(a); err != nil {
-			return a.fail(print.Config, fmt.Errorf("%s: %w", file, err))
+			return cmdutil.Config(fmt.Errorf("%s: %w", file, err))
 		}
 		a.note(abbrevPath(file) + " has no errors")
 		return nil
@@ -81,15 +81,12 @@ func newConfigCommand(a *program) *cobra.Command {
 			return err
 		}
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return a.fail(print.Failed, err)
+			return err
 		}
 		if err := (&promptsCommand{program: a}).open(file); err != nil {
-			return a.fail(print.Failed, err)
+			return err
 		}
-		if err := a.load(); err != nil {
-			return a.fail(print.Config, err)
-		}
-		return nil
+		return a.load()
 	}
 	root := &cobra.Command{
 		Use: "config", Short: "Configuration: where it is, whether it is right, edit it",

@@ -17,8 +17,8 @@ import (
 	"parley/providers/credentials"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // A connectCommand is parley connect, with what its flags say.
@@ -59,7 +59,7 @@ before the key, or taken from --set.`,
 		ValidArgsFunction: c.completeProvider,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
+				return err
 			}
 			return c.run(cmd.Context(), strings.Join(args, ""))
 		},
@@ -91,7 +91,7 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 	if name == "" {
 		var err error
 		if name, err = c.chooseProvider(); err != nil {
-			return c.fail(print.Usage, err)
+			return cmdutil.Usage(err)
 		}
 	}
 	about, err := c.config.Connection(name, os.Getenv)
@@ -103,7 +103,7 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 		err = fmt.Errorf("%w: parley connect lists them", err)
 	}
 	if err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	switch {
 	case c.remove && about.Keyless:
@@ -120,11 +120,11 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 // nothing names a model. It asks nothing.
 func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Connection) error {
 	if c.connectFlags != (connectFlags{}) {
-		return c.fail(print.Usage, fmt.Errorf("%s takes no key", about.Name))
+		return cmdutil.Usage(fmt.Errorf("%s takes no key", about.Name))
 	}
 	said, err := c.local.connect(ctx, about.Provider, about.Name)
 	if err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	fmt.Fprintln(c.out, sanitize.Text(said))
 	return nil
@@ -133,7 +133,7 @@ func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Con
 // disconnectKeyless has it answer no more where nothing names a model.
 func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 	if err := saveLocalAnswer(about.Provider, "", false); err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	fmt.Fprintln(c.out, "Removed "+sanitize.Line(about.Name))
 	return nil
@@ -142,11 +142,11 @@ func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 // listKeys prints which providers have a key, and where.
 func (c *connectCommand) listKeys(name string) error {
 	if name != "" {
-		return c.fail(print.Usage, errors.New("--list lists all providers: give it no name"))
+		return cmdutil.Usage(errors.New("--list lists all providers: give it no name"))
 	}
 	stored, err := c.credentials.List()
 	if err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	row := func(provider, text string) {
 		fmt.Fprintf(c.out, "%-14s %s\n", sanitize.Line(provider), sanitize.Line(text))
@@ -176,14 +176,14 @@ func (c *connectCommand) listKeys(name string) error {
 func (c *connectCommand) removeKey(ctx context.Context, about providers.Connection) error {
 	was, err := c.credentials.Remove(ctx, about.Provider)
 	if err != nil {
-		return c.fail(print.Failed, fmt.Errorf("the key of %s: %w", about.Name, err))
+		return fmt.Errorf("the key of %s: %w", about.Name, err)
 	}
 	if !was {
 		from := ""
 		if about.From != "" {
 			from = ": its key comes from " + about.From
 		}
-		return c.fail(print.Failed, fmt.Errorf("no key is stored for %s%s", about.Name, from))
+		return fmt.Errorf("no key is stored for %s%s", about.Name, from)
 	}
 	fmt.Fprintln(c.out, "Removed the key of "+sanitize.Line(about.Name))
 	return nil
@@ -208,15 +208,15 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 	typed := c.fromEnv == "" && c.command == "" && terminal
 	variables, err := c.readVariables(about, terminal)
 	if err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	if err := c.config.AddressError(about.Provider, variables, os.Getenv); err != nil {
-		return c.fail(print.Usage, usageError(err))
+		return cmdutil.Usage(err)
 	}
 	if about.Login {
 		said, err := connect(ctx, c.program, about, givenKey{variables: variables})
 		if err != nil {
-			return c.fail(print.Failed, err)
+			return err
 		}
 		fmt.Fprintln(c.out, sanitize.Text(said))
 		return nil
@@ -229,7 +229,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 	for attempt := 1; ; attempt++ {
 		key, err := c.readKey(ctx, about, typed)
 		if err != nil {
-			return c.fail(print.Usage, err)
+			return cmdutil.Usage(err)
 		}
 		given := givenKey{Secret: key, command: c.command, variables: variables}
 		said, err := connect(ctx, c.program, about, given)
@@ -239,7 +239,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		case errors.As(err, &unchecked) && typed:
 			warn(unchecked.Error())
 			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
-				return c.fail(print.Failed, errors.New("not stored"))
+				return errors.New("not stored")
 			}
 			said, err = connect(ctx, c.program, about, given)
 		case errors.As(err, &unchecked):
@@ -250,10 +250,10 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 			continue
 		}
 		if errors.As(err, new(rejectedError)) {
-			return c.fail(print.Config, fmt.Errorf("%w. Not stored", err))
+			return cmdutil.Config(fmt.Errorf("%w. Not stored", err))
 		}
 		if err != nil {
-			return c.fail(print.Failed, err)
+			return err
 		}
 		fmt.Fprintln(c.out, sanitize.Text(said))
 		return nil
@@ -289,7 +289,7 @@ func (c *connectCommand) readVariables(about providers.Connection, typed bool) (
 				break
 			}
 			if lacking := c.config.AddressError(about.Provider, values, os.Getenv); attempt == maxAttempts && lacking != nil {
-				return nil, usageError(lacking)
+				return nil, cmdutil.Usage(lacking)
 			} else if attempt == maxAttempts {
 				return nil, err
 			}

@@ -19,6 +19,7 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/sandbox"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -225,14 +226,11 @@ the configuration. It exits with 3 if something is broken.`,
 			}
 			defer d.prepare()()
 			checks := d.checkup(cmd.Context(), tui.TerminalState(os.Getenv))
-			if app.HasBrokenCheck(checks) {
-				a.status = print.Config
-			}
 			out := a.out.styled() // takes colors out where they do not belong
-			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil {
-				return a.fail(print.Failed, err)
+			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil || !app.HasBrokenCheck(checks) {
+				return err
 			}
-			return nil
+			return cmdutil.Exit(print.Config)
 		},
 	}
 	report.FormatFlags(cmd, &as, "one JSON object per line", report.Formats...)

@@ -20,6 +20,7 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/vectors"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -106,27 +107,24 @@ is of: vectors of different ones cannot be compared.`,
 // runEmbed checks what was asked for, and embeds texts.
 func (a mediaCommands) runEmbed(f embedFlags, texts []string) error {
 	if err := f.validate(texts); err != nil {
-		return a.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	if err := a.load(); err != nil {
-		return a.fail(print.Config, err)
+		return err
 	}
 	if f.search != "" {
 		return a.searchFile(f, strings.Join(texts, " "))
 	}
 	if len(texts) == 0 && len(f.files) == 0 {
 		if term.IsTerminal(os.Stdin.Fd()) {
-			return a.fail(print.Usage, errors.New("no text: give texts as arguments, files with --file, or lines on standard input"))
+			return cmdutil.Usage(errors.New("no text: give texts as arguments, files with --file, or lines on standard input"))
 		}
 		f.files = []string{"-"}
 	}
 	ctx, cancel := interruptible()
 	defer cancel(nil)
 	r := &embedRun{mediaCommands: a, embedFlags: f}
-	if err := r.run(ctx, texts); err != nil {
-		return a.failed(err)
-	}
-	return nil
+	return r.run(ctx, texts)
 }
 
 // validate refuses flags that cannot be meant, and completes the format.
@@ -175,9 +173,9 @@ func (r *embedRun) checkFacts() error {
 	switch {
 	case !r.model.Known || facts.Dimensions == 0 || r.dimensions == 0 || r.dimensions == facts.Dimensions:
 	case facts.Least == 0:
-		return usageError(fmt.Errorf("--dimensions %d: %s has %d dimensions, and no others", r.dimensions, r.model.Name, facts.Dimensions))
+		return cmdutil.Usage(fmt.Errorf("--dimensions %d: %s has %d dimensions, and no others", r.dimensions, r.model.Name, facts.Dimensions))
 	case r.dimensions < facts.Least || r.dimensions > facts.Most:
-		return usageError(fmt.Errorf("--dimensions %d: %s takes %d to %d", r.dimensions, r.model.Name, facts.Least, facts.Most))
+		return cmdutil.Usage(fmt.Errorf("--dimensions %d: %s takes %d to %d", r.dimensions, r.model.Name, facts.Least, facts.Most))
 	}
 	return nil
 }
@@ -266,7 +264,7 @@ const (
 func inputError(err error) error {
 	long, bad := (*embedding.TooLongError)(nil), (*textError)(nil)
 	if errors.As(err, &long) || errors.As(err, &bad) {
-		return usageError(err)
+		return cmdutil.Usage(err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/embedding"
+	"parley/ui/cli/cmdutil"
 )
 
 // maxText is how long one text may be: more is refused before any of it is sent.
@@ -103,7 +104,7 @@ func (r *textReader) lines(path string, yield func(embedding.Input, error) bool)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(embedding.Input{}, usageError(fmt.Errorf("--file %w", err)))
+			yield(embedding.Input{}, cmdutil.Usage(fmt.Errorf("--file %w", err)))
 			return false
 		}
 		defer func() { _ = f.Close() }()

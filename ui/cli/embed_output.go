@@ -15,6 +15,7 @@ import (
 	"parley/session/attach"
 	"parley/session/vectors"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 )
 
 // A sink is where vectors go.
@@ -51,10 +52,10 @@ func (r *embedRun) newSink() (sink, error) {
 func createNew(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, usageError(fmt.Errorf("%s already exists: give another name", path))
+		return nil, cmdutil.Usage(fmt.Errorf("%s already exists: give another name", path))
 	}
 	if err != nil {
-		return nil, usageError(err)
+		return nil, cmdutil.Usage(err)
 	}
 	return f, nil
 }
@@ -77,7 +78,7 @@ type fileSink struct {
 func (r *embedRun) newResumedFile() (sink, error) {
 	f, err := os.OpenFile(r.resume, os.O_RDWR, 0)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("--continue-from %w", err))
+		return nil, cmdutil.Usage(fmt.Errorf("--continue-from %w", err))
 	}
 	s := &fileSink{run: r, path: r.resume, f: f, w: vectors.NewWriter("jsonl", f), continued: true}
 	for line, err := range vectors.Lines(f) {
@@ -85,7 +86,7 @@ func (r *embedRun) newResumedFile() (sink, error) {
 			err = errors.New("it has no whole line to continue behind: use another file, with --to")
 		}
 		if err != nil {
-			return nil, errors.Join(usageError(fmt.Errorf("--continue-from %s: %w", r.resume, err)), f.Close())
+			return nil, errors.Join(cmdutil.Usage(fmt.Errorf("--continue-from %s: %w", r.resume, err)), f.Close())
 		}
 		s.old = line.Space
 		break
@@ -111,7 +112,7 @@ func (r *embedRun) checkOld() error {
 	}
 	want := vectors.Space{Model: r.model.Name, Dimensions: cmp.Or(r.dimensions, r.old.Dimensions), Task: r.task}
 	if why := r.old.Differs(want); why != "" {
-		return usageError(fmt.Errorf("%s: its vectors have %s", r.where, why))
+		return cmdutil.Usage(fmt.Errorf("%s: its vectors have %s", r.where, why))
 	}
 	if r.model.Known && r.model.Facts.Dimensions > 0 && r.model.Facts.Dimensions != want.Dimensions {
 		r.dimensions = want.Dimensions
@@ -139,9 +140,9 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 			case more && err == vectors.ErrTruncated:
 				more = false
 			case more && err != nil:
-				bad = usageError(fmt.Errorf("--continue-from %s: %w", s.path, err))
+				bad = cmdutil.Usage(fmt.Errorf("--continue-from %s: %w", s.path, err))
 			case more && line.Text != in.Text:
-				bad = usageError(fmt.Errorf("--continue-from %s: its line %d is of another text than %s", s.path, s.lines+1, in.Place()))
+				bad = cmdutil.Usage(fmt.Errorf("--continue-from %s: its line %d is of another text than %s", s.path, s.lines+1, in.Place()))
 			case more:
 				s.lines, s.size = s.lines+1, line.End
 				line, err, more = next()
@@ -152,14 +153,14 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 			}
 		}
 		if more && err != vectors.ErrTruncated {
-			yield(embedding.Input{}, usageError(fmt.Errorf("--continue-from %s: it has more lines than there are texts", s.path)))
+			yield(embedding.Input{}, cmdutil.Usage(fmt.Errorf("--continue-from %s: it has more lines than there are texts", s.path)))
 		}
 	}
 }
 
 func (s *fileSink) write(set vectors.Space, rows []vectors.Row) error {
 	if why := s.old.Differs(set); s.old.Model != "" && why != "" {
-		return usageError(fmt.Errorf("--continue-from %s: its vectors have %s", s.path, why))
+		return cmdutil.Usage(fmt.Errorf("--continue-from %s: its vectors have %s", s.path, why))
 	}
 	if err := s.cut(); err != nil {
 		return err
@@ -227,11 +228,11 @@ func (r *embedRun) newFile() (sink, error) {
 
 func (r *embedRun) newWhole(path, format string) (*wholeSink, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, usageError(fmt.Errorf("%s already exists: give another name", path))
+		return nil, cmdutil.Usage(fmt.Errorf("%s already exists: give another name", path))
 	}
 	f, err := attach.CreateTemp(path)
 	if err != nil {
-		return nil, usageError(err)
+		return nil, cmdutil.Usage(err)
 	}
 	return &wholeSink{run: r, path: path, f: f, w: newFileWriter(format, f), finish: (*wholeSink).rename}, nil
 }

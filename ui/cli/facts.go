@@ -16,7 +16,6 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/print"
 	"parley/ui/report"
 )
 
@@ -35,7 +34,7 @@ func fetchedFacts() *catalog.FactsFile {
 func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 	kept := c.config.Facts
 	if kept == nil {
-		return c.fail(print.Failed, errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path"))
+		return errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path")
 	}
 	if err := kept.Err(); err != nil {
 		c.note(format.ErrorText(err) + "; it is written again")
@@ -52,7 +51,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		c.note(f.Provider + " was not updated: " + f.Error)
 	}
 	if len(lists) == 0 {
-		return c.fail(print.Failed, errors.New("no list of models came: not changed"))
+		return errors.New("no list of models came: not changed")
 	}
 	update := kept.Compare(lists)
 	for _, l := range lists {
@@ -67,12 +66,12 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 	}
 	if !c.dryRun {
 		if err := update.Save(); err != nil {
-			return c.fail(print.Failed, fmt.Errorf("model facts were not kept: %w", err))
+			return fmt.Errorf("model facts were not kept: %w", err)
 		}
 		summary.Saved = kept.Path()
 	}
 	if err := report.Facts(c.out, summary, as, c.all); err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	if as == "text" {
 		c.note(cmp.Or(prefixed("kept in ", abbrevPath(summary.Saved)), "nothing is kept: --dry-run"))

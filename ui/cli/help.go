@@ -12,6 +12,7 @@ import (
 	"parley/docs"
 	"parley/providers/catalog"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 	"parley/ui/theme"
 )
@@ -77,10 +78,7 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	}
 	if len(args) == 1 {
 		if page, ok := docs.Open(args[0]); ok {
-			if err := print.Page(page.Text, a.printOptions(term.IsTerminal(os.Stdout.Fd()), "")); err != nil {
-				return a.fail(print.Failed, err)
-			}
-			return nil
+			return print.Page(page.Text, a.printOptions(term.IsTerminal(os.Stdout.Fd()), ""))
 		}
 	}
 	found, rest, err := root.Find(args)
@@ -89,12 +87,12 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 		return found.Help()
 	}
 	if err == nil && found != root {
-		return unknownSubcommand(found, rest[0])
+		return cmdutil.Usage(unknownSubcommand(found, rest[0]))
 	}
 	if near := catalog.Nearest(args[0], helpTopics(root), 1); len(near) > 0 {
-		return fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near[0])
+		return cmdutil.Usage(fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near[0]))
 	}
-	return fmt.Errorf("no help on %q: parley help lists topics and commands", args[0])
+	return cmdutil.Usage(fmt.Errorf("no help on %q: parley help lists topics and commands", args[0]))
 }
 
 // helpTopics returns what help knows: pages and commands.

@@ -22,6 +22,7 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -81,10 +82,10 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	}
 	r, err := c.request(words)
 	if err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	if err := c.load(); err != nil {
-		return c.fail(print.Config, err)
+		return err
 	}
 	if c.dryRun {
 		text, err := providers.Captured(ctx, c.openOptions(), func(ctx context.Context, o providers.OpenOptions) error {
@@ -98,14 +99,14 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 			return err
 		})
 		if err != nil {
-			return c.fail(print.Failed, err)
+			return err
 		}
 		_, err = io.WriteString(c.out, sanitize.Text(text))
 		return err
 	}
 	m, err := c.open(ctx, c.openOptions())
 	if err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	usd, known := m.Facts.Cost(r.N)
 	if !c.yes {
@@ -122,9 +123,9 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	bill := c.draw(ctx, m.Name, media.WithRetries(m.Service), r)
+	status, bill := c.draw(ctx, m.Name, media.WithRetries(m.Service), r)
 	c.account(library, reservation, m.Name, bill)
-	return nil
+	return cmdutil.Exit(status)
 }
 
 // open opens the model.
@@ -136,8 +137,8 @@ func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media
 	return openMedia(ctx, c.program, media.Images, name, o)
 }
 
-// draw asks for the images, saves them, and returns what they cost.
-func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) llm.Bill {
+// draw asks for the images and saves them. It returns the exit status, and what they cost.
+func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) (int, llm.Bill) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
@@ -153,9 +154,7 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 		defer p.Stop()
 		o.Progress = p.Show
 	}
-	status, bill := print.Images(maker.Make(ctx, r), o)
-	c.status = status
-	return bill
+	return print.Images(maker.Make(ctx, r), o)
 }
 
 // account keeps what was spent, in place of what was reserved.
@@ -311,11 +310,11 @@ func confirmCost(a *program, what string, usd float64, known bool) error {
 	}
 	price := print.EstimateText(what, usd, limit)
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
-		return a.fail(print.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
+		return cmdutil.Fail(print.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
 	}
 	line, err := askLine(price + ". Continue? [y/N] ")
 	if err != nil || !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
-		return a.fail(print.Limit, errors.New("not sent"))
+		return cmdutil.Fail(print.Limit, errors.New("not sent"))
 	}
 	return nil
 }

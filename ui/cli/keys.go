@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/ui/app/flows"
-	"parley/ui/print"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/tui"
 )
 
@@ -18,17 +18,17 @@ func (a *program) keysCommand() *cobra.Command {
 		Use: "keys", Short: "Show what the terminal sends for each key, and what it does", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
+				return err
 			}
 			if !list {
 				if err := tui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, flows.Commands(), os.Getenv); err != nil {
-					return a.fail(print.Usage, err)
+					return cmdutil.Usage(err)
 				}
 				return nil
 			}
 			rows, err := tui.ListBindings(a.config.Keys, flows.Commands())
 			if err != nil {
-				return a.fail(print.Config, err)
+				return cmdutil.Config(err)
 			}
 			for _, r := range rows {
 				fmt.Fprintf(a.out, "%-18s %s\n", r[0], r[1])

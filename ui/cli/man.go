@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/tools/atomicfile"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 	"parley/ui/textwrap"
 )
@@ -24,14 +25,11 @@ func manCommand(a *program) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if folder != "" {
-				if err := writeManuals(cmd.Root(), folder); err != nil {
-					return a.fail(print.Failed, err)
-				}
-				return nil
+				return writeManuals(cmd.Root(), folder)
 			}
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return unknownSubcommand(cmd.Root(), strings.Join(args, " "))
+				return cmdutil.Usage(unknownSubcommand(cmd.Root(), strings.Join(args, " ")))
 			}
 			_, err = io.WriteString(a.out, manual(found))
 			return err

@@ -19,8 +19,8 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // openLogins opens where the logins to MCP servers are kept: apart from keys, for servers are
@@ -102,10 +102,10 @@ that it ends on.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, store, err := findServer(a, args[0])
 			if err != nil {
-				return a.fail(print.Config, err)
+				return cmdutil.Config(err)
 			}
 			if err := mcp.Logout(cmd.Context(), args[0], c, store); err != nil {
-				return a.fail(print.Failed, err)
+				return err
 			}
 			fmt.Fprintln(a.out, "Logged out of "+args[0])
 			return nil
@@ -157,11 +157,11 @@ func loginServer(ctx context.Context, a *program, name string) error {
 	defer stop()
 	c, store, err := findServer(a, name)
 	if err != nil {
-		return a.fail(print.Config, err)
+		return cmdutil.Config(err)
 	}
 	login, err := mcp.BeginLogin(ctx, name, c, store)
 	if err != nil {
-		return a.fail(print.Failed, err)
+		return err
 	}
 	defer login.Close()
 	fmt.Fprintln(a.out, app.LoginText(name, login.Host, login.URL)+"\n")
@@ -173,7 +173,7 @@ func loginServer(ctx context.Context, a *program, name string) error {
 		go pasteLogin(login)
 	}
 	if err := login.Wait(ctx); err != nil {
-		return a.fail(print.Failed, fmt.Errorf("MCP server %s: %w", name, err))
+		return fmt.Errorf("MCP server %s: %w", name, err)
 	}
 	fmt.Fprintln(a.out, "Logged in to "+name)
 	return nil

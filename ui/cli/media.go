@@ -17,6 +17,7 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/attach"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -32,21 +33,13 @@ func interruptible() (context.Context, context.CancelCauseFunc) {
 	return ctx, cancel
 }
 
-// failed keeps the status that an error has, and returns it.
-func (a mediaCommands) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	return a.fail(print.ErrorStatus(err), err)
-}
-
 // reserveBudget keeps room in the limits of [budget] of days and months for what requests to a
 // model beside any conversation are estimated to use. Its error says that one is reached, and is
 // the status to exit with; that the limits are not held among programs is told alone.
 func reserveBudget(a *program, library *session.Store, model string, estimate llm.Usage) (session.Reservation, error) {
 	reservation, err := session.Reserve(library.Ledger(), time.Now(), budgetLimits(a), model, estimate)
 	if errors.Is(err, session.ErrBudget) {
-		return reservation, a.fail(print.ErrorStatus(err), err)
+		return reservation, cmdutil.Fail(print.Limit, err)
 	}
 	if err != nil {
 		a.note(unreservedText(err))

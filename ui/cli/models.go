@@ -14,6 +14,7 @@ import (
 	"parley/providers"
 	"parley/providers/media"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -80,14 +81,14 @@ func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
 
 func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	if err := c.validate(cmd, words); err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	as := c.format
 	if c.asJSON {
 		as = "jsonl"
 	}
 	if err := c.load(); err != nil {
-		return c.fail(print.Config, err)
+		return err
 	}
 	switch {
 	case c.update:
@@ -109,10 +110,7 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 		}
 		err = report.Models(c.out, rows, words, c.all, as, c.note)
 	}
-	if err != nil {
-		return c.fail(print.Failed, err)
-	}
-	return nil
+	return err
 }
 
 // lookAtMedia puts what lists say now of models that do something else than answer over what is

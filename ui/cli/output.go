@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 	"parley/ui/theme"
 )
@@ -70,13 +71,13 @@ func (u unfailing) Write(p []byte) (int, error) {
 func (a *program) result(err error) error {
 	wrong := a.out.err()
 	switch {
-	case wrong == nil, err != nil && !errors.Is(err, wrong), err == nil && a.status != print.OK:
+	case wrong == nil, err != nil && !errors.Is(err, wrong):
 		return err
 	}
-	a.status = print.ErrorStatus(wrong)
+	status := print.ErrorStatus(wrong)
 	var at *fs.PathError
 	if errors.As(wrong, &at) {
 		wrong = at.Err
 	}
-	return fmt.Errorf("writing to standard output: %w", wrong)
+	return cmdutil.Fail(status, fmt.Errorf("writing to standard output: %w", wrong))
 }

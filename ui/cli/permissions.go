@@ -10,6 +10,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/ui/cli/cmdutil"
 )
 
 // newPolicy returns what decides whether a tool may run: the mode, the rules of the
@@ -35,7 +36,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.allow {
 		if err := policy.AllowFlag(rule, a.config.toolNames()...); err != nil {
-			return nil, usageError(fmt.Errorf("--allow %s: %w", rule, err))
+			return nil, cmdutil.Usage(fmt.Errorf("--allow %s: %w", rule, err))
 		}
 	}
 	return policy, nil

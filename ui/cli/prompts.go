@@ -19,6 +19,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 )
 
 // promptFiles finds and uses files with prompts.
@@ -149,7 +150,7 @@ func (a promptFiles) use() (err error) {
 	}
 	p, err := a.named(a.promptName, noPromptFile)
 	if err != nil {
-		return usageError(fmt.Errorf("-P: %w", err))
+		return cmdutil.Usage(fmt.Errorf("-P: %w", err))
 	}
 	a.prompt.Prompt = p
 	if a.model == "" {
@@ -167,7 +168,7 @@ func (a promptFiles) use() (err error) {
 	}
 	if a.schema == nil {
 		if a.schema, err = app.PromptSchema(p); err != nil {
-			return usageError(err)
+			return cmdutil.Usage(err)
 		}
 	}
 	return nil
@@ -268,11 +269,11 @@ func (a promptFiles) usePersona() error {
 	}
 	p, err := a.named(a.personaName, noPersona)
 	if err != nil {
-		return usageError(fmt.Errorf("--persona: %w", err))
+		return cmdutil.Usage(fmt.Errorf("--persona: %w", err))
 	}
 	system, err := p.Persona()
 	if err != nil {
-		return usageError(err)
+		return cmdutil.Usage(err)
 	}
 	a.persona = session.Persona{Name: p.Name, System: system, Tools: p.Tools}
 	if p.Project {

@@ -22,8 +22,8 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/print"
 	"parley/ui/report"
 )
 
@@ -69,7 +69,7 @@ read where those programs keep them.`,
 func (c *promptsCommand) run(f func() error) error {
 	var err error
 	if c.dir, err = os.Getwd(); err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	if c.library, err = session.OpenStore(os.Getenv); err != nil {
 		c.note(format.ErrorText(err))
@@ -78,10 +78,7 @@ func (c *promptsCommand) run(f func() error) error {
 	if err := c.loadProjectTrust(false); err != nil {
 		c.note(format.ErrorText(err))
 	}
-	if err := f(); err != nil {
-		return c.fail(print.Failed, err)
-	}
-	return nil
+	return f()
 }
 
 // complete offers a shell the names of prompt files.
@@ -192,7 +189,7 @@ func isCommand(name string) bool {
 func (c *promptsCommand) show(name string) error {
 	p, err := promptFiles{c.program}.named(name, noPrompt)
 	if err != nil {
-		return usageError(err)
+		return cmdutil.Usage(err)
 	}
 	c.note(abbrevPath(p.Path) + ", for " + string(p.Program))
 	c.noteUnknownKeys(p)
@@ -238,7 +235,7 @@ func (c *promptsCommand) edit(name string) error {
 	case errors.As(err, &bad):
 		path = bad.Path
 	default:
-		return usageError(err)
+		return cmdutil.Usage(err)
 	}
 	return c.open(path)
 }
@@ -298,7 +295,7 @@ func (c *promptsCommand) create(name string) error {
 	}
 	path, err := prompts.Create(promptDir(), name, text)
 	if err != nil {
-		return usageError(err)
+		return cmdutil.Usage(err)
 	}
 	return c.open(path)
 }
@@ -353,7 +350,7 @@ func (c *promptsCommand) loadFile(path string) error {
 		text = prompts.Format(p)
 	case ".md":
 	default:
-		return usageError(fmt.Errorf("%s: use Markdown, or a YAML template of llm", path))
+		return cmdutil.Usage(fmt.Errorf("%s: use Markdown, or a YAML template of llm", path))
 	}
 	written, err := prompts.Create(promptDir(), name, text)
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 
 	"parley/tools"
 	"parley/tools/sandbox"
-	"parley/ui/print"
+	"parley/ui/cli/cmdutil"
 )
 
 // sandboxCommand runs a command as the shell tool would.
@@ -26,27 +26,27 @@ func (a *program) sandboxCommand() *cobra.Command {
 		},
 		RunE: func(_ *cobra.Command, argv []string) error {
 			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
+				return err
 			}
 			folder, err := os.Getwd()
 			if err != nil {
-				return a.fail(print.Failed, err)
+				return err
 			}
 			set, err := tools.Open(folder)
 			if err != nil {
-				return a.fail(print.Failed, err)
+				return err
 			}
 			defer set.Close()
 			if backend := set.EnableSandbox(a.config.Sandbox)(); !backend.Available() {
-				return a.fail(print.Failed, fmt.Errorf("there is no sandbox: %s", backend.Reason))
+				return fmt.Errorf("there is no sandbox: %s", backend.Reason)
 			}
 			set.WatchBeside()
 			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
 			if errors.Is(err, exec.ErrNotFound) {
-				return a.fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
+				return cmdutil.Fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
 			}
 			if err != nil {
-				return a.fail(print.Failed, err)
+				return err
 			}
 			a.toolSet = set
 			defer reportSandbox(a)
@@ -55,13 +55,9 @@ func (a *program) sandboxCommand() *cobra.Command {
 			err = held.Run()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				a.status = exit.ExitCode()
-				return nil
+				return cmdutil.Exit(exit.ExitCode())
 			}
-			if err != nil {
-				return a.fail(print.Failed, err)
-			}
-			return nil
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&network, "network", false, "allow network access")

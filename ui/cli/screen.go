@@ -20,6 +20,7 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/plain"
 	"parley/ui/print"
@@ -45,10 +46,10 @@ func (a *program) runScreen(parts []llm.Part, asked bool) error {
 			return err
 		}
 		if err := os.Chdir(a.nextDir); err != nil {
-			return a.fail(print.Failed, err)
+			return err
 		}
 		if err := errors.Join(os.Setenv("PWD", a.nextDir), a.resetForDir()); err != nil {
-			return a.fail(print.Config, err)
+			return cmdutil.Config(err)
 		}
 		parts, asked = nil, false
 	}
@@ -73,7 +74,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer a.closeLibrary()
 	s, notice, err := a.openSession(true)
 	if err != nil {
-		return a.fail(print.Config, err)
+		return cmdutil.Config(err)
 	}
 	if kept, err := a.library.Get("theme"); err == nil && kept != "" && a.config.UI.Theme == tui.Default().Theme {
 		c := a.config.UI
@@ -94,30 +95,29 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
 	} else if err := a.startMCPServers(); err != nil {
-		o.Notice = strings.TrimPrefix(o.Notice+" · "+format.ErrorText(err), " · ")
+		o.Notice = joinNotices(o.Notice, format.ErrorText(err))
 	}
 	defer reportSandbox(a)
 	defer a.mcp.stop()
 	defer func() { a.toolSet.Jobs().Close() }() // who quit on the screen was asked
 	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
-		notice := print.RequestsNotice(models, a.answers)
-		o.Start.Judge = a.judge
-		o.Start.Compare, o.Notice = names, strings.Trim(o.Notice+" · "+notice, " ·")
+		o.Start.Judge, o.Start.Compare = a.judge, names
+		o.Notice = joinNotices(o.Notice, print.RequestsNotice(models, a.answers))
 	}
 	if asked {
 		o.Start.Prompt, o.Attached = parts, nil
 	}
 	o.Start.Find, o.Start.Fork = a.listWords, a.fork
 	if a.plainMode() {
-		a.status = plain.Run(o)
+		err = cmdutil.Exit(plain.Run(o))
 	} else {
-		a.status = tui.Run(tui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys})
+		err = cmdutil.Exit(tui.Run(tui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys}))
 	}
-	if a.status == print.OK && a.recording.replay != nil && a.recording.replay.Err() != nil {
-		a.status = print.Mismatch
+	if err == nil && a.recording.replay != nil && a.recording.replay.Err() != nil {
+		err = cmdutil.Exit(print.Mismatch)
 	}
-	return nil
+	return err
 }
 
 // screenOptions returns what the screen is made of.

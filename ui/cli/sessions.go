@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -42,18 +43,18 @@ func (a *program) maskKeys() func(string) string {
 	return mask
 }
 
-// withExitStatus gives the errors of a command and of those below it their status.
-func (a *program) withExitStatus(cmd *cobra.Command) *cobra.Command {
+// addExitStatus gives the errors of a command and of those below it the status of their kind.
+func addExitStatus(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if err := run(cmd, args); err != nil {
-				return a.fail(print.Failed, err)
+			err := run(cmd, args)
+			if errors.As(err, new(*cmdutil.ExitError)) {
+				return err
 			}
-			return nil
+			return cmdutil.Fail(print.ErrorStatus(err), err)
 		}
 	}
 	for _, sub := range cmd.Commands() {
-		a.withExitStatus(sub)
+		addExitStatus(sub)
 	}
-	return cmd
 }

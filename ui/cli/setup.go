@@ -21,6 +21,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/atomicfile"
+	"parley/ui/cli/cmdutil"
 )
 
 // newSession wires models, tools and policy together around a conversation, which keeps what the
@@ -59,7 +60,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	})
 	left, err := flags.apply(a, s)
 	if err != nil {
-		return nil, "", errors.Join(usageError(err), s.Close())
+		return nil, "", errors.Join(cmdutil.Usage(err), s.Close())
 	}
 	a.prompt.lend(a, s, kept, &flags)
 	if system := a.prompt.system(&flags); system != "" {
@@ -186,7 +187,7 @@ func openTools(a *program) (*tools.Set, error) {
 	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
 	only, err := set.Only(listed...)
 	if err != nil {
-		return nil, usageError(fmt.Errorf("--tools: %w", err))
+		return nil, cmdutil.Usage(fmt.Errorf("--tools: %w", err))
 	}
 	return only.(*tools.Set), nil
 }

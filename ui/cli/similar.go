@@ -20,6 +20,7 @@ import (
 	"parley/session"
 	"parley/session/vectors"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -43,12 +44,12 @@ collections are listed.`,
   parley similar notes -n 3 -o jsonl < question.txt`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := validMatches(n, form); err != nil {
-				return a.fail(print.Usage, err)
+				return cmdutil.Usage(err)
 			}
 			if err := a.load(); err != nil {
-				return a.fail(print.Config, err)
+				return err
 			}
-			return a.failed(a.withStore(func(library *session.Store) error {
+			return a.withStore(func(library *session.Store) error {
 				switch {
 				case remove != "":
 					return a.removeCollection(library, remove)
@@ -60,7 +61,7 @@ collections are listed.`,
 					return err
 				}
 				return a.searchCollection(library, args[0], text, n, form)
-			}))
+			})
 		},
 	}
 	set := cmd.Flags()
@@ -95,7 +96,7 @@ func queryText(words []string) (string, error) {
 		text = strings.TrimRight(string(input), "\r\n")
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", usageError(errors.New("no text to look for: give one as an argument or on standard input"))
+		return "", cmdutil.Usage(errors.New("no text to look for: give one as an argument or on standard input"))
 	}
 	return text, nil
 }
@@ -112,7 +113,7 @@ func (a mediaCommands) withStore(f func(*session.Store) error) error {
 func (a mediaCommands) removeCollection(library *session.Store, name string) error {
 	was, err := library.Collections().Remove(name)
 	if err == nil && !was {
-		return usageError(fmt.Errorf("no collection %q: parley similar lists them", name))
+		return cmdutil.Usage(fmt.Errorf("no collection %q: parley similar lists them", name))
 	}
 	if err == nil {
 		a.note("Deleted collection " + name)
@@ -152,7 +153,7 @@ func (a mediaCommands) searchCollection(library *session.Store, name, text strin
 		return err
 	}
 	if c.Rows == 0 {
-		return usageError(fmt.Errorf("no collection %q: parley similar lists them, parley embed --store makes one", name))
+		return cmdutil.Usage(fmt.Errorf("no collection %q: parley similar lists them, parley embed --store makes one", name))
 	}
 	ctx, cancel := interruptible()
 	defer cancel(nil)
@@ -171,7 +172,7 @@ func (a mediaCommands) searchCollection(library *session.Store, name, text strin
 func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	file, err := os.Open(f.search)
 	if err != nil {
-		return a.fail(print.Usage, fmt.Errorf("--similar %w", err))
+		return cmdutil.Usage(fmt.Errorf("--similar %w", err))
 	}
 	defer func() { _ = file.Close() }()
 	ctx, cancel := interruptible()
@@ -186,7 +187,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 			break
 		}
 		if err != nil {
-			return a.fail(print.Usage, fmt.Errorf("--similar %s: %w", f.search, err))
+			return cmdutil.Usage(fmt.Errorf("--similar %s: %w", f.search, err))
 		}
 		if search == nil {
 			set = line.Space
@@ -196,11 +197,11 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 				return err
 			})
 			if err != nil {
-				return a.failed(err)
+				return err
 			}
 		}
 		if err := context.Cause(ctx); err != nil {
-			return a.failed(err)
+			return err
 		}
 		search.Score(id, line.Vector)
 		texts[id] = session.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}
@@ -209,7 +210,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 		}
 	}
 	if search == nil {
-		return a.fail(print.Usage, fmt.Errorf("--similar %s: it has no lines", f.search))
+		return cmdutil.Usage(fmt.Errorf("--similar %s: it has no lines", f.search))
 	}
 	var found []session.SimilarText
 	for _, m := range search.Best() {
@@ -217,7 +218,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 		t.Score = m.Score
 		found = append(found, t)
 	}
-	return a.failed(printMatches(a.out, set, found, f.format))
+	return printMatches(a.out, set, found, f.format)
 }
 
 // dropOthers deletes the texts that a search has left behind.

@@ -9,6 +9,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/report"
 )
 
@@ -60,7 +61,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 					return err
 				}
 			}
-			return usageError(fmt.Errorf("no skill %q: parley skills lists them", args[0]))
+			return cmdutil.Usage(fmt.Errorf("no skill %q: parley skills lists them", args[0]))
 		})
 	}}
 	root.AddCommand(below, show)

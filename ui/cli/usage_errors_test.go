@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
@@ -158,7 +160,8 @@ func TestStatusOfUnknownSkill(t *testing.T) {
 	a := newProgram()
 	root := a.rootCommand(nil)
 	root.SetArgs([]string{"skills", "show", "xyzzy"})
-	if err := root.Execute(); err == nil || a.status != print.Usage {
-		t.Errorf("%v, status %d, want %d", err, a.status, print.Usage)
+	var exit *cmdutil.ExitError
+	if err := root.Execute(); !errors.As(err, &exit) || exit.Status != print.Usage {
+		t.Errorf("%#v, want status %d", err, print.Usage)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/tools/sandbox"
-	"parley/ui/print"
 )
 
 // version returns the version that the build knows, "devel" if it knows none.
@@ -53,10 +52,7 @@ func versionCommand(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, commit, Go, platform and features", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := writeVersion(a.out, cmd.Root().Name(), sandbox.Probe()); err != nil {
-				return a.fail(print.Failed, err)
-			}
-			return nil
+			return writeVersion(a.out, cmd.Root().Name(), sandbox.Probe())
 		},
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
@@ -59,7 +60,7 @@ at the provider, and parley video get ID waits for it and downloads it.`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if cmd.ArgsLenAtDash() < 0 {
 				if err := misspelled(cmd, words); err != nil {
-					return a.fail(print.Usage, err)
+					return cmdutil.Usage(err)
 				}
 			}
 			return c.with(func(ctx context.Context) error { return c.create(ctx, cmd, strings.Join(words, " ")) })
@@ -109,32 +110,26 @@ func (c *videoCommand) fileFlags(cmd *cobra.Command) {
 // with runs do with the configuration and the store.
 func (c *videoCommand) with(do func(context.Context) error) error {
 	if err := c.load(); err != nil {
-		return c.fail(print.Config, err)
+		return err
 	}
 	if !slices.Contains(print.Formats, c.format) {
-		return c.fail(print.Usage, fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", ")))
+		return cmdutil.Usage(fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", ")))
 	}
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil { // what is paid for has to be found again
-		return c.fail(print.Failed, errors.Join(err, library.Close()))
+		return errors.Join(err, library.Close())
 	}
 	c.library = library
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	err = do(signalContext{ctx, cancel})
-	var by print.Interrupted
 	switch {
-	case errors.As(err, &by):
-		c.status, err = 128+int(by.Signal), nil
-	case errors.Is(err, app.ErrPipe):
-		c.status, err = print.Unread, nil
-	case err != nil && c.status == print.OK:
-		err = c.fail(print.Failed, err)
+	case errors.As(err, new(print.Interrupted)), errors.Is(err, app.ErrPipe):
+		err = cmdutil.Exit(print.ErrorStatus(err))
+	case !errors.As(err, new(*cmdutil.ExitError)):
+		err = cmdutil.Fail(print.Failed, err)
 	}
-	if closed := library.Close(); closed != nil && err == nil {
-		err = c.fail(print.Failed, closed)
-	}
-	return err
+	return cmp.Or(err, library.Close())
 }
 
 // A signalContext is a context that signals end once watch is called: until then, ctrl+c ends the
@@ -156,22 +151,22 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if prompt == "" && !term.IsTerminal(os.Stdin.Fd()) {
 		text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))
 		if err != nil {
-			return c.fail(print.Usage, fmt.Errorf("standard input: %w", err))
+			return cmdutil.Usage(fmt.Errorf("standard input: %w", err))
 		}
 		c.wishes.Prompt = strings.TrimSpace(string(text))
 	}
 	if err := c.readWishes(cmd); err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	if err := c.checkOutput(false); err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	m, err := openMedia(ctx, c.program, media.Videos, c.name, c.openOptions())
 	if err != nil {
-		return c.fail(print.Config, err)
+		return cmdutil.Config(err)
 	}
 	if err := media.CheckVideo(c.local.services(), m, c.wishes, os.Getenv); err != nil {
-		return c.fail(print.Failed, err)
+		return err
 	}
 	if err := c.confirm(m.Name, m.Facts); err != nil {
 		return err

@@ -22,8 +22,8 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/print"
 	"parley/ui/report"
 )
 
@@ -130,7 +130,7 @@ func oneVideo(_ *cobra.Command, args []string) error {
 func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 	v, err := c.library.Videos().Find(id)
 	if err != nil {
-		return nil, c.fail(print.Usage, fmt.Errorf("%w: parley video list shows them", err))
+		return nil, cmdutil.Usage(fmt.Errorf("%w: parley video list shows them", err))
 	}
 	r := &videoRun{videoCommand: c, video: v}
 	if v.Job.ID == "" && (v.Job.State == llm.JobRefused || v.Job.State == llm.JobCanceled) {
@@ -144,7 +144,7 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 	}
 	m, err := openMedia(ctx, c.program, media.Videos, v.Name(), c.openOptions())
 	if err != nil {
-		return r, c.fail(print.Config, err)
+		return r, cmdutil.Config(err)
 	}
 	r.film.Jobs = m.Service
 	return r, nil
@@ -152,7 +152,7 @@ func (c *videoCommand) open(ctx context.Context, id string) (*videoRun, error) {
 
 func (c *videoCommand) get(ctx context.Context, id string) error {
 	if err := c.checkOutput(true); err != nil {
-		return c.fail(print.Usage, err)
+		return cmdutil.Usage(err)
 	}
 	r, err := c.open(ctx, id)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
@@ -63,14 +64,12 @@ func TestVideoRefusedAtOnce(t *testing.T) {
 		"cancel": func() error { return c.cancel(context.Background(), "1") },
 		"list":   c.list,
 	} {
-		c.status = print.Incomplete
-		if name != "list" {
-			c.status = print.OK
-		}
 		var err error
 		out := printed(t, func() { err = do() })
-		if err != nil || c.status != print.Incomplete || !strings.Contains(out, "not a fox") || strings.ContainsAny(out, "\u009b\u202e") {
-			t.Errorf("%s: status %d, %v, %q", name, c.status, err, out)
+		var exit *cmdutil.ExitError
+		refused := errors.As(err, &exit) && exit.Status == print.Incomplete
+		if refused != (name != "list") || !strings.Contains(out, "not a fox") || strings.ContainsAny(out, "\u009b\u202e") {
+			t.Errorf("%s: %#v, %q", name, err, out)
 		}
 	}
 }

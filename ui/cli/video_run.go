@@ -18,6 +18,7 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -115,13 +116,11 @@ func (r *videoRun) outcome() error {
 			}
 		}
 		warn(r.video.Name() + " refused: " + words)
-		r.status = print.Incomplete
-		return r.print("done", "refused")
+		return cmp.Or(r.print("done", "refused"), cmdutil.Exit(print.Incomplete))
 	}
-	err := fmt.Errorf("%s: the job %s", r.video.Name(), map[llm.JobState]string{
+	return fmt.Errorf("%s: the job %s", r.video.Name(), map[llm.JobState]string{
 		llm.JobFailed: "failed: " + cmp.Or(j.Failure, "no reason was given"), llm.JobCanceled: "was canceled", llm.JobExpired: "expired, and with it what it made",
 	}[j.State])
-	return err
 }
 
 // save downloads the video.
@@ -142,7 +141,7 @@ func (r *videoRun) save(ctx context.Context) error {
 	}
 	if dir := filepath.Dir(path); dir != "." {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return usageError(fmt.Errorf("%s: there is no longer such a folder: name a file with --to", dir))
+			return cmdutil.Usage(fmt.Errorf("%s: there is no longer such a folder: name a file with --to", dir))
 		}
 	}
 	var blob llm.Blob
@@ -245,7 +244,10 @@ func (r *videoRun) print(kind, reason string) error {
 		row.Type = kind
 	}
 	if row.Reason = reason; reason != "" {
-		row.Exit = &r.status
+		row.Exit = new(int)
+	}
+	if reason == "refused" {
+		*row.Exit = print.Incomplete
 	}
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)
