@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/prompted"
 )
@@ -110,7 +111,7 @@ func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Str
 		for event, err := range s {
 			switch e := event.(type) {
 			case llm.Delta:
-				unfit = unfit || prompted.InvalidCall(e.Part, req.Tools)
+				unfit = unfit || filter.InvalidCall(e.Part, req.Tools)
 			case llm.Finish:
 				if !unfit {
 					break

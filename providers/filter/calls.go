@@ -52,6 +52,9 @@ type pendingCall struct {
 	lastOnly   bool   // it is a call only if no text follows
 }
 
+// noticeHallucinated is shown where text after a call was dropped.
+const noticeHallucinated = "text after the tool call dropped"
+
 func newCallReader(out *llm.Out, o options) *callReader {
 	c := &callReader{Out: out, options: o, atStart: true, atEdge: true}
 	c.md = c.markdown()
@@ -71,7 +74,7 @@ func (c *callReader) event(e llm.Event) {
 		c.decidePending(false)
 		c.sendSpace()
 		if c.hallucinated {
-			c.Send(llm.Notice{Text: "text after the tool call dropped"})
+			c.Send(llm.Notice{Text: noticeHallucinated})
 		}
 		if c.count > 0 && d.Reason == llm.Stop {
 			d.Reason = llm.Calls

@@ -1,7 +1,7 @@
 // Package filter rewrites the running text of a response: thinking that a server
 // left in the text becomes thinking blocks (Think), tool calls that it left there
-// become calls (Calls), and the messages of gpt-oss become thinking, text or markup of calls,
-// without tokens that end a turn (Harmony).
+// become calls (Calls, Prompted, Actions), and the messages of gpt-oss become thinking, text or
+// markup of calls, without tokens that end a turn (Harmony).
 //
 //	model ──► Harmony ──► Think ──► Calls ──► session
 //

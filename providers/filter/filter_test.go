@@ -30,7 +30,7 @@ type rewrite = func(llm.Stream) llm.Stream
 
 var (
 	calls    = filter.Calls(llm.Request{Tools: tools})
-	prompted = filter.Prompted(llm.Request{Tools: tools}, nil)
+	prompted = filter.Prompted(llm.Request{Tools: tools})
 )
 
 func both(s llm.Stream) llm.Stream {

@@ -158,7 +158,7 @@ func (p *parser) memberValue(kind byte, depth int) (ok bool) {
 }
 
 // readString reads a JSON string of at most limit bytes.
-func (p *parser) readString(limit int) (string, bool) {
+func (p *source) readString(limit int) (string, bool) {
 	start := p.pos
 	if !p.take('"') {
 		return "", false

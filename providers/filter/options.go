@@ -49,16 +49,15 @@ func Calls(req llm.Request) func(llm.Stream) llm.Stream {
 	return calls(optionsFor(req, leakedCorrections))
 }
 
-// Prompted returns the filter Calls for a model that was told in the prompt how to write calls,
-// of which req still has the tools and the history. Beside what Calls takes for a
-// call, JSON that no text follows is one wherever it begins, bare or fenced, with
+// Prompted returns the filter Calls for a model that was told in the prompt how to write calls.
+// The tools and the history are still in req. Beside the calls that Calls finds,
+// JSON that no text follows is one wherever it begins, bare or fenced, with
 // unknown names as well, and so is the action form of thought, tool_name and
 // tool_args, whose thought becomes thinking. A tool result that the model writes itself
-// behind its call is dropped, with all that follows. Blocks for which skip is true are not
-// filtered; nil means none.
-func Prompted(req llm.Request, skip func(block string) bool) func(llm.Stream) llm.Stream {
+// after its call is dropped, with all that follows.
+func Prompted(req llm.Request) func(llm.Stream) llm.Stream {
 	o := optionsFor(req, promptedCorrections)
-	o.prompted, o.skip = true, skip
+	o.prompted = true
 	return calls(o)
 }
 

@@ -127,7 +127,7 @@ func TestOneCorrection(t *testing.T) {
 		tt.req.Tools = tools
 		f := filter.Calls(tt.req)
 		if tt.prompted {
-			f = filter.Prompted(tt.req, nil)
+			f = filter.Prompted(tt.req)
 		}
 		if got := tell(f(stream(text(tt.in), stop))); got != tt.want {
 			t.Errorf("%s:\n got %q\nwant %q", tt.name, got, tt.want)
@@ -135,11 +135,11 @@ func TestOneCorrection(t *testing.T) {
 	}
 }
 
-// Blocks that are skipped are not read for calls, and end the block before.
+// Answers of actions are not read for calls, and end the block before.
 func TestSkip(t *testing.T) {
-	f := filter.Prompted(llm.Request{Tools: tools}, func(block string) bool { return block == "answer" })
+	f := filter.Actions(llm.Request{Tools: tools})
 	const call = `<tool_call>{"name":"list"}</tool_call>`
-	got := tell(f(stream(text("a <tool"), llm.Delta{Block: "answer", Part: llm.Part{Kind: llm.Text, Text: call}}, text(call), stop)))
+	got := tell(f(stream(text("a <tool"), llm.Delta{Block: "x/answer", Part: llm.Part{Kind: llm.Text, Text: call}}, text(call), stop)))
 	want := "text \"a <tool\"\ntext \"<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>\"\ncall list {}\ncalls (stop)\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/filter"
 	"parley/tools/lazy"
 )
 
@@ -29,9 +30,8 @@ var (
 	// What says that a section is about form, and not about what to say.
 	formal = lazy.NewRegexp(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
 
-	// Examples of calls, in XML and in JSON.
+	// Examples of calls in XML.
 	callTag = lazy.NewRegexp(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
-	jsonKey = lazy.NewRegexp(`["'](\w+)["']\s*:`)
 )
 
 // removeFormSections returns a system prompt without what describes another form of replies or
@@ -191,25 +191,5 @@ func exampleLength(lines []string) int {
 	return 0
 }
 
-// isCall reports whether text holds a call in XML, or JSON that has what calls have
-// up to the arguments, and nothing else.
-func isCall(text string) bool {
-	if callTag.MatchString(text) {
-		return true
-	}
-	named := false
-	for _, key := range jsonKey.FindAllStringSubmatch(text, -1) {
-		switch roleOf(key[1]) {
-		case name, inner:
-			named = true
-		case args:
-			return named
-		case thought:
-		default:
-			if key[1] != "type" && key[1] != "id" {
-				return false
-			}
-		}
-	}
-	return false
-}
+// isCall reports whether text holds a call in XML or JSON.
+func isCall(text string) bool { return callTag.MatchString(text) || filter.IsCallJSON(text) }

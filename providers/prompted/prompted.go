@@ -1,5 +1,5 @@
 // Package prompted gives tools to models that have no function calling: it
-// describes them in the system prompt, and reads the calls out of the replies.
+// describes them in the system prompt, and has package filter read the calls out of the replies.
 //
 //	Request ──► tools, calls and results as text ──► model
 //	Stream  ◄── thinking, text and calls         ◄── its text
@@ -13,7 +13,6 @@ package prompted
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"parley/providers/filter"
@@ -93,9 +92,9 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 // readCalls reads calls out of the text of s, the answer to req.
 func readCalls(form Form, s llm.Stream, req llm.Request) llm.Stream {
 	if form == Action {
-		return filter.Prompted(req, isAnswer)(readActions(s, offeredTools(req)))
+		return filter.Actions(req)(s)
 	}
-	return filter.Prompted(req, nil)(s)
+	return filter.Prompted(req)(s)
 }
 
 // offeredTools lists the tools that the model may use now.
@@ -123,13 +122,4 @@ func (m *model) promptedRequest(req llm.Request, tools []llm.Tool) llm.Request {
 	}
 	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
 	return req
-}
-
-// findTool returns the tool called name, nil if it is not offered.
-func findTool(tools []llm.Tool, name string) *llm.Tool {
-	i := slices.IndexFunc(tools, func(t llm.Tool) bool { return t.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &tools[i]
 }

@@ -218,7 +218,7 @@ func TestLive(t *testing.T) {
 			}
 		}
 	}
-	for e := range readActions(in, tools) {
+	for e := range readCalls(Action, in, llm.Request{Tools: tools}) {
 		if d, ok := e.(llm.Delta); ok {
 			shown.WriteString(d.Text)
 		}
