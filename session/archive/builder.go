@@ -17,14 +17,15 @@ import (
 	"parley/session/store"
 )
 
-// A builder makes a conversation of the messages of another program. The parent of a
-// message is added before it, so there are no circles. Results are kept apart until
+// A builder makes a conversation of the messages of another program. A message follows the
+// head, which was added before it, so there are no circles. Results are kept apart until
 // the end, and then follow the messages that hold their calls: programs write
 // them in any order, each on its own, and sometimes never.
 type builder struct {
 	session    store.Session
 	skipped    *skippedCounts
 	nodes      []store.Node     // prompts and responses; Seq is the index + 1
+	head       int              // Seq of the message that the next one follows, and the last of the current branch; 0: none
 	keys       map[string]int   // the program's id of a message, to its Seq
 	calls      map[string]*call // by the id the program uses, the last of that id
 	localCalls []*call
@@ -60,6 +61,9 @@ func (t *builder) node(seq int) *store.Node {
 	return &t.nodes[seq-1]
 }
 
+// skip counts one thing of this kind as not imported.
+func (t *builder) skip(kind string) { t.skipped.add(kind, 1) }
+
 // follow returns the Seq of the parent that the program calls key, 0 for "". An unknown
 // one is counted, and is the message added last.
 func (t *builder) follow(key string) int {
@@ -68,25 +72,58 @@ func (t *builder) follow(key string) int {
 	}
 	seq, ok := t.keys[key]
 	if !ok {
-		t.skipped.add(orphans, 1)
+		t.skip(orphans)
 		return t.last()
 	}
 	return seq
 }
 
-// add adds a message, which the program calls key ("": it has no id), and returns its Seq.
-func (t *builder) add(key string, n store.Node) int {
-	n.Seq = len(t.nodes) + 1
-	t.nodes = append(t.nodes, n)
-	if key != "" {
-		t.keys[key] = n.Seq
-	}
-	return n.Seq
+// add adds a message after the head, and makes it the head. The result is valid until the next one is added.
+func (t *builder) add(at time.Time, m llm.Message) *store.Node {
+	t.nodes = append(t.nodes, store.Node{Seq: len(t.nodes) + 1, Parent: t.head, At: at, Message: m})
+	t.head = len(t.nodes)
+	return &t.nodes[t.head-1]
 }
 
-// call adds a call to the message seq, and returns its id, which is changed if
-// another call has it.
-func (t *builder) call(seq int, p llm.Part) (id string) {
+// user adds a message of the user, if it has parts.
+func (t *builder) user(at time.Time, parts []llm.Part) {
+	if len(parts) > 0 {
+		t.add(at, llm.Message{Role: llm.RoleUser, Parts: parts})
+	}
+}
+
+// append adds parts to the message at the head.
+func (t *builder) append(parts ...llm.Part) {
+	n := t.node(t.head)
+	n.Parts = append(n.Parts, parts...)
+}
+
+// removeEmpty removes the message at the head and reports true, if it is the last and has no parts.
+func (t *builder) removeEmpty() bool {
+	if t.head != t.last() || len(t.nodes[t.head-1].Parts) > 0 {
+		return false
+	}
+	parent := t.nodes[t.head-1].Parent
+	t.nodes, t.head = t.nodes[:t.head-1], parent
+	return true
+}
+
+// setEnding sets why the message at the head ended, and if it was stopped, by what ("": unknown).
+func (t *builder) setEnding(reason llm.Reason, stopped bool, by string) {
+	n := t.node(t.head)
+	n.Reason = reason
+	if stopped {
+		n.Interrupted, n.InterruptedBy = true, truncateLine(by)
+	}
+}
+
+// call adds a call to the message at the head, and returns its id, which is changed if
+// another call has it. A call without a name is skipped.
+func (t *builder) call(p llm.Part) (id string) {
+	if p.Name == "" {
+		t.skip(emptyCalls)
+		return ""
+	}
 	said := p.ID
 	p.Kind = llm.Call
 	if p.ID == "" {
@@ -97,9 +134,8 @@ func (t *builder) call(seq int, p llm.Part) (id string) {
 		p.ID = base + "_" + strconv.Itoa(t.renamed+1)
 	}
 	t.ids[p.ID] = true
-	n := t.node(seq)
-	n.Parts = append(n.Parts, p)
-	c := &call{id: p.ID, name: p.Name, node: seq, position: t.skipped.position}
+	t.append(p)
+	c := &call{id: p.ID, name: p.Name, node: t.head, position: t.skipped.position}
 	if said != "" {
 		t.calls[said] = c
 	}
@@ -110,20 +146,23 @@ func (t *builder) call(seq int, p llm.Part) (id string) {
 }
 
 // result sets the result of the call that the program calls id, and returns the Seq of the
-// call's message. It is false for an unknown call, and for one that has a result.
-func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int, ok bool) {
+// call's message. It is 0 for an unknown call, and for one that has a result.
+func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int) {
 	c := t.calls[id]
 	if c == nil || c.parts != nil {
-		t.skipped.add(strayResults, 1)
-		return 0, false
+		t.skip(strayResults)
+		return 0
 	}
 	result.Kind, result.ID, result.Name = llm.Result, c.id, c.name
 	c.parts, c.outcome, c.at = append([]llm.Part{result}, media...), o, at
-	return c.node, true
+	return c.node
 }
 
-// end returns the conversation, whose current branch ends with the message head.
-func (t *builder) end(head int) Conversation {
+// end returns the conversation, whose current branch ends with the head; none without messages.
+func (t *builder) end() []Conversation {
+	if t.last() == 0 {
+		return nil
+	}
 	c := Conversation{Session: t.session}
 	pending := map[int][]*call{}
 	for _, call := range t.localCalls {
@@ -141,10 +180,10 @@ func (t *builder) end(head int) Conversation {
 		}
 		ends[i+1] = len(c.Nodes)
 	}
-	c.Session.Head = ends[min(max(head, 0), len(t.nodes))]
+	c.Session.Head = ends[t.head]
 	c.fillTimes()
 	c.fillSession()
-	return c
+	return []Conversation{c}
 }
 
 // results returns the message with the results of n's calls. A call without one gets
@@ -155,7 +194,7 @@ func (t *builder) results(n store.Node, calls []*call) store.Node {
 		if c.parts == nil {
 			c.parts = []llm.Part{{Kind: llm.Result, ID: c.id, Name: c.name, Text: llm.NoResult, Failed: true}}
 			t.skipped.position = c.position
-			t.skipped.add(unanswered, 1)
+			t.skip(unanswered)
 		}
 		m.Parts = append(m.Parts, c.parts...)
 		if c.at.After(m.At) {
@@ -310,8 +349,6 @@ func (m *jsonTime) UnmarshalJSON(data []byte) error {
 	}
 	return nil
 }
-
-func textPart(said string) llm.Part { return llm.Part{Kind: llm.Text, Text: said} }
 
 // splitText returns the texts of a result, joined by newlines, and its other parts.
 func splitText(parts []llm.Part) (said string, media []llm.Part) {

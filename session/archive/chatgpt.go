@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"parley/providers/llm"
-	"parley/session/store"
 )
 
 // chatgpt adds a conversation of an export of ChatGPT, which maps ids to messages with
@@ -17,7 +16,7 @@ import (
 // assistant between two of the user's become one.
 
 func (d *exportImporter) chatgpt(c *gptConversation) {
-	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.files, mapping: c.Mapping, openCalls: map[int]map[string]string{}}
+	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.images.find, mapping: c.Mapping, openCalls: map[int]map[string]string{}}
 	g.session.ID = cmp.Or(c.ConversationID, c.ID)
 	g.session.Title = c.Title
 	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
@@ -25,16 +24,14 @@ func (d *exportImporter) chatgpt(c *gptConversation) {
 		g.session.Model = model("openai", c.Model)
 	}
 	g.addAll()
-	if g.last() == 0 {
-		return
-	}
-	d.found = append(d.found, g.end(cmp.Or(g.keys[c.Current], g.last())))
+	g.head = cmp.Or(g.keys[c.Current], g.last())
+	d.found = append(d.found, g.end()...)
 }
 
 // A chatgptBuilder builds one conversation of ChatGPT.
 type chatgptBuilder struct {
 	*builder
-	files     func(id string) ([]byte, bool)
+	files     func(id string) []byte
 	mapping   map[string]gptNode
 	children  map[string][]string
 	openCalls map[int]map[string]string // by Seq of a response: names of tools without a result yet, to ids of calls
@@ -97,13 +94,13 @@ func (g *chatgptBuilder) addAll() {
 	}
 	for _, id := range ids {
 		if _, ok := g.keys[id]; !ok {
-			g.skipped.add(orphans, 1)
+			g.skip(orphans)
 			g.addSubtree(id, g.last())
 		}
 	}
 }
 
-// addSubtree adds the message id behind parent, and all that follow it.
+// addSubtree adds the message id after parent, and all that follow it.
 func (g *chatgptBuilder) addSubtree(id string, parent int) {
 	type entry struct {
 		id     string
@@ -117,60 +114,55 @@ func (g *chatgptBuilder) addSubtree(id string, parent int) {
 		if _, twice := g.keys[e.id]; twice {
 			continue
 		}
-		seq := g.message(g.mapping[e.id].Message, e.parent, e.alone)
-		g.keys[e.id] = seq
+		g.head = e.parent
+		if m := g.mapping[e.id].Message; m != nil {
+			g.message(m, e.alone)
+		}
+		g.keys[e.id] = g.head
 		children := g.children[e.id]
-		alone := len(children) == 1 && (e.alone || seq != e.parent)
+		alone := len(children) == 1 && (e.alone || g.head != e.parent)
 		for _, child := range slices.Backward(children) {
-			stack = append(stack, entry{child, seq, alone})
+			stack = append(stack, entry{child, g.head, alone})
 		}
 	}
 }
 
-// message adds a message, if it says something, and returns the Seq its children follow.
-// With alone it may continue a response that is its parent.
-func (g *chatgptBuilder) message(m *gptMessage, parent int, alone bool) int {
-	if m == nil || m.Author.Role == "system" || m.Metadata.Hidden || unsaidContent[m.Content.Type] {
-		return parent
-	}
-	switch m.Author.Role {
-	case "user":
-		parts := g.parts(m)
-		if len(parts) == 0 {
-			return parent
-		}
-		return g.add("", store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
-	case "assistant", "tool":
-	default:
-		g.skipped.add(unknownBlocks, 1)
-		return parent
+// message adds a message, if it says something. With alone it may continue a response at the head.
+func (g *chatgptBuilder) message(m *gptMessage, alone bool) {
+	if m.Author.Role == "system" || m.Metadata.Hidden || unsaidContent[m.Content.Type] {
+		return
 	}
 	called := m.Author.Role == "assistant" && m.Recipient != "" && m.Recipient != "all"
+	switch m.Author.Role {
+	case "user":
+		g.user(m.Time.Time, g.parts(m))
+		return
+	case "assistant", "tool":
+	default:
+		g.skip(unknownBlocks)
+		return
+	}
 	parts := g.parts(m)
 	if len(parts) == 0 && !called {
-		return parent
+		return
 	}
-	seq := parent
-	if before := g.node(parent); before == nil || before.Role != llm.RoleAssistant || !alone {
-		seq = g.add("", store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleAssistant}})
+	if before := g.node(g.head); before == nil || before.Role != llm.RoleAssistant || !alone {
+		g.add(m.Time.Time, llm.Message{Role: llm.RoleAssistant})
 	}
 	switch {
 	case called:
-		g.addCall(seq, m, parts)
+		g.addCall(m, parts)
 	case m.Author.Role == "tool":
-		g.addResult(seq, m, parts)
+		g.addResult(m, parts)
 	default:
-		g.node(seq).Parts = append(g.node(seq).Parts, parts...)
+		g.append(parts...)
 	}
-	a := g.node(seq)
-	if name := model("openai", m.Metadata.Model); name != "" {
-		a.Model = name
-	}
+	a := g.node(g.head)
+	a.Model = cmp.Or(model("openai", m.Metadata.Model), a.Model)
 	a.Interrupted = m.Status == "in_progress" || m.Metadata.Finish.Type == "interrupted"
 	if m.Metadata.Finish.Type == "max_tokens" {
 		a.Reason = llm.Length
 	}
-	return seq
 }
 
 // unsaidContent holds types of content that nobody said: settings of the user, and how long
@@ -180,43 +172,34 @@ var unsaidContent = map[string]bool{
 }
 
 // addCall adds a call of the tool a message is addressed to, with JSON or code as arguments.
-func (g *chatgptBuilder) addCall(seq int, m *gptMessage, parts []llm.Part) {
-	said := ""
-	for _, p := range parts {
-		said = join(said, p.Text)
-	}
+func (g *chatgptBuilder) addCall(m *gptMessage, parts []llm.Part) {
+	said, _ := splitText(parts)
 	input, ok := llm.Arguments(said)
 	if !ok {
 		input = json.RawMessage(jsonObject("input", said))
 	}
-	if g.openCalls[seq] == nil {
-		g.openCalls[seq] = map[string]string{}
+	if g.openCalls[g.head] == nil {
+		g.openCalls[g.head] = map[string]string{}
 	}
-	g.openCalls[seq][m.Recipient] = g.call(seq, llm.Part{Name: m.Recipient, Input: string(input), Remote: true})
+	g.openCalls[g.head][m.Recipient] = g.call(llm.Part{Name: m.Recipient, Input: string(input), Remote: true})
 }
 
 // addResult adds the result of a tool, with a call of its own if there was none.
-func (g *chatgptBuilder) addResult(seq int, m *gptMessage, parts []llm.Part) {
+func (g *chatgptBuilder) addResult(m *gptMessage, parts []llm.Part) {
 	name := cmp.Or(m.Author.Name, "tool")
-	id, ok := g.openCalls[seq][name]
+	id, ok := g.openCalls[g.head][name]
 	if !ok {
-		id = g.call(seq, llm.Part{Name: name, Input: "{}", Remote: true})
+		id = g.call(llm.Part{Name: name, Input: "{}", Remote: true})
 	}
-	delete(g.openCalls[seq], name)
-	result := llm.Part{Kind: llm.Result, ID: id, Name: name, Remote: true, Failed: m.Content.Type == "system_error"}
-	var rest []llm.Part
-	result.Text, rest = splitText(parts)
-	n := g.node(seq)
-	n.Parts = append(append(n.Parts, result), rest...)
+	delete(g.openCalls[g.head], name)
+	said, files := splitText(parts)
+	g.append(llm.Part{Kind: llm.Result, ID: id, Name: name, Remote: true, Failed: m.Content.Type == "system_error", Text: said})
+	g.append(files...)
 }
 
 func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	c := &m.Content
-	say := func(said string) {
-		if said = m.resolveReferences(said); strings.TrimSpace(said) != "" {
-			parts = append(parts, textPart(said))
-		}
-	}
+	say := func(said string) { parts = appendText(parts, m.resolveReferences(said)) }
 	switch c.Type {
 	case "text", "multimodal_text":
 		for _, raw := range c.Parts {
@@ -235,11 +218,11 @@ func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 		say(said)
 	case "thoughts":
 		for _, t := range c.Thoughts {
-			said := strings.TrimSpace(t.Content)
+			said := t.Content
 			if t.Summary != "" {
-				said = strings.TrimSpace("**" + t.Summary + "**\n\n" + said)
+				said = "**" + t.Summary + "**\n\n" + strings.TrimSpace(said)
 			}
-			if said != "" {
+			if said = strings.TrimSpace(said); said != "" {
 				parts = append(parts, llm.Part{Kind: llm.Thinking, Text: said})
 			}
 		}
@@ -251,7 +234,7 @@ func (g *chatgptBuilder) parts(m *gptMessage) (parts []llm.Part) {
 	case "system_error":
 		say(strings.TrimSpace(c.Name + " " + c.Text))
 	default:
-		g.skipped.add(unknownBlocks, 1)
+		g.skip(unknownBlocks)
 	}
 	return parts
 }
@@ -266,27 +249,22 @@ func (g *chatgptBuilder) contentPart(m *gptMessage, raw json.RawMessage) []llm.P
 	if !g.skipped.decode(raw, &p, unknownBlocks) {
 		return nil
 	}
+	_, id, _ := strings.Cut(p.Asset, "://")
 	switch {
 	case p.Type == "audio_transcription" && p.Text != "":
-		return []llm.Part{textPart(p.Text)}
+		return appendText(nil, p.Text)
 	case p.Asset == "":
-		g.skipped.add(unknownBlocks, 1)
+		g.skip(unknownBlocks)
 		return nil
 	}
-	_, id, _ := strings.Cut(p.Asset, "://")
-	if g.files != nil && id != "" {
-		if data, ok := g.files(id); ok {
-			part := llm.Part{Kind: llm.Media, MIME: cmp.Or(imageType(data), "application/octet-stream"), Data: data}
-			for _, a := range m.Metadata.Attachments {
-				if a.ID == id {
-					part.Name = a.Name
-				}
-			}
-			return []llm.Part{part}
+	name := ""
+	for _, a := range m.Metadata.Attachments {
+		if a.ID == id {
+			name = a.Name
 		}
 	}
-	g.skipped.add(noFiles, 1)
-	return nil
+	data := g.files(id)
+	return g.file(imageType(data), name, data, "")
 }
 
 type gptConversation struct {

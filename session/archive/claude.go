@@ -1,7 +1,7 @@
 package archive
 
 import (
-	"encoding/base64"
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"strconv"
@@ -21,24 +21,24 @@ import (
 // own.
 type claudeImporter struct {
 	skipped    *skippedCounts
-	main, side importedThread
+	main, side claudeThread
 	titles     [3]string         // from a summary, from a model, from the user: the last that is not "" counts
 	leaves     map[string]string // summaries, by uuid of the last message each covers
 	id         string
 }
 
-// An importedThread builds a conversation that grows at its head.
-type importedThread struct {
+// A claudeThread is the main conversation, or those of subagents.
+type claudeThread struct {
 	*builder
-	head    int
-	answers map[int]string // Claude Code: Seq of a response to its message.id
+	answers map[int]string // Seq of a response to its message.id
 }
 
 func newClaude(name string, n *skippedCounts) *claudeImporter {
-	d := &claudeImporter{skipped: n, id: claudeID(name), leaves: map[string]string{}}
-	d.main = importedThread{newBuilder("claude-code", n), 0, map[int]string{}}
-	d.side = importedThread{newBuilder("claude-code", newSkipped()), 0, map[int]string{}}
-	return d
+	return &claudeImporter{
+		skipped: n, id: claudeID(name), leaves: map[string]string{},
+		main: claudeThread{newBuilder("claude-code", n), map[int]string{}},
+		side: claudeThread{newBuilder("claude-code", newSkipped()), map[int]string{}},
+	}
 }
 
 // claudeID returns the session id that is the name of a file, "" if it is another name.
@@ -63,12 +63,8 @@ func (d *claudeImporter) line(data []byte) error {
 	if l.Sidechain {
 		t = &d.side
 	}
-	if t.session.Dir == "" {
-		t.session.Dir = directory(l.Dir)
-	}
-	if t.session.ID == "" {
-		t.session.ID = l.Session
-	}
+	t.session.Dir = cmp.Or(t.session.Dir, directory(l.Dir))
+	t.session.ID = cmp.Or(t.session.ID, l.Session)
 	t.addLine(&l)
 	return nil
 }
@@ -94,228 +90,119 @@ func (d *claudeImporter) end() []Conversation {
 	} else {
 		d.skipped.add(subagents, d.side.last())
 	}
-	if t.last() == 0 {
-		return nil
-	}
-	if d.id != "" {
-		t.session.ID = d.id
-	}
+	t.session.ID = cmp.Or(d.id, t.session.ID)
 	last := 0
 	for leaf, summary := range d.leaves {
 		if seq := t.keys[leaf]; seq > last {
 			last, d.titles[0] = seq, summary
 		}
 	}
-	for _, title := range d.titles {
-		if title != "" {
-			t.session.Title = title
-		}
-	}
+	t.session.Title = cmp.Or(d.titles[2], d.titles[1], d.titles[0])
 	t.session.Named = d.titles[2] != ""
-	return []Conversation{t.end(t.head)}
+	return t.end()
 }
 
 // addLine adds a line to the conversation. Children of a line that is no message follow
 // that line's parent.
-func (t *importedThread) addLine(l *claudeLine) {
+func (t *claudeThread) addLine(l *claudeLine) {
 	if _, twice := t.keys[l.UUID]; twice {
 		return // written again
 	}
-	parent := t.parent(l)
-	at := parent
+	before := t.head
+	t.head = t.parent(l)
 	switch {
-	case l.Type == "user" && l.Meta:
-		t.skipped.add(injected, 1)
+	case l.Type == "user" && l.Meta, l.Type == "assistant" && (l.Failed || l.Message.Model == "<synthetic>"):
+		t.skip(injected)
 	case l.Type == "user":
-		at = t.user(l, parent)
-	case l.Type == "assistant" && (l.Failed || l.Message.Model == "<synthetic>"):
-		t.skipped.add(injected, 1)
+		t.addPrompt(l)
 	case l.Type == "assistant":
-		at = t.assistant(l, parent)
+		t.addAnswer(l)
 	}
-	t.keys[l.UUID] = at
-	if at > 0 && (l.Type == "user" || l.Type == "assistant") {
-		t.head = at
+	t.keys[l.UUID] = t.head
+	if t.head == 0 || l.Type != "user" && l.Type != "assistant" {
+		t.head = before
 	}
 }
 
-func (t *importedThread) parent(l *claudeLine) int {
-	switch {
-	case l.Parent != nil && *l.Parent != "":
-		return t.follow(*l.Parent)
-	case l.Logical != "":
-		return t.follow(l.Logical)
-	case l.Compact:
-		return t.last()
+func (t *claudeThread) parent(l *claudeLine) int {
+	if key := cmp.Or(l.Parent, l.Logical); key != "" || !l.Compact {
+		return t.follow(key)
 	}
-	return 0
+	return t.last()
 }
 
 // interrupted begins the message that the program writes for the user when a response is stopped.
 const interrupted = "[Request interrupted by user"
 
-// user adds a message of the user and the tool results in it. It returns the Seq that later
-// messages follow.
-func (t *importedThread) user(l *claudeLine, parent int) int {
-	n := store.Node{Parent: parent, At: l.Time.Time, Summary: l.Compact, Message: llm.Message{Role: llm.RoleUser}}
-	for _, raw := range l.Message.Content {
-		var b claudeBlock
-		if !t.skipped.decode(raw, &b, unknownBlocks) {
-			continue
-		}
-		if b.Type == "tool_result" {
-			if seq, ok := t.addResult(&b, l); ok && n.Parent < seq {
-				n.Parent = seq
-			}
-			continue
-		}
-		if b.Type == "text" && strings.HasPrefix(b.Text, interrupted) {
-			if a := t.node(parent); a != nil && a.Role == llm.RoleAssistant {
-				a.Interrupted = true
-			}
-			continue
-		}
-		if p, ok := t.contentPart(&b); ok {
-			n.Parts = append(n.Parts, p)
+// addPrompt adds a message of the user and the tool results in it.
+func (t *claudeThread) addPrompt(l *claudeLine) {
+	parent := t.node(t.head)
+	var said []block
+	for _, b := range t.blocks(l.Message.Content) {
+		switch {
+		case b.Type == "tool_result":
+			text, files := t.texts(b.Content)
+			t.head = max(t.head, t.result(b.ToolUseID, l.Time.Time, llm.Part{Failed: b.Failed, Text: text}, files, store.Outcome{Diff: patch(l.Outcome)}))
+		case !strings.HasPrefix(b.Text, interrupted):
+			said = append(said, b)
+		case parent != nil && parent.Role == llm.RoleAssistant:
+			parent.Interrupted = true
 		}
 	}
-	if len(n.Parts) == 0 {
-		return n.Parent
+	if parts := t.content(said...); len(parts) > 0 {
+		t.user(l.Time.Time, parts)
+		t.node(t.head).Summary = l.Compact
 	}
-	return t.add("", n)
 }
 
-// contentPart returns a block that is text, an image or a document, false for any other.
-func (t *importedThread) contentPart(b *claudeBlock) (llm.Part, bool) {
-	switch {
-	case b.Type == "text":
-		return textPart(b.Text), strings.TrimSpace(b.Text) != ""
-	case b.Type == "image", b.Type == "document":
-		p := llm.Part{Kind: llm.Media, MIME: b.Source.MIME, URL: b.Source.URL, Name: b.Title}
-		switch b.Source.Type {
-		case "base64":
-			p.Data, _ = base64.StdEncoding.DecodeString(b.Source.Data)
-		case "text":
-			p.Data = []byte(b.Source.Data)
-		}
-		if len(p.Data) == 0 && p.URL == "" {
-			t.skipped.add(noFiles, 1)
-			return p, false
-		}
-		return p, true
-	}
-	t.skipped.add(unknownBlocks, 1)
-	return llm.Part{}, false
-}
-
-func (t *importedThread) addResult(b *claudeBlock, l *claudeLine) (int, bool) {
-	var parts []llm.Part
-	for _, raw := range b.Content {
-		var piece claudeBlock
-		if decode(raw, &piece) != nil {
-			continue
-		}
-		if p, ok := t.contentPart(&piece); ok {
-			parts = append(parts, p)
-		}
-	}
-	said, media := splitText(parts)
-	result := llm.Part{Failed: b.Failed, Text: said}
-	return t.result(b.ToolUseID, l.Time.Time, result, media, store.Outcome{Diff: patch(l.Outcome)})
-}
-
-// join joins two texts by a newline, if neither is empty.
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n" + b
-}
-
-// assistant adds a line of a response: to the message before, if that is of the same
-// response, or as a new one. It returns the message's Seq.
-func (t *importedThread) assistant(l *claudeLine, parent int) int {
+// addAnswer adds a line of a response: to the message at the head, if that is of the same
+// response, or as a new one.
+func (t *claudeThread) addAnswer(l *claudeLine) {
 	m := &l.Message
-	seq := parent
-	if n := t.node(parent); n == nil || m.ID == "" || t.answers[parent] != m.ID {
-		seq = t.add("", store.Node{Parent: parent, At: l.Time.Time, Message: llm.Message{
-			Role: llm.RoleAssistant, Model: model("anthropic", m.Model), Origin: claudeOrigin(m.Model),
-		}})
-		t.answers[seq] = m.ID
+	if t.head == 0 || m.ID == "" || t.answers[t.head] != m.ID {
+		t.answer(l.Time.Time, "anthropic", m.Model)
+		t.answers[t.head] = m.ID
 	}
-	for _, raw := range m.Content {
-		t.block(seq, raw)
+	for _, b := range t.blocks(m.Content) {
+		t.addBlock(&b)
 	}
-	n := t.node(seq)
-	if r := reasons[m.Reason]; r != "" {
-		n.Reason = r
-	}
+	n := t.node(t.head)
+	n.Reason = cmp.Or(reasons[m.Reason], n.Reason)
 	if m.Usage != nil { // repeated on each line; the last one is complete
-		n.Usage = m.Usage.usage()
+		n.Usage = consumption{input: m.Usage.Input, read: m.Usage.Read, written: m.Usage.Written, output: m.Usage.Output}.usage()
 	}
-	return seq
 }
 
-// block adds a block of a response. What is signed or encrypted is kept as the API wrote it
+// addBlock adds a block of a response. What is signed or encrypted is kept as the API wrote it
 // in Part.State, as providers/anthropic does.
-func (t *importedThread) block(seq int, raw json.RawMessage) {
-	n := t.node(seq)
-	var b claudeBlock
-	if !t.skipped.decode(raw, &b, unknownBlocks) {
-		return
+func (t *claudeThread) addBlock(b *block) {
+	state := func(keep bool) json.RawMessage {
+		if !keep || t.node(t.head).Origin == "" {
+			return nil
+		}
+		return b.raw
 	}
-	var p llm.Part
 	switch {
 	case b.Type == "thinking":
-		p = llm.Part{Kind: llm.Thinking, Text: b.Thinking}
-		if n.Origin != "" && b.Signature != "" && hasOnlyFields(raw, "type", "thinking", "signature") {
-			p.State = raw
-		}
+		t.think(b.Thinking, state(b.Signature != "" && hasOnlyFields(b.raw, "type", "thinking", "signature")))
 	case b.Type == "redacted_thinking":
-		p = llm.Part{Kind: llm.Opaque}
-		if n.Origin != "" && hasOnlyFields(raw, "type", "data") {
-			p.State = raw
-		}
+		t.think("", state(hasOnlyFields(b.raw, "type", "data")))
 	case b.Type == "tool_use":
-		t.call(seq, llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input)})
-		return
+		t.call(llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input)})
 	case strings.HasSuffix(b.Type, "_tool_use"):
-		p = llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true}
-		if n.Origin != "" && utf8.Valid(raw) {
-			p.State = raw
-		}
-		t.call(seq, p)
-		return
+		t.call(llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true, State: state(utf8.Valid(b.raw))})
 	case strings.HasSuffix(b.Type, "_tool_result"):
-		p = llm.Part{Kind: llm.Result, ID: b.ToolUseID, Remote: true, Failed: b.Failed, Text: b.text()}
+		p := llm.Part{Kind: llm.Result, ID: b.ToolUseID, Remote: true, Failed: b.Failed, State: state(utf8.Valid(b.raw))}
+		for _, piece := range t.blocks(b.Content) {
+			p.Text = join(p.Text, strings.TrimSpace(piece.Title+" "+piece.URL+" "+piece.Text))
+		}
 		if c := t.calls[b.ToolUseID]; c != nil {
 			p.ID, p.Name = c.id, c.name
 		}
-		if n.Origin != "" && utf8.Valid(raw) {
-			p.State = raw
-		}
+		t.append(p)
 	default:
-		var ok bool
-		if p, ok = t.contentPart(&b); !ok {
-			return
-		}
+		t.append(t.content(*b)...)
 	}
-	if p.Kind == llm.Opaque && p.State == nil || p.Kind == llm.Thinking && p.Text == "" && p.State == nil {
-		return
-	}
-	n.Parts = append(n.Parts, p)
-}
-
-// text returns the text in the result of a provider's tool.
-func (b *claudeBlock) text() string {
-	var lines string
-	for _, raw := range b.Content {
-		var piece claudeBlock
-		if decode(raw, &piece) == nil {
-			lines = join(lines, strings.TrimSpace(piece.Title+" "+piece.URL+" "+piece.Text))
-		}
-	}
-	return lines
 }
 
 // count returns a number of tokens, 0 if it cannot be one.

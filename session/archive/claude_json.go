@@ -11,7 +11,7 @@ import (
 type claudeLine struct {
 	Type      string          `json:"type"`
 	UUID      string          `json:"uuid"`
-	Parent    *string         `json:"parentUuid"`
+	Parent    string          `json:"parentUuid"`
 	Logical   string          `json:"logicalParentUuid"` // across a compaction
 	Session   string          `json:"sessionId"`
 	Time      jsonTime        `json:"timestamp"`
@@ -32,7 +32,7 @@ type claudeLine struct {
 type claudeMessage struct {
 	ID      string       `json:"id"`
 	Model   string       `json:"model"`
-	Content claudeBlocks `json:"content"`
+	Content jsonList     `json:"content"`
 	Reason  string       `json:"stop_reason"`
 	Usage   *claudeUsage `json:"usage"`
 }
@@ -42,38 +42,6 @@ type claudeUsage struct {
 	Read    float64 `json:"cache_read_input_tokens"`
 	Written float64 `json:"cache_creation_input_tokens"`
 	Output  float64 `json:"output_tokens"`
-}
-
-// claudeBlocks is the content of a message: a list of blocks, or text as a string.
-type claudeBlocks []json.RawMessage
-
-func (b *claudeBlocks) UnmarshalJSON(data []byte) error {
-	if len(data) > 0 && data[0] == '"' {
-		*b = claudeBlocks{json.RawMessage(`{"type":"text","text":` + string(data) + `}`)}
-		return nil
-	}
-	return decode(data, (*[]json.RawMessage)(b))
-}
-
-type claudeBlock struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"signature"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Input     json.RawMessage `json:"input"`
-	ToolUseID string          `json:"tool_use_id"`
-	Content   claudeBlocks    `json:"content"`
-	Failed    bool            `json:"is_error"`
-	Title     string          `json:"title"`
-	URL       string          `json:"url"`
-	Source    struct {
-		Type string `json:"type"`
-		MIME string `json:"media_type"`
-		Data string `json:"data"`
-		URL  string `json:"url"`
-	} `json:"source"`
 }
 
 // reasons translates stop_reason.
@@ -108,11 +76,4 @@ func patch(raw json.RawMessage) string {
 		}
 	}
 	return b.String()
-}
-
-func (u *claudeUsage) usage() *llm.Usage {
-	return &llm.Usage{
-		Input: count(u.Input) + count(u.Read) + count(u.Written), CacheRead: count(u.Read),
-		CacheWrite: count(u.Written), Output: count(u.Output),
-	}
 }

@@ -2,7 +2,9 @@ package archive
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -18,8 +20,8 @@ import (
 // session.
 type codexImporter struct {
 	skipped   *skippedCounts
-	items     importedThread // from items
-	events    importedThread // from events, for files that have nothing else
+	items     *builder // from items
+	events    *builder // from events, for files that have nothing else
 	model     string
 	provider  string // of model
 	answering bool   // the message at the head is a response that more items belong to
@@ -38,8 +40,8 @@ var codexItems = []string{
 func newCodex(n *skippedCounts) *codexImporter {
 	return &codexImporter{
 		skipped: n, provider: "openai",
-		items:  importedThread{builder: newBuilder("codex", n)},
-		events: importedThread{builder: newBuilder("codex", newSkipped())},
+		items:  newBuilder("codex", n),
+		events: newBuilder("codex", newSkipped()),
 	}
 }
 
@@ -76,11 +78,8 @@ func (d *codexImporter) end() []Conversation {
 	if t.last() == 0 {
 		t.nodes, t.head = d.events.nodes, d.events.head
 	}
-	if t.last() == 0 {
-		return nil
-	}
 	t.session.Model = d.model
-	return []Conversation{t.end(t.head)}
+	return t.end()
 }
 
 // meta reads what a rollout says of its session. One that was forked has a copy
@@ -97,9 +96,7 @@ func (d *codexImporter) meta(payload json.RawMessage) {
 		return
 	}
 	s.ID, s.Created, s.Dir = m.ID, m.Time.Time, directory(m.Dir)
-	if m.Provider != "" {
-		d.provider = m.Provider
-	}
+	d.provider = cmp.Or(m.Provider, d.provider)
 }
 
 func (d *codexImporter) context(payload json.RawMessage) {
@@ -111,14 +108,10 @@ func (d *codexImporter) context(payload json.RawMessage) {
 	if decode(payload, &c) != nil {
 		return
 	}
-	if name := model(d.provider, c.Model); name != "" {
-		d.model = name
-	}
+	d.model = cmp.Or(model(d.provider, c.Model), d.model)
 	s := &d.items.session
 	s.Effort = efforts[c.Effort]
-	if s.Dir == "" {
-		s.Dir = directory(c.Dir)
-	}
+	s.Dir = cmp.Or(s.Dir, directory(c.Dir))
 }
 
 func (d *codexImporter) event(l *codexLine) {
@@ -126,16 +119,14 @@ func (d *codexImporter) event(l *codexLine) {
 	if !d.skipped.decode(l.Payload, &e, badLines) {
 		return
 	}
-	said := store.Node{At: l.Time.Time, Message: llm.UserText(e.Message)}
 	if e.Message == "" && (e.Type == "user_message" || e.Type == "agent_message") {
 		return
 	}
 	switch e.Type {
 	case "user_message":
-		d.events.extend(said)
+		d.events.add(l.Time.Time, llm.UserText(e.Message))
 	case "agent_message":
-		said.Role, said.Model = llm.RoleAssistant, d.model
-		d.events.extend(said)
+		d.events.add(l.Time.Time, llm.Message{Role: llm.RoleAssistant, Model: d.model}).Parts = appendText(nil, e.Message)
 	case "thread_name_updated":
 		d.items.session.Title, d.items.session.Named = e.Name, true
 	case "turn_aborted":
@@ -166,19 +157,15 @@ func (d *codexImporter) usage(e *codexEvent) {
 	if total != "" {
 		d.answering = false
 	}
-	d.items.setUsage(llm.Usage{
-		Input: count(u.Input), CacheRead: count(u.Cached), CacheWrite: count(u.Written), Output: count(u.Output), Thinking: count(u.Thinking),
-	})
-}
-
-func (t *importedThread) extend(n store.Node) int {
-	n.Parent = t.head
-	t.head = t.add("", n)
-	return t.head
+	if n := d.items.node(d.items.head); n != nil && n.Role == llm.RoleAssistant {
+		n.Usage = &llm.Usage{
+			Input: count(u.Input), CacheRead: count(u.Cached), CacheWrite: count(u.Written), Output: count(u.Output), Thinking: count(u.Thinking),
+		}
+	}
 }
 
 // rollBack makes the branch end before the user's last turns.
-func (t *importedThread) rollBack(turns int) {
+func (t *builder) rollBack(turns int) {
 	for ; turns > 0 && t.head > 0; turns-- {
 		for t.head > 0 {
 			n := t.node(t.head)
@@ -190,13 +177,6 @@ func (t *importedThread) rollBack(turns int) {
 	}
 }
 
-// setUsage sets the usage of the response at the head.
-func (t *importedThread) setUsage(u llm.Usage) {
-	if n := t.node(t.head); n != nil && n.Role == llm.RoleAssistant {
-		n.Usage = &u
-	}
-}
-
 func (d *codexImporter) compacted(l *codexLine) {
 	var c struct {
 		Message string `json:"message"`
@@ -205,7 +185,7 @@ func (d *codexImporter) compacted(l *codexLine) {
 	if decode(l.Payload, &c) != nil || strings.TrimSpace(c.Message) == "" {
 		return // encrypted, or repeated in the items that follow
 	}
-	d.items.extend(store.Node{At: l.Time.Time, Summary: true, Message: llm.UserText(c.Message)})
+	d.items.add(l.Time.Time, llm.UserText(c.Message)).Summary = true
 }
 
 func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
@@ -219,17 +199,13 @@ func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 	case "reasoning":
 		d.reasoning(l, &it, raw)
 	case "function_call":
-		d.addCall(l, it.CallID, llm.Part{Name: it.Name, Input: it.Arguments})
+		d.addCall(l, llm.Part{ID: it.CallID, Name: it.Name, Input: it.Arguments})
 	case "custom_tool_call":
-		d.addCall(l, it.CallID, llm.Part{Name: it.Name, Input: jsonObject("input", it.Input)})
+		d.addCall(l, llm.Part{ID: it.CallID, Name: it.Name, Input: jsonObject("input", it.Input)})
 	case "local_shell_call":
-		id := it.CallID
-		if id == "" {
-			id = it.ID
-		}
-		d.addCall(l, id, llm.Part{Name: "local_shell", Input: compact(it.Action)})
+		d.addCall(l, llm.Part{ID: cmp.Or(it.CallID, it.ID), Name: "local_shell", Input: compact(it.Action)})
 	case "web_search_call":
-		d.addCall(l, "", llm.Part{Name: "web_search", Input: compact(it.Action), Remote: true})
+		d.addCall(l, llm.Part{Name: "web_search", Input: compact(it.Action), Remote: true})
 	case "function_call_output", "custom_tool_call_output":
 		d.output(l, &it)
 	case "ghost_snapshot", "compaction", "context_compaction", "compaction_summary", "additional_tools":
@@ -245,11 +221,11 @@ var injectedPrefixes = []string{
 }
 
 func (d *codexImporter) message(l *codexLine, it *codexItem) {
-	parts := d.contentParts(it.Content)
+	parts := d.items.content(d.items.blocks(it.Content)...)
 	if it.Role == "assistant" {
 		if len(parts) > 0 {
-			n := d.items.node(d.currentAnswer(l))
-			n.Parts = append(n.Parts, parts...)
+			d.currentAnswer(l)
+			d.items.append(parts...)
 		}
 		return
 	}
@@ -258,88 +234,53 @@ func (d *codexImporter) message(l *codexLine, it *codexItem) {
 		all.WriteString(p.Text)
 	}
 	said := strings.TrimSpace(all.String())
-	wrapped := it.Role != "user"
-	for _, w := range injectedPrefixes {
-		wrapped = wrapped || strings.HasPrefix(said, w)
-	}
+	wrapped := it.Role != "user" || slices.ContainsFunc(injectedPrefixes, func(w string) bool { return strings.HasPrefix(said, w) })
+	d.answering = d.answering && !wrapped && len(parts) == 0
 	if wrapped {
-		d.answering = false
-		d.skipped.add(injected, 1)
-		if s := &d.items.session; s.Dir == "" {
-			s.Dir = cwd(said)
-		}
+		d.items.skip(injected)
+		d.items.session.Dir = cmp.Or(d.items.session.Dir, cwd(said))
 		return
 	}
-	if len(parts) > 0 {
-		d.answering = false
-		d.items.extend(store.Node{At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
-	}
+	d.items.user(l.Time.Time, parts)
 }
 
-func (d *codexImporter) contentParts(list []codexContent) (parts []llm.Part) {
-	for _, p := range list {
-		switch {
-		case p.Text != "":
-			parts = append(parts, textPart(p.Text))
-		case p.Image != "":
-			if m, ok := imagePart(p.Image); ok {
-				parts = append(parts, m)
-			} else {
-				d.skipped.add(noFiles, 1)
-			}
-		}
-	}
-	return parts
-}
-
-// currentAnswer returns the Seq of the response that items belong to: one for all between two
+// currentAnswer makes the head the response that items belong to: one for all between two
 // messages or results that the model was sent.
-func (d *codexImporter) currentAnswer(l *codexLine) int {
+func (d *codexImporter) currentAnswer(l *codexLine) *store.Node {
 	if !d.answering {
 		d.answering = true
-		origin := ""
+		m := llm.Message{Role: llm.RoleAssistant, Model: d.model}
 		if _, name, ok := strings.Cut(d.model, "/"); ok {
-			origin = "responses/" + name
+			m.Origin = "responses/" + name
 		}
-		d.items.extend(store.Node{At: l.Time.Time, Message: llm.Message{
-			Role: llm.RoleAssistant, Model: d.model, Origin: origin,
-		}})
+		d.items.add(l.Time.Time, m)
 	}
-	return d.items.head
+	return d.items.node(d.items.head)
 }
 
 // reasoning adds a reasoning item. The item itself is kept in State if it is as the API sent
 // it, which it is not without its id: Codex mostly leaves that out.
 func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
-	p := llm.Part{Kind: llm.Thinking}
-	for _, list := range [][]codexContent{it.Summary, it.Content} {
+	said := ""
+	for _, list := range []jsonList{it.Summary, it.Content} {
 		var texts []string
-		for _, piece := range list {
+		for _, piece := range d.items.blocks(list) {
 			if piece.Text != "" {
 				texts = append(texts, piece.Text)
 			}
 		}
-		if p.Text = strings.Join(texts, "\n\n"); p.Text != "" {
-			break
-		}
+		said = cmp.Or(said, strings.Join(texts, "\n\n"))
 	}
-	n := d.items.node(d.currentAnswer(l))
-	whole := it.ID != "" && it.Encrypted != "" && hasOnlyFields(raw, "type", "id", "summary", "content", "encrypted_content", "status") &&
-		!bytes.Contains(raw, []byte(":null"))
-	if whole && n.Origin != "" {
-		p.State = bytes.Clone(raw)
-		if p.Text == "" {
-			p.Kind = llm.Opaque
-		}
+	state := reasoningItem(raw)
+	if d.currentAnswer(l).Origin == "" {
+		state = nil
 	}
-	if p.Text != "" || p.State != nil {
-		n.Parts = append(n.Parts, p)
-	}
+	d.items.think(said, state)
 }
 
-func (d *codexImporter) addCall(l *codexLine, id string, p llm.Part) {
-	p.ID = id
-	d.items.call(d.currentAnswer(l), p)
+func (d *codexImporter) addCall(l *codexLine, p llm.Part) {
+	d.currentAnswer(l)
+	d.items.call(p)
 }
 
 // output adds the result of a call: text, JSON text with output and exit code, an object with
@@ -347,13 +288,13 @@ func (d *codexImporter) addCall(l *codexLine, id string, p llm.Part) {
 func (d *codexImporter) output(l *codexLine, it *codexItem) {
 	d.answering = false
 	var result llm.Part
-	var media []llm.Part
-	var pieces []codexContent
+	var files []llm.Part
+	var pieces jsonList
 	switch {
 	case json.Unmarshal(it.Output, &result.Text) == nil:
 		result.Text, result.Failed = commandOutput(result.Text)
-	case decode(it.Output, &pieces) == nil && pieces != nil:
-		result.Text, media = splitText(d.contentParts(pieces))
+	case bytes.HasPrefix(it.Output, []byte("[")) && decode(it.Output, &pieces) == nil:
+		result.Text, files = d.items.texts(pieces)
 	default:
 		var o struct {
 			Content string `json:"content"`
@@ -363,7 +304,7 @@ func (d *codexImporter) output(l *codexLine, it *codexItem) {
 		result.Text, result.Failed = commandOutput(o.Content)
 		result.Failed = result.Failed || o.Success != nil && !*o.Success
 	}
-	d.items.result(it.CallID, l.Time.Time, result, media, store.Outcome{})
+	d.items.result(it.CallID, l.Time.Time, result, files, store.Outcome{})
 }
 
 func jsonObject(name, value string) string {

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -48,15 +47,9 @@ type codexItem struct {
 	Input     string          `json:"input"`
 	Action    json.RawMessage `json:"action"`
 	Output    json.RawMessage `json:"output"`
-	Content   []codexContent  `json:"content"`
-	Summary   []codexContent  `json:"summary"`
+	Content   jsonList        `json:"content"`
+	Summary   jsonList        `json:"summary"`
 	Encrypted string          `json:"encrypted_content"`
-}
-
-type codexContent struct {
-	Type  string `json:"type"`
-	Text  string `json:"text"`
-	Image string `json:"image_url"`
 }
 
 // cwd returns the working directory in the environment that Codex tells the model. The first
@@ -70,19 +63,6 @@ func cwd(environment string) string {
 		path = path[:end]
 	}
 	return directory(strings.TrimSpace(path))
-}
-
-// imagePart returns the file of a data: or http: URL, false if url is neither.
-func imagePart(url string) (llm.Part, bool) {
-	rest, ok := strings.CutPrefix(url, "data:")
-	if !ok {
-		web := strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")
-		return llm.Part{Kind: llm.Media, MIME: "image/*", URL: url}, web
-	}
-	head, body, _ := strings.Cut(rest, ",")
-	mime, coded := strings.CutSuffix(head, ";base64")
-	data, err := base64.StdEncoding.DecodeString(body)
-	return llm.Part{Kind: llm.Media, MIME: mime, Data: data}, coded && err == nil && len(data) > 0
 }
 
 // commandOutput returns the output of a command and whether it failed: said may be JSON with

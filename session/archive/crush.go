@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ type crushData struct {
 	Text      string `json:"text"`
 	Thinking  string `json:"thinking"`
 	Signature string `json:"signature"`
-	Responses *struct {
+	Responses struct {
 		ID        string   `json:"item_id"`
 		Encrypted string   `json:"encrypted_content"`
 		Summary   []string `json:"summary"`
@@ -56,170 +57,105 @@ var crushReasons = map[string]llm.Reason{
 	"end_turn": llm.Stop, "stop": llm.Stop, "max_tokens": llm.Length, "tool_use": llm.Calls, "content_filter": llm.Refused,
 }
 
-// crushSession is a row of sessions.
-type crushSession struct {
-	id, title, parent, created, updated, count string
-	prompt, completion, cost                   float64
-}
-
-func (r *sourceReader) crush(ctx context.Context, d *database, path string) error {
+func (d *database) crush(ctx context.Context, path string) (all []source, err error) {
 	dir := ""
 	if at, err := filepath.Abs(path); err == nil && filepath.Base(filepath.Dir(at)) == ".crush" {
-		dir = filepath.Dir(filepath.Dir(at))
+		dir = directory(filepath.Dir(filepath.Dir(at)))
 	}
-	var all []crushSession
-	err := d.rows(ctx, func(row []string) error {
-		all = append(all, crushSession{row[0], row[1], row[2], row[3], row[4], row[5], parseNumber(row[6]), parseNumber(row[7]), parseNumber(row[8])})
-		return nil
-	}, `SELECT `+d.columnList("sessions", "id", "title", "parent_session_id", "created_at", "updated_at", "message_count", "prompt_tokens", "completion_tokens", "cost")+
-		` FROM sessions ORDER BY created_at, id`)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		r.skipped.at("session "+truncateLine(s.id), 0)
-		stamp := s.updated + "/" + s.count
-		if s.parent != "" {
-			r.found++
-			r.skipped.add(subsessions, 1)
-			continue
-		}
-		if !r.isWanted("crush", s.id, stamp) {
-			continue
-		}
-		if err := r.crushSession(ctx, d, s, dir, stamp); err != nil {
+	err = d.read(ctx, func(row map[string]string) {
+		s := store.Session{Origin: "crush", ID: row["id"], Title: row["title"], Dir: dir, Created: parseTime(row["created_at"]), Updated: parseTime(row["updated_at"])}
+		used := consumption{input: parseNumber(row["prompt_tokens"]), output: parseNumber(row["completion_tokens"]), cost: parseNumber(row["cost"])}
+		all = append(all, source{s, row["parent_session_id"] != "", row["updated_at"] + "/" + row["message_count"], func(t *builder) error {
+			err := d.read(ctx, func(row map[string]string) {
+				t.skipped.at("message "+truncateLine(row["id"]), 0)
+				crushBuilder{t}.message(row)
+			}, "id role parts provider model created_at is_summary_message", "messages WHERE session_id = ? ORDER BY created_at, rowid", s.ID)
+			for _, n := range slices.Backward(t.nodes) {
+				if n.Role == llm.RoleAssistant {
+					t.node(n.Seq).Usage = used.usage()
+					break
+				}
+			}
 			return err
-		}
-	}
-	return nil
-}
-
-func (r *sourceReader) crushSession(ctx context.Context, d *database, s crushSession, dir, stamp string) error {
-	t := &crushBuilder{builder: newBuilder("crush", r.skipped)}
-	t.session.ID, t.session.Title, t.session.Dir = s.id, s.title, directory(dir)
-	t.session.Created, t.session.Updated = parseTime(s.created), parseTime(s.updated)
-	head := 0
-	err := d.rows(ctx, func(row []string) error {
-		r.skipped.at("message "+truncateLine(row[0]), 0)
-		head = t.message(head, row[1], row[2], foreignModel(row[3], row[4]), row[3], parseTime(row[5]), row[6] == "1")
-		return nil
-	}, `SELECT `+d.columnList("messages", "id", "role", "parts", "provider", "model", "created_at", "is_summary_message")+
-		` FROM messages WHERE session_id = ? ORDER BY created_at, rowid`, s.id)
-	if err != nil {
-		return err
-	}
-	for seq := t.last(); seq > 0; seq-- {
-		if n := t.node(seq); n.Role == llm.RoleAssistant {
-			n.Usage = consumption{input: s.prompt, output: s.completion, cost: s.cost}.usage()
-			break
-		}
-	}
-	return r.add(t.builder, head, stamp)
+		}})
+	}, "id title parent_session_id created_at updated_at message_count prompt_tokens completion_tokens cost", "sessions ORDER BY created_at, id")
+	return all, err
 }
 
 type crushBuilder struct{ *builder }
 
-// message adds a row of messages behind head, and returns the Seq the next one follows.
-func (t *crushBuilder) message(head int, role, list, name, provider string, at time.Time, summary bool) int {
+// message adds a row of messages.
+func (t crushBuilder) message(row map[string]string) {
 	var parts []crushPart
-	if decode([]byte(list), &parts) != nil {
-		t.skipped.add(badRows, 1)
-		return head
+	if decode([]byte(row["parts"]), &parts) != nil {
+		t.skip(badRows)
+		return
 	}
-	n := store.Node{Parent: head, At: at, Message: llm.Message{Role: llm.RoleUser}}
-	switch role {
-	case "tool", "user":
-	case "assistant":
-		if summary {
-			n.Summary = true // and sent to the model as the user's
-			break
-		}
-		n.Role, n.Model = llm.RoleAssistant, name
-		if _, id, ok := strings.Cut(name, "/"); ok && provider == "anthropic" {
-			n.Origin = claudeOrigin(id)
-		} else if ok {
-			n.Origin = responsesOrigin(provider, id)
-		}
+	at, provider, summary := parseTime(row["created_at"]), row["provider"], row["is_summary_message"] == "1"
+	switch role := row["role"]; {
+	case role == "tool", role == "user", role == "assistant" && summary: // the model is sent a summary as the user's
+		t.add(at, llm.Message{Role: llm.RoleUser}).Summary = role == "assistant"
+	case role == "assistant":
+		t.answer(at, provider, row["model"])
 	default:
-		t.skipped.add(injected, 1)
-		return head
+		t.skip(injected)
+		return
 	}
-	seq := t.add("", n)
 	for _, p := range parts {
 		var data crushData
 		if t.skipped.decode(p.Data, &data, unknownBlocks) {
-			t.part(seq, p.Type, &data, provider)
+			t.addPart(p.Type, &data, provider)
 		}
 	}
-	if said := t.node(seq); len(said.Parts) == 0 && seq == t.last() {
-		t.nodes = t.nodes[:seq-1]
-		if role == "assistant" {
-			t.skipped.add(failedAnswers, 1)
-		}
-		return head
+	if t.removeEmpty() && row["role"] == "assistant" {
+		t.skip(failedAnswers)
 	}
-	return seq
 }
 
-func (t *crushBuilder) part(seq int, kind string, d *crushData, provider string) {
-	n := t.node(seq)
+func (t crushBuilder) addPart(kind string, d *crushData, provider string) {
+	n := t.node(t.head)
 	switch kind {
 	case "text":
-		n.Parts = appendText(n.Parts, d.Text)
+		t.append(appendText(nil, d.Text)...)
 	case "reasoning":
-		p := llm.Part{Kind: llm.Thinking, Text: d.Thinking}
+		var state json.RawMessage
 		switch {
 		case n.Origin == "":
 		case provider == "anthropic":
-			p = signedThinking(n.Origin, d.Thinking, d.Signature)
-		case d.Responses != nil:
-			p = encryptedReasoning(d.Responses.ID, d.Responses.Summary, d.Responses.Encrypted)
+			state = signedThinking(d.Thinking, d.Signature, false)
+		default:
+			state = encryptedReasoning(d.Responses.ID, d.Responses.Summary, d.Responses.Encrypted)
+			d.Thinking = strings.Join(d.Responses.Summary, "\n\n")
 		}
-		if p.Text != "" || p.State != nil {
-			n.Parts = append(n.Parts, p)
-		}
+		t.think(d.Thinking, state)
 	case "image_url":
-		if p, ok := imagePart(d.URL); ok {
-			n.Parts = append(n.Parts, p)
-		} else {
-			t.skipped.add(noFiles, 1)
-		}
+		t.append(t.file("", "", nil, d.URL)...)
 	case "binary":
-		if p, ok := filePart(d.MIME, filepath.Base(d.Path), d.Data); !ok {
-			t.skipped.add(noFiles, 1)
-		} else if strings.HasPrefix(p.MIME, "text/") {
-			n.Parts = append(n.Parts, textFile(d.Path, string(p.Data)))
-		} else {
-			n.Parts = append(n.Parts, p)
+		for _, p := range t.file(d.MIME, filepath.Base(d.Path), fromBase64(d.Data), "") {
+			if strings.HasPrefix(p.MIME, "text/") {
+				p = textFile(d.Path, string(p.Data))
+			}
+			t.append(p)
 		}
 	case "tool_call":
-		if d.Name == "" || n.Role != llm.RoleAssistant {
-			t.skipped.add(emptyCalls, 1)
-			return
+		if n.Role != llm.RoleAssistant {
+			d.Name = ""
 		}
-		t.call(seq, llm.Part{ID: d.ID, Name: d.Name, Input: compact(json.RawMessage(d.Input))})
+		t.call(llm.Part{ID: d.ID, Name: d.Name, Input: compact(json.RawMessage(d.Input))})
 	case "tool_result":
-		t.addResult(d, n.At)
+		var files []llm.Part
+		if d.Data != "" {
+			files = t.file(d.DataMIME, "", fromBase64(d.Data), "")
+		}
+		t.result(d.CallID, n.At, llm.Part{Text: d.Content, Failed: d.Failed}, files, store.Outcome{})
 	case "shell_command":
-		n.Parts = appendText(n.Parts, fmt.Sprintf("$ %s\n%s\n(exit status %d)", d.Command, d.Output, d.Exit))
+		t.append(appendText(nil, fmt.Sprintf("$ %s\n%s\n(exit status %d)", d.Command, d.Output, d.Exit))...)
 	case "finish":
-		t.finish(seq, d)
+		if n.Role == llm.RoleAssistant {
+			t.setEnding(crushReasons[d.Reason], d.Reason == "canceled" || d.Reason == "error", d.Message)
+		}
 	default:
-		t.skipped.add(unknownBlocks, 1)
-	}
-}
-
-func (t *crushBuilder) addResult(d *crushData, at time.Time) {
-	var files []llm.Part
-	if p, ok := filePart(d.DataMIME, "", d.Data); ok {
-		files = append(files, p)
-	}
-	t.result(d.CallID, at, llm.Part{Text: d.Content, Failed: d.Failed}, files, store.Outcome{})
-}
-
-func (t *crushBuilder) finish(seq int, d *crushData) {
-	if t.node(seq).Role == llm.RoleAssistant {
-		t.setEnding(seq, crushReasons[d.Reason], d.Reason == "canceled" || d.Reason == "error", d.Message)
+		t.skip(unknownBlocks)
 	}
 }
 

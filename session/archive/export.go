@@ -17,7 +17,7 @@ import (
 type exportImporter struct {
 	limits  limits
 	skipped *skippedCounts
-	files   func(id string) (data []byte, ok bool) // reads a file of the zip; nil: there is no zip
+	images  zipImages // of the zip; the zero value has none
 	found   []Conversation
 }
 
@@ -138,7 +138,7 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversat
 	}
 	slices.SortFunc(images.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
 	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
-	d := exportImporter{limits: l, skipped: n, files: images.find}
+	d := exportImporter{limits: l, skipped: n, images: images}
 	for _, f := range lists {
 		if err := d.readFile(f, &left); err != nil {
 			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)
@@ -174,22 +174,16 @@ func (d *exportImporter) readFile(f *zip.File, left *int64) error {
 	}
 	defer in.Close()
 	b := bufio.NewReaderSize(&sizeLimiter{in, left}, 64<<10)
-	for {
-		c, err := b.ReadByte()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if c == '[' {
-			b.UnreadByte()
-			return d.readList(b)
-		}
-		if !strings.ContainsRune(" \t\r\n\ufeff", rune(c)) && c < 0x80 {
-			return errors.New("not a list")
-		}
+	first, err := firstRune(b)
+	switch {
+	case err == io.EOF:
+		return nil
+	case err != nil:
+		return err
+	case first != '[':
+		return errors.New("not a list")
 	}
+	return d.readList(b)
 }
 
 // A sizeLimiter fails with errZipTooLarge once more than left bytes were read.
@@ -219,22 +213,25 @@ type zipImage struct {
 	file *zip.File
 }
 
-func (s *zipImages) find(id string) ([]byte, bool) {
+func (s *zipImages) find(id string) []byte {
 	i, _ := slices.BinarySearchFunc(s.files, id, func(f zipImage, id string) int { return strings.Compare(f.name, id) })
-	for ; i < len(s.files) && strings.HasPrefix(s.files[i].name, id); i++ {
+	for ; id != "" && i < len(s.files) && strings.HasPrefix(s.files[i].name, id); i++ {
 		if rest := s.files[i].name[len(id):]; rest == "" || strings.ContainsRune("-_.", rune(rest[0])) {
 			return s.read(s.files[i].file)
 		}
 	}
-	return nil, false
+	return nil
 }
 
-func (s *zipImages) read(f *zip.File) ([]byte, bool) {
+func (s *zipImages) read(f *zip.File) []byte {
 	in, err := f.Open()
 	if err != nil {
-		return nil, false
+		return nil
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(&sizeLimiter{in, s.left}, s.limits.image+1))
-	return data, err == nil && len(data) > 0 && int64(len(data)) <= s.limits.image
+	if err != nil || int64(len(data)) > s.limits.image {
+		return nil
+	}
+	return data
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"parley/session/store"
 )
 
 // ReadFile calls each for the conversations at path, which may be a database of crush,
@@ -37,7 +39,11 @@ func (r *sourceReader) file(ctx context.Context, path string) error {
 	case err != nil:
 		return errors.Unwrap(err)
 	case info.IsDir():
-		return r.storage(ctx, path)
+		all, err := opencodeDirectory{path, r.limits, r.skipped}.sources(ctx)
+		if err != nil {
+			return err
+		}
+		return r.readAll(all)
 	}
 	f, err := openRegular(path)
 	if err != nil {
@@ -84,20 +90,19 @@ func (r *sourceReader) database(ctx context.Context, path string) error {
 		return err
 	}
 	defer func() { _ = d.close() }()
+	var all []source
 	switch {
 	case d.has("sessions", "id", "title") && d.has("messages", "id", "session_id", "role", "parts"):
-		err = r.crush(ctx, d, path)
+		all, err = d.crush(ctx, path)
 	case d.has("session", "id", "title") && d.has("message", "id", "session_id", "data") && d.has("part", "message_id", "data"):
-		err = r.opencode(ctx, opencodeDatabase{d})
+		all, err = d.opencode(ctx, r.skipped)
 	case d.has("responses", "id", "prompt", "response", "conversation_id"):
-		err = r.llm(ctx, d)
-	default:
-		return ErrNoConversation
+		all, err = d.llm(ctx, r.skipped)
 	}
-	if err == nil && r.found == 0 {
-		return ErrNoConversation
+	if err != nil {
+		return err
 	}
-	return err
+	return r.readAll(all)
 }
 
 // sqliteMagic begins each database.
@@ -109,24 +114,44 @@ type sourceReader struct {
 	skipped *skippedCounts
 	known   func(id, stamp string) bool // conversations to skip; nil: none
 	each    func(Conversation) error
-	found   int // conversations of a database or directory, with those that are known
 }
 
-// add calls each with the conversation of t, if it has messages.
-func (r *sourceReader) add(t *builder, head int, stamp string) error {
-	r.skipped.at("", 0)
-	if t.last() == 0 {
-		return nil
+// A source is a conversation of a database or directory.
+type source struct {
+	session  store.Session
+	subagent bool
+	stamp    string                 // of the Conversation
+	read     func(t *builder) error // adds the messages
+}
+
+// readAll calls each for the conversations among all that are wanted and have messages.
+func (r *sourceReader) readAll(all []source) error {
+	for _, s := range all {
+		r.skipped.at("session "+truncateLine(s.session.ID), 0)
+		t := newBuilder(s.session.Origin, r.skipped)
+		t.session = s.session
+		switch {
+		case s.subagent:
+			t.skip(subsessions)
+			continue
+		case r.known != nil && r.known(sessionID(s.session.Origin, s.session.ID), s.stamp):
+			continue
+		}
+		if err := s.read(t); err != nil {
+			return err
+		}
+		r.skipped.at("", 0)
+		for _, c := range t.end() {
+			c.Stamp = s.stamp
+			if err := r.each(c); err != nil {
+				return err
+			}
+		}
 	}
-	c := t.end(head)
-	c.Stamp = stamp
-	return r.each(c)
-}
-
-// isWanted reports whether a conversation is to be read.
-func (r *sourceReader) isWanted(origin, id, stamp string) bool {
-	r.found++
-	return r.known == nil || !r.known(sessionID(origin, id), stamp)
+	if len(all) == 0 {
+		return ErrNoConversation
+	}
+	return nil
 }
 
 // A database is a copy of another program's, which may have it open: reading the original
@@ -153,10 +178,9 @@ func (l limits) openDatabase(ctx context.Context, path string) (*database, error
 		return nil, errors.Join(err, d.close())
 	}
 	d.pool.SetMaxOpenConns(2)
-	err = d.rows(ctx, func(row []string) error {
-		d.columns[row[0]] = append(d.columns[row[0]], row[1])
-		return nil
-	}, `SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.sql LIKE 'CREATE TABLE%'`)
+	err = d.rows(ctx, func(row map[string]string) {
+		d.columns[row["table"]] = append(d.columns[row["table"]], row["name"])
+	}, "table name", `SELECT s.name, c.name FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type = 'table' AND s.sql LIKE 'CREATE TABLE%'`)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("not a whole database: %w", err), d.close())
 	}
@@ -193,47 +217,42 @@ func (d *database) has(table string, columns ...string) bool {
 	return d.columns[table] != nil
 }
 
-// columnList returns the columns of a table for a SELECT, with NULL for those it lacks and for
-// values that are too long.
-func (d *database) columnList(table string, columns ...string) string {
+// read calls f for rows of the table that from begins with, with the values of columns: "" for
+// those that the table lacks, and for values that are too long.
+func (d *database) read(ctx context.Context, f func(row map[string]string), columns, from string, args ...any) error {
+	table, _, _ := strings.Cut(from, " ")
 	var all []string
-	for _, c := range columns {
+	for _, c := range strings.Fields(columns) {
+		value := "NULL"
 		if d.has(table, c) {
-			quoted := `"` + c + `"`
-			all = append(all, fmt.Sprintf("iif(length(%s) > %d, NULL, %s)", quoted, d.longest, quoted))
-		} else {
-			all = append(all, "NULL")
+			value = fmt.Sprintf(`iif(length("%s") > %d, NULL, "%[1]s")`, c, d.longest)
 		}
+		all = append(all, value)
 	}
-	return strings.Join(all, ", ")
+	return d.rows(ctx, f, columns, "SELECT "+strings.Join(all, ", ")+" FROM "+from, args...)
 }
 
-// rows calls f with the values of each row, as valid UTF-8, NULL as "".
-func (d *database) rows(ctx context.Context, f func(row []string) error, query string, args ...any) error {
+// rows calls f for the rows of a query, with the values by the names in columns, as valid UTF-8, NULL as "".
+func (d *database) rows(ctx context.Context, f func(row map[string]string), columns, query string, args ...any) error {
 	rows, err := d.pool.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
+	names := strings.Fields(columns)
 	values, at := make([]sql.NullString, len(names)), make([]any, len(names))
 	for i := range values {
 		at[i] = &values[i]
 	}
-	row := make([]string, len(names))
 	for rows.Next() {
 		if err := rows.Scan(at...); err != nil {
 			return err
 		}
+		row := make(map[string]string, len(names))
 		for i, v := range values {
-			row[i] = strings.ToValidUTF8(v.String, "\ufffd")
+			row[names[i]] = strings.ToValidUTF8(v.String, "\ufffd")
 		}
-		if err := f(row); err != nil {
-			return err
-		}
+		f(row)
 	}
 	return rows.Err()
 }

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
 // providerNames translates other programs' names of providers. Those not listed are the same here.
@@ -31,32 +33,66 @@ func foreignModel(provider, name string) string {
 	return model(provider, name)
 }
 
-// signedThinking returns a thinking part, with the block as Anthropic's API wrote it in State
-// if origin, which claudeOrigin returned, is not "".
-func signedThinking(origin, said, signature string) llm.Part {
-	p := llm.Part{Kind: llm.Thinking, Text: said}
-	if origin != "" && signature != "" {
-		p.State = encodeJSON(map[string]string{"type": "thinking", "thinking": said, "signature": signature})
-	}
-	return p
+// answer adds a response of a model, by another program's name of its provider.
+func (t *builder) answer(at time.Time, provider, name string) *store.Node {
+	return t.add(at, llm.Message{Role: llm.RoleAssistant, Model: foreignModel(provider, name), Origin: stateOrigin(provider, name)})
 }
 
-// encryptedReasoning returns a thinking part, with the item as the Responses API wrote it in
-// State if its id and encrypted content are known.
-func encryptedReasoning(id string, summary []string, encrypted string) llm.Part {
-	p := llm.Part{Kind: llm.Thinking, Text: strings.Join(summary, "\n\n")}
+// stateOrigin returns the Origin that the adapters of Anthropic's and OpenAI's own APIs give
+// messages of a model, "" for other providers: then no State is kept, as it could not be sent back.
+func stateOrigin(provider, name string) string {
+	switch {
+	case provider == "anthropic":
+		return claudeOrigin(name)
+	case provider != "openai" || model(provider, name) == "":
+		return ""
+	}
+	return "responses/" + name
+}
+
+// think adds thinking to the message at the head: text, State, or both.
+func (t *builder) think(text string, state json.RawMessage) {
+	switch {
+	case text != "":
+		t.append(llm.Part{Kind: llm.Thinking, Text: text, State: state})
+	case state != nil:
+		t.append(llm.Part{Kind: llm.Opaque, State: state})
+	}
+}
+
+// signedThinking returns a block of thinking as Anthropic's API wrote it, nil without its
+// signature. If it is redacted, the signature holds all of it.
+func signedThinking(said, signature string, redacted bool) json.RawMessage {
+	switch {
+	case signature == "":
+		return nil
+	case redacted:
+		return encodeJSON(map[string]string{"type": "redacted_thinking", "data": signature})
+	}
+	return encodeJSON(map[string]string{"type": "thinking", "thinking": said, "signature": signature})
+}
+
+// encryptedReasoning returns a reasoning item as the Responses API wrote it, nil if its id or
+// encrypted content are not known.
+func encryptedReasoning(id string, summary []string, encrypted string) json.RawMessage {
 	if id == "" || encrypted == "" {
-		return p
+		return nil
 	}
 	pieces := make([]map[string]string, 0, len(summary))
 	for _, s := range summary {
 		pieces = append(pieces, map[string]string{"type": "summary_text", "text": s})
 	}
-	p.State = encodeJSON(map[string]any{"type": "reasoning", "id": id, "summary": pieces, "encrypted_content": encrypted})
-	if p.Text == "" {
-		p.Kind = llm.Opaque
+	return encodeJSON(map[string]any{"type": "reasoning", "id": id, "summary": pieces, "encrypted_content": encrypted})
+}
+
+// reasoningItem returns raw if it is a reasoning item that the Responses API takes back, nil if not.
+func reasoningItem(raw json.RawMessage) json.RawMessage {
+	var it codexItem
+	if decode(raw, &it) != nil || it.Type != "reasoning" || it.ID == "" || it.Encrypted == "" || bytes.Contains(raw, []byte(":null")) ||
+		!hasOnlyFields(raw, "type", "id", "summary", "content", "encrypted_content", "status") {
+		return nil
 	}
-	return p
+	return bytes.Clone(raw)
 }
 
 func encodeJSON(v any) json.RawMessage {
@@ -67,22 +103,31 @@ func encodeJSON(v any) json.RawMessage {
 	return data
 }
 
-// responsesOrigin returns the Origin that the adapter of the Responses API gives messages of
-// OpenAI's models, "" for other providers.
-func responsesOrigin(provider, name string) string {
-	if provider != "openai" || model(provider, name) == "" {
-		return ""
+// file returns a file by its content, or by its URL: data:, http: or https:. One with neither is counted.
+func (t *builder) file(mime, name string, data []byte, url string) []llm.Part {
+	p := llm.Part{Kind: llm.Media, Name: truncateLine(name), Data: data}
+	unknown := "application/octet-stream"
+	if head, ok := strings.CutPrefix(url, "data:"); ok {
+		head, coded, _ := strings.Cut(head, ",")
+		head, _ = strings.CutSuffix(head, ";base64")
+		mime, p.Data = cmp.Or(mime, head), fromBase64(coded)
+	} else if strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
+		p.URL, unknown = url, "image/*"
 	}
-	return "responses/" + name
+	if p.MIME = cmp.Or(mime, unknown); len(p.Data) == 0 && p.URL == "" {
+		t.skip(noFiles)
+		return nil
+	}
+	return []llm.Part{p}
 }
 
-// filePart returns the file that base64 holds, false if it is empty or not base64.
-func filePart(mime, name, coded string) (llm.Part, bool) {
-	data, err := base64.StdEncoding.DecodeString(coded)
-	if mime == "" {
-		mime = "application/octet-stream"
+// fromBase64 returns the bytes that text encodes, nil if it is not base64.
+func fromBase64(text string) []byte {
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return nil
 	}
-	return llm.Part{Kind: llm.Media, MIME: mime, Name: truncateLine(name), Data: data}, err == nil && len(data) > 0
+	return data
 }
 
 // textFile returns a text file in the form that parley attaches them.
@@ -140,20 +185,113 @@ func (l *jsonList) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// jsonString returns the value of a JSON string, false if v is none.
-func jsonString(v json.RawMessage) (text string, ok bool) {
-	if len(v) == 0 || v[0] != '"' {
-		return "", false
-	}
-	return text, json.Unmarshal(v, &text) == nil
+// A block is a piece of the content of a message.
+type block struct {
+	raw       json.RawMessage
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Thinking  string          `json:"thinking"`
+	Signature string          `json:"signature"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   jsonList        `json:"content"`
+	Failed    bool            `json:"is_error"`
+	Title     string          `json:"title"`
+	URL       string          `json:"url"`
+	Source    struct {
+		Type string `json:"type"`
+		MIME string `json:"media_type"`
+		Data string `json:"data"` // base64, unless Type is "text"
+		URL  string `json:"url"`
+	} `json:"source"`
+
+	Image string `json:"image_url"` // Codex
+
+	ThinkingSignature string          `json:"thinkingSignature"` // pi
+	Redacted          bool            `json:"redacted"`
+	Arguments         json.RawMessage `json:"arguments"`
+	Data              string          `json:"data"` // base64
+	MIME              string          `json:"mimeType"`
+
+	Thought bool `json:"thought"` // Gemini's API
+	Inline  *struct {
+		MIME string `json:"mimeType"`
+		Data string `json:"data"`
+		Name string `json:"displayName"`
+	} `json:"inlineData"`
+	File *struct {
+		MIME string `json:"mimeType"`
+		URI  string `json:"fileUri"`
+	} `json:"fileData"`
+	Call   *geminiCall `json:"functionCall"`
+	Answer *struct {
+		ID       string          `json:"id"`
+		Response json.RawMessage `json:"response"`
+		Parts    jsonList        `json:"parts"`
+	} `json:"functionResponse"`
 }
 
-// setEnding sets why the message seq ended, and if it was stopped, by what ("": unknown).
-func (t *builder) setEnding(seq int, reason llm.Reason, stopped bool, by string) {
-	if n := t.node(seq); n != nil {
-		n.Reason = reason
-		if stopped {
-			n.Interrupted, n.InterruptedBy = true, truncateLine(by)
+// blocks returns the blocks in a list. A string is a block of text.
+func (t *builder) blocks(list jsonList) (all []block) {
+	for _, raw := range list {
+		b := block{Type: "text"}
+		if json.Unmarshal(raw, &b.Text) != nil {
+			b = block{raw: raw}
+			if !t.skipped.decode(raw, &b, unknownBlocks) {
+				continue
+			}
+		}
+		if b.raw != nil || b.Text != "" {
+			all = append(all, b)
 		}
 	}
+	return all
+}
+
+// content returns the texts and files among blocks. Others are counted.
+func (t *builder) content(all ...block) (parts []llm.Part) {
+	for _, b := range all {
+		switch source := b.Source; {
+		case b.Type == "image", b.Type == "document":
+			data := fromBase64(cmp.Or(source.Data, b.Data))
+			if source.Type == "text" {
+				data = []byte(source.Data)
+			}
+			parts = append(parts, t.file(cmp.Or(source.MIME, b.MIME), b.Title, data, source.URL)...)
+		case b.Image != "":
+			parts = append(parts, t.file("", "", nil, b.Image)...)
+		case b.Inline != nil:
+			parts = append(parts, t.file(b.Inline.MIME, b.Inline.Name, fromBase64(b.Inline.Data), "")...)
+		case b.File != nil:
+			parts = append(parts, t.file(b.File.MIME, path.Base(b.File.URI), nil, b.File.URI)...)
+		case b.Text != "":
+			parts = appendText(parts, b.Text)
+		case !strings.HasSuffix(b.Type, "text") && b.Call == nil:
+			t.skip(unknownBlocks)
+		}
+	}
+	return parts
+}
+
+// texts returns the texts in a list of blocks, joined by newlines, and the files.
+func (t *builder) texts(list jsonList) (said string, files []llm.Part) {
+	return splitText(t.content(t.blocks(list)...))
+}
+
+// appendText adds text to parts, unless it is blank.
+func appendText(parts []llm.Part, said string) []llm.Part {
+	if strings.TrimSpace(said) == "" {
+		return parts
+	}
+	return append(parts, llm.Part{Kind: llm.Text, Text: said})
+}
+
+// join joins two texts by a newline, if neither is empty.
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
 }

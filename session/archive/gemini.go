@@ -3,7 +3,6 @@ package archive
 import (
 	"cmp"
 	"encoding/json"
-	"path"
 	"strings"
 
 	"parley/providers/llm"
@@ -76,26 +75,6 @@ type geminiCall struct {
 	Display struct {
 		Diff string `json:"fileDiff"`
 	} `json:"resultDisplay"`
-}
-
-type geminiPart struct {
-	Text    string `json:"text"`
-	Thought bool   `json:"thought"`
-	Inline  *struct {
-		MIME string `json:"mimeType"`
-		Data string `json:"data"`
-		Name string `json:"displayName"`
-	} `json:"inlineData"`
-	File *struct {
-		MIME string `json:"mimeType"`
-		URI  string `json:"fileUri"`
-	} `json:"fileData"`
-	Call   *geminiCall `json:"functionCall"`
-	Answer *struct {
-		ID       string          `json:"id"`
-		Response json.RawMessage `json:"response"`
-		Parts    jsonList        `json:"parts"`
-	} `json:"functionResponse"`
 }
 
 func newGemini(n *skippedCounts) *geminiImporter {
@@ -186,59 +165,56 @@ func (d *geminiImporter) rewind(id string) {
 }
 
 func (d *geminiImporter) end() []Conversation {
+	g := geminiBuilder{builder: newBuilder("gemini-cli", d.skipped)}
 	if d.isSubagent {
-		d.skipped.add(subsessions, 1)
+		g.skip(subsessions)
 		return nil
 	}
-	g := geminiBuilder{builder: newBuilder("gemini-cli", d.skipped)}
 	g.session = d.session
 	seqs := make([]int, len(d.records)+1) // by place in records
 	for i, m := range d.records {
-		d.skipped.position = m.position
-		seqs[i+1] = g.message(m, seqs[m.parent])
+		d.skipped.position, g.head = m.position, seqs[m.parent]
+		g.message(m)
+		seqs[i+1] = g.head
 	}
 	d.skipped.at("", 0)
-	if g.last() == 0 {
-		return nil
-	}
-	return []Conversation{g.end(seqs[d.head])}
+	g.head = seqs[d.head]
+	return g.end()
 }
 
 // A geminiBuilder builds the conversation of a session.
 type geminiBuilder struct{ *builder }
 
-// message adds a record, and returns the Seq that later ones follow.
-func (g *geminiBuilder) message(m *geminiMessage, parent int) int {
+// message adds a record after the head.
+func (g *geminiBuilder) message(m *geminiMessage) {
 	switch m.Type {
 	case "user":
-		return g.user(m, parent)
+		g.addPrompt(m)
 	case "gemini":
-		return g.answer(m, parent)
+		g.addAnswer(m)
 	case "info", "error", "warning":
-		g.skipped.add(injected, 1)
+		g.skip(injected)
 	default:
-		g.skipped.add(badMessages, 1)
+		g.skip(badMessages)
 	}
-	return parent
 }
 
-func (g *geminiBuilder) user(m *geminiMessage, parent int) int {
-	n := store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleUser}}
-	for _, p := range g.parts(m.Content) {
+func (g *geminiBuilder) addPrompt(m *geminiMessage) {
+	var said []block
+	for _, b := range g.blocks(m.Content) {
 		switch {
-		case p.Answer != nil:
-			g.addResult(p, m)
-		case strings.HasPrefix(p.Text, "<session_context>"):
-			g.skipped.add(injected, 1)
-			g.session.Dir = cmp.Or(g.session.Dir, workspaceDirectory(p.Text))
+		case b.Answer != nil && g.calls[b.Answer.ID] != nil && g.calls[b.Answer.ID].parts != nil: // it stands with its call as well
+		case b.Answer != nil:
+			text, files := g.response(b)
+			g.result(b.Answer.ID, m.Time.Time, llm.Part{Text: text}, files, store.Outcome{})
+		case strings.HasPrefix(b.Text, "<session_context>"):
+			g.skip(injected)
+			g.session.Dir = cmp.Or(g.session.Dir, workspaceDirectory(b.Text))
 		default:
-			n.Parts = g.appendPart(n.Parts, p)
+			said = append(said, b)
 		}
 	}
-	if len(n.Parts) == 0 {
-		return parent
-	}
-	return g.add("", n)
+	g.user(m.Time.Time, g.content(said...))
 }
 
 // workspaceDirectory returns the directory that Gemini CLI tells the model it works in.
@@ -252,124 +228,58 @@ func workspaceDirectory(context string) string {
 	return directory(strings.TrimSpace(dir))
 }
 
-func (g *geminiBuilder) parts(content jsonList) (parts []geminiPart) {
-	for _, raw := range content {
-		var p geminiPart
-		if alone, ok := jsonString(raw); ok {
-			if p.Text = alone; alone == "" {
-				continue
-			}
-		} else if !g.skipped.decode(raw, &p, unknownBlocks) {
-			continue
-		}
-		parts = append(parts, p)
-	}
-	return parts
-}
-
-// appendPart adds a part that stands on its own: text or a file.
-func (g *geminiBuilder) appendPart(parts []llm.Part, p geminiPart) []llm.Part {
-	switch {
-	case p.Inline != nil:
-		if m, ok := filePart(p.Inline.MIME, p.Inline.Name, p.Inline.Data); ok {
-			return append(parts, m)
-		}
-		g.skipped.add(noFiles, 1)
-	case p.File != nil:
-		if m, ok := imagePart(p.File.URI); ok {
-			m.MIME, m.Name = cmp.Or(p.File.MIME, m.MIME), path.Base(p.File.URI)
-			return append(parts, m)
-		}
-		g.skipped.add(noFiles, 1)
-	case p.Text != "":
-		return appendText(parts, p.Text)
-	case p.Call == nil:
-		g.skipped.add(unknownBlocks, 1)
-	}
-	return parts
-}
-
-func (g *geminiBuilder) answer(m *geminiMessage, parent int) int {
-	n := store.Node{Parent: parent, At: m.Time.Time, Message: llm.Message{Role: llm.RoleAssistant, Model: foreignModel("gemini", m.Model)}}
+func (g *geminiBuilder) addAnswer(m *geminiMessage) {
+	n := g.answer(m.Time.Time, "gemini", m.Model)
 	if t := m.Tokens; t != nil {
 		n.Usage = consumption{input: t.Input + t.Tool - t.Cached, read: t.Cached, output: t.Output + t.Thoughts, thinking: t.Thoughts}.usage()
 	}
 	for _, t := range m.Thoughts {
-		if said := join(strings.TrimSpace(t.Subject), t.Text); said != "" {
-			n.Parts = append(n.Parts, llm.Part{Kind: llm.Thinking, Text: said})
-		}
+		g.think(join(strings.TrimSpace(t.Subject), t.Text), nil)
 	}
 	calls := m.Calls
-	for _, p := range g.parts(m.Content) {
+	for _, b := range g.blocks(m.Content) {
 		switch {
-		case p.Thought && len(m.Thoughts) > 0:
-		case p.Thought:
-			n.Parts = append(n.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text})
-		case p.Call != nil && len(m.Calls) == 0:
-			calls = append(calls, *p.Call)
+		case b.Thought && len(m.Thoughts) > 0:
+		case b.Thought:
+			g.think(b.Text, nil)
+		case b.Call != nil && len(m.Calls) == 0:
+			calls = append(calls, *b.Call)
 		default:
-			n.Parts = g.appendPart(n.Parts, p)
+			g.append(g.content(b)...)
 		}
 	}
-	if len(n.Parts)+len(calls) == 0 {
-		return parent
-	}
-	seq := g.add("", n)
 	for _, c := range calls {
-		g.addCall(seq, &c)
+		g.addCall(&c)
 	}
-	return seq
+	g.removeEmpty()
 }
 
 // addCall adds a call, with its result if the record has it.
-func (g *geminiBuilder) addCall(seq int, c *geminiCall) {
-	if c.Name == "" {
-		g.skipped.add(emptyCalls, 1)
-		return
-	}
-	g.call(seq, llm.Part{ID: c.ID, Name: c.Name, Input: compact(c.Args)})
-	if len(c.Result) == 0 || c.ID == "" {
+func (g *geminiBuilder) addCall(c *geminiCall) {
+	if g.call(llm.Part{ID: c.ID, Name: c.Name, Input: compact(c.Args)}) == "" || len(c.Result) == 0 || c.ID == "" {
 		return
 	}
 	var text string
 	var files []llm.Part
-	for _, p := range g.parts(c.Result) {
-		if p.Answer == nil {
-			parts := g.appendPart(nil, p)
-			more, rest := splitText(parts)
-			text, files = join(text, more), append(files, rest...)
-			continue
-		}
-		more, rest := g.response(p)
+	for _, b := range g.blocks(c.Result) {
+		more, rest := g.response(b)
 		text, files = join(text, more), append(files, rest...)
 	}
 	failed := c.Status != "success" && c.Status != ""
 	g.result(c.ID, c.Time.Time, llm.Part{Text: text, Failed: failed}, files, store.Outcome{Diff: c.Display.Diff})
 }
 
-// addResult adds a result in a message of its own, unless its call has one: most stand with
-// their call as well.
-func (g *geminiBuilder) addResult(p geminiPart, m *geminiMessage) {
-	if c := g.calls[p.Answer.ID]; c != nil && c.parts != nil {
-		return
-	}
-	text, files := g.response(p)
-	g.result(p.Answer.ID, m.Time.Time, llm.Part{Text: text}, files, store.Outcome{})
-}
-
 // response returns the text of a result, which is its output, its error, or all of it as JSON,
-// and its files.
-func (g *geminiBuilder) response(p geminiPart) (text string, files []llm.Part) {
+// and its files. A block that is no result is one by itself.
+func (g *geminiBuilder) response(b block) (text string, files []llm.Part) {
+	if b.Answer == nil {
+		return splitText(g.content(b))
+	}
 	var r struct {
 		Output string `json:"output"`
 		Error  string `json:"error"`
 	}
-	_ = decode(p.Answer.Response, &r)
-	if text = cmp.Or(r.Output, r.Error); text == "" {
-		text = string(p.Answer.Response)
-	}
-	for _, more := range g.parts(p.Answer.Parts) {
-		files = g.appendPart(files, more)
-	}
-	return strings.ToValidUTF8(text, "\ufffd"), files
+	_ = decode(b.Answer.Response, &r)
+	text = cmp.Or(r.Output, r.Error, string(b.Answer.Response))
+	return strings.ToValidUTF8(text, "\ufffd"), g.content(g.blocks(b.Answer.Parts)...)
 }

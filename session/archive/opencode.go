@@ -1,9 +1,10 @@
 package archive
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -27,7 +28,6 @@ type opencodeSession struct {
 	Revert struct {
 		Message string `json:"messageID"`
 	} `json:"revert"`
-	stamp string
 }
 
 type opencodeMessage struct {
@@ -106,56 +106,34 @@ var opencodeReasons = map[string]llm.Reason{
 	"stop": llm.Stop, "length": llm.Length, "tool-calls": llm.Calls, "content-filter": llm.Refused, "other": llm.Other,
 }
 
-// An opencodeStore is one of the two forms: opencodeDatabase or opencodeDirectory.
-type opencodeStore interface {
-	sessions(ctx context.Context, r *sourceReader) ([]opencodeSession, error)
-	// messages returns the ids of a session's messages in order, and by id the message (one
-	// value) and its parts.
-	messages(ctx context.Context, r *sourceReader, session string) (ids []string, messages, parts map[string][]json.RawMessage, err error)
+// An opencodeRow is a message with its parts, in JSON.
+type opencodeRow struct {
+	id, data string
+	parts    []string
 }
 
-func (r *sourceReader) opencode(ctx context.Context, from opencodeStore) error {
-	all, err := from.sessions(ctx, r)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		if s.Parent != "" {
-			r.found++
-			r.skipped.at("session "+truncateLine(s.ID), 0)
-			r.skipped.add(subsessions, 1)
-			continue
-		}
-		if !r.isWanted("opencode", s.ID, s.stamp) {
-			continue
-		}
-		ids, messages, parts, err := from.messages(ctx, r, s.ID)
-		if err != nil {
-			return err
-		}
-		t := &opencodeBuilder{builder: newBuilder("opencode", r.skipped)}
-		t.session.ID, t.session.Title, t.session.Dir = s.ID, s.Title, directory(s.Dir)
-		t.session.Created, t.session.Updated = millis(s.Time.Created), millis(s.Time.Updated)
-		head, revertedTo := 0, -1 // Seq of the head after a revert; -1: there was none
-		for _, id := range ids {
-			r.skipped.at("message "+truncateLine(id), 0)
+// source returns the conversation of a session, with the messages that rows returns in order.
+func (s opencodeSession) source(stamp string, rows func() ([]opencodeRow, error)) source {
+	session := store.Session{Origin: "opencode", ID: s.ID, Title: s.Title, Dir: directory(s.Dir), Created: millis(s.Time.Created), Updated: millis(s.Time.Updated)}
+	return source{session, s.Parent != "", stamp, func(t *builder) error {
+		all, err := rows()
+		head, reverted := 0, false
+		for _, row := range all {
+			t.skipped.at("message "+truncateLine(row.id), 0)
 			var m opencodeMessage
-			if len(messages[id]) == 0 || !r.skipped.decode(messages[id][0], &m, badRows) {
+			if !t.skipped.decode([]byte(row.data), &m, badRows) {
 				continue
 			}
-			if id == s.Revert.Message && id != "" {
-				revertedTo = head
+			if row.id == s.Revert.Message && row.id != "" {
+				head, reverted = t.head, true
 			}
-			head = t.message(&m, parts[id], head)
+			(&opencodeBuilder{builder: t}).message(&m, row.parts)
 		}
-		if revertedTo >= 0 {
-			head = revertedTo
+		if reverted {
+			t.head = head
 		}
-		if err := r.add(t.builder, head, s.stamp); err != nil {
-			return err
-		}
-	}
-	return nil
+		return err
+	}}
 }
 
 type opencodeBuilder struct {
@@ -163,13 +141,13 @@ type opencodeBuilder struct {
 	items map[string][]string // summaries of reasoning items of the message, by their id
 }
 
-// message adds a message behind head, and returns the Seq the next one follows.
-func (t *opencodeBuilder) message(m *opencodeMessage, list []json.RawMessage, head int) int {
+// message adds a message after the head.
+func (t *opencodeBuilder) message(m *opencodeMessage, list []string) {
 	parts := make([]opencodePart, 0, len(list))
 	t.items = map[string][]string{}
-	for _, raw := range list {
+	for _, text := range list {
 		var p opencodePart
-		if !t.skipped.decode(raw, &p, badRows) {
+		if !t.skipped.decode([]byte(text), &p, badRows) {
 			continue
 		}
 		parts = append(parts, p)
@@ -177,154 +155,110 @@ func (t *opencodeBuilder) message(m *opencodeMessage, list []json.RawMessage, he
 			t.items[id] = append(t.items[id], p.Text)
 		}
 	}
-	at := millis(m.Time.Created)
+	summary := string(m.Summary) == "true" && m.Role == "assistant"
 	switch {
-	case m.Role == "user", string(m.Summary) == "true" && m.Role == "assistant":
-		n := store.Node{Parent: head, At: at, Summary: m.Role == "assistant", Message: llm.Message{Role: llm.RoleUser}}
+	case m.Role == "user", summary:
+		t.add(millis(m.Time.Created), llm.Message{Role: llm.RoleUser}).Summary = summary
 		for _, p := range parts {
-			n.Parts = t.appendPart(n.Parts, p)
+			t.addPart(p)
 		}
-		if len(n.Parts) == 0 {
-			return head
-		}
-		return t.add("", n)
+		t.removeEmpty()
 	case m.Role == "assistant":
-		return t.answer(m, parts, head)
+		t.addAnswer(m, parts)
+	default:
+		t.skip(badMessages)
 	}
-	t.skipped.add(badMessages, 1)
-	return head
 }
 
-// appendPart adds a part that is text or a file; others are skipped, unknown ones counted.
-func (t *opencodeBuilder) appendPart(parts []llm.Part, p opencodePart) []llm.Part {
+// addPart adds a part that is text or a file; others are skipped, unknown ones counted.
+func (t *opencodeBuilder) addPart(p opencodePart) {
 	switch p.Type {
 	case "text":
-		return appendText(parts, p.Text)
+		t.append(appendText(nil, p.Text)...)
 	case "subtask":
-		return appendText(parts, p.Prompt)
+		t.append(appendText(nil, p.Prompt)...)
 	case "file":
-		if f, ok := imagePart(p.URL); ok {
-			f.Name = truncateLine(p.File)
-			if p.MIME != "" {
-				f.MIME = p.MIME
-			}
-			return append(parts, f)
-		}
-		t.skipped.add(noFiles, 1)
+		t.append(t.file(p.MIME, p.File, nil, p.URL)...)
 	case "step-start", "step-finish", "snapshot", "patch", "agent", "retry", "compaction", "reasoning", "tool":
 	default:
-		t.skipped.add(unknownBlocks, 1)
+		t.skip(unknownBlocks)
 	}
-	return parts
 }
 
-// answer adds a response, and returns the Seq of its last message: a step that follows calls
-// is a message of its own, as their results stand between.
-func (t *opencodeBuilder) answer(m *opencodeMessage, parts []opencodePart, head int) int {
-	origin := responsesOrigin(m.Provider, m.Model)
-	if m.Provider == "anthropic" {
-		origin = claudeOrigin(m.Model)
-	}
-	begin := func(parent int) int {
-		return t.add("", store.Node{Parent: parent, At: millis(m.Time.Created), Message: llm.Message{
-			Role: llm.RoleAssistant, Model: foreignModel(m.Provider, m.Model), Origin: origin,
-		}})
-	}
-	first := begin(head)
-	seq := first
+// addAnswer adds a response: a step that follows calls is a message of its own, as their
+// results stand between.
+func (t *opencodeBuilder) addAnswer(m *opencodeMessage, parts []opencodePart) {
+	begin := func() { t.answer(millis(m.Time.Created), m.Provider, m.Model) }
+	begin()
+	first := t.head
 	for _, p := range parts {
-		if n := t.node(seq); p.Type == "step-start" && len(n.Calls()) > 0 {
-			seq = begin(seq)
+		switch n := t.node(t.head); {
+		case p.Type == "step-start" && len(n.Calls()) > 0:
+			begin()
+		case p.Type == "reasoning":
+			t.addThinking(p, m.Provider)
+		case p.Type == "tool":
+			t.addCall(p)
+		case p.Type == "step-finish":
+			n.Usage = p.Tokens.usage(p.Cost)
+		default:
+			t.addPart(p)
 		}
-		t.part(seq, p, m.Provider)
 	}
-	n := t.node(seq)
-	if len(n.Parts) == 0 {
-		t.nodes = t.nodes[:seq-1]
-		if seq == first {
-			if m.Error != nil {
-				t.skipped.add(failedAnswers, 1)
-			}
-			return head
+	if t.removeEmpty(); t.head < first {
+		if m.Error != nil {
+			t.skip(failedAnswers)
 		}
-		seq--
-		n = t.node(seq)
+		return
 	}
-	if n.Usage == nil && seq == first {
-		n.Usage = m.Tokens.usage(m.Cost)
-	}
-	if seq == first {
+	if n := t.node(t.head); t.head == first {
 		n.Duration = elapsed(millis(m.Time.Created), millis(m.Time.Completed))
+		if n.Usage == nil {
+			n.Usage = m.Tokens.usage(m.Cost)
+		}
 	}
 	why := ""
 	if m.Error != nil && m.Error.Name != "MessageAbortedError" {
 		why = join(m.Error.Name, m.Error.Data.Message)
 	}
-	t.setEnding(seq, opencodeReasons[m.Finish], m.Error != nil, why)
-	return seq
+	t.setEnding(opencodeReasons[m.Finish], m.Error != nil, why)
 }
 
-func (t *opencodeBuilder) part(seq int, p opencodePart, provider string) {
-	n := t.node(seq)
-	switch p.Type {
-	case "reasoning":
-		if q, ok := t.thinkingPart(n.Origin, p, provider); ok {
-			n.Parts = append(n.Parts, q)
-		}
-	case "tool":
-		t.addToolCall(seq, p)
-	case "step-finish":
-		n.Usage = p.Tokens.usage(p.Cost)
-	default:
-		n.Parts = t.appendPart(n.Parts, p)
-	}
-}
-
-// thinkingPart returns the thinking of a part. A reasoning item of the Responses API has a part
-// for each of its summaries: the first gets all of them, the others are false.
-func (t *opencodeBuilder) thinkingPart(origin string, p opencodePart, provider string) (llm.Part, bool) {
-	q := llm.Part{Kind: llm.Thinking, Text: p.Text}
+// addThinking adds the thinking of a part. A reasoning item of the Responses API has a part
+// for each of its summaries: the first gets all of them, the others are skipped.
+func (t *opencodeBuilder) addThinking(p opencodePart, provider string) {
+	var state json.RawMessage
 	a, o := p.Metadata.Anthropic, p.Metadata.OpenAI
 	switch {
-	case origin == "":
+	case t.node(t.head).Origin == "":
 	case provider == "anthropic" && a.Redacted != "":
-		q = llm.Part{Kind: llm.Opaque, State: encodeJSON(map[string]string{"type": "redacted_thinking", "data": a.Redacted})}
+		p.Text, state = "", signedThinking("", a.Redacted, true)
 	case provider == "anthropic":
-		q = signedThinking(origin, p.Text, a.Signature)
+		state = signedThinking(p.Text, a.Signature, false)
 	case o.ID != "":
 		summary, ok := t.items[o.ID]
 		if !ok && p.Text != "" {
-			return q, false
+			return
 		}
 		delete(t.items, o.ID)
-		q = encryptedReasoning(o.ID, summary, o.Encrypted)
+		p.Text, state = strings.Join(summary, "\n\n"), encryptedReasoning(o.ID, summary, o.Encrypted)
 	}
-	return q, q.Text != "" || q.State != nil
+	t.think(p.Text, state)
 }
 
-func (t *opencodeBuilder) addToolCall(seq int, p opencodePart) {
-	if p.Tool == "" {
-		t.skipped.add(emptyCalls, 1)
-		return
-	}
+func (t *opencodeBuilder) addCall(p opencodePart) {
 	s := p.State
-	id := p.CallID
-	if id == "" {
-		id = fmt.Sprintf("opencode_%d_%d", seq, len(t.localCalls)+1)
+	id := cmp.Or(p.CallID, fmt.Sprintf("opencode_%d_%d", t.head, len(t.localCalls)+1))
+	if t.call(llm.Part{ID: id, Name: p.Tool, Input: compact(s.Input)}) == "" || s.Status != "completed" && s.Status != "error" {
+		return // pending or running: it has no result
 	}
-	t.call(seq, llm.Part{ID: id, Name: p.Tool, Input: compact(s.Input)})
 	result := llm.Part{Text: s.Output}
-	switch s.Status {
-	case "completed":
-	case "error":
+	if s.Status == "error" {
 		result.Text, result.Failed = join(s.Output, s.Error), true
-	default: // pending or running: it has no result
-		return
 	}
 	var files []llm.Part
 	for _, f := range s.Files {
-		f.Type = "file"
-		files = t.appendPart(files, f)
+		files = append(files, t.file(f.MIME, f.File, nil, f.URL)...)
 	}
 	from, to := millis(s.Time.Start), millis(s.Time.End)
 	t.result(id, to, result, files, store.Outcome{Diff: s.Metadata.Diff, Duration: elapsed(from, to)})

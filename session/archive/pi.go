@@ -3,7 +3,6 @@ package archive
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -17,9 +16,7 @@ import (
 // follows the other. The last line is the head of the conversation. (pi's
 // docs/session-format.md, version 3.)
 type piImporter struct {
-	skipped *skippedCounts
-	importedThread
-	name string
+	*builder
 }
 
 type piLine struct {
@@ -28,7 +25,6 @@ type piLine struct {
 	Parent  string    `json:"parentId"`
 	Time    jsonTime  `json:"timestamp"`
 	Dir     string    `json:"cwd"`
-	Version int       `json:"version"`
 	Message piMessage `json:"message"`
 
 	Summary  string   `json:"summary"`
@@ -45,7 +41,6 @@ type piMessage struct {
 	Content  jsonList `json:"content"`
 	Provider string   `json:"provider"`
 	Model    string   `json:"model"`
-	Time     float64  `json:"timestamp"` // ms
 	Usage    struct {
 		Input  float64 `json:"input"`
 		Output float64 `json:"output"`
@@ -65,29 +60,15 @@ type piMessage struct {
 	Display *bool  `json:"display"`
 	Summary string `json:"summary"`
 
-	Command  string `json:"command"`
-	Output   string `json:"output"`
-	Exit     *int   `json:"exitCode"`
-	Excluded bool   `json:"excludeFromContext"`
-}
-
-type piBlock struct {
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Thinking  string          `json:"thinking"`
-	Signature string          `json:"thinkingSignature"`
-	Redacted  bool            `json:"redacted"`
-	Data      string          `json:"data"`
-	MIME      string          `json:"mimeType"`
-	ID        string          `json:"id"`
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
+	Command string `json:"command"`
+	Output  string `json:"output"`
+	Exit    int    `json:"exitCode"`
 }
 
 var piReasons = map[string]llm.Reason{"stop": llm.Stop, "length": llm.Length, "toolUse": llm.Calls}
 
 func newPi(n *skippedCounts) *piImporter {
-	return &piImporter{skipped: n, importedThread: importedThread{builder: newBuilder("pi", n)}}
+	return &piImporter{newBuilder("pi", n)}
 }
 
 func (d *piImporter) line(data []byte) error {
@@ -101,215 +82,115 @@ func (d *piImporter) line(data []byte) error {
 		}
 		return nil
 	}
-	if _, twice := d.keys[l.ID]; twice && l.ID != "" {
-		return nil
+	if l.ID == "" {
+		d.entry(&l)
+	} else if _, twice := d.keys[l.ID]; !twice {
+		d.head = d.follow(l.Parent)
+		d.entry(&l)
+		d.keys[l.ID] = d.head
 	}
-	parent := d.head
-	if l.ID != "" {
-		parent = d.follow(l.Parent)
-	}
-	at := d.entry(&l, parent)
-	if l.ID != "" {
-		d.keys[l.ID] = at
-	}
-	d.head = at
 	return nil
 }
 
-// entry adds an entry, and returns the Seq that later ones follow: parent, if it is no
-// message.
-func (d *piImporter) entry(l *piLine, parent int) int {
+// entry adds an entry after the head.
+func (d *piImporter) entry(l *piLine) {
 	switch l.Type {
 	case "message":
-		return d.message(l, parent)
+		d.message(l)
 	case "compaction":
-		return d.addText(l, parent, l.Summary, true)
+		d.summary(l, l.Summary)
 	case "branch_summary":
-		return d.addText(l, parent, l.Summary, false)
+		d.user(l.Time.Time, appendText(nil, l.Summary))
 	case "custom_message":
-		if !l.Display {
-			d.skipped.add(injected, 1)
-			return parent
-		}
-		return d.user(l, parent, l.Content)
+		d.custom(l, l.Content, l.Display)
 	case "session_info":
-		d.name = l.Name
+		d.session.Title, d.session.Named = l.Name, l.Name != ""
 	case "thinking_level_change":
 		d.session.Effort = efforts[l.Thinking]
 	case "model_change":
 		d.session.Model = foreignModel(l.Provider, l.Model)
 	case "label", "custom":
 	default:
-		d.skipped.add(unknownLines, 1)
+		d.skip(unknownLines)
 	}
-	return parent
 }
 
-// addText adds text as a message of the user, or as a summary.
-func (d *piImporter) addText(l *piLine, parent int, text string, summary bool) int {
-	if strings.TrimSpace(text) == "" {
-		return parent
+// summary adds text as a summary.
+func (d *piImporter) summary(l *piLine, text string) {
+	if strings.TrimSpace(text) != "" {
+		d.add(l.Time.Time, llm.UserText(text)).Summary = true
 	}
-	return d.add("", store.Node{Parent: parent, At: l.Time.Time, Summary: summary, Message: llm.UserText(text)})
 }
 
-func (d *piImporter) message(l *piLine, parent int) int {
+// custom adds what an extension wrote as a message of the user, if it was displayed.
+func (d *piImporter) custom(l *piLine, content jsonList, displayed bool) {
+	if !displayed {
+		d.skip(injected)
+		return
+	}
+	d.user(l.Time.Time, d.content(d.blocks(content)...))
+}
+
+func (d *piImporter) message(l *piLine) {
 	m := &l.Message
 	switch m.Role {
 	case "user":
-		return d.user(l, parent, m.Content)
+		d.custom(l, m.Content, true)
 	case "assistant":
-		return d.answer(l, parent)
+		d.addAnswer(l)
 	case "toolResult":
-		return d.result(l, parent)
+		text, files := d.texts(m.Content)
+		d.head = max(d.head, d.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: text}, files, store.Outcome{Diff: m.Details.Diff}))
 	case "bashExecution":
 		text := fmt.Sprintf("$ %s\n%s", m.Command, m.Output)
-		if m.Exit != nil && *m.Exit != 0 {
-			text += fmt.Sprintf("\n(exit status %d)", *m.Exit)
+		if m.Exit != 0 {
+			text += fmt.Sprintf("\n(exit status %d)", m.Exit)
 		}
-		return d.addText(l, parent, text, false)
+		d.user(l.Time.Time, appendText(nil, text))
 	case "branchSummary":
-		return d.addText(l, parent, m.Summary, false)
+		d.user(l.Time.Time, appendText(nil, m.Summary))
 	case "compactionSummary":
-		return d.addText(l, parent, m.Summary, true)
+		d.summary(l, m.Summary)
 	case "custom", "hookMessage":
-		if m.Display != nil && !*m.Display {
-			d.skipped.add(injected, 1)
-			return parent
-		}
-		return d.user(l, parent, m.Content)
+		d.custom(l, m.Content, m.Display == nil || *m.Display)
+	default:
+		d.skip(badMessages)
 	}
-	d.skipped.add(badMessages, 1)
-	return parent
 }
 
-func (d *piImporter) user(l *piLine, parent int, content jsonList) int {
-	parts := d.contentParts(content)
-	if len(parts) == 0 {
-		return parent
-	}
-	return d.add("", store.Node{Parent: parent, At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
-}
-
-// contentParts returns the texts and images of content.
-func (d *piImporter) contentParts(content jsonList) (parts []llm.Part) {
-	for _, raw := range content {
-		if alone, ok := jsonString(raw); ok {
-			parts = appendText(parts, alone)
-			continue
-		}
-		var b piBlock
-		switch {
-		case !d.skipped.decode(raw, &b, unknownBlocks):
-		case b.Type == "text":
-			parts = appendText(parts, b.Text)
-		case b.Type == "image":
-			if p, ok := filePart(b.MIME, "", b.Data); ok {
-				parts = append(parts, p)
-			} else {
-				d.skipped.add(noFiles, 1)
-			}
-		default:
-			d.skipped.add(unknownBlocks, 1)
-		}
-	}
-	return parts
-}
-
-// appendText adds text to parts, unless it is blank.
-func appendText(parts []llm.Part, said string) []llm.Part {
-	if strings.TrimSpace(said) == "" {
-		return parts
-	}
-	return append(parts, textPart(said))
-}
-
-func (d *piImporter) answer(l *piLine, parent int) int {
+func (d *piImporter) addAnswer(l *piLine) {
 	m := &l.Message
 	if len(m.Content) == 0 && (m.Reason == "error" || m.Reason == "aborted") {
-		d.skipped.add(failedAnswers, 1)
-		return parent
-	}
-	origin := responsesOrigin(m.Provider, m.Model)
-	if m.Provider == "anthropic" {
-		origin = claudeOrigin(m.Model)
-	}
-	u := m.Usage
-	seq := d.add("", store.Node{
-		Parent: parent, At: l.Time.Time, Usage: consumption{u.Input, u.Read, u.Write, u.Output, 0, u.Cost.Total}.usage(),
-		Message: llm.Message{Role: llm.RoleAssistant, Model: foreignModel(m.Provider, m.Model), Origin: origin},
-	})
-	for _, raw := range m.Content {
-		d.block(seq, raw, m.Provider)
-	}
-	d.setEnding(seq, piReasons[m.Reason], m.Reason == "aborted" || m.Reason == "error", m.Error)
-	return seq
-}
-
-// block adds a block of a response. The signature that pi keeps is that of Anthropic, a
-// whole item of the Responses API, or only the name of a field.
-func (d *piImporter) block(seq int, raw json.RawMessage, provider string) {
-	var b piBlock
-	if !d.skipped.decode(raw, &b, unknownBlocks) {
+		d.skip(failedAnswers)
 		return
 	}
-	n := d.node(seq)
-	switch {
-	case b.Type == "toolCall" && b.Name == "":
-		d.skipped.add(emptyCalls, 1)
-	case b.Type == "toolCall":
-		d.call(seq, llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Arguments)})
-	case b.Type == "thinking":
-		p := llm.Part{Kind: llm.Thinking, Text: b.Thinking}
+	u := m.Usage
+	d.answer(l.Time.Time, m.Provider, m.Model).Usage = consumption{u.Input, u.Read, u.Write, u.Output, 0, u.Cost.Total}.usage()
+	for _, b := range d.blocks(m.Content) {
+		d.addBlock(&b, m.Provider)
+	}
+	d.setEnding(piReasons[m.Reason], m.Reason == "aborted" || m.Reason == "error", m.Error)
+}
+
+// addBlock adds a block of a response. The signature that pi keeps is that of Anthropic, a
+// whole item of the Responses API, or only the name of a field.
+func (d *piImporter) addBlock(b *block, provider string) {
+	switch b.Type {
+	case "toolCall":
+		d.call(llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Arguments)})
+	case "thinking":
+		var state json.RawMessage
 		switch {
-		case n.Origin == "":
-		case b.Redacted && provider == "anthropic":
-			p = llm.Part{Kind: llm.Opaque, State: encodeJSON(map[string]string{"type": "redacted_thinking", "data": b.Signature})}
+		case d.node(d.head).Origin == "":
 		case provider == "anthropic":
-			p = signedThinking(n.Origin, b.Thinking, b.Signature)
-		default:
-			p.State = reasoningItem(b.Signature)
-		}
-		if p.Text != "" || p.State != nil {
-			if p.Text == "" {
-				p.Kind = llm.Opaque
+			if state = signedThinking(b.Thinking, b.ThinkingSignature, b.Redacted); b.Redacted {
+				b.Thinking = ""
 			}
-			n.Parts = append(n.Parts, p)
+		default:
+			state = reasoningItem(json.RawMessage(b.ThinkingSignature))
 		}
+		d.think(b.Thinking, state)
 	default:
-		n.Parts = append(n.Parts, d.contentParts(jsonList{raw})...)
+		d.append(d.content(*b)...)
 	}
-}
-
-// reasoningItem returns text as a reasoning item of the Responses API that can be sent again,
-// nil if it is none.
-func reasoningItem(text string) json.RawMessage {
-	var it codexItem
-	raw := json.RawMessage(text)
-	whole := decode(raw, &it) == nil && it.Type == "reasoning" && it.ID != "" && it.Encrypted != "" && !strings.Contains(text, ":null") &&
-		hasOnlyFields(raw, "type", "id", "summary", "content", "encrypted_content", "status")
-	if !whole {
-		return nil
-	}
-	return slices.Clone(raw)
-}
-
-func (d *piImporter) result(l *piLine, parent int) int {
-	m := &l.Message
-	said, files := splitText(d.contentParts(m.Content))
-	seq, ok := d.importedThread.result(m.CallID, l.Time.Time, llm.Part{Failed: m.Failed, Text: said}, files, store.Outcome{Diff: m.Details.Diff})
-	if !ok || seq < parent {
-		return parent
-	}
-	return seq
-}
-
-func (d *piImporter) end() []Conversation {
-	if d.last() == 0 {
-		return nil
-	}
-	if d.name != "" {
-		d.session.Title, d.session.Named = d.name, true
-	}
-	return []Conversation{d.importedThread.end(d.head)}
 }

@@ -15,7 +15,6 @@ import (
 // of one message.
 type qwenImporter struct {
 	geminiBuilder
-	head int
 	auth string // how the service is spoken to that answers
 }
 
@@ -68,66 +67,57 @@ func (d *qwenImporter) line(data []byte) error {
 	switch {
 	case !d.skipped.decode(data, &l, badLines):
 	case l.UUID == "":
-		d.skipped.add(unknownLines, 1)
+		d.skip(unknownLines)
 	case l.Sidechain:
-		d.skipped.add(subagents, 1)
+		d.skip(subagents)
 	default:
 		d.session.ID = cmp.Or(d.session.ID, l.Session)
 		d.session.Dir = cmp.Or(d.session.Dir, directory(l.Dir))
-		d.add(&l)
+		d.addLine(&l)
 	}
 	return nil
 }
 
-func (d *qwenImporter) end() []Conversation {
-	if d.last() == 0 {
-		return nil
-	}
-	return []Conversation{d.geminiBuilder.end(d.head)}
-}
-
-// add adds a line. Those behind one that is no message follow that line's parent.
-func (d *qwenImporter) add(l *qwenLine) {
-	before, more := d.keys[l.UUID]
-	parent := before
+// addLine adds a line. Those after one that is no message follow that line's parent.
+func (d *qwenImporter) addLine(l *qwenLine) {
+	before := d.head
+	parent, more := d.keys[l.UUID]
 	if !more {
 		parent = d.follow(l.Parent)
 	}
-	at := parent
+	d.head = parent
 	switch {
 	case l.Type == "system":
-		at = d.system(l, parent)
+		d.system(l)
 	case l.Type == "assistant":
-		at = d.answer(l, parent, more)
+		d.addAnswer(l, more)
 	case l.Type == "tool_result":
 		d.addResults(l)
 	case l.Type == "user" && (l.Subtype == "notification" || l.Subtype == "goal_runtime"):
-		d.skipped.add(injected, 1)
+		d.skip(injected)
 	case l.Type == "user":
-		at = d.user(l, parent, more)
+		d.addPrompt(l, more)
 	default:
-		d.skipped.add(unknownLines, 1)
+		d.skip(unknownLines)
 	}
-	d.keys[l.UUID] = at
-	if l.Type != "system" || l.Subtype == "rewind" || at != parent {
-		d.head = at
+	d.keys[l.UUID] = d.head
+	if l.Type == "system" && l.Subtype != "rewind" && d.head == parent {
+		d.head = before
 	}
 }
 
 // system takes what a line says of the session, and adds a summary.
-func (d *qwenImporter) system(l *qwenLine, parent int) int {
+func (d *qwenImporter) system(l *qwenLine) {
 	d.auth = cmp.Or(l.System.Event.Auth, l.System.Auth, d.auth)
 	if l.Subtype == "custom_title" {
 		d.session.Title, d.session.Named = l.System.Title, l.System.Source != "auto"
 	}
 	if l.Subtype != "chat_compression" {
-		return parent
+		return
 	}
-	summary := d.summary(l.System.Compressed)
-	if summary == "" {
-		return parent
+	if summary := d.summary(l.System.Compressed); summary != "" {
+		d.add(l.Time.Time, llm.UserText(summary)).Summary = true
 	}
-	return d.geminiBuilder.add("", store.Node{Parent: parent, At: l.Time.Time, Summary: true, Message: llm.UserText(summary)})
 }
 
 // summary returns what stands for a history that was compressed: a summary, which the model is made to
@@ -147,7 +137,7 @@ func (d *qwenImporter) summary(history []qwenMessage) string {
 
 // text returns the text of a message, without thoughts.
 func (d *qwenImporter) text(m qwenMessage) (said string) {
-	for _, p := range d.parts(m.Parts) {
+	for _, p := range d.blocks(m.Parts) {
 		if !p.Thought {
 			said = join(said, p.Text)
 		}
@@ -155,43 +145,40 @@ func (d *qwenImporter) text(m qwenMessage) (said string) {
 	return said
 }
 
-// user adds a message of the user, or to it more of it.
-func (d *qwenImporter) user(l *qwenLine, at int, more bool) int {
-	var parts []llm.Part
-	for _, p := range d.parts(l.Message.Parts) {
-		if p.Answer == nil {
-			parts = d.appendPart(parts, p)
+// addPrompt adds a message of the user, or to it more of it.
+func (d *qwenImporter) addPrompt(l *qwenLine, more bool) {
+	var said []block
+	for _, b := range d.blocks(l.Message.Parts) {
+		if b.Answer == nil {
+			said = append(said, b)
 		}
 	}
+	parts := d.content(said...)
 	d.addResults(l)
-	if n := d.node(at); more && n != nil && n.Role == llm.RoleUser {
-		n.Parts = append(n.Parts, parts...)
-		return at
+	if n := d.node(d.head); more && n != nil && n.Role == llm.RoleUser {
+		d.append(parts...)
+		return
 	}
-	if len(parts) == 0 {
-		return at
-	}
-	return d.geminiBuilder.add("", store.Node{Parent: at, At: l.Time.Time, Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
+	d.user(l.Time.Time, parts)
 }
 
-// answer adds a message of the model's, or to it more of it.
-func (d *qwenImporter) answer(l *qwenLine, at int, more bool) int {
-	parts := d.parts(l.Message.Parts)
-	if n := d.node(at); !more || n == nil || n.Role != llm.RoleAssistant {
-		if len(parts) == 0 {
-			return at
+// addAnswer adds a message of the model's, or to it more of it.
+func (d *qwenImporter) addAnswer(l *qwenLine, more bool) {
+	blocks := d.blocks(l.Message.Parts)
+	if n := d.node(d.head); !more || n == nil || n.Role != llm.RoleAssistant {
+		if len(blocks) == 0 {
+			return
 		}
-		at = d.geminiBuilder.add("", store.Node{Parent: at, At: l.Time.Time, Message: llm.Message{Role: llm.RoleAssistant, Model: qwenModel(d.auth, l.Model)}})
+		d.add(l.Time.Time, llm.Message{Role: llm.RoleAssistant, Model: qwenModel(d.auth, l.Model)})
 	}
-	for _, p := range parts {
-		n := d.node(at)
+	for _, b := range blocks {
 		switch {
-		case p.Call != nil:
-			d.addCall(at, p.Call)
-		case !p.Thought:
-			n.Parts = d.appendPart(n.Parts, p)
-		case p.Text != "":
-			n.Parts = append(n.Parts, llm.Part{Kind: llm.Thinking, Text: p.Text})
+		case b.Call != nil:
+			d.addCall(b.Call)
+		case b.Thought:
+			d.think(b.Text, nil)
+		default:
+			d.append(d.content(b)...)
 		}
 	}
 	if t := l.Tokens; t != nil {
@@ -199,20 +186,19 @@ func (d *qwenImporter) answer(l *qwenLine, at int, more bool) int {
 		if t.Prompt+t.Candidates+t.Thoughts == t.Total {
 			output += t.Thoughts
 		}
-		d.node(at).Usage = consumption{input: t.Prompt - t.Cached, read: t.Cached, output: output, thinking: t.Thoughts}.usage()
+		d.node(d.head).Usage = consumption{input: t.Prompt - t.Cached, read: t.Cached, output: output, thinking: t.Thoughts}.usage()
 	}
-	return at
 }
 
 // addResults adds the results of calls in a message.
 func (d *qwenImporter) addResults(l *qwenLine) {
-	for _, p := range d.parts(l.Message.Parts) {
-		if p.Answer == nil {
+	for _, b := range d.blocks(l.Message.Parts) {
+		if b.Answer == nil {
 			continue
 		}
-		text, files := d.response(p)
+		text, files := d.response(b)
 		failed := l.Result.Status != "" && l.Result.Status != "success"
-		d.result(p.Answer.ID, l.Time.Time, llm.Part{Text: text, Failed: failed}, files, store.Outcome{Diff: l.Result.Display.Diff})
+		d.result(b.Answer.ID, l.Time.Time, llm.Part{Text: text, Failed: failed}, files, store.Outcome{Diff: l.Result.Display.Diff})
 	}
 }
 

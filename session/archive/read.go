@@ -60,26 +60,30 @@ func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skippedCounts
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
 		return l.zip(r, b, n)
 	}
-	if bytes.HasPrefix(head, []byte("\ufeff")) {
-		b.Discard(len("\ufeff"))
+	first, err := firstRune(b)
+	switch {
+	case err == io.EOF:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case first == '[':
+		d := exportImporter{limits: l, skipped: n}
+		err := d.readList(b)
+		return d.found, err
 	}
+	return l.lines(b, name, n)
+}
+
+// firstRune returns the next rune, which stays unread, after white space, NULs and byte order marks.
+func firstRune(b *bufio.Reader) (rune, error) {
 	for {
-		c, err := b.ReadByte()
-		switch {
-		case err == io.EOF:
-			return nil, nil
-		case err != nil:
-			return nil, err
-		case c == ' ', c == '\t', c == '\r', c == '\n', c == 0:
-			continue
+		r, _, err := b.ReadRune()
+		if err != nil {
+			return 0, err
 		}
-		b.UnreadByte()
-		if c == '[' {
-			d := exportImporter{limits: l, skipped: n}
-			err := d.readList(b)
-			return d.found, err
+		if !strings.ContainsRune(" \t\r\n\x00\ufeff", r) {
+			return r, b.UnreadRune()
 		}
-		return l.lines(b, name, n)
 	}
 }
 
