@@ -55,7 +55,7 @@ func TestImports(t *testing.T) {
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
 		"ui/cli":               {"docs", "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
-		"ui/cli/cmdutil":       {"ui/app", "ui/print", llm},
+		"ui/cli/cmdutil":       {"ui/app", "ui/print", safe, llm},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -124,7 +124,7 @@ func TestImports(t *testing.T) {
 		"docs":                 {lazy},
 		"docs/pictures":        {},
 		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", llm},
-		"ui/report":            {"ui/app", theme, md, format, safe, "session", "session/archive", llm},
+		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/archive", llm},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {act, "session", "session/archive", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
-	"github.com/charmbracelet/x/term"
 
 	"parley/providers"
 	"parley/providers/llm"
@@ -148,7 +147,6 @@ func endJobs(a *program) {
 
 // printOptions returns how the answer to a prompt is printed.
 func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
-	width, _, _ := term.GetSize(os.Stdout.Fd())
 	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
 	var out io.Writer = a.out
 	styled := a.out.styled()
@@ -159,7 +157,7 @@ func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
 		Thinking: a.thinking, Answers: a.answers,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render: render, Width: width, Theme: theme.Terminal(), Markdown: markdownTheme(styled),
+		Render: render, Width: cmdutil.OutputWidth(), Theme: theme.Terminal(), Markdown: markdownTheme(styled),
 		Save: func(p llm.Part) (string, error) { return saveOfAnswer(prompt, p) },
 		Demo: func(model string) bool { return providers.IsDemo(a.config.Config, model) },
 	}

@@ -233,7 +233,7 @@ the configuration. It exits with 3 if something is broken.`,
 			return cmdutil.Exit(print.Config)
 		},
 	}
-	report.FormatFlags(cmd, &as, "one JSON object per line", report.Formats...)
+	cmdutil.FormatFlags(cmd, &as, "one JSON object per line")
 	return cmd
 }
 

@@ -76,9 +76,9 @@ is of: vectors of different ones cannot be compared.`,
 	set := cmd.Flags()
 	set.StringVarP(&f.name, "model", "m", "", "`MODEL`, as provider/model (default: embed_model of the configuration, or the first connected one that embeds)")
 	set.IntVar(&f.dimensions, "dimensions", 0, "`NUMBER` of a vector's dimensions, where the model lets one choose")
-	set.StringVar(&f.task, "task", "", "what the vectors are for, `TASK`: "+list(llm.Tasks))
+	cmdutil.ChoiceFlag(cmd, &f.task, "task", "", "what the vectors are for, `TASK`: "+list(llm.Tasks), words(llm.Tasks))
 	set.StringArrayVarP(&f.files, "file", "f", nil, "embed each line of `FILE`; - is standard input")
-	set.StringVarP(&f.format, "output", "o", "", "output `FORMAT`: "+strings.Join(embedFormats, ", "))
+	cmdutil.ChoiceFlag(cmd, &f.format, "output", "o", "output `FORMAT`: "+strings.Join(embedFormats, ", "), embedFormats)
 	set.StringVar(&f.to, "to", "", "`FILE` to write; must not exist yet")
 	set.StringVar(&f.store, "store", "", "keep the vectors in the collection `NAME`, for parley similar")
 	set.StringVar(&f.resume, "continue-from", "", "continue this `FILE` of JSON lines: embed what is not in it yet, and append it")
@@ -86,21 +86,9 @@ is of: vectors of different ones cannot be compared.`,
 	set.IntVarP(&f.matches, "count", "n", 10, "with --similar, `NUMBER` of lines to find")
 	set.IntVar(&f.parallel, "parallel", 4, "`NUMBER` of requests at once")
 	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
-	set.StringVar(&f.format, "format", "", "the same as --output")
+	cmdutil.ChoiceFlag(cmd, &f.format, "format", "", "the same as --output", embedFormats)
 	set.MarkHidden("format")
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(embedFormats, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("task", cobra.FixedCompletions(words(llm.Tasks), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("model", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var names []string
-		if a.load() == nil {
-			for _, c := range media.Embeddings.Choices(a.local.services(), os.Getenv) {
-				if c.Unavailable == "" {
-					names = append(names, c.Name)
-				}
-			}
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp
-	})
+	cmd.RegisterFlagCompletionFunc("model", completeMedia(a.program, media.Embeddings))
 	return cmd
 }
 
@@ -145,14 +133,12 @@ func (f *embedFlags) validate(texts []string) error {
 		return errors.New("--similar searches a file: it goes with TEXT, -n and -o alone")
 	case f.search != "" && len(texts) == 0:
 		return errors.New("--similar FILE needs a text to look for")
+	case f.search != "" && f.format != "" && !slices.Contains(print.Formats, f.format):
+		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(print.Formats, ", "))
 	case f.search != "":
-		return validMatches(f.matches, f.format)
-	case !slices.Contains(embedFormats, f.format):
-		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(embedFormats, ", "))
+		return validMatches(f.matches)
 	case len(texts) > 0 && len(f.files) > 0:
 		return errors.New("both texts and --file: use one of them")
-	case f.task != "" && !slices.Contains(llm.Tasks, llm.Task(f.task)):
-		return fmt.Errorf("--task %s: use one of %s", f.task, list(llm.Tasks))
 	case f.dimensions < 0 || f.parallel < 1 || f.parallel > 64:
 		return errors.New("--dimensions needs a number above 0, --parallel one from 1 to 64")
 	case f.store != "" && !session.ValidCollection(f.store):

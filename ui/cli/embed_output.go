@@ -251,8 +251,7 @@ func (r *embedRun) newStdout() (sink, error) {
 	s := &wholeSink{run: r, sanitizes: terminal && r.format == "csv"}
 	switch r.format {
 	case "text":
-		width, _, _ := term.GetSize(os.Stdout.Fd())
-		s.w = &vectorPreview{r.out, width}
+		s.w = &vectorPreview{r.out, cmdutil.OutputWidth()}
 	case "npy":
 		f, err := os.CreateTemp("", "parley-*.npy")
 		if err != nil {
@@ -339,10 +338,7 @@ func (b *vectorPreview) Write(_ vectors.Space, rows []vectors.Row) error {
 			line += fmt.Sprintf("%8.4f", x)
 		}
 		line += fmt.Sprintf(" … %d numbers", len(r.Vector))
-		if b.width > 0 {
-			line = ansi.Truncate(line, b.width, "…")
-		}
-		if _, err := fmt.Fprintln(b.w, line); err != nil {
+		if err := cmdutil.WriteLines(b.w, b.width, line); err != nil {
 			return err
 		}
 	}

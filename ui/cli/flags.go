@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
@@ -97,7 +97,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
 	root.MarkFlagsMutuallyExclusive("print", "interactive")
 	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
-	outputFlag(root, &f.format)
+	cmdutil.OutputFlag(root, &f.format)
 	set.StringVar(&f.schemaFile, "schema", "", "JSON `SCHEMA` for the answer, or a file with one; prints only the JSON")
 	set.BoolVarP(&f.codeOnly, "code", "x", false, "print only the first code block of the answer")
 	set.BoolVar(&f.thinking, "thinking", false, "print thinking on standard error")
@@ -120,12 +120,6 @@ func (f *flags) register(root *cobra.Command) {
 	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config `FILE`")
 	root.MarkFlagFilename("schema", "json")
-}
-
-// outputFlag adds the flag -o, which every subcommand that has one calls so.
-func outputFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", "text", "output `FORMAT`: "+strings.Join(print.Formats, ", "))
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(print.Formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // valueNames says what flags take, by the type of their value.
@@ -153,7 +147,12 @@ func flagError(cmd *cobra.Command, err error) error {
 		return err
 	}
 	want := valueNames[bad.GetFlag().Value.Type()]
+	var choice cmdutil.ChoiceError
 	switch {
+	case errors.As(err, &choice):
+		if want = strings.TrimPrefix(string(choice), "use "); bad.GetFlag().Name == "output" && cmd.Flags().Lookup("to") != nil {
+			want += "; --to names the file"
+		}
 	case want == "":
 		return err
 	case errors.Is(err, strconv.ErrRange):
@@ -202,8 +201,6 @@ func (f *flags) limitError(cmd *cobra.Command) error {
 // command: asking a model costs money.
 func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	switch {
-	case !slices.Contains(print.Formats, f.format):
-		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(print.Formats, ", "))
 	case f.continueLast && f.resume != "":
 		return errors.New("-c and -r name two conversations: use one of them")
 	case f.fork && !f.continueLast && !cmd.Flags().Changed("resume"):

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -25,7 +26,7 @@ func addHelp(a *program, root *cobra.Command) {
 	// Not by a template: one that is set keeps text/template, and with it every exported
 	// method of the program: 23 MB.
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, helpWidth()))
+		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, cmp.Or(cmdutil.OutputWidth(), 80)))
 		return err
 	})
 	help := root.HelpFunc()

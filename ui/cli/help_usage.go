@@ -2,23 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"parley/ui/textwrap"
 )
-
-// helpWidth returns how wide help may be, in cells: as the terminal, and 80 where there is none.
-func helpWidth() int {
-	if width, _, err := term.GetSize(os.Stdout.Fd()); err == nil && width > 0 {
-		return width
-	}
-	return 80
-}
 
 // plainUsages takes the quotes of names off what flags are said to do: shells show it as it is.
 func plainUsages(cmd *cobra.Command) {

@@ -48,7 +48,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 			}
 		}
 		own.Reset()
-		if err := cmd.Help(); err != nil || !strings.Contains(own.String(), usage(cmd, helpWidth())) {
+		if err := cmd.Help(); err != nil || !strings.Contains(own.String(), usage(cmd, 80)) {
 			t.Errorf("%s: %v: its help is not the one for its width:\n%s", cmd.CommandPath(), err, &own)
 		}
 	})

@@ -32,7 +32,7 @@ type imageCommand struct {
 	*program
 	model, size, quality, kind string
 	inputs                     []string
-	mask, to, output           string
+	mask, to                   string
 	n                          int
 	transparent, yes, dryRun   bool
 }
@@ -61,7 +61,7 @@ overwritten. It exits with 8 if the provider refuses.`,
 	f.BoolVar(&c.transparent, "transparent", false, "transparent background")
 	f.StringVar(&c.kind, "format", "", "file `FORMAT`: png, jpeg, webp, or gif and svg with gpt-image-2.6")
 	f.StringVar(&c.to, "to", "", "save as `FILE`, or in this folder; - is standard output")
-	outputFlag(cmd, &c.output)
+	cmdutil.OutputFlag(cmd, &c.format)
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
 	f.BoolVar(&c.dryRun, "dry-run", false, "print the request without sending it")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
@@ -77,9 +77,6 @@ var imageFormats = []string{"png", "jpeg", "webp", "gif", "svg"}
 
 // run draws.
 func (c *imageCommand) run(ctx context.Context, words []string) error {
-	if slices.Contains(print.Formats, c.output) {
-		c.format = c.output // of errors as well
-	}
 	r, err := c.request(words)
 	if err != nil {
 		return cmdutil.Usage(err)
@@ -170,9 +167,6 @@ func (c *imageCommand) account(library *session.Store, reservation session.Reser
 
 // request reads what is asked for, and checks what can be checked without a model.
 func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
-	if !slices.Contains(print.Formats, c.output) {
-		return r, fmt.Errorf("-o %s: use one of %s; --to names the file", c.output, strings.Join(print.Formats, ", "))
-	}
 	if c.kind == "jpg" {
 		c.kind = "jpeg"
 	}
@@ -200,7 +194,7 @@ func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
 	if c.to == "-" && c.n > 1 {
 		return r, errors.New("--to -: standard output takes one image: name a file, or a folder")
 	}
-	if err := checkTarget(c.to, c.output, true); err != nil {
+	if err := checkTarget(c.to, c.format, true); err != nil {
 		return r, err
 	}
 	if r.Prompt, r.Inputs, err = c.prompt(words); err != nil {

@@ -15,6 +15,7 @@ import (
 	"parley/session/importer"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/report"
 )
@@ -106,7 +107,7 @@ func importSource() func(program, path string) session.ImportSource {
 // writeResults writes a line for each place.
 func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, as string) error {
 	if as != "text" {
-		return report.WriteRows(w, as, all)
+		return cmdutil.WriteRows(w, as, all)
 	}
 	for _, r := range all {
 		if _, err := fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(abbrevPath(r.Path))); err != nil {

@@ -16,7 +16,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/print"
 	"parley/ui/report"
 )
 
@@ -51,7 +50,7 @@ beside what is built in; a list that does not tell something takes nothing away.
   parley models --update --dry-run`,
 		RunE: func(cmd *cobra.Command, words []string) error { return c.run(cmd, words) },
 	}
-	outputFlag(cmd, &c.format)
+	cmdutil.OutputFlag(cmd, &c.format)
 	f := cmd.Flags()
 	f.BoolVar(&c.all, "all", false, "include models without a key; with --update, all changes")
 	f.BoolVar(&c.embeddings, "embed", false, "models that turn texts into vectors")
@@ -67,8 +66,6 @@ beside what is built in; a list that does not tell something takes nothing away.
 // validate refuses flags that cannot be meant.
 func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
 	switch {
-	case !slices.Contains(print.Formats, c.format):
-		return fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", "))
 	case c.asJSON && cmd.Flags().Changed("output") && c.format != "jsonl":
 		return fmt.Errorf("--json is -o jsonl: use one of --json and -o %s", c.format)
 	case c.dryRun && !c.update:

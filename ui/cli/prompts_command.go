@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -9,11 +8,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -24,7 +22,6 @@ import (
 	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // promptsCommand lists prompt files, and makes them.
@@ -48,7 +45,7 @@ read where those programs keep them.`,
 	}
 	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.run(c.list) }}
 	for _, cmd := range []*cobra.Command{root, list} {
-		outputFlag(cmd, &c.format)
+		cmdutil.OutputFlag(cmd, &c.format)
 	}
 	named := func(use, short string, f func(name string) error) *cobra.Command {
 		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: c.complete,
@@ -118,7 +115,8 @@ type promptRow struct {
 // list lists the prompt files, and says what is wrong with others.
 func (c *promptsCommand) list() error {
 	found, problems := promptFiles{c.program}.find()
-	rows, first := []promptRow{}, map[string]string{}
+	var rows []promptRow
+	first := map[string]string{}
 	for _, p := range found {
 		row := promptRow{Name: p.Name, Description: p.Description, Hint: app.PromptHint(&p), Program: string(p.Program), Project: p.Project, Path: p.Path}
 		for _, key := range p.Ignored {
@@ -140,39 +138,21 @@ func (c *promptsCommand) list() error {
 		c.note(format.ErrorText(err))
 	}
 	switch {
-	case c.format == "json":
-		return report.WriteJSON(c.out, rows)
-	case c.format == "jsonl":
-		for _, row := range rows {
-			if err := report.WriteJSON(c.out, row); err != nil {
-				return err
-			}
-		}
-		return nil
+	case c.format != "text":
+		return cmdutil.WriteRows(c.out, c.format, rows)
 	case len(rows) == 0:
 		c.note("no prompts: parley prompts new NAME writes one to " + abbrevPath(promptDir()))
 		return nil
 	}
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+	var table [][]string
 	for _, row := range rows {
 		about := strings.TrimSpace(row.Hint + "  " + row.Description)
 		if row.Hidden != "" {
 			about = "(hidden " + row.Hidden + ") " + about
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", sanitize.Line(row.Name), sanitize.Line(abbrevPath(row.Path)), sanitize.Line(about))
+		table = append(table, []string{sanitize.Line(row.Name), sanitize.Line(abbrevPath(row.Path)), sanitize.Line(about)})
 	}
-	w.Flush()
-	width, _, _ := term.GetSize(os.Stdout.Fd())
-	for line := range strings.Lines(table.String()) {
-		if line = strings.TrimRight(line, " \n"); width > 0 {
-			line = ansi.Truncate(line, width, "…")
-		}
-		if _, err := fmt.Fprintln(c.out, line); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmdutil.WriteTable(c.out, cmdutil.OutputWidth(), slices.Values(table))
 }
 
 // isCommand reports whether every front end has a command of this name.

@@ -17,7 +17,6 @@ import (
 
 // sessionCommands returns what the commands about stored conversations work with.
 func (a *program) sessionCommands() report.SessionCommands {
-	width, _, _ := term.GetSize(os.Stdout.Fd())
 	styled := a.out.styled()
 	return report.SessionCommands{
 		Open: func() (*session.Store, error) {
@@ -27,7 +26,7 @@ func (a *program) sessionCommands() report.SessionCommands {
 			}
 			return lib, nil
 		},
-		Out: a.out, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: width, Now: time.Now,
+		Out: a.out, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: cmdutil.OutputWidth(), Now: time.Now,
 		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: styled, Markdown: markdownTheme(styled),
 		ImportAll: importCommand{a.out, a.note}.run, ImportSource: importSource(),
 	}

@@ -15,6 +15,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
@@ -36,25 +37,19 @@ type settingFlags struct {
 
 // register adds the flags to the root command; -m is read with those of other models.
 func (f *settingFlags) register(root *cobra.Command, set *pflag.FlagSet) {
-	set.StringVar(&f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max")
-	set.StringVar(&f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto")
+	cmdutil.ChoiceFlag(root, &f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max", words(llm.Efforts))
+	cmdutil.ChoiceFlag(root, &f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto", llm.Details)
 	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; alone, on")
 	set.Lookup("web").NoOptDefVal = on
 	set.StringArrayVarP(&f.options, "option", "O", nil, "`NAME=VALUE` of a setting such as temperature=0.2, or a field of the provider's requests: top_k=40, provider.sort=price")
 	set.StringVarP(&f.system, "system", "s", "", "use `TEXT` as system prompt instead of parley's own")
 	set.StringVar(&f.personaName, "persona", "", "have the system prompt of the prompt file `NAME` for the conversation; off ends one")
 	set.StringArrayVar(&f.addDirs, "add-dir", nil, "further `FOLDER` that tools may read and change; may be repeated")
-	root.RegisterFlagCompletionFunc("detail", cobra.FixedCompletions(llm.Details, cobra.ShellCompDirectiveNoFileComp))
-	root.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(words(llm.Efforts), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // validate reads the settings, and refuses what cannot be meant.
 func (f *settingFlags) validate() error {
 	switch {
-	case f.effort != "" && !slices.Contains(llm.Efforts, llm.Effort(f.effort)):
-		return fmt.Errorf("--effort %s: use one of %s", f.effort, list(llm.Efforts))
-	case f.detail != "" && !slices.Contains(llm.Details, f.detail):
-		return fmt.Errorf("--detail %s: use one of %s", f.detail, list(llm.Details))
 	case f.web != "" && f.web != on && f.web != off:
 		return fmt.Errorf("--web=%s: use on or off", f.web)
 	case f.system != "" && f.personaName != "" && f.personaName != off:

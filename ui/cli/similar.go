@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -22,8 +20,6 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/print"
-	"parley/ui/report"
 )
 
 // documentTask is what the vectors of a collection are for unless it is said otherwise.
@@ -43,7 +39,7 @@ collections are listed.`,
 		Example: `  parley similar notes "large animals of the sea"
   parley similar notes -n 3 -o jsonl < question.txt`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := validMatches(n, form); err != nil {
+			if err := validMatches(n); err != nil {
 				return cmdutil.Usage(err)
 			}
 			if err := a.load(); err != nil {
@@ -66,7 +62,7 @@ collections are listed.`,
 	}
 	set := cmd.Flags()
 	set.IntVarP(&n, "count", "n", 10, "`NUMBER` of texts to find")
-	outputFlag(cmd, &form)
+	cmdutil.OutputFlag(cmd, &form)
 	set.StringVar(&remove, "remove", "", "delete the collection `NAME`")
 	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
 	return cmd
@@ -75,12 +71,9 @@ collections are listed.`,
 // mostMatches is how many texts a search finds at most.
 const mostMatches = 1000
 
-func validMatches(n int, form string) error {
+func validMatches(n int) error {
 	if n < 1 || n > mostMatches {
 		return fmt.Errorf("-n %d: use 1 to %d", n, mostMatches)
-	}
-	if form != "" && !slices.Contains(print.Formats, form) {
-		return fmt.Errorf("-o %s: use one of %s", form, strings.Join(print.Formats, ", "))
 	}
 	return nil
 }
@@ -130,16 +123,11 @@ func (a mediaCommands) listCollections(library *session.Store, form string) erro
 	if len(all) == 0 {
 		a.note("no collections: parley embed --store NAME makes one")
 	}
-	if form == "json" {
-		return report.WriteJSON(a.out, append([]session.Collection{}, all...))
+	if form != "text" {
+		return cmdutil.WriteRows(a.out, form, all)
 	}
 	for _, c := range all {
-		if form == "jsonl" {
-			err = report.WriteJSON(a.out, c)
-		} else {
-			_, err = fmt.Fprintf(a.out, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions)
-		}
-		if err != nil {
+		if _, err := fmt.Fprintf(a.out, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions); err != nil {
 			return err
 		}
 	}
@@ -287,31 +275,22 @@ func printMatches(out io.Writer, set vectors.Space, found []session.SimilarText,
 	for _, t := range found {
 		all = append(all, match{t.Score, t.File, t.Line, t.Text})
 	}
-	if form == "json" {
-		return report.WriteJSON(out, struct {
+	switch form {
+	case "json":
+		return cmdutil.WriteJSON(out, struct {
 			Model   string  `json:"model"`
 			Matches []match `json:"matches"`
 		}{set.Model, append([]match{}, all...)})
+	case "jsonl":
+		return cmdutil.WriteRows(out, form, all)
 	}
-	width, _, _ := term.GetSize(os.Stdout.Fd())
+	var lines strings.Builder
 	for _, m := range all {
-		if form == "jsonl" {
-			if err := report.WriteJSON(out, m); err != nil {
-				return err
-			}
-			continue
-		}
 		place := fmt.Sprint(m.Line)
 		if m.File != "" {
 			place = m.File + ":" + place
 		}
-		line := fmt.Sprintf("%.3f  %s  %s", m.Score, sanitize.Line(place), sanitize.Line(m.Text))
-		if width > 0 {
-			line = ansi.Truncate(line, width, "…")
-		}
-		if _, err := fmt.Fprintln(out, line); err != nil {
-			return err
-		}
+		fmt.Fprintf(&lines, "%.3f  %s  %s\n", m.Score, sanitize.Line(place), sanitize.Line(m.Text))
 	}
-	return nil
+	return cmdutil.WriteLines(out, cmdutil.OutputWidth(), lines.String())
 }

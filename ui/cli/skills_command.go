@@ -10,7 +10,6 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/report"
 )
 
 // A skillRow is a skill as JSON.
@@ -51,7 +50,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 	}
 	below := &cobra.Command{Use: "list", Short: "List skills", Args: cobra.NoArgs, RunE: list}
 	for _, cmd := range []*cobra.Command{root, below} {
-		outputFlag(cmd, &format)
+		cmdutil.OutputFlag(cmd, &format)
 	}
 	show := &cobra.Command{Use: "show NAME", Short: "Show what a model gets that loads a skill", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
 		return find(func(rows []app.Skill) error {
@@ -70,20 +69,12 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 
 // listSkills prints skills, one in a line unless another format is wanted.
 func listSkills(a *program, skills []app.Skill, format string) error {
-	rows := []skillRow{}
+	var rows []skillRow
 	for _, s := range skills {
 		rows = append(rows, skillRow{s.Name, s.Description, s.Where, s.Hidden, s.Warning, s.Tokens, s.BodyTokens})
 	}
-	switch format {
-	case "json":
-		return report.WriteJSON(a.out, rows)
-	case "jsonl":
-		for _, row := range rows {
-			if err := report.WriteJSON(a.out, row); err != nil {
-				return err
-			}
-		}
-		return nil
+	if format != "text" {
+		return cmdutil.WriteRows(a.out, format, rows)
 	}
 	if len(rows) == 0 {
 		a.note("no skills: a skill is a folder with a SKILL.md in " + cmp.Or(abbrevPath(configDir()), "~/.claude") + "/skills")

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
@@ -96,24 +95,20 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 
 // outputFlags adds the flags about what is printed.
 func (c *videoCommand) outputFlags(cmd *cobra.Command) {
-	outputFlag(cmd, &c.format)
+	cmdutil.OutputFlag(cmd, &c.format)
 	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "only errors on standard error")
 }
 
 // fileFlags adds the flags about what is saved.
 func (c *videoCommand) fileFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.to, "to", "", "`FILE` to save it in, which must not exist; - is standard output")
-	cmd.Flags().StringVar(&c.variant, "variant", "", "save a thumbnail or spritesheet, `KIND`, instead of the video")
-	cmd.RegisterFlagCompletionFunc("variant", cobra.FixedCompletions(llm.VideoVariants, cobra.ShellCompDirectiveNoFileComp))
+	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save a thumbnail or spritesheet, `KIND`, instead of the video", llm.VideoVariants)
 }
 
 // with runs do with the configuration and the store.
 func (c *videoCommand) with(do func(context.Context) error) error {
 	if err := c.load(); err != nil {
 		return err
-	}
-	if !slices.Contains(print.Formats, c.format) {
-		return cmdutil.Usage(fmt.Errorf("-o %s: use one of %s", c.format, strings.Join(print.Formats, ", ")))
 	}
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil { // what is paid for has to be found again
@@ -226,10 +221,7 @@ func (c *videoCommand) readWishes(cmd *cobra.Command) error {
 // checkOutput refuses what cannot be saved, and where, before anything is paid for. A job that
 // is kept may have a name of its own.
 func (c *videoCommand) checkOutput(kept bool) error {
-	switch {
-	case c.variant != "" && !slices.Contains(llm.VideoVariants, c.variant):
-		return fmt.Errorf("--variant %s: use one of %s", c.variant, strings.Join(llm.VideoVariants, ", "))
-	case c.to == "" && (c.noWait || kept):
+	if c.to == "" && (c.noWait || kept) {
 		return nil
 	}
 	return checkTarget(c.to, c.format, false)

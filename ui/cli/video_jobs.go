@@ -1,19 +1,14 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"parley/providers"
@@ -39,46 +34,23 @@ func (c *videoCommand) listCommand() *cobra.Command {
 
 func (c *videoCommand) list() error {
 	all, err := c.library.Videos().List()
-	if len(all) == 0 {
-		if err == nil {
-			c.note("no videos: parley video PROMPT makes one")
-		}
-		if c.format == "json" {
-			return errors.Join(err, report.WriteJSON(c.out, []videoRow{}))
-		}
-		return err
+	if len(all) == 0 && err == nil {
+		c.note("no videos: parley video PROMPT makes one")
 	}
-	rows := []videoRow{}
-	var table bytes.Buffer
-	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	for i := len(all) - 1; i >= 0; i-- {
-		v := all[i]
-		if rows = append(rows, rowOf(v)); c.format == "jsonl" {
-			err = errors.Join(err, report.WriteJSON(c.out, rows[len(rows)-1]))
-		}
+	var rows []videoRow
+	var table [][]string
+	for _, v := range slices.Backward(all) {
+		rows = append(rows, rowOf(v))
 		price := ""
 		if b := v.Job.Bill; b != nil {
 			price = format.Cost(b.USD, true)
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", v.Num, format.Age(time.Since(v.Created)), sanitize.Line(v.Name()), videoStateWord(v), price, sanitize.Line(v.Prompt))
+		table = append(table, []string{fmt.Sprint(v.Num), format.Age(time.Since(v.Created)), sanitize.Line(v.Name()), videoStateWord(v), price, sanitize.Line(v.Prompt)})
 	}
-	w.Flush()
-	switch c.format {
-	case "json":
-		return errors.Join(err, report.WriteJSON(c.out, rows))
-	case "jsonl":
-		return err
+	if c.format != "text" {
+		return errors.Join(err, cmdutil.WriteRows(c.out, c.format, rows))
 	}
-	width, _, _ := term.GetSize(os.Stdout.Fd())
-	for line := range strings.Lines(table.String()) {
-		if width > 0 {
-			line = ansi.Truncate(strings.TrimRight(line, " \n"), width, "…") + "\n"
-		}
-		if _, wrong := io.WriteString(c.out, line); wrong != nil {
-			return wrong
-		}
-	}
-	return err
+	return errors.Join(err, cmdutil.WriteTable(c.out, cmdutil.OutputWidth(), slices.Values(table)))
 }
 
 // videoStateWord says how far a job is, with the provider's word if ours says less.

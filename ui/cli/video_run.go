@@ -21,7 +21,6 @@ import (
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
-	"parley/ui/report"
 )
 
 // A videoRun brings one job to its end.
@@ -252,7 +251,7 @@ func (r *videoRun) print(kind, reason string) error {
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)
 	}
-	return report.WriteJSON(r.out, row)
+	return cmdutil.WriteJSON(r.out, row)
 }
 
 // absolute returns path from the root; "" and "-" as they are.

@@ -1,19 +1,18 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 )
 
 // comparisons prints which answers were chosen when models were compared.
@@ -27,7 +26,7 @@ func (s SessionCommands) comparisons(since, until time.Time, output string) erro
 			return app.UsageError{Err: errors.New("--compare: use -o text, json or jsonl")}
 		}
 		if output != "text" {
-			return errors.Join(WriteRows(s.Out, output, all), err)
+			return errors.Join(cmdutil.WriteRows(s.Out, output, all), err)
 		}
 		if len(all) == 0 {
 			s.Note("no comparisons in this period")
@@ -64,8 +63,8 @@ func comparisonTally(all []session.Comparison) string {
 			pairs[pair] = add(pairs[pair], won, c.Blind)
 		}
 	}
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	var text strings.Builder
+	var rows [][]string
 	blind := func(s score) string {
 		if s.blind == 0 {
 			return ""
@@ -78,19 +77,17 @@ func comparisonTally(all []session.Comparison) string {
 	})
 	for _, name := range names {
 		s := models[name]
-		fmt.Fprintf(w, "%s\tchosen %d of %d\t%d%%\t%s\n", sanitize.Line(name), s.won, s.of, 100*s.won/s.of, blind(s))
+		rows = append(rows, []string{sanitize.Line(name), fmt.Sprintf("chosen %d of %d", s.won, s.of), fmt.Sprintf("%d%%", 100*s.won/s.of), blind(s)})
 	}
-	fmt.Fprintln(w)
+	_ = cmdutil.WriteTable(&text, 0, slices.Values(rows)) // a Builder takes it all
+	text.WriteByte('\n')
+	rows = nil
 	for _, pair := range slices.SortedFunc(maps.Keys(pairs), func(a, b [2]string) int {
 		return cmp.Or(pairs[b].of-pairs[a].of, strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
 	}) {
 		s := pairs[pair]
-		fmt.Fprintf(w, "%s\t%d – %d\t%s\t%s\n", sanitize.Line(pair[0]), s.won, s.of-s.won, sanitize.Line(pair[1]), blind(s))
+		rows = append(rows, []string{sanitize.Line(pair[0]), fmt.Sprintf("%d – %d", s.won, s.of-s.won), sanitize.Line(pair[1]), blind(s)})
 	}
-	w.Flush()
-	var text strings.Builder
-	for line := range strings.Lines(out.String()) {
-		text.WriteString(strings.TrimRight(line, " \n") + "\n")
-	}
+	_ = cmdutil.WriteTable(&text, 0, slices.Values(rows))
 	return text.String()
 }

@@ -1,3 +1,11 @@
+// Package report writes what parley's commands list and sum up: stored conversations, usage,
+// comparisons, models, prices that changed, and checkups.
+//
+//	session.Store ──► SessionCommands ──┐
+//	rows of ui/cli ──► Models, Facts ───┴──► text | csv | JSON, one object per line ──► stdout
+//
+// Text from outside is made printable on the way. A list that could be read in part only is
+// written as far as it goes, with a note.
 package report
 
 import (
@@ -5,13 +13,14 @@ import (
 	"io"
 
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/theme"
 )
 
 // Doctor writes a checkup by its sections, its signs in the colors of th, or in another one of Formats.
 func Doctor(w io.Writer, checks []app.Check, th *theme.Theme, as string) error {
 	if as != "text" {
-		return WriteRows(w, as, checks)
+		return cmdutil.WriteRows(w, as, checks)
 	}
 	for i, section := range app.CheckReport(checks) {
 		if i > 0 {

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
@@ -195,11 +195,11 @@ func (m EmbeddingModel) row() (name string, ready bool) { return m.Name, m.Ready
 // that are not ready are left out, and counted to note, unless all is set. As "json" they
 // are one array, as "jsonl" an object a line.
 func Models[R ModelRow](w io.Writer, models []R, words []string, all bool, as string, note func(string)) error {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	shown, hidden, rows := 0, 0, []R{}
+	hidden := 0
+	var rows []R
 	for _, m := range models {
-		named, ready := m.row()
-		name := strings.ToLower(named)
+		name, ready := m.row()
+		name = strings.ToLower(name)
 		if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(name, strings.ToLower(word)) }) {
 			continue
 		}
@@ -207,32 +207,23 @@ func Models[R ModelRow](w io.Writer, models []R, words []string, all bool, as st
 			hidden++
 			continue
 		}
-		shown++
-		var err error
-		switch as {
-		case "json":
-			rows = append(rows, m)
-		case "jsonl":
-			err = WriteJSON(w, m)
-		default:
-			_, err = fmt.Fprintf(table, "%s\t%s\n", sanitize.Line(named), sanitize.Line(m.Detail()))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if as == "json" {
-		if err := WriteJSON(w, rows); err != nil {
-			return err
-		}
+		rows = append(rows, m)
 	}
 	switch {
 	case hidden > 0:
 		note(fmt.Sprintf("%d more are not ready: --all shows why", hidden))
-	case shown == 0 && len(words) > 0:
+	case len(rows) == 0 && len(words) > 0:
 		note(fmt.Sprintf("no model matches %s", strings.Join(words, " ")))
 	}
-	return table.Flush()
+	if as != "text" {
+		return cmdutil.WriteRows(w, as, rows)
+	}
+	var table [][]string
+	for _, m := range rows {
+		name, _ := m.row()
+		table = append(table, []string{sanitize.Line(name), sanitize.Line(m.Detail())})
+	}
+	return cmdutil.WriteTable(w, 0, slices.Values(table))
 }
 
 // A FactChange is how the facts of a model that were fetched differ from those that were known.
@@ -300,14 +291,9 @@ const mostChanges = 20
 func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 	switch as {
 	case "json":
-		return WriteJSON(w, r)
+		return cmdutil.WriteJSON(w, r)
 	case "jsonl":
-		for _, c := range r.Changes {
-			if err := WriteJSON(w, c); err != nil {
-				return err
-			}
-		}
-		return nil
+		return cmdutil.WriteRows(w, as, r.Changes)
 	}
 	for _, p := range r.Providers {
 		n := 0
@@ -315,8 +301,7 @@ func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 		if p.From != "" {
 			fmt.Fprintf(w, " in the list of %s", sanitize.Line(p.From))
 		}
-		var lines strings.Builder
-		table := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
+		var table [][]string
 		of := map[string]int{}
 		for _, c := range r.Changes {
 			if c.Provider != p.Provider {
@@ -327,15 +312,14 @@ func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 			}
 			if of[c.Change]++; all || of[c.Change] <= mostChanges {
 				sign, words := c.line()
-				fmt.Fprintf(table, "  %s %s\t%s\n", sign, sanitize.Line(c.Model), sanitize.Line(words))
+				table = append(table, []string{"  " + sign + " " + sanitize.Line(c.Model), sanitize.Line(words)})
 			}
 		}
 		if n == 0 {
 			fmt.Fprintln(w, ", no changes")
 		}
-		_ = table.Flush()
-		for line := range strings.Lines(lines.String()) {
-			fmt.Fprintln(w, strings.TrimRight(line, " \n"))
+		if err := cmdutil.WriteTable(w, 0, slices.Values(table)); err != nil {
+			return err
 		}
 		for _, kind := range []string{"new", "price", "window", "retires", "gone", "refused"} {
 			if more := of[kind] - mostChanges; more > 0 && !all {

@@ -2,12 +2,9 @@ package report
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"parley/session"
@@ -88,43 +85,6 @@ func (p *pagination) note(total int, of string) string {
 		return shown + ": the last page"
 	}
 	return fmt.Sprintf("%s: --page %d shows more, --all all of them", shown, p.number+1)
-}
-
-// columns calls line with each line of a table, its columns but the last as wide as they have to
-// be and two cells apart. A line has no end, and is valid until the next one. A table may have many
-// thousands of rows.
-func columns(table iter.Seq[[]string], line func([]byte)) {
-	var widths []int
-	for row := range table {
-		last := len(row) - 1
-		widths = append(widths, make([]int, max(0, last-len(widths)))...)
-		for i, cell := range row[:last] {
-			widths[i] = max(widths[i], cellWidth(cell))
-		}
-	}
-	var text []byte
-	for row := range table {
-		last := len(row) - 1
-		text = text[:0]
-		for i, cell := range row[:last] {
-			text = append(text, cell...)
-			for range widths[i] - cellWidth(cell) + 2 {
-				text = append(text, ' ')
-			}
-		}
-		text = append(text, row[last]...)
-		line(text)
-	}
-}
-
-// cellWidth returns how many cells a line takes: its bytes, where all of it is ASCII.
-func cellWidth(line string) int {
-	for i := range len(line) {
-		if line[i] >= utf8.RuneSelf {
-			return ansi.StringWidth(line)
-		}
-	}
-	return len(line)
 }
 
 // ownID is the length of the IDs that parley gives, in bytes. Those of other programs are longer.

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,24 +20,6 @@ import (
 func OpenIn(home string) func() (*session.Store, error) {
 	return func() (*session.Store, error) {
 		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
-	}
-}
-
-// Columns are as wide as their widest cell, in cells of a terminal; what is last in a line is
-// followed by nothing.
-func TestColumns(t *testing.T) {
-	lines := func(table [][]string) string {
-		var b strings.Builder
-		columns(slices.Values(table), func(line []byte) { b.WriteString(string(line) + "\n") })
-		return b.String()
-	}
-	got := lines([][]string{{"1ng7", "now", "demo"}, {"x", "12 min", "what 日本 is"}, {"日本", "é", ""}})
-	want := "1ng7  now     demo\nx     12 min  what 日本 is\n日本  é       \n"
-	if got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-	if got := lines(nil); got != "" {
-		t.Errorf("no rows: got %q", got)
 	}
 }
 
@@ -61,7 +42,7 @@ func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
 	}
 	list := func(terminal bool, flags ...string) string {
 		var out bytes.Buffer
-		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: 80, Now: func() time.Time { return now }}.Sessions()
+		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: map[bool]int{true: 80}[terminal], Now: func() time.Time { return now }}.Sessions()
 		commands.SetArgs(append([]string{"list"}, flags...))
 		if err := commands.Execute(); err != nil {
 			t.Fatal(err)
@@ -127,14 +108,6 @@ type pieces struct{ number, bytes, lines int }
 func (p *pieces) Write(text []byte) (int, error) {
 	p.number, p.bytes, p.lines = p.number+1, p.bytes+len(text), p.lines+bytes.Count(text, []byte("\n"))
 	return len(text), nil
-}
-
-// A list of all that was ever said.
-func BenchmarkColumns(b *testing.B) {
-	table := slices.Repeat([][]string{{"1ng7gdwz27v71", "6 d", "openai/gpt-6.1-sol", "$0.12", "What the tests of this folder say"}}, 10_000)
-	for b.Loop() {
-		columns(slices.Values(table), func([]byte) {})
-	}
 }
 
 // Where a row of a page is damaged, it says so, and shows and counts what can be read.

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"parley/providers/llm"
@@ -19,6 +18,7 @@ import (
 	"parley/session/archive"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/theme"
@@ -114,29 +114,7 @@ func localTime(text string, now time.Time) (time.Time, error) {
 }
 
 // lines writes text, cut to the width of a terminal.
-func (s SessionCommands) lines(text string) error {
-	if s.Render && s.Width > 0 {
-		var cut strings.Builder
-		for line := range strings.Lines(text) {
-			cut.Write(s.truncate([]byte(strings.TrimRight(line, "\n"))))
-			cut.WriteByte('\n')
-		}
-		text = cut.String()
-	}
-	_, err := io.WriteString(s.Out, text)
-	return err
-}
-
-// truncate returns a line without its end, cut to the width of a terminal.
-func (s SessionCommands) truncate(line []byte) []byte {
-	if !s.Render || s.Width <= 0 {
-		return line
-	}
-	if line = bytes.TrimRight(line, " \n"); len(line) > s.Width { // no cell takes less than a byte
-		return []byte(ansi.Truncate(string(line), s.Width, "…"))
-	}
-	return line
-}
+func (s SessionCommands) lines(text string) error { return cmdutil.WriteLines(s.Out, s.Width, text) }
 
 func (s SessionCommands) show() *cobra.Command {
 	var raw bool
@@ -161,7 +139,7 @@ func (s SessionCommands) show() *cobra.Command {
 			return err
 		})
 	}}
-	FormatFlags(cmd, &as, "JSON lines, all branches and parts", "text", "jsonl")
+	cmdutil.FormatFlags(cmd, &as, "JSON lines, all branches and parts", "text", "jsonl")
 	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	return cmd
 }
@@ -212,12 +190,12 @@ func (s SessionCommands) search() *cobra.Command {
 			if as == "text" {
 				return errors.Join(s.lines(hitLines(hits)), err)
 			}
-			return errors.Join(WriteRows(s.Out, as, hits), err)
+			return errors.Join(cmdutil.WriteRows(s.Out, as, hits), err)
 		})
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd, usualPage)
-	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
+	cmdutil.FormatFlags(cmd, &as, "one JSON object per line")
 	return cmd
 }
 
@@ -265,7 +243,7 @@ func (s SessionCommands) remove() *cobra.Command {
 			removed := 0
 			defer func() {
 				if as == "json" {
-					failed = errors.Join(failed, WriteRows(s.Out, as, rows[:removed]))
+					failed = errors.Join(failed, cmdutil.WriteRows(s.Out, as, rows[:removed]))
 				}
 			}()
 			for _, r := range rows {
@@ -282,7 +260,7 @@ func (s SessionCommands) remove() *cobra.Command {
 				}
 				switch removed++; as {
 				case "jsonl":
-					if err := WriteJSON(s.Out, r); err != nil {
+					if err := cmdutil.WriteJSON(s.Out, r); err != nil {
 						return err
 					}
 				case "text":
@@ -292,7 +270,7 @@ func (s SessionCommands) remove() *cobra.Command {
 			return nil
 		})
 	}}
-	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
+	cmdutil.FormatFlags(cmd, &as, "one JSON object per line")
 	return cmd
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/session/archive"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
@@ -170,12 +171,12 @@ func (s SessionCommands) importCmd() *cobra.Command {
 				all = append(all, rows...)
 			}
 			if how.Format == "json" {
-				failed = append(failed, WriteRows(s.Out, how.Format, all))
+				failed = append(failed, cmdutil.WriteRows(s.Out, how.Format, all))
 			}
 			return errors.Join(failed...)
 		})
 	}}
-	FormatFlags(cmd, &how.Format, "one JSON object per line", Formats...)
+	cmdutil.FormatFlags(cmd, &how.Format, "one JSON object per line")
 	cmd.Flags().BoolVar(&all, "all", false, "import what other programs keep on this machine")
 	cmd.Flags().BoolVarP(&how.Yes, "yes", "y", false, "with --all: do not ask")
 	cmd.Flags().BoolVarP(&how.DryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")

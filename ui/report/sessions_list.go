@@ -1,7 +1,6 @@
 package report
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
@@ -30,13 +30,13 @@ func (s SessionCommands) list() *cobra.Command {
 				return s.listText(lib, q, page)
 			}
 			found, total, err := listed(lib, q, page, s.maskedInfo())
-			return s.listPage(q, page, total, err, func(from, to int) error { return WriteRows(s.Out, as, found[from:to]) })
+			return s.listPage(q, page, total, err, func(from, to int) error { return cmdutil.WriteRows(s.Out, as, found[from:to]) })
 		})
 	}}
 	query(cmd, &q, &since)
 	page.flags(cmd, 0)
 	cmd.Flags().BoolVar(&q.Deleted, "deleted", false, "conversations deleted in the last 30 days")
-	FormatFlags(cmd, &as, "one JSON object per line", Formats...)
+	cmdutil.FormatFlags(cmd, &as, "one JSON object per line")
 	return cmd
 }
 
@@ -114,7 +114,7 @@ func fatal(err error, n int) error {
 // rows writes conversations, one in a line.
 func (s SessionCommands) rows(found []session.Info, as string) error {
 	if as != "text" {
-		return WriteRows(s.Out, as, found)
+		return cmdutil.WriteRows(s.Out, as, found)
 	}
 	rows, of := make([]listRow, len(found)), rowOf(s.Now())
 	for i := range found {
@@ -143,16 +143,11 @@ func (s SessionCommands) table(rows []listRow, ids map[string]string) error {
 	for i := range rows {
 		rows[i][0] = sanitize.Line(cmp.Or(ids[rows[i][0]], rows[i][0]))
 	}
-	out := bufio.NewWriterSize(s.Out, bufferSize)
-	columns(func(yield func([]string) bool) {
+	return cmdutil.WriteTable(s.Out, s.Width, func(yield func([]string) bool) {
 		for i := range rows {
 			if !yield(rows[i][:]) {
 				return
 			}
 		}
-	}, func(line []byte) {
-		_, _ = out.Write(s.truncate(line)) // Flush reports the error
-		_ = out.WriteByte('\n')
 	})
-	return out.Flush()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,12 +14,10 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/theme"
 )
-
-// usageFormats are what the sums can be printed as.
-var usageFormats = []string{"text", "json", "jsonl", "csv"}
 
 // usageFlags are those of the command that sums up usage.
 type usageFlags struct {
@@ -31,7 +28,7 @@ type usageFlags struct {
 
 // Usage returns the command that sums up tokens and cost.
 func (s SessionCommands) Usage() *cobra.Command {
-	var u usageFlags
+	u := usageFlags{by: "day"}
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Sum up tokens and cost by day, model, provider, folder, session or purpose", Args: cobra.NoArgs,
 		Long: `Sum up the tokens and the cost of every request: answers, titles, summaries, compared
@@ -67,16 +64,14 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 	f := cmd.Flags()
 	f.StringVar(&u.since, "since", "", "from this `DAY`: 2026-11-20, or 30d ago (default 30d; 365d with --by month)")
 	f.StringVar(&u.until, "until", "", "before this `DAY`")
-	f.StringVar(&u.by, "by", "day", "`KIND`: "+strings.Join(session.UsageKeys, ", "))
-	f.StringVarP(&u.output, "output", "o", "text", "output `FORMAT`: "+strings.Join(usageFormats, ", "))
+	cmdutil.ChoiceFlag(cmd, &u.by, "by", "", "`KIND`: "+strings.Join(session.UsageKeys, ", "), session.UsageKeys)
+	cmdutil.OutputFlag(cmd, &u.output, "text", "json", "jsonl", "csv")
 	f.BoolVar(&u.asLines, "json", false, "one JSON object per line, as -o jsonl")
 	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
 	f.BoolVar(&u.cache, "cache", false, "what was read from prompt caches, written and missed, and why")
 	f.BoolVar(&u.compared, "compare", false, "which answers were chosen when models were compared, by model and pair")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "output")
 	cmd.MarkFlagsMutuallyExclusive("cache", "by")
-	cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions(session.UsageKeys, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(usageFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -87,12 +82,6 @@ func (u *usageFlags) period(now time.Time) (from, to time.Time, err error) {
 		u.output = "jsonl"
 	case u.asCSV:
 		u.output = "csv"
-	}
-	if !slices.Contains(session.UsageKeys, u.by) {
-		return from, to, fmt.Errorf("--by %s: use one of %s", u.by, strings.Join(session.UsageKeys, ", "))
-	}
-	if !slices.Contains(usageFormats, u.output) {
-		return from, to, fmt.Errorf("-o %s: use one of %s", u.output, strings.Join(usageFormats, ", "))
 	}
 	usual := "30d"
 	if u.by == "month" {
@@ -121,14 +110,9 @@ type usageDocument struct {
 func (s SessionCommands) writeUsage(r app.UsageReport, output string) error {
 	switch output {
 	case "json":
-		return WriteJSON(s.Out, usageDocument{r.By, append([]session.UsageSum{}, r.Rows...), r.Total})
+		return cmdutil.WriteJSON(s.Out, usageDocument{r.By, append([]session.UsageSum{}, r.Rows...), r.Total})
 	case "jsonl":
-		for _, row := range r.Rows {
-			if err := WriteJSON(s.Out, row); err != nil {
-				return err
-			}
-		}
-		return nil
+		return cmdutil.WriteRows(s.Out, output, r.Rows)
 	case "csv":
 		return s.writeUsageCSV(r)
 	}
@@ -174,7 +158,7 @@ func (s SessionCommands) writeCache(r app.CacheReport, output string) error {
 	u, missed := r.Total.Usage, r.Missed()
 	switch output {
 	case "json", "jsonl":
-		return WriteJSON(s.Out, cacheDocument{r.Total.Requests, u.Input, u.CacheRead, u.CacheWrite, missed.Tokens, missed.Cost, append([]session.CacheSum{}, r.Misses...)})
+		return cmdutil.WriteJSON(s.Out, cacheDocument{r.Total.Requests, u.Input, u.CacheRead, u.CacheWrite, missed.Tokens, missed.Cost, append([]session.CacheSum{}, r.Misses...)})
 	case "csv":
 		w := csv.NewWriter(s.Out)
 		_ = w.Write([]string{"cause", "requests", "missed", "cost"}) // Flush keeps the error
