@@ -10,7 +10,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/fuzzy"
 )
 
 // A Command is something a user can do. One table serves keys, palette, plain lines,
@@ -133,19 +132,8 @@ var elsewhere = map[string]string{
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
 }
 
-// OtherProgramHint says where something is that other programs have a command called name for; ""
-// if nothing is known of it.
-func OtherProgramHint(name string) string { return elsewhere[name] }
-
-// FindCommand finds the command that a typed name means, by the names of each: one of
-// them whole, or the beginning of the names of one command alone. At is below 0 if there
-// is none; among are then the commands that it begins a name of.
-func FindCommand(name string, commands [][]string) (at int, among []int) {
-	return fuzzy.Named(name, commands)
-}
-
-// ParseCommand splits "/name argument"; ok is false for text that is none.
-func ParseCommand(text string) (name, arg string, ok bool) {
+// parseCommand splits "/name argument"; ok is false for text that is none.
+func parseCommand(text string) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")
 	if !ok || strings.Contains(rest, "\n") && !takesLines(name, arg) {
@@ -154,27 +142,10 @@ func ParseCommand(text string) (name, arg string, ok bool) {
 	return name, strings.TrimSpace(arg), true
 }
 
-// CommandLike splits text that begins as a command does, "/name argument", whatever its name. Paths
-// such as /etc/hosts are none.
-func CommandLike(text string) (name, arg string, ok bool) {
-	rest, ok := strings.CutPrefix(text, "/")
-	name, arg, _ = strings.Cut(rest, " ")
-	return name, strings.TrimSpace(arg), ok && name != "" && !strings.ContainsAny(name, "/.\n\t")
-}
-
-// UnknownCommandText says that there is no command of this name, and which ones are like it.
-func UnknownCommandText(name string, near []string) string {
-	text := "Unknown command /" + name + "."
-	if len(near) > 0 {
-		text += " Did you mean /" + strings.Join(near, " or /") + "?"
-	}
-	return text
-}
-
 // AllowsMultiline reports whether text is a command that takes what stands behind it as text,
 // whatever number of lines that has.
 func AllowsMultiline(text string) bool {
-	name, arg, ok := ParseCommand(text)
+	name, arg, ok := parseCommand(text)
 	return ok && takesLines(name, arg)
 }
 

@@ -78,17 +78,14 @@ func (p *frontend) sendDraft(string) {
 	p.command(text)
 }
 
-// isCommand reports whether text is a command, "!command" or "/name argument". Text that only looks
-// like one, such as a path, is a message.
-func isCommand(text string) bool {
-	_, _, ok := app.CommandLike(text)
-	return (ok || strings.HasPrefix(text, "!")) && !strings.Contains(text, "\n")
-}
-
-// namesCommand reports whether text is the whole name of a command, with an argument or without.
-func (p *frontend) namesCommand(text string) bool {
-	name, _, ok := app.ParseCommand(text)
-	return ok && slices.ContainsFunc(commands(p.app.Commands), func(c command) bool { return slices.Contains(c.Names(), name) })
+// classify takes a line apart. All are the commands that it may name.
+func (p *frontend) classify(text string) (l app.Line, all []command) {
+	all = commands(p.app.Commands)
+	names := make([][]string, len(all))
+	for i, c := range all {
+		names[i] = c.Names()
+	}
+	return app.Classify(text, names, func(text string) bool { return app.IsPromptCommand(p.app, text) }), all
 }
 
 // holdBack keeps a command that came too fast as the draft. One that is about the draft does not
@@ -105,48 +102,32 @@ func (p *frontend) holdBack(line string) {
 	p.writeLine("Held back: %s followed too fast to be a command. /send sends it as a message; type it again to run it.", shown)
 }
 
-// command runs a line such as "/name argument".
-func (p *frontend) command(line string) {
-	name, arg, _ := app.ParseCommand(line)
-	all := commands(p.app.Commands)
-	names := make([][]string, len(all))
-	for i, c := range all {
-		names[i] = c.Names()
-	}
-	at, among := app.FindCommand(name, names)
-	if at < 0 || !slices.Contains(names[at], name) { // the full name of a prompt wins over a prefix of a command
-		if e, ok := app.RunPromptCommand(p.app, line); ok {
+// command runs a line such as "/name argument", and reports whether it is one.
+func (p *frontend) command(line string) bool {
+	switch l, all := p.classify(line); {
+	case l.Kind == app.PromptFileLine:
+		e, _ := app.RunPromptCommand(p.app, line)
+		p.apply(e)
+	case l.Kind == app.CommandLine:
+		c := all[l.Command].As(l.Name)
+		run := all[l.Command].run
+		if run == nil {
+			p.apply(c.Do(p.app, l.Arg))
+			break
+		}
+		if e, refused := c.Refuse("", l.Arg); refused {
 			p.apply(e)
-			return
+			break
 		}
+		run(p, l.Arg)
+	case l.Hint != "":
+		p.writeLine("%s", sentence(l.Hint))
+	case l.Kind == app.MistypedLine:
+		p.writeLine("%s /help lists them; a space in front sends it as text.", l.Problem)
+	default:
+		return false
 	}
-	if at >= 0 && (arg == "" || slices.Contains(names[at], name)) {
-		c := all[at].As(name)
-		if run := all[at].run; run != nil {
-			if e, refused := c.Refuse("", arg); refused {
-				p.apply(e)
-				return
-			}
-			run(p, arg)
-			return
-		}
-		p.apply(c.Do(p.app, arg))
-		return
-	}
-	if where := app.OtherProgramHint(name); where != "" && arg == "" {
-		p.writeLine("%s", sentence(where))
-		return
-	}
-	var near []string
-	for _, i := range append(among, at) {
-		if i >= 0 {
-			near = append(near, all[i].Name)
-		}
-	}
-	if len(near) == 0 {
-		near = app.NearestNames(name, slices.Concat(names...), 2)
-	}
-	p.writeLine("%s /help lists them; a space in front sends it as text.", app.UnknownCommandText(name, near))
+	return true
 }
 
 func (p *frontend) help() {

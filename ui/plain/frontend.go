@@ -172,19 +172,18 @@ func (p *frontend) enter(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	command, isShell := strings.CutPrefix(text, "!")
-	switch {
-	case !isCommand(text):
+	switch l, _ := p.classify(text); {
+	case l.Kind == app.PromptLine, strings.Contains(text, "\n"):
 		p.sender.send(text, p.input.pasted)
 	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // which does no harm, and cannot wait
 		p.command(text)
-	case p.input.maybePasted && p.namesCommand(text):
+	case p.input.maybePasted && l.Kind == app.CommandLine:
 		p.holdBack(text)
 	case p.input.maybePasted:
 		p.writeLine("Read as a message: a line that follows this fast is not a command.")
 		p.sender.send(text, true)
-	case isShell:
-		p.shells.run(strings.TrimSpace(command))
+	case l.Kind == app.ShellLine:
+		p.shells.run(l.Arg)
 	default:
 		p.command(text)
 	}

@@ -25,7 +25,7 @@ type lists struct {
 	*deps
 	input     *input
 	questions *questions
-	command   func(line string)
+	command   func(line string) bool
 }
 
 // choose writes a numbered list and asks for a number or a part of a name. An empty line or a
@@ -92,11 +92,7 @@ func (l *lists) chooseOr(title, thing string, rows []choice, chosen func(value s
 
 // runCommand runs line if it is a command, and reports whether it is one.
 func (l *lists) runCommand(line string) bool {
-	command := strings.HasPrefix(line, "/") && isCommand(line) && !l.input.maybePasted
-	if command {
-		l.command(line)
-	}
-	return command
+	return !l.input.maybePasted && !strings.Contains(line, "\n") && l.command(line)
 }
 
 // read writes the rows that satisfy which, with their numbers.

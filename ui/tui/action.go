@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -174,37 +173,30 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 	return m.perform(a.RunWith(m.App, arg))
 }
 
-// command runs "/name argument", and reports whether text is one.
-func (m *Model) command(text string) (tea.Cmd, bool) {
-	a, arg := m.keymap.find(text)
-	name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	if a == nil || !a.Named(name) { // the whole name of a prompt counts more than the beginning of a command's
-		if cmd, ok := named(m, text); ok {
-			return cmd, true
-		}
+// command runs "/name argument"; it does nothing for text that is none.
+func (m *Model) command(text string) tea.Cmd {
+	switch l := m.keymap.classify(m.App, text); l.Kind {
+	case app.CommandLine:
+		a := m.keymap.actions[l.Command]
+		m.HideToast() // it told of an earlier line
+		m.Defer(m.perform(m.App.Uses.Count(a.Name)))
+		a.Command = a.As(l.Name)
+		return a.do(m, l.Arg)
+	case app.PromptFileLine:
+		return promptFile(m, text)
 	}
-	if a == nil {
-		return nil, false
-	}
-	m.HideToast() // it told of an earlier line
-	m.Defer(m.perform(m.App.Uses.Count(a.Name)))
-	asked := *a
-	asked.Command = a.As(name)
-	return asked.do(m, arg), true
+	return nil
 }
 
-// named sends the prompt that "/name arguments" means, and reports whether there is one.
-func named(m *Model, text string) (tea.Cmd, bool) {
-	if !app.IsPromptCommand(m.App, text) {
-		return nil, false
-	}
+// promptFile sends the prompt that "/name arguments" means.
+func promptFile(m *Model, text string) tea.Cmd {
 	if err := m.branches.commitEdit(); err != nil {
 		m.input.InsertPrompt(text)
-		return m.ShowToast(app.ShellErrorText(err)), true
+		return m.ShowToast(app.ShellErrorText(err))
 	}
 	m.chat.Transcript.Bottom()
 	e, _ := app.RunPromptCommand(m.App, text)
-	return m.perform(e), true
+	return m.perform(e)
 }
 
 func copyCode(m *Model) tea.Cmd {

@@ -11,7 +11,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
-	"parley/ui/tui/dialog"
 	"parley/ui/tui/terminal"
 )
 
@@ -66,19 +65,9 @@ func (k *keymap) keyOf(name string) string {
 	return "/" + name
 }
 
-// find returns the action that "/name argument" means: by a name, or, where nothing
-// follows, by the beginning of the names of one action alone; nil if there is none.
-// "/the file" is no /theme.
-func (k *keymap) find(text string) (a *action, arg string) {
-	name, arg, ok := app.ParseCommand(text)
-	if !ok {
-		return nil, ""
-	}
-	at, _ := app.FindCommand(name, k.names())
-	if at < 0 || arg != "" && !k.actions[at].Named(name) {
-		return nil, ""
-	}
-	return &k.actions[at], arg
+// classify takes a line apart.
+func (k *keymap) classify(a *app.App, text string) app.Line {
+	return app.Classify(text, k.names(), func(text string) bool { return app.IsPromptCommand(a, text) })
 }
 
 // names returns the names of each action, its own first.
@@ -88,30 +77,6 @@ func (k *keymap) names() [][]string {
 		names[i] = a.Names()
 	}
 	return names
-}
-
-// sendsAsText ends what mistyped says of a line that is the draft again.
-const sendsAsText = dialog.AgainSends
-
-// mistyped says that there is no command like text, which begins like one; "" for any other text.
-// Several lines are a message, unless their first word is the name of a command with a slip in it.
-func (k *keymap) mistyped(text string) string {
-	name, arg, ok := app.CommandLike(text)
-	if !ok {
-		return ""
-	}
-	if where := app.OtherProgramHint(name); where != "" && arg == "" {
-		return where
-	}
-	near := k.near(name)
-	if len(near) == 0 && strings.Contains(text, "\n") {
-		return ""
-	}
-	why := app.UnknownCommandText(name, near)
-	if len(near) == 0 {
-		why += " " + k.keyOf("palette") + " lists them"
-	}
-	return why + sendsAsText
 }
 
 // leaderDelay is how long a leader stands before what may follow it is shown.
@@ -192,19 +157,4 @@ func (k *keymap) next(width, rows int, s *common.Screen) []string {
 		out = append(out, strings.TrimRight(row, " "))
 	}
 	return out
-}
-
-// near returns the commands that a name may have meant: those that begin with it, or
-// else two that look most like it.
-func (k *keymap) near(name string) (near []string) {
-	names := k.names()
-	_, among := app.FindCommand(name, names)
-	const few = 4
-	for _, i := range among[:min(len(among), few)] {
-		near = append(near, names[i][0])
-	}
-	if len(near) > 0 {
-		return near
-	}
-	return app.NearestNames(name, slices.Concat(names...), 2)
 }

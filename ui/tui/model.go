@@ -81,7 +81,7 @@ func newModel(o Options) *Model {
 		usage: &features.Usage{Deps: front}, permissions: &features.Permissions{Deps: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
 		local:     &features.Local{Deps: front}, doctor: &features.Doctor{Deps: front, Images: chat.DrawsImages(os.Getenv)},
-		welcome: &features.Welcome{Deps: front, Run: func(name string) tea.Cmd { cmd, _ := m.command("/" + name); return cmd }},
+		welcome: &features.Welcome{Deps: front, Run: func(name string) tea.Cmd { return m.command("/" + name) }},
 	}
 	m.features.connect = &features.Connect{Deps: front, Models: m.features.models}
 	m.branches = &branches{Deps: front, chat: m.chat, input: m.input}

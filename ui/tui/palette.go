@@ -69,8 +69,7 @@ func (m *Model) palette() tea.Cmd {
 		if p.Arg != "" { // which up brings back, to be corrected
 			m.input.Composer.CommitHistory(line)
 		}
-		cmd, _ := m.command(line)
-		return cmd
+		return m.command(line)
 	}), m.features.models.LoadCatalog())
 }
 

@@ -44,18 +44,19 @@ func TestSuggestedCommands(t *testing.T) {
 // Commands of other programs work, or it is said where they are.
 func TestNeighborsCommands(t *testing.T) {
 	k := newKeymap(nil, flows.Commands())
+	noPrompt := func(string) bool { return false }
 	for typed, want := range map[string]string{
 		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
 		"/config": "config", "/settings": "config", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
 	} {
-		if a, _ := k.find(typed); a == nil || a.Name != want {
-			t.Errorf("%s runs %v, want %s", typed, a, want)
+		if l := app.Classify(typed, k.names(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
+			t.Errorf("%s is %+v, want %s", typed, l, want)
 		}
 	}
 	for _, typed := range []string{"/diff", "/logout", "/vim", "/version", "/terminal-setup"} {
-		if a, _ := k.find(typed); a == nil && k.mistyped(typed) != app.OtherProgramHint(typed[1:]) {
-			t.Errorf("%s says %q", typed, k.mistyped(typed))
+		if l := app.Classify(typed, k.names(), noPrompt); l.Kind != app.CommandLine && l.Hint == "" {
+			t.Errorf("%s is %+v, want a hint", typed, l)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/composer"
+	"parley/ui/tui/dialog"
 )
 
 // takeSubmitted handles what was sent from the composer.
@@ -54,15 +55,11 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 				return m.ShowToast(app.ShellErrorText(err))
 			}
 		}
-		if cmd, ok := m.command(text); ok {
-			return cmd
-		}
-		if why := m.keymap.mistyped(text); why != "" && text != m.pending.refused {
-			if m.input.RestoreCommand(text, nil); m.input.Composer.Value() != text { // it was held, and something else is written
-				return m.ShowToast(strings.TrimSuffix(why, sendsAsText))
-			}
-			m.pending.refused = text
-			return m.ShowToastWhile(why, func() bool { return m.input.Composer.Value() == text })
+		switch l := m.keymap.classify(m.App, text); {
+		case l.Kind == app.CommandLine, l.Kind == app.PromptFileLine:
+			return m.command(text)
+		case l.Kind == app.MistypedLine && text != m.pending.refused:
+			return m.refuse(text, l)
 		}
 	}
 	var cmd tea.Cmd
@@ -76,6 +73,22 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		return tea.Batch(cmd, m.ShowToast("No file "+none+": sent as text"))
 	}
 	return cmd
+}
+
+// refuse makes a mistyped line the draft again, and says what is wrong. Entered once more it is a prompt.
+func (m *Model) refuse(text string, l app.Line) tea.Cmd {
+	why, again := l.Hint, ""
+	if why == "" {
+		why, again = l.Problem, dialog.AgainSends
+	}
+	if l.Unlike {
+		why += " " + m.keymap.keyOf("palette") + " lists them"
+	}
+	if m.input.RestoreCommand(text, nil); m.input.Composer.Value() != text { // it was held, and something else is written
+		return m.ShowToast(why)
+	}
+	m.pending.refused = text
+	return m.ShowToastWhile(why+again, func() bool { return m.input.Composer.Value() == text })
 }
 
 // An expansion is a prompt whose files are being read, in the conversation that it is for.

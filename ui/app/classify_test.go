@@ -1,0 +1,47 @@
+package app
+
+import (
+	"strings"
+	"testing"
+)
+
+// A line is taken apart in the same way on the screen and in plain lines.
+func TestClassify(t *testing.T) {
+	commands := [][]string{{"model", "models"}, {"mode"}, {"theme"}, {"compact", "summarize"}, {"stop"}}
+	isPrompt := func(text string) bool {
+		name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+		return strings.HasPrefix(text, "/") && (name == "review" || name == "th" || name == "files:read")
+	}
+	for text, want := range map[string]Line{
+		"":                       {},
+		"hello":                  {},
+		" /model":                {},
+		"/":                      {},
+		"/etc/hosts":             {},
+		"/notes.txt":             {},
+		"/model":                 {Kind: CommandLine, Command: 0, Name: "model"},
+		"/MODEL x":               {Kind: CommandLine, Command: 0, Name: "MODEL", Arg: "x"},
+		"/models  a b ":          {Kind: CommandLine, Command: 0, Name: "models", Arg: "a b"},
+		"/mode":                  {Kind: CommandLine, Command: 1, Name: "mode"},
+		"/the":                   {Kind: CommandLine, Command: 2, Name: "the"},
+		"/th":                    {Kind: PromptFileLine},
+		"/review x":              {Kind: PromptFileLine},
+		"/files:read a":          {Kind: PromptFileLine},
+		"/the file":              {Kind: MistypedLine, Problem: "Unknown command /the. Did you mean /theme?"},
+		"/mod":                   {Kind: MistypedLine, Problem: "Unknown command /mod. Did you mean /model or /mode?"},
+		"/modle":                 {Kind: MistypedLine, Problem: "Unknown command /modle. Did you mean /model or /mode?"},
+		"/xyzzy":                 {Kind: MistypedLine, Problem: "Unknown command /xyzzy.", Unlike: true},
+		"/xyzzy a\nb":            {},
+		"/modle a\nb":            {Kind: MistypedLine, Problem: "Unknown command /modle. Did you mean /model or /mode?"},
+		"/model a\nb":            {},
+		"/compact edit a\nb":     {Kind: CommandLine, Command: 3, Name: "compact", Arg: "edit a\nb"},
+		"/logout":                {Kind: MistypedLine, Hint: elsewhere["logout"]},
+		"/logout now":            {Kind: MistypedLine, Problem: "Unknown command /logout.", Unlike: true},
+		"!ls -l":                 {Kind: ShellLine, Arg: "ls -l"},
+		"! git log\ngit status ": {Kind: ShellLine, Arg: "git log\ngit status"},
+	} {
+		if got := Classify(text, commands, isPrompt); got != want {
+			t.Errorf("%q:\n got %+v\nwant %+v", text, got, want)
+		}
+	}
+}
