@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,8 +22,17 @@ type answer struct {
 	run    *run
 	flavor flavor
 
-	attempt
-	gotEvent bool // at least one line was an event
+	gotEvent bool              // at least one line was an event
+	calls    map[string]string // names of the tools that were called, by block; those of results too
+
+	// The program's own retries of the message that is arriving.
+	shown      bool     // something of the answer has been sent
+	settled    bool     // some of that can no longer be discarded
+	pending    []string // blocks of the message that have been sent
+	said       bool     // text was sent since the last call
+	saidBefore bool     // the same of complete messages alone
+	retries    int      // retries of the program
+	lost       int      // retries after errors that are not temporary
 
 	// From the line that ends the answer.
 	done   bool
@@ -31,23 +41,14 @@ type answer struct {
 	silent bool       // the reason may stand on stderr alone
 	next   state      // session to resume; zero if there is none
 
-	unknown     string // first event that the decoder did not know
-	noticed     string // last message of the program that became a notice
-	plain       []byte // lines before the first event
-	firstStderr string // beginning of stderr
+	unknown      string // first event that the decoder did not know
+	noticed      string // last message of the program that became a notice
+	lastError    string // of the program
+	pendingError string // error that becomes a notice unless the answer ends with it
+	plain        []byte // lines before the first event
+	firstStderr  string // beginning of stderr
 
 	mask sanitize.Mask // masks credentials, before texts are truncated
-}
-
-// An attempt tracks the program's own retries of the message that is arriving.
-type attempt struct {
-	shown      bool     // something of the answer has been sent
-	settled    bool     // some of that can no longer be discarded
-	pending    []string // blocks of the message that have been sent
-	said       bool     // text was sent since the last call
-	saidBefore bool     // the same of complete messages alone
-	retries    int      // retries of the program
-	lost       int      // retries after errors that are not temporary
 }
 
 // maxPlain bounds how much plain text an answer may hold, in bytes.
@@ -85,14 +86,53 @@ func (a *answer) delta(block string, p llm.Part) {
 	a.out.Send(llm.Delta{Block: block, Part: p})
 }
 
+// call sends a call of one of the program's own tools; false if it was sent before, or has no id.
+func (a *answer) call(id, name, input string) bool {
+	return id != "" && a.once(id, name, llm.Part{Kind: llm.Call, ID: id, Name: name, Input: input, Remote: true})
+}
+
+// result sends the result of a call that was sent, once.
+func (a *answer) result(id, text string, failed bool) {
+	if name, called := a.calls[id]; called {
+		a.once("result of "+id, name, llm.Part{Kind: llm.Result, ID: id, Name: name, Text: text, Failed: failed, Remote: true})
+	}
+}
+
+// once sends p as a block of its own unless it was sent before.
+func (a *answer) once(block, tool string, p llm.Part) bool {
+	if _, sent := a.calls[block]; sent {
+		return false
+	}
+	if a.calls == nil {
+		a.calls = map[string]string{}
+	}
+	a.calls[block] = tool
+	a.delta(block, p)
+	return true
+}
+
+// inputOf returns the first object of arguments that programs report for a call; "{}" if there is none.
+func inputOf(arguments ...json.RawMessage) string {
+	for _, raw := range arguments {
+		if bytes.HasPrefix(raw, []byte("{")) {
+			return string(raw)
+		}
+	}
+	return "{}"
+}
+
 // settle notes that the current message is complete, so that no retry discards it.
 func (a *answer) settle() { a.settled, a.pending, a.saidBefore = a.shown, nil, a.said }
 
 // restart sends a retry of the program that discards the blocks of the unfinished message, and
-// returns these. A program may repeat a hopeless request for minutes: after maxLostTries of them,
+// reports whether there are any. A program may repeat a hopeless request for minutes: after maxLostTries of them,
 // restart ends the answer with the error why.
-func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
-	discarded, a.pending, a.shown, a.said = a.pending, nil, a.settled, a.saidBefore
+func (a *answer) restart(r llm.Retry, why *llm.Error) bool {
+	discarded := a.pending
+	a.pending, a.shown, a.said = nil, a.settled, a.saidBefore
+	for _, block := range discarded {
+		delete(a.calls, block)
+	}
 	a.retries++
 	if !why.Fault.Temporary() && why.Fault != llm.Unknown {
 		a.lost++
@@ -103,7 +143,7 @@ func (a *answer) restart(r llm.Retry, why *llm.Error) (discarded []string) {
 		r.Attempt, r.Fault, r.Remote, r.Discards = cmp.Or(r.Attempt, a.retries), why.Fault, true, discarded
 		a.out.Send(r)
 	}
-	return discarded
+	return len(discarded) > 0
 }
 
 // onStderrTry handles a retry that the program reports on stderr.
@@ -125,6 +165,12 @@ func (a *answer) noticeOnce(words string) {
 		a.noticed = words
 		a.notice("%s", words)
 	}
+}
+
+// noticePending sends the error that did not end the answer.
+func (a *answer) noticePending() {
+	a.noticeOnce(a.pendingError)
+	a.pendingError = ""
 }
 
 // skip notes an event that a decoder does not know.
@@ -275,5 +321,6 @@ func (a *answer) close() {
 			a.out.Send(llm.Delta{Block: "session", Part: llm.Part{Kind: llm.Opaque, State: data}})
 		}
 	}
+	a.finish.Model = cmp.Or(a.finish.Model, a.run.model)
 	a.out.Send(a.finish)
 }

@@ -17,8 +17,8 @@ import (
 // then a success. The model name "antigravity-auto" lets it choose.
 func antigravityArgs(r *run) []string {
 	args := []string{"--input-format=stream-json", "--output-format=stream-json", "--sandbox", "--print-timeout=24h"}
-	if r.model != "" && r.model != "antigravity-auto" {
-		args = append(args, "--model="+r.model)
+	if r.model != "antigravity-auto" {
+		args = appendFlags(args, "--model=", r.model)
 	}
 	return args
 }
@@ -66,14 +66,12 @@ type antigravity struct {
 	*answer
 	conversation string
 	n            int               // number of the current block
-	calls        map[string]string // ids of the calls that were sent, by step
-	answered     map[string]bool   // calls whose result was sent, by id
+	steps        map[string]string // ids of the calls that were sent, by step
 	text         bool              // text was sent
-	last         string            // last error message
 }
 
 func newAntigravity(a *answer) decoder {
-	return &antigravity{answer: a, calls: map[string]string{}, answered: map[string]bool{}}
+	return &antigravity{answer: a, steps: map[string]string{}}
 }
 
 func (g *antigravity) line(data []byte) {
@@ -97,11 +95,11 @@ func (g *antigravity) line(data []byte) {
 	case "error":
 		var r antigravityResult
 		decodeLenient(payload(l.Error), &r)
-		g.last = cmp.Or(string(r.Message), r.Error.words, r.Error.code, g.last)
+		g.lastError = cmp.Or(string(r.Message), r.Error.words, r.Error.code, g.lastError)
 	case "result":
 		var r antigravityResult
 		decodeLenient(payload(l.Result), &r)
-		g.result(&r)
+		g.end(&r)
 	default:
 		g.skip(data)
 	}
@@ -140,34 +138,26 @@ func (g *antigravity) tool(s *antigravityStep) {
 	var info antigravityTool
 	decodeLenient(s.Info, &info)
 	step := cmp.Or(string(s.Index), s.Tool+string(info.Parameters))
-	id := g.calls[step]
+	id := g.steps[step]
 	if id == "" {
 		g.n++
 		id = strings.TrimPrefix(g.conversation+"-tool-", "-") + strconv.Itoa(g.n)
-		g.calls[step] = id
-		input := "{}"
-		switch {
-		case bytes.HasPrefix(info.Parameters, []byte("{")):
-			input = string(info.Parameters)
-		case bytes.HasPrefix(s.Info, []byte("{")):
-			input = string(s.Info)
-		}
-		g.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: s.Tool, Input: input, Remote: true})
+		g.steps[step] = id
+		g.call(id, s.Tool, inputOf(info.Parameters, s.Info))
 	}
 	failed := s.State == "ERROR" || info.Error.code+info.Error.words != ""
-	if s.State == "ACTIVE" && !failed || g.answered[id] {
+	if s.State == "ACTIVE" && !failed {
 		return
 	}
-	g.answered[id] = true
 	output := cmp.Or(info.Error.words, info.Error.code, string(info.Output), "Run by agy, which does not tell its output.")
 	if failed && info.Error.code+info.Error.words == "" {
 		output = cmp.Or(string(info.Output), "It failed; agy does not tell why.")
 	}
-	g.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: s.Tool, Text: output, Failed: failed, Remote: true})
+	g.result(id, output, failed)
 }
 
-// result handles the last line. Its status can be SUCCESS although actions of the model were denied.
-func (g *antigravity) result(r *antigravityResult) {
+// end handles the last line. Its status can be SUCCESS although actions of the model were denied.
+func (g *antigravity) end(r *antigravityResult) {
 	if u := r.Usage.usage(); u.Input+u.Output+int(r.Usage.Read) > 0 {
 		u.Input, u.CacheRead, u.Thinking = u.Input+int(r.Usage.Read), int(r.Usage.Read), int(r.Usage.Thinking)
 		g.out.Send(u)
@@ -180,7 +170,7 @@ func (g *antigravity) result(r *antigravityResult) {
 	denied := g.denied(r.Denied)
 	switch {
 	case r.Status != "" && !strings.EqualFold(r.Status, "success"):
-		words := cmp.Or(r.Error.words, r.Error.code, string(r.Message), g.last, denied, "it ended with "+r.Status)
+		words := cmp.Or(r.Error.words, r.Error.code, string(r.Message), g.lastError, denied, "it ended with "+r.Status)
 		g.done, g.fault = true, g.toError("", 0, words)
 	case denied != "" && !g.text:
 		g.done, g.fault = true, &llm.Error{Fault: llm.Permission, Message: "no answer, for agy denied its model: " + denied}
@@ -191,7 +181,7 @@ func (g *antigravity) result(r *antigravityResult) {
 		if denied != "" {
 			g.notice("denied its model: %s", denied)
 		}
-		g.complete(llm.Finish{Reason: llm.Stop, Raw: r.Status, ID: g.conversation, Model: g.run.model})
+		g.complete(llm.Finish{Reason: llm.Stop, Raw: r.Status, ID: g.conversation})
 	}
 }
 

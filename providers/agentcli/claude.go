@@ -18,9 +18,7 @@ func claudeArgs(r *run) []string {
 		"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
 		"--tools=", "--strict-mcp-config", "--setting-sources=", "--disable-slash-commands",
 	}
-	if r.model != "" {
-		args = append(args, "--model="+r.model)
-	}
+	args = appendFlags(args, "--model=", r.model)
 	if r.file != "" {
 		args = append(args, "--system-prompt-file="+r.file)
 	} else {
@@ -38,9 +36,7 @@ func claudeArgs(r *run) []string {
 	if r.settings.Budget > 0 {
 		args = append(args, "--max-thinking-tokens="+strconv.Itoa(r.settings.Budget))
 	}
-	if r.schema != nil {
-		args = append(args, "--json-schema="+string(r.schema))
-	}
+	args = appendFlags(args, "--json-schema=", string(r.schema))
 	if len(r.prompt.blocks) > 0 {
 		args = append(args, "--input-format=stream-json")
 	}
@@ -71,7 +67,14 @@ type claudeLine struct {
 	Message   claudeMessage   `json:"message"`          // assistant, user
 	Error     claudeError     `json:"error"`            // assistant, api_retry; of Qwen Code, result
 
-	claudeRetry
+	// api_retry, and retry of Qwen Code
+	Attempt  int     `json:"attempt"`
+	Attempts int     `json:"max_retries"`
+	Delay    float64 `json:"retry_delay_ms"`
+	Status   int     `json:"error_status"`
+	Data     struct {
+		Keeps bool `json:"preserveText"`
+	} `json:"data"` // of Qwen Code
 
 	Limit struct { // rate_limit_event
 		Status string  `json:"status"`
@@ -89,17 +92,6 @@ type claudeLine struct {
 	Models     map[string]claudeModel `json:"modelUsage"`
 	APIStatus  int                    `json:"api_error_status"`
 	Structured json.RawMessage        `json:"structured_output"`
-}
-
-// A claudeRetry holds the fields of api_retry, and of Qwen Code's retry.
-type claudeRetry struct {
-	Attempt  int     `json:"attempt"`
-	Attempts int     `json:"max_retries"`
-	Delay    float64 `json:"retry_delay_ms"`
-	Status   int     `json:"error_status"`
-	Data     struct {
-		Keeps bool `json:"preserveText"`
-	} `json:"data"` // of Qwen Code
 }
 
 // A claudeMessage is a message of the Anthropic Messages API.

@@ -14,18 +14,17 @@ import (
 type claude struct {
 	*answer
 
-	message       int               // number of the current message
-	messageID     string            // its id
-	hasText       bool              // it has text
-	streamed      map[string]bool   // ids of messages that came as events
-	abandoned     bool              // the stream of the current message broke off
-	begun         bool              // message_start of the current message came
-	unnamed       bool              // pieces of the current message came without one
-	textAfterCall bool              // text came after the last call
-	blocks        map[int]string    // id of the call at an index of the message
-	names         map[int]string    // name of the block at an index, which several blocks can share
-	blocksBegun   int               // number of blocks so far, of all messages
-	calls         map[string]string // names of the tools that were called, by id
+	message       int             // number of the current message
+	messageID     string          // its id
+	hasText       bool            // it has text
+	streamed      map[string]bool // ids of messages that came as events
+	abandoned     bool            // the stream of the current message broke off
+	begun         bool            // message_start of the current message came
+	unnamed       bool            // pieces of the current message came without one
+	textAfterCall bool            // text came after the last call
+	blocks        map[int]string  // id of the call at an index of the message
+	names         map[int]string  // name of the block at an index, which several blocks can share
+	blocksBegun   int             // number of blocks so far, of all messages
 
 	pendingText pendingText // text that is not sent because the request has an answer schema
 	model       string
@@ -44,7 +43,7 @@ type pendingText struct {
 }
 
 func newClaude(a *answer) decoder {
-	return &claude{answer: a, streamed: map[string]bool{}, blocks: map[int]string{}, names: map[int]string{}, calls: map[string]string{}}
+	return &claude{answer: a, streamed: map[string]bool{}, blocks: map[int]string{}, names: map[int]string{}}
 }
 
 func (c *claude) line(data []byte) {
@@ -65,7 +64,7 @@ func (c *claude) line(data []byte) {
 	case "rate_limit_event":
 		c.limit(&l)
 	case "result":
-		c.result(&l)
+		c.end(&l)
 	}
 }
 
@@ -107,8 +106,7 @@ func (c *claude) settle() {
 
 // restart is answer.restart, and drops the calls and the held text of the message.
 func (c *claude) restart(r llm.Retry, why *llm.Error) {
-	for _, block := range c.answer.restart(r, why) {
-		delete(c.calls, block)
+	if c.answer.restart(r, why) {
 		c.textAfterCall = false // text after a call followed its result, which settles
 	}
 	whole := c.pendingText.String()[:c.pendingText.whole]
@@ -184,21 +182,17 @@ func (c *claude) beginBlock(index int, b *claudeBlock) {
 	case b.Type == "thinking":
 		c.sendThinking(c.block(index), string(b.Thinking))
 	case strings.HasSuffix(b.Type, "tool_use"): // also server_tool_use, mcp_tool_use
-		if c.call(b) {
+		if c.toolUse(b, "") {
 			c.blocks[index] = b.ID
 		}
 	}
 }
 
-// call sends a tool call without its arguments; false if it was sent before, or is not to be shown.
-func (c *claude) call(b *claudeBlock) bool {
-	if _, seen := c.calls[b.ID]; seen || b.ID == "" || c.run.schema != nil {
-		return false
-	}
-	c.calls[b.ID] = b.Name
-	c.textAfterCall = false
-	c.delta(b.ID, llm.Part{Kind: llm.Call, ID: b.ID, Name: b.Name, Remote: true})
-	return true
+// toolUse sends a tool call; false if it was sent before, or is not to be shown.
+func (c *claude) toolUse(b *claudeBlock, input string) bool {
+	sent := c.run.schema == nil && c.call(b.ID, b.Name, input)
+	c.textAfterCall = c.textAfterCall && !sent
+	return sent
 }
 
 func (c *claude) sendText(block, text string) {
@@ -254,9 +248,7 @@ func (c *claude) assistant(l *claudeLine) {
 	for i := range l.Message.Content {
 		b := &l.Message.Content[i]
 		if strings.HasSuffix(b.Type, "tool_use") {
-			if c.call(b) && len(b.Input) > 0 {
-				c.delta(b.ID, llm.Part{Input: string(b.Input)})
-			}
+			c.toolUse(b, string(b.Input))
 			continue
 		}
 		if streamed {
@@ -281,20 +273,16 @@ func (c *claude) results(content claudeContent) {
 	defer c.settle()
 	c.unnamed = false
 	for _, b := range content {
-		name, called := c.calls[b.Call]
-		if b.Type != "tool_result" || !called {
-			continue
+		if b.Type == "tool_result" {
+			var output claudeContent
+			decodeLenient(b.Content, &output)
+			c.result(b.Call, output.text(), b.Failed)
 		}
-		var output claudeContent
-		decodeLenient(b.Content, &output)
-		c.delta("result of "+b.Call, llm.Part{
-			Kind: llm.Result, ID: b.Call, Name: name, Text: output.text(), Failed: b.Failed, Remote: true,
-		})
 	}
 }
 
-// result handles the last line.
-func (c *claude) result(l *claudeLine) {
+// end handles the last line.
+func (c *claude) end(l *claudeLine) {
 	c.done, c.fault = true, nil
 	c.report(l)
 	c.stop = cmp.Or(l.Stop, c.stop)

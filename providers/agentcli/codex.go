@@ -31,25 +31,17 @@ func codexArgs(r *run) []string {
 	for _, name := range codexFeatures {
 		args = append(args, "--config=features."+name+"=false")
 	}
-	if r.model != "" {
-		args = append(args, "--model="+r.model)
-	}
+	args = appendFlags(args, "--model=", r.model)
 	if r.file != "" {
 		args = append(args, "--config=model_instructions_file="+strconv.Quote(r.file))
 	}
-	if effort := codexEfforts[r.effort]; effort != "" {
-		args = append(args, "--config=model_reasoning_effort="+strconv.Quote(effort))
+	if r.effort != "" {
+		args = append(args, "--config=model_reasoning_effort="+strconv.Quote(effortName(r.effort, "xhigh")))
 	}
 	for _, path := range r.attached {
 		args = append(args, "--image="+path)
 	}
 	return append(args, "-")
-}
-
-// codexEfforts maps efforts to the names of Codex.
-var codexEfforts = map[llm.Effort]string{
-	llm.EffortOff: "none", llm.EffortMinimal: "minimal", llm.EffortLow: "low", llm.EffortMedium: "medium",
-	llm.EffortHigh: "high", llm.EffortMax: "xhigh",
 }
 
 // A codexLine is a line of codex exec --json.
@@ -95,23 +87,19 @@ var codexOutputs = []string{"id", "type", "aggregated_output", "exit_code", "res
 // codex decodes the output of codex exec. Text comes in one piece, reasoning as a summary.
 type codex struct {
 	*answer
-	thread       string
-	shownText    map[string]string // text of items that was sent, by id
-	called       map[string]bool
-	lastError    string
-	pendingError string // error that becomes a notice unless the turn ends with it
+	thread    string
+	shownText map[string]string // text of items that was sent, by id
 }
 
 func newCodex(a *answer) decoder {
-	return &codex{answer: a, shownText: map[string]string{}, called: map[string]bool{}}
+	return &codex{answer: a, shownText: map[string]string{}}
 }
 
 func (c *codex) line(data []byte) {
 	var l codexLine
 	decodeLenient(data, &l)
 	if l.Type != "turn.failed" {
-		c.noticeOnce(c.pendingError)
-		c.pendingError = ""
+		c.noticePending()
 	}
 	switch l.Type {
 	case "thread.started":
@@ -128,7 +116,7 @@ func (c *codex) line(data []byte) {
 		c.done = true
 		words := cmp.Or(string(l.Error.Message), c.lastError, "it did not say why it failed")
 		if why, ok := strings.CutPrefix(words, "Incomplete response returned, reason: "); ok {
-			c.finish = llm.Finish{Reason: llm.Length, Raw: why, ID: c.thread, Model: c.run.model}
+			c.finish = llm.Finish{Reason: llm.Length, Raw: why, ID: c.thread}
 			if why != "max_output_tokens" {
 				c.finish.Reason = llm.Refused
 			}
@@ -140,7 +128,7 @@ func (c *codex) line(data []byte) {
 		if u := l.Usage; u.Input+u.Output > 0 {
 			c.out.Send(llm.Usage{Input: int(u.Input), CacheRead: int(u.Read), CacheWrite: int(u.Write), Output: int(u.Output), Thinking: int(u.Thinking)})
 		}
-		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: c.thread, Model: c.run.model}
+		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: c.thread}
 	}
 }
 
@@ -203,8 +191,7 @@ func (c *codex) sendNewText(id string, kind llm.Kind, text string, completed boo
 }
 
 func (c *codex) tool(id string, item *codexItem, raw json.RawMessage, completed bool) {
-	if !c.called[id] {
-		c.called[id] = true
+	if _, called := c.calls[id]; !called {
 		var input map[string]json.RawMessage
 		decodeLenient(raw, &input)
 		for _, name := range codexOutputs {
@@ -214,16 +201,15 @@ func (c *codex) tool(id string, item *codexItem, raw json.RawMessage, completed 
 		if err != nil {
 			text = []byte("{}")
 		}
-		c.delta(id, llm.Part{Kind: llm.Call, ID: id, Name: item.Type, Input: string(text), Remote: true})
+		c.call(id, item.Type, string(text))
 	}
-	if !completed || c.shownText[id] != "" {
+	if !completed {
 		return
 	}
-	c.shownText[id] = item.Type
 	failed := item.Status == "failed" || item.Status == "declined" || item.Exit != nil && *item.Exit != 0
 	text := cmp.Or(string(item.Output), string(item.Error.Message))
 	if text == "" && len(item.Result) > 0 && string(item.Result) != "null" {
 		text = string(item.Result)
 	}
-	c.delta("result of "+id, llm.Part{Kind: llm.Result, ID: id, Name: item.Type, Text: text, Failed: failed, Remote: true})
+	c.result(id, text, failed)
 }

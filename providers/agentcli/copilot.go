@@ -18,22 +18,12 @@ func copilotArgs(r *run) []string {
 		"--output-format=json", "--silent", "--available-tools=none", "--deny-tool=shell", "--deny-tool=write",
 		"--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update", "--no-remote-export",
 	}
-	if r.model != "" {
-		args = append(args, "--model="+strings.TrimPrefix(r.model, "copilot-")) // copilot-auto is its "auto"
-	}
-	if effort := copilotEfforts[r.effort]; effort != "" {
-		args = append(args, "--reasoning-effort="+effort)
-	}
+	args = appendFlags(args, "--model=", strings.TrimPrefix(r.model, "copilot-"), // copilot-auto is its "auto"
+		"--reasoning-effort=", effortName(r.effort, "max"))
 	for _, path := range r.attached {
 		args = append(args, "--attachment="+path)
 	}
 	return args
-}
-
-// copilotEfforts maps efforts to the names of Copilot.
-var copilotEfforts = map[llm.Effort]string{
-	llm.EffortOff: "none", llm.EffortMinimal: "minimal", llm.EffortLow: "low", llm.EffortMedium: "medium",
-	llm.EffortHigh: "high", llm.EffortMax: "max",
 }
 
 // A copilotLine is a line of copilot --output-format json.
@@ -74,17 +64,14 @@ type copilotLine struct {
 // copilot decodes the output of GitHub Copilot CLI.
 type copilot struct {
 	*answer
-	streamed map[string]bool   // ids of messages and reasoning that came in pieces
-	calls    map[string]string // names of the tools that were called, by id
-	usage    llm.Usage         // of all requests
+	streamed map[string]bool // ids of messages and reasoning that came in pieces
+	usage    llm.Usage       // of all requests
 	model    string
 	failure  string // last failure of a request
 	status   int    // its HTTP status
 }
 
-func newCopilot(a *answer) decoder {
-	return &copilot{answer: a, streamed: map[string]bool{}, calls: map[string]string{}}
-}
+func newCopilot(a *answer) decoder { return &copilot{answer: a, streamed: map[string]bool{}} }
 
 func (c *copilot) line(data []byte) {
 	var l copilotLine
@@ -109,18 +96,10 @@ func (c *copilot) line(data []byte) {
 	case "assistant.reasoning":
 		c.sendText(llm.Thinking, d.Reasoning, string(d.Content), true)
 	case "tool.execution_start":
-		if _, seen := c.calls[d.Call]; !seen && d.Call != "" {
-			c.calls[d.Call] = d.Tool
-			c.delta(d.Call, llm.Part{Kind: llm.Call, ID: d.Call, Name: d.Tool, Input: string(d.Arguments), Remote: true})
-		}
+		c.call(d.Call, d.Tool, string(d.Arguments))
 	case "tool.execution_complete":
-		if name, called := c.calls[d.Call]; called {
-			c.delta("result of "+d.Call, llm.Part{
-				Kind: llm.Result, ID: d.Call, Name: name, Text: cmp.Or(string(d.Result.Content), string(d.Error.Message)),
-				Failed: d.Success != nil && !*d.Success, Remote: true,
-			})
-			c.settle()
-		}
+		c.result(d.Call, cmp.Or(string(d.Result.Content), string(d.Error.Message)), d.Success != nil && !*d.Success)
+		c.settle()
 	case "session.warning":
 		c.noticeOnce(string(d.Words))
 	default:
@@ -155,6 +134,6 @@ func (c *copilot) onFailure(l *copilotLine) {
 		} else if c.fault == nil {
 			c.fault = c.toError("", c.status, cmp.Or(c.failure, "it did not say why it failed"))
 		}
-		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: l.Session, Model: cmp.Or(c.model, c.run.model)}
+		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: l.Session, Model: c.model}
 	}
 }

@@ -26,27 +26,6 @@ var passedVariables = []string{
 	"PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432", "COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)", "PSMODULEPATH",
 }
 
-// ownVariables returns the variables that the program of a kind documents as its own.
-func ownVariables(kind string) []string {
-	switch kind {
-	case "claude-cli":
-		return []string{"ANTHROPIC_", "CLAUDE_", "DISABLE_", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS"}
-	case "codex-cli":
-		return []string{"OPENAI_", "CODEX_"}
-	case "gemini-cli":
-		return []string{"GEMINI_", "GOOGLE_", "CLOUDSDK_CONFIG"}
-	case "antigravity-cli":
-		return []string{"ANTIGRAVITY_", "GEMINI_", "GOOGLE_", "CLOUDSDK_CONFIG"}
-	case "copilot-cli":
-		return []string{"COPILOT_", "GH_", "GITHUB_"}
-	case "grok-cli":
-		return []string{"XAI_", "GROK_"}
-	case "qwen-cli":
-		return []string{"QWEN_", "DASHSCOPE_", "BAILIAN_", "OPENAI_"}
-	}
-	return nil
-}
-
 // cloudVariables returns the variables of the cloud that Claude Code uses if the variable name is
 // set; nil for other names.
 func cloudVariables(name string) []string {
@@ -68,7 +47,7 @@ var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 // For an unknown kind, these are the variables that every program inherits. PATH is without the
 // working directory: the first line of a script has its interpreter looked up there.
 func Environment(kind string, environ []string) []string {
-	passed := append(slices.Clone(passedVariables), ownVariables(kind)...)
+	passed := append(slices.Clone(passedVariables), flavors[kind].variables...)
 	for _, v := range environ {
 		if name, value, _ := strings.Cut(v, "="); kind == "claude-cli" && value != "" && value != "0" {
 			passed = append(passed, cloudVariables(name)...)

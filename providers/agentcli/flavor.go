@@ -24,7 +24,15 @@ func KeepsTools(kind string) bool { return flavors[kind].keepsTools }
 
 // A flavor holds what is particular to one program.
 type flavor struct {
-	programInfo
+	program string // its usual name
+	install string // command that installs it
+	login   string // command that logs in
+	key     string // variable that can hold a key for it
+
+	keepsTools bool     // it has no flag to switch off its tools
+	variables  []string // variables that the program documents as its own
+	loggedIn   login    // where it stores its login
+
 	endSignal syscall.Signal // ends it and lets it save its session
 
 	args     func(r *run) []string
@@ -40,25 +48,11 @@ type flavor struct {
 	answerSchema bool            // supports an answer schema
 	forksSession bool            // resumes a session as a copy with a new id
 
-	patterns
-	exitStatuses map[int]exitMeaning
-	codes        map[string]llm.Fault // faults by its own error codes
-}
-
-// patterns match facts that a program reports in words only.
-type patterns struct {
 	stderrRetry *lazy.Regexp // retries on stderr, with the groups of stderrTry; nil if they are on stdout
 	lostSession *lazy.Regexp // the session to resume does not exist; nil if sessions end with the run
-}
 
-// programInfo holds the name of a program and how to get it.
-type programInfo struct {
-	program string // its usual name
-	install string // command that installs it
-	login   string // command that logs in
-	key     string // variable that can hold a key for it
-
-	keepsTools bool // it has no flag to switch off its tools
+	exitStatuses map[int]exitMeaning
+	codes        map[string]llm.Fault // faults by its own error codes
 }
 
 // A place is where a program reads a system prompt from.
@@ -106,11 +100,14 @@ type decoder interface {
 // flavors holds the programs, by kind.
 var flavors = map[string]flavor{
 	"claude-cli": {
-		programInfo: programInfo{
-			program: "claude",
-			install: "npm install -g @anthropic-ai/claude-code",
-			login:   "claude /login",
-			key:     "ANTHROPIC_API_KEY",
+		program:   "claude",
+		install:   "npm install -g @anthropic-ai/claude-code",
+		login:     "claude /login",
+		key:       "ANTHROPIC_API_KEY",
+		variables: []string{"ANTHROPIC_", "CLAUDE_", "DISABLE_", "API_TIMEOUT_MS", "MAX_THINKING_TOKENS"},
+		loggedIn: login{
+			env: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, home: "CLAUDE_CONFIG_DIR", dir: ".claude",
+			files: []loginFile{{path: ".credentials.json"}, {path: ".claude.json", inHome: true, words: []string{`"oauthAccount"`}, system: "darwin"}},
 		},
 		endSignal:    syscall.SIGINT, // on SIGTERM it does not save its session
 		args:         claudeArgs,
@@ -122,7 +119,7 @@ var flavors = map[string]flavor{
 		settings:     set("effort", "budget", "max_tokens"),
 		answerSchema: true,
 		forksSession: true,
-		patterns:     patterns{lostSession: lazy.NewRegexp(`(?i)no conversation found|unknown option '?--(resume|fork-session)`)},
+		lostSession:  lazy.NewRegexp(`(?i)no conversation found|unknown option '?--(resume|fork-session)`),
 		exitStatuses: map[int]exitMeaning{
 			130: {llm.Unknown, "it was interrupted"},
 			143: {llm.Unknown, "it was terminated"},
@@ -134,11 +131,14 @@ var flavors = map[string]flavor{
 		},
 	},
 	"codex-cli": {
-		programInfo: programInfo{
-			program: "codex",
-			install: "npm install -g @openai/codex",
-			login:   "codex login",
-			key:     "CODEX_API_KEY",
+		program:   "codex",
+		install:   "npm install -g @openai/codex",
+		login:     "codex login",
+		key:       "CODEX_API_KEY",
+		variables: []string{"OPENAI_", "CODEX_"},
+		loggedIn: login{
+			env: []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN"}, home: "CODEX_HOME", dir: ".codex",
+			files: []loginFile{{path: "auth.json"}},
 		},
 		endSignal: syscall.SIGINT,
 		args:      codexArgs,
@@ -149,23 +149,23 @@ var flavors = map[string]flavor{
 		settings:  set("effort"),
 	},
 	"gemini-cli": {
-		programInfo: programInfo{
-			program: "gemini",
-			install: "npm install -g @google/gemini-cli",
-			login:   "gemini",
-			key:     "GEMINI_API_KEY",
+		program:   "gemini",
+		install:   "npm install -g @google/gemini-cli",
+		login:     "gemini",
+		key:       "GEMINI_API_KEY",
+		variables: []string{"GEMINI_", "GOOGLE_", "CLOUDSDK_CONFIG"},
+		loggedIn: login{
+			env: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, dir: ".gemini", files: []loginFile{{path: "oauth_creds.json"}},
 		},
-		endSignal: syscall.SIGTERM,
-		args:      geminiArgs,
-		env:       geminiEnv,
-		optional:  set("--output-format"),
-		decoder:   newGemini,
-		system:    systemInFile,
-		media:     mentioned,
-		patterns: patterns{
-			stderrRetry: lazy.NewRegexp(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
-			lostSession: lazy.NewRegexp(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
-		},
+		endSignal:   syscall.SIGTERM,
+		args:        geminiArgs,
+		env:         geminiEnv,
+		optional:    set("--output-format"),
+		decoder:     newGemini,
+		system:      systemInFile,
+		media:       mentioned,
+		stderrRetry: lazy.NewRegexp(`(?m)^Attempt (\d+) failed(?: with (?:status )?(\d{3}|5xx).*|: (.*))?\. Retrying(?: after (\d+)ms)?`),
+		lostSession: lazy.NewRegexp(`(?i)error resuming session|invalid session identifier|no previous sessions|unknown arguments?:.*resume`),
 		exitStatuses: map[int]exitMeaning{
 			41:  {llm.Authentication, "it is not logged in"},
 			42:  {llm.InvalidRequest, "it refused the input"},
@@ -186,27 +186,33 @@ var flavors = map[string]flavor{
 	// Antigravity CLI has no flag to switch off its tools. They can read at most: it runs in its
 	// sandbox and an empty directory, and nobody approves what they ask for.
 	"antigravity-cli": {
-		programInfo: programInfo{
-			program: "agy",
-			install: "curl -fsSL https://antigravity.google/cli/install.sh | bash",
-			login:   "agy",
-			key:     "ANTIGRAVITY_API_KEY",
+		program: "agy",
+		install: "curl -fsSL https://antigravity.google/cli/install.sh | bash",
+		login:   "agy",
+		key:     "ANTIGRAVITY_API_KEY",
 
-			keepsTools: true,
-		},
-		endSignal: syscall.SIGTERM,
-		args:      antigravityArgs,
-		optional:  set("--print-timeout"),
-		decoder:   newAntigravity,
-		sparse:    true,
-		prompt:    asEvent,
+		keepsTools: true,
+		variables:  []string{"ANTIGRAVITY_", "GEMINI_", "GOOGLE_", "CLOUDSDK_CONFIG"},
+		loggedIn:   login{env: []string{"ANTIGRAVITY_API_KEY"}, keyring: true},
+		endSignal:  syscall.SIGTERM,
+		args:       antigravityArgs,
+		optional:   set("--print-timeout"),
+		decoder:    newAntigravity,
+		sparse:     true,
+		prompt:     asEvent,
 	},
 	"copilot-cli": {
-		programInfo: programInfo{
-			program: "copilot",
-			install: "npm install -g @github/copilot",
-			login:   "copilot login",
-			key:     "COPILOT_GITHUB_TOKEN",
+		program:   "copilot",
+		install:   "npm install -g @github/copilot",
+		login:     "copilot login",
+		key:       "COPILOT_GITHUB_TOKEN",
+		variables: []string{"COPILOT_", "GH_", "GITHUB_"},
+		loggedIn: login{
+			env: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"}, home: "COPILOT_HOME", dir: ".copilot",
+			files: []loginFile{
+				{path: "config.json", words: []string{`"loggedInUsers"`, `"logged_in_users"`, `"lastLoggedInUser"`, `"last_logged_in_user"`}},
+				{path: ".config/gh/hosts.yml", inHome: true, words: []string{"user:", "oauth_token:"}},
+			},
 		},
 		endSignal: syscall.SIGINT,
 		args:      copilotArgs,
@@ -217,12 +223,12 @@ var flavors = map[string]flavor{
 		codes:     map[string]llm.Fault{"authentication": llm.Authentication, "quota": llm.Quota, "rate_limit": llm.RateLimit},
 	},
 	"grok-cli": {
-		programInfo: programInfo{
-			program: "grok",
-			install: "curl -fsSL https://x.ai/cli/install.sh | bash",
-			login:   "grok login",
-			key:     "XAI_API_KEY",
-		},
+		program:   "grok",
+		install:   "curl -fsSL https://x.ai/cli/install.sh | bash",
+		login:     "grok login",
+		key:       "XAI_API_KEY",
+		variables: []string{"XAI_", "GROK_"},
+		loggedIn:  login{env: []string{"XAI_API_KEY"}, home: "GROK_HOME", dir: ".grok", files: []loginFile{{path: "auth.json"}}},
 		endSignal: syscall.SIGTERM,
 		args:      grokArgs,
 		optional:  set("--no-auto-update", "--system-prompt-override"),
@@ -232,11 +238,14 @@ var flavors = map[string]flavor{
 		prompt:    inPromptFile,
 	},
 	"qwen-cli": {
-		programInfo: programInfo{
-			program: "qwen",
-			install: "npm install -g @qwen-code/qwen-code",
-			login:   "qwen auth",
-			key:     "DASHSCOPE_API_KEY",
+		program:   "qwen",
+		install:   "npm install -g @qwen-code/qwen-code",
+		login:     "qwen auth",
+		key:       "DASHSCOPE_API_KEY",
+		variables: []string{"QWEN_", "DASHSCOPE_", "BAILIAN_", "OPENAI_"},
+		loggedIn: login{
+			env: []string{"OPENAI_MODEL"}, home: "QWEN_HOME", dir: ".qwen",
+			files: []loginFile{{path: "oauth_creds.json"}, {path: "settings.json", words: []string{`"selectedType"`}}},
 		},
 		endSignal: syscall.SIGTERM,
 		args:      qwenArgs,

@@ -18,13 +18,7 @@ func geminiArgs(r *run) []string {
 		"--prompt=", "--output-format=stream-json", "--approval-mode=default",
 		"--extensions=none", "--allowed-mcp-server-names=none",
 	}
-	if r.model != "" {
-		args = append(args, "--model="+r.model)
-	}
-	if r.resume.Session != "" {
-		args = append(args, "--resume="+r.resume.Session)
-	}
-	return args
+	return appendFlags(args, "--model=", r.model, "--resume=", r.resume.Session)
 }
 
 // geminiEnv sets the system prompt, for which there is no flag, and trusts the directory if it is
@@ -78,22 +72,18 @@ type geminiUsage struct {
 // gemini decodes the output of Gemini CLI, which does not include thinking.
 type gemini struct {
 	*answer
-	n              int               // number of the current text block
-	calls          map[string]string // names of the tools that were called, by id
-	requestedModel string            // model that the program announces
-	model          string            // model that answered
-	lastError      string
-	pendingError   string // error that becomes a notice unless the answer ends with it
+	n              int    // number of the current text block
+	requestedModel string // model that the program announces
+	model          string // model that answered
 }
 
-func newGemini(a *answer) decoder { return &gemini{answer: a, calls: map[string]string{}} }
+func newGemini(a *answer) decoder { return &gemini{answer: a} }
 
 func (g *gemini) line(data []byte) {
 	var l geminiLine
 	decodeLenient(data, &l)
 	if l.Type != "result" || l.Status != "error" {
-		g.noticeOnce(g.pendingError)
-		g.pendingError = ""
+		g.noticePending()
 	}
 	switch l.Type {
 	case "init":
@@ -106,38 +96,20 @@ func (g *gemini) line(data []byte) {
 			g.delta("text "+strconv.Itoa(g.n), llm.Part{Kind: llm.Text, Text: string(l.Content)})
 		}
 	case "tool_use":
-		g.call(&l)
+		if g.call(l.ID, l.Tool, string(l.Input)) {
+			g.n++
+		}
 	case "tool_result":
-		g.onMessage(&l)
+		g.result(l.ID, cmp.Or(string(l.Output), l.Error.Message), l.Status == "error")
 	case "error":
 		g.lastError, g.pendingError = l.Message, l.Message
 	case "result":
-		g.result(&l)
+		g.end(&l)
 	}
 }
 
-func (g *gemini) call(l *geminiLine) {
-	if _, seen := g.calls[l.ID]; seen || l.ID == "" {
-		return
-	}
-	g.n++
-	g.calls[l.ID] = l.Tool
-	g.delta(l.ID, llm.Part{Kind: llm.Call, ID: l.ID, Name: l.Tool, Input: string(l.Input), Remote: true})
-}
-
-func (g *gemini) onMessage(l *geminiLine) {
-	name, called := g.calls[l.ID]
-	if !called {
-		return
-	}
-	g.delta("result of "+l.ID, llm.Part{
-		Kind: llm.Result, ID: l.ID, Name: name, Text: cmp.Or(string(l.Output), l.Error.Message),
-		Failed: l.Status == "error", Remote: true,
-	})
-}
-
-// result handles the last line.
-func (g *gemini) result(l *geminiLine) {
+// end handles the last line.
+func (g *gemini) end(l *geminiLine) {
 	g.done = true
 	g.report(l)
 	if l.Status == "error" {

@@ -1,10 +1,8 @@
 package agentcli
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,13 +25,7 @@ func grokArgs(r *run) []string {
 		"--prompt-file=" + r.promptFile, "--output-format=streaming-json", "--permission-mode=dontAsk", "--sandbox=read-only",
 		"--disallowed-tools=" + grokTools, "--no-subagents", "--no-auto-update",
 	}
-	if r.model != "" {
-		args = append(args, "--model="+r.model)
-	}
-	if r.system != "" {
-		args = append(args, "--system-prompt-override="+r.system)
-	}
-	return args
+	return appendFlags(args, "--model=", r.model, "--system-prompt-override=", r.system)
 }
 
 // A grokLine is a line of grok --output-format streaming-json, as the manual of version 1.0.41
@@ -95,12 +87,11 @@ func (t tokenCounts) usage() llm.Usage {
 // grok decodes the output of Grok Build.
 type grok struct {
 	*answer
-	n     int // number of the current block
-	kind  llm.Kind
-	calls map[string]string // names of the tools that were called, by id
+	n    int // number of the current block
+	kind llm.Kind
 }
 
-func newGrok(a *answer) decoder { return &grok{answer: a, calls: map[string]string{}} }
+func newGrok(a *answer) decoder { return &grok{answer: a} }
 
 func (g *grok) line(data []byte) {
 	var l grokLine
@@ -122,13 +113,13 @@ func (g *grok) line(data []byte) {
 	case "error":
 		g.report(&l)
 		if g.shown && strings.Contains(string(l.Message), "max_tokens_truncation") { // a truncated answer, not an error
-			g.complete(llm.Finish{Reason: llm.Length, Raw: "max_tokens", Model: g.run.model})
+			g.complete(llm.Finish{Reason: llm.Length, Raw: "max_tokens"})
 			return
 		}
 		g.done, g.fault = true, g.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
 	case "end":
 		g.report(&l)
-		g.complete(llm.Finish{Reason: grokReason(l.Stop), Raw: l.Stop, ID: l.Session, Model: g.run.model})
+		g.complete(llm.Finish{Reason: grokReason(l.Stop), Raw: l.Stop, ID: l.Session})
 	default:
 		if !strings.HasPrefix(l.Type, "auto_compact_") {
 			g.skip(data)
@@ -152,20 +143,8 @@ func (g *grok) report(l *grokLine) {
 // tool sends a call once, and its result once it has ended. What follows it is a block of its own.
 func (g *grok) tool(l *grokLine) {
 	g.kind = ""
-	name, called := g.calls[l.Call]
-	if l.Call == "" {
-		return
-	}
-	if !called {
-		name = cmp.Or(l.Tool, string(l.Title), "tool")
-		g.calls[l.Call] = name
-		input := "{}"
-		if bytes.HasPrefix(l.Input, []byte("{")) {
-			input = string(l.Input)
-		}
-		g.delta(l.Call, llm.Part{Kind: llm.Call, ID: l.Call, Name: name, Input: input, Remote: true})
-	}
-	if l.Status != "completed" && l.Status != "failed" || slices.Contains(g.pending, "result of "+l.Call) {
+	g.call(l.Call, cmp.Or(l.Tool, string(l.Title), "tool"), inputOf(l.Input))
+	if l.Status != "completed" && l.Status != "failed" {
 		return
 	}
 	var texts []string
@@ -174,10 +153,7 @@ func (g *grok) tool(l *grokLine) {
 	}
 	var words wire.Text
 	decodeLenient(l.Output, &words)
-	g.delta("result of "+l.Call, llm.Part{
-		Kind: llm.Result, ID: l.Call, Name: name, Text: cmp.Or(join(texts), string(words), strings.TrimPrefix(string(l.Output), "null")),
-		Failed: l.Status == "failed", Remote: true,
-	})
+	g.result(l.Call, cmp.Or(join(texts), string(words), strings.TrimPrefix(string(l.Output), "null")), l.Status == "failed")
 }
 
 // sendText sends text, in a new block if its kind has changed.

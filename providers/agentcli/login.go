@@ -9,7 +9,10 @@ import (
 	"slices"
 )
 
-// A login says where a program stores its login. Contents are only tested, never stored or shown.
+// A login says where a program stores its login, from its documentation about authentication. Contents
+// are only tested, never stored or shown. The variables are those that only the program uses: an
+// OpenAI key for parley must not look like a login to Codex, which ignores it. Qwen Code wants
+// OPENAI_MODEL with a key.
 type login struct {
 	env     []string // variables that are a login by themselves
 	home    string   // variable that overrides dir
@@ -26,46 +29,13 @@ type loginFile struct {
 	system string   // GOOS where the file is used; "" for all
 }
 
-// logins holds them by kind, from the programs' documentation about authentication. The variables
-// are those that only the program uses: an OpenAI key for parley must not look like a login to
-// Codex, which ignores it. Qwen Code wants OPENAI_MODEL with a key.
-var logins = map[string]login{
-	"claude-cli": {
-		env: []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"}, home: "CLAUDE_CONFIG_DIR", dir: ".claude",
-		files: []loginFile{{path: ".credentials.json"}, {path: ".claude.json", inHome: true, words: []string{`"oauthAccount"`}, system: "darwin"}},
-	},
-	"codex-cli": {
-		env: []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN"}, home: "CODEX_HOME", dir: ".codex",
-		files: []loginFile{{path: "auth.json"}},
-	},
-	"gemini-cli": {
-		env: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, dir: ".gemini", files: []loginFile{{path: "oauth_creds.json"}},
-	},
-	"antigravity-cli": {env: []string{"ANTIGRAVITY_API_KEY"}, keyring: true},
-	"copilot-cli": {
-		env: []string{"COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"}, home: "COPILOT_HOME", dir: ".copilot",
-		files: []loginFile{
-			{path: "config.json", words: []string{`"loggedInUsers"`, `"logged_in_users"`, `"lastLoggedInUser"`, `"last_logged_in_user"`}},
-			{path: ".config/gh/hosts.yml", inHome: true, words: []string{"user:", "oauth_token:"}},
-		},
-	},
-	"grok-cli": {env: []string{"XAI_API_KEY"}, home: "GROK_HOME", dir: ".grok", files: []loginFile{{path: "auth.json"}}},
-	"qwen-cli": {
-		env: []string{"OPENAI_MODEL"}, home: "QWEN_HOME", dir: ".qwen",
-		files: []loginFile{{path: "oauth_creds.json"}, {path: "settings.json", words: []string{`"selectedType"`}}},
-	},
-}
-
 // maxLogin is how many bytes of a file are read.
 const maxLogin = 1 << 20
 
 // LoggedIn reports whether files or environment show a login to the program of a kind. It does not
 // run the program.
 func LoggedIn(kind string, getenv func(string) string) bool {
-	l, ok := logins[kind]
-	if !ok {
-		return false
-	}
+	l := flavors[kind].loggedIn
 	if slices.ContainsFunc(l.env, func(name string) bool { return getenv(name) != "" }) {
 		return true
 	}
@@ -99,7 +69,7 @@ func (f loginFile) isSignedIn(text []byte) bool {
 
 // IsLoginUnknown reports whether the user may be logged in to the program of a kind although LoggedIn
 // returns false: only the program itself could tell.
-func IsLoginUnknown(kind string) bool { return logins[kind].keyring }
+func IsLoginUnknown(kind string) bool { return flavors[kind].loggedIn.keyring }
 
 // LoginCommand returns the command that logs in to the program of a kind; "" for an unknown kind.
 func LoginCommand(kind string) string { return flavors[kind].login }

@@ -17,10 +17,7 @@ func qwenArgs(r *run) []string {
 		"--exclude-tools=agent,skill,tool_search,task_stop,send_message,ask_user_question,exit_plan_mode," + // of 0.15
 			"get_goal,update_goal,list_agents,tool_call,report_findings,enter_worktree,exit_worktree,record_artifact", // and of 0.24
 	}
-	if r.model != "" {
-		args = append(args, "--model="+r.model)
-	}
-	return args
+	return appendFlags(args, "--model=", r.model)
 }
 
 // qwenEnv sets the system prompt. A file of defaults, which the user's settings override, keeps it

@@ -20,7 +20,11 @@ type run struct {
 	effort   llm.Effort
 	settings llm.Settings
 	system   string // system prompt, unless it is part of the prompt
-	onDisk
+
+	file       string   // system prompt; "" if it is not in a file
+	promptFile string   // prompt, for a program that does not read stdin
+	attached   []string // files named in arguments, relative to dir
+
 	schema        json.RawMessage // answer schema that the program enforces; nil for none
 	prompt        prompt
 	resume        state // session to resume; zero for a new one
@@ -32,13 +36,6 @@ type run struct {
 	stdin         []byte
 	notices       []string
 	temps         []string // files and directories to remove after the run
-}
-
-// onDisk holds the files that a run reads.
-type onDisk struct {
-	file       string   // system prompt; "" if it is not in a file
-	promptFile string   // prompt, for a program that does not read stdin
-	attached   []string // files named in arguments, relative to dir
 }
 
 // maxArgument is the longest text that is passed as an argument, in bytes: Linux allows 128 KiB for
@@ -111,6 +108,27 @@ func (m *Model) applySettings(r *run, req llm.Request) {
 	for _, name := range slices.Sorted(maps.Keys(req.Options)) {
 		r.notices = append(r.notices, adapter.LeftOut(m.flavor.program, name))
 	}
+}
+
+// appendFlags adds pairs of a flag and its value, except those without a value.
+func appendFlags(args []string, pairs ...string) []string {
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			args = append(args, pairs[i]+pairs[i+1])
+		}
+	}
+	return args
+}
+
+// effortName returns an effort as OpenAI calls it; most is the name of the largest one.
+func effortName(e llm.Effort, most string) string {
+	switch e {
+	case llm.EffortOff:
+		return "none"
+	case llm.EffortMax:
+		return most
+	}
+	return string(e)
 }
 
 func (r *run) addInstruction(instruction string) {
