@@ -3,9 +3,6 @@ package media
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -75,7 +72,7 @@ func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.Embed
 	params, opts, notes := e.request(inputs, o)
 	var text []byte // decoded here: the SDK keeps several copies of each vector, as float64
 	var left openai.Unclosed
-	opts = append(opts, left.Option(), option.WithMiddleware(limitAnswer(answerLimit(len(inputs)))), option.WithResponseBodyInto(&text))
+	opts = append(opts, left.Option(), option.WithMiddleware(boundedAnswer(answerLimit(len(inputs)), false, nil)), option.WithResponseBodyInto(&text))
 	if _, err := e.client.New(ctx, params, opts...); err != nil {
 		left.Close()
 		if ctx.Err() != nil {
@@ -181,30 +178,4 @@ func (a openAIVectors) inOrder(n int) ([][]float32, error) {
 		return nil, &llm.Error{Fault: llm.Server, Message: "returned vectors of which only some have numbers"}
 	}
 	return vectors, nil
-}
-
-// limitAnswer returns a middleware that fails answers of more than limit bytes: the SDK reads whole
-// answers into memory.
-func limitAnswer(limit int64) option.Middleware {
-	return func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
-		res, err := next(req)
-		if err == nil {
-			res.Body = &limitedBody{res.Body, limit, limit}
-		}
-		return res, err
-	}
-}
-
-// A limitedBody fails once more than limit bytes were read.
-type limitedBody struct {
-	io.ReadCloser
-	left, limit int64
-}
-
-func (b *limitedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("answered with more than %d MB", b.limit>>20)}
-	}
-	return n, err
 }

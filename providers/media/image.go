@@ -48,27 +48,20 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 	return func(yield func(llm.ImageEvent, error) bool) {
 		d := &imageCall{ctx: ctx, m: m, yield: yield, secrets: wire.MaskText(m.secrets, 4)}
 		r, notes, err := m.checkRequest(r)
-		for _, note := range notes {
-			if err == nil {
-				err = d.send(llm.ImageEvent{Note: note})
-			}
-		}
 		if err == nil {
+			for _, note := range notes {
+				d.send(llm.ImageEvent{Note: note})
+			}
 			d.prompt, d.format = r.Prompt, r.Format
 			err = m.ask(ctx, r, d)
-		}
-		if errors.Is(err, errConsumerLeft) {
-			return
 		}
 		if err == nil || d.bill != (llm.Bill{}) {
 			bill := m.facts.Bill(d.bill)
 			bill.Priced = bill.Priced || m.abilities.free
-			if d.send(llm.ImageEvent{Done: &bill}) != nil {
-				return
-			}
+			d.send(llm.ImageEvent{Done: &bill})
 		}
 		switch {
-		case err == nil:
+		case err == nil, d.left:
 		case ctx.Err() != nil:
 			yield(llm.ImageEvent{}, context.Cause(ctx))
 		default:
@@ -92,13 +85,13 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) e
 		err := m.draw(ctx, r, d)
 		if refusal := refusalOf(err); refusal != nil {
 			if ticks, ok := firstNumber(errorBody(err), "usage.cost_in_usd_ticks"); ok && ticks > 0 { // xAI bills what it withholds
-				usd := ticks / ticksPerDollar
-				d.addCost(&usd)
+				d.addCost(&ticks, ticksPerDollar)
 				refusal.Billed = true
 			}
-			err = d.sendRefusal(*refusal)
+			d.sendRefusal(*refusal)
+			err = nil
 		}
-		if err != nil || d.declined {
+		if err != nil || d.declined || d.isOver() {
 			return err
 		}
 	}
@@ -108,7 +101,7 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) e
 	case got == 0 && d.refused == 0:
 		return &llm.Error{Fault: llm.Server, Message: "answered without an image"}
 	case got+d.refused < wanted:
-		return d.sendNote(fmt.Sprintf("%d of %d images came", got, wanted))
+		d.sendNote(fmt.Sprintf("%d of %d images came", got, wanted))
 	}
 	return nil
 }
@@ -126,23 +119,21 @@ type imageCall struct {
 	surplus        int // images beyond those wanted
 	partials       int
 	declined       bool  // the prompt was refused
+	left           bool  // the consumer has left the loop
 	fault          error // first error of reading an image that was made; the others are sent on
 }
 
-// errConsumerLeft reports that the consumer has left the loop.
-var errConsumerLeft = errors.New("left")
+// send sends e, unless the consumer has left.
+func (d *imageCall) send(e llm.ImageEvent) { d.left = d.left || !d.yield(e, nil) }
 
-func (d *imageCall) send(e llm.ImageEvent) error {
-	if !d.yield(e, nil) {
-		return errConsumerLeft
-	}
-	return nil
-}
+// isOver reports whether nothing more is to be sent.
+func (d *imageCall) isOver() bool { return d.left || d.ctx.Err() != nil }
 
-// addCost adds the cost that the server reports for an answer; nil if it reports none.
-func (d *imageCall) addCost(usd *float64) {
-	if usd != nil && *usd >= 0 {
-		d.bill.USD += *usd
+// addCost adds the cost that the server reports for an answer, in parts of a dollar; nil if it
+// reports none.
+func (d *imageCall) addCost(cost *float64, parts float64) {
+	if cost != nil && *cost >= 0 {
+		d.bill.USD += *cost / parts
 		d.bill.Priced, d.bill.Reported = true, true
 	}
 }
@@ -155,7 +146,8 @@ func (d *imageCall) addUsage(raw []byte) {
 		Details struct {
 			Images float64 `json:"image_tokens"`
 		} `json:"input_tokens_details"`
-		Cost *float64 `json:"cost"`
+		Cost  *float64 `json:"cost"`
+		Ticks *float64 `json:"cost_in_usd_ticks"` // of xAI
 	}
 	if len(raw) == 0 || adapter.DecodeLenient(raw, &u) != nil {
 		return
@@ -163,79 +155,74 @@ func (d *imageCall) addUsage(raw []byte) {
 	d.bill.Tokens += adapter.TokenCount(u.Input)
 	d.bill.ImageTokens += adapter.TokenCount(u.Details.Images)
 	d.bill.Output += adapter.TokenCount(u.Output)
-	d.addCost(u.Cost)
+	d.addCost(u.Cost, 1)
+	d.addCost(u.Ticks, ticksPerDollar)
 }
 
 // sendNote sends a notice for the user.
-func (d *imageCall) sendNote(text string) error { return d.send(llm.ImageEvent{Note: d.secrets(text)}) }
+func (d *imageCall) sendNote(text string) { d.send(llm.ImageEvent{Note: d.secrets(text)}) }
 
 // sendText sends text of the model.
-func (d *imageCall) sendText(text string) error {
-	if text = strings.TrimSpace(text); text == "" {
-		return nil
+func (d *imageCall) sendText(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		d.send(llm.ImageEvent{Text: d.secrets(text)})
 	}
-	return d.send(llm.ImageEvent{Text: d.secrets(text)})
 }
 
 // sendRevisedPrompt sends a notice with the prompt that a service used instead of the user's.
-func (d *imageCall) sendRevisedPrompt(prompt string) error {
-	if prompt = strings.TrimSpace(prompt); prompt == "" || prompt == strings.TrimSpace(d.prompt) {
-		return nil
+func (d *imageCall) sendRevisedPrompt(prompt string) {
+	if prompt = strings.TrimSpace(prompt); prompt != "" && prompt != strings.TrimSpace(d.prompt) {
+		d.prompt = prompt // so that the notice comes once
+		d.sendNote("revised prompt: " + prompt)
 	}
-	d.prompt = prompt // so that the notice comes once
-	return d.sendNote("revised prompt: " + prompt)
 }
 
 // sendRefusal sends a refusal instead of an image.
-func (d *imageCall) sendRefusal(r llm.Refusal) error {
+func (d *imageCall) sendRefusal(r llm.Refusal) {
 	d.refused++
 	d.declined = d.declined || r.Stage == "input"
 	r.Text = d.secrets(r.Text)
-	return d.send(llm.ImageEvent{Refused: &r})
+	d.send(llm.ImageEvent{Refused: &r})
 }
 
 // sendImage sends a finished image. It drops those beyond the number wanted, and notes an image that
 // cannot be read in d.fault.
-func (d *imageCall) sendImage(i sentImage) error {
+func (d *imageCall) sendImage(i sentImage) {
+	if i.isEmpty() || d.isOver() {
+		return
+	}
 	if d.bill.Images >= d.wanted { // a server must not decide how many files are written
 		if d.surplus++; d.surplus == 1 {
-			return d.sendNote(d.m.o.Provider + " sent more images than asked for")
+			d.sendNote(d.m.o.Provider + " sent more images than asked for")
 		}
-		return nil
+		return
 	}
 	blob, err := d.readImage(i)
+	if d.ctx.Err() != nil {
+		return
+	}
+	d.bill.Images++ // it costs even if it cannot be read
 	if err != nil {
-		if d.ctx.Err() != nil {
-			return err
-		}
-		if d.fault == nil {
-			d.fault = err
-		}
-		d.bill.Images++ // it costs all the same
-		return nil
+		d.fault = cmp.Or(d.fault, err)
+		return
 	}
-	d.bill.Images++
 	if want, got := d.format, strings.TrimSuffix(strings.TrimPrefix(blob.MIME, "image/"), "+xml"); want != "" && got != want {
-		if err := d.sendNote(fmt.Sprintf("%s sent %s instead of %s", d.m.o.Provider, got, want)); err != nil {
-			return err
-		}
+		d.sendNote(fmt.Sprintf("%s sent %s instead of %s", d.m.o.Provider, got, want))
 	}
-	return d.send(llm.ImageEvent{Image: blob})
+	d.send(llm.ImageEvent{Image: blob})
 }
 
 // maxPartials bounds how many unfinished images are shown.
 const maxPartials = 8
 
 // sendPartial sends an unfinished image. It skips one that cannot be read.
-func (d *imageCall) sendPartial(b64 string) error {
+func (d *imageCall) sendPartial(b64 string) {
 	if d.partials++; d.partials > maxPartials {
-		return nil
+		return
 	}
-	blob, err := d.readImage(sentImage{base64: b64})
-	if err != nil {
-		return nil
+	if blob, err := d.readImage(sentImage{base64: b64}); err == nil {
+		d.send(llm.ImageEvent{Partial: blob})
 	}
-	return d.send(llm.ImageEvent{Partial: blob})
 }
 
 // A sentImage is an image as a server sends it, in one of these fields.

@@ -1,6 +1,7 @@
 package media
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,16 +15,12 @@ func compileGeminiImage(o adapter.Options, r llm.ImageRequest) (url string, body
 	for _, in := range r.Inputs {
 		parts = append(parts, map[string]any{"inlineData": map[string]any{"mimeType": in.MIME, "data": toBase64(in.Data)}})
 	}
-	config := map[string]any{"responseModalities": []string{"IMAGE"}}
-	imageConfig := map[string]any{}
-	setIf(imageConfig, "aspectRatio", r.Size.Ratio)
-	setIf(imageConfig, "imageSize", r.Size.Tier)
-	if len(imageConfig) > 0 {
-		config["imageConfig"] = imageConfig
-	}
 	body = map[string]any{
-		"contents":         []any{map[string]any{"role": "user", "parts": append(parts, map[string]any{"text": r.Prompt})}},
-		"generationConfig": config,
+		"contents": []any{map[string]any{"role": "user", "parts": append(parts, map[string]any{"text": r.Prompt})}},
+		"generationConfig": fields(map[string]any{
+			"responseModalities": []string{"IMAGE"},
+			"imageConfig":        fields(map[string]any{"aspectRatio": r.Size.Ratio, "imageSize": r.Size.Tier}),
+		}),
 	}
 	model := o.Model
 	if !strings.HasPrefix(model, "models/") {
@@ -82,7 +79,8 @@ func decodeGeminiImage(text []byte, d *imageCall) error {
 		}
 	}
 	if reason := a.PromptFeedback.BlockReason; reason != "" {
-		return d.sendRefusal(llm.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
+		d.sendRefusal(llm.Refusal{Stage: "input", Code: reason, Text: a.PromptFeedback.BlockReasonMessage})
+		return nil
 	}
 	images, words := 0, []string(nil)
 	for _, c := range a.Candidates {
@@ -91,9 +89,7 @@ func decodeGeminiImage(text []byte, d *imageCall) error {
 			case p.Thought:
 			case p.InlineData != nil:
 				images++
-				if err := d.sendImage(sentImage{base64: p.InlineData.Data}); err != nil {
-					return err
-				}
+				d.sendImage(sentImage{base64: p.InlineData.Data})
 			case strings.TrimSpace(p.Text) != "":
 				words = append(words, p.Text)
 			}
@@ -101,16 +97,16 @@ func decodeGeminiImage(text []byte, d *imageCall) error {
 	}
 	said := strings.Join(words, "\n")
 	if images > 0 || len(a.Candidates) == 0 {
-		return d.sendText(said)
+		d.sendText(said)
+		return nil
 	}
-	switch c := a.Candidates[0]; {
-	case slices.Contains(geminiRefusals, c.FinishReason):
-		if c.FinishMessage != "" {
-			said = c.FinishMessage
-		}
-		return d.sendRefusal(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
-	case said != "":
-		return d.sendRefusal(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
+	c := a.Candidates[0]
+	refused := slices.Contains(geminiRefusals, c.FinishReason)
+	if refused {
+		said = cmp.Or(c.FinishMessage, said)
+	}
+	if refused || said != "" {
+		d.sendRefusal(llm.Refusal{Stage: "output", Code: c.FinishReason, Text: said})
 	}
 	return nil
 }

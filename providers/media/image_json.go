@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
-	"strings"
+	"reflect"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -30,12 +31,12 @@ func (r imageFormat) serviceKind() string { return r.kind }
 // 2026; what the models of a service can do is in the catalog.
 var imageFormats = []imageFormat{
 	{kind: "gemini", can: imageAbilities{n: 1, inputs: 14, bytes: 14 << 20, ratios: true, tiers: true}, key: "X-Goog-Api-Key", compile: compileGeminiImage, decode: decodeGeminiImage},
-	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeGrokImage},
+	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeImages(true)},
 	{kind: "qwen", can: imageAbilities{inputs: 10, pixels: true, step: 16}, compile: compileQwenImage, decode: decodeQwenImage},
-	{kind: "glm", can: imageAbilities{n: 1, pixels: true, step: 16, quality: true}, compile: compileGLMImage, decode: decodeGLMImage},
+	{kind: "glm", can: imageAbilities{n: 1, pixels: true, step: 16, quality: true}, compile: compileGLMImage, decode: decodeImages(false)},
 	{kind: "minimax", can: imageAbilities{inputs: 1, pixels: true, ratios: true, step: 8}, compile: compileMiniMaxImage, decode: decodeMiniMaxImage},
 	{kind: "openrouter", can: imageAbilities{inputs: 16, transparent: true, pixels: true, ratios: true, tiers: true, quality: true, format: true}, stream: true,
-		compile: compileOpenRouterImage, decode: decodeOpenRouterImage},
+		compile: compileOpenRouterImage, decode: decodeImages(false)},
 }
 
 // newImageMaker returns the model that o describes, of a service of that kind. It sends nothing
@@ -107,21 +108,13 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 		if err := adapter.DecodeLenient(data, &e); err != nil {
 			return events.Blame(data, wire.DecodeError(data, err))
 		}
-		switch {
-		case strings.HasSuffix(e.Type, ".partial_image"):
-			err = d.sendPartial(e.B64JSON)
-		case strings.HasSuffix(e.Type, ".completed"):
-			finished = true
-			if err = d.sendImage(sentImage{base64: e.B64JSON}); err == nil {
-				d.addUsage(e.Usage)
-			}
-		default:
-			if fault := wire.EventError(data); fault != nil {
-				return fault
-			}
+		if done, known := d.sendEvent(e); known {
+			finished = finished || done
+		} else if fault := wire.EventError(data); fault != nil {
+			return fault
 		}
-		if err != nil {
-			return err
+		if d.isOver() {
+			return nil
 		}
 	}
 }
@@ -129,9 +122,11 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 // dataURL returns b as a data URL.
 func dataURL(b llm.Blob) string { return "data:" + b.MIME + ";base64," + toBase64(b.Data) }
 
-// setIf sets a field if value is not "".
-func setIf(body map[string]any, name, value string) {
-	if value != "" {
-		body[name] = value
-	}
+// fields returns the fields whose values are not zero or empty, and the prompt. It changes all.
+func fields(all map[string]any) map[string]any {
+	maps.DeleteFunc(all, func(name string, value any) bool {
+		v := reflect.ValueOf(value)
+		return name != "prompt" && (!v.IsValid() || v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0)
+	})
+	return all
 }

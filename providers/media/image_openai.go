@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -98,7 +99,8 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *image
 			return wire.DecodeError(whole, err)
 		}
 	}
-	return m.readAnswer(res, d)
+	m.readAnswer(res, d)
+	return nil
 }
 
 // unreadable returns err if it is an *llm.Error or ctx has ended. Any other error of the SDK means
@@ -112,9 +114,9 @@ func unreadable(ctx context.Context, err error) error {
 }
 
 // readAnswer handles an answer in one piece.
-func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) error {
+func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) {
 	if res == nil { // the answer is null
-		return nil
+		return
 	}
 	d.addUsage([]byte(res.Usage.RawJSON()))
 	var svg struct {
@@ -124,22 +126,12 @@ func (openAIImageMaker) readAnswer(res *sdk.ImagesResponse, d *imageCall) error 
 		} `json:"svg_usage"`
 	}
 	if adapter.DecodeLenient([]byte(res.RawJSON()), &svg) == nil && svg.Usage.Total > 0 {
-		if err := d.sendNote(fmt.Sprintf("the SVG took %d tokens of %s, which are not in the price", adapter.TokenCount(svg.Usage.Total), svg.Usage.Model)); err != nil {
-			return err
-		}
+		d.sendNote(fmt.Sprintf("the SVG took %d tokens of %s, which are not in the price", adapter.TokenCount(svg.Usage.Total), svg.Usage.Model))
 	}
 	for _, i := range res.Data {
-		if i.B64JSON == "" && i.URL == "" {
-			continue
-		}
-		if err := d.sendImage(sentImage{base64: i.B64JSON, url: i.URL}); err != nil {
-			return err
-		}
-		if err := d.sendRevisedPrompt(i.RevisedPrompt); err != nil {
-			return err
-		}
+		d.sendImage(sentImage{base64: i.B64JSON, url: i.URL})
+		d.sendRevisedPrompt(i.RevisedPrompt)
 	}
-	return nil
 }
 
 // An imageStream is a stream of the SDK, which has one type for new images and one for edits.
@@ -154,6 +146,21 @@ type imageEvent struct {
 	Type    string          `json:"type"`
 	B64JSON string          `json:"b64_json"`
 	Usage   json.RawMessage `json:"usage"`
+}
+
+// sendEvent sends the image of an event, and reports whether that is finished. It returns false for unknown
+// events.
+func (d *imageCall) sendEvent(e imageEvent) (finished, known bool) {
+	switch {
+	case strings.HasSuffix(e.Type, ".partial_image"):
+		d.sendPartial(e.B64JSON)
+		return false, true
+	case strings.HasSuffix(e.Type, ".completed"):
+		d.addUsage(e.Usage)
+		d.sendImage(sentImage{base64: e.B64JSON})
+		return true, true
+	}
+	return false, false
 }
 
 // readStream sends unfinished images and the finished one to d. It returns false if there was no
@@ -172,16 +179,10 @@ func (openAIImageMaker) readStream(events imageStream, d *imageCall) (some bool,
 			c := s.Current()
 			e = imageEvent{c.Type, c.B64JSON, json.RawMessage(c.Usage.RawJSON())}
 		}
-		switch e.Type {
-		case "image_generation.partial_image", "image_edit.partial_image":
-			err = d.sendPartial(e.B64JSON)
-		case "image_generation.completed", "image_edit.completed":
-			finished = true
-			d.addUsage(e.Usage)
-			err = d.sendImage(sentImage{base64: e.B64JSON})
-		}
-		if err != nil {
-			return some, err
+		done, _ := d.sendEvent(e)
+		finished = finished || done
+		if d.isOver() {
+			return true, nil
 		}
 	}
 	var sent *ssestream.StreamError
@@ -314,36 +315,35 @@ func boundedAnswer(limit int64, stream bool, whole *[]byte) option.Middleware {
 		if err != nil {
 			return res, err
 		}
-		bounded := struct {
-			io.Reader
-			io.Closer
-		}{&boundedReader{res.Body, limit}, res.Body}
-		if res.Body = bounded; !stream {
+		body := &limitedBody{res.Body, limit, limit}
+		if res.Body = body; !stream {
 			return res, nil
 		}
-		reader, first := wire.Sniff(bounded)
+		reader, first := wire.Sniff(body)
 		if first == '{' {
-			defer func() { _ = bounded.Close() }()
+			defer func() { _ = body.Close() }()
 			*whole, err = io.ReadAll(reader)
 			res.Body = http.NoBody
 			return res, err
 		}
-		bounded.Reader = reader
-		res.Body = bounded
+		res.Body = struct {
+			io.Reader
+			io.Closer
+		}{reader, body}
 		return res, nil
 	}
 }
 
-// A boundedReader fails after left bytes.
-type boundedReader struct {
-	r    io.Reader
-	left int64
+// A limitedBody fails once more than limit bytes were read.
+type limitedBody struct {
+	io.ReadCloser
+	left, limit int64
 }
 
-func (b *boundedReader) Read(p []byte) (int, error) {
-	n, err := b.r.Read(p)
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		return 0, &llm.Error{Fault: llm.Server, Message: "answered with more than any image has"}
+		return 0, &llm.Error{Fault: llm.Server, Message: fmt.Sprintf("answered with more than %d MB", b.limit>>20)}
 	}
 	return n, err
 }

@@ -215,7 +215,7 @@ func TestEndlessImageAnswer(t *testing.T) {
 			}
 		}
 	})
-	if o := made(t, smaller(t, openAISuite.maker(server.URL)), llm.ImageRequest{Prompt: "a fox"}); o.err == nil || !strings.Contains(o.err.Error(), "more than any image") {
+	if o := made(t, smaller(t, openAISuite.maker(server.URL)), llm.ImageRequest{Prompt: "a fox"}); o.err == nil || !strings.Contains(o.err.Error(), "answered with more than") {
 		t.Errorf("%v", o.err)
 	}
 }

@@ -29,31 +29,12 @@ func framesOrReferences(model string, r llm.VideoRequest) error {
 	return exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0)
 }
 
-// put sets a field unless value is zero, empty or nil.
-func put[T any](body map[string]any, name string, value T) {
-	switch v := any(value).(type) {
-	case string:
-		if v == "" {
-			return
-		}
-	case int:
-		if v == 0 {
-			return
-		}
-	case []any:
-		if len(v) == 0 {
-			return
-		}
-	case *bool:
-		if v == nil {
-			return
-		}
-	case *int64:
-		if v == nil {
-			return
-		}
+// urlOf returns b as a data URL; "" if b is nil.
+func urlOf(b *llm.Blob) string {
+	if b == nil {
+		return ""
 	}
-	body[name] = value
+	return dataURL(*b)
 }
 
 // videoSize returns width and height of a resolution at 16:9, and whether it is known.

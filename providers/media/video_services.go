@@ -25,25 +25,23 @@ var veo = videoService{
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s makes 8 seconds with reference images or above 720p, not %d", model, r.Seconds)}
 			}
 			image := func(b *llm.Blob) any {
+				if b == nil {
+					return nil
+				}
 				return map[string]any{"bytesBase64Encoded": toBase64(b.Data), "mimeType": b.MIME}
-			}
-			instance, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
-			if r.FirstFrame != nil {
-				instance["image"] = image(r.FirstFrame)
-			}
-			if r.LastFrame != nil {
-				instance["lastFrame"] = image(r.LastFrame)
 			}
 			var references []any
 			for _, b := range r.References {
 				references = append(references, map[string]any{"image": image(&b), "referenceType": "asset"})
 			}
-			put(instance, "referenceImages", references)
-			put(parameters, "aspectRatio", r.Ratio)
-			put(parameters, "resolution", r.Resolution)
-			put(parameters, "durationSeconds", r.Seconds)
-			put(parameters, "negativePrompt", r.NegativePrompt)
-			return "/models/" + url.PathEscape(model) + ":predictLongRunning", map[string]any{"instances": []any{instance}, "parameters": parameters}, nil
+			return "/models/" + url.PathEscape(model) + ":predictLongRunning", map[string]any{
+				"instances": []any{fields(map[string]any{
+					"prompt": r.Prompt, "image": image(r.FirstFrame), "lastFrame": image(r.LastFrame), "referenceImages": references,
+				})},
+				"parameters": fields(map[string]any{
+					"aspectRatio": r.Ratio, "resolution": r.Resolution, "durationSeconds": r.Seconds, "negativePrompt": r.NegativePrompt,
+				}),
+			}, nil
 		},
 		unsupported: []videoOption{wishSource, wishExtend, wishAudio, wishSeed},
 		id:          "name",
@@ -62,7 +60,7 @@ var grokVideo = videoService{
 	kind: "grok",
 	create: videoCreation{
 		request: func(model string, r llm.VideoRequest) (string, map[string]any, error) {
-			body, path := map[string]any{"model": model, "prompt": r.Prompt}, "/videos/generations"
+			path := "/videos/generations"
 			if err := exclusive(model, "reference images and a first frame", r.FirstFrame != nil, len(r.References) > 0); err != nil {
 				return "", nil, err
 			}
@@ -77,21 +75,16 @@ var grokVideo = videoService{
 						return "", nil, unsupportedOption(model+", with a video to change,", w)
 					}
 				}
-				body["video"] = map[string]any{"url": dataURL(*r.Source)}
 			}
-			if r.FirstFrame != nil {
-				body["image"] = map[string]any{"url": dataURL(*r.FirstFrame)}
-			}
+			address := func(b *llm.Blob) any { return fields(map[string]any{"url": urlOf(b)}) }
 			var references []any
 			for _, b := range r.References {
-				references = append(references, map[string]any{"url": dataURL(b)})
+				references = append(references, address(&b))
 			}
-			put(body, "reference_images", references)
-			put(body, "duration", r.Seconds)
-			put(body, "resolution", r.Resolution)
-			put(body, "aspect_ratio", r.Ratio)
-			put(body, "generate_audio", r.Audio)
-			return path, body, nil
+			return path, fields(map[string]any{
+				"model": model, "prompt": r.Prompt, "video": address(r.Source), "image": address(r.FirstFrame), "reference_images": references,
+				"duration": r.Seconds, "resolution": r.Resolution, "aspect_ratio": r.Ratio, "generate_audio": r.Audio,
+			}), nil
 		},
 		unsupported: []videoOption{wishLast, wishSeed, wishAvoid},
 		id:          "request_id",
@@ -112,8 +105,8 @@ var wanVideo = videoService{
 			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
-			input, parameters := map[string]any{"prompt": r.Prompt}, map[string]any{}
 			var media []any
+			first := ""
 			add := func(kind string, b *llm.Blob) {
 				if b != nil {
 					media = append(media, map[string]any{"type": kind, "url": dataURL(*b)})
@@ -125,15 +118,15 @@ var wanVideo = videoService{
 				add("reference_image", &b)
 			}
 			if r.FirstFrame != nil && len(media) == 1 && strings.HasPrefix(model, "wan2.") && strings.HasSuffix(model, "-i2v") {
-				input["img_url"], media = dataURL(*r.FirstFrame), nil
+				first, media = dataURL(*r.FirstFrame), nil
 			}
-			put(input, "media", media)
-			put(input, "negative_prompt", r.NegativePrompt)
-			put(parameters, "resolution", strings.ToUpper(r.Resolution))
-			put(parameters, "ratio", r.Ratio)
-			put(parameters, "duration", r.Seconds)
-			put(parameters, "seed", r.Seed)
-			return "/services/aigc/video-generation/video-synthesis", map[string]any{"model": model, "input": input, "parameters": parameters}, nil
+			return "/services/aigc/video-generation/video-synthesis", map[string]any{
+				"model": model,
+				"input": fields(map[string]any{"prompt": r.Prompt, "img_url": first, "media": media, "negative_prompt": r.NegativePrompt}),
+				"parameters": fields(map[string]any{
+					"resolution": strings.ToUpper(r.Resolution), "ratio": r.Ratio, "duration": r.Seconds, "seed": r.Seed,
+				}),
+			}, nil
 		},
 		unsupported: []videoOption{wishSource, wishExtend, wishAudio},
 		id:          "output.task_id",
@@ -161,17 +154,13 @@ var glmVideo = videoService{
 			if err != nil {
 				return "", nil, err
 			}
-			body := map[string]any{"model": model, "prompt": r.Prompt}
-			switch {
-			case r.LastFrame != nil:
-				body["image_url"] = []string{dataURL(*r.FirstFrame), dataURL(*r.LastFrame)}
-			case r.FirstFrame != nil:
-				body["image_url"] = dataURL(*r.FirstFrame)
+			var images any = urlOf(r.FirstFrame)
+			if r.LastFrame != nil {
+				images = []string{dataURL(*r.FirstFrame), dataURL(*r.LastFrame)}
 			}
-			put(body, "size", size)
-			put(body, "duration", r.Seconds)
-			put(body, "with_audio", r.Audio)
-			return "/videos/generations", body, nil
+			return "/videos/generations", fields(map[string]any{
+				"model": model, "prompt": r.Prompt, "image_url": images, "size": size, "duration": r.Seconds, "with_audio": r.Audio,
+			}), nil
 		},
 		unsupported: []videoOption{wishReferences, wishSource, wishExtend, wishSeed, wishAvoid},
 		id:          "id",
@@ -188,7 +177,6 @@ var openRouterVideo = videoService{
 			if err := framesOrReferences(model, r); err != nil {
 				return "", nil, err
 			}
-			body := map[string]any{"model": model, "prompt": r.Prompt}
 			image := func(b *llm.Blob) map[string]any {
 				return map[string]any{"type": "image_url", "image_url": map[string]any{"url": dataURL(*b)}}
 			}
@@ -205,18 +193,14 @@ var openRouterVideo = videoService{
 			for _, b := range r.References {
 				references = append(references, image(&b))
 			}
-			put(body, "frame_images", frames)
-			put(body, "input_references", references)
-			put(body, "duration", r.Seconds)
+			resolution := "resolution"
 			if strings.Contains(r.Resolution, "x") {
-				put(body, "size", r.Resolution)
-			} else {
-				put(body, "resolution", r.Resolution)
+				resolution = "size"
 			}
-			put(body, "aspect_ratio", r.Ratio)
-			put(body, "generate_audio", r.Audio)
-			put(body, "seed", r.Seed)
-			return "/videos", body, nil
+			return "/videos", fields(map[string]any{
+				"model": model, "prompt": r.Prompt, "frame_images": frames, "input_references": references, "duration": r.Seconds,
+				resolution: r.Resolution, "aspect_ratio": r.Ratio, "generate_audio": r.Audio, "seed": r.Seed,
+			}), nil
 		},
 		unsupported: []videoOption{wishSource, wishExtend, wishAvoid},
 		id:          "id",
@@ -237,17 +221,14 @@ var openAIVideo = videoService{
 			if err != nil {
 				return "", nil, err
 			}
-			body := map[string]any{"model": model, "prompt": r.Prompt}
-			put(body, "size", size)
+			seconds := ""
 			if r.Seconds > 0 {
-				body["seconds"] = strconv.Itoa(r.Seconds)
+				seconds = strconv.Itoa(r.Seconds)
 			}
-			put(body, "seed", r.Seed)
-			put(body, "negative_prompt", r.NegativePrompt)
-			if r.FirstFrame != nil {
-				body["input_reference"] = r.FirstFrame
-			}
-			return "/videos", body, nil
+			return "/videos", fields(map[string]any{
+				"model": model, "prompt": r.Prompt, "size": size, "seconds": seconds, "seed": r.Seed,
+				"negative_prompt": r.NegativePrompt, "input_reference": r.FirstFrame,
+			}), nil
 		},
 		unsupported: []videoOption{wishLast, wishReferences, wishSource, wishExtend, wishAudio},
 		id:          "id",
@@ -284,11 +265,10 @@ var minimaxVideo = videoService{
 			for _, b := range r.References {
 				add("reference_image", &b)
 			}
-			body := map[string]any{ // resolution and duration are always sent, since the cost depends on them
+			return "/video_generation", fields(map[string]any{ // resolution and duration are always sent, since the cost depends on them
 				"model": model, "content": content, "resolution": strings.ToUpper(cmp.Or(r.Resolution, "2K")), "duration": cmp.Or(r.Seconds, 5),
-			}
-			put(body, "ratio", r.Ratio)
-			return "/video_generation", body, nil
+				"ratio": r.Ratio,
+			}), nil
 		},
 		unsupported: []videoOption{wishSource, wishExtend, wishAudio, wishSeed, wishAvoid},
 		id:          "task_id",
@@ -314,19 +294,14 @@ var hailuoVideo = videoService{
 			case strings.EqualFold(r.Resolution, "1080p") && r.Seconds > 6:
 				return "", nil, &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s makes 6 seconds of 1080P, not %d", model, r.Seconds)}
 			}
-			body := map[string]any{"model": model, "prompt": r.Prompt}
-			if r.FirstFrame != nil {
-				body["first_frame_image"] = dataURL(*r.FirstFrame)
-			}
-			if r.LastFrame != nil {
-				body["last_frame_image"] = dataURL(*r.LastFrame)
-			}
+			var subject []any
 			for _, b := range r.References {
-				body["subject_reference"] = []any{map[string]any{"type": "character", "image": []string{dataURL(b)}}}
+				subject = append(subject, map[string]any{"type": "character", "image": []string{dataURL(b)}})
 			}
-			put(body, "resolution", strings.ToUpper(r.Resolution))
-			put(body, "duration", r.Seconds)
-			return "/video_generation", body, nil
+			return "/video_generation", fields(map[string]any{
+				"model": model, "prompt": r.Prompt, "first_frame_image": urlOf(r.FirstFrame), "last_frame_image": urlOf(r.LastFrame),
+				"subject_reference": subject, "resolution": strings.ToUpper(r.Resolution), "duration": r.Seconds,
+			}), nil
 		},
 		unsupported: []videoOption{wishSource, wishExtend, wishRatio, wishAudio, wishSeed, wishAvoid},
 		id:          "task_id",
