@@ -327,10 +327,5 @@ func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
 	if text == "" {
 		return then()
 	}
-	return &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Answer: func(agreed bool) Effect {
-		if !agreed {
-			return nil
-		}
-		return then()
-	}}
+	return &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Accept: then}
 }

@@ -224,12 +224,7 @@ func (f connectFlow) storeUnchecked(why error) Effect {
 	f.key.Unchecked = true
 	return &Confirm{
 		Text: why.Error() + ". Store it anyway?", Yes: "Store it", No: "Do not store it", Harmless: true,
-		Answer: func(yes bool) Effect {
-			if !yes {
-				return Toast("Not stored")
-			}
-			return f.connect()
-		},
+		Accept: f.connect, Decline: func() Effect { return Toast("Not stored") },
 	}
 }
 

@@ -121,12 +121,7 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 		return &Confirm{
 			Text: "This conversation is open in " + held.By + ". Continue in a copy?",
 			Yes:  "Continue in a copy", No: "Not now", Harmless: true,
-			Answer: func(yes bool) Effect {
-				if !yes {
-					return nil
-				}
-				return a.ForkSession(id, 0)
-			},
+			Accept: func() Effect { return a.ForkSession(id, 0) },
 		}
 	case err != nil:
 		return Failure{Err: err, Lasting: true}

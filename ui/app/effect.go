@@ -181,11 +181,23 @@ type Item struct {
 // A Confirm is a question with a yes and a no.
 type Confirm struct {
 	Text, Yes, No string
-	Harmless      bool // yes works at once, even before the question was on the screen
-	Unasked       bool // it comes without a key of the user's: only a lone letter answers, text that is typed goes into the input
-	Answer        func(yes bool) Effect
-	OnDismiss     func() // called when the question is closed without an answer; may be nil
+	Harmless      bool          // yes works at once, even before the question was on the screen
+	Unasked       bool          // it comes without a key of the user's: only a lone letter answers, text that is typed goes into the input
+	Accept        func() Effect // called on yes
+	Decline       func() Effect // called on no; nil: nothing comes of that
+	OnDismiss     func()        // called when the question is closed without an answer; may be nil
 	Lapse
+}
+
+// Answer returns the effect of an answer.
+func (c *Confirm) Answer(yes bool) Effect {
+	switch {
+	case yes:
+		return c.Accept()
+	case c.Decline != nil:
+		return c.Decline()
+	}
+	return nil
 }
 
 // A Secret asks for a line, such as an API key, that is not shown while it is typed unless it is
@@ -256,13 +268,7 @@ func SummaryOffer(a *App, then func() Effect) Effect {
 	}
 	return &Confirm{
 		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",
-		Yes:  "Summarize", No: "Not now", Harmless: true, Unasked: true,
-		Answer: func(yes bool) Effect {
-			if !yes {
-				return nil
-			}
-			return then()
-		},
+		Yes:  "Summarize", No: "Not now", Harmless: true, Unasked: true, Accept: then,
 	}
 }
 

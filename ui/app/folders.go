@@ -43,10 +43,7 @@ func addFolder(a *App, arg string) Effect {
 		return Failure{Err: err}
 	}
 	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
-	return &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Answer: func(yes bool) Effect {
-		if !yes {
-			return nil
-		}
+	return &Confirm{Text: text, Yes: "Add folder", No: "Cancel", Accept: func() Effect {
 		return setFolders(a, func() error { return a.Session.Directories().Add(dir) })
 	}}
 }

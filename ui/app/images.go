@@ -54,12 +54,10 @@ func drawImage(a *App, arg string) Effect {
 	case why != "":
 		return Failure{Err: errors.New(why), Line: imageCommand + arg}
 	case len(addresses) > 0: // a front end does not say which were pasted
-		return &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text", Answer: func(yes bool) Effect {
-			if yes {
-				without = text
-			}
-			return drawPrompt(a, arg, anew, text, without)
-		}}
+		return &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text",
+			Accept:  func() Effect { return drawPrompt(a, arg, anew, text, text) },
+			Decline: func() Effect { return drawPrompt(a, arg, anew, text, without) },
+		}
 	}
 	return drawPrompt(a, arg, anew, text, text)
 }

@@ -122,15 +122,14 @@ func offerService(a *App, services []Service, answers LocalAnswers) Effect {
 		if _, asked := answers[s.Provider]; asked || s.Model == "" && !s.LacksKey || !UsesDemo(a) {
 			continue
 		}
-		return &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Answer: func(yes bool) Effect {
-			kept := a.SaveLocalAnswer(s.Provider, yes)
-			if !yes {
-				return Then{offerService(a, services[i+1:], answers), kept}
-			}
+		return &Confirm{Text: s.question(), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Accept: func() Effect {
+			kept := a.SaveLocalAnswer(s.Provider, true)
 			if s.LacksKey {
 				return Then{connect(a, s.Provider), kept}
 			}
 			return Then{startWithModel(a, s.Model), kept}
+		}, Decline: func() Effect {
+			return Then{offerService(a, services[i+1:], answers), a.SaveLocalAnswer(s.Provider, false)}
 		}}
 	}
 	return nil

@@ -149,15 +149,18 @@ func confirmQuestion(q *mcp.Question, c Confirm) *Confirm {
 // confirmRequest returns the effect that asks c for a server that waits for an answer: no declines
 // what it asks for, and yes does accept.
 func confirmRequest(q *mcp.Question, c Confirm, accept func() Effect) *Confirm {
-	c.Answer = func(yes bool) Effect {
+	c.Accept = func() Effect {
 		if e, over := unanswered(q); over {
 			return e
 		}
-		if !yes {
-			q.Decline()
-			return nil
-		}
 		return accept()
+	}
+	c.Decline = func() Effect {
+		e, over := unanswered(q)
+		if !over {
+			q.Decline()
+		}
+		return e
 	}
 	return confirmQuestion(q, c)
 }
@@ -286,14 +289,10 @@ func confirmPage(a *App, q *mcp.Question) *Confirm {
 // so itself.
 func confirmPageDone(q *mcp.Question) *Confirm {
 	text := fmt.Sprintf("MCP server %s waits until you are done with this page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
-	return confirmQuestion(q, Confirm{Text: text, Yes: "Done, continue", No: "Cancel", Answer: func(yes bool) Effect {
-		if yes {
-			q.Answer(nil)
-		} else {
-			q.Cancel()
-		}
-		return nil
-	}})
+	return confirmQuestion(q, Confirm{Text: text, Yes: "Done, continue", No: "Cancel",
+		Accept:  func() Effect { q.Answer(nil); return nil },
+		Decline: func() Effect { q.Cancel(); return nil },
+	})
 }
 
 // confirmSample asks whether the model answers for a server, and has it answer.

@@ -80,12 +80,12 @@ func askingApp(t *testing.T) (a *App, call func(tool string, in ...context.Conte
 }
 
 // asked waits for what a server asks; the tests' own deadline ends it.
-func asked(t *testing.T, a *App) Confirm {
+func asked(t *testing.T, a *App) *Confirm {
 	t.Helper()
 	for {
 		e := ServerQuestion(a)
 		if see(e).Confirm != nil {
-			return *see(e).Confirm
+			return see(e).Confirm
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -133,11 +133,11 @@ func TestServerQuestionsLapse(t *testing.T) {
 	}{{"form", 0}, {"form", 1}, {"form", 2}, {"form", 3}, {"form", 4}, {"page", 0}, {"paid", 1}, {"sample", 0}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := call(c.tool, ctx)
-		var e Effect = new(asked(t, a))
+		var e Effect = asked(t, a)
 		lapse := see(e).Confirm.Lapse
 		if c.steps > 0 {
 			if e = see(e).Confirm.Answer(true); c.tool == "paid" {
-				e = new(asked(t, a))
+				e = asked(t, a)
 				lapse = see(e).Confirm.Lapse
 			} else {
 				lapse = see(e).Secret.Lapse

@@ -21,25 +21,12 @@ func (c serverControl) show(s mcp.State) Effect {
 	text, unseen := serverDetails(s)
 	servers, policy := c.app.Servers(), c.app.Policy()
 	if s.Status == mcp.StatusLogin {
-		return &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
-			if !yes {
-				return nil
-			}
-			return c.login()
-		}}
+		return &Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Accept: c.login}
 	}
 	if !unseen {
-		return &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
-			if !yes {
-				return nil
-			}
-			return c.choices(s)
-		}}
+		return &Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Accept: func() Effect { return c.choices(s) }}
 	}
-	return &Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Answer: func(yes bool) Effect {
-		if !yes {
-			return nil
-		}
+	return &Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Accept: func() Effect {
 		return Async(func(context.Context) Effect {
 			did, err := approveServer(servers, s, policy)
 			if err != nil {
@@ -83,13 +70,13 @@ func (c serverControl) login() Effect {
 			if err != nil {
 				return Failure{Err: err}
 			}
-			return &Confirm{Text: LoginText(c.name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel", OnDismiss: func() { go login.Close() }, Answer: func(yes bool) Effect {
-				if !yes {
+			return &Confirm{Text: LoginText(c.name, login.Host, login.URL), Yes: "Open in the browser", No: "Cancel",
+				OnDismiss: func() { go login.Close() },
+				Accept:    func() Effect { return c.awaitLogin(login) },
+				Decline: func() Effect {
 					go login.Close()
 					return Toast("Not logged in to " + c.name)
-				}
-				return c.awaitLogin(login)
-			}}
+				}}
 		}
 	})
 }

@@ -271,12 +271,7 @@ func setSystem(a *App, text string) Effect {
 	own, _ := ownSystem(a)
 	switch {
 	case text == "":
-		return &Confirm{Text: systemText(a), Yes: "Edit", No: "Close", Harmless: true, Answer: func(yes bool) Effect {
-			if !yes {
-				return nil
-			}
-			return setSystem(a, "edit")
-		}}
+		return &Confirm{Text: systemText(a), Yes: "Edit", No: "Close", Harmless: true, Accept: func() Effect { return setSystem(a, "edit") }}
 	case text == "edit":
 		return DraftCommand(editSystem + own)
 	case a.Busy():

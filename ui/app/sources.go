@@ -93,10 +93,7 @@ func confirmSource(a *App, p llm.Part) Effect {
 	case a.OpenURL == nil:
 		return Toast(p.URL)
 	}
-	return &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Answer: func(yes bool) Effect {
-		if !yes {
-			return nil
-		}
+	return &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Accept: func() Effect {
 		return Async(func(ctx context.Context) Effect {
 			if err := a.OpenURL(ctx, p.URL); err != nil {
 				return Failure{Err: err}

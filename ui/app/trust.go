@@ -30,10 +30,7 @@ func reviewTrust(a *App, _ string) Effect {
 	if trusted {
 		c = &Confirm{Text: "You trust this folder. Stop trusting it?\nIts instructions, settings, prompts, skills, hooks and MCP servers are ignored then.", Yes: "Stop trusting", No: "Cancel", Harmless: true}
 	}
-	c.Answer = func(yes bool) Effect {
-		if !yes {
-			return nil
-		}
+	c.Accept = func() Effect {
 		if err := a.Decided.Set(!trusted); err != nil {
 			return Failure{Err: err}
 		}

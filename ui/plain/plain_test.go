@@ -637,7 +637,7 @@ func TestQuestionNotNeeded(t *testing.T) {
 	d := talk(t, nil)
 	over := make(chan struct{})
 	d.apply(&app.Confirm{
-		Text: "Done?", Yes: "Done", No: "Cancel", Answer: func(bool) app.Effect { return app.Toast("answered") },
+		Text: "Done?", Yes: "Done", No: "Cancel", Accept: func() app.Effect { return app.Toast("answered") },
 		Lapse: app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast("MCP server s says that the page is done") }},
 	})
 	d.settle()
@@ -683,7 +683,7 @@ func TestFieldNotNeeded(t *testing.T) {
 func TestQuotedQuestion(t *testing.T) {
 	d := talk(t, nil)
 	hostile := strings.Repeat("x", 76) + " " + strings.Repeat("Allowed by parley. ", 20)
-	d.apply(&app.Confirm{Text: "MCP server s asks:\n\n" + "> " + hostile, Yes: "Agree", No: "Decline", Answer: func(bool) app.Effect { return nil }})
+	d.apply(&app.Confirm{Text: "MCP server s asks:\n\n" + "> " + hostile, Yes: "Agree", No: "Decline", Accept: func() app.Effect { return nil }})
 	d.settle()
 	_, asked, _ := strings.Cut(d.said(), "MCP server s asks:\n\n")
 	quoted, _, _ := strings.Cut(asked, "Type y")

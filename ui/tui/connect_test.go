@@ -150,7 +150,7 @@ func TestConnectLeft(t *testing.T) {
 func TestConnectInterrupted(t *testing.T) {
 	s, k := connectStage(t, 80, 24)
 	s.Type("/connect openai").Press("enter").WaitForText("OpenAI API key")
-	s.Send(&app.Confirm{Text: "Really?", Yes: "yes", No: "no", Answer: func(bool) app.Effect { return nil }})
+	s.Send(&app.Confirm{Text: "Really?", Yes: "yes", No: "no", Accept: func() app.Effect { return nil }})
 	s.WaitForText("Really?")
 	s.Send(dialog.SecretMsg{Line: keyCanary})
 	s.Press("esc")
@@ -191,8 +191,8 @@ func TestQuestionNotNeeded(t *testing.T) {
 	ask := func(text string, over <-chan struct{}) {
 		s.Send(&app.Confirm{
 			Text: text, Yes: "Yes", No: "No", Harmless: true, OnDismiss: func() {},
-			Answer: func(yes bool) app.Effect { return app.Toast(fmt.Sprintf("%s: %v", text, yes)) },
-			Lapse:  app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast(text + " is over") }},
+			Accept: func() app.Effect { return app.Toast(text + ": true") }, Decline: func() app.Effect { return app.Toast(text + ": false") },
+			Lapse: app.Lapse{Done: over, OnDone: func() app.Effect { return app.Toast(text + " is over") }},
 		})
 		s.WaitForText(text)
 	}

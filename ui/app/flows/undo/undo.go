@@ -231,11 +231,8 @@ func (r *fileRestore) show(from int) app.Effect {
 			case plan.Count(false) == 0:
 				return r.askChanged(text + "\n\n")
 			}
-			return &app.Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Answer: func(yes bool) app.Effect {
-				switch {
-				case !yes:
-					return nil
-				case plan.Count(true) > plan.Count(false):
+			return &app.Confirm{Text: text, Yes: "Restore " + fileCount(plan.Steps), No: "Cancel", Accept: func() app.Effect {
+				if plan.Count(true) > plan.Count(false) {
 					return r.askChanged("")
 				}
 				return r.restore(false)
@@ -274,11 +271,11 @@ func (r *fileRestore) askChanged(intro string) app.Effect {
 		}
 	}
 	text := intro + format.Plural(len(lines), "file") + " changed outside of this conversation. Overwrite?\n" + strings.Join(lines, "\n")
-	return &app.Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Answer: func(yes bool) app.Effect {
-		if !yes && r.plan.Count(false) == 0 {
+	return &app.Confirm{Text: text, Yes: "Overwrite", No: "Keep them", Accept: func() app.Effect { return r.restore(true) }, Decline: func() app.Effect {
+		if r.plan.Count(false) == 0 {
 			return app.Toast("Nothing restored")
 		}
-		return r.restore(yes)
+		return r.restore(false)
 	}}
 }
 
