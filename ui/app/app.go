@@ -192,9 +192,6 @@ type Machine struct {
 	Jobs  *tools.Jobs   // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
 
-	// Manual returns the pages of the manual; nil: there is none here.
-	Manual func() []ManualPage
-
 	// Shell runs a command of the user's own, for 10 minutes at most unless it goes to the
 	// background of a conversation, as it may; nil: none can run.
 	Shell func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome

@@ -20,9 +20,9 @@ import (
 	"parley/tools/mcp"
 )
 
-// expandHome returns where a file lies that a user calls path. Relative ones stay as they
+// ExpandHome returns where a file lies that a user calls path. Relative ones stay as they
 // are: the model is to know the file by the same name.
-func expandHome(path string) string {
+func ExpandHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)
@@ -76,7 +76,7 @@ func Attach(arg string) ([]attach.Attachment, error) {
 	if paths := attach.DroppedPaths(arg); paths != nil {
 		return attachFiles(paths)
 	}
-	return attachFiles([]string{expandHome(arg)})
+	return attachFiles([]string{ExpandHome(arg)})
 }
 
 // attachFiles reads files by their paths. With an error come those that could be read.
@@ -105,7 +105,7 @@ func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.De
 // mentioning it. Hidden ones outside the workspace, where keys lie, have to be
 // attached by name, also where a link leads to them.
 func isFile(path string) bool {
-	path = expandHome(path)
+	path = ExpandHome(path)
 	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") || linksToHidden(path) {
 		return false
 	}
@@ -137,7 +137,7 @@ func linksToHidden(path string) bool {
 // exists reports whether there is something at path, though it may be no file that
 // can be brought along.
 func exists(path string) bool {
-	_, err := os.Stat(expandHome(path))
+	_, err := os.Stat(ExpandHome(path))
 	return err == nil
 }
 
@@ -196,7 +196,7 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 		if !isFile(path) {
 			return attach.Attachment{}, fs.ErrNotExist
 		}
-		return attach.FromFile(expandHome(path), attach.DefaultLimits())
+		return attach.FromFile(ExpandHome(path), attach.DefaultLimits())
 	})
 	if err != nil {
 		return nil, nil, err

@@ -75,27 +75,6 @@ func run(t *testing.T, a *App, line string) Effect {
 	return e
 }
 
-func TestCommandsAreComplete(t *testing.T) {
-	names, keys := map[string]bool{}, map[string]bool{}
-	for _, c := range Commands() {
-		if c.Help == "" || c.Run == nil || !slices.Contains(Groups, c.Group) {
-			t.Errorf("%s has no help, no group, or does nothing", c.Name)
-		}
-		for _, name := range c.Names() {
-			if names[name] {
-				t.Errorf("%s is the name of two", name)
-			}
-			names[name] = true
-		}
-		for _, key := range c.Keys {
-			if keys[key] {
-				t.Errorf("%s runs two", key)
-			}
-			keys[key] = true
-		}
-	}
-}
-
 func TestCommands(t *testing.T) {
 	for line, want := range map[string]string{
 		"/next-mode":            "Approval mode: auto",
@@ -120,7 +99,6 @@ func TestCommands(t *testing.T) {
 		"/prompt":               "No MCP servers. Add one",
 		"/permissions":          "No permission rules yet",
 		"/folder":               "The folder is fixed here",
-		"/export md somewhere":  "The conversation is empty",
 		"/model fake/m":         "Already using fake/m",
 		"/resume whales beside": "",
 	} {
@@ -149,22 +127,11 @@ func TestRefusedLines(t *testing.T) {
 	for line, want := range map[string]bool{
 		"/quit foo": true, "/rename A title": true, "/mode loud": true, "/effort huge": true, "/history none": true, "/web sometimes": true,
 		"/tools nosuch off": true, "/jobs 7": true, "/set temperature hot": true, "/set budget 5": true, "/compact foo": true, "/budget day much": true,
-		"/persona nosuch": true, "/add-dir remove nosuch": true, "/attach nosuch.txt": true, "/model far/away": true, "/compare far/away": true, "/export md x": true,
+		"/persona nosuch": true, "/add-dir remove nosuch": true, "/attach nosuch.txt": true, "/model far/away": true, "/compare far/away": true,
 		"/mode auto": false, "/effort low": false, "/history full": false, "/web off": false, "/model fake/n": false, "/compare fake/b": false, "/set temperature 1": false, "/quit": false,
 	} {
 		if e := run(t, newApp(t), line); (see(e).Text == line) != want || !want && see(e).Text != "" {
 			t.Errorf("%s: said %q, keeps %q", line, toastOf(e), see(e).Text)
-		}
-	}
-}
-
-// A file alone says by its name what it is to be.
-func TestExportByName(t *testing.T) {
-	for arg, want := range map[string][2]string{
-		"": {}, "md": {"md"}, "md a.html": {"md", "a.html"}, "notes.html": {"html", "notes.html"}, "./a.b.jsonl": {"jsonl", "./a.b.jsonl"},
-	} {
-		if format, path := exportAs(arg); format != want[0] || path != want[1] {
-			t.Errorf("/export %s: %q, %q, want %q", arg, format, path, want)
 		}
 	}
 }
@@ -388,20 +355,6 @@ func TestBlind(t *testing.T) {
 	kept, err := a.Library.Comparisons().List(time.Time{}, time.Time{})
 	if err != nil || len(kept) != 1 || kept[0].Winner != "cheap/two" || !slices.Equal(kept[0].Losers, []string{"dear/one"}) || !kept[0].Blind {
 		t.Errorf("kept %+v, %v", kept, err)
-	}
-}
-
-// TestExportFormat: a format is known by its name, and by what the list of formats calls it.
-func TestExportFormat(t *testing.T) {
-	for _, i := range exportItems(nil) {
-		for _, name := range []string{i.Value, i.Title, strings.ToLower(i.Title)} {
-			if f, err := ExportFormat(name); err != nil || f.Name != i.Value {
-				t.Errorf("%q: %q, %v", name, f.Name, err)
-			}
-		}
-	}
-	if _, err := ExportFormat("docx"); err == nil || !strings.Contains(err.Error(), "use md, html, jsonl") {
-		t.Errorf("docx: %v", err)
 	}
 }
 

@@ -147,31 +147,6 @@ func (a *App) rename(title string) Effect {
 	})
 }
 
-// exportItems returns the formats of export.
-func exportItems(*App) []Item {
-	return []Item{
-		{Title: "Markdown", Detail: "Current branch, to read or paste", Value: "md"},
-		{Title: "HTML", Detail: "Current branch, one file for any browser", Value: "html"},
-		{Title: "JSONL", Detail: "All branches, lossless; parley sessions import reads it", Value: "jsonl"},
-	}
-}
-
-// export writes the conversation to a file in the working directory.
-func (a *App) export(arg string) Effect {
-	format, path := exportAs(arg)
-	if format == "" {
-		return &List{Title: "Export as", Noun: "format", Items: exportItems(a), Choose: func(i Item, _ string) Effect { return a.export(i.Value) }}
-	}
-	o, s := a.Options, a.Session
-	return Async(func(context.Context) Effect { // a command that prints a key takes its time
-		path, note, err := o.Export(s, format, expandHome(strings.TrimSpace(path)))
-		if err != nil {
-			return Failure{Err: err}
-		}
-		return Toast("Wrote " + o.AbbrevPath(path) + note)
-	})
-}
-
 // compactItems returns what can be done about a summary.
 func compactItems(a *App) []Item {
 	if _, _, ok := a.Session.Branch().LastSummary(); !ok {
@@ -264,7 +239,7 @@ func (a *App) history(arg string) Effect {
 	if arg == "full" {
 		mode = session.HistoryFull
 	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
-		return refuse("unknown history mode %q: use full, dynamic or stateless", arg)
+		return Refuse("unknown history mode %q: use full, dynamic or stateless", arg)
 	}
 	a.Session.SetHistoryMode(mode)
 	return Toast("History: " + arg)

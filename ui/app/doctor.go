@@ -7,6 +7,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/clip"
+	"parley/ui/format"
 )
 
 // A Check is one line of a checkup: how it stands with one thing that parley works with.
@@ -89,31 +90,34 @@ func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, b
 	}
 }
 
-// CheckReport returns checks by their sections, each with its title and the lines that show it.
-func CheckReport(checks []Check) (parts []CheckSection) {
+// CheckReport returns checks by their sections. The lines are sanitized.
+func CheckReport(checks []Check) (parts []format.Part) {
 	for _, section := range Sections {
-		var lines []CheckLine
+		part := format.Part{Title: section}
 		for _, c := range checks {
 			if c.Section == section {
-				lines = append(lines, c.lines()...)
+				part.Lines = append(part.Lines, c.lines()...)
 			}
 		}
-		if len(lines) > 0 {
-			parts = append(parts, CheckSection{Title: section, Lines: lines})
+		for _, l := range part.Lines {
+			part.Source = strings.TrimPrefix(part.Source+"\n"+l.String(), "\n")
+		}
+		if part.Source != "" {
+			parts = append(parts, part)
 		}
 	}
 	return parts
 }
 
 // lines returns c as a user reads it, and below it what to do.
-func (c Check) lines() []CheckLine {
+func (c Check) lines() []format.Line {
 	text := sanitize.Line(c.Name)
 	if detail := sanitize.Line(c.Detail); detail != "" {
 		text += ": " + detail
 	}
-	lines := []CheckLine{{Sign: c.Status.Sign(), Text: text}}
+	lines := []format.Line{{Sign: c.Status.Sign(), Text: text}}
 	if hint := sanitize.Line(c.Hint); hint != "" {
-		lines = append(lines, CheckLine{Sign: " ", Text: hint})
+		lines = append(lines, format.Line{Sign: " ", Text: hint})
 	}
 	return lines
 }
@@ -121,33 +125,4 @@ func (c Check) lines() []CheckLine {
 // HasBrokenCheck reports whether something of checks does not work.
 func HasBrokenCheck(checks []Check) bool {
 	return slices.ContainsFunc(checks, func(c Check) bool { return c.Status == Broken })
-}
-
-// A CheckSection is a part of a checkup, in lines to show. They are sanitized.
-type CheckSection struct {
-	Title string
-	Lines []CheckLine
-}
-
-// A CheckLine is one of them: what a Check says behind its sign, or behind a blank what to
-// do about it.
-type CheckLine struct{ Sign, Text string }
-
-// String returns the line in plain text.
-func (l CheckLine) String() string { return l.Sign + " " + l.Text }
-
-// Text returns the lines of s.
-func (s CheckSection) Text() string {
-	var lines []string
-	for _, l := range s.Lines {
-		lines = append(lines, l.String())
-	}
-	return strings.Join(lines, "\n")
-}
-
-func noCheckup(a *App) string {
-	if a.Checkup == nil {
-		return "Not available here"
-	}
-	return ""
 }

@@ -19,7 +19,7 @@ func TestCheckReport(t *testing.T) {
 	var got []string
 	for _, s := range CheckReport(checks) {
 		got = append(got, s.Title)
-		got = append(got, strings.Split(s.Text(), "\n")...)
+		got = append(got, strings.Split(s.Source, "\n")...)
 	}
 	want := "Providers|✗ evil␛[2J: a␊b|  check it|✓ good|Store|! disk: 1 MB free|  make room"
 	if strings.Join(got, "|") != want {

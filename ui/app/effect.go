@@ -52,6 +52,12 @@ type Play func(context.Context) iter.Seq[session.Event]
 // Async runs on another goroutine. The effect it returns is performed then.
 type Async func(context.Context) Effect
 
+// A Page is text to read.
+type Page struct {
+	Title string
+	Parts []format.Part
+}
+
 // Prepare runs on another goroutine while typed input is held back; see TypedBecomesDraft.
 type Prepare func(context.Context) func() Effect
 
@@ -79,6 +85,7 @@ func (Attached) effect()      {}
 func (Toast) effect()         {}
 func (Play) effect()          {}
 func (Async) effect()         {}
+func (Page) effect()          {}
 func (Prepare) effect()       {}
 func (Edit) effect()          {}
 func (Exit) effect()          {}
@@ -140,12 +147,10 @@ const (
 	PanelPermissions Panel = "permissions"
 	PanelContext     Panel = "context"
 	PanelUsage       Panel = "usage"
-	PanelDoctor      Panel = "doctor"
 	PanelHelp        Panel = "help"
 	PanelWire        Panel = "wire"
 	PanelCompare     Panel = "compare"
-	PanelJob         Panel = "job"    // its query is the number
-	PanelManual      Panel = "manual" // its query is the name of a page
+	PanelJob         Panel = "job" // its query is the number
 	PanelBranches    Panel = "tree"
 )
 

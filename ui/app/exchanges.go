@@ -72,20 +72,6 @@ func noExchanges(a *App) string {
 	return ""
 }
 
-// An ExchangePart is one of the texts that an exchange is made of.
-type ExchangePart struct {
-	Title  string
-	Note   string // behind the title: how much it is
-	Source string // all of it, as it was
-	Lines  []ExchangeLine
-}
-
-// An ExchangeLine is one line of a part, to be read.
-type ExchangeLine struct {
-	Text string // without a line break, and without long base64
-	Full string // the full text that Text abbreviates, perhaps of several lines; "" if Text is all
-}
-
 // Title returns the model or provider that was asked, and what for if it was no prompt.
 func (e Exchange) Title() string {
 	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
@@ -161,12 +147,12 @@ func (o Options) SaveExchange(e Exchange, path string) (string, error) {
 }
 
 // Parts returns e to be read: what it was, and the headers and bodies it has.
-func (e Exchange) Parts() []ExchangePart {
+func (e Exchange) Parts() []format.Part {
 	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
 	if e.Method == "RUN" {
 		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
 	}
-	parts := []ExchangePart{plainPart("Exchange", aboutExchange(e))}
+	parts := []format.Part{plainPart("Exchange", aboutExchange(e))}
 	for i, side := range []ExchangeSide{e.Request, e.Response} {
 		if text := headerText(side.Headers); text != "" {
 			parts = append(parts, plainPart(names[2*i], text))
@@ -217,8 +203,8 @@ func aboutExchange(e Exchange) string {
 }
 
 // plainPart returns text line by line.
-func plainPart(title, text string) ExchangePart {
-	p := ExchangePart{Title: title, Source: text}
+func plainPart(title, text string) format.Part {
+	p := format.Part{Title: title, Source: text}
 	for line := range strings.Lines(text) {
 		p.Lines = append(p.Lines, foldable(strings.TrimRight(line, "\r\n")))
 	}
@@ -235,8 +221,8 @@ func headerText(headers [][2]string) string {
 
 // bodyPart returns a body of so many bytes: indented, if it is JSON, and else line by
 // line as it came. Events unfold to their data, indented.
-func bodyPart(title string, t ExchangeSide, total int64) ExchangePart {
-	p := ExchangePart{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
+func bodyPart(title string, t ExchangeSide, total int64) format.Part {
+	p := format.Part{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
 		p.Source = t.Body + fmt.Sprintf("\n… %s not kept …\n", format.Size(int(t.Cut))) + t.Tail
 	}
@@ -301,9 +287,9 @@ func indented(text string) (string, bool) {
 const base64Least = 400
 
 // foldable returns a line, without the base64 in it.
-func foldable(line string) ExchangeLine {
+func foldable(line string) format.Line {
 	if len(line) < base64Least {
-		return ExchangeLine{Text: line}
+		return format.Line{Text: line}
 	}
 	var short strings.Builder
 	kept := 0
@@ -320,9 +306,9 @@ func foldable(line string) ExchangeLine {
 		at = max(at, end)
 	}
 	if kept == 0 {
-		return ExchangeLine{Text: line}
+		return format.Line{Text: line}
 	}
-	return ExchangeLine{Text: short.String() + line[kept:], Full: line}
+	return format.Line{Text: short.String() + line[kept:], Full: line}
 }
 
 func isBase64(c byte) bool {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"os"
+	"parley/ui/format"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +37,7 @@ func TestSaveExchange(t *testing.T) {
 
 func TestExchangeParts(t *testing.T) {
 	image := strings.Repeat("A", 2_000_000)
-	part := func(t *testing.T, e Exchange, title string) ExchangePart {
+	part := func(t *testing.T, e Exchange, title string) format.Part {
 		t.Helper()
 		for _, p := range e.Parts() {
 			if p.Title == title {
@@ -44,7 +45,7 @@ func TestExchangeParts(t *testing.T) {
 			}
 		}
 		t.Fatalf("there is no part %q", title)
-		return ExchangePart{}
+		return format.Part{}
 	}
 	for _, tt := range []struct {
 		name, body string

@@ -29,7 +29,7 @@ func addFolder(a *App, arg string) Effect {
 			dir = real
 		}
 		if err != nil || !slices.Contains(now, dir) {
-			return refuse("%s is not among the added folders: /add-dir lists them", sanitize.Line(name))
+			return Refuse("%s is not among the added folders: /add-dir lists them", sanitize.Line(name))
 		}
 		return setFolders(a, func() error {
 			return a.Session.Directories().Set(slices.DeleteFunc(now, func(d string) bool { return d == dir })...)

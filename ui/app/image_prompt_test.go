@@ -14,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/archive"
 )
 
 // newPainter returns an application whose image model answers with turns, and which names
@@ -167,7 +168,17 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 	}
 	play(t, run(t, a, "/image a fox"))
 	for _, as := range []string{"md", "html", "jsonl"} {
-		path, _, err := a.Export(a.Session, as, filepath.Join(t.TempDir(), "out."+as))
+		form, err := archive.FindFormat(as)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, _, err := a.Library.Read(a.Session.ID())
+		if err != nil {
+			t.Fatal(err)
+		}
+		info.Head = a.Session.Head()
+		shown, _ := a.Library.Annotations(info.ID)
+		path, err := form.Save(archive.Conversation{Session: info, Nodes: a.Session.Nodes(), Annotations: shown}, "", t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,10 +32,10 @@ func (j BackgroundJobs) command(arg string) Effect {
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
-		return refuse("%s", unknownJobWord(arg))
+		return Refuse("%s", unknownJobWord(arg))
 	}
 	if _, _, ok := j.all.Output(n); !ok {
-		return refuse("no job %s: /jobs lists them", sanitize.Line(number))
+		return Refuse("no job %s: /jobs lists them", sanitize.Line(number))
 	}
 	if verb == "kill" {
 		return j.kill(n)

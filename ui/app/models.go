@@ -222,7 +222,7 @@ func (a *App) effort(arg string) Effect {
 		a.Session.SetEffort("")
 		return Toast("Reasoning effort: provider default")
 	case !slices.Contains(efforts, e):
-		return refuse("unknown reasoning effort %q: this model has %s", e, JoinComma(efforts))
+		return Refuse("unknown reasoning effort %q: this model has %s", e, JoinComma(efforts))
 	}
 	a.Session.SetEffort(e)
 	return Toast("Reasoning effort: " + arg)
@@ -343,7 +343,7 @@ func usePersona(a *App, name string) Effect {
 	}
 	p := a.prompts.Load().named(name)
 	if p == nil {
-		return refuse("no persona %s: /persona lists them", name)
+		return Refuse("no persona %s: /persona lists them", name)
 	}
 	system, err := p.Persona()
 	if err != nil {

@@ -198,7 +198,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	case len(e.Missing) > 0:
 		return askField(a, p, args, values, e.Missing[0])
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
-		return refuse("/%s is a persona: /persona %s turns it on", p.Name, p.Name)
+		return Refuse("/%s is a persona: /persona %s turns it on", p.Name, p.Name)
 	}
 	o, s, line, alone := a.Options, a.Session, strings.TrimSpace("/"+p.Name+" "+args), len(e.Commands) > 0 || changesTurn(p)
 	refused := Failure{Err: errors.New("stop the running turn first: this prompt runs commands, or has a model or settings"), Line: line}
@@ -297,7 +297,7 @@ func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, no
 		if p.Project && !filepath.IsLocal(m.Path) {
 			err = errors.New("it is outside this folder")
 		} else if o.MayInsert != nil {
-			err = o.MayInsert(expandHome(m.Path), p.Project)
+			err = o.MayInsert(ExpandHome(m.Path), p.Project)
 		}
 		if !p.Project { // what is no file may be of a server
 			kept += mentions[from:m.Start]
@@ -335,7 +335,7 @@ func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err er
 func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 	text := []byte(p.Schema)
 	if p.SchemaFile != "" {
-		path := expandHome(p.SchemaFile)
+		path := ExpandHome(p.SchemaFile)
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(filepath.Dir(p.Path), path)
 		}
@@ -384,5 +384,5 @@ func noPromptDir(a *App) string {
 	if a.PromptDir == "" {
 		return "No folder for prompts here"
 	}
-	return nothingSaid(a)
+	return EmptyText(a)
 }

@@ -34,13 +34,13 @@ func (c *Command) RunWith(a *App, arg string) Effect {
 func (c *Command) Refuse(why, arg string) (e Effect, refused bool) {
 	switch {
 	case arg != "" && c.Arg == "":
-		e = refuse("/%s takes no argument: remove %q", c.Name, arg)
+		e = Refuse("/%s takes no argument: remove %q", c.Name, arg)
 	case why == "":
 		return nil, false
 	case arg == "":
 		return Toast(why), true
 	default:
-		e = refuse("%s", strings.ToLower(why[:1])+why[1:])
+		e = Refuse("%s", strings.ToLower(why[:1])+why[1:])
 	}
 	return withLine(e, c.line(arg)), true
 }
@@ -50,8 +50,8 @@ func (c *Command) line(arg string) string { return "/" + c.Name + " " + arg }
 // As returns c under the name by which it was asked for.
 func (c Command) As(name string) Command { c.Name = name; return c }
 
-// refuse returns an effect that says why an argument does not do.
-func refuse(why string, args ...any) Effect { return Failure{Err: fmt.Errorf(why, args...)} }
+// Refuse returns an effect that says why an argument does not do.
+func Refuse(why string, args ...any) Effect { return Failure{Err: fmt.Errorf(why, args...)} }
 
 // withLine returns e with the line that led to it, if that did not run or turns out not to.
 func withLine(e Effect, line string) Effect {

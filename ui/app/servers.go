@@ -221,7 +221,7 @@ func (a *App) mcp(name string) Effect {
 			return serverControl{a, name}.show(s)
 		}
 	}
-	return refuse("no MCP server %q: /mcp lists them", name)
+	return Refuse("no MCP server %q: /mcp lists them", name)
 }
 
 // serverItems returns a row for each server.
@@ -277,7 +277,7 @@ func (a *App) prompt(line string) Effect {
 		return sendPrompt(a, p, strings.TrimSpace(rest), nil)
 	}
 	if !a.MCP.hasPrompt(name) {
-		return refuse("no prompt %s: /prompt lists them", name)
+		return Refuse("no prompt %s: /prompt lists them", name)
 	}
 	servers := a.Servers()
 	for _, p := range servers.Prompts() {
@@ -285,7 +285,7 @@ func (a *App) prompt(line string) Effect {
 			return fillServerPrompt(a.Options, servers, p, promptArguments(p, rest))
 		}
 	}
-	return refuse("no prompt %s: /prompt lists them", name) // it is gone
+	return Refuse("no prompt %s: /prompt lists them", name) // it is gone
 }
 
 // resource lists what servers have to attach, and attaches what is chosen.

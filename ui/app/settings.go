@@ -123,7 +123,7 @@ func changeSetting(a *App, arg string) Effect {
 		return run(a, value)
 	}
 	if a.isCommand(name) {
-		return refuse("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value))
+		return Refuse("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value))
 	}
 	name, err := settingName(name)
 	if err != nil {
@@ -386,7 +386,7 @@ func setWeb(a *App, arg string) Effect {
 			return Failure{Err: err}
 		}
 	default:
-		return refuse("unknown setting %q: use on or off", arg)
+		return Refuse("unknown setting %q: use on or off", arg)
 	}
 	if model := a.Session.Model(); arg == wordOn && !model.Web {
 		return Toast("Web search: on, but " + model.Name + " has none")

@@ -74,7 +74,7 @@ func useSkill(a *App, line string) Effect {
 	case name == "":
 		return listSkills(a, "")
 	case !ok:
-		return refuse("no skill %s: /skills lists them", sanitize.Line(name))
+		return Refuse("no skill %s: /skills lists them", sanitize.Line(name))
 	}
 	if task = strings.TrimSpace(task); task == "" {
 		task = "Use the skill " + name + "."

@@ -71,7 +71,7 @@ func openSource(a *App, arg string) Effect {
 	}
 	n, err := strconv.Atoi(arg)
 	if err != nil || n < 1 || n > len(list) {
-		return refuse("no source %q: use a number from 1 to %d", arg, len(list))
+		return Refuse("no source %q: use a number from 1 to %d", arg, len(list))
 	}
 	return confirmSource(a, list[n-1])
 }
@@ -89,7 +89,7 @@ func askSource(a *App, list []llm.Part) Effect {
 func confirmSource(a *App, p llm.Part) Effect {
 	switch {
 	case !isOpenableAddress(p.URL):
-		return refuse("not an address of the web: %s", sanitize.Line(p.URL))
+		return Refuse("not an address of the web: %s", sanitize.Line(p.URL))
 	case a.OpenURL == nil:
 		return Toast(p.URL)
 	}

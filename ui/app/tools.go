@@ -181,7 +181,7 @@ func (a *App) mode(arg string) Effect {
 	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo):
 		p.SetMode(act.Mode(arg))
 	default:
-		return refuse("unknown approval mode %q: use %s or yolo", arg, JoinComma(act.Modes))
+		return Refuse("unknown approval mode %q: use %s or yolo", arg, JoinComma(act.Modes))
 	}
 	return Toast("Approval mode: " + ModeHelp(p.Mode()))
 }

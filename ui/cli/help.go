@@ -12,10 +12,8 @@ import (
 
 	"parley/docs"
 	"parley/providers/catalog"
-	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
-	"parley/ui/theme"
 )
 
 // addHelp has the command help show the pages of the manual, and the help of commands. What
@@ -105,17 +103,4 @@ func helpTopics(root *cobra.Command) []string {
 		}
 	}
 	return names
-}
-
-// manualPages returns the manual as the front ends show it.
-func manualPages() []app.ManualPage {
-	var pages []app.ManualPage
-	for _, p := range docs.Pages() {
-		pages = append(pages, app.ManualPage{Name: p.Name, Title: p.Title, Text: p.Text, Render: func(width int) []string {
-			var b strings.Builder
-			_ = print.Page(p.Text, print.Options{Render: true, Out: &b, Width: width, Theme: theme.Bare()}) // a Builder takes it all
-			return strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-		}})
-	}
-	return pages
 }

@@ -34,8 +34,10 @@ func (p *frontend) apply(e app.Effect) {
 		p.drafts.writeAttachments(e)
 	case app.Toast:
 		if e != "" {
-			p.writeLine("%s", sentence(format.Capital(oneLine(string(e)))))
+			p.writeLine("%s", sentence(format.Capital(strings.TrimSuffix(oneLine(string(e)), "…"))))
 		}
+	case app.Page:
+		p.page(e.Parts)
 	case app.PanelQuery:
 		if !p.panels.open(e.Panel, e.Query) {
 			p.help()
@@ -63,6 +65,20 @@ func (p *frontend) apply(e app.Effect) {
 		p.apply(app.EditMessage(p.app, int(e)))
 	case app.Exit:
 		p.quit()
+	}
+}
+
+// page writes text to read. Markdown is written as it is.
+func (p *frontend) page(parts []format.Part) {
+	for _, part := range parts {
+		if part.Render != nil {
+			p.out.Block(part.Source)
+			continue
+		}
+		p.writeLine("%s:", part.Title)
+		for _, line := range part.Lines {
+			p.writeLine("%s", strings.TrimSpace(line.String()))
+		}
 	}
 }
 

@@ -35,16 +35,8 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.context()
 	case app.PanelJob:
 		p.job(query)
-	case app.PanelManual:
-		if page, ok := app.FindManual(p.app, query); ok {
-			for line := range strings.Lines(page.Text) {
-				p.writeLine("%s", strings.TrimSuffix(line, "\n"))
-			}
-		}
 	case app.PanelUsage:
 		p.usage()
-	case app.PanelDoctor:
-		p.doctor()
 	case app.PanelWire:
 		p.exchanges()
 	case app.PanelCompare:
@@ -273,21 +265,4 @@ func (p *panels) context() {
 		}
 		p.writeLine("%s: %s", f.Name, note)
 	}
-}
-
-// doctor runs all checks and writes their report.
-func (p *panels) doctor() {
-	checkup, terminal := p.app.Checkup, p.app.Terminal()
-	p.writeLine("Checking.")
-	p.async(func() func() {
-		checks := checkup(p.ctx, terminal)
-		return func() {
-			for _, section := range app.CheckReport(checks) {
-				p.writeLine("%s:", section.Title)
-				for _, line := range section.Lines {
-					p.writeLine("%s", strings.TrimSpace(line.String()))
-				}
-			}
-		}
-	})
 }

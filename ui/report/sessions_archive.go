@@ -39,9 +39,9 @@ func (s SessionCommands) export() *cobra.Command {
 		if as == "" {
 			as = "md"
 		}
-		form, err := app.ExportFormat(as)
+		form, err := archive.FindFormat(as)
 		if err != nil {
-			return err
+			return app.UsageError{Err: err}
 		}
 		return s.one(words, raw, func(c archive.Conversation) error {
 			if to == "" || to == "-" {
@@ -55,7 +55,7 @@ func (s SessionCommands) export() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path, err := app.WriteExport(c, as, to, folder)
+			path, err := form.Save(c, to, folder)
 			if err == nil {
 				s.Note("wrote " + path)
 			}
@@ -76,9 +76,9 @@ func (s SessionCommands) exportAll(as, folder string, raw bool) error {
 	if folder == "" || folder == "-" {
 		return app.UsageError{Err: errors.New("--all needs a folder: add --to FOLDER")}
 	}
-	form, err := app.ExportFormat(cmp.Or(as, "md"))
+	form, err := archive.FindFormat(cmp.Or(as, "md"))
 	if err != nil {
-		return err
+		return app.UsageError{Err: err}
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -94,12 +94,12 @@ func (s SessionCommands) exportAll(as, folder string, raw bool) error {
 			if err != nil {
 				return err
 			}
-			name := app.ExportName(c.Session) + "." + form.Name // of what was masked
+			name := archive.UniqueName(c.Session) + "." + form.Name // of what was masked
 			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 				there++
 				continue
 			}
-			if _, err := app.WriteExport(c, form.Name, name, folder); err != nil {
+			if _, err := form.Save(c, name, folder); err != nil {
 				return err
 			}
 			wrote++

@@ -12,7 +12,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 )
 
@@ -51,6 +50,9 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		if e != "" {
 			return m.ShowToast(string(e))
 		}
+	case app.Page:
+		m.HideToast() // that it is being made
+		return m.overlay.Open(dialog.Pages(e.Title, e.Parts, m.Theme))
 	case app.PanelQuery:
 		return m.openPanel(e)
 	case *app.List:
@@ -277,12 +279,8 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.permissions.List()
 	case app.PanelContext:
 		return f.usage.Context(m.input.ContextTokens())
-	case app.PanelDoctor:
-		return f.doctor.Check()
 	case app.PanelJob:
 		return f.jobs.Show(v.Query)
-	case app.PanelManual:
-		return features.ShowManual(f.usage.Deps, v.Query, m.width)
 	case app.PanelUsage:
 		return f.usage.Report()
 	case app.PanelWire:

@@ -4,12 +4,18 @@ package flows
 
 import (
 	"parley/ui/app"
+	"parley/ui/app/flows/doctor"
+	"parley/ui/app/flows/export"
+	"parley/ui/app/flows/manual"
 	"parley/ui/app/flows/undo"
 )
 
 // Register adds all flows to what front ends have.
 func Register(o *app.Options) {
 	undo.Register(o)
+	export.Register(o)
+	manual.Register(o)
+	doctor.Register(o)
 	o.Commands = append(o.Commands, app.Commands()...)
 }
 

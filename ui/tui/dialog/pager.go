@@ -6,32 +6,10 @@ import (
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/format"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
-
-// A PageLine is one line of a Pager.
-type PageLine struct {
-	Sign string // before Text, in a color of its own, such as "+"; "" for none
-	Text string // without a line break
-	Full string // what Text abbreviates, of any number of lines; "" if Text is complete
-}
-
-// whole returns the text of l with its sign.
-func (l PageLine) whole() string {
-	if l.Sign == "" {
-		return l.Text
-	}
-	return l.Sign + " " + l.Text
-}
-
-// A PagePart is a group of lines under a heading.
-type PagePart struct {
-	Title  string
-	Note   string // after the title
-	Source string // what is copied for the part
-	Lines  []PageLine
-}
 
 // A PageKey is a key that the owner of a Pager handles. It must not be one of the pager's own.
 type PageKey struct{ Key, Help string }
@@ -55,7 +33,7 @@ type Pager struct {
 	Back    bool // closing it leads back to what it was opened from
 
 	title, note string
-	parts       []PagePart
+	parts       []format.Part
 	open        map[[2]int]bool // lines that are unfolded, by part and line
 	lines       []paged
 	rows        []pageRow // lines wrapped to layoutWidth
@@ -68,7 +46,7 @@ type Pager struct {
 }
 
 // Pages returns a pager of parts.
-func Pages(title string, parts []PagePart, th *theme.Theme) *Pager {
+func Pages(title string, parts []format.Part, th *theme.Theme) *Pager {
 	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, layoutWidth: -1}
 	p.parts = parts
 	return p
@@ -79,7 +57,7 @@ func (*Pager) Wide() {}
 
 // SetParts replaces the parts and the note beside the title. The cursor stays on its line, or at the
 // end if it was there.
-func (p *Pager) SetParts(note string, parts []PagePart) {
+func (p *Pager) SetParts(note string, parts []format.Part) {
 	p.layOut()
 	end := p.AtEnd()
 	part, line, row := p.place()

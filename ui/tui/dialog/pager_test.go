@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
@@ -12,13 +13,13 @@ import (
 var _ dialog.Dialog = (*dialog.Pager)(nil)
 
 // pages returns two parts: one that is short, one of a hundred lines with a fold.
-func pages() []dialog.PagePart {
-	long := dialog.PagePart{Title: "Body", Note: "1.2 MB", Source: "the whole body"}
+func pages() []format.Part {
+	long := format.Part{Title: "Body", Note: "1.2 MB", Source: "the whole body"}
 	for i := range 100 {
-		long.Lines = append(long.Lines, dialog.PageLine{Text: fmt.Sprint("line ", i)})
+		long.Lines = append(long.Lines, format.Line{Text: fmt.Sprint("line ", i)})
 	}
-	long.Lines[50] = dialog.PageLine{Text: "folded …", Full: "unfolded\nwith Needle\nin it"}
-	return []dialog.PagePart{{Title: "Head", Source: "a: b\n", Lines: []dialog.PageLine{{Text: "a: b"}}}, long}
+	long.Lines[50] = format.Line{Text: "folded …", Full: "unfolded\nwith Needle\nin it"}
+	return []format.Part{{Title: "Head", Source: "a: b\n", Lines: []format.Line{{Text: "a: b"}}}, long}
 }
 
 func pager(keys ...dialog.PageKey) *dialog.Pager {
@@ -37,7 +38,7 @@ func TestPagerBreaksBetweenWords(t *testing.T) {
 		"one ww ほうとう ほ":            "one ww|ほうとう ほ",
 		"no-spaces-at-all-in-here": "no-spaces-a|t-all-in-he|re",
 	} {
-		p := dialog.Pages("An exchange", []dialog.PagePart{{Title: "Body", Lines: []dialog.PageLine{{Text: text}}}}, theme.Plain())
+		p := dialog.Pages("An exchange", []format.Part{{Title: "Body", Lines: []format.Line{{Text: text}}}}, theme.Plain())
 		var got []string
 		for _, row := range rows(t, p, 13, 12)[2:11] {
 			if row = strings.Trim(row, " ›"); row != "" {
@@ -115,7 +116,7 @@ func TestPagerSays(t *testing.T) {
 func TestPagerGrows(t *testing.T) {
 	more := func(p *dialog.Pager) {
 		parts := pages()
-		parts[1].Lines = append(parts[1].Lines, dialog.PageLine{Text: "the latest"})
+		parts[1].Lines = append(parts[1].Lines, format.Line{Text: "the latest"})
 		p.SetParts("running", parts)
 	}
 	for _, tt := range []struct{ key, want string }{{"G", "› the latest"}, {"tab", "› Body"}} {
@@ -132,7 +133,7 @@ func TestPagerGrows(t *testing.T) {
 func TestPagerWraps(t *testing.T) {
 	text := strings.Repeat("wide 世界 e\u0301 👨‍👩‍👧 ", 20) + "\x1b[2J\u202e" + strings.Repeat("plain ", 50)
 	for width := 1; width < 60; width++ {
-		p := dialog.Pages("x", []dialog.PagePart{{Title: "T", Lines: []dialog.PageLine{{Text: text}}}}, theme.Dark())
+		p := dialog.Pages("x", []format.Part{{Title: "T", Lines: []format.Line{{Text: text}}}}, theme.Dark())
 		joined := ""
 		for _, row := range rows(t, p, width, 5000) {
 			if width > 4 {
@@ -150,7 +151,7 @@ func FuzzPager(f *testing.F) {
 	f.Add("a\x1b[2J", "b\nc", "jjG/a\rnN[]yY", uint8(40), uint8(12))
 	f.Add("", "", "\r", uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, text, full, keys string, width, height uint8) {
-		p := dialog.Pages(text, []dialog.PagePart{{Title: text, Source: full, Lines: []dialog.PageLine{{Text: text, Full: full}, {Text: full}}}, {Note: full}}, theme.Dark())
+		p := dialog.Pages(text, []format.Part{{Title: text, Source: full, Lines: []format.Line{{Text: text, Full: full}, {Text: full}}}, {Note: full}}, theme.Dark())
 		rows(t, p, int(width), int(height))
 		for _, key := range keys {
 			name := string(key)
@@ -167,7 +168,7 @@ func FuzzPager(f *testing.F) {
 
 // BenchmarkPager lays out the most that an exchange has, in one line.
 func BenchmarkPager(b *testing.B) {
-	parts := []dialog.PagePart{{Title: "T", Lines: []dialog.PageLine{{Text: strings.Repeat("0123456789", 200_000)}}}}
+	parts := []format.Part{{Title: "T", Lines: []format.Line{{Text: strings.Repeat("0123456789", 200_000)}}}}
 	p := dialog.Pages("x", parts, theme.Dark())
 	p.SetSize(80, 24)
 	b.SetBytes(2_000_000)

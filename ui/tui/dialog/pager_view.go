@@ -10,6 +10,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
@@ -46,9 +47,7 @@ func (p *Pager) layOut() {
 	if p.layoutWidth == width {
 		return
 	}
-	if p.layoutWidth < 0 {
-		p.collectLines()
-	}
+	p.collectLines(width)
 	p.layoutWidth, p.rows, p.view = width, p.rows[:0], ""
 	for i, l := range p.lines {
 		for from := 0; ; {
@@ -63,9 +62,16 @@ func (p *Pager) layOut() {
 }
 
 // collectLines lists the lines that are shown.
-func (p *Pager) collectLines() {
+func (p *Pager) collectLines(width int) {
 	p.lines = p.lines[:0]
-	for i, part := range p.parts {
+	for i := range p.parts {
+		part := &p.parts[i]
+		if part.Render != nil {
+			part.Lines = nil
+			for _, line := range part.Render(width) {
+				part.Lines = append(part.Lines, format.Line{Text: line})
+			}
+		}
 		if i > 0 {
 			p.lines = append(p.lines, paged{part: i - 1, line: blankLine, fold: ' '})
 		}
@@ -73,9 +79,9 @@ func (p *Pager) collectLines() {
 		for j, l := range part.Lines {
 			switch {
 			case l.Full == "":
-				p.lines = append(p.lines, paged{sanitize.Line(l.whole()), i, j, ' ', l.Sign})
+				p.lines = append(p.lines, paged{sanitize.Line(l.String()), i, j, ' ', l.Sign})
 			case !p.open[[2]int{i, j}]:
-				p.lines = append(p.lines, paged{sanitize.Line(l.whole()), i, j, '+', l.Sign})
+				p.lines = append(p.lines, paged{sanitize.Line(l.String()), i, j, '+', l.Sign})
 			default:
 				fold := byte('-')
 				for text := range strings.SplitSeq(l.Full, "\n") {
@@ -140,7 +146,7 @@ func (p *Pager) wholeLine(at int) string {
 	if l.line < 0 {
 		return p.parts[l.part].Source
 	}
-	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].whole())
+	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].String())
 }
 
 // found returns the offset of query in text; -1 if there is no match. Case matters if query has an

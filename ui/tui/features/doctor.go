@@ -1,7 +1,6 @@
 package features
 
 import (
-	"context"
 	"os"
 
 	tea "charm.land/bubbletea/v2"
@@ -9,29 +8,23 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/theme"
-	"parley/ui/tui/dialog"
 )
 
-// A Doctor shows a checkup, and keeps what the terminal says of itself for that.
+// A Doctor keeps what the terminal says of itself, for checkups.
 type Doctor struct {
 	*Deps
 	Images     bool // the terminal draws images
 	background string
 	keyboard   string
-	checking   bool
 }
 
-// Update notes what the terminal says, which others want to know as well, and takes a
-// checkup; it reports whether msg is that.
+// Update notes what the terminal says, which others want to know as well.
 func (f *Doctor) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
 		f.background = brightness(msg.IsDark()) + ", from the terminal"
 	case tea.KeyboardEnhancementsMsg:
 		f.keyboard = "kitty protocol: shift+enter starts a new line"
-	case checkedMsg:
-		f.checking = false
-		return f.show(msg), true
 	}
 	return nil, false
 }
@@ -71,27 +64,4 @@ func EnvironmentTerminal(getenv func(string) string, images bool) app.TerminalSt
 		t.Colors = "none: NO_COLOR is set"
 	}
 	return t
-}
-
-// Check checks everything that parley works with, beside the loop.
-func (f *Doctor) Check() tea.Cmd {
-	checkup, terminal := f.App.Checkup, f.Terminal()
-	f.checking = true
-	return tea.Batch(f.ShowToastWhile("Checking…", func() bool { return f.checking }), func() tea.Msg { return checkedMsg(checkup(context.Background(), terminal)) })
-}
-
-// checkedMsg brings a checkup.
-type checkedMsg []app.Check
-
-// show opens a checkup, to be read.
-func (f *Doctor) show(checks []app.Check) tea.Cmd {
-	var parts []dialog.PagePart
-	for _, section := range app.CheckReport(checks) {
-		part := dialog.PagePart{Title: section.Title, Source: section.Text()}
-		for _, line := range section.Lines {
-			part.Lines = append(part.Lines, dialog.PageLine{Sign: line.Sign, Text: line.Text})
-		}
-		parts = append(parts, part)
-	}
-	return f.Open(dialog.Pages("Doctor", parts, f.Theme))
 }

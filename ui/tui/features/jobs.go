@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/dialog"
 )
 
@@ -62,13 +63,13 @@ func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
 // when lines above them were left out.
 func (f *Jobs) fill() {
 	before, now, at := f.shown, f.App.BackgroundJobs().View(f.number), f.pager.Line()
-	part := dialog.PagePart{Title: now.Title, Source: strings.Join(now.Lines, "\n")}
+	part := format.Part{Title: now.Title, Source: strings.Join(now.Lines, "\n")}
 	for _, line := range now.Lines {
-		part.Lines = append(part.Lines, dialog.PageLine{Text: line})
+		part.Lines = append(part.Lines, format.Line{Text: line})
 	}
 	follows := f.pager.AtEnd()
 	f.shown = now
-	f.pager.SetParts(now.State, []dialog.PagePart{part})
+	f.pager.SetParts(now.State, []format.Part{part})
 	if moved := movedTo(before, now, at); !follows && moved != at {
 		f.pager.GoToLine(moved)
 	}

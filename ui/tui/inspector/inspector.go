@@ -114,7 +114,7 @@ func (i *Inspector) ticked() tea.Cmd {
 		if !ok {
 			return nil
 		}
-		i.pager.SetParts(e.State(), pages(e))
+		i.pager.SetParts(e.State(), e.Parts())
 		if e.Done {
 			return nil // it does not change any more
 		}
@@ -136,25 +136,12 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 	i.id, i.listed = id, listed
 	i.pager = dialog.Pages(e.Name, nil, i.Theme)
 	i.pager.Back = listed
-	i.pager.SetParts(e.State(), pages(e))
+	i.pager.SetParts(e.State(), e.Parts())
 	i.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl"}, {Key: "s", Help: "save"}}
 	if e.Done {
 		return i.Open(i.pager)
 	}
 	return tea.Batch(i.Open(i.pager), i.tick())
-}
-
-// pages returns an exchange as a pager shows it.
-func pages(e app.Exchange) []dialog.PagePart {
-	var pages []dialog.PagePart
-	for _, part := range e.Parts() {
-		page := dialog.PagePart{Title: part.Title, Note: part.Note, Source: part.Source}
-		for _, l := range part.Lines {
-			page.Lines = append(page.Lines, dialog.PageLine{Text: l.Text, Full: l.Full})
-		}
-		pages = append(pages, page)
-	}
-	return pages
 }
 
 // act does what a key of the inspector asks for.

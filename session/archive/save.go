@@ -1,0 +1,58 @@
+package archive
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"parley/session/attach"
+	"parley/session/store"
+)
+
+// FindFormat returns the format of a name. Letter case does not count, and markdown is md.
+func FindFormat(name string) (Format, error) {
+	var names []string
+	for _, f := range Formats {
+		if strings.EqualFold(f.Name, name) || f.Name == "md" && strings.EqualFold(name, "markdown") {
+			return f, nil
+		}
+		names = append(names, f.Name)
+	}
+	return Format{}, fmt.Errorf("unknown format %q: use %s", name, strings.Join(names, ", "))
+}
+
+// Save writes c to a new file in folder, mode 0600, and returns its path. An empty path makes a name of
+// the title.
+func (f Format) Save(c Conversation, path, folder string) (string, error) {
+	if path == "" {
+		path = fileName(c.Session) + "." + f.Name
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	return path, f.WriteFile(path, c)
+}
+
+// fileName returns a conversation's title as the name of a file.
+func fileName(about store.Session) string {
+	return cmp.Or(attach.Slug(about.Title), plainID(about), "conversation")
+}
+
+// plainID returns the letters and digits of a conversation's ID: one that was brought in may
+// hold anything.
+func plainID(about store.Session) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, about.ID)
+}
+
+// UniqueName returns a name for the file of a conversation among all others: its day, its
+// title and its ID.
+func UniqueName(about store.Session) string {
+	return strings.Join([]string{about.Created.Format(time.DateOnly), fileName(about), plainID(about)}, "-")
+}
