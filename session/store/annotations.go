@@ -186,12 +186,12 @@ func annotations(q querier, num int64, damage *damageReport) (all []Annotation) 
 	}
 	var c columns
 	var n int
-	var data []byte
+	var data string
 	err := eachRow(q, func(rows *sql.Rows) error {
 		var a Annotation
-		err := rows.Scan(numberOf(&c, "n", &n), bytesOf(&c, "data", &data))
+		err := rows.Scan(c.places("n data", &n, &data)...)
 		if err == nil {
-			err = errors.Join(c.err(), json.Unmarshal(data, &a))
+			err = errors.Join(c.err(), json.Unmarshal([]byte(data), &a))
 		}
 		if err == nil && (n < 1 || a.Kind == "" || len(all) > 0 && n <= all[len(all)-1].N) {
 			err = errors.New("it has no number or no kind")

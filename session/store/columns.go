@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,73 +50,55 @@ func (c *columns) err() error {
 	return err
 }
 
-// textOf scans text. A number is damage, and becomes its digits.
-func textOf[T ~string](c *columns, name string, to *T) scanner {
-	return func(v any) {
+// places returns what Scan needs for columns with these names, separated by spaces. To holds for
+// each the address of its value: of a string, an integer, a bool, or a time as nanos writes it.
+func (c *columns) places(names string, to ...any) []any {
+	for i, name := range strings.Fields(names) {
+		value := to[i]
+		to[i] = scanner(func(v any) {
+			if !set(value, v) {
+				c.addBad(name, v)
+			}
+		})
+	}
+	return to
+}
+
+// set sets the value at an address to that of a column, and reports whether it is of its type. A
+// number is damage in a text, and becomes its digits there.
+func set(to, v any) bool {
+	null := v == nil
+	n, isInt := v.(int64)
+	switch to := to.(type) {
+	case *string:
 		switch v := v.(type) {
 		case nil:
 			*to = ""
 		case string:
-			*to = T(v)
+			*to = v
 		case []byte:
-			*to = T(v)
+			*to = string(v)
 		default:
-			*to = T(fmt.Sprint(v))
-			c.addBad(name, v)
+			*to = fmt.Sprint(v)
+			return false
 		}
-	}
-}
-
-// bytesOf scans text or a blob.
-func bytesOf(c *columns, name string, to *[]byte) scanner {
-	return func(v any) {
-		switch v := v.(type) {
-		case nil:
-			*to = nil
-		case string:
-			*to = []byte(v)
-		case []byte:
-			*to = slices.Clone(v) // valid until the next row only
-		default:
-			*to = nil
-			c.addBad(name, v)
-		}
-	}
-}
-
-func numberOf[T ~int | ~int64](c *columns, name string, to *T) scanner {
-	return intOf(c, name, func(n int64, _ bool) { *to = T(n) })
-}
-
-func boolOf(c *columns, name string, to *bool) scanner {
-	return intOf(c, name, func(n int64, _ bool) {
-		if *to = n == 1; n != 0 && n != 1 {
-			c.addBad(name, n)
-		}
-	})
-}
-
-// timeOf scans nanoseconds since 1970, see nanos. NULL is the zero time.
-func timeOf(c *columns, name string, to *time.Time) scanner {
-	return intOf(c, name, func(n int64, ok bool) {
-		if *to = (time.Time{}); ok {
+		return true
+	case *int:
+		*to = int(n)
+	case *int64:
+		*to = n
+	case *bool:
+		*to = n == 1
+		return null || isInt && (n == 0 || n == 1)
+	case *time.Time:
+		if *to = (time.Time{}); isInt {
 			*to = time.Unix(0, n)
 		}
-	})
-}
-
-// intOf scans an integer; ok is false for NULL and for other types.
-func intOf(c *columns, name string, set func(n int64, ok bool)) scanner {
-	return func(v any) {
-		n, ok := v.(int64)
-		set(n, ok)
-		if !ok && v != nil {
-			c.addBad(name, v)
-		}
 	}
+	return null || isInt
 }
 
-// A jsonReader reads JSON as encode writes it: no spaces, the fields of an object in the order
+// A jsonReader reads JSON as encode writes it: no spaces, and fast if the fields of an object are in the order
 // of their struct. Opening a conversation reads all its messages, and encoding/json takes
 // five times as long. For any other JSON ok becomes false: then what was read is to be
 // discarded, and encoding/json used.
@@ -144,10 +125,15 @@ func (r *jsonReader) skip(what string) (found bool) {
 
 func (r *jsonReader) expect(what string) { r.ok = r.skip(what) && r.ok }
 
-// object reads an object, whose fields the function reads in their order.
+// object reads an object. The function reads its fields in their usual order, and is called again
+// while there are more.
 func (r *jsonReader) object(fields func()) {
 	r.begin = '{'
 	fields()
+	for left := 0; r.ok && len(r.rest) != left && strings.HasPrefix(r.rest, ","); {
+		left = len(r.rest)
+		fields()
+	}
 	if r.begin == '{' { // it has none
 		r.expect("{")
 	}

@@ -22,24 +22,10 @@ import (
 // refuses one that is not JSON, and replaces invalid UTF-8: so State is stored as a
 // string, and all texts of a part with invalid UTF-8 as base64.
 type part struct {
-	Kind     llm.Kind `json:"kind"`
-	Text     string   `json:"text,omitempty"`
-	ID       string   `json:"id,omitempty"`
-	Name     string   `json:"name,omitempty"`
-	Input    string   `json:"input,omitempty"`
-	Failed   bool     `json:"failed,omitempty"`
-	Remote   bool     `json:"remote,omitempty"`
-	Repeated bool     `json:"repeated,omitempty"`
-	Begins   bool     `json:"begins,omitempty"`
-	MIME     string   `json:"mime,omitempty"`
-	Blob     string   `json:"blob,omitempty"` // sha256 of Data, which is in the table blobs once
-	Data     []byte   `json:"data,omitempty"` // where the blobs are not used, as in drafts
-	URL      string   `json:"url,omitempty"`
-	Width    int      `json:"width,omitempty"`
-	Height   int      `json:"height,omitempty"`
-	Made     string   `json:"made,omitempty"`
-	State    *string  `json:"state,omitempty"`
-	Base64   bool     `json:"base64,omitempty"` // the texts of this part are base64
+	llm.Part
+	Blob   string  `json:"blob,omitempty"`   // sha256 of Data, which is in the table blobs once, except in drafts
+	State  *string `json:"state,omitempty"`  // hides that of llm.Part
+	Base64 bool    `json:"base64,omitempty"` // the texts of this part are base64
 
 	TextRest  *textRest `json:"text_rest,omitempty"`  // of a long Text
 	InputRest *textRest `json:"input_rest,omitempty"` // of a long Input
@@ -59,10 +45,7 @@ func (p *part) texts() []*string {
 func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	rows := make([]part, len(parts))
 	for i, p := range parts {
-		row := part{
-			Kind: p.Kind, Text: p.Text, ID: p.ID, Name: p.Name, Input: p.Input, Failed: p.Failed, Remote: p.Remote, Repeated: p.Repeated, Begins: p.Begins,
-			MIME: p.MIME, Data: p.Data, URL: p.URL, Width: p.Width, Height: p.Height, Made: p.Made,
-		}
+		row := part{Part: p}
 		if p.State != nil {
 			state := string(p.State)
 			row.State = &state
@@ -106,6 +89,7 @@ func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef,
 	r.list(func() {
 		parts = append(parts, llm.Part{})
 		p := &parts[len(parts)-1]
+		sha := ""
 		r.object(func() {
 			readText(r, "kind", &p.Kind)
 			readText(r, "text", &p.Text)
@@ -117,19 +101,18 @@ func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef,
 			readBool(r, "repeated", &p.Repeated)
 			readBool(r, "begins", &p.Begins)
 			readText(r, "mime", &p.MIME)
-			if r.field("blob") {
-				if sha := r.text(); sha != "" {
-					refs = append(refs, blobRef{part: len(parts) - 1, sha: sha})
-				}
-			}
 			readText(r, "url", &p.URL)
 			readInt(r, "width", &p.Width)
 			readInt(r, "height", &p.Height)
 			readText(r, "made", &p.Made)
+			readText(r, "blob", &sha)
 			if r.field("state") {
 				p.State = json.RawMessage(r.ownText())
 			}
 		})
+		if sha != "" {
+			refs = append(refs, blobRef{part: len(parts) - 1, sha: sha})
+		}
 	})
 	return parts, refs, r.atEnd()
 }
@@ -150,10 +133,7 @@ func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 				*text = string(b)
 			}
 		}
-		p := llm.Part{
-			Kind: row.Kind, Text: row.Text, ID: row.ID, Name: row.Name, Input: row.Input, Failed: row.Failed, Remote: row.Remote, Repeated: row.Repeated, Begins: row.Begins,
-			MIME: row.MIME, Data: row.Data, URL: row.URL, Width: row.Width, Height: row.Height, Made: row.Made,
-		}
+		p := row.Part
 		if row.State != nil {
 			p.State = json.RawMessage(*row.State)
 		}
@@ -171,76 +151,60 @@ func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	return parts, refs, nil
 }
 
-// nodeExtra holds the fields of a node that have no column, as they are stored.
+// A nodeExtra is a node as it is stored in a column: without the fields that have their own.
 type nodeExtra struct {
-	Open    bool               `json:"open,omitempty"`
-	Summary bool               `json:"summary,omitempty"`
-	Cut     bool               `json:"cut,omitempty"`
-	Usage   *llm.Usage         `json:"usage,omitempty"`
-	Reason  llm.Reason         `json:"reason,omitempty"`
-	First   time.Duration      `json:"first,omitempty"`
-	Took    time.Duration      `json:"took,omitempty"`
-	Results map[string]Outcome `json:"results,omitempty"`
-	Thought []time.Duration    `json:"thought,omitempty"`
-	Broke   string             `json:"broke,omitempty"`
-	Purpose string             `json:"purpose,omitempty"`
-	Missed  CacheMiss          `json:"missed,omitzero"`
-	Cache   *cachewatch.Entry  `json:"cache,omitempty"`
-	Trimmed bool               `json:"trimmed,omitempty"`
-	Steers  bool               `json:"steers,omitempty"`
+	*Node
+	Seq    any `json:"seq,omitempty"`
+	Parent any `json:"parent,omitempty"`
+	At     any `json:"at,omitempty"`
+	Role   any `json:"role,omitempty"`
+	Origin any `json:"origin,omitempty"`
+	Model  any `json:"model,omitempty"`
+	Parts  any `json:"parts,omitempty"`
 }
 
-func extraOf(n Node) nodeExtra {
-	return nodeExtra{n.Partial, n.Summary, n.Interrupted, n.Usage, n.Reason, n.TTFT, n.Duration, n.Results, n.ThinkingDurations, n.InterruptedBy, n.Purpose, n.Missed, n.Cache, n.Trimmed, n.Steers}
-}
-
-func (r nodeExtra) applyTo(n *Node) {
-	n.Partial, n.Summary, n.Interrupted, n.Usage = r.Open, r.Summary, r.Cut, r.Usage
-	n.Reason, n.TTFT, n.Duration, n.Results = r.Reason, r.First, r.Took, r.Results
-	n.ThinkingDurations, n.InterruptedBy, n.Purpose = r.Thought, r.Broke, r.Purpose
-	n.Missed, n.Cache, n.Trimmed, n.Steers = r.Missed, r.Cache, r.Trimmed, r.Steers
-}
-
-// readExtra reads the JSON of most messages' nodeExtra, false for others.
-func readExtra(text string, texts *textArena) (e nodeExtra, ok bool) {
+// readExtra reads the JSON of most messages' nodeExtra into n, false for others.
+func readExtra(n *Node, text string, texts *textArena) bool {
 	r := newJSONReader(text, texts)
 	r.object(func() {
-		readBool(r, "open", &e.Open)
-		readBool(r, "summary", &e.Summary)
-		readBool(r, "cut", &e.Cut)
+		readBool(r, "open", &n.Partial)
+		readBool(r, "summary", &n.Summary)
+		readBool(r, "steers", &n.Steers)
+		readBool(r, "cut", &n.Interrupted)
 		if r.field("usage") {
-			e.Usage = &llm.Usage{}
-			readUsage(r, e.Usage)
+			n.Usage = cmp.Or(n.Usage, &llm.Usage{})
+			readUsage(r, n.Usage)
 		}
-		readText(r, "reason", &e.Reason)
-		readInt(r, "first", &e.First)
-		readInt(r, "took", &e.Took)
-		if r.field("results") {
-			e.Results = readResults(r)
-		}
+		readText(r, "reason", &n.Reason)
+		readBool(r, "trimmed", &n.Trimmed)
+		readText(r, "purpose", &n.Purpose)
+		readInt(r, "first", &n.TTFT)
+		readInt(r, "took", &n.Duration)
 		if r.field("thought") {
-			e.Thought = []time.Duration{}
-			r.list(func() { e.Thought = append(e.Thought, time.Duration(r.int())) })
+			n.ThinkingDurations = []time.Duration{}
+			r.list(func() { n.ThinkingDurations = append(n.ThinkingDurations, time.Duration(r.int())) })
 		}
-		readText(r, "broke", &e.Broke)
-		readText(r, "purpose", &e.Purpose)
 		if r.field("cache") {
-			e.Cache = &cachewatch.Entry{}
+			n.Cache = cmp.Or(n.Cache, &cachewatch.Entry{})
 			r.object(func() {
-				readText(r, "key", &e.Cache.Key)
-				readText(r, "first", &e.Cache.First)
-				readBool(r, "told", &e.Cache.Notified)
-				readInt(r, "lifetime", &e.Cache.Lifetime)
+				readText(r, "key", &n.Cache.Key)
+				readText(r, "first", &n.Cache.First)
+				readBool(r, "told", &n.Cache.Notified)
+				readInt(r, "lifetime", &n.Cache.Lifetime)
 			})
 		}
-		readBool(r, "trimmed", &e.Trimmed)
-		readBool(r, "steers", &e.Steers)
+		readText(r, "broke", &n.InterruptedBy)
+		if r.field("results") {
+			n.Results = readResults(r, n.Results)
+		}
 	})
-	return e, r.atEnd()
+	return r.atEnd()
 }
 
-func readResults(r *jsonReader) map[string]Outcome {
-	results := map[string]Outcome{}
+func readResults(r *jsonReader, results map[string]Outcome) map[string]Outcome {
+	if results == nil {
+		results = map[string]Outcome{}
+	}
 	r.object(func() {
 		for r.ok && len(r.rest) > 1 && r.rest[0] == r.begin && r.rest[1] == '"' {
 			r.rest = r.rest[1:]

@@ -194,13 +194,13 @@ func TestTimes(t *testing.T) {
 func FuzzReadJSON(f *testing.F) {
 	state := `{"signature":"x"}`
 	for _, text := range []string{"", "hi", "two\nlines\tand \"quotes\" \\ <b>&", "é 🦊 \u2028", "\x00\x1b", "\xff", `"},{"kind":"text","text":"`, `","blob":"x`} {
-		rows := []part{{Kind: llm.Thinking, Text: text, State: &state}, {Kind: llm.Call, ID: text, Name: "n", Input: text, Remote: true}}
-		extra := nodeExtra{
-			Usage: &llm.Usage{Input: 1, Output: -2, Cost: 1.5e-7, Priced: true, Discarded: 3}, Reason: llm.Calls, First: 1, Took: 2, Broke: text,
-			Results: map[string]Outcome{text: {Diff: text, Duration: 1}, "b": {Denied: true}, "c": {}}, Thought: []time.Duration{1, 2},
+		rows := []part{{Part: llm.Part{Kind: llm.Thinking, Text: text}, State: &state}, {Part: llm.Part{Kind: llm.Call, ID: text, Name: "n", Input: text, Remote: true}}}
+		extra := nodeExtra{Node: &Node{
+			Usage: &llm.Usage{Input: 1, Output: -2, Cost: 1.5e-7, Priced: true, Discarded: 3}, Reason: llm.Calls, TTFT: 1, Duration: 2, InterruptedBy: text,
+			Results: map[string]Outcome{text: {Diff: text, Duration: 1}, "b": {Denied: true}, "c": {}}, ThinkingDurations: []time.Duration{1, 2},
 			Cache: &cachewatch.Entry{Key: text, Lifetime: 3}, Steers: true,
-		}
-		for _, v := range []any{rows, rows[:1], []part{}, extra, extra.Usage, nodeExtra{}, nodeExtra{Cache: &cachewatch.Entry{}}} {
+		}}
+		for _, v := range []any{rows, rows[:1], []part{}, extra, extra.Usage, nodeExtra{Node: &Node{}}, nodeExtra{Node: &Node{Cache: &cachewatch.Entry{}}}} {
 			row, err := encode(v)
 			if err != nil {
 				f.Fatal(err)
@@ -211,7 +211,7 @@ func FuzzReadJSON(f *testing.F) {
 	for _, row := range []string{
 		`[{"kind":"text","text":"a\"}]`, `[{"kind":"text"}{"kind":"text"}]`, `[{"kind":"text"},]`, `[,]`, `[{,"kind":"text"}]`, `[{"kind":"text",}]`,
 		`{"usage":{"input":01}}`, `{"usage":{"input":1.5}}`, `{"usage":{"cost":1.}}`, `{"usage":{"cost":+1}}`, `{"usage":{"cost":-}}`, `{"open":1}`, `{"open":null}`,
-		`{"took":1,"first":2}`, `{"reason":"a","reason":"b"}`, `{"results":{"a":{},"a":{"took":1}}}`, `{"results":{,"a":{}}}`, `{"reason":"\ud800"}`, `{"first":9223372036854775808}`,
+		`{"took":1,"first":2}`, `{"usage":{"input":1},"usage":{"output":2}}`, `{"results":{"a":{}},"results":{"b":{}}}`, `[{"blob":"a","blob":"b","kind":"text"}]`, `{"reason":"a","reason":"b"}`, `{"results":{"a":{},"a":{"took":1}}}`, `{"results":{,"a":{}}}`, `{"reason":"\ud800"}`, `{"first":9223372036854775808}`,
 	} {
 		f.Add(row)
 	}
@@ -226,8 +226,9 @@ func FuzzReadJSON(f *testing.F) {
 				t.Errorf("%s: got %+v, %+v, encoding/json reads %+v, %+v, %v", row, got, refs, want, wantRefs, err)
 			}
 		}
-		if got, ok := readExtra(row, nil); ok {
-			var want nodeExtra
+		var node Node
+		if readExtra(&node, row, nil) {
+			got, want := nodeExtra{Node: &node}, nodeExtra{Node: &Node{}}
 			if err := json.Unmarshal([]byte(row), &want); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: got %+v, encoding/json reads %+v, %v", row, got, want, err)
 			}
@@ -243,26 +244,27 @@ func FuzzReadJSON(f *testing.F) {
 // What most messages hold is read without encoding/json, whatever fields there are of it.
 func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	state := "{\"signature\": \"x\"}\n"
-	row, err := encode([]part{{
+	row, err := encode([]part{{Part: llm.Part{
 		Kind: llm.Result, Text: "a\tb\n\"c\" \\", ID: "i", Name: "n", Input: `{"x": 1}`, Failed: true, Remote: true, Repeated: true, Begins: true, MIME: "m/m",
-		Blob: "00", URL: "https://x", Width: 6, Height: 7, Made: "edited", State: &state,
-	}, {Kind: llm.Opaque}})
+		URL: "https://x", Width: 6, Height: 7, Made: "edited",
+	}, Blob: "00", State: &state}, {Part: llm.Part{Kind: llm.Opaque}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, ok := readParts(string(row), nil); !ok {
 		t.Errorf("%s: left to encoding/json", row)
 	}
-	row, err = encode(nodeExtra{
-		true, true, true,
-		&llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
-		llm.Calls, 1, 2, map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Started: true, Denied: true, Stopped: true}, "j": {}},
-		[]time.Duration{4, 5}, "no route", PurposeCompare, CacheMiss{}, &cachewatch.Entry{Key: "k", First: "f", Notified: true, Lifetime: 9}, true, true,
-	})
+	row, err = encode(nodeExtra{Node: &Node{
+		Partial: true, Summary: true, Steers: true, Trimmed: true, Message: llm.Message{Interrupted: true},
+		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
+		Reason: llm.Calls, TTFT: 1, Duration: 2, Results: map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Started: true, Denied: true, Stopped: true}, "j": {}},
+		ThinkingDurations: []time.Duration{4, 5}, InterruptedBy: "no route", Purpose: PurposeCompare,
+		Cache: &cachewatch.Entry{Key: "k", First: "f", Notified: true, Lifetime: 9},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := readExtra(string(row), nil); !ok {
+	if !readExtra(&Node{}, string(row), nil) {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 }

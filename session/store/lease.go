@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/rand"
 	"database/sql"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -47,16 +46,15 @@ func (l lease) describe(me holder.Process) string {
 	return fmt.Sprintf("a parley on %s (process %d)", host, l.PID)
 }
 
+// places returns what Scan needs for the columns of a lease.
+func (l *lease) places(c *columns) []any {
+	return c.places("owner pid start boot host beat", &l.owner, &l.PID, &l.Start, &l.Boot, &l.Host, &l.heartbeat)
+}
+
 func leaseOf(q querier, id string) (lease, bool, error) {
-	var l lease
-	var c columns // a damaged lease has no holder, and is stale
-	err := q.queryRow(`SELECT owner, pid, start, boot, host, beat FROM leases WHERE session = ?`, id).
-		Scan(textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.PID), textOf(&c, "start", &l.Start),
-			textOf(&c, "boot", &l.Boot), textOf(&c, "host", &l.Host), timeOf(&c, "beat", &l.heartbeat))
-	if errors.Is(err, sql.ErrNoRows) {
-		return l, false, nil
-	}
-	return l, err == nil, err
+	held, err := leases(q, `WHERE session = ?`, id)
+	l, ok := held[id]
+	return l, ok, err
 }
 
 // saveLease writes the lease of a session, in place of any other.
@@ -199,33 +197,30 @@ func (db *database) expireReservations(w *writer) error {
 	err := eachRow(w, func(rows *sql.Rows) error {
 		var num int64
 		var c columns // a damaged one has no process and is old
-		var p holder.Process
-		var at time.Time
-		err := rows.Scan(&num, numberOf(&c, "pid", &p.PID), textOf(&c, "start", &p.Start), textOf(&c, "boot", &p.Boot),
-			textOf(&c, "host", &p.Host), timeOf(&c, "at", &at))
-		if err == nil && p.IsGone(db.process, db.now().Sub(at), reservationTimeout) {
+		var l lease
+		err := rows.Scan(append(c.places("num", &num), l.places(&c)...)...)
+		if err == nil && l.IsGone(db.process, db.now().Sub(l.heartbeat), reservationTimeout) {
 			gone = append(gone, num)
 		}
 		return err
-	}, `SELECT num, pid, start, boot, host, at FROM reservations`)
+	}, `SELECT num, '', pid, start, boot, host, at FROM reservations`)
 	for _, num := range gone {
 		err = cmp.Or(err, w.exec(`DELETE FROM reservations WHERE num = ?`, num))
 	}
 	return err
 }
 
-// leases reads all leases, by the ID of the session.
-func leases(q querier) (map[string]lease, error) {
+// leases reads the leases that where selects, by the ID of the session.
+func leases(q querier, where string, args ...any) (map[string]lease, error) {
 	held := map[string]lease{}
 	err := eachRow(q, func(rows *sql.Rows) error {
 		var id string
 		var l lease
-		var c columns // a damaged lease is stale
-		err := rows.Scan(textOf(&c, "session", &id), textOf(&c, "owner", &l.owner), numberOf(&c, "pid", &l.PID), textOf(&c, "start", &l.Start),
-			textOf(&c, "boot", &l.Boot), textOf(&c, "host", &l.Host), timeOf(&c, "beat", &l.heartbeat))
+		var c columns // a damaged lease has no holder, and is stale
+		err := rows.Scan(append(c.places("session", &id), l.places(&c)...)...)
 		held[id] = l
 		return err
-	}, `SELECT session, owner, pid, start, boot, host, beat FROM leases`)
+	}, `SELECT session, owner, pid, start, boot, host, beat FROM leases `+where, args...)
 	return held, err
 }
 

@@ -38,13 +38,9 @@ func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error
 	var c, leased columns // a damaged lease is stale
 	var usage string
 	var held lease
-	err := row.Scan(&r.num, textOf(&c, "id", &r.ID), textOf(&c, "title", &r.Title), boolOf(&c, "named", &r.Named),
-		textOf(&c, "folder", &r.Dir), textOf(&c, "model", &r.Model), textOf(&c, "effort", &r.Effort), textOf(&c, "history", &r.History),
-		boolOf(&c, "pinned", &r.Pinned), textOf(&c, "origin", &r.Origin), timeOf(&c, "created", &r.Created), timeOf(&c, "updated", &r.Updated),
-		numberOf(&c, "head", &r.Head), numberOf(&c, "messages", &r.Messages), textOf(&c, "usage", &usage), textOf(&c, "preview", &r.Preview),
-		timeOf(&c, "deleted", &r.Deleted), numberOf(&c, "touched", &r.touched), textOf(&leased, "owner", &held.owner),
-		numberOf(&leased, "pid", &held.PID), textOf(&leased, "start", &held.Start), textOf(&leased, "boot", &held.Boot),
-		textOf(&leased, "host", &held.Host), timeOf(&leased, "beat", &held.heartbeat))
+	err := row.Scan(slices.Concat(c.places("num id title named folder model effort history pinned origin created updated head messages usage preview deleted touched",
+		&r.num, &r.ID, &r.Title, &r.Named, &r.Dir, &r.Model, (*string)(&r.Effort), (*string)(&r.History), &r.Pinned, &r.Origin, &r.Created, &r.Updated,
+		&r.Head, &r.Messages, &usage, &r.Preview, &r.Deleted, &r.touched), held.places(&leased))...)
 	if err != nil {
 		return r, err
 	}

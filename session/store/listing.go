@@ -159,7 +159,7 @@ func joinedSessions[T any](db *DB, q querier, text joinedText, p pass, order fun
 	if err != nil || total == 0 {
 		return nil, err
 	}
-	held, err := leases(q)
+	held, err := leases(q, "")
 	if err != nil {
 		return nil, err
 	}

@@ -79,7 +79,7 @@ func (db *database) checkRemovable(w *writer, num int64) error {
 	var id string
 	var messages int
 	var c columns
-	err := w.queryRow(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(textOf(&c, "id", &id), numberOf(&c, "messages", &messages))
+	err := w.queryRow(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(c.places("id messages", &id, &messages)...)
 	if err != nil {
 		return err
 	}

@@ -30,13 +30,8 @@ func (r *nodeRow) decode() {
 // blobs, and the first damage, which it leaves out. Short strings are held by texts; nil: each
 // has its own memory.
 func decodeNode(n *Node, extra, parts string, texts *textArena) (refs []blobRef, err error) {
-	if extra != "{}" {
-		e, ok := readExtra(extra, texts)
-		if !ok {
-			e = nodeExtra{}
-			err = json.Unmarshal([]byte(extra), &e)
-		}
-		e.applyTo(n)
+	if extra != "{}" && !readExtra(n, extra, texts) {
+		err = json.Unmarshal([]byte(extra), &nodeExtra{Node: n})
 	}
 	var errParts error
 	n.Parts, refs, errParts = decodeParts(parts, texts)
@@ -133,8 +128,7 @@ func readRows(q querier, damage *damageReport, expected int, from string, args .
 	}
 	var c columns
 	var n nodeRow
-	row := []any{numberOf(&c, "seq", &n.Seq), numberOf(&c, "parent", &n.Parent), timeOf(&c, "at", &n.At), textOf(&c, "role", &n.Role),
-		textOf(&c, "origin", &n.Origin), textOf(&c, "model", &n.Model), textOf(&c, "rest", &n.extra), textOf(&c, "parts", &n.parts)}
+	row := c.places("seq parent at role origin model rest parts", &n.Seq, &n.Parent, &n.At, (*string)(&n.Role), &n.Origin, &n.Model, &n.extra, &n.parts)
 	err := eachRow(q, func(rows *sql.Rows) error {
 		if err := rows.Scan(row...); err != nil {
 			damage.add(err)

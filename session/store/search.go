@@ -261,8 +261,8 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	}
 	var c columns
 	var text string
-	err := r.queryRow(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(numberOf(&c, "seq", &h.Seq),
-		textOf(&c, "role", &h.Role), textOf(&c, "model", &h.Model), timeOf(&c, "at", &h.At), textOf(&c, "parts", &text))
+	err := r.queryRow(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(
+		c.places("seq role model at parts", &h.Seq, (*string)(&h.Role), &h.Model, &h.At, &text)...)
 	if err != nil {
 		return h, err
 	}

@@ -154,7 +154,7 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 		return eachRow(q, func(rows *sql.Rows) error {
 			var p SentPrompt
 			var c columns // damage is left out
-			err := rows.Scan(textOf(&c, "text", &p.Text), textOf(&c, "folder", &p.Dir), timeOf(&c, "at", &p.At))
+			err := rows.Scan(c.places("text folder at", &p.Text, &p.Dir, &p.At)...)
 			found = append(found, p)
 			return err
 		}, `SELECT text, folder, at FROM prompts ORDER BY num DESC LIMIT ?`, limit)
@@ -261,8 +261,8 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 			return err
 		}
 		var c columns
-		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, slot).Scan(textOf(&c, "text", &d.Text),
-			numberOf(&c, "cursor", &d.Cursor), textOf(&c, "parts", &parts), timeOf(&c, "at", &d.At))
+		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, slot).Scan(
+			c.places("text cursor parts at", &d.Text, &d.Cursor, &parts, &d.At)...)
 	}
 	if err := db.read(find); err != nil || slot == "" {
 		return Draft{}, false, err

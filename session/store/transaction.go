@@ -185,7 +185,7 @@ func (tx *transaction) run(w *writer) error {
 func (tx *transaction) claim(w *writer) (exists bool, err error) {
 	var touched int64
 	var c columns // damage is overwritten
-	err = w.queryRow(`SELECT num, touched FROM sessions WHERE id = ?`, tx.session.ID).Scan(&tx.num, numberOf(&c, "touched", &touched))
+	err = w.queryRow(`SELECT num, touched FROM sessions WHERE id = ?`, tx.session.ID).Scan(c.places("num touched", &tx.num, &touched)...)
 	exists = err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
@@ -253,7 +253,7 @@ func (tx *transaction) update(w *writer) error {
 		touched = ?, deleted = iif(?, NULL, deleted) WHERE num = ? RETURNING title, named, pinned`,
 		title, named, pinned, s.Dir, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
 		s.Preview, tx.listPosition, len(tx.nodes) > 0, tx.num).
-		Scan(textOf(&c, "title", &s.Title), boolOf(&c, "named", &s.Named), boolOf(&c, "pinned", &s.Pinned))
+		Scan(c.places("title named pinned", &s.Title, &s.Named, &s.Pinned)...)
 	if err != nil || title == nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (tx *transaction) saveNode(w *writer, e *nodeEntry, indexed bool) (int64, e
 	if err != nil {
 		return 0, err
 	}
-	rest, err := encode(extraOf(e.Node))
+	rest, err := encode(nodeExtra{Node: &e.Node})
 	if err != nil {
 		return 0, err
 	}

@@ -72,7 +72,7 @@ const collectionColumns = `SELECT num, name, model, dimensions, task, rows, crea
 
 func scanCollection(row interface{ Scan(...any) error }) (c Collection, err error) {
 	var damage columns
-	err = row.Scan(&c.num, &c.Name, &c.Model, &c.Dimensions, &c.Task, &c.Rows, timeOf(&damage, "created", &c.Created), timeOf(&damage, "updated", &c.Updated))
+	err = row.Scan(append([]any{&c.num, &c.Name, &c.Model, &c.Dimensions, &c.Task, &c.Rows}, damage.places("created updated", &c.Created, &c.Updated)...)...)
 	return c, err
 }
 
