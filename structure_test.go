@@ -136,7 +136,7 @@ func TestImports(t *testing.T) {
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":          {act, diff, safe, lazy},
 		"ui/tty":               {},
-		"ui/tui/transcript":    {md, theme, format, wrap, diff, safe, "ui/describe", lazy},
+		"ui/tui/transcript":    {act, md, theme, format, wrap, diff, safe, "ui/describe", lazy},
 		md:                     {theme, wrap, diff, safe, lazy},
 		"ui/tui/composer":      {theme, safe},
 		"ui/tui/dialog":        {act, theme, format, wrap, fuzzy, safe, "ui/describe"},

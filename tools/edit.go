@@ -19,6 +19,10 @@ type editArgs struct {
 	All  bool   `json:"all,omitempty" jsonschema:"replace every occurrence"`
 }
 
+func init() {
+	register(editTool, planEdit)
+}
+
 func planEdit(ctx context.Context, w *workspace, args editArgs) (*act.Action, error) {
 	file, err := w.locate(args.Path)
 	if err != nil {

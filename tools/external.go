@@ -91,7 +91,7 @@ func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	var added []*toolEntry
 	var unfit []string
 	for _, ext := range tools {
-		if slices.Contains(builtinNames, ext.Name) || !externalName().MatchString(ext.Name) {
+		if act.IsOwn(ext.Name) || !externalName().MatchString(ext.Name) {
 			unfit = append(unfit, quoteName(ext.Name))
 			continue
 		}

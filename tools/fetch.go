@@ -53,6 +53,10 @@ type fetchRequest struct {
 	offset int
 }
 
+func init() {
+	register("fetch", fetcher{}.plan, argumentLimit{"offset", 0, 0})
+}
+
 func (f fetcher) plan(_ context.Context, _ *workspace, args fetchArgs) (*act.Action, error) {
 	u, err := parseURL(args.URL)
 	if err != nil {

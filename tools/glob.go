@@ -27,6 +27,10 @@ type globArgs struct {
 	All     bool   `json:"all,omitempty" jsonschema:"also look at .git and what .gitignore leaves out"`
 }
 
+func init() {
+	register("glob", planGlob)
+}
+
 func planGlob(_ context.Context, w *workspace, args globArgs) (*act.Action, error) {
 	dir, err := w.locateDir(args.Path)
 	if err != nil {

@@ -37,6 +37,10 @@ type grepArgs struct {
 	All        bool   `json:"all,omitempty" jsonschema:"also search .git and what .gitignore leaves out"`
 }
 
+func init() {
+	register("grep", planGrep, argumentLimit{"context", 0, 10})
+}
+
 func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, error) {
 	output, err := findOutput(w, args.Path)
 	if err != nil {

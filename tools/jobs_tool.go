@@ -23,6 +23,10 @@ type jobsArgs struct {
 // jobWait is how long a model waits for a job unless it says so.
 const jobWait = 60 * time.Second
 
+func init() {
+	register(jobsTool, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()})
+}
+
 // planJobs reads and ends commands in the background that this conversation has started. Nobody
 // is asked: who allowed a command allowed to watch it, and to end it.
 func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*act.Action, error) {

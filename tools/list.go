@@ -16,6 +16,10 @@ type listArgs struct {
 	All   bool   `json:"all,omitempty" jsonschema:"also show .git and what .gitignore leaves out"`
 }
 
+func init() {
+	register("list", planList, argumentLimit{"depth", 1, 10})
+}
+
 func planList(_ context.Context, w *workspace, args listArgs) (*act.Action, error) {
 	dir, err := w.locateDir(args.Path)
 	if err != nil {

@@ -73,7 +73,7 @@ func ParseRule(text string, own ...string) (permission.Rule, error) {
 		return permission.Rule{}, fmt.Errorf("rule %q: a tool of your own is named alone", text)
 	}
 	class := slices.Contains(places.Classes, places.Class(text))
-	if !class && !strings.HasPrefix(name, "mcp__") && name != act.SkillName && !slices.Contains(own, name) && !slices.Contains(builtinNames, name) {
+	if !class && !strings.HasPrefix(name, "mcp__") && name != act.SkillName && !slices.Contains(own, name) && !act.IsOwn(name) {
 		return permission.Rule{}, unknownTool(name, append(Names(), own...))
 	}
 	return permission.ParseRule(text)

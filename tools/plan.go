@@ -11,6 +11,10 @@ type planArgs struct {
 	Text string `json:"text" jsonschema:"the whole plan as Markdown, with a line '- [ ] step' for each step: '- [x]' is done, '- [>]' is the one you are at"`
 }
 
+func init() {
+	register(act.PlanTool, planPlan)
+}
+
 // planPlan keeps a plan in sight. In the mode for planning the user is asked to accept it.
 func planPlan(_ context.Context, w *workspace, args planArgs) (*act.Action, error) {
 	text := strings.TrimSpace(args.Text)

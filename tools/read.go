@@ -33,6 +33,10 @@ type readArgs struct {
 	Limit  int    `json:"limit,omitempty" jsonschema:"how many lines to show; 2000 unless given"`
 }
 
+func init() {
+	register("read", planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines})
+}
+
 func planRead(_ context.Context, w *workspace, args readArgs) (*act.Action, error) {
 	output, err := findOutput(w, args.Path)
 	if err != nil {

@@ -39,6 +39,10 @@ type shellCommand struct {
 	userTyped bool // the user typed it: it has all the time it needs, and goes to the background later
 }
 
+func init() {
+	register(shellTool, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()})
+}
+
 func planShell(_ context.Context, w *workspace, args shellArgs) (*act.Action, error) {
 	if strings.TrimSpace(args.Command) == "" {
 		return nil, refuse("the command is empty")

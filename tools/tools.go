@@ -31,37 +31,8 @@ import (
 	"parley/tools/places"
 )
 
-// builtinNames lists every tool there is, in the order in which the model is told of them.
-var builtinNames = []string{"read", "list", "glob", "grep", "write", "edit", shellTool, jobsTool, "fetch", act.PlanTool}
-
-// builtin returns the tool of a name in builtinNames. A variable of all tools would be filled at each
-// start, and link them with what they need into programs that only know of actions and policies, as
-// tests do.
-func builtin(name string) toolDefinition {
-	switch name {
-	case "read":
-		return reading(define(name, planRead, argumentLimit{"offset", 1, 0}, argumentLimit{"limit", 1, maxLines}))
-	case "list":
-		return reading(define(name, planList, argumentLimit{"depth", 1, 10}))
-	case "glob":
-		return reading(define(name, planGlob))
-	case "grep":
-		return reading(define(name, planGrep, argumentLimit{"context", 0, 10}))
-	case "write":
-		return define(name, planWrite)
-	case "edit":
-		return define(name, planEdit)
-	case shellTool:
-		return define(name, planShell, argumentLimit{"timeout", 1, maxTimeout.Seconds()})
-	case jobsTool:
-		return define(name, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()})
-	case "fetch":
-		return define(name, fetcher{}.plan, argumentLimit{"offset", 0, 0})
-	case act.PlanTool:
-		return define(name, planPlan)
-	}
-	panic("tools: no tool " + name)
-}
+// registered has the tools of this package by name.
+var registered = map[string]toolDefinition{}
 
 //go:embed *.md
 var descriptions embed.FS
@@ -71,16 +42,12 @@ type toolDefinition struct {
 	name   string
 	schema func() (*argumentSchema, error)
 	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*act.Action, error)
-	reads  bool // its actions have AccessRead, or are refused: models that are compared may call it
 }
 
-// reading returns d as a tool that only reads.
-func reading(d toolDefinition) toolDefinition { d.reads = true; return d }
-
-// define makes a tool whose arguments are A: its fields are the schema, by
+// register adds a tool whose arguments are A: its fields are the schema, by
 // their json and jsonschema tags. Nothing is computed before it is needed, and the schema once.
-func define[A any](name string, plan func(context.Context, *workspace, A) (*act.Action, error), limits ...argumentLimit) toolDefinition {
-	return toolDefinition{
+func register[A any](name string, plan func(context.Context, *workspace, A) (*act.Action, error), limits ...argumentLimit) {
+	registered[name] = toolDefinition{
 		name:   name,
 		schema: sync.OnceValues(func() (*argumentSchema, error) { return schemaOf(reflect.TypeFor[A](), limits) }),
 		plan: func(ctx context.Context, w *workspace, input json.RawMessage) (*act.Action, error) {
@@ -136,7 +103,12 @@ func refuse(format string, args ...any) *Refusal {
 }
 
 // Names lists the tools of this package, in the order in which a model is told of them.
-func Names() []string { return slices.Clone(builtinNames) }
+func Names() (names []string) {
+	for _, f := range act.Tools {
+		names = append(names, f.Name)
+	}
+	return names
+}
 
 // Open returns all tools, at work in the directory root. Close releases it.
 func Open(root string) (*Set, error) {
@@ -145,8 +117,8 @@ func Open(root string) (*Set, error) {
 		return nil, err
 	}
 	s := &Set{workspace: w}
-	for _, name := range builtinNames {
-		s.tools = append(s.tools, &toolEntry{toolDefinition: builtin(name)})
+	for _, name := range Names() {
+		s.tools = append(s.tools, &toolEntry{toolDefinition: registered[name]})
 	}
 	return s, nil
 }
@@ -200,7 +172,7 @@ func (s *Set) Only(names ...string) (act.Set, error) {
 func (s *Set) ReadOnly() act.Set {
 	view := &Set{workspace: s.workspace}
 	for _, e := range s.tools {
-		if e.reads {
+		if act.FactsOf(e.name).Reads {
 			view.tools = append(view.tools, e)
 		}
 	}
@@ -210,7 +182,7 @@ func (s *Set) ReadOnly() act.Set {
 // MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
 // program, or is a server's. The other tools that write name the file.
 func (s *Set) MayChangeAnything(name string) bool {
-	return name == shellTool || !slices.Contains(builtinNames, name)
+	return name == shellTool || !act.IsOwn(name)
 }
 
 func (s *Set) toolNames() []string {

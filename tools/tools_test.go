@@ -156,8 +156,13 @@ func TestToolsAreToldInOrder(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"read", "list", "glob", "grep", "write", "edit", "shell", "jobs", "fetch", "plan"}; !slices.Equal(names, want) {
-		t.Errorf("got %v, want %v: a new tool has a place in both", names, want)
+	if want := Names(); !slices.Equal(names, want) || len(registered) != len(want) {
+		t.Errorf("got %v, want %v; %d are registered: a tool has a row in act.Tools and a file that registers it", names, want, len(registered))
+	}
+	for _, tool := range act.Tools {
+		if tool.Kind == "" || tool.Does == "" || tool.InAsk == "" || (tool.Did == "") != (tool.What == "") {
+			t.Errorf("act.Tools lacks something of %s: %+v", tool.Name, tool)
+		}
 	}
 }
 

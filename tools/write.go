@@ -24,6 +24,10 @@ type writeArgs struct {
 	Content string `json:"content" jsonschema:"the whole new content"`
 }
 
+func init() {
+	register(writeTool, planWrite)
+}
+
 func planWrite(ctx context.Context, w *workspace, args writeArgs) (*act.Action, error) {
 	file, err := w.locate(args.Path)
 	if err != nil {

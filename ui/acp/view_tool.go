@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"path/filepath"
 	"strings"
@@ -84,23 +85,9 @@ func statusOf(s app.CallStatus) sdk.ToolCallStatus {
 	return sdk.ToolCallStatusFailed // ACP has no word for what was denied, canceled or lost: its text says so
 }
 
-// kindOf says what a tool does, for the icon of a client.
+// kindOf returns the kind of a tool, for the icon of a client.
 func kindOf(tool string) sdk.ToolKind {
-	switch tool {
-	case "read", "list":
-		return sdk.ToolKindRead
-	case "glob", "grep":
-		return sdk.ToolKindSearch
-	case "write", "edit":
-		return sdk.ToolKindEdit
-	case "shell", "jobs":
-		return sdk.ToolKindExecute
-	case "fetch":
-		return sdk.ToolKindFetch
-	case act.PlanTool:
-		return sdk.ToolKindThink
-	}
-	return sdk.ToolKindOther
+	return sdk.ToolKind(cmp.Or(act.FactsOf(tool).Kind, string(sdk.ToolKindOther)))
 }
 
 // title says in a line what a call does.

@@ -3,21 +3,10 @@ package transcript
 import (
 	"strings"
 
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/markdown"
 )
-
-// previewTools lists the tools of which, while their arguments arrive, the texts that they
-// write are shown, with the signs of a diff.
-var previewTools = map[string]struct {
-	signs map[string]byte
-	runs  bool   // the texts are shown while it runs, too
-	file  string // name of the texts' file, for their language; "": the argument path
-}{
-	"edit":  {map[string]byte{"old": '-', "new": '+'}, true, ""},
-	"write": {map[string]byte{"content": '+'}, true, ""},
-	"shell": {map[string]byte{"command": ' '}, false, "command.sh"},
-}
 
 // maxPreviewBytes is how much of a text is kept while it arrives.
 const maxPreviewBytes = 2 << 20
@@ -30,7 +19,7 @@ const minPreviewRows = 4 * foldDiff
 // rendered once, when it is complete.
 type argsPreview struct {
 	argsReader
-	tool string
+	tool act.Facts // whose texts are shown as lines of a diff
 
 	// What lines were rendered for. They begin with a title, if the block is unfolded.
 	context renderContext
@@ -47,11 +36,10 @@ type argsPreview struct {
 }
 
 func newArgsPreview(tool string) *argsPreview {
-	d := &argsPreview{tool: tool}
-	signs := previewTools[tool].signs
+	d := &argsPreview{tool: act.FactsOf(tool)}
 	d.limitOf = func(name string) int {
 		switch {
-		case signs[name] != 0:
+		case d.signOf(name) != 0:
 			return maxPreviewBytes
 		case titleRank(name) < len(titleArgs):
 			return maxTitleBytes
@@ -67,17 +55,26 @@ func (d *argsPreview) read(input string) {
 	}
 }
 
+// signOf returns the sign of the lines of an argument; 0 if it is not shown.
+func (d *argsPreview) signOf(argument string) byte {
+	for _, p := range d.tool.Preview {
+		if p.Argument == argument {
+			return p.Sign
+		}
+	}
+	return 0
+}
+
 // isShown reports whether there is a preview with the status s. The approval dialog shows the
 // whole arguments.
 func (d *argsPreview) isShown(s Status) bool {
-	return d != nil && (s == Arriving || s == Running && previewTools[d.tool].runs) && len(d.previewFields()) > 0
+	return d != nil && (s == Arriving || s == Running && d.tool.Kind == "edit") && len(d.previewFields()) > 0
 }
 
-// previewFields returns the fields of previewTools that have a text.
+// previewFields returns the fields to show that have a text.
 func (d *argsPreview) previewFields() (some []*argField) {
-	signs := previewTools[d.tool].signs
 	for _, f := range d.fields {
-		sign, text := signs[f.name], f.text.String()
+		sign, text := d.signOf(f.name), f.text.String()
 		oneLine := len(text) <= maxClipBytes && strings.IndexByte(text, '\n') < 0
 		if sign == 0 || text == "" || sign == ' ' && oneLine { // it is the title
 			continue
@@ -134,7 +131,7 @@ func (d *argsPreview) render(title string, p renderContext) []string {
 
 // path returns the file that the texts are for, "" if it is not known yet.
 func (d *argsPreview) path() string {
-	if file := previewTools[d.tool].file; file != "" {
+	if file := d.tool.Language; file != "" {
 		return file
 	}
 	for _, f := range d.fields {
@@ -148,7 +145,7 @@ func (d *argsPreview) path() string {
 // numberDigits returns how many digits line numbers have, 0 for none: the lines of an edit are
 // not known before it is made.
 func (d *argsPreview) numberDigits() int {
-	if d.tool == "write" {
+	if d.tool.Name == "write" {
 		return 2
 	}
 	return 0
@@ -199,7 +196,7 @@ func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 
 // renderLine appends a line of a text as it will look in a diff.
 func (d *argsPreview) renderLine(lines []string, f *argField, line string) []string {
-	r := diffRow{diffLine: diffLine{sign: previewTools[d.tool].signs[f.name], line: d.number}}
+	r := diffRow{diffLine: diffLine{sign: d.signOf(f.name), line: d.number}}
 	r.body = expandTabs(sanitize.Text(visiblePart(strings.TrimSuffix(line, "\r"), d.context)), codeTab)
 	tokens := []markdown.Token{{Text: r.body}}
 	if len(r.body) <= maxHighlightBytes {

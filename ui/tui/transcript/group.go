@@ -5,22 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"parley/tools/act"
 	"parley/ui/format"
 	"parley/ui/textwrap"
 )
 
+// Consecutive calls of tools that only look are a group: while they run, one line each; once they are done, one line
+// for all. Calls that did not succeed stay in sight.
+
 // minGroup is the least number of calls in a group that is closed.
 const minGroup = 3
-
-// lookupTools lists the tools that only read. Consecutive calls of them are a group: while
-// they run, one line each; once they are done, one line for all. Calls that did not succeed
-// stay in sight.
-var lookupTools = map[string]struct{ did, what string }{
-	"read": {"read", "file"},
-	"list": {"listed", "folder"},
-	"grep": {"searched", "pattern"},
-	"glob": {"searched", "pattern"},
-}
 
 // A group is an item before its calls, which has no lines before they have all ended.
 // Folded, it hides those that are done.
@@ -48,9 +42,9 @@ func (g *group) countCall(s Status, by int) {
 }
 
 // groupFor returns the group of a new call of a tool: that of the call before it in the same
-// answer, or a new one; nil if the tool is not in lookupTools.
+// answer, or a new one; nil if calls of the tool are not joined.
 func (m *blockList) groupFor(name string) *item {
-	if lookupTools[name].did == "" {
+	if act.FactsOf(name).Did == "" {
 		return nil
 	}
 	if n := len(m.items); n > 0 {
@@ -162,7 +156,7 @@ func (g *group) actions(width int) string {
 	var last struct{ did, title string }
 	for _, it := range g.members {
 		t := &it.block.(*call).tool
-		did, title := lookupTools[t.Name].did, t.Title
+		did, title := act.FactsOf(t.Name).Did, t.Title
 		if did == "searched" {
 			title = `"` + title + `"`
 		}
@@ -200,11 +194,11 @@ func (g *group) countsByTool() string {
 		}
 	}
 	for _, name := range order {
-		look, n := lookupTools[name], counts[name]
-		if look.did == "" { // the call's name changed since
-			look.did, look.what = name, "call"
+		facts, n := act.FactsOf(name), counts[name]
+		if facts.Did == "" { // the call's name changed since
+			facts.Did, facts.What = name, "call"
 		}
-		parts = append(parts, fmt.Sprintf("%s %d %s%s", look.did, n, look.what, format.PluralSuffix(n)))
+		parts = append(parts, fmt.Sprintf("%s %d %s%s", facts.Did, n, facts.What, format.PluralSuffix(n)))
 	}
 	return format.Capital(strings.Join(parts, " · "))
 }

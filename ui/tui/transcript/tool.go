@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/describe"
 	"parley/ui/format"
@@ -79,7 +80,7 @@ func (b *call) readTitle(t Tool) string {
 	if t.Status > Running {
 		return titleOf(t.Input)
 	}
-	if b.preview == nil || b.preview.tool != t.Name {
+	if b.preview == nil || b.preview.tool.Name != t.Name {
 		b.preview = newArgsPreview(t.Name)
 	}
 	b.preview.read(t.Input)
@@ -109,7 +110,7 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 	}
 	lines = b.title(p)
 	switch {
-	case b.tool.Name == planTool && b.tool.Status == Done:
+	case b.tool.Name == act.PlanTool && b.tool.Status == Done:
 		lines = append(lines, renderPlan(b.tool.Output, p)...)
 	case b.isLookup() && !p.open:
 	case b.tool.Status != Failed && len(b.parsedDiff().changes) > 0:
@@ -124,7 +125,7 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 
 // isLookup reports whether the call only read, and succeeded: its output is shown unfolded only.
 func (b *call) isLookup() bool {
-	return b.tool.Status == Done && lookupTools[b.tool.Name].did != ""
+	return b.tool.Status == Done && act.FactsOf(b.tool.Name).Did != ""
 }
 
 // showsArgs reports whether the block shows the arguments.
@@ -175,7 +176,7 @@ func (b *call) status(now time.Time) string {
 	t := b.tool
 	var parts []string
 	word := statuses[t.Status].word
-	if t.Name == planTool && t.Status == Denied {
+	if t.Name == act.PlanTool && t.Status == Denied {
 		word = "not accepted"
 	}
 	if word != "" {
@@ -213,9 +214,6 @@ func (b *call) release() {
 	b.preview.release()
 }
 
-// planTool is the tool whose output, a plan for the user, is shown completely.
-const planTool = "plan"
-
 // renderPlan returns the lines of a plan, as in the dialog about it.
 func renderPlan(text string, p renderContext) (rows []string) {
 	tones := map[describe.Style]role{describe.Dim: roleDim, describe.Strong: roleStrong}
@@ -236,9 +234,6 @@ func renderPlan(text string, p renderContext) (rows []string) {
 	return rows
 }
 
-// programTools lists the tools that run a program, of whose output the end is shown.
-var programTools = map[string]bool{"shell": true}
-
 // renderOutput returns the final output: its first lines, or its last ones if a program
 // wrote it or the call failed.
 func (b *call) renderOutput(p renderContext) []string {
@@ -254,7 +249,7 @@ func (b *call) renderOutput(p renderContext) []string {
 	}
 	var lines []string
 	left := 0
-	if b.tool.Status == Failed || programTools[b.tool.Name] {
+	if b.tool.Status == Failed || act.FactsOf(b.tool.Name).Program {
 		if written != "" {
 			lines, left = lastLines(written, p.width, foldOutput)
 		}
