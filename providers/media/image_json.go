@@ -31,12 +31,12 @@ func (r imageFormat) serviceKind() string { return r.kind }
 // 2026; what the models of a service can do is in the catalog.
 var imageFormats = []imageFormat{
 	{kind: "gemini", can: imageAbilities{n: 1, inputs: 14, bytes: 14 << 20, ratios: true, tiers: true}, key: "X-Goog-Api-Key", compile: compileGeminiImage, decode: decodeGeminiImage},
-	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeImages(true)},
+	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeXAIImages},
 	{kind: "qwen", can: imageAbilities{inputs: 10, pixels: true, step: 16}, compile: compileQwenImage, decode: decodeQwenImage},
-	{kind: "glm", can: imageAbilities{n: 1, pixels: true, step: 16, quality: true}, compile: compileGLMImage, decode: decodeImages(false)},
+	{kind: "glm", can: imageAbilities{n: 1, pixels: true, step: 16, quality: true}, compile: compileGLMImage, decode: decodeImages},
 	{kind: "minimax", can: imageAbilities{inputs: 1, pixels: true, ratios: true, step: 8}, compile: compileMiniMaxImage, decode: decodeMiniMaxImage},
 	{kind: "openrouter", can: imageAbilities{inputs: 16, transparent: true, pixels: true, ratios: true, tiers: true, quality: true, format: true}, stream: true,
-		compile: compileOpenRouterImage, decode: decodeImages(false)},
+		compile: compileOpenRouterImage, decode: decodeImages},
 }
 
 // newImageMaker returns the model that o describes, of a service of that kind. It sends nothing

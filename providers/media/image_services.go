@@ -51,52 +51,53 @@ func pixels(s llm.Size) string {
 // ticksPerDollar is the unit of xAI's cost_in_usd_ticks, according to its SDK.
 const ticksPerDollar = 1e10
 
-// decodeImages returns a function that sends the images of an answer in OpenAI's form. If moderated is
-// set, which is for xAI, an image without data was blocked, and an empty list means that all were.
-// Z.ai's content_filter can be present even if it blocked nothing: only without an image does it
-// mean a refusal.
-func decodeImages(moderated bool) func(text []byte, d *imageCall) error {
-	return func(text []byte, d *imageCall) error {
-		var a struct {
-			Data []struct {
-				B64JSON  string `json:"b64_json"`
-				URL      string `json:"url"`
-				Respects *bool  `json:"respect_moderation"`
-				Revised  string `json:"revised_prompt"`
-			} `json:"data"`
-			Filter []struct {
-				Role string `json:"role"`
-			} `json:"content_filter"`
-			Usage json.RawMessage `json:"usage"`
-		}
-		if err := adapter.DecodeLenient(text, &a); err != nil {
-			return err
-		}
-		d.addUsage(a.Usage)
-		blocked := llm.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
-		if moderated && a.Data != nil && len(a.Data) == 0 {
-			d.sendRefusal(blocked)
-		}
-		images := 0
-		for _, i := range a.Data {
-			image := sentImage{base64: i.B64JSON, url: i.URL}
-			if moderated && (image.isEmpty() || i.Respects != nil && !*i.Respects) {
-				d.sendRefusal(blocked)
-			} else if !image.isEmpty() {
-				images++
-				d.sendImage(image)
-				d.sendRevisedPrompt(i.Revised)
-			}
-		}
-		if images == 0 && len(a.Filter) > 0 {
-			filtered := llm.Refusal{Stage: "output", Code: "content_filter", Text: "stopped by the provider's filter"}
-			if a.Filter[0].Role == "user" {
-				filtered.Stage = "input"
-			}
-			d.sendRefusal(filtered)
-		}
-		return nil
+// decodeImages sends the images of an answer in OpenAI's form. Z.ai's content_filter can be present even if it
+// blocked nothing: only without an image does it mean a refusal.
+func decodeImages(text []byte, d *imageCall) error { return decodeModerated(text, d, false) }
+
+// decodeXAIImages sends those of xAI: an image without data was blocked, and an empty list means that all were.
+func decodeXAIImages(text []byte, d *imageCall) error { return decodeModerated(text, d, true) }
+
+func decodeModerated(text []byte, d *imageCall, moderated bool) error {
+	var a struct {
+		Data []struct {
+			B64JSON  string `json:"b64_json"`
+			URL      string `json:"url"`
+			Respects *bool  `json:"respect_moderation"`
+			Revised  string `json:"revised_prompt"`
+		} `json:"data"`
+		Filter []struct {
+			Role string `json:"role"`
+		} `json:"content_filter"`
+		Usage json.RawMessage `json:"usage"`
 	}
+	if err := adapter.DecodeLenient(text, &a); err != nil {
+		return err
+	}
+	d.addUsage(a.Usage)
+	blocked := llm.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
+	if moderated && a.Data != nil && len(a.Data) == 0 {
+		d.sendRefusal(blocked)
+	}
+	images := 0
+	for _, i := range a.Data {
+		image := sentImage{base64: i.B64JSON, url: i.URL}
+		if moderated && (image.isEmpty() || i.Respects != nil && !*i.Respects) {
+			d.sendRefusal(blocked)
+		} else if !image.isEmpty() {
+			images++
+			d.sendImage(image)
+			d.sendRevisedPrompt(i.Revised)
+		}
+	}
+	if images == 0 && len(a.Filter) > 0 {
+		filtered := llm.Refusal{Stage: "output", Code: "content_filter", Text: "stopped by the provider's filter"}
+		if a.Filter[0].Role == "user" {
+			filtered.Stage = "input"
+		}
+		d.sendRefusal(filtered)
+	}
+	return nil
 }
 
 // compileQwenImage returns a request to Model Studio's own API, which is on the same host as the
