@@ -45,13 +45,13 @@ type pendingCall struct {
 	media           []llm.Part      // that goes with it
 	fileWatch       act.FileWatch   // looks at what it changes; nil: nothing does
 	filesRecorded   <-chan struct{} // closed once that is kept; nil: nothing is
-	hook            hookVerdict     // what hooks say of it
+	hook            *act.HookAnswer // what hooks say of it; nil: they were not asked
 	denied, stopped bool            // why there is no better result
 }
 
 // A callBatch is the calls of one response, or a command of a prompt, on their way to results.
 type callBatch struct {
-	*turn
+	turn    *turn
 	calls   []*pendingCall
 	results store.Node // the message of the results, without them; Seq 0: it is not stored, and no response has the calls
 }
@@ -75,8 +75,9 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 // read run in parallel; all others run alone, so that a read behind a write sees what was
 // written, and so do those whose order matters.
 func (b *callBatch) run() error {
-	b.warmFiles(false)
-	for rest := b.calls; len(rest) > 0 && b.ctx.Err() == nil; {
+	t := b.turn
+	t.warmFiles(false)
+	for rest := b.calls; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
 		for n < len(rest) && b.plan(rest[n], rest[n].part.Input) && rest[n].action.Access == act.AccessRead && !rest[n].action.Ordered {
 			n++
@@ -95,14 +96,19 @@ func (b *callBatch) run() error {
 	}
 	n := b.node()
 	n.Partial = false
-	b.mu.Lock()
-	b.tree.Put(n)
-	b.mu.Unlock()
-	b.persist(n)
-	if b.ctx.Err() != nil {
-		return context.Cause(b.ctx)
+	t.mu.Lock()
+	t.tree.Put(n)
+	t.mu.Unlock()
+	t.persist(n)
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
 	}
-	return b.stoppedByHook()
+	for _, call := range b.calls {
+		if err := call.stoppedByHook(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // node returns the message with the result of each call that has one. Of others
@@ -126,7 +132,7 @@ func (b *callBatch) node() store.Node {
 // persistResults writes how far the calls of a response are.
 func (b *callBatch) persistResults() {
 	if b.results.Seq > 0 {
-		b.persist(b.node())
+		b.turn.persist(b.node())
 	}
 }
 
@@ -152,7 +158,7 @@ func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 // keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
 // user is asked about one.
 func (b *callBatch) keepLastPlan() {
-	if b.policy.Mode() != act.ModePlan {
+	if b.turn.policy.Mode() != act.ModePlan {
 		return
 	}
 	last := true
@@ -175,13 +181,13 @@ func (b *callBatch) plan(call *pendingCall, input string) bool {
 		return false
 	}
 	call.action, call.err = nil, nil
-	if call.err = b.notOffered(call.part.Name); call.err != nil {
+	if call.err = b.turn.notOffered(call.part.Name); call.err != nil {
 		return false
 	}
 	if args, ok := llm.Arguments(input); ok {
 		input = string(args)
 	}
-	call.action, call.err = b.callable.Plan(b.ctx, call.part.Name, input)
+	call.action, call.err = b.turn.callable.Plan(b.turn.ctx, call.part.Name, input)
 	if call.err == nil && call.origin != nil {
 		call.action = call.origin(call.action)
 	}
@@ -193,7 +199,7 @@ func (b *callBatch) plan(call *pendingCall, input string) bool {
 func (b *callBatch) process(calls []*pendingCall) {
 	var allowed []*pendingCall
 	for _, call := range calls {
-		b.emit(Call{call.part})
+		b.turn.emit(Call{call.part})
 		if call.err != nil {
 			b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 			continue
@@ -208,6 +214,7 @@ func (b *callBatch) process(calls []*pendingCall) {
 // decide asks the policy, and the user where the policy wants that. A call
 // that may not run gets its result.
 func (b *callBatch) decide(call *pendingCall) bool {
+	t := b.turn
 	for {
 		verdict, ok := b.verdict(call)
 		if !ok {
@@ -216,10 +223,10 @@ func (b *callBatch) decide(call *pendingCall) bool {
 		b.watch(call)
 		switch verdict {
 		case act.Allow:
-			b.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "policy"})
+			t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "policy"})
 			return true
 		case act.Deny:
-			b.deny(call, "policy", notRun+b.policy.DenialReason(call.action))
+			b.deny(call, "policy", notRun+t.policy.DenialReason(call.action))
 			return false
 		}
 		call.tellIrreversible()
@@ -246,7 +253,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			// What is shown is what runs: changed arguments are planned and
 			// shown anew.
 			call.unwatch()
-			call.changed, call.notice, call.hook = answer.Input, "The user changed the arguments to "+answer.Input+"\n\n", hookVerdict{}
+			call.changed, call.notice, call.hook = answer.Input, "The user changed the arguments to "+answer.Input+"\n\n", nil
 			if !b.plan(call, answer.Input) {
 				b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 				return false
@@ -254,7 +261,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			continue
 		}
 		b.rememberApproval(call, answer)
-		b.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "person"})
+		t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "person"})
 		return true
 	}
 }
@@ -262,39 +269,40 @@ func (b *callBatch) decide(call *pendingCall) bool {
 // rememberApproval remembers an answer that is for more than one time. With the network it
 // is for this time only: no rule says that a command may reach it.
 func (b *callBatch) rememberApproval(call *pendingCall, answer act.Approval) {
+	t := b.turn
 	switch {
 	case call.action.Proposal != "":
 		want := act.ModeAsk
 		if answer.Session {
 			want = act.ModeAuto
 		}
-		if mode := b.policy.Accept(want); mode != want {
-			b.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
+		if mode := t.policy.Accept(want); mode != want {
+			t.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
 		}
 	case answer.Network:
 		call.action = call.action.WithNetwork()
 	case call.action.AskEachTime:
 	case answer.Always:
-		if err := b.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
-			b.emit(llm.Notice{Text: "not remembered: " + err.Error()})
+		if err := t.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
+			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
 		}
 	case answer.Session:
-		b.policy.AllowForSession(call.action)
+		t.policy.AllowForSession(call.action)
 	}
 }
 
 // ask waits for the user's word about a call; not ok: the turn was canceled.
 func (b *callBatch) ask(call *pendingCall) (act.Approval, bool) {
 	b.persistResults() // a user may take long, and nothing of it ran until then
-	reply := make(chan act.Approval, 1)
-	notifyHooks(b.turn, call.action)
+	t, reply := b.turn, make(chan act.Approval, 1)
+	notifyHooks(t, call.action)
 	part := call.part
 	part.Input = cmp.Or(call.changed, part.Input)
-	b.emit(ApprovalRequest{Call: part, Action: call.action, Policy: b.policy, reply: reply})
+	t.emit(ApprovalRequest{Call: part, Action: call.action, Policy: t.policy, reply: reply})
 	select {
 	case answer := <-reply:
-		return answer, b.ctx.Err() == nil
-	case <-b.ctx.Done():
+		return answer, t.ctx.Err() == nil
+	case <-t.ctx.Done():
 		return act.Approval{}, false
 	}
 }
@@ -307,8 +315,9 @@ func (b *callBatch) execute(calls []*pendingCall) {
 		text, notice string
 		end          *act.Outcome
 	}
+	t := b.turn
 	b.recordStart(calls)
-	stoppable := b.runningCalls.start(b.ctx, calls)
+	stoppable := t.runningCalls.start(t.ctx, calls)
 	events := make(chan update)
 	slots, media := make(chan struct{}, maxParallelCalls), act.NewMediaGate()
 	var running sync.WaitGroup
@@ -316,18 +325,18 @@ func (b *callBatch) execute(calls []*pendingCall) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(act.WithShown(stoppable[i], func(text string) bool { return b.Session.HasSkill(text) }))
+			ctx, turn := media.Turn(act.WithShown(stoppable[i], t.HasSkill))
 			defer turn.End()
 			ctx = act.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
 			out := call.action.Run(ctx, func(text string) { events <- update{call: call, text: text} })
-			if notice := call.compareFiles(b.callable, &out); notice != "" {
+			if notice := call.compareFiles(t.callable, &out); notice != "" {
 				events <- update{call: call, notice: notice}
 			}
-			b.prepare(call, &out, turn)
-			for _, notice := range b.afterCall(ctx, call, &out) {
+			t.prepareOutcome(call, &out, turn)
+			for _, notice := range t.afterCall(ctx, call, &out) {
 				events <- update{call: call, notice: notice}
 			}
-			if stopped := b.runningCalls.end(call, stoppable[i]); stopped && out.Failed {
+			if stopped := t.runningCalls.end(call, stoppable[i]); stopped && out.Failed {
 				call.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- update{call: call, end: &out}
@@ -344,23 +353,23 @@ func (b *callBatch) execute(calls []*pendingCall) {
 			continue
 		}
 		if n.notice != "" {
-			b.emit(llm.Notice{Text: n.notice})
+			t.emit(llm.Notice{Text: n.notice})
 		} else {
-			b.emit(Progress{ID: n.call.part.ID, Text: n.text})
+			t.emit(Progress{ID: n.call.part.ID, Text: n.text})
 		}
 	}
 }
 
-// prepare makes the media of an outcome fit to be sent, while the call has its turn.
-func (b *callBatch) prepare(call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
+// prepareOutcome makes the media of an outcome fit to be sent, while the call has its turn.
+func (r *runningCalls) prepareOutcome(call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
 	media := out.Media
 	out.Media = nil
 	for _, p := range media {
 		p.Kind, p.ID, p.Name = llm.Media, call.part.ID, cmp.Or(p.Name, call.part.Name)
-		if b.prepareMedia != nil {
+		if r.prepareMedia != nil {
 			prepared, change, err := llm.Part{}, "", turn.Wait()
 			if err == nil {
-				prepared, change, err = b.prepareMedia(p)
+				prepared, change, err = r.prepareMedia(p)
 			}
 			if err != nil {
 				out.Text += "\n[not shown: " + err.Error() + "]"
@@ -389,7 +398,7 @@ func (b *callBatch) recordStart(calls []*pendingCall) {
 }
 
 func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {
-	call.stopped = out.Failed && !call.denied && (call.stopped || b.ctx.Err() != nil)
+	call.stopped = out.Failed && !call.denied && (call.stopped || b.turn.ctx.Err() != nil)
 	call.result = &Result{
 		Part:     llm.Part{Kind: llm.Result, ID: call.part.ID, Name: call.part.Name, Text: call.notice + out.Text, Failed: out.Failed},
 		Input:    call.changed,
@@ -398,5 +407,5 @@ func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {
 		Stopped:  call.stopped,
 	}
 	call.outcome, call.media = out, out.Media
-	b.emit(*call.result)
+	b.turn.emit(*call.result)
 }

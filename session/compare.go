@@ -67,7 +67,7 @@ func CheckCompared(names []string) error {
 
 // A comparison is several models that are being asked.
 type comparison struct {
-	*turn
+	turn               *turn
 	ctx                context.Context
 	stop               context.CancelCauseFunc
 	base               int // Seq of the message that all of them answer
@@ -149,7 +149,8 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 
 // run asks all models until each has answered.
 func (c *comparison) run() error {
-	c.ctx, c.stop = context.WithCancelCause(c.turn.ctx)
+	t := c.turn
+	c.ctx, c.stop = context.WithCancelCause(t.ctx)
 	defer c.wait()
 	var asked []*candidate
 	for _, one := range c.list {
@@ -161,8 +162,8 @@ func (c *comparison) run() error {
 		c.prepare(one)
 	}
 	for i, shared := range newCandidates(modelsOf(asked)) {
-		if asked[i].shared = shared; i < len(c.budget.reservations) { // there is a room for each
-			asked[i].reservation = c.budget.reservations[i]
+		if asked[i].shared = shared; i < len(t.budget.reservations) { // there is a room for each
+			asked[i].reservation = t.budget.reservations[i]
 		}
 		c.ask(asked[i], shared)
 	}
@@ -177,7 +178,7 @@ func (c *comparison) run() error {
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := c.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
+			if err := t.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
 				c.stop(err)
 			}
 		}
@@ -204,48 +205,67 @@ func (c *comparison) wait() {
 	}
 }
 
+// start runs f beside the others, and sends e after it, with the panic if there was one.
+func (c *comparison) start(e modelEvent, f func()) {
+	c.running.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				e.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+			}
+			c.events <- e
+		}()
+		f()
+	})
+}
+
+// emit emits an event of a candidate.
+func (c *comparison) emit(one *candidate, e Event) { c.turn.emit(CandidateEvent{N: one.n, Event: e}) }
+
+// at calls f while the conversation is locked and its current branch is that of a candidate.
+func (c *comparison) at(one *candidate, f func()) {
+	c.turn.mu.Lock()
+	defer c.turn.mu.Unlock()
+	c.turn.tree.head = one.tip
+	f()
+	c.turn.tree.head = c.base
+}
+
 // prepare makes the next request of a candidate.
 func (c *comparison) prepare(one *candidate) {
-	c.mu.Lock()
-	c.tree.head = one.tip
-	req, omitted := c.compile(one.model, nil)
-	over, _, _ := c.overflowOf(one.model)
-	c.tree.head = c.base
-	c.mu.Unlock()
+	t := c.turn
+	var req llm.Request
+	var omitted omission
+	var over Overflow
+	c.at(one, func() {
+		req, omitted = t.compile(one.model, nil)
+		over, _, _ = t.overflowOf(one.model)
+	})
 	if one.steps++; c.toolsForCandidates == nil || one.steps == comparedSteps {
 		req.ToolChoice = "none"
 	}
-	one.last = newResponseStream(one.model, req, c.now())
-	one.last.trimmed = c.isTrimmed(omitted)
-	c.done.Steps++
-	c.emit(CandidateEvent{N: one.n, Event: Step{Model: one.model.Name, N: one.steps}})
+	one.last = newResponseStream(one.model, req, t.now())
+	one.last.trimmed = t.isTrimmed(omitted)
+	t.done.Steps++
+	c.emit(one, Step{Model: one.model.Name, N: one.steps})
 	if notice := omitted.notice(one.omitted, one.model); notice != "" {
-		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: notice}})
+		c.emit(one, llm.Notice{Text: notice})
 	}
 	one.omitted = omitted
 	if over.Tokens > 0 && !one.overflowNoticed {
 		one.overflowNoticed = true
-		c.emit(CandidateEvent{N: one.n, Event: llm.Notice{Text: sentAnyway(over)}})
+		c.emit(one, llm.Notice{Text: sentAnyway(over)})
 	}
 }
 
 // ask sends the request of a candidate, which may share its response with others.
 func (c *comparison) ask(one *candidate, shared *llm.Candidate) {
-	r := one.last
-	c.running.Go(func() {
-		last := modelEvent{n: one.n, over: true}
-		defer func() {
-			shared.Leave()
-			if p := recover(); p != nil {
-				last.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
-			}
-			c.events <- last
-		}()
+	c.start(modelEvent{n: one.n, over: true}, func() {
+		defer shared.Leave()
 		ctx := c.ctx
 		if shared != nil {
 			ctx = llm.WithCandidate(ctx, shared)
 		}
-		for e, err := range r.model.Stream(ctx, r.req) {
+		for e, err := range one.last.model.Stream(ctx, one.last.req) {
 			c.events <- modelEvent{n: one.n, event: e, err: err}
 		}
 	})
@@ -301,7 +321,7 @@ func (c *comparison) judge(model llm.Endpoint) error {
 		}
 	}
 	if len(answered) < 2 {
-		c.emit(llm.Notice{Text: "not judged: fewer than two answers are complete"})
+		c.turn.emit(llm.Notice{Text: "not judged: fewer than two answers are complete"})
 		return nil
 	}
 	shuffle.Shuffle(len(answered), func(i, j int) { answered[i], answered[j] = answered[j], answered[i] }) // judges like what they read first
@@ -310,30 +330,30 @@ func (c *comparison) judge(model llm.Endpoint) error {
 		return context.Cause(c.turn.ctx)
 	}
 	if errors.Is(err, ErrBudget) {
-		c.emit(llm.Notice{Text: fmt.Sprintf("not judged: %v", err)})
+		c.turn.emit(llm.Notice{Text: fmt.Sprintf("not judged: %v", err)})
 		return nil
 	}
 	if err != nil {
-		c.emit(llm.Notice{Text: fmt.Sprintf("the judge %s gave no verdict: %v", model.Name, err)})
+		c.turn.emit(llm.Notice{Text: fmt.Sprintf("the judge %s gave no verdict: %v", model.Name, err)})
 		return nil
 	}
-	c.emit(verdict)
+	c.turn.emit(verdict)
 	return nil
 }
 
 // askJudge asks for a verdict, and once more if that does not fit its form.
 func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdict, error) {
-	form := verdictForm(answered)
-	req := llm.Request{System: judgePrompt, Session: c.id, AnswerSchema: form, Messages: []llm.Message{c.judgePromptOf(answered)}}
+	t, form := c.turn, verdictForm(answered)
+	req := llm.Request{System: judgePrompt, Session: t.id, AnswerSchema: form, Messages: []llm.Message{c.judgePromptOf(answered)}}
 	for again := false; ; again = true {
 		sent := req
 		sent.Messages, _ = model.Portable(req.Messages)
-		if err := c.budget.check(model); err != nil {
+		if err := t.budget.check(model); err != nil {
 			return Verdict{}, err
 		}
-		c.done.Steps++
-		text, usage, err := c.complete(c.turn.ctx, model, sent, func(Event) {})
-		c.budget.addSideRequest(store.PurposeJudge, model.Name, usage, err)
+		t.done.Steps++
+		text, usage, err := t.complete(t.ctx, model, sent, func(Event) {})
+		t.budget.addSideRequest(store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -382,7 +402,7 @@ func (c *comparison) judgePromptOf(answered []*candidate) llm.Message {
 	word := strings.ToLower(rand.Text()[:12])
 	text := func(s string) llm.Part { return llm.Part{Kind: llm.Text, Text: s} }
 	m := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{text("<prompt-" + word + ">")}}
-	path := locked(&c.conversation.mu, func() []store.Node { return c.tree.PathTo(c.base) })
+	path := locked(&c.turn.mu, func() []store.Node { return c.turn.tree.PathTo(c.base) })
 	for i := len(path) - 1; i >= 0; i-- {
 		if path[i].Role == llm.RoleUser && !path[i].Summary {
 			m.Parts = append(m.Parts, path[i].Parts...)

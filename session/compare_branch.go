@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 
 	"parley/providers/llm"
@@ -15,30 +14,26 @@ import (
 func (c *comparison) onEvent(one *candidate, e llm.Event) {
 	r := one.last
 	if _, ok := e.(llm.Delta); ok && r.partial == nil {
-		r.event.TTFT = c.now().Sub(r.began)
+		r.event.TTFT = c.turn.now().Sub(r.began)
 		r.partial = c.beginBranch(one, r.event.Message)
 	}
 	if shown := r.add(e); shown != nil {
-		c.emit(CandidateEvent{N: one.n, Event: shown})
+		c.emit(one, shown)
 	}
 }
 
 // leaveOut ends a candidate that is not asked.
 func (c *comparison) leaveOut(one *candidate) {
-	one.done, one.last = true, newResponseStream(one.model, llm.Request{}, c.now())
-	c.emit(CandidateEvent{N: one.n, Event: one.last.event, Err: one.skipped, Done: true})
+	one.done, one.last = true, newResponseStream(one.model, llm.Request{}, c.turn.now())
+	c.turn.emit(CandidateEvent{N: one.n, Event: one.last.event, Err: one.skipped, Done: true})
 }
 
 // beginBranch begins to store a response of a candidate, next to those of others.
-func (c *comparison) beginBranch(one *candidate, m llm.Message) *partialResponse {
-	c.mu.Lock()
-	c.tree.head = one.tip
-	p := c.newPartial(m, true) // another may take the next place before this one is complete
-	c.tree.head = c.base
-	c.mu.Unlock()
+func (c *comparison) beginBranch(one *candidate, m llm.Message) (p *partialResponse) {
+	c.at(one, func() { p = c.turn.newPartial(m, true) }) // another may take the next place before this one is complete
 	p.node.Purpose = store.PurposeCompare
-	c.persist(p.node) // what is stored has no gaps
-	c.saveHead()      // what was answered so far is not to be hidden by it
+	c.turn.persist(p.node) // what is stored has no gaps
+	c.saveHead()           // what was answered so far is not to be hidden by it
 	return p
 }
 
@@ -49,23 +44,23 @@ func (c *comparison) saveHead() {
 	if i := slices.IndexFunc(c.list, func(one *candidate) bool { return one.answered }); i >= 0 {
 		head = c.list[i].tip
 	}
-	c.persistHead(head)
+	c.turn.persistHead(head)
 }
 
 // endStep ends a response of a candidate, and reports whether it was its last. Nothing is
 // stored of one that did not come.
 func (c *comparison) endStep(one *candidate) (over bool) {
-	r := one.last
+	r, t := one.last, c.turn
 	if r.partial == nil && r.event.UsageKnown { // it was paid for
 		r.partial = c.beginBranch(one, r.event.Message)
 	}
 	one.billed = one.billed || r.event.Usage.Shared
 	r.answers = c.unbilledAnswers(one)
-	c.endStream(r)
+	t.endStream(r)
 	if r.partial != nil {
-		c.addResponse(r)
+		t.addResponse(r)
 	}
-	c.budget.endReservations(one.reservation)
+	t.budget.endReservations(one.reservation)
 	one.ended, one.reservation = true, Reservation{}
 	calls := r.event.Message.Calls()
 	over = len(calls) == 0 || c.toolsForCandidates == nil || r.err != nil || one.steps == comparedSteps || r.event.Finish.Limit != "" || c.ctx.Err() != nil
@@ -76,7 +71,7 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 		c.refuseCalls(one, calls)
 	}
 	c.saveHead()
-	c.emit(CandidateEvent{N: one.n, Event: r.event, Err: r.err, Done: over})
+	t.emit(CandidateEvent{N: one.n, Event: r.event, Err: r.err, Done: over})
 	if !over {
 		c.runReadCalls(one, calls, r.event.Finish.Reason)
 	}
@@ -86,13 +81,13 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 // reserveNext keeps room for a further request of a candidate. What the others hold is no reason
 // not to ask it; that no limit is reached was checked.
 func (c *comparison) reserveNext(one *candidate) {
-	shared := func(l Limit) bool { return l.Shared() }
-	if c.log == nil || !slices.ContainsFunc(c.limitsOf(one.model), shared) {
+	t := c.turn
+	if t.log == nil || !slices.ContainsFunc(t.limitsOf(one.model), Limit.Shared) {
 		return
 	}
-	room, err := c.log.Ledger().Reserve(one.model.Name, estimateRequest(c.turn, one.model))
-	c.budget.noticeUnreserved(err)
-	one.reservation, c.budget.reservations = room, append(c.budget.reservations, room)
+	room, err := t.log.Ledger().Reserve(one.model.Name, estimateRequest(t, one.model))
+	t.budget.noticeUnreserved(err)
+	one.reservation, t.budget.reservations = room, append(t.budget.reservations, room)
 }
 
 // newCandidates returns the candidate of each of models. Those of the same model may
@@ -135,16 +130,9 @@ func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.R
 	pending := make([]*pendingCall, len(calls))
 	for i, call := range calls {
 		pending[i] = &pendingCall{part: call, err: rejectReason(i, call, reason)}
-		c.emit(CandidateEvent{N: one.n, Event: Call{call}})
+		c.emit(one, Call{call})
 	}
-	c.running.Go(func() {
-		done := modelEvent{n: one.n, ran: pending}
-		defer func() {
-			if p := recover(); p != nil {
-				done.crash = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
-			}
-			c.events <- done
-		}()
+	c.start(modelEvent{n: one.n, ran: pending}, func() {
 		for _, call := range pending {
 			call.outcome = c.runReadCall(one, call)
 		}
@@ -173,47 +161,43 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 	if err != nil {
 		return fail(err.Error())
 	}
-	verdict := c.policy.Decide(action)
+	t := c.turn
+	verdict := t.policy.Decide(action)
 	switch {
 	case action.Access != act.AccessRead:
 		return fail(comparedWriteText)
 	case verdict == act.Deny:
-		return fail(notRun + c.policy.DenialReason(action))
+		return fail(notRun + t.policy.DenialReason(action))
 	case verdict != act.Allow:
 		return fail(comparedAskText)
 	}
 	call.action = action
 	if denied := c.askHooks(one, call); denied != "" {
-		return fail(withContext(denied, call.hook.context))
+		return fail(denied)
 	}
 	ctx, turn := c.media.Turn(c.ctx)
 	defer turn.End()
 	out := action.Run(ctx, func(string) {})
-	b := callBatch{turn: c.turn}
-	b.prepare(call, &out, turn)
-	c.tell(one, b.afterCall(c.ctx, call, &out))
+	t.prepareOutcome(call, &out, turn)
+	c.tell(one, t.afterCall(c.ctx, call, &out))
 	c.stopByHook(call)
 	return out
 }
 
 // askHooks asks the hooks about a call, and returns why it does not run; "": it may.
 func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string) {
-	if c.hooks.Hooks == nil {
+	t := c.turn
+	if t.hooks.Hooks == nil {
 		return ""
 	}
-	a := c.hooks.Fire(c.ctx, act.HookInput{Session: c.id, Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
+	a := t.hooks.Fire(c.ctx, act.HookInput{Session: t.id, Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	c.tell(one, a.Notices)
-	call.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
+	call.hook = &a
 	c.stopByHook(call)
-	switch {
-	case a.Verdict == act.Deny:
-		return notRun + "a hook forbids it: " + a.Reason
-	case a.Stop:
-		return notRun + "a hook forbids it: " + a.StopWhy
-	case a.Verdict == act.Ask || a.Input != nil:
-		return comparedAskText
+	if denied = call.forbiddenByHook(); denied == "" && (a.Verdict == act.Ask || a.Input != nil) {
+		denied = withContext(comparedAskText, a.Context())
 	}
-	return ""
+	return denied
 }
 
 // tell emits notices about a candidate, from any goroutine that wait waits for.
@@ -225,15 +209,15 @@ func (c *comparison) tell(one *candidate, notices []string) {
 
 // stopByHook ends the comparison if a hook wants that because of a call.
 func (c *comparison) stopByHook(call *pendingCall) {
-	if call.hook.stop != "" {
-		c.stop(fmt.Errorf("%w: %s", ErrHookStopped, call.hook.stop))
+	if err := call.stoppedByHook(); err != nil {
+		c.stop(err)
 	}
 }
 
 // addResults puts what calls returned behind the response that has them.
 func (c *comparison) addResults(one *candidate, calls []*pendingCall) {
 	own := *c.turn // whose events are those of the candidate
-	own.emit = func(e Event) { c.emit(CandidateEvent{N: one.n, Event: e}) }
+	own.emit = func(e Event) { c.emit(one, e) }
 	b := callBatch{turn: &own, calls: calls}
 	for _, call := range calls {
 		b.setResult(call, call.outcome)
@@ -256,20 +240,21 @@ func (c *comparison) refuseCalls(one *candidate, calls []llm.Part) {
 
 // addBehind adds a message of results at the end of a candidate's branch.
 func (c *comparison) addBehind(one *candidate, fill func(store.Node) store.Node) {
-	c.mu.Lock()
-	c.tree.head = one.tip
-	n := fill(c.tree.NewNode(llm.Message{Role: llm.RoleTool}))
-	n.At = c.now()
-	c.tree.Put(n)
-	c.tree.head = c.base
-	c.mu.Unlock()
+	t := c.turn
+	var n store.Node
+	c.at(one, func() {
+		n = fill(t.tree.NewNode(llm.Message{Role: llm.RoleTool}))
+		n.At = t.now()
+		t.tree.Put(n)
+	})
 	one.tip = n.Seq
-	c.persist(n)
+	t.persist(n)
 }
 
 // chooseBranch makes the conversation go on with the first answer that is whole, or
 // with the first there is.
 func (c *comparison) chooseBranch() error {
+	t := c.turn
 	head, asked, failures := 0, 0, []error(nil)
 	for _, whole := range []bool{true, false} {
 		for _, one := range c.list {
@@ -279,7 +264,7 @@ func (c *comparison) chooseBranch() error {
 			}
 			if head == 0 && r.event.Seq > 0 && (r.err == nil || !whole) {
 				head = one.tip
-				c.done.Reason = r.event.Finish.Reason
+				t.done.Reason = r.event.Finish.Reason
 			}
 			if whole && r.err != nil {
 				failures = append(failures, fmt.Errorf("%s: %w", one.model.Name, r.err))
@@ -289,13 +274,13 @@ func (c *comparison) chooseBranch() error {
 	if head == 0 {
 		head = c.base
 	}
-	c.mu.Lock()
-	c.tree.head = head
-	c.last = c.tree.lastUsage()
-	c.mu.Unlock()
-	c.persistHead(head)
-	if c.turn.ctx.Err() != nil {
-		return context.Cause(c.turn.ctx)
+	t.mu.Lock()
+	t.tree.head = head
+	t.last = t.tree.lastUsage()
+	t.mu.Unlock()
+	t.persistHead(head)
+	if t.ctx.Err() != nil {
+		return context.Cause(t.ctx)
 	}
 	if len(failures) == asked {
 		return errors.Join(failures...)

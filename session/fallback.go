@@ -2,11 +2,11 @@ package session
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
 // countdown is how long a user has to say otherwise before another model goes on.
@@ -47,7 +47,7 @@ type fallbackChain struct {
 // current returns the model that answers in this turn: the chosen one, or one that stands
 // in for it.
 func (s *Session) current() llm.Endpoint {
-	return locked(&s.mu, func() llm.Endpoint { return s.answering() })
+	return locked(&s.mu, s.answering)
 }
 
 // answering returns current where the session is locked.
@@ -212,7 +212,7 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 		}
 		until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
 		switch { // by its own name: a chain may have another one for it
-		case m.tried[model.Name], fault == llm.Authentication && sameProvider(model.Name, failed.Name),
+		case m.tried[model.Name], fault == llm.Authentication && store.ProviderOf(model.Name) == store.ProviderOf(failed.Name),
 			fault == llm.ContextOverflow && (model.Context == 0 || !FitsWindow(need.Tokens, model.Context)):
 		case until.IsZero():
 			return model, true
@@ -224,12 +224,6 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 		return rest[0], true
 	}
 	return llm.Endpoint{}, false
-}
-
-func sameProvider(a, b string) bool {
-	a, _, _ = strings.Cut(a, "/")
-	b, _, _ = strings.Cut(b, "/")
-	return a == b
 }
 
 // fallBack handles the failure of a model: another one goes on, or the same one is asked again. It

@@ -21,22 +21,22 @@ func (r *runningCalls) Files() act.Files { return r.files }
 // watch begins to look at what a call may change, beside what follows; nothing of one that only
 // reads.
 func (b *callBatch) watch(call *pendingCall) {
-	a := call.action
-	if call.fileWatch != nil || b.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
+	a, t := call.action, b.turn
+	if call.fileWatch != nil || t.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
 		return
 	}
 	watched := act.FileCall{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
 	switch {
 	case a.Access == act.AccessWrite && a.Path != "":
-		watched.Paths, watched.Directory = []string{a.Path}, b.callable.DirectoryOf(a.Path)
-	case b.callable.WorkspaceProblem() != "":
-		a.Irreversible = "what it changes cannot be undone: this folder " + b.callable.WorkspaceProblem()
+		watched.Paths, watched.Directory = []string{a.Path}, t.callable.DirectoryOf(a.Path)
+	case t.callable.WorkspaceProblem() != "":
+		a.Irreversible = "what it changes cannot be undone: this folder " + t.callable.WorkspaceProblem()
 		return
 	}
-	if unwatched := unwatchedDirectories(b.callable); unwatched != "" && len(watched.Paths) == 0 {
+	if unwatched := unwatchedDirectories(t.callable); unwatched != "" && len(watched.Paths) == 0 {
 		a.Irreversible = strings.Trim(a.Irreversible+"; "+unwatched, "; ")
 	}
-	call.fileWatch = b.files.Watch(watched)
+	call.fileWatch = t.files.Watch(watched)
 }
 
 // tellIrreversible tells with the question about a call what of it cannot be undone.
@@ -126,10 +126,10 @@ func unwatchedDirectories(set act.Set) string {
 // endedJobs returns what the model is told of commands in the background that have ended since
 // it was told last; "" for nothing.
 func endedJobs(t *turn) string {
-	if t.Session.tools == nil {
+	if t.tools == nil {
 		return ""
 	}
-	return t.Session.tools.TakeEndedJobs(t.conversation.id)
+	return t.tools.TakeEndedJobs(t.id)
 }
 
 // tellEndedJobs tells the model of them with the result of a call of its own.

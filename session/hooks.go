@@ -31,15 +31,6 @@ type sessionHooks struct {
 	notifying sync.WaitGroup // those of Notification, which nobody waits for
 }
 
-// A hookVerdict is what hooks said of a call.
-type hookVerdict struct {
-	asked   bool // they were asked
-	verdict act.Verdict
-	reason  string
-	context string // for the model, with the result
-	stop    string // why the turn is to end; "": it goes on
-}
-
 // fire runs the hooks of an event and tells the user what they say.
 func fire(t *turn, in act.HookInput) act.HookAnswer {
 	in.Session = t.id
@@ -53,25 +44,26 @@ func fire(t *turn, in act.HookInput) act.HookAnswer {
 // verdict returns what the policy and the hooks say about a call. Not ok: it has its result, or
 // the turn was canceled.
 func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
-	verdict = b.policy.Decide(call.action)
-	if verdict == act.Deny || b.hooks.Hooks == nil {
+	policy := b.turn.policy
+	verdict = policy.Decide(call.action)
+	if verdict == act.Deny || b.turn.hooks.Hooks == nil {
 		return verdict, true
 	}
-	if !call.hook.asked {
+	if call.hook == nil {
 		if !b.askHooks(call) {
 			return "", false
 		}
-		verdict = b.policy.Decide(call.action)
+		verdict = policy.Decide(call.action)
 	}
 	switch {
-	case call.hook.verdict == act.Ask && verdict == act.Allow:
+	case call.hook.Verdict == act.Ask && verdict == act.Allow:
 		asking := *call.action
 		asking.Caution = "a hook asks about it"
-		if call.hook.reason != "" {
-			asking.Caution += ": " + call.hook.reason
+		if call.hook.Reason != "" {
+			asking.Caution += ": " + call.hook.Reason
 		}
 		call.action, verdict = &asking, act.Ask
-	case call.hook.verdict == act.Allow && verdict == act.Ask && b.policy.MayHookAllow(call.action):
+	case call.hook.Verdict == act.Allow && verdict == act.Ask && policy.MayHookAllow(call.action):
 		verdict = act.Allow
 	}
 	return verdict, true
@@ -81,16 +73,12 @@ func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 // goes on, with the arguments that they gave it.
 func (b *callBatch) askHooks(call *pendingCall) bool {
 	a := fire(b.turn, act.HookInput{Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
-	if b.ctx.Err() != nil {
+	if b.turn.ctx.Err() != nil {
 		return false
 	}
-	call.hook = hookVerdict{asked: true, verdict: a.Verdict, reason: a.Reason, context: a.Context(), stop: a.StopWhy}
-	if a.Verdict == act.Deny || a.Stop {
-		why := a.Reason
-		if a.Verdict != act.Deny {
-			why = a.StopWhy
-		}
-		b.deny(call, "policy", withContext(notRun+"a hook forbids it: "+why, call.hook.context))
+	call.hook = &a
+	if denied := call.forbiddenByHook(); denied != "" {
+		b.deny(call, "policy", denied)
 		return false
 	}
 	if a.Input == nil || string(a.Input) == string(call.action.Input) {
@@ -98,7 +86,7 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 	}
 	// What runs is planned, decided and shown anew.
 	call.changed, call.notice = string(a.Input), "A hook changed the arguments to "+string(a.Input)+"\n\n"
-	b.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
+	b.turn.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
 	if !b.plan(call, string(a.Input)) {
 		b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 		return false
@@ -107,6 +95,26 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 		call.action = act.FromProject(call.action, a.Project)
 	}
 	return true
+}
+
+// forbiddenByHook returns why hooks forbid a call, in words for the model; "" if they do not.
+func (call *pendingCall) forbiddenByHook() string {
+	why := call.hook.StopWhy
+	switch {
+	case call.hook.Verdict == act.Deny:
+		why = call.hook.Reason
+	case !call.hook.Stop:
+		return ""
+	}
+	return withContext(notRun+"a hook forbids it: "+why, call.hook.Context())
+}
+
+// stoppedByHook returns why the turn is to end, if a hook wants that because of a call.
+func (call *pendingCall) stoppedByHook() error {
+	if call.hook == nil || call.hook.StopWhy == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrHookStopped, call.hook.StopWhy)
 }
 
 // withContext returns text with what hooks have to say to the model.
@@ -119,31 +127,21 @@ func withContext(text, context string) string {
 
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
 // returns what the user is to be told.
-func (b *callBatch) afterCall(ctx context.Context, call *pendingCall, out *act.Outcome) (notices []string) {
-	if b.hooks.Hooks == nil {
+func (t *turn) afterCall(ctx context.Context, call *pendingCall, out *act.Outcome) (notices []string) {
+	if t.hooks.Hooks == nil {
 		return nil
 	}
-	a := b.hooks.Fire(ctx, act.HookInput{Session: b.id, Event: act.HookPostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &act.HookResponse{Output: out.Text, Failed: out.Failed}})
-	added := withContext("", call.hook.context)
+	a := t.hooks.Fire(ctx, act.HookInput{Session: t.id, Event: act.HookPostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &act.HookResponse{Output: out.Text, Failed: out.Failed}})
+	added := withContext("", call.hook.Context())
 	if a.Verdict == act.Deny {
 		added = withContext(added, a.Reason)
 	}
 	added = withContext(added, a.Context())
 	out.Text, out.Notes = out.Text+added, out.Notes+added
 	if a.Stop {
-		call.hook.stop = a.StopWhy
+		call.hook.StopWhy = a.StopWhy
 	}
 	return a.Notices
-}
-
-// stoppedByHook returns why the turn is to end, if a hook wants that.
-func (b *callBatch) stoppedByHook() error {
-	for _, call := range b.calls {
-		if call.hook.stop != "" {
-			return fmt.Errorf("%w: %s", ErrHookStopped, call.hook.stop)
-		}
-	}
-	return nil
 }
 
 // submit returns a message of the user's with the texts that hooks add to it. The error says
@@ -274,7 +272,7 @@ func (h *sessionHooks) end(session string) {
 // deny gives a call the result that tells the model why it was not allowed.
 func (b *callBatch) deny(call *pendingCall, by, text string) {
 	call.unwatch()
-	b.emit(Decision{ID: call.part.ID, Verdict: act.Deny, By: by})
+	b.turn.emit(Decision{ID: call.part.ID, Verdict: act.Deny, By: by})
 	call.denied = true
 	b.setResult(call, act.Outcome{Text: text, Failed: true})
 }

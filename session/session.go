@@ -135,7 +135,6 @@ type Session struct {
 	promptQueue
 	spending
 	runningCalls
-	turnRules
 
 	personas    Personas
 	ownSettings OwnSettings
@@ -148,14 +147,11 @@ type Session struct {
 	tools    act.Set // nil: none are offered
 	policy   act.Policy
 
-	turn sync.Mutex // held while a turn runs
-}
-
-// turnRules holds what does not change for any turn.
-type turnRules struct {
 	maxSteps  int     // requests in a turn
 	compactAt float64 // share of the model's window at which a turn summarizes the conversation; 0: never
 	attended  bool    // a user can be asked
+
+	turn sync.Mutex // held while a turn runs
 }
 
 // New returns a session: a new conversation, or that of o.Log.
@@ -181,10 +177,10 @@ func New(o Options) *Session {
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
 		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Hooks: o.Hooks}},
-		turnRules: turnRules{o.MaxSteps, o.CompactAt, o.Attended},
-		fallback:  fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
-		helpers:   helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
-		tools:     o.Tools, policy: o.Policy,
+		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
+		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
+		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
+		tools:    o.Tools, policy: o.Policy,
 	}
 	s.requestSettings.conversation, s.spending.conversation = &s.conversation, &s.conversation
 	s.tokens = tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"parley/providers/llm"
 	"parley/session/settings"
@@ -302,7 +301,7 @@ func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpo
 	}
 	s.mu.Unlock()
 	for _, name := range names {
-		if own, _, _ := strings.Cut(name, "/"); own != provider {
+		if store.ProviderOf(name) != provider {
 			continue
 		}
 		model, err := open(name)
