@@ -185,14 +185,14 @@ func TestValidateSettings(t *testing.T) {
 		p    Provider
 		want string
 	}{
-		{Provider{Settings: Settings{Temperature: ptr(2.5)}}, "providers.box.temperature: 2.5 is not between 0 and 2"},
-		{Provider{Settings: Settings{TopP: &nan}}, "top_p: NaN"},
-		{Provider{Settings: Settings{PresencePenalty: ptr(-3.0)}}, "presence_penalty: -3"},
-		{Provider{Settings: Settings{MaxTokens: -1}}, "max_tokens: -1 is negative"},
-		{Provider{Settings: Settings{Budget: -1}}, "budget: -1 is negative"},
-		{Provider{Settings: Settings{Stop: []string{"x", ""}}}, "stop: an empty text"},
+		{Provider{Settings: Settings{Settings: llm.Settings{Temperature: ptr(2.5)}}}, "providers.box.temperature: 2.5 is not between 0 and 2"},
+		{Provider{Settings: Settings{Settings: llm.Settings{TopP: &nan}}}, "top_p: NaN"},
+		{Provider{Settings: Settings{Settings: llm.Settings{PresencePenalty: ptr(-3.0)}}}, "presence_penalty: -3"},
+		{Provider{Settings: Settings{Settings: llm.Settings{MaxTokens: -1}}}, "max_tokens: -1 is negative"},
+		{Provider{Settings: Settings{Settings: llm.Settings{Budget: -1}}}, "budget: -1 is negative"},
+		{Provider{Settings: Settings{Settings: llm.Settings{Stop: []string{"x", ""}}}}, "stop: an empty text"},
 		{Provider{Settings: Settings{Effort: "hihg"}}, `effort: unknown "hihg", did you mean "high"?`},
-		{Provider{Settings: Settings{Verbosity: "loud"}}, "verbosity: unknown"},
+		{Provider{Settings: Settings{Settings: llm.Settings{Verbosity: "loud"}}}, "verbosity: unknown"},
 		{Provider{Model: map[string]Model{"a.b": {Strategy: "promt"}}}, `providers.box.model."a.b".strategy: unknown "promt", did you mean "prompt"?`},
 		{Provider{Model: map[string]Model{"m": {Context: -1}}}, `model."m".context: -1`},
 		{Provider{Model: map[string]Model{"m": {Price: &catalog.Price{Output: nan}}}}, `model."m".price: NaN`},

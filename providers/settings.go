@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -17,20 +18,8 @@ import (
 // Settings holds what a table says of requests. What a request asks for itself
 // comes first, then the model's table, then the provider's.
 type Settings struct {
-	Temperature      *float64   `toml:"temperature"`
-	TopP             *float64   `toml:"top_p"`
-	MaxTokens        int        `toml:"max_tokens"` // of an answer, thinking included; 0 leaves it to the provider
-	FrequencyPenalty *float64   `toml:"frequency_penalty"`
-	PresencePenalty  *float64   `toml:"presence_penalty"`
-	Stop             []string   `toml:"stop"`
-	Seed             *int64     `toml:"seed"`
-	User             string     `toml:"user"`           // the end user, for the provider's abuse checks
-	Verbosity        string     `toml:"verbosity"`      // "low", "medium" or "high"
-	Detail           string     `toml:"detail"`         // how closely images are looked at: "low", "high" or "auto"
-	Parallel         *bool      `toml:"parallel_tools"` // several tool calls in one answer
-	ToolChoice       string     `toml:"tool_choice"`    // "auto", "none", "required", or the name of a tool
-	Effort           llm.Effort `toml:"effort"`         // counts where a request asks for neither effort nor budget
-	Budget           int        `toml:"budget"`         // of thinking, in tokens; counts as Effort does
+	llm.Settings
+	Effort llm.Effort `toml:"effort"` // counts where a request asks for neither effort nor budget
 }
 
 // A Model is one [providers.NAME.model.ID] table. What it leaves out is as the
@@ -46,49 +35,28 @@ type Model struct {
 
 // withDefaults returns s, completed by base.
 func (s Settings) withDefaults(base Settings) Settings {
-	s.Temperature = cmp.Or(s.Temperature, base.Temperature)
-	s.TopP = cmp.Or(s.TopP, base.TopP)
-	s.MaxTokens = cmp.Or(s.MaxTokens, base.MaxTokens)
-	s.FrequencyPenalty = cmp.Or(s.FrequencyPenalty, base.FrequencyPenalty)
-	s.PresencePenalty = cmp.Or(s.PresencePenalty, base.PresencePenalty)
-	s.Seed = cmp.Or(s.Seed, base.Seed)
-	s.User = cmp.Or(s.User, base.User)
-	s.Verbosity = cmp.Or(s.Verbosity, base.Verbosity)
-	s.Detail = cmp.Or(s.Detail, base.Detail)
-	s.Parallel = cmp.Or(s.Parallel, base.Parallel)
-	s.ToolChoice = cmp.Or(s.ToolChoice, base.ToolChoice)
-	if s.Stop == nil {
-		s.Stop = base.Stop
+	if s.Effort != "" || s.Budget != 0 { // of the two, a budget would win
+		base.Effort, base.Budget = s.Effort, s.Budget
 	}
-	if s.Effort == "" && s.Budget == 0 { // of the two, a budget would win
-		s.Effort, s.Budget = base.Effort, base.Budget
+	s.Effort = base.Effort
+	all, defaults := reflect.ValueOf(&s.Settings).Elem(), reflect.ValueOf(base.Settings)
+	for i := range all.NumField() {
+		if all.Field(i).IsZero() {
+			all.Field(i).Set(defaults.Field(i))
+		}
 	}
 	return s
 }
 
 // applyTo returns req, completed by s. A tool that is not offered cannot be chosen.
 func (s Settings) applyTo(req llm.Request) llm.Request {
-	all := Settings{
-		req.Temperature, req.TopP, req.MaxTokens, req.FrequencyPenalty, req.PresencePenalty, req.Stop, req.Seed,
-		req.User, req.Verbosity, req.Detail, req.Parallel, req.ToolChoice, req.Effort, req.Budget,
-	}.withDefaults(s)
+	all := Settings{req.Settings, req.Effort}.withDefaults(s)
 	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == all.ToolChoice })
 	if !named && !slices.Contains(toolChoices, all.ToolChoice) && req.ToolChoice == "" {
 		all.ToolChoice = ""
 	}
-	own := req.Settings
-	req.Settings, req.Effort = all.ofRequest(), all.Effort
-	req.Web, req.Options = own.Web, own.Options
+	req.Settings, req.Effort = all.Settings, all.Effort
 	return req
-}
-
-// ofRequest returns what s says of a request.
-func (s Settings) ofRequest() llm.Settings {
-	return llm.Settings{
-		MaxTokens: s.MaxTokens, Budget: s.Budget, Temperature: s.Temperature, TopP: s.TopP,
-		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, Seed: s.Seed, Stop: s.Stop,
-		User: s.User, ToolChoice: s.ToolChoice, Parallel: s.Parallel, Verbosity: s.Verbosity, Detail: s.Detail,
-	}
 }
 
 // toolChoices lists the words for which tools may or must be called.
@@ -96,7 +64,7 @@ var toolChoices = []string{"auto", "none", "required"}
 
 // validate returns what cannot be meant, with the key in front.
 func (s Settings) validate() (errs []error) {
-	errs = s.ofRequest().Validate()
+	errs = s.Settings.Validate()
 	if s.Verbosity != "" {
 		errs = append(errs, unknownWordError("verbosity", s.Verbosity, llm.Verbosities))
 	}
@@ -267,7 +235,7 @@ func ConfiguredSettings(c Config, name string, getenv func(string) string) (list
 			list = append(list, ConfiguredSetting{name, ofProvider, table})
 		}
 	}
-	model, provider := own.Settings.ofRequest(), s.conf.Settings.ofRequest()
+	model, provider := own.Settings.Settings, s.conf.Settings.Settings
 	for _, known := range llm.Adjustable {
 		add(known.Name, known.Get(model), known.Get(provider))
 	}

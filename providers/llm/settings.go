@@ -12,23 +12,23 @@ import (
 )
 
 // Settings shape an answer. A model that refuses one gets the request without
-// it, and the user a Notice.
+// it, and the user a Notice. The tags are the keys of a table in config.toml.
 type Settings struct {
-	MaxTokens        int // limit of the output, thinking included
-	Budget           int // limit of the thinking, in tokens; 0 leaves it to Effort
-	Temperature      *float64
-	TopP             *float64
-	FrequencyPenalty *float64
-	PresencePenalty  *float64
-	Seed             *int64
-	Stop             []string
-	User             string         // the end user, for the provider's abuse checks
-	ToolChoice       string         // "auto", "none", "required", or the name of a tool
-	Parallel         *bool          // several tool calls in one answer
-	Verbosity        string         // "low", "medium" or "high"
-	Detail           string         // how closely images are looked at: "low", "high" or "auto"
-	Web              bool           // the provider may search the web for the answer
-	Options          map[string]any // further fields of the request's body, as ParseOption reads them, by names in which a dot goes into an object; what is refused is left out
+	MaxTokens        int            `toml:"max_tokens"` // limit of the output, thinking included
+	Budget           int            `toml:"budget"`     // limit of the thinking, in tokens; 0 leaves it to Effort
+	Temperature      *float64       `toml:"temperature"`
+	TopP             *float64       `toml:"top_p"`
+	FrequencyPenalty *float64       `toml:"frequency_penalty"`
+	PresencePenalty  *float64       `toml:"presence_penalty"`
+	Seed             *int64         `toml:"seed"`
+	Stop             []string       `toml:"stop"`
+	User             string         `toml:"user"`           // the end user, for the provider's abuse checks
+	ToolChoice       string         `toml:"tool_choice"`    // "auto", "none", "required", or the name of a tool
+	Parallel         *bool          `toml:"parallel_tools"` // several tool calls in one answer
+	Verbosity        string         `toml:"verbosity"`      // "low", "medium" or "high"
+	Detail           string         `toml:"detail"`         // how closely images are looked at: "low", "high" or "auto"
+	Web              bool           `toml:"-"`              // the provider may search the web for the answer
+	Options          map[string]any `toml:"-"`              // further fields of the request's body, as ParseOption reads them, by names in which a dot goes into an object; what is refused is left out
 }
 
 // What Settings.Verbosity and Settings.Detail can be.
