@@ -105,24 +105,13 @@ func isMultipleOf(_ *checker, s *object, key string, v any) bool {
 	return !ok1 || !ok2 || b.Sign() == 0 || a.Quo(a, b).IsInt()
 }
 
-// An enumIndex finds the values of an enum by their canonical text.
-type enumIndex struct {
-	texts   map[string]bool
-	longest int // of texts, in bytes
-}
-
 func (c *checker) inEnum(s *object, _ string, v any) bool {
-	l, ok := c.enums[s]
-	if !ok {
-		l.texts = map[string]bool{}
-		for _, e := range s.list("enum") {
-			text, _ := canonicalText(e, math.MaxInt)
-			l.texts[text], l.longest = true, max(l.longest, len(text))
-		}
-		c.enums[s] = l
+	enum := s.list("enum")
+	if !c.spend(len(enum) / comparedPerStep) {
+		c.unchecked++
+		return true
 	}
-	text, ok := canonicalText(v, l.longest)
-	return ok && l.texts[text]
+	return slices.ContainsFunc(enum, func(listed any) bool { return equal(listed, v) })
 }
 
 func (c *checker) isConst(s *object, key string, v any) bool { return equal(s.values[key], v) }
@@ -131,8 +120,8 @@ func (c *checker) hasUniqueItems(_ *object, _ string, v any) bool {
 	l, _ := v.([]any)
 	seen := map[string]bool{}
 	for _, item := range l {
-		text, ok := canonicalText(item, max(0, c.stepsLeft)*bytesPerStep)
-		if !ok || !c.spend(1+len(text)/bytesPerStep) {
+		text := string(appendCanonical(nil, item))
+		if !c.spend(1 + len(text)/bytesPerStep) {
 			c.unchecked++
 			return true
 		}
@@ -144,59 +133,44 @@ func (c *checker) hasUniqueItems(_ *object, _ string, v any) bool {
 	return true
 }
 
-// equal reports whether a and b are equal by the rules of JSON Schema. Its cost is bounded by a.
+// equal reports whether a and b are equal by the rules of JSON Schema. It stops at the first difference.
 func equal(a, b any) bool {
-	x, _ := canonicalText(a, math.MaxInt)
-	y, ok := canonicalText(b, len(x))
-	return ok && x == y
+	switch a := a.(type) {
+	case *object:
+		o, ok := b.(*object)
+		return ok && len(a.keys) == len(o.keys) && !slices.ContainsFunc(a.keys, func(key string) bool {
+			return !o.has(key) || !equal(a.values[key], o.values[key])
+		})
+	case []any:
+		list, ok := b.([]any)
+		return ok && slices.EqualFunc(a, list, equal)
+	case json.Number:
+		n, ok := b.(json.Number)
+		return ok && string(appendCanonicalNumber(nil, a.String())) == string(appendCanonicalNumber(nil, n.String()))
+	}
+	return a == b
 }
 
-// canonicalText returns a text that is the same for equal values and different for others. It
-// stops and returns false where the text grows beyond limit bytes.
-func canonicalText(v any, limit int) (string, bool) {
-	b, ok := appendCanonical(nil, v, limit)
-	return string(b), ok
-}
-
-func appendCanonical(b []byte, v any, limit int) ([]byte, bool) {
-	ok := true
+// appendCanonical adds a text that is the same for equal values and different for others.
+func appendCanonical(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case *object:
-		if len(v.keys) > limit-len(b) {
-			return b, false
-		}
 		b = append(b, '{')
 		for _, key := range slices.Sorted(slices.Values(v.keys)) {
-			if b, ok = appendCanonical(b, key, limit); !ok {
-				return b, false
-			}
-			if b, ok = appendCanonical(append(b, ':'), v.values[key], limit); !ok {
-				return b, false
-			}
+			b = appendCanonical(append(strconv.AppendQuote(b, key), ':'), v.values[key])
+			b = append(b, ',')
 		}
-		b = append(b, '}')
+		return append(b, '}')
 	case []any:
 		b = append(b, '[')
 		for _, item := range v {
-			if b, ok = appendCanonical(b, item, limit); !ok {
-				return b, false
-			}
-			b = append(b, ',')
+			b = append(appendCanonical(b, item), ',')
 		}
-		b = append(b, ']')
-	case string:
-		if len(v) > limit-len(b) {
-			return b, false
-		}
-		b = strconv.AppendQuote(b, v)
+		return append(b, ']')
 	case json.Number:
-		b = appendCanonicalNumber(b, v.String())
-	case bool:
-		b = strconv.AppendBool(b, v)
-	default:
-		b = append(b, "null"...)
+		return appendCanonicalNumber(b, v.String())
 	}
-	return b, len(b) <= limit
+	return append(b, encode(v)...)
 }
 
 // appendCanonicalNumber adds a number as its digits, without zeros at either end, and the exponent

@@ -21,7 +21,6 @@ type document struct {
 	refs  map[string]*object // cleaned targets by reference; nil if it leads nowhere
 	nodes int                // schemas that canonical has made so far
 
-	enums       map[*object]enumIndex  // by schema, made when a value is first checked
 	expressions map[string]*expression // by pattern; nil if it cannot be compiled
 }
 
@@ -36,7 +35,7 @@ func openDocument(raw json.RawMessage) (*document, bool) {
 	default:
 		return nil, false
 	}
-	d := &document{raw: v, refs: map[string]*object{}, enums: map[*object]enumIndex{}, expressions: map[string]*expression{}}
+	d := &document{raw: v, refs: map[string]*object{}, expressions: map[string]*expression{}}
 	d.root = clean(v, 0)
 	return d, true
 }

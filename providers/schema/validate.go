@@ -26,6 +26,8 @@ const (
 	wordsPerStep = 1000  // instructions of a pattern, each applied to one byte
 	bytesPerStep = 100   // of values that are compared or parsed
 	itemsPerStep = 50    // items or members that are visited
+
+	comparedPerStep = 200 // values that a value is compared to
 )
 
 func (d *document) checker() *checker { return &checker{document: d, stepsLeft: maxSteps} }
