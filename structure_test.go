@@ -55,7 +55,11 @@ func TestImports(t *testing.T) {
 	may := map[string][]string{
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
 		"ui/cli":               {"docs", "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
-		"ui/cli/cmdutil":       {"ui/app", "ui/print", safe, llm},
+		"ui/cli/cmdutil":       {"ui/app", "ui/print", safe, llm, catalog},
+		"ui/cli/ability":       {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
+		"ui/cli/cmd/embed":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "session/vectors", "providers/media", "providers/embedding", llm, catalog},
+		"ui/cli/cmd/image":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
+		"ui/cli/cmd/video":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say

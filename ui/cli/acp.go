@@ -17,6 +17,7 @@ import (
 	"parley/tools/process"
 	"parley/ui/acp"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -44,7 +45,7 @@ count once parley was opened there and the folder was trusted.`,
 		},
 	}
 	cmd.Flags().StringVarP(&a.model, "model", "m", "", "`MODEL` of new conversations, as provider/model")
-	cmd.RegisterFlagCompletionFunc("model", a.completeModel)
+	cmd.RegisterFlagCompletionFunc("model", cmdutil.Complete(a.modelNames))
 	return cmd
 }
 
@@ -53,14 +54,14 @@ func (a editor) serve() error {
 	collectForScreen() // an editor leaves it open for as long
 	var trouble error
 	if a.library, trouble = a.openLibrary(); trouble != nil {
-		a.note(trouble.Error())
+		a.Note(trouble.Error())
 	}
 	defer a.closeLibrary()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
 	err := acp.Serve(ctx, acp.Options{
-		In: os.Stdin, Out: a.out, Version: version(), Open: a.open,
+		In: os.Stdin, Out: a.Out, Version: version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
 	})
 	if errors.Is(err, app.ErrPipe) {
@@ -162,7 +163,7 @@ func (a editor) openLog(id string) (*session.Log, settingFlags, error) {
 func (a editor) close(s *session.Session) {
 	a.mcp.stop()
 	if s != nil {
-		closeSession(s, a.note)
+		closeSession(s, a.Note)
 	}
 	if a.toolSet != nil {
 		a.toolSet.Close()

@@ -141,7 +141,7 @@ func editorHome(t *testing.T) (string, editor) {
 		t.Setenv(name, t.TempDir())
 	}
 	e := editor{newProgram()}
-	e.quiet, e.library, e.configPath = true, session.MemoryStore(), filepath.Join(t.TempDir(), "config.toml")
+	e.Quiet, e.library, e.configPath = true, session.MemoryStore(), filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(e.configPath, []byte("model = \"demo/parley\"\n[sandbox]\noff = true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"slices"
@@ -17,6 +16,7 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 	"parley/ui/theme"
@@ -37,7 +37,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if err != nil {
 		return cmdutil.Config(err)
 	}
-	defer closeSession(s, warn) // with -q as well: what is lost is no detail
+	defer closeSession(s, cmdutil.Warn) // with -q as well: what is lost is no detail
 	if parts, err = (promptFiles{a}).parts(parts, len(a.compared("")) > 1); err != nil {
 		return cmdutil.Usage(err)
 	}
@@ -48,9 +48,9 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	case isDemo && a.schema != nil: // what it makes up has the form of an answer, and would be taken for one
 		return cmdutil.Config(&llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: "no API key found, and the built-in demo only makes up what --schema asks for"})
 	case isDemo:
-		warn(notice) // with -q as well: a script must not take the demo for a model
+		cmdutil.Warn(notice) // with -q as well: a script must not take the demo for a model
 	case notice != "":
-		a.note(notice)
+		a.Note(notice)
 	}
 	if err := a.startMCPServers(); err != nil {
 		return cmdutil.Config(err)
@@ -63,9 +63,9 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	print.CancelOnSignals(cancel)
 	ctx, stop := withTimeout(ctx, a.timeout)
 	defer stop()
-	a.mcp.wait(ctx, a.toolSet, a.note)
-	if model := s.Model(); a.quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
-		warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
+	a.mcp.wait(ctx, a.toolSet, a.Note)
+	if model := s.Model(); a.Quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
+		cmdutil.Warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
 	}
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
 	names := a.compared(s.Model().Name)
@@ -77,7 +77,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		return cmdutil.Config(err)
 	}
 	if notice := print.RequestsNotice(models, a.answers); notice != "" {
-		a.note(notice)
+		a.Note(notice)
 	}
 	var judge *llm.Endpoint
 	if a.judge != "" {
@@ -115,17 +115,8 @@ func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) ite
 // reportSandbox reports on standard error what no conversation was told of.
 func reportSandbox(a *program) {
 	if text := a.toolSet.TakeSandboxNotices(); text != "" {
-		warn(text)
+		cmdutil.Warn(text)
 	}
-}
-
-// saveOfAnswer saves an image or a file of the answer to a prompt.
-func saveOfAnswer(prompt string, p llm.Part) (path string, err error) {
-	path, note, err := saveMedia("", attach.SlugFileName(prompt, "image", p.MIME), p.Data)
-	if note != "" {
-		warn(note)
-	}
-	return path, err
 }
 
 // withSwitch returns a turn that begins with the switch of the model, if there is one.
@@ -141,24 +132,29 @@ func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[sessi
 // endJobs ends the commands in the background, which end with the run, and says which those are.
 func endJobs(a *program) {
 	for _, j := range a.toolSet.Jobs().Close() {
-		a.note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
+		a.Note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
 	}
 }
 
 // printOptions returns how the answer to a prompt is printed.
 func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
-	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.format == "text"
-	var out io.Writer = a.out
-	styled := a.out.styled()
+	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.Format == "text"
+	out, styled := a.Out, styled(a.Out)
 	if render {
 		out = styled
 	}
 	return print.Options{
-		Format: a.format, Out: out, Quiet: a.quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
+		Format: a.Format, Out: out, Quiet: a.Quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
 		Thinking: a.thinking, Answers: a.answers,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
 		Render: render, Width: cmdutil.OutputWidth(), Theme: theme.Terminal(), Markdown: markdownTheme(styled),
-		Save: func(p llm.Part) (string, error) { return saveOfAnswer(prompt, p) },
+		Save: func(p llm.Part) (string, error) {
+			path, note, err := ability.SaveFile("", attach.SlugFileName(prompt, "image", p.MIME), p.Data)
+			if note != "" {
+				cmdutil.Warn(note)
+			}
+			return path, err
+		},
 		Demo: func(model string) bool { return providers.IsDemo(a.config.Config, model) },
 	}
 }

@@ -85,13 +85,13 @@ func writeBackup(a *program, lib *session.Store, name string) error {
 		return err
 	}
 	if name == "-" {
-		return backup.Write(a.out, lib, undo, tmp, time.Now())
+		return backup.Write(a.Out, lib, undo, tmp, time.Now())
 	}
 	size, err := backup.WriteFile(name, lib, undo, tmp, time.Now())
 	if err != nil {
 		return err
 	}
-	a.note(fmt.Sprintf("wrote %s, %s", name, format.Size(int(size))))
+	a.Note(fmt.Sprintf("wrote %s, %s", name, format.Size(int(size))))
 	return nil
 }
 
@@ -119,12 +119,12 @@ func tellRestored(a *program, done backup.Restored) {
 	if done.Copies > 0 {
 		text += fmt.Sprintf(", %d in a copy: they went on here", done.Copies)
 	}
-	a.note(text)
+	a.Note(text)
 	if len(done.Damaged) > 0 {
-		a.note("not read whole: " + strings.Join(done.Damaged, ", "))
+		a.Note("not read whole: " + strings.Join(done.Damaged, ", "))
 	}
 	for _, r := range done.Refused {
-		a.note(fmt.Sprintf("%s: /undo leaves %q alone: it is not in the workspace of the conversation; a folder that you add with /add-dir counts again", sanitize.Line(r.Conversation), r.Path))
+		a.Note(fmt.Sprintf("%s: /undo leaves %q alone: it is not in the workspace of the conversation; a folder that you add with /add-dir counts again", sanitize.Line(r.Conversation), r.Path))
 	}
 	if len(done.Unchanged) > 0 {
 		var kinds []string
@@ -133,6 +133,6 @@ func tellRestored(a *program, done backup.Restored) {
 				kinds = append(kinds, kind)
 			}
 		}
-		a.note("left as they are here: " + strings.Join(kinds, ", "))
+		a.Note("left as they are here: " + strings.Join(kinds, ", "))
 	}
 }

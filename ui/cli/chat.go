@@ -36,7 +36,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	if err := a.recording.open(&a.flags); err != nil {
 		return cmdutil.Usage(err)
 	}
-	defer func() { a.recording.close(failed == nil, a.note) }()
+	defer func() { a.recording.close(failed == nil, a.Note) }()
 	parts, err := a.attachments()
 	if err != nil {
 		return cmdutil.Usage(err)
@@ -45,13 +45,13 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	if err := mistypedCommand(cmd.Root(), words); err != nil && inTerminal && !a.printOnly {
 		return cmdutil.Usage(err)
 	}
-	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.promptName != "" || a.schema != nil || a.format != "text"
+	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.promptName != "" || a.schema != nil || a.Format != "text"
 	screen := !asked && outTerminal && (inTerminal || a.interactive)
 	if a.promptName != "" {
 		a.prompt.args, words = strings.Join(words, " "), nil
 	}
 	if !inTerminal {
-		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.promptName != "", a.note)
+		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.promptName != "", a.Note)
 		if err != nil {
 			return cmdutil.Usage(err)
 		}
@@ -101,7 +101,7 @@ func (f *flags) promptWith(words []string, stdin []byte) ([]llm.Part, error) {
 			return nil, err
 		}
 		if item.Note != "" {
-			f.note(p.Name + ": " + item.Note)
+			f.Note(p.Name + ": " + item.Note)
 		}
 		parts[i] = item.Part
 	}
@@ -127,7 +127,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
 		if item.Note != "" {
-			f.note(path + ": " + item.Note)
+			f.Note(path + ": " + item.Note)
 		}
 		parts = append(parts, item.Part)
 	}
@@ -159,7 +159,7 @@ func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(a.out, sanitize.Text(text)); err != nil {
+	if _, err := io.WriteString(a.Out, sanitize.Text(text)); err != nil {
 		return fmt.Errorf("writing the request: %w", err)
 	}
 	return nil

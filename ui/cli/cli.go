@@ -11,7 +11,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -28,7 +27,6 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/sandbox"
-	"parley/tools/sanitize"
 	"parley/tools/undo"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
@@ -80,18 +78,18 @@ func Main(args []string) int {
 		return print.OK
 	case !isOurs: // cobra's: flags, arguments
 		exit = &cmdutil.ExitError{Status: print.Usage, Err: err}
-		a.format = a.formatOf(args)
+		a.Format = a.formatOf(args)
 	case exit.Err == nil, exit.Status == print.Unread: // as SIGPIPE would have ended it, without a word
 		return exit.Status
 	}
-	print.Failure(os.Stdout, os.Stderr, a.format, err, exit.Status)
+	print.Failure(os.Stdout, os.Stderr, a.Format, err, exit.Status)
 	return exit.Status
 }
 
 // newProgram returns a program that nothing was asked of yet.
 func newProgram() *program {
 	a := &program{}
-	a.out = new(standardOutput)
+	a.Out = new(standardOutput)
 	a.local.program = a
 	a.learned = sync.OnceValue(a.openMemory)
 	return a
@@ -116,7 +114,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, words []string) error { return a.runRoot(cmd, words) },
 	}
-	root.SetOut(unfailing{a.out})
+	root.SetOut(unfailing{a.Out})
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root)
 	if slices.Equal(args, []string{"--version"}) { // which needs none of them
@@ -126,8 +124,9 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	sessionsRoot := sessions.Sessions()
 	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
 	sessionsRoot.AddCommand(backupCommands(a, sessions)...)
-	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), newModelsCommand(a), newImageCommand(a), newVideoCommand(a), mediaCommands{a}.embedCommand(), mediaCommands{a}.similarCommand(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, sessions.Usage(),
+	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), newModelsCommand(a), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, sessions.Usage(),
 		a.keysCommand(), a.sandboxCommand(), manCommand(a), versionCommand(a))
+	addCommands(root, a)
 	addCompletion(root)
 	explainArguments(root)
 	addHelp(a, root)
@@ -137,30 +136,12 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	return root
 }
 
-// note prints text on standard error, unless -q was given.
-func (f *outputFlags) note(text string) {
-	if !f.quiet {
-		warn(text)
-	}
-}
-
 // notice prints n on standard error; with -q only if it is urgent.
 func (f *outputFlags) notice(n llm.Notice) {
-	if n.Urgent || !f.quiet {
-		warn(n.Text)
+	if n.Urgent || !f.Quiet {
+		cmdutil.Warn(n.Text)
 	}
 }
-
-// warn prints text on standard error.
-func warn(text string) { fmt.Fprintln(os.Stderr, "parley: "+sanitize.Text(text)) }
 
 // list returns values as a user reads them, with commas.
-func list[T ~string](values []T) string { return strings.Join(words(values), ", ") }
-
-// words returns values as strings.
-func words[T ~string](values []T) (out []string) {
-	for _, v := range values {
-		out = append(out, string(v))
-	}
-	return out
-}
+func list[T ~string](values []T) string { return strings.Join(cmdutil.Words(values), ", ") }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/tools"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/report"
 )
 
@@ -58,13 +59,14 @@ With the package bash-completion a file does it too, which is read once it is ne
 
 // completeFlags has shells offer values for the flags of root.
 func (a *program) completeFlags(root *cobra.Command, sessions report.SessionCommands) {
-	prompts := &promptsCommand{program: a}
+	prompts := promptFiles{a}
+	model := cmdutil.Complete(a.modelNames)
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for name, complete := range map[string]cobra.CompletionFunc{
-		"model": a.completeModel, "judge": a.completeModel, "fallback": inList(a.completeModel), "resume": sessions.Complete,
-		"prompt": prompts.complete, "persona": prompts.completePersona,
+		"model": model, "judge": model, "fallback": inList(model), "resume": sessions.Complete,
+		"prompt": cmdutil.Complete(func() []string { return prompts.completed(false) }), "persona": cmdutil.Complete(func() []string { return prompts.completed(true) }),
 		"tools": inList(fixed(append([]string{noTools}, tools.Names()...)...)), "allow": fixed(tools.Names()...), "web": fixed(on, off),
 	} {
 		root.RegisterFlagCompletionFunc(name, complete)

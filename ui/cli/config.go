@@ -147,7 +147,7 @@ func (a *program) readConfig() error {
 	a.config = defaultConfig(a.credentials)
 	for _, store := range []*credentials.Store{a.credentials, a.mcp.logins} {
 		if exposed := store.Exposed(); exposed != "" {
-			a.note(exposed)
+			a.Note(exposed)
 		}
 	}
 	path := a.configFile
@@ -172,11 +172,11 @@ func (a *program) readConfig() error {
 	}
 	resolveAliases(a)
 	if changeable := changeableByAll(path); changeable != "" {
-		a.note(changeable)
+		a.Note(changeable)
 	}
 	for _, p := range a.config.Providers {
 		if p.APIKey != "" && mode.Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-			a.note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, mode.Perm()))
+			a.Note(fmt.Sprintf("%s contains a key and can be read by others (mode %04o): chmod 600 %[1]s", path, mode.Perm()))
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -28,24 +29,22 @@ func configPath(a *program) (string, error) {
 
 // checkNames returns the first setting that names a model which cannot be there.
 func checkNames(a *program) error {
-	names := []struct{ setting, name string }{{"model", a.config.Model}, {"session.title", a.config.Session.TitleModel}, {"session.summary_model", a.config.Session.SummaryModel}}
-	for _, name := range a.config.Fallback {
-		names = append(names, struct{ setting, name string }{"fallback", name})
+	check := func(setting string, names ...string) error {
+		for _, name := range names {
+			if name == "" || name == autoFallback && strings.HasPrefix(setting, "fallback") {
+				continue
+			}
+			if err := a.config.CheckName(name, os.Getenv); err != nil {
+				return fmt.Errorf("%s = %q: %w", setting, name, err)
+			}
+		}
+		return nil
 	}
+	err := cmp.Or(check("model", a.config.Model), check("session.title", a.config.Session.TitleModel), check("session.summary_model", a.config.Session.SummaryModel), check("fallback", a.config.Fallback...))
 	for _, of := range slices.Sorted(maps.Keys(a.config.Fallbacks)) {
-		for _, name := range a.config.Fallbacks[of] {
-			names = append(names, struct{ setting, name string }{"fallbacks." + of, name})
-		}
+		err = cmp.Or(err, check("fallbacks."+of, a.config.Fallbacks[of]...))
 	}
-	for _, n := range names {
-		if n.name == "" || n.name == autoFallback && strings.HasPrefix(n.setting, "fallback") {
-			continue
-		}
-		if err := a.config.CheckName(n.name, os.Getenv); err != nil {
-			return fmt.Errorf("%s = %q: %w", n.setting, n.name, err)
-		}
-	}
-	return nil
+	return err
 }
 
 // newConfigCommand returns the command about config.toml.
@@ -53,7 +52,7 @@ func newConfigCommand(a *program) *cobra.Command {
 	show := func(*cobra.Command, []string) error {
 		file, err := configPath(a)
 		if err == nil {
-			_, err = fmt.Fprintln(a.out, file)
+			_, err = fmt.Fprintln(a.Out, file)
 		}
 		return err
 	}
@@ -66,13 +65,13 @@ func newConfigCommand(a *program) *cobra.Command {
 			return err
 		}
 		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-			a.note("no " + abbrevPath(file) + ": the defaults apply")
+			a.Note("no " + abbrevPath(file) + ": the defaults apply")
 			return nil
 		}
 		if err := checkNames(a); err != nil {
 			return cmdutil.Config(fmt.Errorf("%s: %w", file, err))
 		}
-		a.note(abbrevPath(file) + " has no errors")
+		a.Note(abbrevPath(file) + " has no errors")
 		return nil
 	}
 	edit := func(*cobra.Command, []string) error {

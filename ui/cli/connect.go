@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -56,7 +55,7 @@ before the key, or taken from --set.`,
   parley connect azure --set resource=contoso --set deployment=gpt-6.1-sol
   parley connect --remove groq`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: c.completeProvider,
+		ValidArgsFunction: cmdutil.Complete(c.providerNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.load(); err != nil {
 				return err
@@ -73,14 +72,14 @@ before the key, or taken from --set.`,
 	return cmd
 }
 
-func (c *connectCommand) completeProvider(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
+// providerNames returns the providers that take a key, for a shell.
+func (c *connectCommand) providerNames() (names []string) {
 	if c.load() == nil {
 		for _, p := range providers.Connections(c.config.Config, os.Getenv) {
 			names = append(names, p.Provider)
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
 }
 
 // run lists keys, removes one, or adds one.
@@ -126,7 +125,7 @@ func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Con
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.out, sanitize.Text(said))
+	fmt.Fprintln(c.Out, sanitize.Text(said))
 	return nil
 }
 
@@ -135,7 +134,7 @@ func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 	if err := saveLocalAnswer(about.Provider, "", false); err != nil {
 		return err
 	}
-	fmt.Fprintln(c.out, "Removed "+sanitize.Line(about.Name))
+	fmt.Fprintln(c.Out, "Removed "+sanitize.Line(about.Name))
 	return nil
 }
 
@@ -149,7 +148,7 @@ func (c *connectCommand) listKeys(name string) error {
 		return err
 	}
 	row := func(provider, text string) {
-		fmt.Fprintf(c.out, "%-14s %s\n", sanitize.Line(provider), sanitize.Line(text))
+		fmt.Fprintf(c.Out, "%-14s %s\n", sanitize.Line(provider), sanitize.Line(text))
 	}
 	used := map[string]bool{}
 	found := len(stored) > 0
@@ -167,7 +166,7 @@ func (c *connectCommand) listKeys(name string) error {
 		}
 	}
 	if !found {
-		c.note("no provider has a key: parley connect PROVIDER adds one")
+		c.Note("no provider has a key: parley connect PROVIDER adds one")
 	}
 	return nil
 }
@@ -185,18 +184,8 @@ func (c *connectCommand) removeKey(ctx context.Context, about providers.Connecti
 		}
 		return fmt.Errorf("no key is stored for %s%s", about.Name, from)
 	}
-	fmt.Fprintln(c.out, "Removed the key of "+sanitize.Line(about.Name))
+	fmt.Fprintln(c.Out, "Removed the key of "+sanitize.Line(about.Name))
 	return nil
-}
-
-// askLine asks for a line on the terminal.
-func askLine(prompt string) (string, error) {
-	fmt.Fprint(os.Stderr, prompt)
-	line, err := bufio.NewReader(io.LimitReader(os.Stdin, 4<<10)).ReadString('\n')
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return strings.TrimSpace(line), err
 }
 
 // maxAttempts bounds how often a key is asked for that the provider rejects.
@@ -218,7 +207,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.out, sanitize.Text(said))
+		fmt.Fprintln(c.Out, sanitize.Text(said))
 		return nil
 	}
 	if config, err := c.local.services().WithVariables(about.Provider, variables); err == nil {
@@ -237,16 +226,16 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		var unchecked app.UncheckedKeyError
 		switch {
 		case errors.As(err, &unchecked) && typed:
-			warn(unchecked.Error())
-			if line, _ := askLine("Store it anyway? [y/N] "); !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
+			cmdutil.Warn(unchecked.Error())
+			if yes, _ := cmdutil.Confirm("Store it anyway?"); !yes {
 				return errors.New("not stored")
 			}
 			said, err = connect(ctx, c.program, about, given)
 		case errors.As(err, &unchecked):
-			warn(unchecked.Error() + ". Stored anyway")
+			cmdutil.Warn(unchecked.Error() + ". Stored anyway")
 			said, err = connect(ctx, c.program, about, given)
 		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
-			warn(format.ErrorText(err))
+			cmdutil.Warn(format.ErrorText(err))
 			continue
 		}
 		if errors.As(err, new(rejectedError)) {
@@ -255,7 +244,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.out, sanitize.Text(said))
+		fmt.Fprintln(c.Out, sanitize.Text(said))
 		return nil
 	}
 }
@@ -293,7 +282,7 @@ func (c *connectCommand) readVariables(about providers.Connection, typed bool) (
 			} else if attempt == maxAttempts {
 				return nil, err
 			}
-			warn(format.Capital(format.ErrorText(err)))
+			cmdutil.Warn(format.Capital(format.ErrorText(err)))
 		}
 		if value != "" {
 			values[v.Name] = value
@@ -309,7 +298,7 @@ func askVariable(v providers.ConnectionVariable) (string, error) {
 		prompt = fmt.Sprintf("%s [%s]: ", v.Title, sanitize.Line(v.Value))
 	}
 	fmt.Fprintln(os.Stderr, v.Help+".")
-	line, err := askLine(prompt)
+	line, err := cmdutil.AskLine(prompt)
 	return cmp.Or(line, v.Value), err
 }
 

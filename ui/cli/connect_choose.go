@@ -12,6 +12,7 @@ import (
 
 	"parley/providers"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 )
 
 // chooseProvider asks which provider is meant, with a numbered list.
@@ -32,7 +33,7 @@ func (c *connectCommand) chooseProvider() (string, error) {
 		if shown < len(all) {
 			ask = fmt.Sprintf("Number or name (? shows all %d): ", len(all))
 		}
-		if line, err = askLine(ask); err != nil {
+		if line, err = cmdutil.AskLine(ask); err != nil {
 			return "", err
 		}
 		if line != "?" {

@@ -37,7 +37,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		return errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path")
 	}
 	if err := kept.Err(); err != nil {
-		c.note(format.ErrorText(err) + "; it is written again")
+		c.Note(format.ErrorText(err) + "; it is written again")
 	}
 	now := time.Now()
 	lists, failed := providers.FetchFacts(ctx, c.config.Config, c.openOptions(), now)
@@ -48,7 +48,7 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 			f.Provider = e.Provider
 		}
 		summary.Failed = append(summary.Failed, f)
-		c.note(f.Provider + " was not updated: " + f.Error)
+		c.Note(f.Provider + " was not updated: " + f.Error)
 	}
 	if len(lists) == 0 {
 		return errors.New("no list of models came: not changed")
@@ -70,21 +70,17 @@ func (c *modelsCommand) updateFacts(ctx context.Context, as string) error {
 		}
 		summary.Saved = kept.Path()
 	}
-	if err := report.Facts(c.out, summary, as, c.all); err != nil {
+	if err := report.Facts(c.Out, summary, as, c.all); err != nil {
 		return err
 	}
 	if as == "text" {
-		c.note(cmp.Or(prefixed("kept in ", abbrevPath(summary.Saved)), "nothing is kept: --dry-run"))
+		where := "nothing is kept: --dry-run"
+		if summary.Saved != "" {
+			where = "kept in " + abbrevPath(summary.Saved)
+		}
+		c.Note(where)
 	}
 	return nil
-}
-
-// prefixed returns text behind prefix; "" if there is none.
-func prefixed(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
 }
 
 // factChange returns the row of a change.

@@ -60,12 +60,10 @@ type conversationFlags struct {
 
 // outputFlags say which front end answers, and in which form.
 type outputFlags struct {
-	out                                  *standardOutput // where everything goes but the screen and plain lines
+	cmdutil.Streams
 	printOnly, interactive, screenReader bool
-	quiet, codeOnly, raw, render         bool
-	thinking                             bool
-	format, schemaFile                   string
-	schema                               *llm.Schema // that of schemaFile; nil: none
+	codeOnly, raw, render, thinking      bool
+	schema                               *llm.Schema // nil: none
 }
 
 // limitFlags bound one prompt; 0 is no limit.
@@ -97,8 +95,8 @@ func (f *flags) register(root *cobra.Command) {
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
 	root.MarkFlagsMutuallyExclusive("print", "interactive")
 	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
-	cmdutil.OutputFlag(root, &f.format)
-	set.StringVar(&f.schemaFile, "schema", "", "JSON `SCHEMA` for the answer, or a file with one; prints only the JSON")
+	cmdutil.OutputFlag(root, &f.Format)
+	set.String("schema", "", "JSON `SCHEMA` for the answer, or a file with one; prints only the JSON")
 	set.BoolVarP(&f.codeOnly, "code", "x", false, "print only the first code block of the answer")
 	set.BoolVar(&f.thinking, "thinking", false, "print thinking on standard error")
 	set.BoolVar(&f.raw, "raw", false, "print raw output, including control characters")
@@ -116,7 +114,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.StringVarP(&f.resume, "resume", "r", "", "continue a `CONVERSATION`: its ID, the beginning of it, or words of its title; alone, lists them")
 	set.BoolVar(&f.fork, "fork", false, "with -c or -r, continue in a copy")
 	set.BoolVar(&f.ephemeral, "ephemeral", false, "do not save this conversation")
-	set.BoolVarP(&f.quiet, "quiet", "q", false, "only errors on standard error")
+	f.QuietFlag(root)
 	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config `FILE`")
 	root.MarkFlagFilename("schema", "json")
@@ -209,8 +207,8 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		return errors.New("--replay sends nothing for --record to save: use one of them")
 	case f.ephemeral && (f.continueLast || f.resume != "") && !f.fork:
 		return errors.New("--ephemeral saves nothing, so it cannot continue a saved conversation: add --fork to continue in a copy")
-	case f.codeOnly && f.format != "text":
-		return fmt.Errorf("--code prints code alone: -o %s does not apply", f.format)
+	case f.codeOnly && f.Format != "text":
+		return fmt.Errorf("--code prints code alone: -o %s does not apply", f.Format)
 	}
 	if err := f.limitError(cmd); err != nil {
 		return err
@@ -240,7 +238,7 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 		if f.codeOnly || f.render {
 			return errors.New("--schema prints JSON: --code and --render do not apply")
 		}
-		want, err := print.ReadSchema(f.schemaFile)
+		want, err := print.ReadSchema(cmd.Flags().Lookup("schema").Value.String())
 		if err != nil {
 			return fmt.Errorf("--schema: %w", err)
 		}
@@ -249,7 +247,7 @@ func (f *flags) validate(cmd *cobra.Command, words []string) error {
 	if f.printOnly || cmd.ArgsLenAtDash() >= 0 {
 		return nil
 	}
-	return misspelled(cmd.Root(), words)
+	return cmdutil.Misspelled(cmd.Root(), words)
 }
 
 // mostAnswers is how many answers one model can be asked for at once.

@@ -86,7 +86,7 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 		return found.Help()
 	}
 	if err == nil && found != root {
-		return cmdutil.Usage(unknownSubcommand(found, rest[0]))
+		return cmdutil.Usage(cmdutil.UnknownSubcommand(found, rest[0]))
 	}
 	if near := catalog.Nearest(args[0], helpTopics(root), 1); len(near) > 0 {
 		return cmdutil.Usage(fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near[0]))

@@ -13,6 +13,7 @@ import (
 	"parley/providers/media"
 	"parley/session/attach"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 )
 
 // imageModels returns what the screen makes images with. They are saved in the working directory.
@@ -33,7 +34,7 @@ func imageModels(a *program) app.ImageModels {
 			return items
 		},
 		Open: func(ctx context.Context, name string) (llm.Endpoint, error) {
-			m, err := openMedia(ctx, a, media.Images, cmp.Or(name, a.config.ImageModel), a.openOptions())
+			m, err := ability.Open(ctx, a.local.find, media.Images, cmp.Or(name, a.config.ImageModel), a.openOptions())
 			if err != nil {
 				return llm.Endpoint{}, err
 			}

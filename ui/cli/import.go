@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/charmbracelet/x/term"
@@ -60,8 +59,8 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how report.I
 		if err := writeResults(os.Stderr, found, scanned, "text"); err != nil {
 			return err
 		}
-		line, err := askLine(fmt.Sprintf("Import %s (new or changed)? [y/N] ", format.Plural(fresh, "conversation")))
-		if err != nil || !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
+		yes, err := cmdutil.Confirm(fmt.Sprintf("Import %s (new or changed)?", format.Plural(fresh, "conversation")))
+		if err != nil || !yes {
 			return err
 		}
 	}

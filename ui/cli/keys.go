@@ -31,7 +31,7 @@ func (a *program) keysCommand() *cobra.Command {
 				return cmdutil.Config(err)
 			}
 			for _, r := range rows {
-				fmt.Fprintf(a.out, "%-18s %s\n", r[0], r[1])
+				fmt.Fprintf(a.Out, "%-18s %s\n", r[0], r[1])
 			}
 			return nil
 		},

@@ -29,9 +29,9 @@ func manCommand(a *program) *cobra.Command {
 			}
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return cmdutil.Usage(unknownSubcommand(cmd.Root(), strings.Join(args, " ")))
+				return cmdutil.Usage(cmdutil.UnknownSubcommand(cmd.Root(), strings.Join(args, " ")))
 			}
-			_, err = io.WriteString(a.out, manual(found))
+			_, err = io.WriteString(a.Out, manual(found))
 			return err
 		},
 	}

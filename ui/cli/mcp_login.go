@@ -86,10 +86,10 @@ Servers are configured under [mcp.NAME] in config.toml or in the .mcp.json of a 
 folder. The login is kept in the keyring of the system or, where there is none, in a file
 that only you can read.`,
 	}
-	complete := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	complete := cmdutil.Complete(func() []string {
 		configs, _, _ := loadMCP(a)
-		return slices.Sorted(maps.Keys(configs)), cobra.ShellCompDirectiveNoFileComp
-	}
+		return slices.Sorted(maps.Keys(configs))
+	})
 	root.AddCommand(&cobra.Command{
 		Use: "login NAME", Short: "Log in to an MCP server in the browser", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
 		Long: `Log in to an MCP server in the browser.
@@ -107,7 +107,7 @@ that it ends on.`,
 			if err := mcp.Logout(cmd.Context(), args[0], c, store); err != nil {
 				return err
 			}
-			fmt.Fprintln(a.out, "Logged out of "+args[0])
+			fmt.Fprintln(a.Out, "Logged out of "+args[0])
 			return nil
 		},
 	})
@@ -124,11 +124,11 @@ func loadMCP(a *program) (map[string]mcp.Config, map[string]bool, error) {
 		return nil, nil, err
 	}
 	if a.library, err = a.openLibrary(); err != nil { // which knows what folders are trusted
-		a.note(format.ErrorText(err))
+		a.Note(format.ErrorText(err))
 	}
 	defer a.closeLibrary()
 	if err := a.loadProjectTrust(false); err != nil {
-		a.note(format.ErrorText(err))
+		a.Note(format.ErrorText(err))
 	}
 	return mcpConfigs(a)
 }
@@ -164,18 +164,18 @@ func loginServer(ctx context.Context, a *program, name string) error {
 		return err
 	}
 	defer login.Close()
-	fmt.Fprintln(a.out, app.LoginText(name, login.Host, login.URL)+"\n")
+	fmt.Fprintln(a.Out, app.LoginText(name, login.Host, login.URL)+"\n")
 	if err := openURL(ctx, a.dir, login.URL); err != nil {
-		a.note(format.ErrorText(err))
+		a.Note(format.ErrorText(err))
 	}
 	if term.IsTerminal(os.Stdin.Fd()) {
-		fmt.Fprintln(a.out, "Waiting for your browser. If it runs on another computer, paste the address here that it ends on:")
+		fmt.Fprintln(a.Out, "Waiting for your browser. If it runs on another computer, paste the address here that it ends on:")
 		go pasteLogin(login)
 	}
 	if err := login.Wait(ctx); err != nil {
 		return fmt.Errorf("MCP server %s: %w", name, err)
 	}
-	fmt.Fprintln(a.out, "Logged in to "+name)
+	fmt.Fprintln(a.Out, "Logged in to "+name)
 	return nil
 }
 
@@ -191,6 +191,6 @@ func pasteLogin(login *mcp.Login) {
 		if err == nil {
 			return
 		}
-		warn(format.ErrorText(err))
+		cmdutil.Warn(format.ErrorText(err))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
+	"parley/providers/catalog"
 	"parley/providers/media"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
@@ -50,7 +51,7 @@ beside what is built in; a list that does not tell something takes nothing away.
   parley models --update --dry-run`,
 		RunE: func(cmd *cobra.Command, words []string) error { return c.run(cmd, words) },
 	}
-	cmdutil.OutputFlag(cmd, &c.format)
+	cmdutil.OutputFlag(cmd, &c.Format)
 	f := cmd.Flags()
 	f.BoolVar(&c.all, "all", false, "include models without a key; with --update, all changes")
 	f.BoolVar(&c.embeddings, "embed", false, "models that turn texts into vectors")
@@ -66,8 +67,8 @@ beside what is built in; a list that does not tell something takes nothing away.
 // validate refuses flags that cannot be meant.
 func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
 	switch {
-	case c.asJSON && cmd.Flags().Changed("output") && c.format != "jsonl":
-		return fmt.Errorf("--json is -o jsonl: use one of --json and -o %s", c.format)
+	case c.asJSON && cmd.Flags().Changed("output") && c.Format != "jsonl":
+		return fmt.Errorf("--json is -o jsonl: use one of --json and -o %s", c.Format)
 	case c.dryRun && !c.update:
 		return errors.New("--dry-run shows what --update would change: add --update")
 	case c.update && (c.refresh || c.images || c.embeddings || c.video || len(words) > 0):
@@ -80,7 +81,7 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	if err := c.validate(cmd, words); err != nil {
 		return cmdutil.Usage(err)
 	}
-	as := c.format
+	as := c.Format
 	if c.asJSON {
 		as = "jsonl"
 	}
@@ -93,21 +94,20 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 	case c.refresh && (c.images || c.embeddings || c.video):
 		c.lookAtMedia(cmd.Context())
 	}
+	var rows []report.ModelRow
 	switch {
 	case c.images:
-		err = report.Models(c.out, imageModelRows(c.program), words, c.all, as, c.note)
+		rows = imageModelRows(c.program)
 	case c.embeddings:
-		err = report.Models(c.out, embeddingModelRows(cmd.Context(), c.program), words, c.all, as, c.note)
+		rows = embeddingModelRows(cmd.Context(), c.program)
 	case c.video:
-		err = report.Models(c.out, videoRows(c.local.services()), words, c.all, as, c.note)
+		rows = videoRows(c.local.services())
 	default:
-		var rows []report.Model
 		for _, m := range c.listModels(cmd.Context(), c.refresh) {
 			rows = append(rows, modelRow(m, time.Now()))
 		}
-		err = report.Models(c.out, rows, words, c.all, as, c.note)
 	}
-	return err
+	return report.Models(c.Out, rows, words, c.all, as, c.Note)
 }
 
 // lookAtMedia puts what lists say now of models that do something else than answer over what is
@@ -115,13 +115,13 @@ func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
 func (c *modelsCommand) lookAtMedia(ctx context.Context) {
 	lists, failed := providers.FetchMedia(ctx, c.config.Config, c.openOptions(), time.Now())
 	for _, err := range failed {
-		c.note(app.ErrorText(err))
+		c.Note(app.ErrorText(err))
 	}
 	c.config.Facts = c.config.Facts.Compare(lists).Preview()
 }
 
 // imageModelRows returns the models that make images.
-func imageModelRows(a *program) (rows []report.ImageModel) {
+func imageModelRows(a *program) (rows []report.ModelRow) {
 	for _, c := range media.Images.Choices(a.config.Config, os.Getenv) {
 		m := c.Facts
 		row := report.ImageModel{
@@ -137,11 +137,11 @@ func imageModelRows(a *program) (rows []report.ImageModel) {
 
 // embeddingModelRows returns the models that turn texts into vectors: those that are known, and
 // those of local servers.
-func embeddingModelRows(ctx context.Context, a *program) (rows []report.EmbeddingModel) {
+func embeddingModelRows(ctx context.Context, a *program) (rows []report.ModelRow) {
 	a.local.discover(ctx)
 	services, err := a.local.services().WithLists(ctx, a.openOptions(), providers.UnlistedProviders(a.local.services(), os.Getenv)...)
 	if err != nil {
-		a.note(format.ErrorText(err))
+		a.Note(format.ErrorText(err))
 	}
 	for _, c := range media.Embeddings.Choices(services, os.Getenv) {
 		e := c.Facts
@@ -160,14 +160,14 @@ func (a *program) listModels(ctx context.Context, refresh bool) []providers.Choi
 	choices, err := providers.LiveChoices(ctx, a.local.services(), a.openOptions(), refresh)
 	if err != nil {
 		for line := range strings.Lines(format.ErrorText(err)) {
-			a.note(strings.TrimSpace(line))
+			a.Note(strings.TrimSpace(line))
 		}
 	}
 	return choices
 }
 
-func (a *program) completeModel(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
+// modelNames returns the models that can be asked, for a shell.
+func (a *program) modelNames() (names []string) {
 	if a.load() == nil {
 		for _, c := range providers.Choices(a.local.services(), os.Getenv) {
 			if c.Ready && !c.Lifecycle.Retired(time.Now()) {
@@ -175,5 +175,48 @@ func (a *program) completeModel(*cobra.Command, []string, string) ([]string, cob
 			}
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return names
+}
+
+// videoRows lists the models that make videos.
+func videoRows(services providers.Config) (rows []report.ModelRow) {
+	for _, c := range media.Videos.Choices(services, os.Getenv) {
+		rows = append(rows, report.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
+	}
+	return rows
+}
+
+// aboutVideo says in a few words what a model takes and costs.
+func aboutVideo(m catalog.VideoModel) string {
+	var words []string
+	switch n := len(m.Lengths); {
+	case n > 0:
+		words = append(words, fmt.Sprintf("%d–%d s", m.Lengths[0], m.Lengths[n-1]))
+	case m.Most > 0:
+		words = append(words, fmt.Sprintf("%d–%d s", m.Least, m.Most))
+	}
+	if len(m.Resolutions) > 0 {
+		words = append(words, strings.Join(m.Resolutions, "/"))
+	}
+	var prices []float64
+	for _, usd := range m.PerSecond {
+		prices = append(prices, usd)
+	}
+	switch {
+	case m.PerVideo > 0:
+		words = append(words, format.Price(m.PerVideo)+" a video")
+	case len(prices) > 0 && slices.Min(prices) < slices.Max(prices):
+		words = append(words, format.Price(slices.Min(prices))+"–"+format.Price(slices.Max(prices))[1:]+" a second")
+	case len(prices) > 0:
+		words = append(words, format.Price(prices[0])+" a second")
+	}
+	for _, w := range []struct {
+		word string
+		has  bool
+	}{{"first frame", m.First}, {"last frame", m.Last}, {"references", m.References > 0}, {"edits", m.Source}, {"sound", m.Audio || m.Sound}} {
+		if w.has {
+			words = append(words, w.word)
+		}
+	}
+	return strings.Join(words, " · ")
 }

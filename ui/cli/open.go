@@ -49,8 +49,8 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 			log.Prefetch() // the request follows at once
 		}
 	}
-	if trouble != nil && a.quiet && !screen { // what is not stored, or was lost, is no detail
-		warn(trouble.Error())
+	if trouble != nil && a.Quiet && !screen { // what is not stored, or was lost, is no detail
+		cmdutil.Warn(trouble.Error())
 		trouble = nil
 	}
 	s, notice, err = a.newSession(screen, log, a.settingFlags)
@@ -164,6 +164,6 @@ func (s *stores) closeLibrary() {
 		return
 	}
 	if err := s.library.Close(); err != nil {
-		warn("could not save the conversations: " + format.ErrorText(err))
+		cmdutil.Warn("could not save the conversations: " + format.ErrorText(err))
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
@@ -41,9 +42,9 @@ func (o *standardOutput) err() error {
 	return o.failed
 }
 
-// styled returns o for text with colors, which are taken out where they do not belong.
-func (o *standardOutput) styled() *colorprofile.Writer {
-	return &colorprofile.Writer{Forward: o, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
+// styled returns out for text with colors, which are taken out where they do not belong.
+func styled(out io.Writer) *colorprofile.Writer {
+	return &colorprofile.Writer{Forward: out, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
 }
 
 // markdownTheme returns the theme for Markdown on an output, with the styles that reach it.
@@ -58,18 +59,18 @@ func markdownTheme(out *colorprofile.Writer) *theme.Theme {
 }
 
 // unfailing hides errors from cobra, which prints them and exits with 0.
-type unfailing struct{ *standardOutput }
+type unfailing struct{ io.Writer }
 
 // Write implements io.Writer.
 func (u unfailing) Write(p []byte) (int, error) {
-	_, _ = u.standardOutput.Write(p) // it keeps the error
+	_, _ = u.Writer.Write(p) // a standardOutput keeps the error
 	return len(p), nil
 }
 
 // result returns what the run ends with: err, with the status to exit with, or that the output
 // could not be written.
 func (a *program) result(err error) error {
-	wrong := a.out.err()
+	wrong := a.Out.(*standardOutput).err()
 	switch {
 	case wrong == nil, err != nil && !errors.Is(err, wrong):
 		return err

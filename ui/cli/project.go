@@ -80,7 +80,7 @@ func ownInstructions() (string, error) {
 func (a *program) loadProjectTrust(screen bool) error {
 	var err error
 	if a.project.own, err = ownInstructions(); err != nil {
-		a.note(format.ErrorText(err))
+		a.Note(format.ErrorText(err))
 	}
 	if a.project.offer, err = projectReader(a)(); err != nil {
 		return err

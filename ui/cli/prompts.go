@@ -210,7 +210,7 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 		return nil, err
 	}
 	for _, n := range notes {
-		a.note(n)
+		a.Note(n)
 	}
 	from.Settings.Web, from.Settings.Tools = a.prompt.searches(&a.settingFlags), a.prompt.tools
 	own := from.Parts

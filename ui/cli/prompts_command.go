@@ -45,10 +45,10 @@ read where those programs keep them.`,
 	}
 	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.run(c.list) }}
 	for _, cmd := range []*cobra.Command{root, list} {
-		cmdutil.OutputFlag(cmd, &c.format)
+		cmdutil.OutputFlag(cmd, &c.Format)
 	}
 	named := func(use, short string, f func(name string) error) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: c.complete,
+		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cmdutil.Complete(func() []string { return promptFiles{c.program}.completed(false) }),
 			RunE: func(_ *cobra.Command, args []string) error { return c.run(func() error { return f(args[0]) }) }}
 	}
 	create := named("new", "Write a new prompt file, in your editor", c.create)
@@ -69,33 +69,25 @@ func (c *promptsCommand) run(f func() error) error {
 		return err
 	}
 	if c.library, err = session.OpenStore(os.Getenv); err != nil {
-		c.note(format.ErrorText(err))
+		c.Note(format.ErrorText(err))
 	}
 	defer c.closeLibrary()
 	if err := c.loadProjectTrust(false); err != nil {
-		c.note(format.ErrorText(err))
+		c.Note(format.ErrorText(err))
 	}
 	return f()
 }
 
-// complete offers a shell the names of prompt files.
-func (c *promptsCommand) complete(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return c.names(func(prompts.Prompt) bool { return true }), cobra.ShellCompDirectiveNoFileComp
-}
-
-// completePersona offers a shell the names of personas, and off.
-func (c *promptsCommand) completePersona(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names := c.names(func(p prompts.Prompt) bool { return p.System != "" })
-	return append(names, off), cobra.ShellCompDirectiveNoFileComp
-}
-
-// names returns the prompt files that are wanted, as shells take them.
-func (c *promptsCommand) names(wanted func(prompts.Prompt) bool) (names []string) {
-	found, _ := promptFiles{c.program}.find()
+// completed returns the names of prompt files for a shell, or those of personas and off.
+func (a promptFiles) completed(personas bool) (names []string) {
+	found, _ := a.find()
 	for _, p := range found {
-		if wanted(p) {
+		if !personas || p.System != "" {
 			names = append(names, cobra.CompletionWithDesc(p.Name, sanitize.Line(p.Description)))
 		}
+	}
+	if personas {
+		names = append(names, off)
 	}
 	return names
 }
@@ -135,13 +127,13 @@ func (c *promptsCommand) list() error {
 		c.noteUnknownKeys(&found[i])
 	}
 	for _, err := range problems {
-		c.note(format.ErrorText(err))
+		c.Note(format.ErrorText(err))
 	}
 	switch {
-	case c.format != "text":
-		return cmdutil.WriteRows(c.out, c.format, rows)
+	case c.Format != "text":
+		return cmdutil.WriteRows(c.Out, c.Format, rows)
 	case len(rows) == 0:
-		c.note("no prompts: parley prompts new NAME writes one to " + abbrevPath(promptDir()))
+		c.Note("no prompts: parley prompts new NAME writes one to " + abbrevPath(promptDir()))
 		return nil
 	}
 	var table [][]string
@@ -152,7 +144,7 @@ func (c *promptsCommand) list() error {
 		}
 		table = append(table, []string{sanitize.Line(row.Name), sanitize.Line(abbrevPath(row.Path)), sanitize.Line(about)})
 	}
-	return cmdutil.WriteTable(c.out, cmdutil.OutputWidth(), slices.Values(table))
+	return cmdutil.WriteTable(c.Out, cmdutil.OutputWidth(), slices.Values(table))
 }
 
 // isCommand reports whether every front end has a command of this name.
@@ -171,36 +163,36 @@ func (c *promptsCommand) show(name string) error {
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
-	c.note(abbrevPath(p.Path) + ", for " + string(p.Program))
+	c.Note(abbrevPath(p.Path) + ", for " + string(p.Program))
 	c.noteUnknownKeys(p)
 	if p.Program != prompts.Parley && len(p.Ignored) > 0 {
 		var ignored []string
 		for _, key := range p.Ignored {
 			ignored = append(ignored, key.Name)
 		}
-		c.note("ignored: " + strings.Join(ignored, ", "))
+		c.Note("ignored: " + strings.Join(ignored, ", "))
 	}
 	if _, err := p.Expand("", nil); err != nil {
 		return err
 	}
 	for _, f := range p.Fields() {
-		c.note(strings.TrimSuffix("asks for "+f.Name+": "+strings.Join(f.Choices, ", "), ": "))
+		c.Note(strings.TrimSuffix("asks for "+f.Name+": "+strings.Join(f.Choices, ", "), ": "))
 	}
 	for _, command := range p.Commands() {
 		asks := "asks as any command does"
 		if p.Project {
 			asks = "asks each time"
 		}
-		c.note(fmt.Sprintf("line %d runs: %s (%s)", command.Line, command.Text, asks))
+		c.Note(fmt.Sprintf("line %d runs: %s (%s)", command.Line, command.Text, asks))
 	}
-	_, err = fmt.Fprint(c.out, sanitize.Text(prompts.Format(*p)))
+	_, err = fmt.Fprint(c.Out, sanitize.Text(prompts.Format(*p)))
 	return err
 }
 
 // noteUnknownKeys says which keys of a file have no effect, though they are for parley.
 func (c *promptsCommand) noteUnknownKeys(p *prompts.Prompt) {
 	for _, err := range p.UnknownKeys() {
-		c.note(format.ErrorText(err))
+		c.Note(format.ErrorText(err))
 	}
 }
 
@@ -225,7 +217,7 @@ func (c *promptsCommand) edit(name string) error {
 func (c *promptsCommand) open(path string) error {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" || !term.IsTerminal(os.Stdin.Fd()) {
-		_, err := fmt.Fprintln(c.out, path)
+		_, err := fmt.Fprintln(c.Out, path)
 		return err
 	}
 	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments, as in "code --wait"
@@ -325,7 +317,7 @@ func (c *promptsCommand) loadFile(path string) error {
 			return err
 		}
 		for _, n := range notes {
-			c.note(n)
+			c.Note(n)
 		}
 		text = prompts.Format(p)
 	case ".md":
@@ -334,7 +326,7 @@ func (c *promptsCommand) loadFile(path string) error {
 	}
 	written, err := prompts.Create(promptDir(), name, text)
 	if err == nil {
-		c.note("imported " + abbrevPath(written))
+		c.Note("imported " + abbrevPath(written))
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (r *recording) open(f *flags) error {
 			(*report)(format.ErrorText(err))
 			return
 		}
-		f.note(format.ErrorText(err))
+		f.Note(format.ErrorText(err))
 	}
 	r.tap = &providers.Tap{Recorder: recorder}
 	return nil

@@ -187,7 +187,7 @@ func (a *program) printResumeHint(id string) {
 	}
 	const least = 8 // to be told from words of a title
 	if short, err := a.library.ShortIDs(least, id); err == nil && short[id] != "" {
-		a.note("resume with: parley -r " + short[id])
+		a.Note("resume with: parley -r " + short[id])
 	}
 }
 

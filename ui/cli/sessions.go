@@ -17,7 +17,7 @@ import (
 
 // sessionCommands returns what the commands about stored conversations work with.
 func (a *program) sessionCommands() report.SessionCommands {
-	styled := a.out.styled()
+	styled := styled(a.Out)
 	return report.SessionCommands{
 		Open: func() (*session.Store, error) {
 			lib, err := session.OpenStore(os.Getenv)
@@ -26,9 +26,9 @@ func (a *program) sessionCommands() report.SessionCommands {
 			}
 			return lib, nil
 		},
-		Out: a.out, Note: a.note, Render: term.IsTerminal(os.Stdout.Fd()), Width: cmdutil.OutputWidth(), Now: time.Now,
+		Out: a.Out, Note: a.Note, Render: term.IsTerminal(os.Stdout.Fd()), Width: cmdutil.OutputWidth(), Now: time.Now,
 		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: styled, Markdown: markdownTheme(styled),
-		ImportAll: importCommand{a.out, a.note}.run, ImportSource: importSource(),
+		ImportAll: importCommand{a.Out, a.Note}.run, ImportSource: importSource(),
 	}
 }
 
@@ -37,7 +37,7 @@ func (a *program) maskKeys() func(string) string {
 	err := a.load()
 	mask, missed := maskSecrets(a)
 	if err = errors.Join(err, missed); err != nil {
-		a.note("Not all configured keys are masked: " + format.ErrorText(err))
+		a.Note("Not all configured keys are masked: " + format.ErrorText(err))
 	}
 	return mask
 }

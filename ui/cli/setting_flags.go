@@ -37,7 +37,7 @@ type settingFlags struct {
 
 // register adds the flags to the root command; -m is read with those of other models.
 func (f *settingFlags) register(root *cobra.Command, set *pflag.FlagSet) {
-	cmdutil.ChoiceFlag(root, &f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max", words(llm.Efforts))
+	cmdutil.ChoiceFlag(root, &f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max", cmdutil.Words(llm.Efforts))
 	cmdutil.ChoiceFlag(root, &f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto", llm.Details)
 	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; alone, on")
 	set.Lookup("web").NoOptDefVal = on

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
@@ -21,8 +23,32 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/atomicfile"
+	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed"
+	"parley/ui/cli/cmd/image"
+	"parley/ui/cli/cmd/video"
 	"parley/ui/cli/cmdutil"
 )
+
+// addCommands adds the commands that stand in packages of their own.
+func addCommands(root *cobra.Command, a *program) {
+	env := abilities(a)
+	root.AddCommand(embed.New(env), embed.NewSimilar(env))
+	root.AddCommand(image.New(env))
+	root.AddCommand(video.New(env))
+}
+
+// abilities returns what the commands about images, videos and vectors work with.
+func abilities(a *program) *ability.Env {
+	env := &ability.Env{Streams: &a.Streams, Services: a.local.services, OpenOptions: a.openOptions, Find: a.local.find}
+	env.Load = func() error {
+		err := a.load()
+		env.ImageModel, env.EmbedModel, env.Limits = a.config.ImageModel, a.config.EmbedModel, budgetLimits(a)
+		env.ConfirmAbove, env.Plain = a.config.Budget.Confirm, a.plainMode()
+		return err
+	}
+	return env
+}
 
 // newSession wires models, tools and policy together around a conversation, which keeps what the
 // flags say. Notice says what is not as it was, or not as one might expect.

@@ -32,7 +32,7 @@ func newSkillsCommand(a *program) *cobra.Command {
 			a.project.gatherSkills()
 			rows, problems := a.project.skills.rows()
 			for _, err := range problems {
-				a.note(app.ShellErrorText(err))
+				a.Note(app.ShellErrorText(err))
 			}
 			return f(rows)
 		})
@@ -56,7 +56,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 		return find(func(rows []app.Skill) error {
 			for _, s := range rows {
 				if s.Name == args[0] {
-					_, err := io.WriteString(a.out, sanitize.Text(s.Text)+"\n")
+					_, err := io.WriteString(a.Out, sanitize.Text(s.Text)+"\n")
 					return err
 				}
 			}
@@ -74,10 +74,10 @@ func listSkills(a *program, skills []app.Skill, format string) error {
 		rows = append(rows, skillRow{s.Name, s.Description, s.Where, s.Hidden, s.Warning, s.Tokens, s.BodyTokens})
 	}
 	if format != "text" {
-		return cmdutil.WriteRows(a.out, format, rows)
+		return cmdutil.WriteRows(a.Out, format, rows)
 	}
 	if len(rows) == 0 {
-		a.note("no skills: a skill is a folder with a SKILL.md in " + cmp.Or(abbrevPath(configDir()), "~/.claude") + "/skills")
+		a.Note("no skills: a skill is a folder with a SKILL.md in " + cmp.Or(abbrevPath(configDir()), "~/.claude") + "/skills")
 	}
 	for _, r := range rows {
 		line := r.Name + ": " + r.Description
@@ -87,7 +87,7 @@ func listSkills(a *program, skills []app.Skill, format string) error {
 		if r.Warning != "" {
 			line += " (" + r.Warning + ")"
 		}
-		if _, err := fmt.Fprintln(a.out, sanitize.Line(line)); err != nil {
+		if _, err := fmt.Fprintln(a.Out, sanitize.Line(line)); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func forkSession(a *program, id string, head int) (*session.Log, error) {
 			failed = store.Copy(id, log.Session().ID, seqs)
 		}
 		if failed != nil {
-			a.note("/undo does not know the files of the original: " + failed.Error())
+			a.Note("/undo does not know the files of the original: " + failed.Error())
 		}
 	}
 	return log, err
@@ -186,7 +186,7 @@ func undoCommands(a *program, sessions report.SessionCommands) []*cobra.Command 
 			return nil
 		}
 		done, err := store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
-		a.note(fmt.Sprintf("removed what %s changed in files, %s; %s kept", format.Plural(done.Histories, "conversation"), format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
+		a.Note(fmt.Sprintf("removed what %s changed in files, %s; %s kept", format.Plural(done.Histories, "conversation"), format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
 		return err
 	}}
 	return []*cobra.Command{diff, prune}
@@ -226,22 +226,22 @@ func printFileDiff(a *program, id string) error {
 			if s.Now.Kind != undo.File && s.To.Kind != undo.File || text == "" {
 				text = fmt.Sprintf("%q: %s mode %04o → %s mode %04o\n", string(s.Path), s.To.Describe(), s.To.Mode, s.Now.Describe(), s.Now.Mode)
 			}
-			if _, err := io.WriteString(a.out, sanitize.Text(text)); err != nil {
+			if _, err := io.WriteString(a.Out, sanitize.Text(text)); err != nil {
 				return err
 			}
 			if s.ConfirmReason != "" {
-				a.note(fmt.Sprintf("%q: %s", string(s.Path), s.ConfirmReason))
+				a.Note(fmt.Sprintf("%q: %s", string(s.Path), s.ConfirmReason))
 			}
 		}
 		for _, u := range plan.Uncovered {
-			a.note(fmt.Sprintf("%q is not covered: %s", string(u.Path), u.Why))
+			a.Note(fmt.Sprintf("%q is not covered: %s", string(u.Path), u.Why))
 		}
 		if plan.Partial != "" {
-			a.note("more may have changed: " + sanitize.Line(plan.Partial))
+			a.Note("more may have changed: " + sanitize.Line(plan.Partial))
 		}
 	}
 	if changed == 0 {
-		a.note("no file differs from before this conversation")
+		a.Note("no file differs from before this conversation")
 	}
 	return nil
 }

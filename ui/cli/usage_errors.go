@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/ui/cli/cmdutil"
 )
 
 // otherFlags says what to write for a flag of other programs, in lower case and with - for _: the
@@ -108,7 +109,7 @@ func explainArguments(cmd *cobra.Command) {
 		case err == nil:
 			return nil
 		case len(args) > 0 && cmd.HasAvailableSubCommands():
-			return unknownSubcommand(cmd, args[0])
+			return cmdutil.UnknownSubcommand(cmd, args[0])
 		}
 		return wrongArguments(cmd, args, err)
 	}
@@ -155,26 +156,4 @@ func mistypedCommand(root *cobra.Command, words []string) error {
 		return fmt.Errorf("unknown command %q: did you mean parley %s? As a prompt: parley -p %s", words[0], name, words[0])
 	}
 	return nil
-}
-
-// unknownSubcommand returns an error that names the subcommand of cmd that is like name.
-func unknownSubcommand(cmd *cobra.Command, name string) error {
-	var names []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	near := catalog.Nearest(name, names, 1)
-	switch few := len(names) <= 5; {
-	case len(names) == 0:
-		return fmt.Errorf("unknown command %q: %s has none", name, cmd.CommandPath())
-	case few && len(near) > 0:
-		return fmt.Errorf("unknown command %q: did you mean %s? %s takes %s", name, near[0], cmd.CommandPath(), strings.Join(names, ", "))
-	case few:
-		return fmt.Errorf("unknown command %q: %s takes %s", name, cmd.CommandPath(), strings.Join(names, ", "))
-	case len(near) > 0:
-		return fmt.Errorf("unknown command %q: did you mean %s %s?", name, cmd.CommandPath(), near[0])
-	}
-	return fmt.Errorf("unknown command %q: %s --help lists them", name, cmd.CommandPath())
 }

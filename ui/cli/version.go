@@ -52,7 +52,7 @@ func versionCommand(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, commit, Go, platform and features", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return writeVersion(a.out, cmd.Root().Name(), sandbox.Probe())
+			return writeVersion(a.Out, cmd.Root().Name(), sandbox.Probe())
 		},
 	}
 }

@@ -194,9 +194,9 @@ func (m EmbeddingModel) row() (name string, ready bool) { return m.Name, m.Ready
 // Models writes the models whose names hold all the words, one a line. Those
 // that are not ready are left out, and counted to note, unless all is set. As "json" they
 // are one array, as "jsonl" an object a line.
-func Models[R ModelRow](w io.Writer, models []R, words []string, all bool, as string, note func(string)) error {
+func Models(w io.Writer, models []ModelRow, words []string, all bool, as string, note func(string)) error {
 	hidden := 0
-	var rows []R
+	var rows []ModelRow
 	for _, m := range models {
 		name, ready := m.row()
 		name = strings.ToLower(name)

@@ -22,8 +22,7 @@ import (
 // usageFlags are those of the command that sums up usage.
 type usageFlags struct {
 	since, until, by, output string
-	asLines, asCSV           bool
-	cache, compared          bool
+	asCSV, cache, compared   bool
 }
 
 // Usage returns the command that sums up tokens and cost.
@@ -65,8 +64,7 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 	f.StringVar(&u.since, "since", "", "from this `DAY`: 2026-11-20, or 30d ago (default 30d; 365d with --by month)")
 	f.StringVar(&u.until, "until", "", "before this `DAY`")
 	cmdutil.ChoiceFlag(cmd, &u.by, "by", "", "`KIND`: "+strings.Join(session.UsageKeys, ", "), session.UsageKeys)
-	cmdutil.OutputFlag(cmd, &u.output, "text", "json", "jsonl", "csv")
-	f.BoolVar(&u.asLines, "json", false, "one JSON object per line, as -o jsonl")
+	cmdutil.FormatFlags(cmd, &u.output, "one JSON object per line, as -o jsonl", "text", "json", "jsonl", "csv")
 	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
 	f.BoolVar(&u.cache, "cache", false, "what was read from prompt caches, written and missed, and why")
 	f.BoolVar(&u.compared, "compare", false, "which answers were chosen when models were compared, by model and pair")
@@ -77,10 +75,7 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 
 // period checks the flags, and returns the time they mean.
 func (u *usageFlags) period(now time.Time) (from, to time.Time, err error) {
-	switch {
-	case u.asLines:
-		u.output = "jsonl"
-	case u.asCSV:
+	if u.asCSV {
 		u.output = "csv"
 	}
 	usual := "30d"

@@ -1,4 +1,5 @@
-// Package cmdutil has what parley's subcommands share: errors with an exit status.
+// Package cmdutil has what parley's subcommands share: streams, flags, tables, and errors with an
+// exit status.
 package cmdutil
 
 import (

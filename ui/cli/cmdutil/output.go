@@ -39,6 +39,13 @@ func ChoiceFlag(cmd *cobra.Command, value *string, name, short, usage string, wo
 	cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// Complete completes words with those that list returns when a shell asks.
+func Complete(list func() []string) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return list(), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
 // A choice is the value of a flag that takes one of a few words.
 type choice struct {
 	value *string

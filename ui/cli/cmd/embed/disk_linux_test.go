@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"parley/session/vectors"
+	"parley/ui/cli/ability"
+	"parley/ui/cli/cmdutil"
 )
 
 // On a full disk a file that is good only when it is whole is not there at all; JSON lines
@@ -29,8 +31,8 @@ func TestEmbedOnFullDisk(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 		path := filepath.Join(dir, "out."+format)
-		r := &embedRun{mediaCommands: mediaCommands{newProgram()}, embedFlags: embedFlags{to: path, format: format}}
-		r.quiet = true
+		r := &run{Env: &ability.Env{Streams: new(cmdutil.Streams)}, Options: Options{to: path, format: format}}
+		r.Quiet = true
 		s, err := r.newSink()
 		if err != nil {
 			t.Fatal(format, err)

@@ -1,4 +1,6 @@
-package cli
+// Package embed has parley embed, which turns texts into vectors, and parley similar, which searches
+// them.
+package embed
 
 import (
 	"cmp"
@@ -20,15 +22,16 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/session/vectors"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
 
-// An embedRun is one run of parley embed.
-type embedRun struct {
-	mediaCommands
-	embedFlags
+// A run is one run of parley embed.
+type run struct {
+	*ability.Env
+	Options
 	model   media.Model[llm.Embedder, catalog.Embedding]
 	library *session.Store
 	reader  *textReader
@@ -39,8 +42,8 @@ type embedRun struct {
 	usualTask bool          // the task is that of a collection, and was not asked for
 }
 
-// embedFlags are the flags of parley embed.
-type embedFlags struct {
+// Options are the flags of parley embed.
+type Options struct {
 	name                  string // of the model
 	task                  string
 	dimensions, parallel  int
@@ -50,13 +53,12 @@ type embedFlags struct {
 	matches               int
 }
 
-// embedFormats lists the formats of parley embed. Text is for people: it shows where the
-// vectors begin.
-var embedFormats = append([]string{"text"}, vectors.Formats...)
+// commands are those about vectors.
+type commands struct{ *ability.Env }
 
-// embedCommand turns texts into vectors.
-func (a mediaCommands) embedCommand() *cobra.Command {
-	var f embedFlags
+// New returns the command that turns texts into vectors.
+func New(a *ability.Env) *cobra.Command {
+	var f Options
 	cmd := &cobra.Command{
 		Use:   "embed [TEXT...]",
 		Short: "Turn texts into vectors, to search by meaning",
@@ -71,33 +73,34 @@ is of: vectors of different ones cannot be compared.`,
   parley embed --file notes.txt --continue-from notes.jsonl
   parley embed --file notes.txt --store notes && parley similar notes "large animals"
   parley embed --file notes.txt --to notes.npy --dimensions 256`,
-		RunE: func(_ *cobra.Command, texts []string) error { return a.runEmbed(f, texts) },
+		RunE: func(_ *cobra.Command, texts []string) error { return commands{a}.runEmbed(f, texts) },
 	}
-	set := cmd.Flags()
+	set, tasks := cmd.Flags(), cmdutil.Words(llm.Tasks)
+	formats := append([]string{"text"}, vectors.Formats...) // text is for people: it shows where vectors begin
 	set.StringVarP(&f.name, "model", "m", "", "`MODEL`, as provider/model (default: embed_model of the configuration, or the first connected one that embeds)")
 	set.IntVar(&f.dimensions, "dimensions", 0, "`NUMBER` of a vector's dimensions, where the model lets one choose")
-	cmdutil.ChoiceFlag(cmd, &f.task, "task", "", "what the vectors are for, `TASK`: "+list(llm.Tasks), words(llm.Tasks))
+	cmdutil.ChoiceFlag(cmd, &f.task, "task", "", "what the vectors are for, `TASK`: "+strings.Join(tasks, ", "), tasks)
 	set.StringArrayVarP(&f.files, "file", "f", nil, "embed each line of `FILE`; - is standard input")
-	cmdutil.ChoiceFlag(cmd, &f.format, "output", "o", "output `FORMAT`: "+strings.Join(embedFormats, ", "), embedFormats)
+	cmdutil.ChoiceFlag(cmd, &f.format, "output", "o", "output `FORMAT`: "+strings.Join(formats, ", "), formats)
 	set.StringVar(&f.to, "to", "", "`FILE` to write; must not exist yet")
 	set.StringVar(&f.store, "store", "", "keep the vectors in the collection `NAME`, for parley similar")
 	set.StringVar(&f.resume, "continue-from", "", "continue this `FILE` of JSON lines: embed what is not in it yet, and append it")
 	set.StringVar(&f.search, "similar", "", "search this `FILE` of JSON lines for what is most like TEXT")
 	set.IntVarP(&f.matches, "count", "n", 10, "with --similar, `NUMBER` of lines to find")
 	set.IntVar(&f.parallel, "parallel", 4, "`NUMBER` of requests at once")
-	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
-	cmdutil.ChoiceFlag(cmd, &f.format, "format", "", "the same as --output", embedFormats)
+	a.QuietFlag(cmd)
+	cmdutil.ChoiceFlag(cmd, &f.format, "format", "", "the same as --output", formats)
 	set.MarkHidden("format")
-	cmd.RegisterFlagCompletionFunc("model", completeMedia(a.program, media.Embeddings))
+	cmd.RegisterFlagCompletionFunc("model", ability.Complete(a, media.Embeddings))
 	return cmd
 }
 
 // runEmbed checks what was asked for, and embeds texts.
-func (a mediaCommands) runEmbed(f embedFlags, texts []string) error {
+func (a commands) runEmbed(f Options, texts []string) error {
 	if err := f.validate(texts); err != nil {
 		return cmdutil.Usage(err)
 	}
-	if err := a.load(); err != nil {
+	if err := a.Load(); err != nil {
 		return err
 	}
 	if f.search != "" {
@@ -111,12 +114,12 @@ func (a mediaCommands) runEmbed(f embedFlags, texts []string) error {
 	}
 	ctx, cancel := interruptible()
 	defer cancel(nil)
-	r := &embedRun{mediaCommands: a, embedFlags: f}
+	r := &run{Env: a.Env, Options: f}
 	return r.run(ctx, texts)
 }
 
 // validate refuses flags that cannot be meant, and completes the format.
-func (f *embedFlags) validate(texts []string) error {
+func (f *Options) validate(texts []string) error {
 	toTerminal := (f.to == "" || f.to == "-") && term.IsTerminal(os.Stdout.Fd())
 	if f.format == "" && f.search == "" {
 		switch ext := strings.TrimPrefix(filepath.Ext(f.to), "."); {
@@ -154,7 +157,7 @@ func (f *embedFlags) validate(texts []string) error {
 }
 
 // checkFacts refuses dimensions that the model is known not to have.
-func (r *embedRun) checkFacts() error {
+func (r *run) checkFacts() error {
 	facts := r.model.Facts
 	switch {
 	case !r.model.Known || facts.Dimensions == 0 || r.dimensions == 0 || r.dimensions == facts.Dimensions:
@@ -167,13 +170,13 @@ func (r *embedRun) checkFacts() error {
 }
 
 // run embeds texts, or the lines of the files.
-func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
+func (r *run) run(ctx context.Context, texts []string) (err error) {
 	r.library, err = session.OpenStore(os.Getenv)
 	if err != nil {
 		if r.store != "" {
 			return err
 		}
-		r.note("usage is not saved: " + format.ErrorText(err))
+		r.Note("usage is not saved: " + format.ErrorText(err))
 	}
 	defer func() { err = errors.Join(err, r.library.Close()) }()
 	out, err := r.newSink()
@@ -181,7 +184,7 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 		return err
 	}
 	defer func() { err = out.end(err) }()
-	if r.model, err = openMedia(ctx, r.program, media.Embeddings, cmp.Or(r.name, r.config.EmbedModel), r.openOptions()); err != nil {
+	if r.model, err = ability.Open(ctx, r.Find, media.Embeddings, cmp.Or(r.name, r.EmbedModel), r.OpenOptions()); err != nil {
 		return err
 	}
 	if err := errors.Join(r.checkOld(), r.checkFacts()); err != nil {
@@ -192,10 +195,10 @@ func (r *embedRun) run(ctx context.Context, texts []string) (err error) {
 }
 
 // embed asks the model and writes what it returns.
-func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
+func (r *run) embed(ctx context.Context, out sink) (err error) {
 	budget := newEmbedBudget(r)
 	var progress *print.Progress
-	if !r.quiet && term.IsTerminal(os.Stderr.Fd()) {
+	if !r.Quiet && term.IsTerminal(os.Stderr.Fd()) {
 		progress = print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
 	}
 	set := vectors.Space{Model: r.model.Name, Task: r.task}
@@ -205,7 +208,7 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 		reached := budget.end()
 		err = cmp.Or(err, reached)
 		if err == nil || n > 0 {
-			r.note(r.summary(n, set.Dimensions, budget.spent.bill))
+			r.Note(r.summary(n, set.Dimensions, budget.spent.Bill))
 		}
 	}()
 	o := embedding.Options{
@@ -233,7 +236,7 @@ func (r *embedRun) embed(ctx context.Context, out sink) (err error) {
 			return err
 		}
 		n += len(rows)
-		progress.Show(r.progress(n, budget.spent.bill))
+		progress.Show(r.progress(n, budget.spent.Bill))
 	}
 	return nil
 }
@@ -256,20 +259,20 @@ func inputError(err error) error {
 }
 
 // printNotes prints what was left out of requests, once. A task that nobody asked for may be.
-func (r *embedRun) printNotes(notes []string) {
+func (r *run) printNotes(notes []string) {
 	if r.usualTask {
 		return
 	}
 	for _, n := range notes {
 		if !slices.Contains(r.printed, n) {
 			r.printed = append(r.printed, n)
-			r.note(n)
+			r.Note(n)
 		}
 	}
 }
 
 // progress returns how far the run is, on one line.
-func (r *embedRun) progress(n int, bill llm.Bill) string {
+func (r *run) progress(n int, bill llm.Bill) string {
 	const width = 20
 	text := format.Plural(n, "text") + billed(bill)
 	if share := r.reader.share(); share > 0 {
@@ -292,7 +295,7 @@ func billed(b llm.Bill) string {
 }
 
 // summary returns what was done.
-func (r *embedRun) summary(n, dimensions int, bill llm.Bill) string {
+func (r *run) summary(n, dimensions int, bill llm.Bill) string {
 	text := "Embedded " + format.Plural(n, "text") + " with " + r.model.Name
 	if dimensions > 0 {
 		text += fmt.Sprintf(" (%d dimensions)", dimensions)
@@ -302,4 +305,12 @@ func (r *embedRun) summary(n, dimensions int, bill llm.Bill) string {
 		text += " · " + format.Plural(int(blank), "blank line") + " skipped"
 	}
 	return text
+}
+
+// interruptible returns a context that ends with the program's signals, and when the reader of
+// standard output leaves.
+func interruptible() (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	print.CancelOnSignals(cancel)
+	return ctx, cancel
 }

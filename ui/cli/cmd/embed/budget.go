@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"parley/providers/embedding"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/cli/ability"
 	"parley/ui/format"
 )
 
@@ -17,8 +18,8 @@ import (
 // kept for a piece of the texts, about what a request has, before any of it is sent: once a
 // limit is reached the texts end, and what is under way by then is written.
 type embedBudget struct {
-	run            *embedRun
-	spent          *spending
+	run            *run
+	spent          *ability.Spending
 	limits         []session.Limit // of days and months at this provider; nil: none
 	unsavedPrinted bool            // that usage is not saved
 
@@ -35,9 +36,9 @@ type pendingTexts struct {
 	room session.Reservation
 }
 
-func newEmbedBudget(r *embedRun) *embedBudget {
-	b := &embedBudget{run: r, spent: &spending{purpose: session.PurposeEmbed, model: r.model.Name}}
-	for _, l := range budgetLimits(r.program) {
+func newEmbedBudget(r *run) *embedBudget {
+	b := &embedBudget{run: r, spent: &ability.Spending{Purpose: session.PurposeEmbed, Model: r.model.Name}}
+	for _, l := range r.Limits {
 		if l.Shared() && l.AppliesTo(r.model.Name) {
 			b.limits = append(b.limits, l)
 		}
@@ -104,10 +105,13 @@ func (b *embedBudget) reserve(n, tokens int) bool {
 	return true
 }
 
+// saveEvery is how many requests are collected before they are saved.
+const saveEvery = 50
+
 // spend counts a request that embedded n texts, and saves it at once if there are limits.
 func (b *embedBudget) spend(n int, bill llm.Bill) {
-	b.spent.add(bill)
-	if b.limits != nil || len(b.spent.unsaved)%saveEvery == 0 {
+	b.spent.Add(bill)
+	if b.limits != nil || len(b.spent.Unsaved)%saveEvery == 0 {
 		b.save()
 	}
 	b.mu.Lock()
@@ -127,9 +131,9 @@ func (b *embedBudget) spend(n int, bill llm.Bill) {
 
 // save writes what is not saved yet. What cannot be written is tried again later.
 func (b *embedBudget) save() {
-	if err := b.spent.save(b.run.library); err != nil && !b.unsavedPrinted {
+	if err := b.spent.Save(b.run.library); err != nil && !b.unsavedPrinted {
 		b.unsavedPrinted = true
-		b.run.note("usage is not saved: " + format.ErrorText(err))
+		b.run.Note("usage is not saved: " + format.ErrorText(err))
 	}
 }
 
@@ -140,7 +144,7 @@ func (b *embedBudget) settle(rooms []session.Reservation, unreserved error) {
 	}
 	if unreserved != nil && !b.unsavedPrinted {
 		b.unsavedPrinted = true
-		b.run.note(unreservedText(unreserved))
+		b.run.Note(ability.UnreservedText(unreserved))
 	}
 }
 

@@ -1,4 +1,5 @@
-package cli
+// Package image is parley image, which makes images and changes those it is given.
+package image
 
 import (
 	"cmp"
@@ -22,14 +23,15 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/tools/sanitize"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
 
-// An imageCommand draws.
-type imageCommand struct {
-	*program
+// Options are what the command works with, and its flags.
+type Options struct {
+	*ability.Env
 	model, size, quality, kind string
 	inputs                     []string
 	mask, to                   string
@@ -37,9 +39,9 @@ type imageCommand struct {
 	transparent, yes, dryRun   bool
 }
 
-// newImageCommand returns the command that draws images, and changes those it is given.
-func newImageCommand(a *program) *cobra.Command {
-	c := &imageCommand{program: a}
+// New returns the command that draws images, and changes those it is given.
+func New(a *ability.Env) *cobra.Command {
+	c := &Options{Env: a}
 	cmd := &cobra.Command{
 		Use: "image PROMPT", Short: "Make images, or change those given",
 		Long: `Make images from a prompt, or change the images given with --image.
@@ -61,14 +63,14 @@ overwritten. It exits with 8 if the provider refuses.`,
 	f.BoolVar(&c.transparent, "transparent", false, "transparent background")
 	f.StringVar(&c.kind, "format", "", "file `FORMAT`: png, jpeg, webp, or gif and svg with gpt-image-2.6")
 	f.StringVar(&c.to, "to", "", "save as `FILE`, or in this folder; - is standard output")
-	cmdutil.OutputFlag(cmd, &c.format)
+	cmdutil.OutputFlag(cmd, &c.Format)
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
 	f.BoolVar(&c.dryRun, "dry-run", false, "print the request without sending it")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
+	c.QuietFlag(cmd)
 	cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "webp")
 	cmd.MarkFlagFilename("mask", "png")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("model", completeMedia(a, media.Images))
+	cmd.RegisterFlagCompletionFunc("model", ability.Complete(a, media.Images))
 	return cmd
 }
 
@@ -76,16 +78,16 @@ overwritten. It exits with 8 if the provider refuses.`,
 var imageFormats = []string{"png", "jpeg", "webp", "gif", "svg"}
 
 // run draws.
-func (c *imageCommand) run(ctx context.Context, words []string) error {
+func (c *Options) run(ctx context.Context, words []string) error {
 	r, err := c.request(words)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
-	if err := c.load(); err != nil {
+	if err := c.Load(); err != nil {
 		return err
 	}
 	if c.dryRun {
-		text, err := providers.Captured(ctx, c.openOptions(), func(ctx context.Context, o providers.OpenOptions) error {
+		text, err := providers.Captured(ctx, c.OpenOptions(), func(ctx context.Context, o providers.OpenOptions) error {
 			m, err := c.open(ctx, o)
 			if err != nil {
 				return err
@@ -98,25 +100,25 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(c.out, sanitize.Text(text))
+		_, err = io.WriteString(c.Out, sanitize.Text(text))
 		return err
 	}
-	m, err := c.open(ctx, c.openOptions())
+	m, err := c.open(ctx, c.OpenOptions())
 	if err != nil {
 		return err
 	}
 	usd, known := m.Facts.Cost(r.N)
 	if !c.yes {
-		if err := confirmCost(c.program, fmt.Sprintf("%d × %s", r.N, m.Name), usd, known); err != nil {
+		if err := c.ConfirmCost(fmt.Sprintf("%d × %s", r.N, m.Name), usd, known); err != nil {
 			return err
 		}
 	}
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil {
-		c.note("could not keep what this costs: " + format.ErrorText(err))
+		c.Note("could not keep what this costs: " + format.ErrorText(err))
 	}
 	defer func() { _ = library.Close() }()
-	reservation, err := reserveBudget(c.program, library, m.Name, llm.Usage{Cost: usd, Priced: known})
+	reservation, err := c.Reserve(library, m.Name, llm.Usage{Cost: usd, Priced: known})
 	if err != nil {
 		return err
 	}
@@ -126,24 +128,24 @@ func (c *imageCommand) run(ctx context.Context, words []string) error {
 }
 
 // open opens the model.
-func (c *imageCommand) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
-	name := cmp.Or(c.model, c.config.ImageModel)
-	if all := media.Images.Choices(c.config.Config, os.Getenv); c.dryRun && name == "" && len(all) > 0 {
+func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
+	name := cmp.Or(c.model, c.ImageModel)
+	if all := media.Images.Choices(c.Services(), os.Getenv); c.dryRun && name == "" && len(all) > 0 {
 		name = all[0].Name // nothing is sent: it needs no key
 	}
-	return openMedia(ctx, c.program, media.Images, name, o)
+	return ability.Open(ctx, c.Find, media.Images, name, o)
 }
 
 // draw asks for the images and saves them. It returns the exit status, and what they cost.
-func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) (int, llm.Bill) {
+func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) (int, llm.Bill) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
 	o := print.ImageOptions{
-		Format: c.format, Model: model, Wanted: r.N, Out: c.out, Err: os.Stderr, Quiet: c.quiet, Unsure: media.MayBePaid,
+		Format: c.Format, Model: model, Wanted: r.N, Out: c.Out, Err: os.Stderr, Quiet: c.Quiet, Unsure: media.MayBePaid,
 		Save: func(b llm.Blob) (print.SavedImage, error) { return c.save(r.Prompt, b) },
 	}
-	if term.IsTerminal(os.Stderr.Fd()) && c.format == "text" && !c.quiet {
+	if term.IsTerminal(os.Stderr.Fd()) && c.Format == "text" && !c.Quiet {
 		r.Partials = 1
 		p := print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string {
 			return strings.TrimSuffix("drawing "+elapsed+" · "+text, " · ")
@@ -155,29 +157,23 @@ func (c *imageCommand) draw(ctx context.Context, model string, maker llm.ImageMa
 }
 
 // account keeps what was spent, in place of what was reserved.
-func (c *imageCommand) account(library *session.Store, reservation session.Reservation, model string, bill llm.Bill) {
-	var entries []session.LedgerEntry
+func (c *Options) account(library *session.Store, reservation session.Reservation, model string, bill llm.Bill) {
+	spent := ability.Spending{Purpose: session.PurposeImage, Model: model}
 	if bill != (llm.Bill{}) {
-		entries = ledgerEntries(session.PurposeImage, model, bill.Usage())
+		spent.Add(bill)
 	}
-	if err := errors.Join(library.Ledger().Add(entries...), reservation.Settle()); err != nil {
-		c.note("could not keep what this cost: " + format.ErrorText(err))
+	if err := errors.Join(spent.Save(library), reservation.Settle()); err != nil {
+		c.Note("could not keep what this cost: " + format.ErrorText(err))
 	}
 }
 
 // request reads what is asked for, and checks what can be checked without a model.
-func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
+func (c *Options) request(words []string) (r llm.ImageRequest, err error) {
+	if ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(c.to), ".")); c.kind == "" && ext != "png" && (ext == "jpg" || slices.Contains(imageFormats, ext)) {
+		c.kind = ext // PNG comes by itself
+	}
 	if c.kind == "jpg" {
 		c.kind = "jpeg"
-	}
-	if c.kind == "" && c.to != "" {
-		ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(c.to), "."))
-		if ext == "jpg" {
-			ext = "jpeg"
-		}
-		if ext != "png" && slices.Contains(imageFormats, ext) { // PNG is what comes by itself
-			c.kind = ext
-		}
 	}
 	r = llm.ImageRequest{N: c.n, Quality: c.quality, Format: c.kind, Transparent: c.transparent}
 	if r.Size, err = llm.ParseSize(c.size); err != nil {
@@ -194,7 +190,7 @@ func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
 	if c.to == "-" && c.n > 1 {
 		return r, errors.New("--to -: standard output takes one image: name a file, or a folder")
 	}
-	if err := checkTarget(c.to, c.format, true); err != nil {
+	if err := ability.CheckTarget(c.to, c.Format, true); err != nil {
 		return r, err
 	}
 	if r.Prompt, r.Inputs, err = c.prompt(words); err != nil {
@@ -218,10 +214,10 @@ func (c *imageCommand) request(words []string) (r llm.ImageRequest, err error) {
 }
 
 // prompt joins words and what stands on standard input, which may be an image.
-func (c *imageCommand) prompt(words []string) (text string, inputs []llm.Blob, err error) {
+func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err error) {
 	var stdin []byte
 	if !term.IsTerminal(os.Stdin.Fd()) {
-		if stdin, err = print.ReadStdin(os.Stdin, len(words) > 0, c.note); err != nil {
+		if stdin, err = print.ReadStdin(os.Stdin, len(words) > 0, c.Note); err != nil {
 			return "", nil, err
 		}
 	}
@@ -246,7 +242,7 @@ func (c *imageCommand) prompt(words []string) (text string, inputs []llm.Blob, e
 var imageLimits = attach.Limits{Bytes: 50 << 20, Edge: 8192, ImageBytes: 50 << 20}
 
 // image reads an image, without what it says besides the picture.
-func (c *imageCommand) image(path string) (llm.Blob, error) {
+func (c *Options) image(path string) (llm.Blob, error) {
 	a, err := attach.FromFile(path, imageLimits)
 	switch {
 	case err != nil:
@@ -255,17 +251,17 @@ func (c *imageCommand) image(path string) (llm.Blob, error) {
 		return llm.Blob{}, fmt.Errorf("%s: not an image, whatever its name says", path)
 	}
 	if a.Note != "" {
-		c.note(path + ": " + a.Note)
+		c.Note(path + ": " + a.Note)
 	}
 	return llm.Blob{Name: filepath.Base(path), MIME: a.Part.MIME, Data: a.Part.Data}, nil
 }
 
 // save saves an image.
-func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error) {
+func (c *Options) save(prompt string, b llm.Blob) (print.SavedImage, error) {
 	s := print.SavedImage{MIME: b.MIME, Bytes: len(b.Data)}
 	s.Width, s.Height = attach.Dimensions(b.Data)
 	if c.to == "-" {
-		_, err := c.out.Write(b.Data)
+		_, err := c.Out.Write(b.Data)
 		return s, err
 	}
 	name, path := attach.SlugFileName(prompt, "image", b.MIME), c.to
@@ -277,38 +273,7 @@ func (c *imageCommand) save(prompt string, b llm.Blob) (print.SavedImage, error)
 	}
 	var note string
 	var err error
-	s.Path, note, err = saveMedia(path, name, b.Data)
+	s.Path, note, err = ability.SaveFile(path, name, b.Data)
 	s.Note = cmp.Or(note, s.Note)
 	return s, err
-}
-
-// saveMedia saves what a model made as path; "" is name in the working folder. What was paid for is
-// not lost because the disk is full: then it goes to the folder for temporary files, as note says.
-func saveMedia(path, name string, data []byte) (saved, note string, err error) {
-	if saved, err = attach.Save(cmp.Or(path, name), data); err == nil {
-		return saved, "", nil
-	}
-	elsewhere, again := attach.Save(filepath.Join(os.TempDir(), name), data)
-	if again != nil {
-		return "", "", err
-	}
-	return elsewhere, format.ErrorText(err) + ": saved as " + elsewhere, nil
-}
-
-// confirmCost asks before something that is estimated to cost more than [budget] confirm says,
-// which never asks if it is 0.
-func confirmCost(a *program, what string, usd float64, known bool) error {
-	limit := a.config.Budget.Confirm
-	if !known || limit <= 0 || usd <= limit {
-		return nil
-	}
-	price := print.EstimateText(what, usd, limit)
-	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
-		return cmdutil.Fail(print.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
-	}
-	line, err := askLine(price + ". Continue? [y/N] ")
-	if err != nil || !strings.EqualFold(line, "y") && !strings.EqualFold(line, "yes") {
-		return cmdutil.Fail(print.Limit, errors.New("not sent"))
-	}
-	return nil
 }

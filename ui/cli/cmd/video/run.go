@@ -1,4 +1,4 @@
-package cli
+package video
 
 import (
 	"cmp"
@@ -18,29 +18,36 @@ import (
 	"parley/session/attach"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
 
-// A videoRun brings one job to its end.
-type videoRun struct {
-	*videoCommand
+// A run brings one job to its end.
+type run struct {
+	*Options
 	video       session.Video
 	film        media.VideoRunner
-	line        *videoProgress
+	line        *progress
 	reservation session.Reservation // of what the job may cost, until it is created
 }
 
-// start creates the job.
-func (r *videoRun) start(ctx context.Context) error {
+// newRun returns the run of a job at a provider; nil: it is not asked.
+func newRun(c *Options, v session.Video, jobs llm.VideoJobs) *run {
+	r := &run{Options: c, video: v, film: media.VideoRunner{Jobs: jobs}}
 	r.film.OnSave = func(j llm.Job) error {
 		r.video.Job = j
 		return r.library.Videos().Save(r.video)
 	}
+	return r
+}
+
+// start creates the job.
+func (r *run) start(ctx context.Context) error {
 	j, err := r.film.Start(ctx, r.wishes)
 	if err := r.reservation.Settle(); err != nil { // what it costs is in the ledger
-		r.note(unreservedText(err))
+		r.Note(ability.UnreservedText(err))
 	}
 	if err != nil && j.ID == "" {
 		if !media.MayBePaid(err) && ctx.Err() != nil {
@@ -54,7 +61,7 @@ func (r *videoRun) start(ctx context.Context) error {
 		if e := (*llm.Error)(nil); errors.As(err, &e) && e.Fault != llm.Network {
 			known, why = "The provider answered with an error", "the request that creates it was answered with an error"
 		}
-		r.note(fmt.Sprintf("%s: the video may be made, and paid for, anyway (job %d)", known, r.video.Num))
+		r.Note(fmt.Sprintf("%s: the video may be made, and paid for, anyway (job %d)", known, r.video.Num))
 		r.video.Job.State, r.video.Job.Failure = llm.JobFailed, why+": "+app.ShellErrorText(err)
 		return errors.Join(err, r.library.Videos().Save(r.video))
 	}
@@ -62,25 +69,21 @@ func (r *videoRun) start(ctx context.Context) error {
 		return fmt.Errorf("the provider makes the video as job %s, which could not be saved here: %w", sanitize.Line(j.ID), err)
 	}
 	for _, note := range j.Notes {
-		r.note(note)
+		r.Note(note)
 	}
 	if r.noWait && !j.State.Over() {
-		r.note(fmt.Sprintf("parley video get %d waits for it and downloads it", r.video.Num))
+		r.Note(fmt.Sprintf("parley video get %d waits for it and downloads it", r.video.Num))
 		return r.print("job", "")
 	}
 	return r.finish(ctx, media.FirstPoll())
 }
 
 // finish waits for the job, and saves what it made.
-func (r *videoRun) finish(ctx context.Context, after time.Duration) error {
-	r.film.OnSave = func(j llm.Job) error {
-		r.video.Job = j
-		return r.library.Videos().Save(r.video)
-	}
-	r.line = newVideoProgress(r.videoCommand, r.video)
+func (r *run) finish(ctx context.Context, after time.Duration) error {
+	r.line = newProgress(r.Options, r.video)
 	r.film.OnPoll = r.line.show
 	r.line.show(r.video.Job, nil)
-	if r.format == "jsonl" {
+	if r.Format == "jsonl" {
 		if err := r.print("job", ""); err != nil {
 			return err
 		}
@@ -93,7 +96,7 @@ func (r *videoRun) finish(ctx context.Context, after time.Duration) error {
 	r.line.stop()
 	if err != nil {
 		if r.video.Job.ID != "" && (!j.State.Over() || j.State == llm.JobDone) {
-			warn(fmt.Sprintf("The job is kept: parley video get %d continues", r.video.Num))
+			cmdutil.Warn(fmt.Sprintf("The job is kept: parley video get %d continues", r.video.Num))
 		}
 		return err
 	}
@@ -101,7 +104,7 @@ func (r *videoRun) finish(ctx context.Context, after time.Duration) error {
 }
 
 // outcome tells how the job ended.
-func (r *videoRun) outcome() error {
+func (r *run) outcome() error {
 	j := r.video.Job
 	switch j.State {
 	case llm.JobDone:
@@ -114,7 +117,7 @@ func (r *videoRun) outcome() error {
 				words += " (it is paid for anyway)"
 			}
 		}
-		warn(r.video.Name() + " refused: " + words)
+		cmdutil.Warn(r.video.Name() + " refused: " + words)
 		return cmp.Or(r.print("done", "refused"), cmdutil.Exit(print.Incomplete))
 	}
 	return fmt.Errorf("%s: the job %s", r.video.Name(), map[llm.JobState]string{
@@ -123,7 +126,7 @@ func (r *videoRun) outcome() error {
 }
 
 // save downloads the video.
-func (r *videoRun) save(ctx context.Context) error {
+func (r *run) save(ctx context.Context) error {
 	o := llm.VideoOutput{Variant: r.variant}
 	if r.to == "-" {
 		return r.copyToStdout(ctx, o)
@@ -155,10 +158,10 @@ func (r *videoRun) save(ctx context.Context) error {
 		return err
 	}
 	if r.to != "" && saved != r.to {
-		r.note(r.to + " came to be in the meantime: saved as " + saved)
+		r.Note(r.to + " came to be in the meantime: saved as " + saved)
 	}
 	if r.variant == "" && attach.WithExtension(saved, blob.MIME) != saved {
-		r.note(saved + " contains " + blob.MIME)
+		r.Note(saved + " contains " + blob.MIME)
 	}
 	if r.variant == "" {
 		r.video.File = absolute(saved)
@@ -168,7 +171,7 @@ func (r *videoRun) save(ctx context.Context) error {
 }
 
 // copyToStdout downloads the video to standard output: whole, or nothing of it.
-func (r *videoRun) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
+func (r *run) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
 	f, err := os.CreateTemp("", "parley-video-")
 	if err != nil {
 		return err
@@ -183,12 +186,12 @@ func (r *videoRun) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err = io.Copy(r.out, f)
+	_, err = io.Copy(r.Out, f)
 	return err
 }
 
-// A videoRow is a job as JSON.
-type videoRow struct {
+// A row is a job as JSON.
+type row struct {
 	Type    string `json:"type,omitempty"`
 	ID      int    `json:"id"`
 	Model   string `json:"model"`
@@ -210,8 +213,8 @@ type cost struct {
 	Exact bool    `json:"exact"` // the provider said so
 }
 
-func rowOf(v session.Video) videoRow {
-	row := videoRow{
+func rowOf(v session.Video) row {
+	row := row{
 		ID: v.Num, Model: v.Name(), Prompt: v.Prompt, State: string(v.Job.State), Word: v.Job.RawState, JobID: v.Job.ID,
 		File: v.File, Created: v.Created.UTC().Format(time.RFC3339), Failure: v.Job.Failure,
 	}
@@ -225,21 +228,21 @@ func rowOf(v session.Video) videoRow {
 }
 
 // print writes the job to standard output: in text its file or, without one, its number.
-func (r *videoRun) print(kind, reason string) error {
-	if r.format == "text" {
+func (r *run) print(kind, reason string) error {
+	if r.Format == "text" {
 		switch {
 		case reason == "" && kind == "job" && r.noWait:
-			fmt.Fprintln(r.out, r.video.Num)
+			fmt.Fprintln(r.Out, r.video.Num)
 		case reason == "stop" && r.to != "-":
-			fmt.Fprintln(r.out, sanitize.Line(r.line.file))
+			fmt.Fprintln(r.Out, sanitize.Line(r.line.file))
 			if b := r.video.Job.Bill; b != nil && b.Priced {
-				r.note(format.Cost(b.USD, true))
+				r.Note(format.Cost(b.USD, true))
 			}
 		}
 		return nil
 	}
 	row := rowOf(r.video)
-	if r.format == "jsonl" {
+	if r.Format == "jsonl" {
 		row.Type = kind
 	}
 	if row.Reason = reason; reason != "" {
@@ -251,7 +254,7 @@ func (r *videoRun) print(kind, reason string) error {
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)
 	}
-	return cmdutil.WriteJSON(r.out, row)
+	return cmdutil.WriteJSON(r.Out, row)
 }
 
 // absolute returns path from the root; "" and "-" as they are.

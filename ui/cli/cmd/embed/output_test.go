@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"iter"
@@ -10,6 +10,8 @@ import (
 	"parley/providers/embedding"
 	"parley/session"
 	"parley/session/vectors"
+	"parley/ui/cli/ability"
+	"parley/ui/cli/cmdutil"
 )
 
 // inputs returns texts as what is to be embedded.
@@ -23,9 +25,9 @@ func inputs(texts ...string) iter.Seq2[embedding.Input, error] {
 	}
 }
 
-func quietRun(f embedFlags) *embedRun {
-	r := &embedRun{mediaCommands: mediaCommands{newProgram()}, embedFlags: f}
-	r.quiet = true
+func quietRun(f Options) *run {
+	r := &run{Env: &ability.Env{Streams: new(cmdutil.Streams)}, Options: f}
+	r.Quiet = true
 	return r
 }
 
@@ -62,7 +64,7 @@ func TestContinueFromKeepsOthersFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s, err := quietRun(embedFlags{resume: path}).newSink()
+		s, err := quietRun(Options{resume: path}).newSink()
 		if err == nil {
 			for in, bad := range s.unknown(inputs("a", "b")) {
 				if err = bad; err != nil {
@@ -102,7 +104,7 @@ func TestStoreSinkReadsWhileItWrites(t *testing.T) {
 	if _, err := library.Collections().Add("notes", set, vectorRows("old")); err != nil {
 		t.Fatal(err)
 	}
-	r := quietRun(embedFlags{store: "notes"})
+	r := quietRun(Options{store: "notes"})
 	r.library = library
 	s, err := r.newSink()
 	if err != nil {
@@ -129,7 +131,7 @@ func TestStoreSinkReadsWhileItWrites(t *testing.T) {
 func TestWholeSinkNumbersItsName(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
-	s, err := quietRun(embedFlags{to: path, format: "csv"}).newSink()
+	s, err := quietRun(Options{to: path, format: "csv"}).newSink()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,5 +146,27 @@ func TestWholeSinkNumbersItsName(t *testing.T) {
 	saved, _ := os.ReadFile(filepath.Join(dir, "a-2.csv"))
 	if left, _ := os.ReadDir(dir); string(mine) != "mine" || !strings.Contains(string(saved), "mock/m") || len(left) != 2 {
 		t.Errorf("%q, saved %q, %v", mine, saved, left)
+	}
+}
+
+// A file of vectors is written beside its name as every other file is, so that what a killed
+// command left behind is removed with theirs.
+func TestEmbedWritesBesideItsName(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := &run{Env: &ability.Env{Streams: new(cmdutil.Streams)}, Options: Options{to: "out.csv", format: "csv"}}
+	r.Quiet = true
+	s, err := r.newSink()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if parts, _ := filepath.Glob(".parley-*.part"); len(parts) != 1 {
+		t.Errorf("%v are being written", parts)
+	}
+	if err := s.end(nil); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(".")
+	if err != nil || len(left) != 1 || left[0].Name() != "out.csv" {
+		t.Errorf("%v, %v", left, err)
 	}
 }

@@ -1,4 +1,5 @@
-package cli
+// Package video is parley video, which makes videos and keeps their jobs.
+package video
 
 import (
 	"cmp"
@@ -17,15 +18,17 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
-// A videoCommand is parley video, with what its flags say.
-type videoCommand struct {
-	*program
+// A Options is parley video, with what its flags say.
+type Options struct {
+	*ability.Env
 	videoFlags
-	library *session.Store
+	library      *session.Store
+	endOnSignals func() // until it is called, ctrl+c ends the program, as at a question
 }
 
 // videoFlags are those of parley video, and of what stands below it.
@@ -40,9 +43,9 @@ type videoFlags struct {
 	noWait, yes         bool
 }
 
-// newVideoCommand makes videos.
-func newVideoCommand(a *program) *cobra.Command {
-	c := &videoCommand{program: a}
+// New makes videos.
+func New(a *ability.Env) *cobra.Command {
+	c := &Options{Env: a}
 	cmd := &cobra.Command{
 		Use:   "video PROMPT",
 		Short: "Make a video, and save it as a file",
@@ -58,7 +61,7 @@ at the provider, and parley video get ID waits for it and downloads it.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if cmd.ArgsLenAtDash() < 0 {
-				if err := misspelled(cmd, words); err != nil {
+				if err := cmdutil.Misspelled(cmd, words); err != nil {
 					return cmdutil.Usage(err)
 				}
 			}
@@ -66,11 +69,11 @@ at the provider, and parley video get ID waits for it and downloads it.`,
 		},
 	}
 	c.register(cmd)
-	cmd.AddCommand(c.listCommand(), c.getCommand(), c.cancelCommand())
+	cmd.AddCommand(c.jobCommands()...)
 	return cmd
 }
 
-func (c *videoCommand) register(cmd *cobra.Command) {
+func (c *Options) register(cmd *cobra.Command) {
 	f, w := cmd.Flags(), &c.wishes
 	f.StringVarP(&c.name, "model", "m", "", "video `MODEL`, as provider/model, or a provider; the first that is connected without it")
 	f.IntVar(&w.Seconds, "seconds", 0, "length in `SECONDS`")
@@ -90,24 +93,24 @@ func (c *videoCommand) register(cmd *cobra.Command) {
 	c.outputFlags(cmd)
 	c.fileFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("audio", "no-audio")
-	cmd.RegisterFlagCompletionFunc("model", completeMedia(c.program, media.Videos))
+	cmd.RegisterFlagCompletionFunc("model", ability.Complete(c.Env, media.Videos))
 }
 
 // outputFlags adds the flags about what is printed.
-func (c *videoCommand) outputFlags(cmd *cobra.Command) {
-	cmdutil.OutputFlag(cmd, &c.format)
-	cmd.Flags().BoolVarP(&c.quiet, "quiet", "q", false, "only errors on standard error")
+func (c *Options) outputFlags(cmd *cobra.Command) {
+	cmdutil.OutputFlag(cmd, &c.Format)
+	c.QuietFlag(cmd)
 }
 
 // fileFlags adds the flags about what is saved.
-func (c *videoCommand) fileFlags(cmd *cobra.Command) {
+func (c *Options) fileFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.to, "to", "", "`FILE` to save it in, which must not exist; - is standard output")
 	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save a thumbnail or spritesheet, `KIND`, instead of the video", llm.VideoVariants)
 }
 
 // with runs do with the configuration and the store.
-func (c *videoCommand) with(do func(context.Context) error) error {
-	if err := c.load(); err != nil {
+func (c *Options) with(do func(context.Context) error) error {
+	if err := c.Load(); err != nil {
 		return err
 	}
 	library, err := session.OpenStore(os.Getenv)
@@ -117,7 +120,8 @@ func (c *videoCommand) with(do func(context.Context) error) error {
 	c.library = library
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	err = do(signalContext{ctx, cancel})
+	c.endOnSignals = func() { print.CancelOnSignals(cancel) }
+	err = do(ctx)
 	switch {
 	case errors.As(err, new(print.Interrupted)), errors.Is(err, app.ErrPipe):
 		err = cmdutil.Exit(print.ErrorStatus(err))
@@ -127,21 +131,8 @@ func (c *videoCommand) with(do func(context.Context) error) error {
 	return cmp.Or(err, library.Close())
 }
 
-// A signalContext is a context that signals end once watch is called: until then, ctrl+c ends the
-// program, as at a question.
-type signalContext struct {
-	context.Context
-	cancel context.CancelCauseFunc
-}
-
-func endOnSignals(ctx context.Context) {
-	if c, ok := ctx.(signalContext); ok {
-		print.CancelOnSignals(c.cancel)
-	}
-}
-
 // create makes a video of a prompt.
-func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt string) error {
+func (c *Options) create(ctx context.Context, cmd *cobra.Command, prompt string) error {
 	c.wishes.Prompt = prompt
 	if prompt == "" && !term.IsTerminal(os.Stdin.Fd()) {
 		text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))
@@ -156,33 +147,34 @@ func (c *videoCommand) create(ctx context.Context, cmd *cobra.Command, prompt st
 	if err := c.checkOutput(false); err != nil {
 		return cmdutil.Usage(err)
 	}
-	m, err := openMedia(ctx, c.program, media.Videos, c.name, c.openOptions())
+	m, err := ability.Open(ctx, c.Find, media.Videos, c.name, c.OpenOptions())
 	if err != nil {
 		return cmdutil.Config(err)
 	}
-	if err := media.CheckVideo(c.local.services(), m, c.wishes, os.Getenv); err != nil {
+	if err := media.CheckVideo(c.Services(), m, c.wishes, os.Getenv); err != nil {
 		return err
 	}
 	if err := c.confirm(m.Name, m.Facts); err != nil {
 		return err
 	}
 	usd, known := m.Facts.Cost(c.wishes.Seconds, c.wishes.Resolution)
-	reservation, err := reserveBudget(c.program, c.library, m.Name, llm.Usage{Cost: usd, Priced: known})
+	reservation, err := c.Reserve(c.library, m.Name, llm.Usage{Cost: usd, Priced: known})
 	if err != nil {
 		return err
 	}
-	endOnSignals(ctx)
+	c.endOnSignals()
 	provider, model, _ := strings.Cut(m.Name, "/")
 	v := session.Video{Prompt: c.wishes.Prompt, To: absolute(c.to), Job: llm.Job{Provider: provider, Model: model, State: llm.JobQueued}}
 	if err := c.library.Videos().Add(&v); err != nil {
 		return errors.Join(err, reservation.Settle())
 	}
-	r := &videoRun{videoCommand: c, video: v, film: media.VideoRunner{Jobs: m.Service}, reservation: reservation}
+	r := newRun(c, v, m.Service)
+	r.reservation = reservation
 	return r.start(ctx)
 }
 
 // readWishes reads the files that the flags name.
-func (c *videoCommand) readWishes(cmd *cobra.Command) error {
+func (c *Options) readWishes(cmd *cobra.Command) error {
 	w := &c.wishes
 	switch {
 	case strings.TrimSpace(w.Prompt) == "" && c.first == "" && c.source == "":
@@ -220,27 +212,27 @@ func (c *videoCommand) readWishes(cmd *cobra.Command) error {
 
 // checkOutput refuses what cannot be saved, and where, before anything is paid for. A job that
 // is kept may have a name of its own.
-func (c *videoCommand) checkOutput(kept bool) error {
+func (c *Options) checkOutput(kept bool) error {
 	if c.to == "" && (c.noWait || kept) {
 		return nil
 	}
-	return checkTarget(c.to, c.format, false)
+	return ability.CheckTarget(c.to, c.Format, false)
 }
 
 // confirm says what a video costs, and asks if it is much.
-func (c *videoCommand) confirm(model string, facts catalog.VideoModel) error {
+func (c *Options) confirm(model string, facts catalog.VideoModel) error {
 	usd, known := facts.Cost(c.wishes.Seconds, c.wishes.Resolution)
 	if !known {
-		c.note("What " + model + " costs is not known")
+		c.Note("What " + model + " costs is not known")
 		return nil
 	}
 	price := fmt.Sprintf("about $%.2f", usd)
 	if seconds := cmp.Or(c.wishes.Seconds, facts.Default); facts.PerVideo == 0 && seconds > 0 {
 		price += fmt.Sprintf(" for %d seconds", seconds)
 	}
-	c.note(model + ": " + price)
+	c.Note(model + ": " + price)
 	if c.yes {
 		return nil
 	}
-	return confirmCost(c.program, "the video would", usd, known)
+	return c.ConfirmCost("the video would", usd, known)
 }

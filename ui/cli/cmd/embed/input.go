@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"bufio"
@@ -139,15 +139,11 @@ func readText(in *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
 		line = append(line, piece...)
-		if err != bufio.ErrBufferFull || len(line) > maxText+1 {
-			return line, ignoreFull(err)
+		if err != bufio.ErrBufferFull {
+			return line, err
+		}
+		if len(line) > maxText+1 {
+			return line, nil
 		}
 	}
-}
-
-func ignoreFull(err error) error {
-	if err == bufio.ErrBufferFull {
-		return nil
-	}
-	return err
 }

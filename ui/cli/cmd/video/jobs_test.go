@@ -1,24 +1,23 @@
-package cli
+package video
 
 import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"parley/providers/llm"
-	"parley/providers/media"
 	"parley/session"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
 // newVideos returns a command with a library of its own.
-func newVideos(t *testing.T) *videoCommand {
+func newVideos(t *testing.T) *Options {
 	t.Helper()
 	dir := t.TempDir()
 	library, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": dir, "XDG_DATA_HOME": dir}[name] })
@@ -26,25 +25,17 @@ func newVideos(t *testing.T) *videoCommand {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = library.Close() })
-	c := &videoCommand{program: newProgram(), library: library}
-	c.format, c.quiet = "json", true
+	c := &Options{Env: &ability.Env{Streams: new(cmdutil.Streams)}, library: library, endOnSignals: func() {}}
+	c.Format, c.Quiet = "json", true
 	return c
 }
 
 // printed returns what do writes to standard output.
-func printed(t *testing.T, do func()) string {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout := os.Stdout
-	os.Stdout = w
-	defer func() { os.Stdout = stdout }()
+func printed(c *Options, do func()) string {
+	var out strings.Builder
+	c.Out = &out
 	do()
-	_ = w.Close()
-	text, _ := io.ReadAll(r)
-	return string(text)
+	return out.String()
 }
 
 // A job that was refused at once, and has no ID, is told as that again; and what a server says
@@ -65,7 +56,7 @@ func TestVideoRefusedAtOnce(t *testing.T) {
 		"list":   c.list,
 	} {
 		var err error
-		out := printed(t, func() { err = do() })
+		out := printed(c, func() { err = do() })
 		var exit *cmdutil.ExitError
 		refused := errors.As(err, &exit) && exit.Status == print.Incomplete
 		if refused != (name != "list") || !strings.Contains(out, "not a fox") || strings.ContainsAny(out, "\u009b\u202e") {
@@ -92,9 +83,9 @@ func TestVideoCanceledBeforeItIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Second, func() { cancel(io.EOF) })
-		run := &videoRun{videoCommand: c, video: v, film: media.VideoRunner{Jobs: busyServer{}}}
-		err = run.start(ctx)
-		v = run.video
+		r := newRun(c, v, busyServer{})
+		err = r.start(ctx)
+		v = r.video
 	})
 	if !errors.Is(err, io.EOF) || v.Job.State != llm.JobCanceled || v.Job.Failure != "" {
 		t.Errorf("%v: %+v", err, v.Job)

@@ -1,4 +1,4 @@
-package cli
+package ability
 
 import (
 	"os"
@@ -45,34 +45,12 @@ func TestCheckTarget(t *testing.T) {
 		{"-", "text", false, ""},
 		{"-", "json", false, "--to - and -o json"},
 	} {
-		err := checkTarget(test.to, test.format, test.several)
+		err := CheckTarget(test.to, test.format, test.several)
 		if (err == nil) != (test.words == "") || err != nil && !strings.Contains(err.Error(), test.words) {
 			t.Errorf("--to %q -o %s: %v, want %q", test.to, test.format, err, test.words)
 		}
 	}
 	if left, _ := filepath.Glob(".parley-*"); len(left) > 0 {
 		t.Errorf("%v is left", left)
-	}
-}
-
-// A file of vectors is written beside its name as every other file is, so that what a killed
-// command left behind is removed with theirs.
-func TestEmbedWritesBesideItsName(t *testing.T) {
-	t.Chdir(t.TempDir())
-	r := &embedRun{mediaCommands: mediaCommands{newProgram()}, embedFlags: embedFlags{to: "out.csv", format: "csv"}}
-	r.quiet = true
-	s, err := r.newSink()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if parts, _ := filepath.Glob(".parley-*.part"); len(parts) != 1 {
-		t.Errorf("%v are being written", parts)
-	}
-	if err := s.end(nil); err != nil {
-		t.Fatal(err)
-	}
-	left, err := os.ReadDir(".")
-	if err != nil || len(left) != 1 || left[0].Name() != "out.csv" {
-		t.Errorf("%v, %v", left, err)
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"cmp"
@@ -30,7 +30,7 @@ type sink interface {
 
 // newSink opens where the vectors go, and takes over what it says of them. Nothing is sent
 // before it is there.
-func (r *embedRun) newSink() (sink, error) {
+func (r *run) newSink() (sink, error) {
 	switch {
 	case r.store != "":
 		return r.newStoreSink()
@@ -63,7 +63,7 @@ func createNew(path string) (*os.File, error) {
 // A fileSink writes JSON lines to a file under its own name: whatever is in it is good, and
 // can be continued.
 type fileSink struct {
-	run  *embedRun
+	run  *run
 	path string
 	f    *os.File
 	w    vectors.Writer
@@ -75,7 +75,7 @@ type fileSink struct {
 }
 
 // newResumedFile opens a file of JSON lines to go on behind its last whole line.
-func (r *embedRun) newResumedFile() (sink, error) {
+func (r *run) newResumedFile() (sink, error) {
 	f, err := os.OpenFile(r.resume, os.O_RDWR, 0)
 	if err != nil {
 		return nil, cmdutil.Usage(fmt.Errorf("--continue-from %w", err))
@@ -97,7 +97,7 @@ func (r *embedRun) newResumedFile() (sink, error) {
 
 // expect takes over the model and the task of vectors that are there, where no others are
 // asked for.
-func (r *embedRun) expect(old vectors.Space, where string) {
+func (r *run) expect(old vectors.Space, where string) {
 	r.old, r.where = old, where
 	if old.Model != "" {
 		r.usualTask = r.task == ""
@@ -106,7 +106,7 @@ func (r *embedRun) expect(old vectors.Space, where string) {
 }
 
 // checkOld refuses to mix vectors with those that are there.
-func (r *embedRun) checkOld() error {
+func (r *run) checkOld() error {
 	if r.old.Model == "" {
 		return nil
 	}
@@ -193,18 +193,18 @@ func (s *fileSink) end(err error) error {
 	}
 	switch {
 	case err == nil:
-		s.run.note("Wrote " + s.path)
+		s.run.Note("Wrote " + s.path)
 	case s.lines == 0 && s.old.Model == "" && s.run.resume == "":
 		_ = os.Remove(s.path)
 	case s.lines > 0:
-		s.run.note(fmt.Sprintf("%s has the first %d; run the same command with --continue-from %s instead of --to to continue", s.path, s.lines, s.path))
+		s.run.Note(fmt.Sprintf("%s has the first %d; run the same command with --continue-from %s instead of --to to continue", s.path, s.lines, s.path))
 	}
 	return err
 }
 
 // A wholeSink writes a file that is good only when it is whole: beside its name until then.
 type wholeSink struct {
-	run       *embedRun
+	run       *run
 	path      string
 	f         *os.File
 	w         vectors.Writer
@@ -215,7 +215,7 @@ type wholeSink struct {
 
 // newFile returns a sink for a file that gets its name when it is whole. Beside a NumPy file,
 // which holds no texts, a file of those is written.
-func (r *embedRun) newFile() (sink, error) {
+func (r *run) newFile() (sink, error) {
 	s, err := r.newWhole(r.to, r.format)
 	if err != nil || r.format != "npy" {
 		return s, err
@@ -226,7 +226,7 @@ func (r *embedRun) newFile() (sink, error) {
 	return s, nil
 }
 
-func (r *embedRun) newWhole(path, format string) (*wholeSink, error) {
+func (r *run) newWhole(path, format string) (*wholeSink, error) {
 	if _, err := os.Lstat(path); err == nil {
 		return nil, cmdutil.Usage(fmt.Errorf("%s already exists: give another name", path))
 	}
@@ -246,12 +246,12 @@ func newFileWriter(format string, f *os.File) vectors.Writer {
 
 // newStdout returns a sink that writes to standard output. A NumPy file is written elsewhere
 // first: its head says how many vectors there are.
-func (r *embedRun) newStdout() (sink, error) {
+func (r *run) newStdout() (sink, error) {
 	terminal := term.IsTerminal(os.Stdout.Fd())
 	s := &wholeSink{run: r, sanitizes: terminal && r.format == "csv"}
 	switch r.format {
 	case "text":
-		s.w = &vectorPreview{r.out, cmdutil.OutputWidth()}
+		s.w = &vectorPreview{r.Out, cmdutil.OutputWidth()}
 	case "npy":
 		f, err := os.CreateTemp("", "parley-*.npy")
 		if err != nil {
@@ -259,7 +259,7 @@ func (r *embedRun) newStdout() (sink, error) {
 		}
 		s.f, s.w, s.finish = f, vectors.NewNumPy(f), (*wholeSink).copyOut
 	default:
-		s.w = vectors.NewWriter(r.format, r.out)
+		s.w = vectors.NewWriter(r.format, r.Out)
 	}
 	return s, nil
 }
@@ -308,9 +308,9 @@ func (s *wholeSink) rename() error {
 	path, err := attach.RenameUnique(s.f.Name(), s.path)
 	switch {
 	case err == nil && path != s.path:
-		s.run.note(s.path + " came to be in the meantime: saved as " + path)
+		s.run.Note(s.path + " came to be in the meantime: saved as " + path)
 	case err == nil:
-		s.run.note("Wrote " + path)
+		s.run.Note("Wrote " + path)
 	}
 	return err
 }
@@ -319,7 +319,7 @@ func (s *wholeSink) copyOut() error {
 	if _, err := s.f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	_, err := io.Copy(s.run.out, s.f)
+	_, err := io.Copy(s.run.Out, s.f)
 	return err
 }
 

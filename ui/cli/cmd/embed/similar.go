@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"parley/session"
 	"parley/session/vectors"
 	"parley/tools/sanitize"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -25,8 +26,9 @@ import (
 // documentTask is what the vectors of a collection are for unless it is said otherwise.
 const documentTask = string(llm.TaskDocument)
 
-// similarCommand searches a collection.
-func (a mediaCommands) similarCommand() *cobra.Command {
+// NewSimilar returns the command that searches a collection.
+func NewSimilar(e *ability.Env) *cobra.Command {
+	a := commands{e}
 	var n int
 	var form, remove string
 	cmd := &cobra.Command{
@@ -42,7 +44,7 @@ collections are listed.`,
 			if err := validMatches(n); err != nil {
 				return cmdutil.Usage(err)
 			}
-			if err := a.load(); err != nil {
+			if err := a.Load(); err != nil {
 				return err
 			}
 			return a.withStore(func(library *session.Store) error {
@@ -64,7 +66,7 @@ collections are listed.`,
 	set.IntVarP(&n, "count", "n", 10, "`NUMBER` of texts to find")
 	cmdutil.OutputFlag(cmd, &form)
 	set.StringVar(&remove, "remove", "", "delete the collection `NAME`")
-	set.BoolVarP(&a.quiet, "quiet", "q", false, "only errors on standard error")
+	a.QuietFlag(cmd)
 	return cmd
 }
 
@@ -95,7 +97,7 @@ func queryText(words []string) (string, error) {
 }
 
 // withStore runs f with what is stored.
-func (a mediaCommands) withStore(f func(*session.Store) error) error {
+func (a commands) withStore(f func(*session.Store) error) error {
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil {
 		return err
@@ -103,31 +105,31 @@ func (a mediaCommands) withStore(f func(*session.Store) error) error {
 	return errors.Join(f(library), library.Close())
 }
 
-func (a mediaCommands) removeCollection(library *session.Store, name string) error {
+func (a commands) removeCollection(library *session.Store, name string) error {
 	was, err := library.Collections().Remove(name)
 	if err == nil && !was {
 		return cmdutil.Usage(fmt.Errorf("no collection %q: parley similar lists them", name))
 	}
 	if err == nil {
-		a.note("Deleted collection " + name)
+		a.Note("Deleted collection " + name)
 	}
 	return err
 }
 
 // listCollections prints the collections, one a line.
-func (a mediaCommands) listCollections(library *session.Store, form string) error {
+func (a commands) listCollections(library *session.Store, form string) error {
 	all, err := library.Collections().List()
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		a.note("no collections: parley embed --store NAME makes one")
+		a.Note("no collections: parley embed --store NAME makes one")
 	}
 	if form != "text" {
-		return cmdutil.WriteRows(a.out, form, all)
+		return cmdutil.WriteRows(a.Out, form, all)
 	}
 	for _, c := range all {
-		if _, err := fmt.Fprintf(a.out, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "%s  %s  %s, %d dimensions\n", sanitize.Line(c.Name), format.Plural(c.Rows, "text"), sanitize.Line(c.Model), c.Dimensions); err != nil {
 			return err
 		}
 	}
@@ -135,7 +137,7 @@ func (a mediaCommands) listCollections(library *session.Store, form string) erro
 }
 
 // searchCollection prints the texts of a collection that are nearest to text.
-func (a mediaCommands) searchCollection(library *session.Store, name, text string, n int, form string) error {
+func (a commands) searchCollection(library *session.Store, name, text string, n int, form string) error {
 	c, err := library.Collections().Get(name)
 	if err != nil {
 		return err
@@ -153,11 +155,11 @@ func (a mediaCommands) searchCollection(library *session.Store, name, text strin
 	if err != nil {
 		return err
 	}
-	return printMatches(a.out, c.Space, found, form)
+	return printMatches(a.Out, c.Space, found, form)
 }
 
 // searchFile prints the lines of a file of vectors that are nearest to text.
-func (a mediaCommands) searchFile(f embedFlags, text string) error {
+func (a commands) searchFile(f Options, text string) error {
 	file, err := os.Open(f.search)
 	if err != nil {
 		return cmdutil.Usage(fmt.Errorf("--similar %w", err))
@@ -171,7 +173,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 	id := int64(0)
 	for line, err := range vectors.Lines(file) {
 		if err == vectors.ErrTruncated && id > 0 {
-			a.note(f.search + ": " + format.ErrorText(err) + ", and is skipped")
+			a.Note(f.search + ": " + format.ErrorText(err) + ", and is skipped")
 			break
 		}
 		if err != nil {
@@ -206,7 +208,7 @@ func (a mediaCommands) searchFile(f embedFlags, text string) error {
 		t.Score = m.Score
 		found = append(found, t)
 	}
-	return printMatches(a.out, set, found, f.format)
+	return printMatches(a.Out, set, found, f.format)
 }
 
 // dropOthers deletes the texts that a search has left behind.
@@ -224,8 +226,8 @@ func dropOthers(texts map[int64]session.SimilarText, search *vectors.Search) {
 
 // embedQuery returns the vector of a text that is to be compared with those of set. A model
 // whose dimensions are not known is asked for them only if it has others by itself.
-func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, set vectors.Space, text string) ([]float32, error) {
-	m, err := openMedia(ctx, a.program, media.Embeddings, set.Model, a.openOptions())
+func (a commands) embedQuery(ctx context.Context, library *session.Store, set vectors.Space, text string) ([]float32, error) {
+	m, err := ability.Open(ctx, a.Find, media.Embeddings, set.Model, a.OpenOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -236,10 +238,10 @@ func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, s
 	if m.Known && m.Facts.Dimensions > 0 && m.Facts.Dimensions != set.Dimensions {
 		o.Dimensions = set.Dimensions
 	}
-	spent := &spending{purpose: session.PurposeEmbed, model: m.Name}
+	spent := &ability.Spending{Purpose: session.PurposeEmbed, Model: m.Name}
 	defer func() {
-		if err := spent.save(library); err != nil {
-			a.note("usage is not saved: " + format.ErrorText(err))
+		if err := spent.Save(library); err != nil {
+			a.Note("usage is not saved: " + format.ErrorText(err))
 		}
 	}()
 	query, err := embedOne(ctx, m, text, o, spent)
@@ -251,13 +253,13 @@ func (a mediaCommands) embedQuery(ctx context.Context, library *session.Store, s
 }
 
 // embedOne returns the vector of one text.
-func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding], text string, o llm.EmbedOptions, spent *spending) ([]float32, error) {
+func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding], text string, o llm.EmbedOptions, spent *ability.Spending) ([]float32, error) {
 	input := func(yield func(embedding.Input, error) bool) { yield(embedding.Input{Line: 1, Text: text}, nil) }
 	for batch, err := range embedding.Run(ctx, m.Service, input, embedding.Options{EmbedOptions: o, Model: m.Name, MaxInput: m.Facts.MaxInput}) {
 		if err != nil {
 			return nil, inputError(err)
 		}
-		spent.add(batch.Bill)
+		spent.Add(batch.Bill)
 		return batch.Vectors[0], nil
 	}
 	return nil, context.Cause(ctx)

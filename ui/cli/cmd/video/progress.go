@@ -1,4 +1,4 @@
-package cli
+package video
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 	"parley/ui/print"
 )
 
-// A videoProgress says on standard error how far a job is: on a terminal in one line that
+// A progress says on standard error how far a job is: on a terminal in one line that
 // counts the seconds, elsewhere in a line for each new state.
-type videoProgress struct {
+type progress struct {
 	name  string
 	quiet bool
 	file  string // that was saved; "" none yet
@@ -24,16 +24,16 @@ type videoProgress struct {
 	text string
 }
 
-func newVideoProgress(c *videoCommand, v session.Video) *videoProgress {
-	p := &videoProgress{name: sanitize.Line(v.Name()), quiet: c.quiet}
-	if !c.quiet && term.IsTerminal(os.Stderr.Fd()) && !c.plainMode() {
+func newProgress(c *Options, v session.Video) *progress {
+	p := &progress{name: sanitize.Line(v.Name()), quiet: c.Quiet}
+	if !c.Quiet && term.IsTerminal(os.Stderr.Fd()) && !c.Plain {
 		p.line = print.NewProgress(os.Stderr, v.Created, func(elapsed, text string) string { return elapsed + " · " + text + " · " + p.name })
 	}
 	return p
 }
 
 // show tells of a poll, with the error that it will be repeated for.
-func (p *videoProgress) show(j llm.Job, err error) {
+func (p *progress) show(j llm.Job, err error) {
 	text := string(j.State)
 	if j.RawState != "" && j.State == llm.JobRunning {
 		text = sanitize.Line(j.RawState)
@@ -48,7 +48,7 @@ func (p *videoProgress) show(j llm.Job, err error) {
 }
 
 // say shows a text.
-func (p *videoProgress) say(text string) {
+func (p *progress) say(text string) {
 	changed := text != p.text
 	p.text = text
 	switch {
@@ -60,4 +60,4 @@ func (p *videoProgress) say(text string) {
 }
 
 // stop takes the line away.
-func (p *videoProgress) stop() { p.line.Stop() }
+func (p *progress) stop() { p.line.Stop() }

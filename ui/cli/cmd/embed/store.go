@@ -1,4 +1,4 @@
-package cli
+package embed
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 
 // A storeSink adds to a collection of the database.
 type storeSink struct {
-	run   *embedRun
+	run   *run
 	has   session.Collection // as it was: read by the reader of texts, while others are written
 	known int                // texts that it had
 	added int
 	rows  int // that it has by now
 }
 
-func (r *embedRun) newStoreSink() (sink, error) {
+func (r *run) newStoreSink() (sink, error) {
 	c, err := r.library.Collections().Get(r.store)
 	if err != nil {
 		return nil, err
@@ -62,11 +62,11 @@ func (s *storeSink) write(set vectors.Space, rows []vectors.Row) error {
 func (s *storeSink) end(err error) error {
 	switch {
 	case err != nil && s.added > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts; run the same command again to continue", s.run.store, s.rows))
+		s.run.Note(fmt.Sprintf("Collection %s has %d texts; run the same command again to continue", s.run.store, s.rows))
 	case err == nil && s.known > 0:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.rows, s.known))
+		s.run.Note(fmt.Sprintf("Collection %s has %d texts, of which %d were there before", s.run.store, s.rows, s.known))
 	case err == nil:
-		s.run.note(fmt.Sprintf("Collection %s has %d texts: parley similar %[1]s TEXT searches it", s.run.store, s.rows))
+		s.run.Note(fmt.Sprintf("Collection %s has %d texts: parley similar %[1]s TEXT searches it", s.run.store, s.rows))
 	}
 	return err
 }
