@@ -158,6 +158,8 @@ func TestImports(t *testing.T) {
 		safe:                   {swar, lazy},
 		swar:                   {},
 		lazy:                   {},
+
+		"ui/app/flows/permissions": {"ui/app", "ui/describe", "tools/permission", format},
 	}
 	for from, imports := range ownPackages(t) {
 		allowed, known := may[from]

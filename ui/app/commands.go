@@ -73,7 +73,6 @@ func Commands() []Command {
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
 		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
-		{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: openPanel(PanelPermissions)},
 		{Name: "tools", Group: Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: noTools, Args: toolItems, Run: switchTools},
 		{Name: "mode", Aliases: []string{"approvals"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
 		{Name: "next-mode", Keys: []string{"shift+tab"}, Group: Messages, Help: "Next approval mode", Run: nextMode},
@@ -247,13 +246,6 @@ func NoBranchesText(a *App) string {
 func nothingFailed(a *App) string {
 	if a.Busy() || !a.Session.Unanswered() {
 		return "Nothing to retry"
-	}
-	return ""
-}
-
-func noRules(a *App) string {
-	if len(a.Policy().Rules()) == 0 {
-		return NoRules
 	}
 	return ""
 }

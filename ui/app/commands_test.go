@@ -97,7 +97,6 @@ func TestCommands(t *testing.T) {
 		"/compare a b a":        "Next prompt goes to a (1 of 2) and b and a (2 of 2)",
 		"/mcp":                  "No MCP servers. Add one",
 		"/prompt":               "No MCP servers. Add one",
-		"/permissions":          "No permission rules yet",
 		"/folder":               "The folder is fixed here",
 		"/model fake/m":         "Already using fake/m",
 		"/resume whales beside": "",

@@ -142,16 +142,15 @@ type PanelQuery struct {
 type Panel string
 
 const (
-	PanelSessions    Panel = "sessions"
-	PanelModels      Panel = "models"
-	PanelPermissions Panel = "permissions"
-	PanelContext     Panel = "context"
-	PanelUsage       Panel = "usage"
-	PanelHelp        Panel = "help"
-	PanelWire        Panel = "wire"
-	PanelCompare     Panel = "compare"
-	PanelJob         Panel = "job" // its query is the number
-	PanelBranches    Panel = "tree"
+	PanelSessions Panel = "sessions"
+	PanelModels   Panel = "models"
+	PanelContext  Panel = "context"
+	PanelUsage    Panel = "usage"
+	PanelHelp     Panel = "help"
+	PanelWire     Panel = "wire"
+	PanelCompare  Panel = "compare"
+	PanelJob      Panel = "job" // its query is the number
+	PanelBranches Panel = "tree"
 )
 
 // A List is something to choose from.
@@ -159,11 +158,12 @@ type List struct {
 	Title     string
 	Noun      string // of one row, as in "3 conversations"
 	Items     []Item
-	Refresh   func() []Item // the items as they are now, once an MCP server changed; nil: they stay
+	Refresh   func() []Item // the items as they are now, once an MCP server changed or one was removed; nil: they stay
 	Free      bool          // what is typed may be chosen as well: an Item with it as its value
 	TakesArg  bool          // an argument may be typed behind the title of a row; Choose gets it
 	Choose    func(item Item, arg string) Effect
-	OnDismiss func() // called when the list is closed without a choice; may be nil
+	Remove    func(value string) Effect // what the key that deletes does with a row, before Refresh; nil: nothing
+	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
 }
 
@@ -261,8 +261,6 @@ const (
 	answerFiltered = "Answer blocked by the provider"
 	SavedAgain     = "Saved: everything is on disk again"
 	NoShell        = "No shell here"
-	NoRules        = "No permission rules yet. Press p in an approval to add one"
-	RuleRemoved    = "Rule removed"
 )
 
 // SummaryOffer asks whether to summarize a conversation that is too long. Then is called on yes. Where the

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +28,6 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.sessions(query)
 	case app.PanelModels:
 		p.models(query)
-	case app.PanelPermissions:
-		p.permissions()
 	case app.PanelContext:
 		p.context()
 	case app.PanelJob:
@@ -140,29 +137,6 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 		}
 	}
 	return append(ready, rest...)
-}
-
-// permissions lists the permission rules, and removes the one that the user chooses.
-func (p *panels) permissions() {
-	policy := p.app.Policy()
-	var rows []choice
-	kept := policy.Rules()
-	for i, r := range kept {
-		rows = append(rows, choice{name: string(r.Effect) + " " + r.String(), detail: "by " + string(r.Source), value: strconv.Itoa(i)})
-	}
-	if len(rows) == 0 {
-		p.writeLine("%s.", app.NoRules)
-		return
-	}
-	p.writeLine("A number removes a rule that an approval added.")
-	p.lists.choose("rule", rows, func(value string) {
-		i, _ := strconv.Atoi(value)
-		if policy.Remove(kept[i]) {
-			p.writeLine("%s.", app.RuleRemoved)
-			return
-		}
-		p.writeLine("Rules from the configuration and the command line cannot be removed here.")
-	})
 }
 
 // mode sets the approval mode to arg, or lets the user choose if arg is "".

@@ -51,7 +51,7 @@ func TestDialogues(t *testing.T) {
 		{name: "approval edited", turns: []llmtest.Turn{asks("rm -rf /"), llmtest.Say("Fine.")}, do: func(d *drive) { d.enter("run it", "e", "", "e", "echo hello", "y") }},
 		{name: "approval for good", turns: []llmtest.Turn{asks("echo one two"), llmtest.Say("Fine."), asks("echo one two"), llmtest.Say("Again.")},
 			do: func(d *drive) {
-				d.enter("run it", "p", "", "p", "9", "1", "again", "/permissions", "1", "/permissions")
+				d.enter("run it", "p", "", "p", "9", "1", "again", "/permissions", "1", "y", "/permissions")
 			}},
 		{name: "a change", turns: []llmtest.Turn{llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma\ndelta"}`}), llmtest.Say("Changed.")},
 			do: func(d *drive) { d.enter("change it", "y") }},

@@ -153,21 +153,25 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		picker.FreeItem = func(typed string) (dialog.Item, bool) { return dialog.Item{Title: typed, Value: typed}, false }
 	}
 	cmd := m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
-		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value })
-		switch {
-		case i >= 0:
-			return m.perform(l.Choose(l.Items[i], p.Arg))
-		case l.Free:
-			return m.perform(l.Choose(app.Item{Title: p.Value, Value: p.Value}, ""))
+		item := app.Item{Title: p.Value, Value: p.Value} // that was typed
+		if i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value }); i >= 0 {
+			item = l.Items[i]
 		}
-		return nil
+		return m.perform(l.Choose(item, p.Arg))
 	})
 	onLeave(m, l.OnDismiss)
+	refresh := func() {
+		l.Items = l.Refresh()
+		picker.SetItems(items(l.Items))
+	}
 	if l.Refresh != nil {
-		m.overlay.OnServerChange(func() {
-			l.Items = l.Refresh()
-			picker.SetItems(items(l.Items))
-		})
+		m.overlay.OnServerChange(refresh)
+	}
+	if l.Remove != nil {
+		picker.Remove = func(value string) {
+			m.Defer(m.perform(l.Remove(value)))
+			refresh()
+		}
 	}
 	return tea.Batch(cmd, lapses(m, l.Lapse))
 }
@@ -275,8 +279,6 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 		return f.sessions.List(v.Query)
 	case app.PanelModels:
 		return f.models.PickModel("Model", v.Query, func(name string) tea.Cmd { return m.perform(m.App.UseModel(name)) })
-	case app.PanelPermissions:
-		return f.permissions.List()
 	case app.PanelContext:
 		return f.usage.Context(m.input.ContextTokens())
 	case app.PanelJob:

@@ -7,12 +7,14 @@ import (
 	"parley/ui/app/flows/doctor"
 	"parley/ui/app/flows/export"
 	"parley/ui/app/flows/manual"
+	"parley/ui/app/flows/permissions"
 	"parley/ui/app/flows/undo"
 )
 
 // Register adds all flows to what front ends have.
 func Register(o *app.Options) {
 	undo.Register(o)
+	permissions.Register(o)
 	export.Register(o)
 	manual.Register(o)
 	doctor.Register(o)

@@ -3,6 +3,7 @@ package flows_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/providers/llm"
@@ -29,7 +30,7 @@ func newApp(t *testing.T) *app.App {
 // run carries out a line such as "/export md", and what runs beside the front end.
 func run(t *testing.T, a *app.App, line string) app.Effect {
 	t.Helper()
-	name, arg, _ := app.ParseCommand(line)
+	name, arg, _ := strings.Cut(line[1:], " ")
 	at := slices.IndexFunc(a.Commands, func(c app.Command) bool { return c.Named(name) })
 	if at < 0 {
 		t.Fatalf("there is no %s", name)

@@ -755,49 +755,6 @@ func TestNetworkIsSeenFirst(t *testing.T) {
 	}
 }
 
-func permissions() []dialog.PermissionRow {
-	return []dialog.PermissionRow{
-		{Rule: "shell:curl *", Effect: "deny", From: "config", File: "~/.config/parley/config.toml"},
-		{Rule: "shell:git log *", Effect: "allow", From: "state", Directory: "~/src/parley"},
-		{Rule: "edit:src/**", Effect: "allow", From: "flag"},
-		{Rule: "shell:echo good\r\x1b[2K\u00a0x\nrm -rf ~ && " + strings.Repeat("make test && ", 12) + "done", Effect: "allow", From: "state", Directory: "~/src/parley"},
-		{Rule: "mcp__github__*", Effect: "ask", From: "session", Directory: "~/src/parley"},
-	}
-}
-
-func TestPermissions(t *testing.T) {
-	removed := func(i int) tea.Msg { return dialog.PermissionRemoved{PermissionRow: permissions()[i]} }
-	for name, c := range map[string]struct {
-		keys []string
-		want tea.Msg
-	}{
-		"one that an answer made":   {[]string{"down", "delete"}, removed(1)},
-		"of this session":           {[]string{"end", "alt+d"}, removed(4)},
-		"of the configuration":      {[]string{"delete"}, nil},
-		"of the command line":       {[]string{"down", "down", "delete"}, nil},
-		"what moved up":             {[]string{"end", "up", "delete", "delete"}, removed(4)},
-		"typing removes nothing":    {[]string{"end", "d", "x", "enter"}, nil},
-		"none is left to remove":    {[]string{"end", "delete", "delete", "delete"}, nil},
-		"closing":                   {[]string{"esc"}, dialog.ClosedMsg{}},
-		"closed it removes no more": {[]string{"end", "esc", "delete"}, dialog.ClosedMsg{}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := dialog.Permissions(permissions(), theme.Plain())
-			rows(t, l, 60, 12)
-			var got tea.Msg
-			for _, key := range c.keys {
-				if msg := press(t, l, key); msg != nil || c.want != (dialog.ClosedMsg{}) {
-					got = msg
-				}
-				rows(t, l, 60, 12)
-			}
-			if got != c.want {
-				t.Errorf("got %#v, want %#v", got, c.want)
-			}
-		})
-	}
-}
-
 // Keys that scroll belong to a question that is longer than its window, or in
 // which something is written.
 func TestQuestionsScroll(t *testing.T) {

@@ -5,7 +5,6 @@
 //	Sessions         stored conversations            SessionChosen, and changes to them
 //	Tree             branches of a conversation      BranchChosen, ForkChosen
 //	Approve          may this tool call run?         AnsweredMsg
-//	Permissions      permission rules                PermissionRemoved
 //	Confirm, Decide  a question with answers         Confirmed, Decided
 //	AskSecret        a line, such as an API key      SecretMsg
 //	Pages            text in parts, to read          PageCopy, PageAction

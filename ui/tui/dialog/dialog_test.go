@@ -619,7 +619,6 @@ func TestWheel(t *testing.T) {
 		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
 		"usage":    {dialog.Usage(newUsagePages(), theme.Plain()), "2026-11-30", "this turn"},
 		"confirm":  {dialog.Confirm(strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
-		"rules":    {dialog.Permissions(append(permissions(), permissions()...), theme.Plain()), "session", "deny"},
 		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
 	} {
 		turn := func(button tea.MouseButton) string {
@@ -745,13 +744,7 @@ func states(th *theme.Theme) map[string]state {
 			return d, nil
 		},
 		"approve/network": func() (dialog.Dialog, []string) { return awake(approval(boxed("npm install"))), []string{"w"} },
-		"permissions":     func() (dialog.Dialog, []string) { return dialog.Permissions(permissions(), th), []string{"down"} },
-		"permissions/removed": func() (dialog.Dialog, []string) {
-			return dialog.Permissions(permissions(), th), []string{"down", "delete", "delete"}
-		},
-		"permissions/fixed": func() (dialog.Dialog, []string) { return dialog.Permissions(permissions(), th), []string{"delete"} },
-		"permissions/empty": func() (dialog.Dialog, []string) { return dialog.Permissions(nil, th), nil },
-		"approve/plan":      func() (dialog.Dialog, []string) { return awake(approval(proposal())), nil },
+		"approve/plan":    func() (dialog.Dialog, []string) { return awake(approval(proposal())), nil },
 		"approve/plan note": func() (dialog.Dialog, []string) {
 			return awake(approval(proposal())), []string{"n", "fewer steps"}
 		},
@@ -787,4 +780,33 @@ func TestScreens(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A list whose items can be removed stays open, and the next item takes the place of one that is; what is
+// typed removes nothing.
+func TestPickerRemoves(t *testing.T) {
+	titles := []string{"one", "two", "three", "draft"}
+	list := func() (items []dialog.Item) {
+		for _, title := range titles {
+			items = append(items, dialog.Item{Title: title, Value: title})
+		}
+		return items
+	}
+	p := dialog.Pick("Numbers", list(), theme.Plain())
+	rows(t, p, 60, 12)
+	press(t, p, "delete")
+	if len(titles) != 4 {
+		t.Fatal("a list without Remove removes")
+	}
+	p.Remove = func(value string) {
+		titles = slices.DeleteFunc(titles, func(title string) bool { return title == value })
+		p.SetItems(list())
+	}
+	for _, c := range []struct{ keys, selected string }{{"down delete", "three"}, {"alt+d", "draft"}, {"delete", "one"}, {"d", ""}} {
+		if press(t, p, strings.Fields(c.keys)...); p.Selected() != c.selected {
+			t.Errorf("%s selects %q, want %q of %q", c.keys, p.Selected(), c.selected, titles)
+		}
+	}
+	press(t, p, "backspace")
+	expect(t, p, 60, 12, "one", "not: two", "delete remove")
 }

@@ -115,10 +115,8 @@ func FuzzDialogs(f *testing.F) {
 		approval, clock := asked(action, th)
 		command, moment := asked(&act.Action{Tool: "shell", Command: text, Access: act.AccessRun, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
 		question, instant := confirm(text)
-		row := dialog.PermissionRow{Rule: text, Effect: text, From: text, Directory: text, File: text}
 		for _, d := range []dialog.Dialog{
 			dialog.Pick(text, items, th), approval, command,
-			dialog.Permissions([]dialog.PermissionRow{row, {Rule: "shell:" + text, From: "state", Effect: "deny"}, row}, th),
 			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
 			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Pages: []dialog.UsagePage{{Name: "by day", Chart: format.Chart{Columns: []format.ChartColumn{{Heading: "cost"}, {Heading: "tokens", Rank: 1}}, Rows: []format.ChartRow{{Label: text, Figures: []string{text, text}, Amount: float64(width)}, {Amount: 1}}}}, {Name: "by model", Chart: format.Chart{Rows: []format.ChartRow{{Label: text}}}}}}, th),

@@ -86,7 +86,7 @@ func (p *Picker) argument(arg string) int {
 	names := make([][]string, len(p.args))
 	for i := range p.args {
 		item := &p.args[i]
-		title := strings.TrimPrefix(item.Title, p.argCommandTitle+" ")
+		title := strings.TrimPrefix(item.Title, p.argCommand.Title+" ")
 		if item.Exact && !strings.EqualFold(title, arg) && item.Value != arg {
 			continue
 		}
@@ -182,9 +182,9 @@ func (p *Picker) completeArgs() {
 		return
 	}
 	c := &p.items[at]
-	another := p.argCommand != c.Value
+	another := p.argCommand.Value != c.Value
 	if another {
-		p.argCommand, p.argCommandTitle, p.offered, p.paths = c.Value, c.Title, p.argsOf(c.Value), pathSet{}
+		p.argCommand, p.offered, p.paths = *c, p.argsOf(c.Value), pathSet{}
 	}
 	p.paths.wanted = p.offered.Paths != nil
 	if p.paths.follow(strings.TrimLeft(typed[len(command):], " ")) || another {
@@ -209,7 +209,7 @@ func listArgs(p *Picker) {
 	p.args = sanitizeItems(slices.Concat(p.offered.Items, p.paths.known))
 	p.argTitleWidth = 0
 	for i := range p.args {
-		p.args[i].Title = p.argCommandTitle + " " + p.args[i].Title
+		p.args[i].Title = p.argCommand.Title + " " + p.args[i].Title
 		p.argTitleWidth = max(p.argTitleWidth, textwrap.Width(p.args[i].Title))
 	}
 	p.argIndex = indexItems(p.args)
@@ -254,7 +254,7 @@ func requestPaths(p *Picker) tea.Cmd {
 		return nil
 	}
 	s.asking = true
-	msg, paths := pathsMsg{of: p, command: p.argCommand, typed: s.typed}, p.offered.Paths
+	msg, paths := pathsMsg{of: p, command: p.argCommand.Value, typed: s.typed}, p.offered.Paths
 	return func() tea.Msg {
 		msg.found = paths(msg.typed)
 		return msg
@@ -263,7 +263,7 @@ func requestPaths(p *Picker) tea.Cmd {
 
 // onPaths handles completions, unless another path has been typed meanwhile.
 func onPaths(p *Picker, msg pathsMsg) {
-	if msg.of != p || msg.command != p.argCommand {
+	if msg.of != p || msg.command != p.argCommand.Value {
 		return
 	}
 	s := &p.paths
@@ -288,7 +288,7 @@ func fill(p *Picker) {
 	at := max(p.selected, 0)
 	if (p.completing || p.paths.wanted) && at == 0 {
 		if common := commonPath(p.paths.known); len(common) > len(p.paths.typed) {
-			p.SetQuery(p.argCommandTitle + " " + common)
+			p.SetQuery(p.argCommand.Title + " " + common)
 		} else if p.completing {
 			p.selected = 1
 		}
@@ -296,7 +296,7 @@ func fill(p *Picker) {
 	}
 	item := p.item(p.hits[at])
 	if n := p.hits[at].Item - len(p.items) - len(p.offered.Items); p.commands && p.completing && n >= 0 {
-		p.SetQuery(p.argCommandTitle + " " + p.paths.known[n].Value) // no space: the path may continue
+		p.SetQuery(p.argCommand.Title + " " + p.paths.known[n].Value) // no space: the path may continue
 		return
 	}
 	p.SetQuery(item.Title + " ")

@@ -65,6 +65,7 @@ type Picker struct {
 	selectList
 	Columns     []Column
 	Favorites   bool                                       // items can be marked as favorites and hidden
+	Remove      func(value string)                         // removes an item, and calls SetItems; nil: no item can be removed
 	NotifyMoves bool                                       // send MovedMsg when the selection changes
 	IsMessage   bool                                       // of commands: enter again on a name that none has accepts it as text
 	FreeItem    func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
@@ -98,13 +99,12 @@ type itemSet struct {
 
 // An argSet is the command whose arguments are being completed.
 type argSet struct {
-	completing      bool // args are listed
-	argIndex        fuzzy.Index
-	argTitleWidth   int
-	argCommand      string // its Value
-	argCommandTitle string
-	offered         Args
-	paths           pathSet
+	completing    bool // args are listed
+	argIndex      fuzzy.Index
+	argTitleWidth int
+	argCommand    Item
+	offered       Args
+	paths         pathSet
 }
 
 // Pick returns a picker of items.
@@ -185,7 +185,7 @@ func (p *Picker) setItems(items []Item) {
 			p.groupReasons[item.Group] = item.Unavailable
 		}
 	}
-	p.index, p.argCommand = fuzzy.Index{}, ""
+	p.index, p.argCommand = fuzzy.Index{}, Item{}
 	p.countRows()
 	p.filter()
 }
@@ -336,6 +336,8 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 		return p.itemCmd(func(i Item) tea.Msg { return HideMsg{i.Value, !i.Hidden} })
 	case ok && p.Favorites && key.Matches(press, p.Keys.ShowHidden):
 		p.showAll()
+	case ok && p.Remove != nil && p.hasSelection() && key.Matches(press, p.Keys.Trash):
+		p.Remove(p.Selected())
 	case ok && p.commands && key.Matches(press, p.Keys.Fill):
 		fill(p)
 	case p.move(msg, p.Keys.ScrollKeys, len(p.hits), p.visibleRows()):
@@ -377,7 +379,7 @@ func (p *Picker) accept() tea.Cmd {
 	}
 	h := p.hits[p.selected]
 	if h.Item >= len(p.items) && p.commands {
-		return p.answer(PickedMsg{Value: p.argCommand, Arg: p.item(h).Value})
+		return p.answer(PickedMsg{Value: p.argCommand.Value, Arg: p.item(h).Value})
 	}
 	item := p.item(h)
 	typed, arg := p.split()

@@ -27,6 +27,9 @@ func (p *Picker) foot(t table) string {
 	case len(p.hits) > 0:
 		keys = append(keys, hint(k.Down, "select"))
 	}
+	if p.Remove != nil && p.hasSelection() {
+		keys = append(keys, hint(k.Trash, "remove"))
+	}
 	if p.Favorites && len(p.hits) > 0 {
 		keys = append(keys, hint(k.Favorite, "favorite"), hint(k.Hide, "hide"))
 	}

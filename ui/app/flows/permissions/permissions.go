@@ -1,0 +1,98 @@
+// Package permissions lets the user read the rules about tools, and remove those that approvals made.
+package permissions
+
+import (
+	"strconv"
+	"strings"
+
+	"parley/tools/permission"
+	"parley/ui/app"
+	"parley/ui/describe"
+	"parley/ui/format"
+)
+
+// Register adds the flow to what front ends have.
+func Register(o *app.Options) {
+	o.Commands = append(o.Commands,
+		app.Command{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: app.Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: func(a *app.App, _ string) app.Effect { return flow{a}.list() }},
+	)
+}
+
+func noRules(a *app.App) string {
+	if len(a.Policy().Rules()) == 0 {
+		return "No permission rules yet. Press p in an approval to add one"
+	}
+	return ""
+}
+
+// A flow lists the rules of the open conversation.
+type flow struct{ app *app.App }
+
+func (f flow) list() app.Effect {
+	var rules []permission.Rule // that are listed
+	items := func() (items []app.Item) {
+		rules = f.app.Policy().Rules()
+		for i, r := range rules {
+			items = append(items, app.Item{Title: string(r.Effect) + " " + strings.Join(lines(r), "␊"), Detail: f.origin(r), Value: strconv.Itoa(i)})
+		}
+		return items
+	}
+	at := func(value string) permission.Rule {
+		n, _ := strconv.Atoi(value)
+		return rules[n]
+	}
+	return &app.List{
+		Title: "Permissions", Noun: "rule", Items: items(), Refresh: items,
+		Choose: func(i app.Item, _ string) app.Effect { return f.show(at(i.Value)) },
+		Remove: func(value string) app.Effect { return f.remove(at(value)) },
+	}
+}
+
+// lines returns a rule with nothing hidden.
+func lines(r permission.Rule) (lines []string) {
+	for line := range strings.SplitSeq(r.String(), "\n") {
+		lines = append(lines, describe.Reveal(line))
+	}
+	return lines
+}
+
+// origin says who made a rule, and where it holds.
+func (f flow) origin(r permission.Rule) string {
+	from := map[string]string{permission.FromConfig: "from " + f.app.AbbrevPath(f.app.ConfigFile), permission.FromFlag: "command line", permission.FromState: "always", permission.FromSession: "this session"}[r.Source]
+	if r.Workspace == "" {
+		return from + ", in every folder"
+	}
+	return from + ", in " + f.app.AbbrevPath(r.Workspace)
+}
+
+// fixed says where to change a rule that no approval made.
+func (f flow) fixed(r permission.Rule) string {
+	if r.Source == permission.FromFlag {
+		return "Set by the command line: change it there"
+	}
+	return "Set in " + f.app.AbbrevPath(f.app.ConfigFile) + ": change it there"
+}
+
+// show shows a whole rule, and asks whether it is removed.
+func (f flow) show(r permission.Rule) app.Effect {
+	title := string(r.Effect) + ", " + f.origin(r)
+	if !r.IsConfigured() {
+		return &app.Confirm{Text: title + "\n\n" + strings.Join(lines(r), "\n"), Yes: "Remove", No: "Close", Accept: func() app.Effect { return f.remove(r) }}
+	}
+	part := format.Part{Title: title, Note: f.fixed(r), Source: r.String()}
+	for _, line := range lines(r) {
+		part.Lines = append(part.Lines, format.Line{Text: line})
+	}
+	return app.Page{Title: "Permissions", Parts: []format.Part{part}}
+}
+
+// remove removes a rule that an approval made.
+func (f flow) remove(r permission.Rule) app.Effect {
+	switch {
+	case r.IsConfigured():
+		return app.Toast(f.fixed(r))
+	case f.app.Policy().Remove(r):
+		return app.Toast("Rule removed")
+	}
+	return nil
+}
