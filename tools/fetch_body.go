@@ -47,7 +47,7 @@ type renderedBody struct {
 func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 	b := fetchedBody{contentType: res.Header.Get("Content-Type"), size: res.ContentLength}
 	b.mediaType, _, _ = mime.ParseMediaType(b.contentType)
-	wire := &countingReader{r: io.LimitReader(res.Body, maxWire)}
+	wire := &io.LimitedReader{R: res.Body, N: maxWire}
 	var in io.Reader = wire
 	switch encoding := strings.ToLower(strings.TrimSpace(res.Header.Get("Content-Encoding"))); encoding {
 	case "", "identity":
@@ -84,12 +84,12 @@ func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 
 // handleReadError deals with how reading ended. What is too large, or broke off, is shown in
 // part.
-func (b *fetchedBody) handleReadError(err error, wire *countingReader) error {
+func (b *fetchedBody) handleReadError(err error, wire *io.LimitedReader) error {
 	b.truncated = true
 	switch {
 	case errors.Is(err, errLarge):
 		b.notes = append(b.notes, note("only the first %d MiB were read", maxBody>>20))
-	case wire.n >= maxWire && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
+	case wire.N <= 0 && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
 		b.notes = append(b.notes, note("only the first %d MiB were read", maxWire>>20))
 	case errors.Is(err, io.ErrUnexpectedEOF) && len(b.data) > 0:
 		b.notes = append(b.notes, note("the connection was lost: this is only a part"))
@@ -100,18 +100,6 @@ func (b *fetchedBody) handleReadError(err error, wire *countingReader) error {
 	return nil
 }
 
-// countingReader counts what is read.
-type countingReader struct {
-	r io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
 var (
 	errLarge = errors.New("it is too large")
 	errBomb  = fmt.Errorf("it grows to more than %d times its size when decompressed", maxRatio)
@@ -120,7 +108,7 @@ var (
 // inflatedReader reads a body up to the limits of its size.
 type inflatedReader struct {
 	in   io.Reader
-	wire *countingReader
+	wire *io.LimitedReader
 	n    int64
 }
 
@@ -130,7 +118,7 @@ func (b *inflatedReader) Read(p []byte) (int, error) {
 	}
 	n, err := b.in.Read(p[:min(int64(len(p)), maxBody-b.n)])
 	b.n += int64(n)
-	if b.n > ratioThreshold && b.n/maxRatio > b.wire.n {
+	if b.n > ratioThreshold && b.n/maxRatio > maxWire-b.wire.N {
 		return n, errBomb
 	}
 	return n, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -50,22 +51,10 @@ func (l limits) allow(n int, h *tar.Header) error {
 	return nil
 }
 
-// A countingReader counts the bytes that are read.
-type countingReader struct {
-	r io.Reader
-	n int64
-}
-
-func (c *countingReader) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
-}
-
 // A limitedReader reads unpacked bytes up to the limits, and then fails with a *limitError.
 type limitedReader struct {
 	r      io.Reader
-	packed *countingReader // that r unpacks from
+	packed *io.LimitedReader // that r unpacks from, whose N began as MaxInt64
 	most   limits
 	n      int64
 }
@@ -76,7 +65,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	switch {
 	case b.n > b.most.total:
 		return n, &limitError{fmt.Sprintf("over %d bytes", b.most.total)}
-	case b.n > b.most.free && b.n/b.most.ratio > b.packed.n:
+	case b.n > b.most.free && b.n/b.most.ratio > math.MaxInt64-b.packed.N:
 		return n, &limitError{fmt.Sprintf("over %d times its own size", b.most.ratio)}
 	}
 	return n, err
@@ -84,7 +73,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 
 // unpack writes what is in an archive into dir, and nothing outside of it.
 func unpack(r io.Reader, dir string, most limits) error {
-	counted := &countingReader{r: r}
+	counted := &io.LimitedReader{R: r, N: math.MaxInt64}
 	packed, err := gzip.NewReader(counted)
 	if err != nil {
 		return fmt.Errorf("this is no backup of parley: %w", err)
