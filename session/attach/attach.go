@@ -65,10 +65,9 @@ func (l Limits) withDefaults() Limits {
 
 // An Attachment is one attachment.
 type Attachment struct {
-	Part          llm.Part
-	Note          string // what was changed, in one line for the user; "" if nothing was
-	Label         string // "photo.png, 1568x1176, 412 KB"
-	Width, Height int    // of an image as it is sent, in pixels
+	Part  llm.Part
+	Note  string // what was changed, in one line for the user; "" if nothing was
+	Label string // "photo.png, 1568x1176, 412 KB"
 }
 
 // closeOutput ends what a command wrote. What follows it in the same part was not written by the command.
@@ -111,14 +110,19 @@ func PartLabel(p llm.Part) string {
 			what = fmt.Sprintf("%dx%d", c.Width, c.Height)
 		}
 	}
-	label := printable(name)
+	return label(name, what, size)
+}
+
+// label returns a name, what it is and its size in bytes, without those that are not known.
+func label(name, what string, size int) string {
+	text := printable(name)
 	if what != "" {
-		label += ", " + what
+		text += ", " + what
 	}
 	if size > 0 {
-		label += ", " + bytesText(int64(size))
+		text += ", " + bytesText(int64(size))
 	}
-	return label
+	return text
 }
 
 // ErrNotRegular marks errors about what is no regular file: a directory, a
@@ -239,7 +243,7 @@ func item(path string, data []byte, l Limits) (Attachment, error) {
 	case kind.mime != "":
 		it := Attachment{
 			Part:  llm.Part{Kind: llm.Media, Name: filepath.Base(path), MIME: kind.mime, Data: data},
-			Label: fmt.Sprintf("%s, %s, %s", printable(filepath.Base(path)), kind.name, bytesText(int64(len(data)))),
+			Label: label(filepath.Base(path), kind.name, len(data)),
 		}
 		if kind.mime != "application/pdf" {
 			it.Note = "sent as it is: few models take " + kind.name

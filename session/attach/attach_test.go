@@ -285,8 +285,8 @@ func FuzzBytes(f *testing.F) {
 		if !strings.HasPrefix(it.Part.MIME, "image/") {
 			return
 		}
-		if it.Part.MIME != "image/png" && it.Part.MIME != "image/jpeg" || len(it.Part.Data) > limits.ImageBytes || max(it.Width, it.Height) > limits.Edge {
-			t.Errorf("%s of %dx%d, %d bytes", it.Part.MIME, it.Width, it.Height, len(it.Part.Data))
+		if it.Part.MIME != "image/png" && it.Part.MIME != "image/jpeg" || len(it.Part.Data) > limits.ImageBytes || max(it.Part.Width, it.Part.Height) > limits.Edge {
+			t.Errorf("%s of %dx%d, %d bytes", it.Part.MIME, it.Part.Width, it.Part.Height, len(it.Part.Data))
 		}
 		again, err := FromBytes("name", it.Part.Data, limits)
 		if err != nil || !bytes.Equal(again.Part.Data, it.Part.Data) || again.Note != "" {

@@ -35,8 +35,7 @@ func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error
 	return Attachment{
 		Part:  llm.Part{Kind: llm.Media, Name: name, MIME: out.mime, Data: out.data, Width: w, Height: h},
 		Note:  p.note(f, out),
-		Label: fmt.Sprintf("%s, %dx%d, %s", printable(name), w, h, bytesText(int64(len(out.data)))),
-		Width: w, Height: h,
+		Label: label(name, fmt.Sprintf("%dx%d", w, h), len(out.data)),
 	}, nil
 }
 
@@ -271,34 +270,27 @@ func bands(side int, scaler func(n int) scaling.Scaler, do func(s scaling.Scaler
 	}
 }
 
+// upright returns img turned: its sides are swapped from 5 on, and then it is mirrored.
 func upright(img *image.RGBA, o orientation) *image.RGBA {
 	if o == 1 {
 		return img
 	}
-	w, h := img.Rect.Dx(), img.Rect.Dy()
-	size := image.Rect(0, 0, w, h)
+	size := img.Rect.Size()
 	if o > 4 {
-		size = image.Rect(0, 0, h, w)
+		size.X, size.Y = size.Y, size.X
 	}
-	out := image.NewRGBA(size)
-	for y := range h {
-		for x := range w {
+	out := image.NewRGBA(image.Rectangle{Max: size})
+	for y := range img.Rect.Dy() {
+		for x := range img.Rect.Dx() {
 			tx, ty := x, y
-			switch o {
-			case 2:
-				tx = w - 1 - x
-			case 3:
-				tx, ty = w-1-x, h-1-y
-			case 4:
-				ty = h - 1 - y
-			case 5:
+			if o > 4 {
 				tx, ty = y, x
-			case 6:
-				tx, ty = h-1-y, x
-			case 7:
-				tx, ty = h-1-y, w-1-x
-			case 8:
-				tx, ty = y, w-1-x
+			}
+			if o%4 >= 2 { // 2, 3, 6 and 7
+				tx = size.X - 1 - tx
+			}
+			if (o-1)%4 >= 2 { // 3, 4, 7 and 8
+				ty = size.Y - 1 - ty
 			}
 			copy(out.Pix[out.PixOffset(tx, ty):][:4], img.Pix[img.PixOffset(x, y):][:4])
 		}

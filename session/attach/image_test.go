@@ -50,8 +50,8 @@ func TestImage(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if got.Part.Kind != llm.Media || got.Part.MIME != tt.mime || got.Width != tt.w || got.Height != tt.h || got.Note != tt.note {
-			t.Errorf("%s: got %s %dx%d, note %q; want %s %dx%d, note %q", tt.name, got.Part.MIME, got.Width, got.Height, got.Note, tt.mime, tt.w, tt.h, tt.note)
+		if got.Part.Kind != llm.Media || got.Part.MIME != tt.mime || got.Part.Width != tt.w || got.Part.Height != tt.h || got.Note != tt.note {
+			t.Errorf("%s: got %s %dx%d, note %q; want %s %dx%d, note %q", tt.name, got.Part.MIME, got.Part.Width, got.Part.Height, got.Note, tt.mime, tt.w, tt.h, tt.note)
 		}
 		if limit := tt.limits.withDefaults().ImageBytes; len(got.Part.Data) > limit {
 			t.Errorf("%s: %d bytes, at most %d", tt.name, len(got.Part.Data), limit)
@@ -151,8 +151,8 @@ func TestOrientation(t *testing.T) {
 			if o == 1 {
 				note = "metadata removed"
 			}
-			if got.Width != w || got.Height != h || got.Note != note {
-				t.Errorf("%s %d: got %dx%d, note %q", name, o, got.Width, got.Height, got.Note)
+			if got.Part.Width != w || got.Part.Height != h || got.Note != note {
+				t.Errorf("%s %d: got %dx%d, note %q", name, o, got.Part.Width, got.Part.Height, got.Note)
 			}
 			img, _, err := image.Decode(bytes.NewReader(got.Part.Data))
 			if err != nil {

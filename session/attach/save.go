@@ -22,21 +22,13 @@ const longestName = 40
 // Slug returns a name for a file made of text: letters and digits of ASCII in lower case,
 // with hyphens between words; "" if there are none.
 func Slug(text string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r - 'A' + 'a'
-		}
-		return '-'
-	}, text)
+	other := func(r rune) bool { return (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') } // 0x20 makes letters small
 	var words []string
-	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '-' }) {
+	for word := range strings.FieldsFuncSeq(text, other) {
 		if len(strings.Join(words, "-"))+1+len(word) > longestName && len(words) > 0 {
 			break
 		}
-		words = append(words, word[:min(len(word), longestName)])
+		words = append(words, strings.ToLower(word[:min(len(word), longestName)]))
 	}
 	return strings.Join(words, "-")
 }

@@ -38,7 +38,7 @@ func textItem(path string, data []byte) (Attachment, error) {
 	body := strings.TrimSuffix(text, "\n")
 	it := Attachment{
 		Part:  llm.Part{Kind: llm.Text, Name: filepath.Base(path), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", path, body)},
-		Label: fmt.Sprintf("%s, %s, %s", printable(filepath.Base(path)), lineCount(body), bytesText(int64(len(data)))),
+		Label: label(filepath.Base(path), lineCount(body), len(data)),
 	}
 	if from != "" {
 		it.Note = "converted from " + from + " to UTF-8"
@@ -57,17 +57,12 @@ func DecodeText(data []byte) (text, from string, ok bool) {
 
 // decodeText returns data as UTF-8, and the encoding it had if that was another.
 func decodeText(data []byte) (text, from string, ok bool) {
+	little, big := bytes.HasPrefix(data, []byte(bom16LE)), bytes.HasPrefix(data, []byte(bom16BE))
 	switch {
-	case bytes.HasPrefix(data, []byte(bom16LE)):
-		text, ok = decodeUTF16(data[2:], binary.LittleEndian)
-		from = "UTF-16"
-	case bytes.HasPrefix(data, []byte(bom16BE)):
-		text, ok = decodeUTF16(data[2:], binary.BigEndian)
-		from = "UTF-16"
-	case unmarked16(data, 1):
+	case little, !big && unmarked16(data, 1):
 		text, ok = decodeUTF16(data, binary.LittleEndian)
 		from = "UTF-16"
-	case unmarked16(data, 0):
+	case big, unmarked16(data, 0):
 		text, ok = decodeUTF16(data, binary.BigEndian)
 		from = "UTF-16"
 	case utf8.Valid(data):
@@ -121,8 +116,8 @@ func unmarked16(data []byte, high int) bool {
 	return 10*zeros >= 9*(len(data)/2)
 }
 
-// decodeUTF16 puts U+FFFD where a surrogate has no partner. An odd number of
-// bytes is no UTF-16.
+// decodeUTF16 puts U+FFFD where a surrogate has no partner, and leaves out a byte order mark. An odd
+// number of bytes is no UTF-16.
 func decodeUTF16(data []byte, order binary.ByteOrder) (string, bool) {
 	if len(data)%2 != 0 {
 		return "", false
@@ -131,7 +126,7 @@ func decodeUTF16(data []byte, order binary.ByteOrder) (string, bool) {
 	for i := range units {
 		units[i] = order.Uint16(data[2*i:])
 	}
-	return string(utf16.Decode(units)), true
+	return strings.TrimPrefix(string(utf16.Decode(units)), bom8), true
 }
 
 // windows holds the characters of Windows-1252 from 0x80 to 0x9f; the others are
