@@ -102,7 +102,7 @@ func (b *CurrentBranch) Rewrite(seq int, text string) error {
 		return err
 	}
 	b.setHead(n.Parent)
-	own := s.tree.NewNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
+	own := s.tree.newNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
 	own.At = s.now()
 	s.tree.Put(own)
 	s.mu.Unlock()
@@ -239,7 +239,7 @@ func (b *CurrentBranch) EditSummary(text string) error {
 	}
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	path := s.tree.PathTo(s.tree.head)
+	path := s.tree.pathTo(s.tree.head)
 	i := lastSummary(path)
 	switch {
 	case i < 0:
@@ -257,7 +257,7 @@ func (b *CurrentBranch) EditSummary(text string) error {
 			skills := slices.DeleteFunc(slices.Clone(n.Parts), func(p llm.Part) bool { return !isSkill(p) })
 			message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: append([]llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}, skills...)}
 		}
-		copied := s.tree.NewNode(message)
+		copied := s.tree.newNode(message)
 		copied.At, copied.Summary, copied.Steers = s.now(), n.Summary, n.Steers
 		s.tree.Put(copied)
 		own = append(own, copied)
@@ -275,7 +275,7 @@ func (b *CurrentBranch) EditSummary(text string) error {
 // branch. Prompts that waited while it was made wait again.
 func (b *CurrentBranch) UndoSummary() error {
 	return b.move(func(t *Tree) (int, error) {
-		path := t.PathTo(t.head)
+		path := t.pathTo(t.head)
 		i := lastSummary(path)
 		if i < 0 {
 			return 0, ErrNoSummary

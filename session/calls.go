@@ -66,7 +66,7 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 	b.keepLastPlan()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	b.results = t.tree.NewNode(llm.Message{Role: llm.RoleTool})
+	b.results = t.tree.newNode(llm.Message{Role: llm.RoleTool})
 	b.results.At, b.results.Partial = t.now(), true
 	return b
 }
@@ -317,7 +317,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 	}
 	t := b.turn
 	b.recordStart(calls)
-	stoppable := t.runningCalls.start(t.ctx, calls)
+	stoppable := t.calls.start(t.ctx, calls)
 	events := make(chan update)
 	slots, media := make(chan struct{}, maxParallelCalls), act.NewMediaGate()
 	var running sync.WaitGroup
@@ -332,11 +332,11 @@ func (b *callBatch) execute(calls []*pendingCall) {
 			if notice := call.compareFiles(t.callable, &out); notice != "" {
 				events <- update{call: call, notice: notice}
 			}
-			t.prepareOutcome(call, &out, turn)
-			for _, notice := range t.afterCall(ctx, call, &out) {
+			prepareOutcome(t.prepareMedia, call, &out, turn)
+			for _, notice := range t.hooks.afterCall(ctx, t.id, call, &out) {
 				events <- update{call: call, notice: notice}
 			}
-			if stopped := t.runningCalls.end(call, stoppable[i]); stopped && out.Failed {
+			if stopped := t.calls.end(call, stoppable[i]); stopped && out.Failed {
 				call.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- update{call: call, end: &out}
@@ -361,15 +361,15 @@ func (b *callBatch) execute(calls []*pendingCall) {
 }
 
 // prepareOutcome makes the media of an outcome fit to be sent, while the call has its turn.
-func (r *runningCalls) prepareOutcome(call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
+func prepareOutcome(prepare mediaPreparer, call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
 	media := out.Media
 	out.Media = nil
 	for _, p := range media {
 		p.Kind, p.ID, p.Name = llm.Media, call.part.ID, cmp.Or(p.Name, call.part.Name)
-		if r.prepareMedia != nil {
+		if prepare != nil {
 			prepared, change, err := llm.Part{}, "", turn.Wait()
 			if err == nil {
-				prepared, change, err = r.prepareMedia(p)
+				prepared, change, err = prepare(p)
 			}
 			if err != nil {
 				out.Text += "\n[not shown: " + err.Error() + "]"

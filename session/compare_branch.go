@@ -178,8 +178,8 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 	ctx, turn := c.media.Turn(c.ctx)
 	defer turn.End()
 	out := action.Run(ctx, func(string) {})
-	t.prepareOutcome(call, &out, turn)
-	c.tell(one, t.afterCall(c.ctx, call, &out))
+	prepareOutcome(t.prepareMedia, call, &out, turn)
+	c.tell(one, t.hooks.afterCall(c.ctx, t.id, call, &out))
 	c.stopByHook(call)
 	return out
 }
@@ -243,7 +243,7 @@ func (c *comparison) addBehind(one *candidate, fill func(store.Node) store.Node)
 	t := c.turn
 	var n store.Node
 	c.at(one, func() {
-		n = fill(t.tree.NewNode(llm.Message{Role: llm.RoleTool}))
+		n = fill(t.tree.newNode(llm.Message{Role: llm.RoleTool}))
 		n.At = t.now()
 		t.tree.Put(n)
 	})

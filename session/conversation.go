@@ -252,7 +252,7 @@ func (c *conversation) append(m llm.Message) store.Node {
 // appendAt adds a node that prepare has filled in, as append does.
 func (c *conversation) appendAt(m llm.Message, prepare func(*store.Node)) store.Node {
 	c.mu.Lock()
-	n := c.tree.NewNode(m)
+	n := c.tree.newNode(m)
 	n.At = c.now()
 	prepare(&n)
 	c.tree.Put(n)

@@ -16,7 +16,7 @@ import (
 )
 
 // Files returns what keeps the files that tools change in this conversation; nil if nothing does.
-func (r *runningCalls) Files() act.Files { return r.files }
+func (s *Session) Files() act.Files { return s.files }
 
 // watch begins to look at what a call may change, beside what follows; nothing of one that only
 // reads.

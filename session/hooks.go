@@ -127,11 +127,11 @@ func withContext(text, context string) string {
 
 // afterCall tells the hooks what a call answered, and the model what they say about it. It
 // returns what the user is to be told.
-func (t *turn) afterCall(ctx context.Context, call *pendingCall, out *act.Outcome) (notices []string) {
-	if t.hooks.Hooks == nil {
+func (h *sessionHooks) afterCall(ctx context.Context, session string, call *pendingCall, out *act.Outcome) (notices []string) {
+	if h.Hooks == nil {
 		return nil
 	}
-	a := t.hooks.Fire(ctx, act.HookInput{Session: t.id, Event: act.HookPostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &act.HookResponse{Output: out.Text, Failed: out.Failed}})
+	a := h.Fire(ctx, act.HookInput{Session: session, Event: act.HookPostToolUse, Tool: call.part.Name, Input: call.action.Input, Response: &act.HookResponse{Output: out.Text, Failed: out.Failed}})
 	added := withContext("", call.hook.Context())
 	if a.Verdict == act.Deny {
 		added = withContext(added, a.Reason)

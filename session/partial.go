@@ -55,7 +55,7 @@ func (d PartialResponse) Part(block string) (llm.Part, bool) {
 // compared with others, has its place in the conversation from now on, whatever comes of it.
 func (c *conversation) newPartial(m llm.Message, placed bool) *partialResponse {
 	m.Interrupted = true // until it is known to be whole
-	p := &partialResponse{conversation: c, node: c.tree.NewNode(m), onDisk: placed, quit: make(chan struct{})}
+	p := &partialResponse{conversation: c, node: c.tree.newNode(m), onDisk: placed, quit: make(chan struct{})}
 	p.node.At, p.node.Partial = c.now(), true
 	if placed {
 		p.node.Purpose = store.PurposeCompare

@@ -13,8 +13,8 @@ func TestKeptHistoryReplaced(t *testing.T) {
 	for seq := 1; seq <= 4; seq++ {
 		var tree Tree
 		for range 2 {
-			tree.Put(tree.NewNode(llm.UserText("asked")))
-			tree.Put(tree.NewNode(llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "answered"}}}))
+			tree.Put(tree.newNode(llm.UserText("asked")))
+			tree.Put(tree.newNode(llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "answered"}}}))
 		}
 		var kept historyCache
 		models := []llm.Endpoint{{Origin: "a"}, {Origin: "b"}}

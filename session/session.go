@@ -19,7 +19,7 @@
 //	requestSettings  what the next request asks for: model, effort, system prompt, schema, history mode
 //	promptQueue      prompts that wait for the running turn
 //	spending         usage so far, the limits on it, and what is reserved of them
-//	runningCalls     the tool calls of the moment, to be stopped, and the files that they change
+//	runningCalls     the tool calls of the moment, to be stopped
 //	tokenCounter     estimates of what messages and tools take of the model's window
 //	fallbackChain    models to go on with after a fault, and which are not asked for a while
 //	helperModels     the models that give the conversation its title and write its summaries
@@ -56,8 +56,8 @@ import (
 	"parley/tools/act"
 )
 
-// DefaultMaxSteps sets how many requests a turn may take when Options does not say.
-const DefaultMaxSteps = 200
+// defaultMaxSteps sets how many requests a turn may take when Options does not say.
+const defaultMaxSteps = 200
 
 // Options configures a session. The zero value is valid, but has no model.
 type Options struct {
@@ -67,7 +67,7 @@ type Options struct {
 	Settings       llm.Settings
 	Tools          act.Set                                   // nil: none are offered
 	Policy         act.Policy                                // decides which calls may run; nil: each call asks
-	MaxSteps       int                                       // requests in a turn; 0 or less: DefaultMaxSteps
+	MaxSteps       int                                       // requests in a turn; 0 or less: defaultMaxSteps
 	Limits         []Limit                                   // what may be spent
 	ConfirmCost    float64                                   // US dollars: the user is asked before a request that is estimated to cost more; 0: never
 	Attended       bool                                      // a user can be asked while a turn runs; see Question
@@ -84,9 +84,12 @@ type Options struct {
 
 	// PrepareMedia makes what tools return fit for every provider; what it changed is told to
 	// the model, and what it refuses is not sent. Nil: media goes as it is.
-	PrepareMedia func(llm.Part) (out llm.Part, changed string, err error)
+	PrepareMedia mediaPreparer
 	Config
 }
+
+// A mediaPreparer makes media fit for every provider, and says what it changed.
+type mediaPreparer = func(llm.Part) (out llm.Part, changed string, err error)
 
 // Config holds the [session] section of the configuration.
 type Config struct {
@@ -134,7 +137,6 @@ type Session struct {
 	requestSettings
 	promptQueue
 	spending
-	runningCalls
 
 	personas    Personas
 	ownSettings OwnSettings
@@ -146,6 +148,11 @@ type Session struct {
 	helpers  helperModels
 	tools    act.Set // nil: none are offered
 	policy   act.Policy
+	hooks    sessionHooks
+	calls    runningCalls
+	files    act.Files // keeps what calls change; nil: nothing does
+
+	prepareMedia mediaPreparer
 
 	maxSteps  int     // requests in a turn
 	compactAt float64 // share of the model's window at which a turn summarizes the conversation; 0: never
@@ -160,7 +167,7 @@ func New(o Options) *Session {
 		o.Policy = act.AskAlways{}
 	}
 	if o.MaxSteps <= 0 {
-		o.MaxSteps = DefaultMaxSteps
+		o.MaxSteps = defaultMaxSteps
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -176,7 +183,7 @@ func New(o Options) *Session {
 		requestSettings: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{confirmCost: o.ConfirmCost}, runningCalls: runningCalls{prepareMedia: o.PrepareMedia, hooks: sessionHooks{Hooks: o.Hooks}},
+		spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
@@ -349,20 +356,17 @@ var errStopped = errors.New("stopped by the user")
 
 // runningCalls holds the tool calls of the moment. The zero value is none.
 type runningCalls struct {
-	prepareMedia func(llm.Part) (llm.Part, string, error) // see Options; nil: media goes as it is
-	files        act.Files                                // keeps what they change; nil: nothing does
-	warmed       bool                                     // files were read before the first of them in this turn
-	hooks        sessionHooks
-	callsLock    sync.Mutex
-	cancels      map[*pendingCall]context.CancelCauseFunc
+	lock    sync.Mutex
+	cancels map[*pendingCall]context.CancelCauseFunc
 }
 
 // StopCalls ends the tool calls that run at the moment, and returns how many that
 // are. The turn goes on: the model is told that the user stopped them, and what
 // they had to say until then.
-func (r *runningCalls) StopCalls() int {
-	r.callsLock.Lock()
-	defer r.callsLock.Unlock()
+func (s *Session) StopCalls() int {
+	r := &s.calls
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	n := len(r.cancels)
 	for _, cancel := range r.cancels {
 		cancel(errStopped)
@@ -373,8 +377,8 @@ func (r *runningCalls) StopCalls() int {
 
 // start returns a context for each call, which StopCalls ends.
 func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []context.Context {
-	r.callsLock.Lock()
-	defer r.callsLock.Unlock()
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	r.cancels = map[*pendingCall]context.CancelCauseFunc{}
 	contexts := make([]context.Context, len(calls))
 	for i, call := range calls {
@@ -385,8 +389,8 @@ func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []contex
 
 // end removes a call that no longer runs, whose context is ctx, and reports whether it was stopped.
 func (r *runningCalls) end(call *pendingCall, ctx context.Context) (stopped bool) {
-	r.callsLock.Lock()
-	defer r.callsLock.Unlock()
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	if cancel, runs := r.cancels[call]; runs {
 		cancel(nil)
 		delete(r.cancels, call)

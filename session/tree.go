@@ -157,12 +157,12 @@ func (t *Tree) each(f func(*store.Node) bool) {
 // isLost reports whether n stands in the place of a message that is lost.
 func isLost(n store.Node) bool { return n.Role == "" }
 
-// NewNode returns a node for m that follows the current branch. It is not added yet.
-func (t *Tree) NewNode(m llm.Message) store.Node {
+// newNode returns a node for m that follows the current branch. It is not added yet.
+func (t *Tree) newNode(m llm.Message) store.Node {
 	return store.Node{Seq: t.count + 1, Parent: t.head, Message: m}
 }
 
-// Put adds a node that NewNode made, and makes it the end of the current branch, or replaces the
+// Put adds a node that newNode made, and makes it the end of the current branch, or replaces the
 // node with the same Seq.
 func (t *Tree) Put(n store.Node) {
 	if n.Seq <= t.count {
@@ -184,10 +184,10 @@ func (t *Tree) Put(n store.Node) {
 
 // Path returns the current branch from its first message to its last. The slice
 // is the caller's; the parts are shared and never changed.
-func (t *Tree) Path() []store.Node { return t.PathTo(t.head) }
+func (t *Tree) Path() []store.Node { return t.pathTo(t.head) }
 
-// PathTo returns the branch that ends with the message seq.
-func (t *Tree) PathTo(seq int) []store.Node {
+// pathTo returns the branch that ends with the message seq.
+func (t *Tree) pathTo(seq int) []store.Node {
 	var path []store.Node
 	for i := seq; i > 0; i = t.at(i).Parent {
 		path = append(path, *t.at(i))

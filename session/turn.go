@@ -24,7 +24,8 @@ type turn struct {
 	callable act.Set  // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
 	omitted  omission // what the last request left out
 
-	hookRounds int // how often Stop hooks made the turn continue since the last prompt
+	warmed     bool // files were read before the first of its calls
+	hookRounds int  // how often Stop hooks made the turn continue since the last prompt
 
 	questions  turnQuestions
 	budget     turnBudget
@@ -139,7 +140,6 @@ func beginPrompt(t *turn) {
 
 // begin appends parts as a prompt; without parts it prepares to retry the last one.
 func (t *turn) begin(parts []llm.Part) error {
-	t.warmed = false
 	if len(parts) == 0 {
 		return t.prepareRetry()
 	}
