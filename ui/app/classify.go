@@ -38,7 +38,7 @@ func Classify(text string, commands [][]string, isPrompt func(text string) bool)
 	if command, ok := strings.CutPrefix(text, "!"); ok {
 		return Line{Kind: ShellLine, Arg: strings.TrimSpace(command)}
 	}
-	name, arg, ok := parseCommand(text)
+	name, arg, ok := ParseCommand(text)
 	l := Line{Kind: CommandLine, Name: name, Arg: arg}
 	var among []int
 	l.Command, among = fuzzy.Named(name, commands)

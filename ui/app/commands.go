@@ -127,8 +127,8 @@ var elsewhere = map[string]string{
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
 }
 
-// parseCommand splits "/name argument"; ok is false for text that is none.
-func parseCommand(text string) (name, arg string, ok bool) {
+// ParseCommand splits "/name argument"; ok is false for text that is none.
+func ParseCommand(text string) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")
 	if !ok || strings.Contains(rest, "\n") && !takesLines(name, arg) {
@@ -140,7 +140,7 @@ func parseCommand(text string) (name, arg string, ok bool) {
 // AllowsMultiline reports whether text is a command that takes what stands behind it as text,
 // whatever number of lines that has.
 func AllowsMultiline(text string) bool {
-	name, arg, ok := parseCommand(text)
+	name, arg, ok := ParseCommand(text)
 	return ok && takesLines(name, arg)
 }
 

@@ -60,7 +60,7 @@ func toastOf(e Effect) string {
 // behind it.
 func run(t *testing.T, a *App, line string) Effect {
 	t.Helper()
-	name, arg, _ := parseCommand(line)
+	name, arg, _ := ParseCommand(line)
 	i := slices.IndexFunc(Commands(), func(c Command) bool { return c.Named(name) })
 	if i < 0 {
 		t.Fatalf("there is no %s", name)

@@ -62,7 +62,7 @@ func TestTakesLines(t *testing.T) {
 		if got := AllowsMultiline(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
-		if _, _, ok := parseCommand(text); ok != want && strings.Contains(text, "\n") {
+		if _, _, ok := ParseCommand(text); ok != want && strings.Contains(text, "\n") {
 			t.Errorf("%q is a command: %v", text, ok)
 		}
 	}
