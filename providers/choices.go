@@ -32,18 +32,16 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 	if name := ProviderWithoutModel(c, getenv); name != "" {
 		return fmt.Sprintf("Provider %[1]s has no default model: choose one with -m %[1]s/MODEL, or set model in config.toml", name)
 	}
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok || s.row.isDemo {
+	for s := range c.services(getenv) {
+		if s.row.isDemo {
 			continue
 		}
-		_, configured := c.Providers[s.name]
 		blank := slices.IndexFunc(s.closestBuiltin().KeyEnv, func(v string) bool {
 			return getenv(v) != "" && strings.TrimSpace(getenv(v)) == ""
 		})
-		why := s.missing(c, getenv)
+		why := s.missing()
 		switch {
-		case configured && why != "":
+		case s.configured && why != "":
 			if s.key.hint != "" && !s.keyless() {
 				why = "add its key with /connect or parley connect, or " + why
 			}
@@ -59,13 +57,11 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 // variable of its key or of its address, that is ready and of which only its server knows
 // the models; "" if there is none. It is asked for them when nothing names a model.
 func ProviderWithoutModel(c Config, getenv func(string) string) string {
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok || s.row.isDemo || s.defaultModel() != "" || s.missing(c, getenv) != "" {
+	for s := range c.services(getenv) {
+		if s.row.isDemo || s.defaultModel() != "" || s.missing() != "" {
 			continue
 		}
-		_, configured := c.Providers[s.name]
-		if configured || s.key.name != "" && !s.isProgram() || s.urlFromEnv(getenv) != "" {
+		if s.configured || s.key.name != "" && !s.isProgram() || s.urlFromEnv() != "" {
 			return s.name
 		}
 	}
@@ -120,10 +116,9 @@ func UnlistedProviders(c Config, getenv func(string) string) []string {
 // servers names the providers that are ready and have a list to be asked for.
 func (c Config) servers(getenv func(string) string) []string {
 	var names []string
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if ok && !s.row.isDemo && !s.isProgram() && !listsNone(s) && s.missing(c, getenv) == "" {
-			names = append(names, name)
+	for s := range c.services(getenv) {
+		if !s.row.isDemo && !s.isProgram() && !listsNone(s) && s.missing() == "" {
+			names = append(names, s.name)
 		}
 	}
 	return names
@@ -132,12 +127,8 @@ func (c Config) servers(getenv func(string) string) []string {
 // choices lists the models of all providers, with those that servers told.
 func (c Config) choices(getenv func(string) string, memory *Memory) []Choice {
 	var ready, not []Choice
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok {
-			continue
-		}
-		why := s.missing(c, getenv)
+	for s := range c.services(getenv) {
+		why := s.missing()
 		to := &ready
 		if why != "" {
 			to = &not
@@ -165,7 +156,7 @@ func (c Config) withAliases(choices []Choice, getenv func(string) string, memory
 		}
 		id = s.shownID(id)
 		at := slices.IndexFunc(choices, func(c Choice) bool { return c.Name == s.name+"/"+id })
-		row := s.choice(s.missing(c, getenv), listedModel{id: id}, memory)
+		row := s.choice(s.missing(), listedModel{id: id}, memory)
 		if at >= 0 {
 			row = choices[at]
 		}
@@ -208,9 +199,8 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 // its configuration, else the built-in demo.
 func DefaultModel(c Config, getenv func(string) string) string {
 	var ready []service
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if ok && !s.row.isDemo && s.defaultModel() != "" && s.missing(c, getenv) == "" {
+	for s := range c.services(getenv) {
+		if !s.row.isDemo && s.defaultModel() != "" && s.missing() == "" {
 			ready = append(ready, s)
 		}
 	}

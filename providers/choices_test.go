@@ -155,8 +155,8 @@ func TestUnlisted(t *testing.T) {
 	if got := UnlistedProviders(Default(), env()); len(got) > 0 {
 		t.Errorf("%v, though nobody configured them", got)
 	}
-	if s, _ := c.service("ollama", env()); !strings.Contains(s.missing(c, env()), "OLLAMA_HOST") {
-		t.Errorf("not ready: %q", s.missing(c, env()))
+	if s, _ := c.service("ollama", env()); !strings.Contains(s.missing(), "OLLAMA_HOST") {
+		t.Errorf("not ready: %q", s.missing())
 	}
 }
 

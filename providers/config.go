@@ -113,7 +113,7 @@ func (c *Config) validateAlias(name, stands string) error {
 	case slash && id == "":
 		return refuse("name a model of %s", provider)
 	case slash && !isProvider(provider):
-		return refuse("%s", unknownNameError("provider", provider, known).Message)
+		return refuse("%s", UnknownName("provider", provider, known).Message)
 	case !slash && !isProvider(stands) && isModel(stands) == "":
 		return refuse("no such model")
 	}

@@ -123,7 +123,7 @@ func Connections(c Config, getenv func(string) string) (all []Connection) {
 func (c Config) Connection(name string, getenv func(string) string) (Connection, error) {
 	s, ok := c.service(name, getenv)
 	if !ok || s.row.isDemo {
-		unknown := unknownNameError("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return kinds[n].isDemo }))
+		unknown := UnknownName("provider", name, slices.DeleteFunc(c.providerNames(), func(n string) bool { return kinds[n].isDemo }))
 		return Connection{}, errors.New(unknown.Message)
 	}
 	return Connection{

@@ -51,10 +51,8 @@ const checkTimeout = 10 * time.Second
 func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 	o = o.withDefaults()
 	var services []service
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, o.Getenv)
-		_, configured := c.Providers[name]
-		if ok && !s.row.isDemo && (configured || s.isFound() || s.missing(c, o.Getenv) == "") {
+	for s := range c.services(o.Getenv) {
+		if !s.row.isDemo && (s.configured || s.isFound() || s.missing() == "") {
 			services = append(services, s)
 		}
 	}

@@ -52,7 +52,7 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 	s, ok := c.service(name, o.Getenv)
 	switch {
 	case !ok:
-		return service{}, nil, unknownNameError("provider", name, c.providerNames())
+		return service{}, nil, UnknownName("provider", name, c.providerNames())
 	case notReady(s) != nil:
 		return service{}, nil, notReady(s)
 	}

@@ -24,9 +24,8 @@ type LocalServer = discover.Server
 // only, the name of a provider, only its ports are asked.
 func Discover(ctx context.Context, c Config, only string, getenv func(string) string) []LocalServer {
 	var o discover.Options
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if like := s.closestBuiltin(); !ok || !like.Local || only != "" && only != name {
+	for s := range c.services(getenv) {
+		if like := s.closestBuiltin(); !like.Local || only != "" && only != s.name {
 			continue
 		} else if only != "" {
 			o.Kind = like.ID
@@ -68,7 +67,7 @@ func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv
 		_, taken := found[name]
 		_, configured := c.Providers[name]
 		s, _ := c.service(name, getenv)
-		elsewhere := (configured || s.urlFromEnv(getenv) != "") && !sameAddress(s.url, server.BaseURL)
+		elsewhere := (configured || s.urlFromEnv() != "") && !sameAddress(s.url, server.BaseURL)
 		if !taken && !elsewhere {
 			return name
 		}
@@ -90,12 +89,11 @@ type Local struct {
 // Locals lists the servers of c that were found, in the order of a picker.
 func (c Config) Locals(getenv func(string) string) []Local {
 	var list []Local
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok || !s.isFound() {
+	for s := range c.services(getenv) {
+		if !s.isFound() {
 			continue
 		}
-		l := Local{Provider: name, Name: s.found.Name, Models: len(s.found.Models), More: s.found.More, LacksKey: s.key.hint != ""}
+		l := Local{Provider: s.name, Name: s.found.Name, Models: len(s.found.Models), More: s.found.More, LacksKey: s.key.hint != ""}
 		if s.key.name == "" {
 			l.Problem = string(s.found.State)
 		}
@@ -156,16 +154,15 @@ func (c Config) WithLists(ctx context.Context, o OpenOptions, providers ...strin
 // neither configured nor connected, and was not found; "" for others.
 func (c Config) Unlocated(name string, getenv func(string) string) string {
 	provider, _, _ := strings.Cut(c.Resolve(name), "/")
-	if s, ok := c.service(provider, getenv); ok && !s.isLocated(c, getenv) {
+	if s, ok := c.service(provider, getenv); ok && !s.isLocated() {
 		return s.name
 	}
 	return ""
 }
 
 // isLocated reports whether something says where the service runs.
-func (s service) isLocated(c Config, getenv func(string) string) bool {
-	_, configured := c.Providers[s.name]
-	return !s.builtin.Local || s.row.isDemo || s.isFound() || configured || s.urlFromEnv(getenv) != "" || s.key.stored != nil
+func (s service) isLocated() bool {
+	return !s.builtin.Local || s.row.isDemo || s.isFound() || s.configured || s.urlFromEnv() != "" || s.key.stored != nil
 }
 
 // shownID returns the id of a model as users see and write it: without the folders before a file,

@@ -41,7 +41,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	facts, known := s.facts(typed, o.Memory)
 	if s.row.isDemo && !known {
-		return llm.Endpoint{}, unknownNameError("model", typed, s.modelIDs())
+		return llm.Endpoint{}, UnknownName("model", typed, s.modelIDs())
 	}
 	model, tools := s.modelID(typed), toolStrategyOf(s, typed, facts, known, o.Memory)
 	window := facts.Context

@@ -37,8 +37,8 @@ func newAgentCLI(t target) *agentcli.Model {
 func (s service) isProgram() bool { return slices.Contains(agentcli.Kinds, s.kind) }
 
 // missingProgram returns what is missing before the program can be run; "" if nothing.
-func (s service) missingProgram(getenv func(string) string) string {
-	_, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH"))
+func (s service) missingProgram() string {
+	_, err := agentcli.Find(s.kind, s.conf.Command, s.getenv("PATH"))
 	if fault := (*llm.Error)(nil); errors.As(err, &fault) {
 		return fault.Message
 	}
@@ -61,15 +61,14 @@ type Program struct {
 // of them runs for that.
 func Programs(c Config, getenv func(string) string) []Program {
 	var list []Program
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok || !s.isProgram() {
+	for s := range c.services(getenv) {
+		if !s.isProgram() {
 			continue
 		}
 		if argv, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH")); err == nil {
 			loggedIn := agentcli.LoggedIn(s.kind, getenv)
 			list = append(list, Program{
-				Provider: name, Name: cmp.Or(s.builtin.Name, name), Path: argv[0], Login: agentcli.LoginCommand(s.kind),
+				Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Path: argv[0], Login: agentcli.LoginCommand(s.kind),
 				LoggedIn: loggedIn, LoginUnknown: !loggedIn && agentcli.IsLoginUnknown(s.kind),
 				KeepsTools: agentcli.KeepsTools(s.kind),
 			})

@@ -49,7 +49,7 @@ func TestProgramsReady(t *testing.T) {
 		if !ok {
 			t.Fatalf("there is no %s", tt.provider)
 		}
-		if got := s.missing(c, getenv); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+		if got := s.missing(); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s %+v: missing %q, want %q", tt.provider, tt.conf, got, tt.want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"net"
 	"net/url"
@@ -35,7 +36,9 @@ type service struct {
 	exactNames bool // models are asked as they are named
 	factsFile  *catalog.FactsFile
 	address    address
+	configured bool // it has a table
 	connected  bool // see Choice.Connected
+	getenv     func(string) string
 }
 
 // service looks name up. It is false for what is neither built in nor
@@ -51,7 +54,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 		like = cmp.Or(found.Provider, name)
 	}
 	head, builtin := catalog.Head(like)
-	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts, recent: c.Recent}.withList(c.listed[name])
+	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts, recent: c.Recent, configured: configured, getenv: getenv}.withList(c.listed[name])
 	s.kind = familyKind(cmp.Or(conf.Kind, head.Kind, kindChat))
 	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
@@ -140,7 +143,7 @@ func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 		s.url = strings.TrimRight(cmp.Or(like.Regions[s.conf.BaseURL], s.conf.BaseURL), "/")
 		return
 	}
-	if s.url = s.urlFromEnv(getenv); s.url != "" && s.name == s.builtin.ID {
+	if s.url = s.urlFromEnv(); s.url != "" && s.name == s.builtin.ID {
 		return
 	}
 	if s.url = like.BaseURL; s.isFound() && !sameAddress(s.url, s.found.BaseURL) {
@@ -153,9 +156,9 @@ func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 }
 
 // urlFromEnv returns the base URL that the environment sets; "" if it sets none.
-func (s service) urlFromEnv(getenv func(string) string) string {
+func (s service) urlFromEnv() string {
 	for _, name := range s.builtin.URLEnv {
-		if value := strings.TrimSpace(getenv(name)); value != "" {
+		if value := strings.TrimSpace(s.getenv(name)); value != "" {
 			return strings.TrimRight(completeURL(value, s.builtin), "/")
 		}
 	}
@@ -188,7 +191,7 @@ func completeURL(value string, like catalog.Provider) string {
 }
 
 // missing returns what is missing before the service can be asked; "" if nothing.
-func (s service) missing(c Config, getenv func(string) string) string {
+func (s service) missing() string {
 	if s.key.hint != "" {
 		return s.key.hint
 	}
@@ -200,9 +203,9 @@ func (s service) missing(c Config, getenv func(string) string) string {
 		return refused.Message
 	}
 	if s.isProgram() {
-		return s.missingProgram(getenv)
+		return s.missingProgram()
 	}
-	if s.isLocated(c, getenv) {
+	if s.isLocated() {
 		return ""
 	}
 	return strings.Join(append([]string{fmt.Sprintf("add [providers.%s]", s.name)}, s.builtin.URLEnv...), " or set ")
@@ -301,6 +304,17 @@ func (c Config) providerNames() []string {
 	return names
 }
 
+// services yields every provider there is, in the order of providerNames.
+func (c Config) services(getenv func(string) string) iter.Seq[service] {
+	return func(yield func(service) bool) {
+		for _, name := range c.providerNames() {
+			if s, ok := c.service(name, getenv); ok && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // Resolve returns what an alias of the user's stands for, and any other name as it is.
 func (c Config) Resolve(name string) string { return cmp.Or(c.Aliases[name], name) }
 
@@ -323,9 +337,9 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 		return s, name, nil
 	}
 	if slash {
-		return service{}, "", unknownNameError("provider", provider, c.providerNames())
+		return service{}, "", UnknownName("provider", provider, c.providerNames())
 	}
-	return service{}, "", unknownNameError("model", name, c.allNames(getenv))
+	return service{}, "", UnknownName("model", name, c.allNames(getenv))
 }
 
 // CheckName returns why no model can be called name: there is no such provider, or no model of a name without
@@ -347,16 +361,12 @@ func (c Config) CheckName(name string, getenv func(string) string) error {
 // ready, if there is one.
 func (c Config) serviceWithModel(model string, getenv func(string) string) (service, bool) {
 	var found []service
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok {
-			continue
-		}
+	for s := range c.services(getenv) {
 		told := slices.ContainsFunc(s.told, func(m listedModel) bool { return IsNamed(m.id, model) })
 		if _, known := catalog.Find(s.builtin.ID, model); !known && !told && !slices.Contains(s.conf.Models, model) {
 			continue
 		}
-		if s.missing(c, getenv) == "" {
+		if s.missing() == "" {
 			return s, true
 		}
 		found = append(found, s)
@@ -370,19 +380,17 @@ func (c Config) serviceWithModel(model string, getenv func(string) string) (serv
 // allNames lists the names that findModel accepts, for suggestions.
 func (c Config) allNames(getenv func(string) string) []string {
 	names := slices.Concat(c.providerNames(), slices.Sorted(maps.Keys(c.Aliases)))
-	for _, name := range c.providerNames() {
-		s, ok := c.service(name, getenv)
-		if !ok {
-			continue
-		}
+	for s := range c.services(getenv) {
 		for _, id := range s.modelIDs() {
-			names = append(names, name+"/"+id)
+			names = append(names, s.name+"/"+id)
 		}
 	}
 	return names
 }
 
-func unknownNameError(what, name string, among []string) *llm.Error {
+// UnknownName returns the error of an unknown name, with names near to it. What is "provider" or
+// "model".
+func UnknownName(what, name string, among []string) *llm.Error {
 	const few = 8
 	near := catalog.Nearest(name, among, 3)
 	switch {

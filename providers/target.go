@@ -6,7 +6,6 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
-	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
@@ -23,10 +22,8 @@ type Service struct {
 
 // Services lists the providers in the order of a picker.
 func Services(c Config, getenv func(string) string) (all []Service) {
-	for _, name := range c.providerNames() {
-		if s, ok := ServiceNamed(c, name, getenv); ok {
-			all = append(all, s)
-		}
+	for s := range c.services(getenv) {
+		all = append(all, s.public())
 	}
 	return all
 }
@@ -37,13 +34,18 @@ func ServiceNamed(c Config, name string, getenv func(string) string) (Service, b
 	if !ok {
 		return Service{}, false
 	}
-	found := Service{s.name, s.kind, s.builtin.ID, s.missing(c, getenv), s.url, nil}
+	return s.public(), true
+}
+
+// public returns what other packages know of s.
+func (s service) public() Service {
+	found := Service{s.name, s.kind, s.builtin.ID, s.missing(), s.url, nil}
 	for _, m := range s.told {
 		if m.embeds {
 			found.Embeddings = append(found.Embeddings, catalog.Embedding{ID: m.id, Price: catalog.Price{Free: true}})
 		}
 	}
-	return found, true
+	return found
 }
 
 // Target says how a model of a service is asked: where, with which key, by which client, and
@@ -70,7 +72,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	}
 	if err := notReady(s); err != nil {
 		return Target{}, err
-	} else if why := s.missing(c, o.Getenv); why != "" {
+	} else if why := s.missing(); why != "" {
 		return Target{}, notFoundError("%s cannot be used yet: %s", s.name, why)
 	}
 	t, err := s.target(ctx)
@@ -90,10 +92,4 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	t.transport, t.tap = o.transport(s.name, model), o.Tap
 	t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: func() string { return none }}
 	return Target{t.withClient(), t.secrets()}, nil
-}
-
-// UnknownName returns the *llm.Error of a name that nothing answers to, with names near to
-// it. What is "provider" or "model".
-func UnknownName(what, name string, among []string) *llm.Error {
-	return unknownNameError(what, name, among)
 }
