@@ -95,7 +95,7 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
-		if window := m.ask(ctx).context; window > 0 && sent*9/10 > window {
+		if window := m.ask(ctx).Context; window > 0 && sent*9/10 > window {
 			return []string{m.id + m.service.row.cuts}
 		}
 	}
@@ -104,7 +104,7 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 
 // ask asks a server of this machine for its models, and returns what it says of this one. Why it does not
 // answer is told by the request.
-func (m *annotated) ask(ctx context.Context) advertised {
+func (m *annotated) ask(ctx context.Context) catalog.Facts {
 	s, memory := m.service, m.options.Memory
 	if s.isServer() && m.options.Replay == nil {
 		ctx, cancel := context.WithTimeout(ctx, liveTimeout)
@@ -118,8 +118,8 @@ func (m *annotated) ask(ctx context.Context) advertised {
 
 // learnVision leaves images out of requests to a model that its server says takes none.
 func (m *annotated) learnVision(ctx context.Context) {
-	if s := m.service; s.advertised(m.id, m.options.Memory).vision == nil {
-		if sees := m.ask(ctx).vision; sees != nil && !*sees {
+	if s := m.service; s.advertised(m.id, m.options.Memory).Vision == nil {
+		if sees := m.ask(ctx).Vision; sees != nil && !*sees {
 			m.options.Memory.limits(s.servedModel(m.id), s.kind).Learn(openai.LimitImages, "", false)
 		}
 	}

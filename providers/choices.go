@@ -135,10 +135,10 @@ func (c Config) choices(getenv func(string) string, memory *Memory) []Choice {
 		}
 		ids := s.modelIDs()
 		for _, id := range ids {
-			*to = append(*to, s.choice(why, listedModel{id: id}, memory))
+			*to = append(*to, s.choice(why, listedModel{Facts: catalog.Facts{ID: id}}, memory))
 		}
 		for _, o := range s.told {
-			if !o.embeds && !slices.Contains(ids, o.id) {
+			if !o.embeds && !slices.Contains(ids, o.ID) {
 				*to = append(*to, s.choice(why, o, memory))
 			}
 		}
@@ -156,7 +156,7 @@ func (c Config) withAliases(choices []Choice, getenv func(string) string, memory
 		}
 		id = s.shownID(id)
 		at := slices.IndexFunc(choices, func(c Choice) bool { return c.Name == s.name+"/"+id })
-		row := s.choice(s.missing(), listedModel{id: id}, memory)
+		row := s.choice(s.missing(), listedModel{Facts: catalog.Facts{ID: id}}, memory)
 		if at >= 0 {
 			row = choices[at]
 		}
@@ -177,14 +177,14 @@ func (c Config) withAliases(choices []Choice, getenv func(string) string, memory
 // choice returns the line of one model. Why says what is missing before it can be
 // asked.
 func (s service) choice(why string, o listedModel, memory *Memory) Choice {
-	id := o.id
+	id := o.ID
 	m, known := s.facts(id, memory)
 	title := m.Name
 	if !known || m.Provider != s.builtin.ID {
 		f, _, _ := storedFacts(s, id)
-		title = cmp.Or(o.title, f.Name, s.shownID(id))
+		title = cmp.Or(o.Name, f.Name, s.shownID(id))
 	}
-	tools := m.Tools || !known && s.advertised(id, memory).tools == nil
+	tools := m.Tools || !known && s.advertised(id, memory).Tools == nil
 	return Choice{
 		Facts: endpointFacts(s, id, m, known, toolStrategyOf(s, id, m, known, memory)),
 		Name:  s.name + "/" + s.shownID(id), Provider: s.name, Model: id, Title: title,

@@ -445,7 +445,7 @@ func TestCloudModels(t *testing.T) {
 func TestCloudLists(t *testing.T) {
 	conf := Config{Providers: map[string]Provider{"azure": {APIKey: "k", Variables: map[string]string{"resource": "r", "deployment": "mine, yours"}}}}
 	_, offers, err := conf.listModels(t.Context(), "azure", OpenOptions{Getenv: env(), Transport: refusing{t}}.withDefaults())
-	if err != nil || len(offers) != 2 || offers[0].id != "mine" || offers[1].id != "yours" {
+	if err != nil || len(offers) != 2 || offers[0].ID != "mine" || offers[1].ID != "yours" {
 		t.Errorf("azure lists %v, %v", offers, err)
 	}
 	if got := DefaultModel(conf, env()); got != "azure/mine" {

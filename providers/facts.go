@@ -137,8 +137,8 @@ var vendorNames = map[string]string{"openai": "openai", "anthropic": "anthropic"
 func pricesByName(offers []listedModel) map[string]listedModel {
 	byName := map[string]listedModel{}
 	for _, o := range offers {
-		if !strings.Contains(o.id, ":") {
-			byName[vendorID(o.id)] = o
+		if !strings.Contains(o.ID, ":") {
+			byName[vendorID(o.ID)] = o
 		}
 	}
 	return byName
@@ -155,7 +155,7 @@ func publicFacts(s service, public map[string]listedModel, id string) (catalog.F
 		return catalog.Facts{}, false
 	}
 	o, ok := public[vendorID(vendor+"/"+id)]
-	f := o.facts()
+	f := o.Facts
 	f.ID, f.Name = id, ""
 	return f, ok
 }
@@ -164,13 +164,13 @@ func publicFacts(s service, public map[string]listedModel, id string) (catalog.F
 func fetchedList(s service, offers []listedModel, public map[string]listedModel, now time.Time) catalog.Fetched {
 	f := catalog.Fetched{List: emptyList(s, now), Builtin: s.builtin.ID}
 	for _, o := range offers {
-		facts := o.facts()
-		if more, ok := publicFacts(s, public, o.id); ok {
+		facts := o.Facts
+		if more, ok := publicFacts(s, public, o.ID); ok {
 			facts = facts.WithDefaults(more)
 		}
 		f.Models = append(f.Models, facts)
 		if o.refused != "" {
-			f.Refused = append(f.Refused, catalog.Change{Provider: s.name, Model: catalog.ShownID(o.id), Kind: catalog.ChangeRefused, Why: o.refused})
+			f.Refused = append(f.Refused, catalog.Change{Provider: s.name, Model: catalog.ShownID(o.ID), Kind: catalog.ChangeRefused, Why: o.refused})
 		}
 	}
 	return f

@@ -114,14 +114,14 @@ func (h *Health) fillDefaultModel(s service, offers []listedModel, o OpenOptions
 	}
 	id := s.modelID(model)
 	h.Model = s.name + "/" + s.shownID(id)
-	h.ModelFound = slices.ContainsFunc(offers, func(o listedModel) bool { return sameModel(o.id, id) })
+	h.ModelFound = slices.ContainsFunc(offers, func(o listedModel) bool { return sameModel(o.ID, id) })
 	facts, known := s.facts(model, o.Memory)
 	lesson := o.Memory.load(s.servedModel(model))
-	if set := s.strategy(model, facts.Tools || !known && lesson.advertised.tools == nil); set != auto {
+	if set := s.strategy(model, facts.Tools || !known && lesson.advertised.Tools == nil); set != auto {
 		h.Tools = set
 	} else if o.Memory.limits(s.servedModel(model), "").Has(learnedTools) {
 		h.Tools = prompt
-	} else if known || lesson.advertised.tools != nil {
+	} else if known || lesson.advertised.Tools != nil {
 		h.Tools = native
 	}
 }

@@ -67,13 +67,13 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listedModel, err error) {
 	if listsNone(s) {
 		for _, id := range s.modelIDs() {
-			offers = append(offers, listedModel{id: id})
+			offers = append(offers, listedModel{Facts: catalog.Facts{ID: id}})
 		}
 		return offers, nil
 	}
 	if s.row.isDemo || s.isProgram() {
 		for _, id := range catalog.IDs(s.closestBuiltin().ID) {
-			offers = append(offers, listedModel{id: id})
+			offers = append(offers, listedModel{Facts: catalog.Facts{ID: id}})
 		}
 		return offers, nil
 	}
@@ -87,8 +87,8 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	if offers, err = l.listAll(ctx); err != nil {
 		return nil, s.listError(err)
 	}
-	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.id, b.id) })
-	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.id == b.id }), nil
+	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.ID == b.ID }), nil
 }
 
 // listsNone reports whether a service has no list of the models that can be asked.
@@ -137,10 +137,10 @@ func (l lister) showModels(ctx context.Context, path string, offers []listedMode
 	for first := range min(atOnce, len(offers)) {
 		wait.Go(func() {
 			for i := first; i < len(offers); i += atOnce {
-				if o := &offers[i]; o.vision == nil {
-					if page, err := l.fetchPage(ctx, path, map[string]any{"model": o.id}); err == nil {
-						o.tools, o.vision, o.thinks = hasCapability(page, toolFields), hasCapability(page, visionFields), hasCapability(page, []capabilityField{{"capabilities", "thinking"}})
-						o.embeds = discover.Embeds(page, o.id)
+				if o := &offers[i]; o.Vision == nil {
+					if page, err := l.fetchPage(ctx, path, map[string]any{"model": o.ID}); err == nil {
+						o.Tools, o.Vision, o.Thinks = hasCapability(page, toolFields), hasCapability(page, visionFields), hasCapability(page, []capabilityField{{"capabilities", "thinking"}})
+						o.embeds = discover.Embeds(page, o.ID)
 					}
 				}
 			}
@@ -165,7 +165,7 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 		}
 		old := len(seen)
 		for _, o := range listed {
-			seen[o.id] = true
+			seen[o.ID] = true
 		}
 		query := nextPage(page, l.row.list).Encode()
 		if query == "" || len(listed) > 0 && len(seen) == old {

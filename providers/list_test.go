@@ -19,7 +19,7 @@ import (
 func List(ctx context.Context, c Config, name string) (ids []string, err error) {
 	_, offers, err := c.listModels(ctx, name, OpenOptions{Getenv: os.Getenv})
 	for _, o := range offers {
-		ids = append(ids, o.id)
+		ids = append(ids, o.ID)
 	}
 	return ids, err
 }
@@ -203,7 +203,7 @@ func FuzzRead(f *testing.F) {
 		offers := parseListing(page, false)
 		addLoadedWindows(offers, page)
 		for _, o := range offers {
-			if o.id == "" || o.context < 0 || o.maxOutput < 0 || !catalog.IsPrice(o.price.Input) || !catalog.IsPrice(o.price.Output) {
+			if o.ID == "" || o.Context < 0 || o.MaxOutput < 0 || !catalog.IsPrice(o.Price.Input) || !catalog.IsPrice(o.Price.Output) {
 				t.Errorf("%q is read as %+v", text, o)
 			}
 		}

@@ -16,58 +16,25 @@ import (
 
 // A listedModel is a model in the list of its server.
 type listedModel struct {
-	id    string
-	title string // its name for people, "" if the server has none
-	advertised
+	catalog.Facts
 	embeds  bool   // it turns texts into vectors
-	retires string // day from which the server refuses it, as 2006-01-02; "" if unknown
 	refused string // the invalid part of its entry, for the user; "" for none
 }
 
-// facts returns what the list says, as it is kept.
-func (m listedModel) facts() catalog.Facts {
-	return catalog.Facts{
-		ID: m.id, Name: m.title, Context: m.context, MaxOutput: m.maxOutput, Price: m.price,
-		Tools: m.tools, Vision: m.vision, Thinks: m.thinks, Retires: m.retires,
-	}
-}
-
-// advertised holds what a server says of a model; zero values are unknown.
-type advertised struct {
-	context   int
-	maxOutput int
-	price     catalog.Price
-	tools     *bool
-	vision    *bool
-	thinks    *bool
-}
-
-// withDefaults returns t, completed by what a stored list says.
-func (t advertised) withDefaults(f catalog.Facts) advertised {
-	t.context, t.maxOutput = cmp.Or(t.context, f.Context), cmp.Or(t.maxOutput, f.MaxOutput)
-	if !t.price.Known() {
-		t.price = f.Price
-	}
-	t.tools, t.vision, t.thinks = cmp.Or(t.tools, f.Tools), cmp.Or(t.vision, f.Vision), cmp.Or(t.thinks, f.Thinks)
-	return t
-}
-
-// applyTo returns m as the server has it.
-func (t advertised) applyTo(m catalog.Model) catalog.Model {
-	if t.context > 0 {
-		m.Context = t.context
-	}
+// asAdvertised returns m as its server has it, by what the server told.
+func asAdvertised(m catalog.Model, told catalog.Facts) catalog.Model {
+	m.Context = cmp.Or(told.Context, m.Context)
 	if m.MaxInput > m.Context && m.Context > 0 {
 		m.MaxInput = 0
 	}
-	m.MaxOutput = cmp.Or(t.maxOutput, m.MaxOutput)
-	if t.price.Known() && !m.Price.Known() {
-		m.Price = t.price
+	m.MaxOutput = cmp.Or(told.MaxOutput, m.MaxOutput)
+	if told.Price.Known() && !m.Price.Known() {
+		m.Price = told.Price
 	}
 	for _, said := range []struct {
 		is *bool
 		of *bool
-	}{{t.tools, &m.Tools}, {t.vision, &m.Vision}, {t.thinks, &m.Thinks}} {
+	}{{told.Tools, &m.Tools}, {told.Vision, &m.Vision}, {told.Thinks, &m.Thinks}} {
 		if said.is != nil {
 			*said.of = *said.is
 		}
@@ -114,10 +81,11 @@ func parseListing(page map[string]any, local bool) []listedModel {
 			title = ""
 		}
 		price, refused := parsePrice(m)
-		offers = append(offers, listedModel{id, title, advertised{
-			context: firstCount(m, contextFields...), maxOutput: firstCount(m, outputFields...), price: price,
-			tools: hasCapability(m, toolFields), vision: hasCapability(m, visionFields), thinks: hasCapability(m, thinkingFields),
-		}, embeds, firstDay(m, "retires_at", "shutdown_date", "expiration_date"), refused})
+		offers = append(offers, listedModel{catalog.Facts{
+			ID: id, Name: title, Context: firstCount(m, contextFields...), MaxOutput: firstCount(m, outputFields...), Price: price,
+			Tools: hasCapability(m, toolFields), Vision: hasCapability(m, visionFields), Thinks: hasCapability(m, thinkingFields),
+			Retires: firstDay(m, "retires_at", "shutdown_date", "expiration_date"),
+		}, embeds, refused})
 	}
 	return offers
 }
@@ -215,12 +183,12 @@ func parsePrice(m map[string]any) (p catalog.Price, refused string) {
 func addLoadedWindows(offers []listedModel, page map[string]any) {
 	n, sees := firstCount(page, "default_generation_settings.n_ctx"), hasCapability(page, []capabilityField{{"modalities.vision", ""}})
 	for i := range offers {
-		offers[i].context, offers[i].vision = cmp.Or(n, offers[i].context), cmp.Or(sees, offers[i].vision)
+		offers[i].Context, offers[i].Vision = cmp.Or(n, offers[i].Context), cmp.Or(sees, offers[i].Vision)
 	}
 	for _, running := range parseListing(page, true) {
 		for i := range offers {
-			if offers[i].id == running.id && running.context > 0 {
-				offers[i].context = running.context
+			if offers[i].ID == running.ID && running.Context > 0 {
+				offers[i].Context = running.Context
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -113,10 +112,10 @@ func (s service) isFound() bool { return s.found.Provider != "" }
 func (s service) withList(listed []listedModel) service {
 	s.told = nil
 	for _, m := range slices.Concat(s.found.Models, s.found.Embedded) {
-		s.told = append(s.told, listedModel{id: m.ID, embeds: m.Embeds, advertised: advertised{context: m.Context, tools: m.Tools, vision: m.Vision, thinks: m.Thinks}})
+		s.told = append(s.told, listedModel{embeds: m.Embeds, Facts: catalog.Facts{ID: m.ID, Context: m.Context, Tools: m.Tools, Vision: m.Vision, Thinks: m.Thinks}})
 	}
 	for _, m := range listed {
-		if at := slices.IndexFunc(s.told, func(t listedModel) bool { return t.id == m.id }); at >= 0 {
+		if at := slices.IndexFunc(s.told, func(t listedModel) bool { return t.ID == m.ID }); at >= 0 {
 			s.told[at] = m
 		} else {
 			s.told = append(s.told, m)
@@ -169,7 +168,7 @@ func (s service) isLocated() bool {
 // unless two of its server have that name.
 func (s service) shownID(id string) string {
 	base := FileName(id)
-	if slices.ContainsFunc(s.told, func(m listedModel) bool { return m.id != id && FileName(m.id) == base }) {
+	if slices.ContainsFunc(s.told, func(m listedModel) bool { return m.ID != id && FileName(m.ID) == base }) {
 		return id
 	}
 	return base
@@ -192,19 +191,16 @@ func IsNamed(id, name string) bool {
 
 // advertised returns what the server told of a model: when it was asked for its list, else
 // when it was found, else, of a model that the catalog lacks, in the list that is kept.
-func (s service) advertised(model string, memory *Memory) advertised {
+func (s service) advertised(model string, memory *Memory) catalog.Facts {
 	told := memory.load(s.servedModel(model)).advertised
 	if f, _, ok := storedFacts(s, model); ok && !slices.Contains(catalog.IDs(s.builtin.ID), s.modelID(model)) {
-		return told.withDefaults(f)
+		return told.WithDefaults(f)
 	}
-	at := slices.IndexFunc(s.told, func(m listedModel) bool { return IsNamed(m.id, model) })
+	at := slices.IndexFunc(s.told, func(m listedModel) bool { return IsNamed(m.ID, model) })
 	if at < 0 {
 		return told
 	}
-	first := s.told[at].advertised
-	told.context = cmp.Or(told.context, first.context)
-	told.tools, told.vision, told.thinks = cmp.Or(told.tools, first.tools), cmp.Or(told.vision, first.vision), cmp.Or(told.thinks, first.thinks)
-	return told
+	return told.WithDefaults(s.told[at].Facts)
 }
 
 // sameAddress reports whether two base URLs reach the same port of this machine, or are

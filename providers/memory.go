@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parley/providers/adapter"
+	"parley/providers/catalog"
 )
 
 // A Memory remembers what servers refused and said of models, so that a model opened again does not
@@ -37,7 +38,7 @@ const learnedTools = "tools"
 // learnedFacts is what is remembered of a model besides limits.
 type learnedFacts struct {
 	guided     bool // it wrote a call that cannot run: its replies follow a form
-	advertised advertised
+	advertised catalog.Facts
 	path       string // what its server calls a file; "" for others
 }
 
@@ -108,10 +109,10 @@ func (m *Memory) update(at servedModel, change func(*learnedFacts)) {
 // recordListing keeps what a server told of its models.
 func (m *Memory) recordListing(s service, offers []listedModel) {
 	for _, o := range offers {
-		m.update(s.servedModel(o.id), func(l *learnedFacts) { l.advertised = o.advertised })
-		m.update(s.servedModel(strings.TrimSuffix(o.id, ":latest")), func(l *learnedFacts) { l.advertised = o.advertised })
-		if name := FileName(o.id); name != o.id {
-			m.update(servedModel{s.url, name}, func(l *learnedFacts) { l.advertised, l.path = o.advertised, o.id })
+		m.update(s.servedModel(o.ID), func(l *learnedFacts) { l.advertised = o.Facts })
+		m.update(s.servedModel(strings.TrimSuffix(o.ID, ":latest")), func(l *learnedFacts) { l.advertised = o.Facts })
+		if name := FileName(o.ID); name != o.ID {
+			m.update(servedModel{s.url, name}, func(l *learnedFacts) { l.advertised, l.path = o.Facts, o.ID })
 		}
 	}
 }

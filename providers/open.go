@@ -45,7 +45,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	model, tools := s.modelID(typed), toolStrategyOf(s, typed, facts, known, o.Memory)
 	window := facts.Context
-	if !known && s.advertised(model, o.Memory).context == 0 {
+	if !known && s.advertised(model, o.Memory).Context == 0 {
 		window = s.modelTable(typed).Context // what else there is, is guessed
 	}
 	opened := &lazy{build: s.build(typed, o, tools.Strategy)}
@@ -73,7 +73,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 		Known:      known,
 		Context:    facts.Context,
 		Vision:     facts.Vision,
-		Blind:      !facts.Vision && s.advertised(s.modelID(typed), tools.memory).vision != nil,
+		Blind:      !facts.Vision && s.advertised(s.modelID(typed), tools.memory).Vision != nil,
 		Efforts:    supportedEfforts(facts),
 		Candidates: s.supportsCandidates(typed, tools.memory),
 		Files:      f.files(s, typed),
@@ -86,7 +86,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 // toolStrategyOf returns how a model gets its tools, without the model.
 func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, memory *Memory) *toolStrategy {
 	model := s.modelID(typed)
-	calls := facts.Tools || !known && s.advertised(model, memory).tools == nil
+	calls := facts.Tools || !known && s.advertised(model, memory).Tools == nil
 	return &toolStrategy{
 		name: s.shownID(model), strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
 		memory: memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
@@ -141,7 +141,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	if s.row.noLevel {
 		m.Thinking, m.Levels, m.CanDisable = "", nil, false
 	}
-	m = s.advertised(model, memory).applyTo(m)
+	m = asAdvertised(m, s.advertised(model, memory))
 	own := s.modelTable(model)
 	m.Context = cmp.Or(own.Context, m.Context)
 	switch {

@@ -266,8 +266,8 @@ func (s service) firstModel() string {
 		if !m.embeds {
 			models++
 		}
-		if at := slices.Index(s.recent, s.name+"/"+s.shownID(m.id)); !m.embeds && (first == "" || at >= 0 && at < best) {
-			first = m.id
+		if at := slices.Index(s.recent, s.name+"/"+s.shownID(m.ID)); !m.embeds && (first == "" || at >= 0 && at < best) {
+			first = m.ID
 			if at >= 0 {
 				best = at
 			}
@@ -362,7 +362,7 @@ func (c Config) CheckName(name string, getenv func(string) string) error {
 func (c Config) serviceWithModel(model string, getenv func(string) string) (service, bool) {
 	var found []service
 	for s := range c.services(getenv) {
-		told := slices.ContainsFunc(s.told, func(m listedModel) bool { return IsNamed(m.id, model) })
+		told := slices.ContainsFunc(s.told, func(m listedModel) bool { return IsNamed(m.ID, model) })
 		if _, known := catalog.Find(s.builtin.ID, model); !known && !told && !slices.Contains(s.conf.Models, model) {
 			continue
 		}

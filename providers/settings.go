@@ -150,8 +150,8 @@ func (s service) modelID(model string) string {
 	}
 	id := cmp.Or(s.builtin.Aliases[model], model)
 	for _, m := range s.told {
-		if m.id != id && FileName(m.id) == id && s.shownID(m.id) == id {
-			return m.id
+		if m.ID != id && FileName(m.ID) == id && s.shownID(m.ID) == id {
+			return m.ID
 		}
 	}
 	return id

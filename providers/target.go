@@ -42,7 +42,7 @@ func (s service) public() Service {
 	found := Service{s.name, s.kind, s.builtin.ID, s.missing(), s.url, nil}
 	for _, m := range s.told {
 		if m.embeds {
-			found.Embeddings = append(found.Embeddings, catalog.Embedding{ID: m.id, Price: catalog.Price{Free: true}})
+			found.Embeddings = append(found.Embeddings, catalog.Embedding{ID: m.ID, Price: catalog.Price{Free: true}})
 		}
 	}
 	return found
