@@ -210,51 +210,72 @@ func mediaWords(words []string) []string {
 // Empty reports whether m holds no models.
 func (m Media) Empty() bool { return len(m.Embeddings)+len(m.Images)+len(m.Videos) == 0 }
 
-// withOverrides returns older with the values of m put over it, model by model; models that only m
-// has follow.
-func (m Media) withOverrides(older Media) Media {
+// over returns older with the models of m that it lacks. If m is newer, its values override those
+// of older models.
+func (m Media) over(older Media, newer bool) Media {
 	return Media{
-		Embeddings: overrideMedia(m.Embeddings, older.Embeddings, func(e Embedding) string { return e.ID }, func(now, old Embedding) Embedding {
-			now.Dimensions, now.Least, now.Most, now.Batch = cmp.Or(now.Dimensions, old.Dimensions), cmp.Or(now.Least, old.Least), cmp.Or(now.Most, old.Most), cmp.Or(now.Batch, old.Batch)
-			now.MaxInput = cmp.Or(now.MaxInput, old.MaxInput)
-			if !now.Price.Known() {
-				now.Price = old.Price
-			}
-			return now
-		}),
-		Images: overrideMedia(m.Images, older.Images, func(m ImageModel) string { return m.ID }, func(now, old ImageModel) ImageModel {
-			now.Name, now.Price, now.MaxN = cmp.Or(old.Name, now.Name), old.Price, cmp.Or(now.MaxN, old.MaxN)
-			now.Mask, now.Step, now.MaxPixels, now.MaxRatio, now.MaxPrompt = old.Mask, old.Step, old.MaxPixels, old.MaxRatio, old.MaxPrompt
-			now.Partials, now.Transparent = now.Partials || old.Partials, now.Transparent || old.Transparent
-			if old.Inputs > 0 {
-				now.Inputs = old.Inputs
-			}
-			return now
-		}),
-		Videos: overrideMedia(m.Videos, older.Videos, func(v VideoModel) string { return v.ID }, func(now, old VideoModel) VideoModel {
-			now.Name, now.Default, now.Resolution, now.MaxPrompt = cmp.Or(old.Name, now.Name), old.Default, old.Resolution, old.MaxPrompt
-			if now.References = old.References; now.PerSecond == nil {
-				now.PerSecond, now.PerVideo = old.PerSecond, old.PerVideo
-			}
-			now.Source, now.Sound = old.Source, old.Sound
-			return now
-		}),
+		Embeddings: overrideMedia(m.Embeddings, older.Embeddings, newer),
+		Images:     overrideMedia(m.Images, older.Images, newer),
+		Videos:     overrideMedia(m.Videos, older.Videos, newer),
 	}
 }
 
-// overrideMedia returns older with the models of list put over those with the same id; others follow.
-func overrideMedia[T any](list, older []T, id func(T) string, over func(now, old T) T) []T {
-	all := slices.Clone(older)
+// A mediaModel is a model of one kind.
+type mediaModel[T any] interface {
+	key() (id, name string)
+	over(old T) T // returns the model with its known values put over those of old
+}
+
+// overrideMedia is Media.over for the models of one kind.
+func overrideMedia[T mediaModel[T]](list, older []T, newer bool) []T {
+	all, at := slices.Clone(older), map[string]int{}
+	for i, m := range older {
+		id, _ := m.key()
+		at[id] = i
+	}
 	for _, m := range list {
-		if i := slices.IndexFunc(all, func(o T) bool { return id(o) == id(m) }); i >= 0 {
-			if i < len(older) {
-				all[i] = over(m, older[i])
-			}
-			continue
+		id, _ := m.key()
+		switch i, known := at[id]; {
+		case !known:
+			at[id] = len(all)
+			all = append(all, m)
+		case newer && i < len(older):
+			all[i] = m.over(older[i])
 		}
-		all = append(all, m)
 	}
 	return all
+}
+
+func (e Embedding) key() (id, name string)  { return e.ID, "" }
+func (m ImageModel) key() (id, name string) { return m.ID, m.Name }
+func (v VideoModel) key() (id, name string) { return v.ID, v.Name }
+
+func (e Embedding) over(old Embedding) Embedding {
+	e.Dimensions, e.Least, e.Most, e.Batch = cmp.Or(e.Dimensions, old.Dimensions), cmp.Or(e.Least, old.Least), cmp.Or(e.Most, old.Most), cmp.Or(e.Batch, old.Batch)
+	e.MaxInput = cmp.Or(e.MaxInput, old.MaxInput)
+	if !e.Price.Known() {
+		e.Price = old.Price
+	}
+	return e
+}
+
+func (m ImageModel) over(old ImageModel) ImageModel {
+	m.Name, m.Price, m.MaxN = cmp.Or(old.Name, m.Name), old.Price, cmp.Or(m.MaxN, old.MaxN)
+	m.Mask, m.Step, m.MaxPixels, m.MaxRatio, m.MaxPrompt = old.Mask, old.Step, old.MaxPixels, old.MaxRatio, old.MaxPrompt
+	m.Partials, m.Transparent = m.Partials || old.Partials, m.Transparent || old.Transparent
+	if old.Inputs > 0 {
+		m.Inputs = old.Inputs
+	}
+	return m
+}
+
+func (v VideoModel) over(old VideoModel) VideoModel {
+	v.Name, v.Default, v.Resolution, v.MaxPrompt = cmp.Or(old.Name, v.Name), old.Default, old.Resolution, old.MaxPrompt
+	if v.References = old.References; v.PerSecond == nil {
+		v.PerSecond, v.PerVideo = old.PerSecond, old.PerVideo
+	}
+	v.Source, v.Sound = old.Source, old.Sound
+	return v
 }
 
 // MediaOf returns the media models of a service: the built-in ones of provider, combined with the
@@ -265,20 +286,7 @@ func (k *FactsFile) MediaOf(provider, service, url string) Media {
 	if l == nil || len(l.Media) == 0 {
 		return builtin
 	}
-	kept := l.media()
-	if l.Newer() {
-		return kept.withOverrides(builtin)
-	}
-	return kept.behind(builtin)
-}
-
-// behind returns first, followed by the models of m that it lacks.
-func (m Media) behind(first Media) Media {
-	return Media{
-		Embeddings: overrideMedia(m.Embeddings, first.Embeddings, func(e Embedding) string { return e.ID }, func(_, is Embedding) Embedding { return is }),
-		Images:     overrideMedia(m.Images, first.Images, func(m ImageModel) string { return m.ID }, func(_, is ImageModel) ImageModel { return is }),
-		Videos:     overrideMedia(m.Videos, first.Videos, func(v VideoModel) string { return v.ID }, func(_, is VideoModel) VideoModel { return is }),
-	}
+	return l.media().over(builtin, l.Newer())
 }
 
 // mediaChanges returns the media models of the list that were not known before.
