@@ -2,6 +2,7 @@ package adapter
 
 import (
 	"io"
+	"strings"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -44,4 +45,28 @@ func Read(body io.Reader, out *llm.Out, d Decoder) error {
 		}
 	}
 	return nil
+}
+
+// FinishReason translates the word for the end of an answer, in any spelling, with or without calls
+// for us to answer. Unknown words are llm.Other; no word is the ordinary end.
+func FinishReason(word string, calls bool) llm.Reason {
+	reason := llm.Other
+	switch strings.ToLower(strings.ReplaceAll(word, "_", "")) {
+	case "", "stop", "eos", "stopsequence", "endturn", "completed":
+		reason = llm.Stop
+	case "length", "maxtokens", "modellength", "modelcontextwindowexceeded", "continuation":
+		reason = llm.Length
+	case "toolcalls", "functioncall", "tooluse":
+		reason = llm.Calls
+	case "contentfilter", "sensitive", "refusal", "safety", "recitation", "blocklist", "prohibitedcontent", "spii", "modelarmor",
+		"imagesafety", "imageprohibitedcontent", "imagerecitation":
+		reason = llm.Refused
+	}
+	switch {
+	case calls && reason == llm.Stop:
+		return llm.Calls
+	case !calls && reason == llm.Calls:
+		return llm.Stop
+	}
+	return reason
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -303,20 +304,11 @@ func (c *claude) end(l *claudeLine) {
 	case !c.textAfterCall && l.Result != "" && !overlong:
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
-	reason, ok := stopReasons[c.stop]
-	if !ok {
-		reason = llm.Other
-	}
+	reason := adapter.FinishReason(c.stop, false) // the last line of older versions has none
 	if overlong {
 		reason = llm.Length
 	}
 	c.finish = llm.Finish{Reason: reason, Raw: c.stop, ID: l.Session, Model: c.model}
-}
-
-// stopReasons maps the API's stop reasons. The last line of older versions has none.
-var stopReasons = map[string]llm.Reason{
-	"": llm.Stop, "end_turn": llm.Stop, "stop_sequence": llm.Stop, "tool_use": llm.Stop,
-	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length, "refusal": llm.Refused,
 }
 
 // report sends the usage and notes the session to resume.

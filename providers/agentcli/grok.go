@@ -119,7 +119,7 @@ func (g *grok) line(data []byte) {
 		g.done, g.fault = true, g.toError("", 0, cmp.Or(string(l.Message), string(l.Data), "it did not say why it failed"))
 	case "end":
 		g.report(&l)
-		g.complete(llm.Finish{Reason: grokReason(l.Stop), Raw: l.Stop, ID: l.Session})
+		g.complete(llm.Finish{Reason: adapter.FinishReason(l.Stop, false), Raw: l.Stop, ID: l.Session})
 	default:
 		if !strings.HasPrefix(l.Type, "auto_compact_") {
 			g.skip(data)
@@ -162,17 +162,4 @@ func (g *grok) sendText(kind llm.Kind, text string) {
 		g.n, g.kind = g.n+1, kind
 	}
 	g.delta(strconv.Itoa(g.n), llm.Part{Kind: kind, Text: text})
-}
-
-// grokReason maps a stop reason in any spelling.
-func grokReason(stop string) llm.Reason {
-	switch strings.ToLower(strings.ReplaceAll(stop, "_", "")) {
-	case "", "endturn", "stop", "completed":
-		return llm.Stop
-	case "maxtokens", "length":
-		return llm.Length
-	case "refusal":
-		return llm.Refused
-	}
-	return llm.Other
 }

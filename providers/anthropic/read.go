@@ -15,21 +15,6 @@ const (
 	stopOverflow = "model_context_window_exceeded"
 )
 
-// finishReason translates stop_reason; "" if it is unknown.
-func finishReason(stopReason string) llm.Reason {
-	switch stopReason {
-	case "end_turn", "stop_sequence", "stop":
-		return llm.Stop
-	case "max_tokens", "length", stopOverflow:
-		return llm.Length
-	case "tool_use", "tool_calls":
-		return llm.Calls
-	case "refusal", "sensitive", "content_filter":
-		return llm.Refused
-	}
-	return ""
-}
-
 // OnBody reads an answer that comes in one piece.
 func (a *answer) OnBody(data []byte) error {
 	var m envelope
@@ -108,23 +93,10 @@ func (a *answer) OnEnd(done bool) error {
 	if a.isPaused() {
 		return nil
 	}
-	reason := finishReason(a.stopReason)
-	switch {
-	case a.stopReason == "":
-		reason = llm.Stop
-	case reason == "":
-		reason = llm.Other
-	case a.stopReason == stopOverflow && !a.hasText:
-		a.sendUsage()
+	a.sendUsage()
+	if a.stopReason == stopOverflow && !a.hasText {
 		return &llm.Error{Fault: llm.ContextOverflow, Message: "the answer ended with " + stopOverflow, Code: stopOverflow}
 	}
-	switch {
-	case a.hasCalls && reason == llm.Stop:
-		reason = llm.Calls
-	case !a.hasCalls && reason == llm.Calls:
-		reason = llm.Stop
-	}
-	a.sendUsage()
-	a.out.Send(llm.Finish{Reason: reason, Raw: a.stopReason, ID: a.id, Model: a.model, Unused: a.unused})
+	a.out.Send(llm.Finish{Reason: adapter.FinishReason(a.stopReason, a.hasCalls), Raw: a.stopReason, ID: a.id, Model: a.model, Unused: a.unused})
 	return nil
 }

@@ -324,30 +324,10 @@ func (a *answer) finishAnswer() error {
 	a.sendSignature()
 	a.sendGrounding()
 	a.sendUsage()
-	reason, known := finishReason(a.finish)
-	raw := a.finish
-	switch {
-	case a.finish == "":
+	reason, raw := adapter.FinishReason(a.finish, len(a.calls) > 0), a.finish
+	if a.finish == "" {
 		reason, raw = llm.Refused, a.blocked
-	case !known:
-		reason = llm.Other
-	case reason == llm.Stop && len(a.calls) > 0:
-		reason = llm.Calls
 	}
 	a.out.Send(llm.Finish{Reason: reason, Raw: raw, ID: a.label.ID, Model: a.label.Model})
 	return nil
-}
-
-// finishReason translates finishReason, and returns false if it is unknown.
-func finishReason(reason string) (llm.Reason, bool) {
-	switch reason {
-	case "STOP":
-		return llm.Stop, true
-	case "MAX_TOKENS", finishContinuation: // and there is no way to go on
-		return llm.Length, true
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR",
-		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
-		return llm.Refused, true
-	}
-	return "", false
 }

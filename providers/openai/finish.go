@@ -66,25 +66,14 @@ func (a *answer) OnEnd(done bool) error {
 		return errFewer
 	}
 	a.release()
-	reason := finishReasons[strings.ToLower(a.finish)] // gateways to Google keep its capitals
-	if reason == "" {
-		reason = llm.Other
-	}
 	switch {
 	case a.finish == "" && !(done && a.blocks > 0):
 		return wire.ErrInterrupted
-	case a.finish == "":
-		reason = llm.Stop
 	case finishFaults[a.finish] != "" && !(a.hasText && a.finish == finishOverflow):
 		a.sendUsage()
 		return &llm.Error{Fault: finishFaults[a.finish], Message: "the answer ended with " + a.finish, Code: a.finish}
 	}
-	if len(a.calls) > 0 && reason == llm.Stop {
-		reason = llm.Calls
-	}
-	if len(a.calls) == 0 && reason == llm.Calls {
-		reason = llm.Stop
-	}
+	reason := adapter.FinishReason(a.finish, len(a.calls) > 0)
 	if reason == llm.Stop && a.hasRefusal && !a.hasText {
 		reason = llm.Refused
 	}
@@ -142,14 +131,6 @@ func (a *answer) finishBlocks() {
 
 // finishOverflow holds what GLM says when the window is full.
 const finishOverflow = "model_context_window_exceeded"
-
-// finishReasons translates finish_reason.
-var finishReasons = map[string]llm.Reason{
-	"stop": llm.Stop, "eos": llm.Stop, "stop_sequence": llm.Stop, "end_turn": llm.Stop,
-	"length": llm.Length, "max_tokens": llm.Length, "model_length": llm.Length, finishOverflow: llm.Length,
-	"tool_calls": llm.Calls, "function_call": llm.Calls, "tool_use": llm.Calls,
-	"content_filter": llm.Refused, "sensitive": llm.Refused, "refusal": llm.Refused, "safety": llm.Refused,
-}
 
 // finishFaults holds finish reasons that say the answer is no answer.
 var finishFaults = map[string]llm.Fault{
