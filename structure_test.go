@@ -53,13 +53,17 @@ func TestImports(t *testing.T) {
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
+		"ui/cli/cmdutil":        {"ui/app", "ui/print", safe, llm, catalog},
+		"ui/cli/ability":        {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
+		"ui/cli/cmd/embed":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "session/vectors", "providers/media", "providers/embedding", llm, catalog},
+		"ui/cli/cmd/image":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
+		"ui/cli/cmd/video":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
+		"ui/cli/cmd/completion": {},
+		"ui/cli/cmd/man":        {"ui/cli/cmdutil", "ui/print", wrap, atomic},
+		"ui/cli/cmd/models":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
+
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
 		"ui/cli":               {"docs", "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/backup", "session/config", "session/hooks", "session/importer", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/vectors", "tools", "tools/*", "providers", "providers/media", "providers/embedding", creds, llm, catalog},
-		"ui/cli/cmdutil":       {"ui/app", "ui/print", safe, llm, catalog},
-		"ui/cli/ability":       {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
-		"ui/cli/cmd/embed":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "session/vectors", "providers/media", "providers/embedding", llm, catalog},
-		"ui/cli/cmd/image":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
-		"ui/cli/cmd/video":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -128,7 +132,7 @@ func TestImports(t *testing.T) {
 		"docs":                 {lazy},
 		"docs/pictures":        {},
 		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", llm},
-		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/archive", llm},
+		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/archive", "providers", llm, catalog},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {act, "session", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},

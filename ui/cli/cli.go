@@ -124,10 +124,9 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	sessionsRoot := sessions.Sessions()
 	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
 	sessionsRoot.AddCommand(backupCommands(a, sessions)...)
-	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), newModelsCommand(a), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, sessions.Usage(),
-		a.keysCommand(), a.sandboxCommand(), manCommand(a), versionCommand(a))
+	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, sessions.Usage(),
+		a.keysCommand(), a.sandboxCommand(), versionCommand(a))
 	addCommands(root, a)
-	addCompletion(root)
 	explainArguments(root)
 	addHelp(a, root)
 	a.completeFlags(root, sessions)

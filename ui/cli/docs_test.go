@@ -144,7 +144,7 @@ func commandSections(root *cobra.Command) string {
 		if b.Len() > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", c.CommandPath(), manualProse(described(c)))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", c.CommandPath(), manualProse(cmp.Or(c.Long, strings.TrimSuffix(c.Short, ".")+".")))
 		if c.Runnable() {
 			fmt.Fprintf(&b, "```\n%s\n```\n", c.UseLine())
 		} else {

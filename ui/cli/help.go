@@ -94,13 +94,5 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	return cmdutil.Usage(fmt.Errorf("no help on %q: parley help lists topics and commands", args[0]))
 }
 
-// helpTopics returns what help knows: pages and commands.
-func helpTopics(root *cobra.Command) []string {
-	names := docs.Names()
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() {
-			names = append(names, c.Name())
-		}
-	}
-	return names
-}
+// helpTopics returns the names of pages and commands.
+func helpTopics(root *cobra.Command) []string { return append(docs.Names(), cmdutil.Names(root)...) }

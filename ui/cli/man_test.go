@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"parley/ui/cli/cmd/man"
 )
 
 // eachCommand calls f with every command of the program that its help lists.
@@ -32,8 +34,8 @@ func TestManuals(t *testing.T) {
 		t.Log("mandoc is not on PATH: the pages are not linted")
 	}
 	eachCommand(root, func(cmd *cobra.Command) {
-		t.Run(manualName(cmd), func(t *testing.T) {
-			text := manual(cmd)
+		t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "-"), func(t *testing.T) {
+			text := (man.Options{Version: version(), Date: buildDate()}).Page(cmd)
 			for line := range strings.SplitSeq(text, "\n") {
 				if len(line) > 80 && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, ".TH") {
 					t.Errorf("%d bytes: %s", len(line), line)
@@ -49,8 +51,8 @@ func TestManuals(t *testing.T) {
 				}
 			})
 			for _, c := range cmd.Commands() {
-				if c.IsAvailableCommand() && !strings.Contains(plain, manualName(c)+"(1)") {
-					t.Errorf("no %s in %s", manualName(c), text)
+				if c.IsAvailableCommand() && !strings.Contains(plain, strings.ReplaceAll(c.CommandPath(), " ", "-")+"(1)") {
+					t.Errorf("no %s in %s", strings.ReplaceAll(c.CommandPath(), " ", "-"), text)
 				}
 			}
 			if mandoc == "" {
@@ -65,8 +67,10 @@ func TestManuals(t *testing.T) {
 	})
 }
 
-// ascii returns what escape makes of text, with hyphens.
-func ascii(text string) string { return strings.ReplaceAll(escape(text), `\-`, "-") }
+// ascii returns text as a page has it.
+func ascii(text string) string {
+	return strings.NewReplacer(`\`, `\e`, "…", "...", "“", `\(lq`, "”", `\(rq`, "’", `\(cq`, "→", `\(->`).Replace(text)
+}
 
 // TestManualsReplace: pages are replaced whole, where links point stays as it is, and every user
 // of the machine can read them.
@@ -77,7 +81,9 @@ func TestManualsReplace(t *testing.T) {
 	if err := errors.Join(os.WriteFile(other, []byte("mine"), 0o600), os.Symlink(other, page)); err != nil {
 		t.Skip(err)
 	}
-	if err := writeManuals(newProgram().rootCommand(nil), folder); err != nil {
+	root := newProgram().rootCommand(nil)
+	root.SetArgs([]string{"man", "--to", folder})
+	if err := root.Execute(); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(other); err != nil || string(text) != "mine" {

@@ -27,7 +27,6 @@ import (
 // promptsCommand lists prompt files, and makes them.
 type promptsCommand struct {
 	*program
-	format  string
 	persona bool
 }
 

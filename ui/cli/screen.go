@@ -24,6 +24,7 @@ import (
 	"parley/ui/format"
 	"parley/ui/plain"
 	"parley/ui/print"
+	"parley/ui/report"
 	"parley/ui/tui"
 )
 
@@ -235,7 +236,7 @@ func abbrevPath(dir string) string {
 func modelChoices(found []providers.Choice, now time.Time) []app.ModelChoice {
 	var out []app.ModelChoice
 	for _, c := range found {
-		r := modelRow(c, now)
+		r := report.ModelOf(c, now)
 		in, price := r.Prices()
 		out = append(out, app.ModelChoice{
 			Name: c.Name, Alias: c.Alias, Title: c.Title, Abilities: r.Abilities(), Window: r.Window(), Input: in, Output: price,

@@ -24,8 +24,11 @@ import (
 	"parley/tools/act"
 	"parley/tools/atomicfile"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/completion"
 	"parley/ui/cli/cmd/embed"
 	"parley/ui/cli/cmd/image"
+	"parley/ui/cli/cmd/man"
+	"parley/ui/cli/cmd/models"
 	"parley/ui/cli/cmd/video"
 	"parley/ui/cli/cmdutil"
 )
@@ -36,11 +39,14 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(embed.New(env), embed.NewSimilar(env))
 	root.AddCommand(image.New(env))
 	root.AddCommand(video.New(env))
+	root.AddCommand(models.New(env))
+	root.AddCommand(man.New(man.Options{Out: a.Out, Version: version(), Date: buildDate()}))
+	completion.Add(root)
 }
 
 // abilities returns what the commands about images, videos and vectors work with.
 func abilities(a *program) *ability.Env {
-	env := &ability.Env{Streams: &a.Streams, Services: a.local.services, OpenOptions: a.openOptions, Find: a.local.find}
+	env := &ability.Env{Streams: &a.Streams, Services: a.local.services, OpenOptions: a.openOptions, Find: a.local.find, Discover: a.local.discover, AbbrevPath: abbrevPath}
 	env.Load = func() error {
 		err := a.load()
 		env.ImageModel, env.EmbedModel, env.Limits = a.config.ImageModel, a.config.EmbedModel, budgetLimits(a)

@@ -146,13 +146,7 @@ func mistypedCommand(root *cobra.Command, words []string) error {
 	if len(words) != 1 {
 		return nil
 	}
-	var names []string
-	for _, c := range root.Commands() {
-		if c.IsAvailableCommand() || c.Name() == "help" {
-			names = append(names, c.Name())
-		}
-	}
-	if name := catalog.Mistyped(words[0], names); name != "" {
+	if name := catalog.Mistyped(words[0], append(cmdutil.Names(root), "help")); name != "" {
 		return fmt.Errorf("unknown command %q: did you mean parley %s? As a prompt: parley -p %s", words[0], name, words[0])
 	}
 	return nil

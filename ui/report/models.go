@@ -9,32 +9,37 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers"
+	"parley/providers/catalog"
 	"parley/tools/sanitize"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
-// A Price is what a million tokens cost, in US dollars.
-type Price struct {
-	Input, Output float64
-	Free, Known   bool
-}
-
 // A Model is one row of the list of models.
 type Model struct {
-	Name       string `json:"name"`               // provider/model, or an alias
-	Alias      string `json:"alias_of,omitempty"` // what the alias stands for
-	Title      string `json:"title"`
-	Ready      bool   `json:"ready"`
-	Why        string `json:"why,omitempty"` // what it lacks, if it is not ready
-	Context    int    `json:"context,omitempty"`
-	Price      Price  `json:"-"`
-	Vision     bool   `json:"vision"`
-	Tools      bool   `json:"tools"`
-	Thinks     bool   `json:"thinks"`
-	Deprecated bool   `json:"deprecated,omitempty"`
-	Retires    string `json:"retires,omitempty"` // day, as 2006-01-02, if that is soon
-	About      string `json:"about,omitempty"`   // what it takes and costs, if it does something else than answer
+	Name       string        `json:"name"`               // provider/model, or an alias
+	Alias      string        `json:"alias_of,omitempty"` // what the alias stands for
+	Title      string        `json:"title"`
+	Ready      bool          `json:"ready"`
+	Why        string        `json:"why,omitempty"` // what it lacks, if it is not ready
+	Context    int           `json:"context,omitempty"`
+	Price      catalog.Price `json:"-"`
+	Vision     bool          `json:"vision"`
+	Tools      bool          `json:"tools"`
+	Thinks     bool          `json:"thinks"`
+	Deprecated bool          `json:"deprecated,omitempty"`
+	Retires    string        `json:"retires,omitempty"` // day, as 2006-01-02, if that is soon
+	About      string        `json:"about,omitempty"`   // what it takes and costs, if it does something else than answer
+}
+
+// ModelOf returns the row of a model. Now decides whether it is deprecated or retires soon.
+func ModelOf(c providers.Choice, now time.Time) Model {
+	return Model{
+		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: c.Price,
+		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Lifecycle.Retired(now),
+		Retires: c.Lifecycle.RetiresSoon(now),
+	}
 }
 
 // Detail describes in a few words what a model is, or what it lacks.
@@ -51,7 +56,7 @@ func (m Model) Detail() string {
 	}
 	if m.Price.Free {
 		words = append(words, "free")
-	} else if m.Price.Known {
+	} else if m.Price.Known() {
 		words = append(words, fmt.Sprintf("$%g/$%g", m.Price.Input, m.Price.Output))
 	}
 	if m.Retires != "" {
@@ -83,7 +88,7 @@ func (m Model) Prices() (input, output string) {
 	switch {
 	case m.Price.Free:
 		return "free", ""
-	case m.Price.Known:
+	case m.Price.Known():
 		return format.Price(m.Price.Input), format.Price(m.Price.Output)
 	}
 	return "", ""
@@ -155,14 +160,14 @@ func (m ImageModel) row() (name string, ready bool) { return m.Name, m.Ready }
 // An EmbeddingModel is one row of the list of models that turn texts into vectors. Zero fields
 // are unknown.
 type EmbeddingModel struct {
-	Name       string `json:"name"` // provider/model
-	Ready      bool   `json:"ready"`
-	Why        string `json:"why,omitempty"`            // what it lacks, if it is not ready
-	Dimensions int    `json:"dimensions,omitempty"`     // without a wish
-	Least      int    `json:"dimensions_min,omitempty"` // that it can be asked for
-	Most       int    `json:"dimensions_max,omitempty"`
-	MaxInput   int    `json:"max_input,omitempty"` // tokens of a text
-	Price      Price  `json:"-"`
+	Name       string        `json:"name"` // provider/model
+	Ready      bool          `json:"ready"`
+	Why        string        `json:"why,omitempty"`            // what it lacks, if it is not ready
+	Dimensions int           `json:"dimensions,omitempty"`     // without a wish
+	Least      int           `json:"dimensions_min,omitempty"` // that it can be asked for
+	Most       int           `json:"dimensions_max,omitempty"`
+	MaxInput   int           `json:"max_input,omitempty"` // tokens of a text
+	Price      catalog.Price `json:"-"`
 }
 
 // Detail implements ModelRow.
@@ -183,7 +188,7 @@ func (m EmbeddingModel) Detail() string {
 	switch {
 	case m.Price.Free:
 		words = append(words, "free")
-	case m.Price.Known:
+	case m.Price.Known():
 		words = append(words, format.Price(m.Price.Input)+" a million tokens")
 	}
 	return strings.Join(words, " · ")

@@ -31,6 +31,8 @@ type Env struct {
 	Services    func() providers.Config // with the servers found on this machine
 	OpenOptions func() providers.OpenOptions
 	Find        Find
+	Discover    func(context.Context) // looks for servers on this machine, where that is allowed
+	AbbrevPath  func(string) string
 
 	ImageModel, EmbedModel string          // by default
 	Limits                 []session.Limit // of [budget]

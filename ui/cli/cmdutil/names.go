@@ -2,7 +2,6 @@ package cmdutil
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -20,30 +19,36 @@ func Misspelled(root *cobra.Command, words []string) error {
 	if len(words) == 0 || len(words[0]) < shortest || strings.ContainsFunc(words[0], unicode.IsSpace) {
 		return nil
 	}
-	name, commands := words[0], map[string]*cobra.Command{}
+	var names []string
 	for _, c := range root.Commands() {
 		if c.Name() != "help" { // hello looks like it
-			commands[c.Name()] = c
+			names = append(names, c.Name())
 		}
 	}
-	near := catalog.Nearest(name, slices.Sorted(maps.Keys(commands)), 1)
-	if len(near) > 0 && len(words) > 1 && !slices.ContainsFunc(commands[near[0]].Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
-		near = nil // several words, of which the first happens to look like a command
+	near := catalog.Nearest(words[0], names, 1)
+	if len(near) == 0 {
+		return nil
 	}
-	if len(near) > 0 {
-		return fmt.Errorf("unknown command %q: did you mean %s %s? To send it as a prompt, write %s -- %s", name, root.CommandPath(), near[0], root.CommandPath(), strings.Join(words, " "))
+	meant, _, _ := root.Find(near)
+	if len(words) > 1 && !slices.ContainsFunc(meant.Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
+		return nil // several words, of which the first happens to look like a command
 	}
-	return nil
+	return fmt.Errorf("unknown command %q: did you mean %s? To send it as a prompt, write %s -- %s", words[0], meant.CommandPath(), root.CommandPath(), strings.Join(words, " "))
 }
 
-// UnknownSubcommand returns an error that names the subcommand of cmd that is like name.
-func UnknownSubcommand(cmd *cobra.Command, name string) error {
-	var names []string
+// Names returns the names of the commands below cmd that help lists.
+func Names(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
+	return names
+}
+
+// UnknownSubcommand returns an error that names the subcommand of cmd that is like name.
+func UnknownSubcommand(cmd *cobra.Command, name string) error {
+	names := Names(cmd)
 	near := catalog.Nearest(name, names, 1)
 	switch few := len(names) <= 5; {
 	case len(names) == 0:

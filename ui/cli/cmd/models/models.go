@@ -1,4 +1,5 @@
-package cli
+// Package models is parley models, which lists what can be asked and updates what is known of it.
+package models
 
 import (
 	"context"
@@ -15,29 +16,21 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/media"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/report"
 )
 
-// modelRow returns the row of a model in lists. now decides whether it is deprecated or retires soon.
-func modelRow(c providers.Choice, now time.Time) report.Model {
-	return report.Model{
-		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: report.Price{Input: c.Price.Input, Output: c.Price.Output, Free: c.Price.Free, Known: c.Price.Known()},
-		Vision: c.Vision, Tools: c.Tools, Thinks: c.Thinks, Deprecated: c.Lifecycle.Retired(now),
-		Retires: c.Lifecycle.RetiresSoon(now),
-	}
-}
-
-// A modelsCommand lists what can be asked, and updates what is known of it.
-type modelsCommand struct {
-	*program
+// A Options lists what can be asked, and updates what is known of it.
+type Options struct {
+	*ability.Env
 	all, asJSON, refresh, images, embeddings, video, update, dryRun bool
 }
 
-// newModelsCommand returns the command that lists models.
-func newModelsCommand(a *program) *cobra.Command {
-	c := &modelsCommand{program: a}
+// New returns the command that lists models.
+func New(a *ability.Env) *cobra.Command {
+	c := &Options{Env: a}
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
 		Short: "List available models, or update what is known of them",
@@ -65,7 +58,7 @@ beside what is built in; a list that does not tell something takes nothing away.
 }
 
 // validate refuses flags that cannot be meant.
-func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
+func (c *Options) validate(cmd *cobra.Command, words []string) error {
 	switch {
 	case c.asJSON && cmd.Flags().Changed("output") && c.Format != "jsonl":
 		return fmt.Errorf("--json is -o jsonl: use one of --json and -o %s", c.Format)
@@ -77,52 +70,56 @@ func (c *modelsCommand) validate(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-func (c *modelsCommand) run(cmd *cobra.Command, words []string) (err error) {
+func (c *Options) run(cmd *cobra.Command, words []string) (err error) {
 	if err := c.validate(cmd, words); err != nil {
 		return cmdutil.Usage(err)
 	}
-	as := c.Format
 	if c.asJSON {
-		as = "jsonl"
+		c.Format = "jsonl"
 	}
-	if err := c.load(); err != nil {
+	if err := c.Load(); err != nil {
 		return err
 	}
 	switch {
 	case c.update:
-		return c.updateFacts(cmd.Context(), as)
+		return c.updateFacts(cmd.Context())
 	case c.refresh && (c.images || c.embeddings || c.video):
 		c.lookAtMedia(cmd.Context())
 	}
 	var rows []report.ModelRow
 	switch {
 	case c.images:
-		rows = imageModelRows(c.program)
+		rows = c.imageRows()
 	case c.embeddings:
-		rows = embeddingModelRows(cmd.Context(), c.program)
+		rows = c.embeddingRows(cmd.Context())
 	case c.video:
-		rows = videoRows(c.local.services())
+		rows = c.videoRows()
 	default:
-		for _, m := range c.listModels(cmd.Context(), c.refresh) {
-			rows = append(rows, modelRow(m, time.Now()))
+		for _, m := range c.list(cmd.Context()) {
+			rows = append(rows, report.ModelOf(m, time.Now()))
 		}
 	}
-	return report.Models(c.Out, rows, words, c.all, as, c.Note)
+	return report.Models(c.Out, rows, words, c.all, c.Format, c.Note)
 }
 
 // lookAtMedia puts what lists say now of models that do something else than answer over what is
 // known of them.
-func (c *modelsCommand) lookAtMedia(ctx context.Context) {
-	lists, failed := providers.FetchMedia(ctx, c.config.Config, c.openOptions(), time.Now())
+func (c *Options) lookAtMedia(ctx context.Context) {
+	lists, failed := providers.FetchMedia(ctx, c.Services(), c.OpenOptions(), time.Now())
 	for _, err := range failed {
 		c.Note(app.ErrorText(err))
 	}
-	c.config.Facts = c.config.Facts.Compare(lists).Preview()
+	services, facts := c.Services, c.Services().Facts.Compare(lists).Preview()
+	c.Services = func() providers.Config {
+		now := services() // with servers that were found since
+		now.Facts = facts
+		return now
+	}
 }
 
-// imageModelRows returns the models that make images.
-func imageModelRows(a *program) (rows []report.ModelRow) {
-	for _, c := range media.Images.Choices(a.config.Config, os.Getenv) {
+// imageRows returns the models that make images.
+func (c *Options) imageRows() (rows []report.ModelRow) {
+	for _, c := range media.Images.Choices(c.Services(), os.Getenv) {
 		m := c.Facts
 		row := report.ImageModel{
 			Name: c.Name, Title: m.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Inputs: m.Inputs,
@@ -135,52 +132,40 @@ func imageModelRows(a *program) (rows []report.ModelRow) {
 	return rows
 }
 
-// embeddingModelRows returns the models that turn texts into vectors: those that are known, and
+// embeddingRows returns the models that turn texts into vectors: those that are known, and
 // those of local servers.
-func embeddingModelRows(ctx context.Context, a *program) (rows []report.ModelRow) {
-	a.local.discover(ctx)
-	services, err := a.local.services().WithLists(ctx, a.openOptions(), providers.UnlistedProviders(a.local.services(), os.Getenv)...)
+func (c *Options) embeddingRows(ctx context.Context) (rows []report.ModelRow) {
+	c.Discover(ctx)
+	services, err := c.Services().WithLists(ctx, c.OpenOptions(), providers.UnlistedProviders(c.Services(), os.Getenv)...)
 	if err != nil {
-		a.Note(format.ErrorText(err))
+		c.Note(format.ErrorText(err))
 	}
 	for _, c := range media.Embeddings.Choices(services, os.Getenv) {
 		e := c.Facts
 		rows = append(rows, report.EmbeddingModel{
 			Name: c.Name, Ready: c.Unavailable == "", Why: c.Unavailable, Dimensions: e.Dimensions, Least: e.Least, Most: e.Most,
-			MaxInput: e.MaxInput, Price: report.Price{Input: e.Price.Input, Free: e.Price.Free, Known: e.Price.Known()},
+			MaxInput: e.MaxInput, Price: e.Price,
 		})
 	}
 	return rows
 }
 
-// listModels returns the models that can be picked. Only local servers know theirs:
-// those are asked, and with refresh all servers.
-func (a *program) listModels(ctx context.Context, refresh bool) []providers.Choice {
-	a.local.discover(ctx)
-	choices, err := providers.LiveChoices(ctx, a.local.services(), a.openOptions(), refresh)
+// list returns the models that can be picked. Only local servers know theirs: those are asked, and
+// with --refresh all servers.
+func (c *Options) list(ctx context.Context) []providers.Choice {
+	c.Discover(ctx)
+	choices, err := providers.LiveChoices(ctx, c.Services(), c.OpenOptions(), c.refresh)
 	if err != nil {
 		for line := range strings.Lines(format.ErrorText(err)) {
-			a.Note(strings.TrimSpace(line))
+			c.Note(strings.TrimSpace(line))
 		}
 	}
 	return choices
 }
 
-// modelNames returns the models that can be asked, for a shell.
-func (a *program) modelNames() (names []string) {
-	if a.load() == nil {
-		for _, c := range providers.Choices(a.local.services(), os.Getenv) {
-			if c.Ready && !c.Lifecycle.Retired(time.Now()) {
-				names = append(names, c.Name)
-			}
-		}
-	}
-	return names
-}
-
 // videoRows lists the models that make videos.
-func videoRows(services providers.Config) (rows []report.ModelRow) {
-	for _, c := range media.Videos.Choices(services, os.Getenv) {
+func (c *Options) videoRows() (rows []report.ModelRow) {
+	for _, c := range media.Videos.Choices(c.Services(), os.Getenv) {
 		rows = append(rows, report.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
 	}
 	return rows

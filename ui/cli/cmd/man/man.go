@@ -1,6 +1,8 @@
-package cli
+// Package man is parley man, which prints manual pages.
+package man
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -16,8 +18,14 @@ import (
 	"parley/ui/textwrap"
 )
 
-// manCommand prints manual pages, or writes all of them for a package.
-func manCommand(a *program) *cobra.Command {
+// Options are what the pages are printed with.
+type Options struct {
+	Out           io.Writer
+	Version, Date string // of the program
+}
+
+// New returns the command that prints manual pages, or writes all of them for a package.
+func New(o Options) *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
 		Use: "man [COMMAND...]", Short: "Print a manual page", Hidden: true,
@@ -25,13 +33,13 @@ func manCommand(a *program) *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if folder != "" {
-				return writeManuals(cmd.Root(), folder)
+				return o.write(cmd.Root(), folder)
 			}
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				return cmdutil.Usage(cmdutil.UnknownSubcommand(cmd.Root(), strings.Join(args, " ")))
 			}
-			_, err = io.WriteString(a.Out, manual(found))
+			_, err = io.WriteString(o.Out, o.Page(found))
 			return err
 		},
 	}
@@ -40,20 +48,20 @@ func manCommand(a *program) *cobra.Command {
 	return cmd
 }
 
-// writeManuals writes the page of cmd, and of all commands below it, into a folder that is
+// write writes the page of cmd, and of all commands below it, into a folder that is
 // made where it is missing.
-func writeManuals(cmd *cobra.Command, folder string) error {
+func (o Options) write(cmd *cobra.Command, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	if err := atomicfile.ReplaceShared(filepath.Join(folder, manualName(cmd)+".1"), []byte(manual(cmd))); err != nil {
+	if err := atomicfile.ReplaceShared(filepath.Join(folder, manualName(cmd)+".1"), []byte(o.Page(cmd))); err != nil {
 		return err
 	}
 	for _, c := range cmd.Commands() {
 		if !c.IsAvailableCommand() {
 			continue
 		}
-		if err := writeManuals(c, folder); err != nil {
+		if err := o.write(c, folder); err != nil {
 			return err
 		}
 	}
@@ -63,11 +71,11 @@ func writeManuals(cmd *cobra.Command, folder string) error {
 // manualName returns the name of a command's page, as git's are called: parley-sessions-export.
 func manualName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// manual returns the page of a command in the macros of man(7), whose text is that of
+// Page returns the page of a command in the macros of man(7), whose text is that of
 // --help.
-func manual(cmd *cobra.Command) string {
+func (o Options) Page(cmd *cobra.Command) string {
 	var p page
-	p.macro("TH", strings.ToUpper(manualName(cmd)), "1", buildDate(), "parley "+version(), "parley manual")
+	p.macro("TH", strings.ToUpper(manualName(cmd)), "1", o.Date, "parley "+o.Version, "parley manual")
 	p.macro("SH", "NAME")
 	p.text(manualName(cmd) + ` \- ` + escape(lowerFirst(cmd.Short)))
 	p.macro("SH", "SYNOPSIS")
@@ -78,7 +86,7 @@ func manual(cmd *cobra.Command) string {
 		p.text(escape(synopsis))
 	}
 	p.macro("SH", "DESCRIPTION")
-	p.paragraphs(described(cmd))
+	p.paragraphs(cmp.Or(cmd.Long, strings.TrimSuffix(cmd.Short, ".")+"."))
 	p.flags("OPTIONS", cmd.NonInheritedFlags())
 	p.flags("GLOBAL OPTIONS", cmd.InheritedFlags())
 	p.commands(cmd)
@@ -95,14 +103,6 @@ func manual(cmd *cobra.Command) string {
 	p.macro("SH", "SEE ALSO")
 	p.related(cmd)
 	return p.String()
-}
-
-// described returns what a command does, in paragraphs.
-func described(cmd *cobra.Command) string {
-	if cmd.Long != "" {
-		return cmd.Long
-	}
-	return strings.TrimSuffix(cmd.Short, ".") + "."
 }
 
 // A page is a manual page being written: lines, of which none is empty and none longer

@@ -1,0 +1,50 @@
+// Package completion is parley completion, which prints scripts for shells.
+package completion
+
+import (
+	"bytes"
+	_ "embed" // for bashFallbacks
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// bashFallbacks is appended to Cobra's script for bash: its functions take the place of those of
+// the package bash-completion.
+//
+//go:embed completion.bash
+var bashFallbacks string
+
+// Add adds the command that prints scripts for shells. That for bash needs nothing that
+// is not bash's own, unlike Cobra's.
+func Add(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil {
+		return
+	}
+	cmd.Long = `Generate the autocompletion script for the bash shell.
+
+To load completions in the current shell session, and in each new one as a line of ~/.bashrc:
+
+	source <(parley completion bash)
+
+With the package bash-completion a file does it too, which is read once it is needed:
+
+	mkdir -p ~/.local/share/bash-completion/completions
+	parley completion bash > ~/.local/share/bash-completion/completions/parley
+`
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		var script bytes.Buffer
+		plain, err := cmd.Flags().GetBool("no-descriptions")
+		if err != nil {
+			return err
+		}
+		if err := root.GenBashCompletionV2(&script, !plain); err != nil {
+			return err
+		}
+		_, err = io.WriteString(cmd.OutOrStdout(), strings.ReplaceAll(script.String(), "_filedir", "__parley_filedir")+bashFallbacks)
+		return err
+	}
+}
