@@ -80,6 +80,11 @@ func (w *writer) exec(query string, args ...any) error {
 	return err
 }
 
+// setState stores a value under a key of the state.
+func (w *writer) setState(key, value string) error {
+	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
+}
+
 // script runs statements without preparing them: those that are used once.
 func (w *writer) script(text string) error {
 	_, err := w.conn.ExecContext(context.Background(), text)
@@ -191,6 +196,16 @@ func (db *database) write(f func(*writer) error) error {
 		db.writer = nil
 	}
 	return db.explain(err)
+}
+
+// exec runs a statement in a transaction of its own.
+func (db *database) exec(query string, args ...any) error {
+	return db.write(func(w *writer) error { return w.exec(query, args...) })
+}
+
+// value reads the one value that a query finds; sql.ErrNoRows if it finds none.
+func (db *database) value(to any, query string, args ...any) error {
+	return db.read(func(q querier) error { return q.queryRow(query, args...).Scan(to) })
 }
 
 // writable opens the connection that writes if an error closed it, and returns why the file

@@ -88,9 +88,7 @@ func (db *DB) IsUnused(id string) bool {
 		return false
 	}
 	used := true
-	err := db.read(func(q querier) error {
-		return q.queryRow(`SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 UNION ALL SELECT 1 FROM ledger WHERE session = ?1 AND seq > 0)`, id).Scan(&used)
-	})
+	err := db.value(&used, `SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 UNION ALL SELECT 1 FROM ledger WHERE session = ?1 AND seq > 0)`, id)
 	return err == nil && !used
 }
 

@@ -106,15 +106,11 @@ func (l Ledger) Add(entries ...LedgerEntry) error {
 // Spend adds a request of the conversation to the ledger that is not a message, such as one
 // for its title. If that cannot be written, it is kept and written later, as with [Log.Put].
 func (l *Log) Spend(purpose, model string, u llm.Usage) error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return errClosed
-	}
-	l.spent = append(l.spent, LedgerEntry{At: l.db.now(), Folder: l.session.Dir, Model: model, Purpose: purpose, Usage: u})
-	l.side, l.session.Usage = l.side.Add(u), l.session.Usage.Add(u)
-	l.mu.Unlock()
-	return l.flush()
+	return l.change(func() error {
+		l.spent = append(l.spent, LedgerEntry{At: l.db.now(), Folder: l.session.Dir, Model: model, Purpose: purpose, Usage: u})
+		l.side, l.session.Usage = l.side.Add(u), l.session.Usage.Add(u)
+		return nil
+	})
 }
 
 // usageOf returns the sum of what nodes used.

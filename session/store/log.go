@@ -194,31 +194,46 @@ func (l *Log) Put(n Node) error {
 	if n.Seq < 1 || n.Parent < 0 || n.Parent >= n.Seq {
 		return fmt.Errorf("message %d cannot follow message %d", n.Seq, n.Parent)
 	}
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return errClosed
-	}
-	if n.Seq <= l.older {
-		if err := l.readOlder(); err != nil {
-			l.mu.Unlock()
-			return err
+	return l.change(func() error {
+		if n.Seq <= l.older {
+			if err := l.readOlder(); err != nil {
+				return err
+			}
 		}
-	}
-	l.hasContent = true
-	l.add(n)
-	l.mu.Unlock()
-	return l.flush()
+		l.hasContent = true
+		l.add(n)
+		return nil
+	})
 }
 
 var errClosed = errors.New("the conversation is closed")
+
+// change calls f while the Log is locked, and then writes what changed. Nothing is written after an
+// error of f, and a closed Log is not changed.
+func (l *Log) change(f func() error) error {
+	l.mu.Lock()
+	err := errClosed
+	if !l.closed {
+		err = f()
+	}
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return l.flush()
+}
+
+// index returns where the message seq is in l.nodes, or belongs.
+func (l *Log) index(seq int) (i int, found bool) {
+	return slices.BinarySearchFunc(l.nodes, seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
+}
 
 // add inserts or replaces n and updates the session.
 func (l *Log) add(n Node) {
 	if n.At.IsZero() {
 		n.At = l.db.now()
 	}
-	i, found := slices.BinarySearchFunc(l.nodes, n.Seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
+	i, found := l.index(n.Seq)
 	if found {
 		e := &l.nodes[i]
 		// The ledger has only the beginning of a partial response.
@@ -293,35 +308,25 @@ func oneLine(text string) string {
 
 // SetHead switches to the branch that ends in seq; 0 is an empty branch.
 func (l *Log) SetHead(seq int) error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return errClosed
-	}
-	_, found := slices.BinarySearchFunc(l.nodes, seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
-	if !found && (seq < 0 || seq > l.older) {
-		l.mu.Unlock()
-		return fmt.Errorf("no message %d to continue from", seq)
-	}
-	l.session.Head = seq
-	l.mu.Unlock()
-	return l.flush()
+	return l.change(func() error {
+		if _, found := l.index(seq); !found && (seq < 0 || seq > l.older) {
+			return fmt.Errorf("no message %d to continue from", seq)
+		}
+		l.session.Head = seq
+		return nil
+	})
 }
 
 // Update sets Title, Named, Dir, Model, Effort, History and Pinned as change does; other
 // fields that it changes are ignored. Before the first Put this is kept in memory.
 func (l *Log) Update(change func(*Session)) error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return errClosed
-	}
-	s := l.session
-	change(&s)
-	l.session.Title, l.session.Named, l.session.Dir, l.session.Pinned = s.Title, s.Named, s.Dir, s.Pinned
-	l.session.Model, l.session.Effort, l.session.History = s.Model, s.Effort, s.History
-	l.mu.Unlock()
-	return l.flush()
+	return l.change(func() error {
+		s := l.session
+		change(&s)
+		l.session.Title, l.session.Named, l.session.Dir, l.session.Pinned = s.Title, s.Named, s.Dir, s.Pinned
+		l.session.Model, l.session.Effort, l.session.History = s.Model, s.Effort, s.History
+		return nil
+	})
 }
 
 // OnSave makes the Log call f, from any goroutine: with the error when writing begins to fail,
@@ -356,9 +361,7 @@ func (l *Log) Close() error {
 	delete(l.db.logs, l)
 	l.db.logsMu.Unlock()
 	if l.onDisk && l.db.ReadOnly() == nil { // run has ended: no lock is needed
-		_ = l.db.write(func(w *writer) error { // a lease that stays is stale once the process has ended
-			return w.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.lease.owner)
-		})
+		_ = l.db.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.lease.owner) // one that stays is stale once the process has ended
 	}
 	return err
 }
@@ -387,9 +390,7 @@ func (l *Log) run() {
 				wait = retryEvery
 			}
 		case born:
-			_ = l.db.write(func(w *writer) error { // the next Put reports an error
-				return w.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, owner)
-			})
+			_ = l.db.exec(`UPDATE leases SET beat = ? WHERE session = ? AND owner = ?`, nanos(l.db.now()), id, owner) // the next Put reports an error
 		}
 		timer.Reset(wait)
 	}

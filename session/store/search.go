@@ -74,9 +74,7 @@ func argumentValues(input string) string {
 // reindex. After an error the next search tries again.
 func (db *DB) indexPending() {
 	var behind int
-	err := db.read(func(q querier) error {
-		return q.queryRow(`SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`).Scan(&behind)
-	})
+	err := db.value(&behind, `SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`)
 	for last := int64(0); err == nil && behind > 0; {
 		behind = 0
 		err = db.write(func(w *writer) error {

@@ -14,9 +14,7 @@ import (
 
 // Get returns the value that Set stored under key, "" if there is none.
 func (db *DB) Get(key string) (value string, err error) {
-	err = db.read(func(q querier) error {
-		return q.queryRow(`SELECT value FROM state WHERE key = ?`, key).Scan(&value)
-	})
+	err = db.value(&value, `SELECT value FROM state WHERE key = ?`, key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -25,9 +23,7 @@ func (db *DB) Get(key string) (value string, err error) {
 
 // Set stores value under key.
 func (db *DB) Set(key, value string) error {
-	return db.write(func(w *writer) error {
-		return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
-	})
+	return db.write(func(w *writer) error { return w.setState(key, value) })
 }
 
 // An ImportSource is the place where another program keeps conversations. The zero value is no
@@ -65,7 +61,7 @@ func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 	if from.Key == "" || !owned {
 		return nil
 	}
-	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, from.key(there), id)
+	return w.setState(from.key(there), id)
 }
 
 // ImportedAs returns the ID here of the conversation that from calls there, which is the same if it
@@ -217,7 +213,7 @@ func holdDraft(w *writer, db *DB, slot string, left bool) error {
 	if err != nil {
 		return err
 	}
-	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, draftWriterKey(slot), string(process))
+	return w.setState(draftWriterKey(slot), string(process))
 }
 
 // SaveDraft stores this process's draft under key, in the place of the one before; drafts of others stay.
@@ -312,9 +308,7 @@ func (of Comparisons) Add(c Comparison) error {
 	if err != nil {
 		return err
 	}
-	return of.db.write(func(w *writer) error {
-		return w.exec(`INSERT INTO comparisons (at, comparison) VALUES (?, ?)`, c.At.UnixNano(), string(row))
-	})
+	return of.db.exec(`INSERT INTO comparisons (at, comparison) VALUES (?, ?)`, c.At.UnixNano(), string(row))
 }
 
 // List returns the comparisons from since to until (zero: without bound), oldest first. A row

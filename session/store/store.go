@@ -217,7 +217,7 @@ func (db *database) checkWALOwner(own string) error {
 		return nil
 	}
 	var mixed string
-	err := db.read(func(q querier) error { return q.queryRow("SELECT identity FROM meta").Scan(&mixed) })
+	err := db.value(&mixed, "SELECT identity FROM meta")
 	if err == nil && mixed == own {
 		return nil
 	}
@@ -232,7 +232,7 @@ func (db *database) identityWithoutWAL() (own string) {
 	}
 	file := &database{path: db.path, schema: db.schema}
 	if _, err := file.openReaders("mode=ro&immutable=1"); err == nil {
-		_ = file.read(func(q querier) error { return q.queryRow("SELECT identity FROM meta").Scan(&own) })
+		_ = file.value(&own, "SELECT identity FROM meta")
 	}
 	_ = file.disconnect()
 	return own

@@ -118,7 +118,7 @@ func (l *Log) finishFlush(tx *transaction, err error) error {
 // markSaved marks what a transaction has written as saved.
 func (l *Log) markSaved(tx *transaction) {
 	for _, e := range tx.nodes {
-		i, _ := slices.BinarySearchFunc(l.nodes, e.Seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
+		i, _ := l.index(e.Seq)
 		l.nodes[i].saved = e.gen
 		l.nodes[i].copied = e.copied
 	}

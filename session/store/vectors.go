@@ -120,9 +120,7 @@ func (v VectorCollections) Remove(name string) (was bool, err error) {
 
 // HasText reports whether a collection has a text.
 func (v VectorCollections) HasText(c Collection, text string) (has bool, err error) {
-	err = v.db.read(func(q querier) error {
-		return q.queryRow(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
-	})
+	err = v.db.value(&has, `SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text))
 	return has, err
 }
 

@@ -69,7 +69,7 @@ func (db *database) saveVideo(w *writer, video Video) error {
 
 // Remove deletes a job that the provider did not create.
 func (v Videos) Remove(num int) error {
-	return v.db.write(func(w *writer) error { return w.exec(`DELETE FROM videos WHERE num = ?`, num) })
+	return v.db.exec(`DELETE FROM videos WHERE num = ?`, num)
 }
 
 // List returns the jobs, oldest first. With a *DamagedError come those that could be read.
