@@ -35,28 +35,26 @@ type Place struct {
 // Own is parley's directory, config the one of all configuration; "" is none.
 func UserPlaces(own, config, home string) []Place {
 	var places []Place
-	add := func(p Program, base string, path ...string) {
+	add := func(p Program, base, path string) {
 		if base != "" {
-			places = append(places, Place{Dir: filepath.Join(append([]string{base}, path...)...), Program: p})
+			places = append(places, Place{Dir: filepath.Join(base, path), Program: p})
 		}
 	}
-	add(Parley, own)
-	add(Claude, home, ".claude", "commands")
-	add(Opencode, config, "opencode", "commands")
-	add(Opencode, config, "opencode", "command")
-	add(Codex, home, ".codex", "prompts")
-	add(Gemini, home, ".gemini", "commands")
+	add(Parley, own, "")
+	add(Claude, home, ".claude/commands")
+	add(Opencode, config, "opencode/commands")
+	add(Opencode, config, "opencode/command")
+	add(Codex, home, ".codex/prompts")
+	add(Gemini, home, ".gemini/commands")
 	return places
 }
 
 // ProjectPlaces returns where a directory has prompts.
 func ProjectPlaces(dir string) []Place {
-	at := func(p Program, path ...string) Place {
-		return Place{Dir: filepath.Join(append([]string{dir}, path...)...), Program: p, Project: true}
-	}
+	at := func(p Program, path string) Place { return Place{filepath.Join(dir, path), p, true} }
 	return []Place{
-		at(Parley, ".parley", "prompts"), at(Claude, ".claude", "commands"),
-		at(Opencode, ".opencode", "commands"), at(Opencode, ".opencode", "command"), at(Gemini, ".gemini", "commands"),
+		at(Parley, ".parley/prompts"), at(Claude, ".claude/commands"),
+		at(Opencode, ".opencode/commands"), at(Opencode, ".opencode/command"), at(Gemini, ".gemini/commands"),
 	}
 }
 
@@ -124,9 +122,7 @@ func nameOf(p Place, path string) (name, problem string) {
 // colons between them.
 func ValidName(name string) bool {
 	const longest = 100
-	bad := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-	}
+	bad := func(r rune) bool { return !isNameRune(r) && r != '-' }
 	return len(name) <= longest && !slices.ContainsFunc(strings.Split(name, ":"), func(part string) bool {
 		return part == "" || strings.ContainsFunc(part, bad) || part[0] == '-'
 	})

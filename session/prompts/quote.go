@@ -134,6 +134,7 @@ func (v *values) shell(nodes []node) (command, unsure string) {
 		case n.kind == literal:
 			q.read(n.text)
 			b.WriteString(n.text)
+			continue
 		case n.kind == all && *q.top() == 0 && !q.escape && !q.comment:
 			var words []string
 			for _, w := range v.words {
@@ -146,9 +147,6 @@ func (v *values) shell(nodes []node) (command, unsure string) {
 		case n.kind == position && n.index >= len(v.words) && *q.top() == 0:
 		default:
 			b.WriteString(q.put(v.value(n)))
-		}
-		if n.kind == literal {
-			continue
 		}
 		unsure = cmp.Or(unsure, q.unsure)
 	}
