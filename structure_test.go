@@ -139,6 +139,7 @@ func TestImports(t *testing.T) {
 		"ui/app/flows/doctor":  {"ui/app"},
 		"ui/app/flows/export":  {"ui/app", "session", "session/archive", format},
 		"ui/app/flows/manual":  {"ui/app", "docs", md, theme, format, safe},
+		"ui/app/flows/usage":   {"ui/app", "session", llm, format},
 		"ui/app/flows/undo":    {"ui/app", "session", "tools", "tools/undo", llm, format},
 		"ui/plain":             {act, "ui/app", "ui/plain/console", "ui/describe", md, format, "session", llm},
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},

@@ -87,7 +87,6 @@ func Commands() []Command {
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, MultilineArg: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
 		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: openPanel(PanelContext)},
-		{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: Conversations, Help: "Tokens and cost", Run: openPanel(PanelUsage)},
 		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: budget},
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},

@@ -145,7 +145,6 @@ const (
 	PanelSessions Panel = "sessions"
 	PanelModels   Panel = "models"
 	PanelContext  Panel = "context"
-	PanelUsage    Panel = "usage"
 	PanelHelp     Panel = "help"
 	PanelWire     Panel = "wire"
 	PanelCompare  Panel = "compare"

@@ -102,6 +102,21 @@ func (c Chart) Lines(width int, style ChartStyle) []string {
 	return lines
 }
 
+// Text returns the chart to be read aloud: a sentence for each row.
+func (c Chart) Text() string {
+	var text strings.Builder
+	for _, r := range c.Rows {
+		var words []string
+		for i, figure := range r.Figures {
+			if figure != "" {
+				words = append(words, c.Columns[i].Heading+" "+strings.Replace(figure, "≥", "at least ", 1))
+			}
+		}
+		text.WriteString(r.Label + ": " + strings.Join(words, ", ") + ".\n")
+	}
+	return text.String()
+}
+
 // text returns the figure of a column; "" if the row has none.
 func (l chartLayout) text(figures []string, i int) string {
 	if i >= len(figures) {

@@ -111,3 +111,16 @@ func TestChartBars(t *testing.T) {
 		})
 	}
 }
+
+// A chart that is read aloud has a sentence for each row, without figures that are not known.
+func TestChartText(t *testing.T) {
+	lines := strings.Split(costs().Text(), "\n")
+	for i, want := range []string{
+		"anthropic/claude-opus-5: requests 112, input 4.1M, cached 80%, output 210k, cost $12.80.", "openai/gpt-5.2: requests 31, input 900k, cached 55%, output 18k, cost $1.60.",
+		"モデル/日本語の長い名前: requests 4, input 10k, output 812, cost at least $0.01.",
+	} {
+		if lines[i] != want {
+			t.Errorf("got %q, want %q", lines[i], want)
+		}
+	}
+}

@@ -7,8 +7,8 @@ type Part struct {
 	Source string // what is copied for the part
 	Lines  []Line
 
-	// Render lays Source, which is Markdown then, out in lines of at most width cells. They stand in the
-	// place of Lines. Nil: Lines are shown.
+	// Render returns the lines on a screen, of at most width cells, in the place of Lines; Source is
+	// what is read without one. Nil: Lines are shown.
 	Render func(width int) []string
 }
 

@@ -201,7 +201,7 @@ func (d *drive) said() string { return d.heap.String() }
 // golden holds what was said and typed to a file.
 func (d *drive) golden(name string) {
 	d.t.Helper()
-	got := strings.ReplaceAll(d.said(), d.dir, "DIR")
+	got := strings.NewReplacer(d.dir, "DIR", d.app.Session.ID(), "ID").Replace(d.said())
 	file := filepath.Join("testdata", name+".txt")
 	if flag.Lookup("update").Value.String() == "true" { // of uitest
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -68,8 +68,9 @@ func (p *frontend) apply(e app.Effect) {
 	}
 }
 
-// page writes text to read. Markdown is written as it is.
+// page writes text to read.
 func (p *frontend) page(parts []format.Part) {
+	words := strings.NewReplacer(" · ", ", ", "≥", "at least ")
 	for _, part := range parts {
 		if part.Render != nil {
 			p.out.Block(part.Source)
@@ -77,7 +78,7 @@ func (p *frontend) page(parts []format.Part) {
 		}
 		p.writeLine("%s:", part.Title)
 		for _, line := range part.Lines {
-			p.writeLine("%s", strings.TrimSpace(line.String()))
+			p.writeLine("%s", words.Replace(strings.TrimSpace(line.String())))
 		}
 	}
 }

@@ -1,13 +1,10 @@
 package plain
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
 	"parley/ui/app"
@@ -32,8 +29,6 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.context()
 	case app.PanelJob:
 		p.job(query)
-	case app.PanelUsage:
-		p.usage()
 	case app.PanelWire:
 		p.exchanges()
 	case app.PanelCompare:
@@ -171,48 +166,6 @@ func (p *panels) mode(arg string) {
 			p.writeLine("The approval mode stays %s.", policy.Mode())
 		})
 	})
-}
-
-// usage writes tokens and costs of the conversation and of the last days.
-func (p *panels) usage() {
-	say := func(name string, u llm.Usage) {
-		if u == (llm.Usage{}) {
-			return
-		}
-		parts := []string{format.Plural(u.Input, "token") + " in", format.Plural(u.Output, "token") + " out"}
-		if cost := money(u); cost != "" {
-			parts = append(parts, cost)
-		}
-		p.writeLine("%s: %s.", name, strings.Join(parts, ", "))
-	}
-	total, last := p.app.Session.Usage()
-	say("Last answer", last)
-	say("This conversation", total)
-	usage := app.UsageReader{Store: p.app.Library, AbbrevPath: p.app.AbbrevPath}
-	sums, err := usage.Recent(p.now())
-	say("Today", sums.Today.Usage)
-	say("This month", sums.Month.Usage)
-	say("Last 30 days", sums.Days30.Usage)
-	pages, failed := usage.Pages(app.Days30(p.now()), time.Time{}, "model", "day")
-	for _, page := range pages {
-		p.writeLine("Last 30 days by %s:", page.By)
-		for _, row := range page.Rows {
-			cost := money(row.Usage)
-			if cost == "" {
-				cost = app.UsageCost(row) // "free" or "no price"
-			}
-			p.writeLine("%s: %s, %s in, %s out, %s.", page.Label(row), format.Plural(row.Requests, "request"),
-				format.Plural(row.Usage.Input, "token"), format.Plural(row.Usage.Output, "token"), cost)
-		}
-	}
-	if len(pages) > 0 && pages[0].Note() != "" {
-		p.writeLine("%s.", pages[0].Note())
-	}
-	if err = errors.Join(err, failed); err != nil {
-		p.writeError(err)
-	} else if total == (llm.Usage{}) && len(pages) == 0 {
-		p.writeLine("No usage yet.")
-	}
 }
 
 // job writes the output of a background command.

@@ -12,6 +12,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 )
 
@@ -280,11 +281,9 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	case app.PanelModels:
 		return f.models.PickModel("Model", v.Query, func(name string) tea.Cmd { return m.perform(m.App.UseModel(name)) })
 	case app.PanelContext:
-		return f.usage.Context(m.input.ContextTokens())
+		return features.Context(m.branches.Deps, m.input.ContextTokens())
 	case app.PanelJob:
 		return f.jobs.Show(v.Query)
-	case app.PanelUsage:
-		return f.usage.Report()
 	case app.PanelWire:
 		return f.inspector.OpenAll()
 	case app.PanelCompare:

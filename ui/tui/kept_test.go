@@ -209,8 +209,9 @@ func TestUsagePanel(t *testing.T) {
 		llm.Usage{Input: 1200, Output: 34, Cost: 0.5, Priced: true}, llm.Finish{Reason: llm.Stop}))
 	s.ask("hi", "ok")
 	s.idle()
-	s.Press("ctrl+x", "u").WaitForScreen(contains("last answer: 1.2k in · 34 out · $0.50", "by day"))
-	s.Press("esc").WaitForScreen(lacks("by day"))
+	s.Press("ctrl+x", "u").WaitForScreen(contains("Last answer: 1.2k in · 34 out · $0.50", "By day"))
+	s.Press("tab").WaitForScreen(contains("› By model"))
+	s.Press("enter").WaitForScreen(lacks("By day"))
 }
 
 // A directory is trusted by a key that was pressed in sight of everything it would

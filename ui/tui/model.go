@@ -50,7 +50,6 @@ type parts struct {
 	sessions  *features.Sessions
 	models    *features.Models
 	themes    *features.Themes
-	usage     *features.Usage
 	connect   *features.Connect
 	inspector *inspector.Inspector
 	welcome   *features.Welcome
@@ -77,7 +76,6 @@ func newModel(o Options) *Model {
 		sessions: &features.Sessions{Deps: front, Show: func(seq int) { m.chat.Transcript.ShowMessage(seq) }},
 		models:   &features.Models{Deps: front}, themes: &features.Themes{Deps: front, Themed: []features.Themeable{m.chat.Transcript, m.input.Composer, m.overlay}},
 		status: &features.StatusCommand{Deps: front}, jobs: &features.Jobs{Deps: front},
-		usage:     &features.Usage{Deps: front},
 		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
 		local:     &features.Local{Deps: front}, doctor: &features.Doctor{Deps: front, Images: chat.DrawsImages(os.Getenv)},
 		welcome: &features.Welcome{Deps: front, Run: func(name string) tea.Cmd { return m.command("/" + name) }},
@@ -201,7 +199,7 @@ func routeSaid(m *Model) (cmd tea.Cmd) {
 func route(m *Model, msg tea.Msg) tea.Cmd {
 	cmd, ok := m.update(msg)
 	f := &m.features
-	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.usage, f.connect, f.welcome, f.local, f.status, f.jobs, m.branches, m.compare, m.overlay} {
+	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.connect, f.welcome, f.local, f.status, f.jobs, m.branches, m.compare, m.overlay} {
 		if ok {
 			break
 		}

@@ -37,7 +37,7 @@ func TestKnownCostStays(t *testing.T) {
 	s.ask("two", "answer of 6")
 	s.idle()
 	s.WaitFor(func() bool { return strings.Contains(s.status(), "≥$0.31") })
-	s.Type("/usage").Press("enter").WaitForText("this conversation: 30 in · 11 out · ≥$0.31")
+	s.Type("/usage").Press("enter").WaitForText("This conversation: 30 in · 11 out · ≥$0.31")
 }
 
 // A context window that only the server knows is told once it has answered.

@@ -9,6 +9,7 @@ import (
 	"parley/ui/app/flows/manual"
 	"parley/ui/app/flows/permissions"
 	"parley/ui/app/flows/undo"
+	"parley/ui/app/flows/usage"
 )
 
 // Register adds all flows to what front ends have.
@@ -16,6 +17,7 @@ func Register(o *app.Options) {
 	undo.Register(o)
 	permissions.Register(o)
 	export.Register(o)
+	usage.Register(o)
 	manual.Register(o)
 	doctor.Register(o)
 	o.Commands = append(o.Commands, app.Commands()...)

@@ -8,7 +8,6 @@
 //	Confirm, Decide  a question with answers         Confirmed, Decided
 //	AskSecret        a line, such as an API key      SecretMsg
 //	Pages            text in parts, to read          PageCopy, PageAction
-//	Usage            tokens and costs                –
 //	Help             the keys                        –
 //
 // Every dialog can be left with esc, which sends ClosedMsg; leaving a question is an answer, so

@@ -617,7 +617,6 @@ func TestWheel(t *testing.T) {
 		"help":     {guide(theme.Dark()), "ctrl+f", "Writing"},
 		"pick":     {dialog.Pick("Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
 		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
-		"usage":    {dialog.Usage(newUsagePages(), theme.Plain()), "2026-11-30", "this turn"},
 		"confirm":  {dialog.Confirm(strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
 		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
 	} {
@@ -693,11 +692,8 @@ func states(th *theme.Theme) map[string]state {
 		"sessions/found": func() (dialog.Dialog, []string) {
 			return finds{dialog.Sessions(conversations(), th)}, []string{"the", "end"}
 		},
-		"tree":         func() (dialog.Dialog, []string) { return dialog.Tree(branches(), th), nil },
-		"tree/empty":   func() (dialog.Dialog, []string) { return dialog.Tree(nil, th), nil },
-		"usage":        func() (dialog.Dialog, []string) { return dialog.Usage(newUsagePages(), th), []string{"pgdown"} },
-		"usage/models": func() (dialog.Dialog, []string) { return dialog.Usage(newUsagePages(), th), []string{"tab"} },
-		"usage/empty":  func() (dialog.Dialog, []string) { return dialog.Usage(dialog.UsageReport{Title: "Usage"}, th), nil },
+		"tree":       func() (dialog.Dialog, []string) { return dialog.Tree(branches(), th), nil },
+		"tree/empty": func() (dialog.Dialog, []string) { return dialog.Tree(nil, th), nil },
 		"confirm": func() (dialog.Dialog, []string) {
 			return dialog.Confirm("Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
 		},

@@ -13,7 +13,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/act"
-	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
@@ -119,7 +118,6 @@ func FuzzDialogs(f *testing.F) {
 			dialog.Pick(text, items, th), approval, command,
 			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
-			dialog.Usage(dialog.UsageReport{Title: text, Lines: []string{text}, Note: text, Pages: []dialog.UsagePage{{Name: "by day", Chart: format.Chart{Columns: []format.ChartColumn{{Heading: "cost"}, {Heading: "tokens", Rank: 1}}, Rows: []format.ChartRow{{Label: text, Figures: []string{text, text}, Amount: float64(width)}, {Amount: 1}}}}, {Name: "by model", Chart: format.Chart{Rows: []format.ChartRow{{Label: text}}}}}}, th),
 			dialog.Confirm(text, text, text, th), question, dialog.AskSecret(text, text, th),
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -146,7 +147,7 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 		}
 	}
 	switch name := press.String(); {
-	case key.Matches(press, p.Keys.Close), name == "q":
+	case key.Matches(press, p.Keys.Close), name == "q", key.Matches(press, p.Keys.Accept) && !p.folds():
 		return p.answer(ClosedMsg{})
 	case key.Matches(press, p.Keys.Accept):
 		p.toggle()
@@ -234,6 +235,11 @@ func (p *Pager) jump(by int) {
 			return
 		}
 	}
+}
+
+// folds reports whether a line abbreviates something. If none does, enter closes the pager.
+func (p *Pager) folds() bool {
+	return slices.ContainsFunc(p.lines, func(l paged) bool { return l.fold != ' ' })
 }
 
 // toggle unfolds the line of the cursor, or folds it.

@@ -8,6 +8,8 @@ import (
 	"parley/ui/format"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 var _ dialog.Dialog = (*dialog.Pager)(nil)
@@ -175,5 +177,16 @@ func BenchmarkPager(b *testing.B) {
 	for b.Loop() {
 		p.SetParts("", parts)
 		p.View()
+	}
+}
+
+// Enter closes a pager in which no line can be unfolded.
+func TestPagerEnter(t *testing.T) {
+	for full, want := range map[string]tea.Msg{"": dialog.ClosedMsg{}, "all of it": nil} {
+		p := dialog.Pages("Text", []format.Part{{Title: "Part", Lines: []format.Line{{Text: "a line"}, {Text: "short", Full: full}}}}, theme.Plain())
+		rows(t, p, 60, 12)
+		if got := press(t, p, "enter"); got != want {
+			t.Errorf("with %q folded: %#v", full, got)
+		}
 	}
 }

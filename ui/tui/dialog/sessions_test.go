@@ -15,7 +15,6 @@ import (
 var (
 	_ dialog.Dialog = (*dialog.SessionList)(nil)
 	_ dialog.Dialog = (*dialog.BranchList)(nil)
-	_ dialog.Dialog = (*dialog.UsagePanel)(nil)
 	_ dialog.Dialog = (*dialog.Confirmation)(nil)
 )
 

@@ -1,0 +1,85 @@
+// Package usage lets the user see what requests used.
+package usage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// Register adds the flow to what front ends have.
+func Register(o *app.Options) {
+	o.Commands = append(o.Commands,
+		app.Command{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: app.Conversations, Help: "Tokens and cost", Run: show},
+	)
+}
+
+// show shows the tokens and costs of the conversation and of the last days.
+func show(a *app.App, _ string) app.Effect {
+	now, missed := a.Now(), missedText(a.Session.Path())
+	total, last := a.Session.Usage()
+	usage := app.UsageReader{Store: a.Library, AbbrevPath: a.AbbrevPath}
+	return app.Async(func(context.Context) app.Effect {
+		sums, err := usage.Recent(now)
+		pages, failed := usage.Pages(app.Days30(now), time.Time{}, "model", "day", "provider", "folder", "session", "purpose")
+		lines := []string{
+			sumText("Last answer", last), sumText("This conversation", total), sumText("Today", sums.Today.Usage),
+			sumText("This month", sums.Month.Usage), sumText("Last 30 days", sums.Days30.Usage), missed,
+		}
+		var parts []format.Part
+		for i, page := range pages {
+			if i == 0 {
+				lines = append(lines, page.Note())
+			}
+			chart := page.Chart()
+			parts = append(parts, format.Part{
+				Title: "By " + page.By, Source: "By " + page.By + ":\n" + chart.Text(),
+				Render: func(width int) []string { return chart.Lines(width, format.ChartStyle{}) },
+			})
+		}
+		if err = errors.Join(err, failed); err != nil {
+			lines = append(lines, format.ErrorText(err))
+		}
+		first := format.Part{Title: "Tokens and cost"}
+		for _, line := range slices.DeleteFunc(lines, func(line string) bool { return line == "" }) {
+			first.Lines = append(first.Lines, format.Line{Text: line})
+		}
+		if first.Lines == nil {
+			first.Lines = []format.Line{{Text: "No usage yet"}}
+		}
+		return app.Page{Title: "Usage (last 30 days)", Parts: append([]format.Part{first}, parts...)}
+	})
+}
+
+// sumText returns what something used; "" for nothing.
+func sumText(name string, u llm.Usage) string {
+	if u.Input+u.Output == 0 && u.Cost == 0 {
+		return ""
+	}
+	words := []string{format.Tokens(u.Input) + " in", app.CacheShare(u), format.Tokens(u.Output) + " out", format.Cost(u.Cost, u.Priced)}
+	return name + ": " + strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
+}
+
+// missedText says what the requests of a branch did not read from prompt caches; "" for nothing.
+func missedText(path []session.Node) string {
+	var sum session.CacheMiss
+	for _, n := range path {
+		sum.Tokens, sum.Cost = sum.Tokens+n.Missed.Tokens, sum.Cost+n.Missed.Cost
+	}
+	if sum.Tokens == 0 {
+		return ""
+	}
+	text := "Cache misses here: " + format.Tokens(sum.Tokens) + " tokens"
+	if sum.Cost > 0 {
+		text += fmt.Sprintf(" · about $%.4f more", sum.Cost)
+	}
+	return text
+}
