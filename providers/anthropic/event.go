@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"parley/providers/adapter"
@@ -96,20 +97,14 @@ type usage struct {
 // end have said the truth at the beginning.
 func (u *usage) add(v usage) {
 	if tokenCount(v.Input)+tokenCount(v.Read)+tokenCount(v.Written) > 0 {
-		setIfPresent(&u.Input, v.Input)
-		setIfPresent(&u.Read, v.Read)
-		setIfPresent(&u.Written, v.Written)
-		setIfPresent(&u.Writes.Hour, v.Writes.Hour)
+		u.Input = cmp.Or(v.Input, u.Input)
+		u.Read = cmp.Or(v.Read, u.Read)
+		u.Written = cmp.Or(v.Written, u.Written)
+		u.Writes.Hour = cmp.Or(v.Writes.Hour, u.Writes.Hour)
 	}
-	setIfPresent(&u.Output, v.Output)
-	setIfPresent(&u.OutputOf.Thinking, v.OutputOf.Thinking)
-	setIfPresent(&u.Tools.Searches, v.Tools.Searches)
-}
-
-func setIfPresent(old **float64, new *float64) {
-	if new != nil {
-		*old = new
-	}
+	u.Output = cmp.Or(v.Output, u.Output)
+	u.OutputOf.Thinking = cmp.Or(v.OutputOf.Thinking, u.OutputOf.Thinking)
+	u.Tools.Searches = cmp.Or(v.Tools.Searches, u.Tools.Searches)
 }
 
 // toLLM returns u as parley counts.

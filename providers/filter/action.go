@@ -101,11 +101,11 @@ func (r *action) object(object []byte, p *parser, depth int) bool {
 		r.setFirst(&r.answer, input)
 	case known || members["tool_name"] != nil || r.thought != nil || r.answer != nil: // else it is data, or OpenAI's form
 		if known && input == nil && len(loose) > 0 {
-			input = encode(loose)
+			input = JSON(loose)
 		}
 		c, _ := p.buildJSONCall(tool, string(input))
 		if c.broken {
-			c.input = string(encode(map[string]json.RawMessage{"input": input})) // the tool says what is wrong with it
+			c.input = string(JSON(map[string]json.RawMessage{"input": input})) // the tool says what is wrong with it
 		}
 		r.calls = append(r.calls, c)
 	}

@@ -62,7 +62,7 @@ func (p *parser) buildCall(name string, params []param) call {
 		if b.Len() > 1 {
 			b.WriteByte(',')
 		}
-		b.Write(encode(a.key))
+		b.Write(JSON(a.key))
 		b.WriteByte(':')
 		b.Write(convertParam(properties[a.key].types(), a))
 	}
@@ -75,7 +75,7 @@ func (p *parser) buildCall(name string, params []param) call {
 // if it is of no other type.
 func convertParam(types []string, a param) []byte {
 	if slices.Contains(types, "string") {
-		return encode(a.value)
+		return JSON(a.value)
 	}
 	value := strings.TrimSpace(a.value)
 	kind := kindOf(value)
@@ -85,12 +85,12 @@ func convertParam(types []string, a param) []byte {
 	case kind == "" && slices.Contains(types, "boolean") && strings.EqualFold(value, "false"):
 		return []byte("false")
 	case kind == "":
-		return encode(a.value)
+		return JSON(a.value)
 	case slices.Contains(types, kind), kind == "number" && slices.Contains(types, "integer"),
 		len(types) == 0 && (a.json || kind == "object" || kind == "array"):
 		return []byte(value)
 	}
-	return encode(a.value)
+	return JSON(a.value)
 }
 
 // kindOf returns the JSON Schema type of a JSON text, "" if it is not JSON.
@@ -113,8 +113,8 @@ func kindOf(text string) string {
 	return "number"
 }
 
-// encode returns v as JSON, without escapes that only HTML needs.
-func encode(v any) json.RawMessage {
+// JSON returns v as JSON, without escapes that only HTML needs; null if it cannot be encoded.
+func JSON(v any) json.RawMessage {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

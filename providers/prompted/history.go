@@ -72,7 +72,7 @@ func callsAsText(parts []llm.Part) []llm.Part {
 		case p.Failed:
 			p = llm.Part{Kind: llm.Text, Text: p.Input}
 		default:
-			p = llm.Part{Kind: llm.Text, Text: "<tool_call>\n" + string(encode(struct {
+			p = llm.Part{Kind: llm.Text, Text: "<tool_call>\n" + string(filter.JSON(struct {
 				Name      string          `json:"name"`
 				Arguments json.RawMessage `json:"arguments"`
 			}{p.Name, arguments(p.Input)})) + "\n</tool_call>"}
@@ -87,7 +87,7 @@ func arguments(input string) json.RawMessage {
 	if args, ok := llm.Arguments(input); ok {
 		return args
 	}
-	return encode(input)
+	return filter.JSON(input)
 }
 
 // An actionJSON is one action, in the order in which its members are written.
@@ -133,7 +133,7 @@ func messageAsActions(parts []llm.Part) []llm.Part {
 	acts[0].Thought = strings.Join(thoughts, "\n\n")
 	var lines []string
 	for _, a := range acts {
-		lines = append(lines, string(encode(a)))
+		lines = append(lines, string(filter.JSON(a)))
 	}
 	lines = append(lines, unreadable...)
 	return append(kept, llm.Part{Kind: llm.Text, Text: strings.Join(lines, "\n")})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/tools/lazy"
@@ -151,7 +152,7 @@ func (m *model) actionSchema(tools []llm.Tool, answer *llm.Schema, choice string
 		}
 		branches = append(branches, branchSchema(member{"answer", value}))
 	}
-	raw := schema.For(encode(map[string]any{"anyOf": branches}), schema.Grammar)
+	raw := schema.For(filter.JSON(map[string]any{"anyOf": branches}), schema.Grammar)
 	return &llm.Schema{Name: "action", JSON: raw, Guided: true}
 }
 
@@ -170,19 +171,8 @@ func branchSchema(members ...member) json.RawMessage {
 			properties += ","
 			required += ","
 		}
-		properties += fmt.Sprintf("%q:%s", m.name, encode(m.value))
+		properties += fmt.Sprintf("%q:%s", m.name, filter.JSON(m.value))
 		required += fmt.Sprintf("%q", m.name)
 	}
 	return json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `],"additionalProperties":false}`)
-}
-
-// encode returns v as JSON, without escapes that only HTML needs.
-func encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil {
-		return json.RawMessage("null")
-	}
-	return bytes.TrimSpace(b.Bytes())
 }

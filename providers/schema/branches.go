@@ -43,14 +43,9 @@ func (t Target) rewriteValues(s *object) {
 	if t.TypeRequired && !s.has("type") && values(s) != nil {
 		var kinds []any
 		for _, v := range values(s) {
-			if k := any(kindOf(v)); !slices.Contains(kinds, k) {
-				kinds = append(kinds, k)
-			}
+			kinds = append(kinds, kindOf(v))
 		}
-		s.set("type", kinds)
-		if len(kinds) == 1 {
-			s.set("type", kinds[0])
-		}
+		s.set("type", typeValue(kinds))
 	}
 }
 

@@ -158,17 +158,12 @@ func cleanTypes(v any, _ int) (any, bool) {
 		}
 		switch name {
 		case "string", "integer", "number", "boolean", "object", "array", "null":
-			if !slices.Contains(all, any(name)) {
-				all = append(all, name)
-			}
+			all = append(all, name)
 		default:
 			return nil, false // "any", "file", …: cannot be checked
 		}
 	}
-	if len(all) == 1 {
-		return all[0], true
-	}
-	return all, len(all) > 0
+	return typeValue(all), len(all) > 0
 }
 
 func cleanText(v any, _ int) (any, bool) {

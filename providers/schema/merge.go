@@ -123,15 +123,23 @@ func typesOfAll(branches []any) any {
 			return nil
 		}
 		for _, name := range names {
-			if !slices.Contains(all, any(name)) {
-				all = append(all, name)
-			}
+			all = append(all, name)
 		}
 	}
-	if len(all) == 1 {
-		return all[0]
+	return typeValue(all)
+}
+
+// typeValue returns the value of "type" for kinds, of which some may be repeated; nil if there are
+// none.
+func typeValue(kinds []any) any {
+	kinds = union([]any(nil), kinds).([]any)
+	switch len(kinds) {
+	case 0:
+		return nil
+	case 1:
+		return kinds[0]
 	}
-	return all
+	return kinds
 }
 
 // isSchemaMap reports whether the value of key maps names to schemas.
@@ -267,13 +275,7 @@ func intersectTypes(a, b any) any {
 			out = append(out, "integer")
 		}
 	}
-	switch len(out) {
-	case 0:
-		return nil
-	case 1:
-		return out[0]
-	}
-	return out
+	return typeValue(out)
 }
 
 // crossProduct returns every branch of a with every branch of b; a alone if that is too

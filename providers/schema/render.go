@@ -215,15 +215,10 @@ func objectToString(s *object) {
 		if k == "object" {
 			k = "string"
 		}
-		if !slices.Contains(kinds, any(k)) {
-			kinds = append(kinds, k)
-		}
+		kinds = append(kinds, k)
 	}
 	s.delete("properties", "required", "additionalProperties", "minProperties", "maxProperties")
-	s.set("type", kinds)
-	if len(kinds) == 1 {
-		s.set("type", kinds[0])
-	}
+	s.set("type", typeValue(kinds))
 	if c := s.object("const"); c != nil {
 		s.set("const", string(encode(c)))
 	}

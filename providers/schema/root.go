@@ -8,14 +8,13 @@ import (
 // objectRoot returns s as the schema of one object: branches of objects are joined, other types
 // are wrapped in a property.
 func objectRoot(s *object) *object {
-	if v := values(s); !allowsType(s, "object") || v != nil && !slices.ContainsFunc(v, func(v any) bool { return kindOf(v) == "object" }) {
+	v, branches := values(s), slices.Concat(s.list("anyOf"), s.list("oneOf"))
+	switch {
+	case !allowsType(s, "object"),
+		v != nil && !slices.ContainsFunc(v, func(v any) bool { return kindOf(v) == "object" }),
+		typesOf(s) == nil && !s.has("properties") && len(branches) > 0 &&
+			!slices.ContainsFunc(branches, func(b any) bool { return allowsType(b.(*object), "object") }):
 		return newObject("type", "object", "properties", newObject(wrapperKey, s), "required", []any{wrapperKey})
-	}
-	if typesOf(s) == nil && !s.has("properties") {
-		if branches := slices.Concat(s.list("anyOf"), s.list("oneOf")); len(branches) > 0 &&
-			!slices.ContainsFunc(branches, func(b any) bool { return allowsType(b.(*object), "object") }) {
-			return newObject("type", "object", "properties", newObject(wrapperKey, s), "required", []any{wrapperKey})
-		}
 	}
 	out := s.copy()
 	for _, key := range []string{"anyOf", "oneOf"} {

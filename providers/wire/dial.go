@@ -183,9 +183,8 @@ func proxyError(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Re
 		return nil
 	}
 	e := &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the proxy %s refused the connection: %s", proxy.Host, oneLine(res.Status, 100))}
-	switch busy := res.StatusCode == http.StatusRequestTimeout || res.StatusCode == http.StatusTooManyRequests; {
-	case res.StatusCode < 500 && !busy: // it wants a password, or does not allow this
-		e.Err = permanent{}
+	if busy := res.StatusCode == http.StatusRequestTimeout || res.StatusCode == http.StatusTooManyRequests; res.StatusCode < 500 && !busy {
+		e.Err = permanent{} // it wants a password, or does not allow this
 	}
 	return e
 }

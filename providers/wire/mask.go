@@ -78,9 +78,7 @@ func (m mask) err(err error) error {
 		return err
 	}
 	apiErr := *e
-	for _, field := range []*string{&apiErr.Message, &apiErr.Code, &apiErr.Param, &apiErr.ID} {
-		*field = m.Text(*field)
-	}
+	mapWords(&apiErr, m.Text)
 	if apiErr.Message == e.Message && apiErr.Code == e.Code && apiErr.Param == e.Param && apiErr.ID == e.ID {
 		return err
 	}
@@ -88,6 +86,13 @@ func (m mask) err(err error) error {
 		apiErr.Err = nil
 	}
 	return &apiErr
+}
+
+// mapWords replaces the words of an error.
+func mapWords(e *llm.Error, word func(string) string) {
+	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
+		*field = word(*field)
+	}
 }
 
 // MaskError returns err if it holds no secrets, else an error with its text masked.

@@ -192,9 +192,7 @@ func (t *transport) readErrorBody(b *timedBody) ([]byte, error) {
 // complete completes an error with what this client knows, and masks it.
 func (t *transport) complete(e *llm.Error) error {
 	e.Provider, e.URL, e.Key = t.Provider, t.URL, t.Key
-	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
-		*field = sanitize.Truncate(t.mask.Text(*field), messageLimit)
-	}
+	mapWords(e, func(s string) string { return sanitize.Truncate(t.mask.Text(s), messageLimit) })
 	return e
 }
 
