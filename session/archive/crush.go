@@ -30,7 +30,7 @@ type crushData struct {
 	Text      string `json:"text"`
 	Thinking  string `json:"thinking"`
 	Signature string `json:"signature"`
-	Responses struct {
+	Responses *struct {
 		ID        string   `json:"item_id"`
 		Encrypted string   `json:"encrypted_content"`
 		Summary   []string `json:"summary"`
@@ -123,7 +123,7 @@ func (t crushBuilder) addPart(kind string, d *crushData, provider string) {
 		case n.Origin == "":
 		case provider == "anthropic":
 			state = signedThinking(d.Thinking, d.Signature, false)
-		default:
+		case d.Responses != nil:
 			state = encryptedReasoning(d.Responses.ID, d.Responses.Summary, d.Responses.Encrypted)
 			d.Thinking = strings.Join(d.Responses.Summary, "\n\n")
 		}

@@ -50,14 +50,20 @@ func stateOrigin(provider, name string) string {
 	return "responses/" + name
 }
 
-// think adds thinking to the message at the head: text, State, or both.
+// think adds thinking to the message at the head: text, State, or both. State without text is opaque, but
+// for a signed block of thinking, as the adapters have it.
 func (t *builder) think(text string, state json.RawMessage) {
-	switch {
-	case text != "":
-		t.append(llm.Part{Kind: llm.Thinking, Text: text, State: state})
-	case state != nil:
-		t.append(llm.Part{Kind: llm.Opaque, State: state})
+	p := llm.Part{Kind: llm.Thinking, Text: text, State: state}
+	if text == "" {
+		var b block
+		if decode(state, &b) != nil { // there is none
+			return
+		}
+		if b.Type != "thinking" {
+			p.Kind = llm.Opaque
+		}
 	}
+	t.append(p)
 }
 
 // signedThinking returns a block of thinking as Anthropic's API wrote it, nil without its

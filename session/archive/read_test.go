@@ -109,6 +109,26 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestThinkingWithoutText: a signed block of thinking stays thinking, as providers/anthropic has it, and
+// thinking without an item of the Responses API keeps its text.
+func TestThinkingWithoutText(t *testing.T) {
+	list, _, err := standard.read(strings.NewReader(`{"type":"assistant","uuid":"a1","parentUuid":null,"sessionId":"s","timestamp":"2026-03-04T10:00:00Z","message":{"id":"m","model":"claude-opus-4-5",`+
+		`"content":[{"type":"thinking","thinking":"","signature":"c2ln"},{"type":"redacted_thinking","data":"x"},{"type":"text","text":"hi"}]}}
+`), "")
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	parts := list[0].Nodes[0].Parts
+	if len(parts) != 3 || parts[0].Kind != llm.Thinking || parts[0].State == nil || parts[1].Kind != llm.Opaque {
+		t.Errorf("got %+v, want thinking, an opaque part and text", parts)
+	}
+	path := makeDatabase(t, "crush.sql", `UPDATE messages SET parts = '[{"type":"reasoning","data":{"thinking":"Why not."}},{"type":"text","data":{"text":"hi"}}]' WHERE id = 'm7'`)
+	all, _, err := readAll(t, path, nil)
+	if err != nil || len(all) == 0 || !strings.Contains(outline(all[0]), `thinking "Why not."`) {
+		t.Errorf("the thinking of crush is lost: %v", err)
+	}
+}
+
 // noticeTexts returns notices as text.
 func noticeTexts(notices []Notice) string {
 	var all []string
