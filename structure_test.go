@@ -60,6 +60,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/video":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
 		"ui/cli/cmd/completion": {},
 		"ui/cli/cmd/man":        {"ui/cli/cmdutil", "ui/print", wrap, atomic},
+		"ui/cli/cmd/sessions":   {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/archive", llm},
 		"ui/cli/cmd/models":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
@@ -132,7 +133,7 @@ func TestImports(t *testing.T) {
 		"docs":                 {lazy},
 		"docs/pictures":        {},
 		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", llm},
-		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/archive", "providers", llm, catalog},
+		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {act, "session", "session/attach", "session/prompts", "tools", "tools/mcp", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},

@@ -13,7 +13,7 @@ import (
 func TestProgramsAreNamed(t *testing.T) {
 	places := map[string]string{"ErrNoConversation of read.go": ErrNoConversation.Error()}
 	for place, path := range map[string]string{
-		"README.md": "../../README.md", "docs/sessions.md": "../../docs/sessions.md", "importHelp of ui/report": "../../ui/report/sessions_archive.go",
+		"README.md": "../../README.md", "docs/sessions.md": "../../docs/sessions.md", "importHelp of ui/cli/cmd/sessions": "../../ui/cli/cmd/sessions/archive.go",
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {

@@ -14,13 +14,13 @@ import (
 	"parley/session"
 	"parley/session/backup"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // backupCommands returns the commands that write everything into a file, and take it back.
-func backupCommands(a *program, sessions report.SessionCommands) []*cobra.Command {
+func backupCommands(a *program, stored sessions.Options) []*cobra.Command {
 	write := &cobra.Command{
 		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and kept files", Args: cobra.ExactArgs(1),
 		Long: `Write all conversations to a file, with images, branches and kept files, what they
@@ -29,7 +29,7 @@ conversation. Other windows of parley may stay open. FILE must not exist; - is s
 output.`,
 		Example: "  parley sessions backup parley-$(date +%F).tar.gz\n  parley sessions backup - | gpg -c > parley.tar.gz.gpg",
 		RunE: func(_ *cobra.Command, args []string) error {
-			lib, err := sessions.Open()
+			lib, err := stored.Open()
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ what you trust and what you always allow do not come along: parley asks again.`,
 			if err != nil {
 				return err
 			}
-			lib, err := sessions.Open()
+			lib, err := stored.Open()
 			if err != nil {
 				return err
 			}

@@ -120,16 +120,16 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	if slices.Equal(args, []string{"--version"}) { // which needs none of them
 		return root
 	}
-	sessions := a.sessionCommands()
-	sessionsRoot := sessions.Sessions()
-	sessionsRoot.AddCommand(undoCommands(a, sessions)...)
-	sessionsRoot.AddCommand(backupCommands(a, sessions)...)
-	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, sessions.Usage(),
+	stored := a.sessionCommands()
+	sessionsRoot := stored.Sessions()
+	sessionsRoot.AddCommand(undoCommands(a, stored)...)
+	sessionsRoot.AddCommand(backupCommands(a, stored)...)
+	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, stored.Usage(),
 		a.keysCommand(), a.sandboxCommand(), versionCommand(a))
 	addCommands(root, a)
 	explainArguments(root)
 	addHelp(a, root)
-	a.completeFlags(root, sessions)
+	a.completeFlags(root, stored)
 	completeByName(root)
 	addExitStatus(root)
 	return root

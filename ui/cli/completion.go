@@ -8,22 +8,22 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/tools"
+	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/report"
 )
 
 // noTools is the list of no tools: it stands alone.
 const noTools = "none"
 
 // completeFlags has shells offer values for the flags of root.
-func (a *program) completeFlags(root *cobra.Command, sessions report.SessionCommands) {
+func (a *program) completeFlags(root *cobra.Command, stored sessions.Options) {
 	prompts := promptFiles{a}
 	model := cmdutil.Complete(a.modelNames)
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for name, complete := range map[string]cobra.CompletionFunc{
-		"model": model, "judge": model, "fallback": inList(model), "resume": sessions.Complete,
+		"model": model, "judge": model, "fallback": inList(model), "resume": stored.Complete,
 		"prompt": cmdutil.Complete(func() []string { return prompts.completed(false) }), "persona": cmdutil.Complete(func() []string { return prompts.completed(true) }),
 		"tools": inList(fixed(append([]string{noTools}, tools.Names()...)...)), "allow": fixed(tools.Names()...), "web": fixed(on, off),
 	} {

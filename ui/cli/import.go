@@ -14,9 +14,9 @@ import (
 	"parley/session/importer"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // An importCommand brings in what other programs keep of conversations.
@@ -26,7 +26,7 @@ type importCommand struct {
 }
 
 // run lists what there is, asks, and imports what is new.
-func (a importCommand) run(ctx context.Context, lib *session.Store, how report.ImportAll) error {
+func (a importCommand) run(ctx context.Context, lib *session.Store, how sessions.ImportAll) error {
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how report.I
 	return a.places(ctx, lib, places, how)
 }
 
-func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how report.ImportAll) error {
+func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how sessions.ImportAll) error {
 	var failed []error
 	var all []importer.Result
 	for _, p := range places {

@@ -11,9 +11,9 @@ import (
 	"parley/tools/act"
 	"parley/tools/sandbox"
 	"parley/ui/app"
+	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // openSession opens the conversation that the flags name, or a new one. Notice is
@@ -133,7 +133,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 // held in the working directory.
 func findSession(a *program, resume string) (session.Info, error) {
 	if resume != "" {
-		return report.FindSession(a.library, resume, a.maskKeys)
+		return sessions.Find(a.library, resume, a.maskKeys)
 	}
 	last, err := a.library.Latest(a.dir) // imported ones say themselves where and when they were held
 	if errors.Is(err, session.ErrNotFound) {

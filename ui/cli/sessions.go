@@ -9,16 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
+	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
-	"parley/ui/report"
 )
 
 // sessionCommands returns what the commands about stored conversations work with.
-func (a *program) sessionCommands() report.SessionCommands {
+func (a *program) sessionCommands() sessions.Options {
 	styled := styled(a.Out)
-	return report.SessionCommands{
+	return sessions.Options{
 		Open: func() (*session.Store, error) {
 			lib, err := session.OpenStore(os.Getenv)
 			if err != nil {

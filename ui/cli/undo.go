@@ -19,8 +19,8 @@ import (
 	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
+	"parley/ui/cli/cmd/sessions"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // openUndo returns where files are kept before tools change them; nil if nothing of this run
@@ -167,14 +167,14 @@ func pruneUndo(store *undo.Store) {
 }
 
 // undoCommands returns the commands about files that tools changed, which stand below sessions.
-func undoCommands(a *program, sessions report.SessionCommands) []*cobra.Command {
-	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: sessions.Complete,
+func undoCommands(a *program, stored sessions.Options) []*cobra.Command {
+	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: stored.Complete,
 		RunE: func(_ *cobra.Command, words []string) error {
-			lib, err := sessions.Open()
+			lib, err := stored.Open()
 			if err != nil {
 				return err
 			}
-			found, err := report.FindSession(lib, strings.Join(words, " "), sessions.Mask)
+			found, err := sessions.Find(lib, strings.Join(words, " "), stored.Mask)
 			if err = errors.Join(err, lib.Close()); err != nil {
 				return err
 			}

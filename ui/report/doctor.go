@@ -1,11 +1,5 @@
-// Package report writes what parley's commands list and sum up: stored conversations, usage,
-// comparisons, models, prices that changed, and checkups.
-//
-//	session.Store ──► SessionCommands ──┐
-//	rows of ui/cli ──► Models, Facts ───┴──► text | csv | JSON, one object per line ──► stdout
-//
-// Text from outside is made printable on the way. A list that could be read in part only is
-// written as far as it goes, with a note.
+// Package report writes what parley's commands list: models, prices that changed, and checkups.
+// Text from outside is made printable on the way.
 package report
 
 import (

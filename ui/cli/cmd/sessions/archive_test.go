@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func TestExportedNamesAreMasked(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "texts")
 	mask := func() func(string) string { return strings.NewReplacer("sk-hidden", "[redacted]").Replace }
-	cmd := SessionCommands{Open: open, Out: io.Discard, Note: func(string) {}, Now: time.Now, Mask: mask}.Sessions()
+	cmd := Options{Open: open, Out: io.Discard, Note: func(string) {}, Now: time.Now, Mask: mask}.Sessions()
 	cmd.SetArgs([]string{"export", "--all", "--to", dir})
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestListsAreMasked(t *testing.T) {
 	for _, words := range []string{"list", "search whales", "search key", "search hidden"} {
 		for _, format := range []string{"text", "json", "jsonl"} {
 			var out strings.Builder
-			cmd := SessionCommands{Open: open, Out: &out, Note: func(string) {}, Now: time.Now, Mask: mask}.Sessions()
+			cmd := Options{Open: open, Out: &out, Note: func(string) {}, Now: time.Now, Mask: mask}.Sessions()
 			cmd.SetArgs(append(strings.Fields(words), "-o", format))
 			if err := cmd.Execute(); err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestTitlesAreMasked(t *testing.T) {
 	}
 	for _, words := range [][]string{{"list"}, {"search", "whales"}, {"search", "words"}, {"show", "my"}, {"rm", "my"}, {"complete"}, {"rm", ids[0]}} {
 		var out strings.Builder
-		s := SessionCommands{
+		s := Options{
 			Open: open, Out: &out, Note: func(text string) { out.WriteString(text) }, Now: time.Now,
 			Mask: func() func(string) string { return sanitize.NewMask([]string{key}, 4).Excerpt },
 		}

@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
 	}
 	list := func(terminal bool, flags ...string) string {
 		var out bytes.Buffer
-		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: map[bool]int{true: 80}[terminal], Now: func() time.Time { return now }}.Sessions()
+		commands := Options{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: map[bool]int{true: 80}[terminal], Now: func() time.Time { return now }}.Sessions()
 		commands.SetArgs(append([]string{"list"}, flags...))
 		if err := commands.Execute(); err != nil {
 			t.Fatal(err)
@@ -61,7 +61,7 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than oneâ
 		t.Errorf("on a terminal:\n%swant:%s", got, want)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
-		if found, err := FindSession(lib, strings.Fields(line)[0], nil); err != nil || found.ID != ids[i] {
+		if found, err := Find(lib, strings.Fields(line)[0], nil); err != nil || found.ID != ids[i] {
 			t.Errorf("%s: found %s, %v", line, found.ID, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestLongListIsWrittenInFewPieces(t *testing.T) {
 	}
 	for _, as := range []string{"text", "jsonl"} {
 		var out pieces
-		commands := SessionCommands{Out: &out, Now: time.Now}
+		commands := Options{Out: &out, Now: time.Now}
 		write := func() {
 			if err := commands.rows(found, as); err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func TestPageOfDamagedList(t *testing.T) {
 	}
 	page := func() (rows int, note string, err error) {
 		var out bytes.Buffer
-		commands := SessionCommands{Open: open, Out: &out, Note: func(text string) { note = text }, Now: time.Now}.Sessions()
+		commands := Options{Open: open, Out: &out, Note: func(text string) { note = text }, Now: time.Now}.Sessions()
 		commands.SetArgs([]string{"list", "--limit", "2"})
 		commands.SilenceErrors, commands.SilenceUsage = true, true
 		err = commands.Execute()
@@ -169,7 +169,7 @@ func TestHitLines(t *testing.T) {
 
 // TestFieldsOfSessions holds that the manual names each field of a conversation in a list.
 func TestFieldsOfSessions(t *testing.T) {
-	page, err := os.ReadFile("../../docs/scripts.md")
+	page, err := os.ReadFile("../../../../docs/scripts.md")
 	if err != nil {
 		t.Fatal(err)
 	}

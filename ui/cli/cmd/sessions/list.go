@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 	"parley/ui/format"
 )
 
-func (s SessionCommands) list() *cobra.Command {
+func (s Options) list() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
 	var as string
@@ -59,7 +59,7 @@ func listed[T any](lib *session.Store, q session.Query, page pagination, of func
 }
 
 // listText writes a page of the conversations that q selects, one in a line.
-func (s SessionCommands) listText(lib *session.Store, q session.Query, page pagination) error {
+func (s Options) listText(lib *session.Store, q session.Query, page pagination) error {
 	brief := q
 	brief.Brief = true
 	row, masked := rowOf(s.Now()), s.maskedInfo()
@@ -78,7 +78,7 @@ func (s SessionCommands) listText(lib *session.Store, q session.Query, page pagi
 
 // listPage writes the rows of a page, and notes what is not on it; err is what was wrong as they
 // were read.
-func (s SessionCommands) listPage(q session.Query, page pagination, total int, err error, write func(from, to int) error) error {
+func (s Options) listPage(q session.Query, page pagination, total int, err error, write func(from, to int) error) error {
 	if fatal(err, total) != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func fatal(err error, n int) error {
 }
 
 // rows writes conversations, one in a line.
-func (s SessionCommands) rows(found []session.Info, as string) error {
+func (s Options) rows(found []session.Info, as string) error {
 	if as != "text" {
 		return cmdutil.WriteRows(s.Out, as, found)
 	}
@@ -139,7 +139,7 @@ func rowOf(now time.Time) func(*session.Info) listRow {
 }
 
 // table writes rows, with their short IDs where ids has them.
-func (s SessionCommands) table(rows []listRow, ids map[string]string) error {
+func (s Options) table(rows []listRow, ids map[string]string) error {
 	for i := range rows {
 		rows[i][0] = sanitize.Line(cmp.Or(ids[rows[i][0]], rows[i][0]))
 	}

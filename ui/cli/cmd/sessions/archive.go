@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ import (
 	"parley/ui/format"
 )
 
-func (s SessionCommands) export() *cobra.Command {
+func (s Options) export() *cobra.Command {
 	var as, to string
 	var raw, all bool
 	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: func(cmd *cobra.Command, words []string) error {
@@ -72,7 +72,7 @@ func (s SessionCommands) export() *cobra.Command {
 
 // exportAll writes each conversation as a file of its own, which is named by its time, its title
 // and its ID, into a folder. Files that are there already stay.
-func (s SessionCommands) exportAll(as, folder string, raw bool) error {
+func (s Options) exportAll(as, folder string, raw bool) error {
 	if folder == "" || folder == "-" {
 		return app.UsageError{Err: errors.New("--all needs a folder: add --to FOLDER")}
 	}
@@ -115,7 +115,7 @@ func (s SessionCommands) exportAll(as, folder string, raw bool) error {
 
 // write writes c as a file has it, cleaned for a terminal, which obeys what a
 // file only holds.
-func (s SessionCommands) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
+func (s Options) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
 	if !s.Render {
 		return form(s.Out, c)
 	}
@@ -147,7 +147,7 @@ stays removed, unless its file is named. Only the place that a conversation came
 from adds to it: a database of another folder that has one with the same ID
 brings a separate conversation.`
 
-func (s SessionCommands) importCmd() *cobra.Command {
+func (s Options) importCmd() *cobra.Command {
 	var how ImportAll
 	var all bool
 	cmd := &cobra.Command{Use: "import FILE... | --all", Short: "Import conversations from parley and other programs", Long: importHelp, RunE: func(cmd *cobra.Command, files []string) error {
@@ -183,7 +183,7 @@ func (s SessionCommands) importCmd() *cobra.Command {
 	return cmd
 }
 
-func (s SessionCommands) importFile(ctx context.Context, lib *session.Store, file string) (rows []session.Info, err error) {
+func (s Options) importFile(ctx context.Context, lib *session.Store, file string) (rows []session.Info, err error) {
 	var unstored error // the rest is about what was read
 	notices, err := archive.ReadFile(ctx, file, nil, func(c archive.Conversation) error {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future

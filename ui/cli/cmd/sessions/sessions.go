@@ -1,4 +1,6 @@
-package report
+// Package sessions has the commands about stored conversations, and the one that sums up their usage.
+// A list that could be read in part only is written as far as it goes, with a note.
+package sessions
 
 import (
 	"bytes"
@@ -24,8 +26,8 @@ import (
 	"parley/ui/theme"
 )
 
-// A SessionCommands is what the commands about stored conversations work with.
-type SessionCommands struct {
+// Options are what the commands about stored conversations work with.
+type Options struct {
 	Open       func() (*session.Store, error)
 	Out        io.Writer
 	Note       func(string) // for standard error
@@ -46,7 +48,7 @@ type SessionCommands struct {
 
 // Sessions returns the command that lists, shows, searches, exports, imports and
 // removes conversations.
-func (s SessionCommands) Sessions() *cobra.Command {
+func (s Options) Sessions() *cobra.Command {
 	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
 	one := []*cobra.Command{s.show(), s.export(), s.remove()}
 	for _, cmd := range one {
@@ -57,7 +59,7 @@ func (s SessionCommands) Sessions() *cobra.Command {
 }
 
 // Complete offers a shell the IDs of the latest conversations.
-func (s SessionCommands) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
+func (s Options) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
 	_ = s.with(func(lib *session.Store) error { // a shell shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		masked := s.maskedInfo()
@@ -78,7 +80,7 @@ func query(cmd *cobra.Command, q *session.Query, since *string) {
 }
 
 // finish fills in what flags say in words.
-func (s SessionCommands) finish(q *session.Query, since string) error {
+func (s Options) finish(q *session.Query, since string) error {
 	if q.Dir != "" {
 		folder, err := filepath.Abs(q.Dir)
 		if err != nil {
@@ -114,9 +116,9 @@ func localTime(text string, now time.Time) (time.Time, error) {
 }
 
 // lines writes text, cut to the width of a terminal.
-func (s SessionCommands) lines(text string) error { return cmdutil.WriteLines(s.Out, s.Width, text) }
+func (s Options) lines(text string) error { return cmdutil.WriteLines(s.Out, s.Width, text) }
 
-func (s SessionCommands) show() *cobra.Command {
+func (s Options) show() *cobra.Command {
 	var raw bool
 	var as string
 	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
@@ -156,7 +158,7 @@ const searchHelp = `Search the messages and titles of all conversations for all 
 
 Words are whole: whal* is the beginning of one, and '"blue whale"' are words that follow one another.`
 
-func (s SessionCommands) search() *cobra.Command {
+func (s Options) search() *cobra.Command {
 	q := session.Query{Limit: -1}
 	var since string
 	var as string
@@ -223,14 +225,14 @@ func hitLines(hits []session.Hit) string {
 	return text.String()
 }
 
-func (s SessionCommands) remove() *cobra.Command {
+func (s Options) remove() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
 		return s.with(func(lib *session.Store) (failed error) {
 			var rows []session.Info
 			masked := s.maskedInfo()
 			for _, id := range ids { // all are found before one is removed
-				found, err := FindSession(lib, id, s.Mask)
+				found, err := Find(lib, id, s.Mask)
 				if err != nil {
 					return err
 				}
@@ -275,7 +277,7 @@ func (s SessionCommands) remove() *cobra.Command {
 }
 
 // with opens the library for one command.
-func (s SessionCommands) with(do func(*session.Store) error) error {
+func (s Options) with(do func(*session.Store) error) error {
 	lib, err := s.Open()
 	if err != nil {
 		return err

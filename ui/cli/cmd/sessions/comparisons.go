@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 )
 
 // comparisons prints which answers were chosen when models were compared.
-func (s SessionCommands) comparisons(since, until time.Time, output string) error {
+func (s Options) comparisons(since, until time.Time, output string) error {
 	return s.with(func(lib *session.Store) error {
 		all, err := lib.Comparisons().List(since, until)
 		if fatal(err, len(all)) != nil {

@@ -1,4 +1,4 @@
-package report_test
+package sessions_test
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	. "parley/ui/cli/cmd/sessions"
 	"parley/ui/print"
-	. "parley/ui/report"
 	"parley/ui/uitest"
 )
 
@@ -71,7 +71,7 @@ func TestHostileShelf(t *testing.T) {
 		"export -o md " + id, "export -o html " + id, "export -o jsonl " + id, "show needle", "usage", "usage --by model", "usage --by session --json",
 	} {
 		var out, notes bytes.Buffer
-		shelf := SessionCommands{
+		shelf := Options{
 			Open: open, Out: &out, Note: func(text string) { notes.WriteString(text) },
 			Render: true, Width: 100, Now: time.Now,
 		}

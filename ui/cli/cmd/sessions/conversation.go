@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 )
 
 // masked returns c without the keys that are configured here, and says so.
-func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
+func (s Options) masked(c archive.Conversation) archive.Conversation {
 	if s.Mask == nil {
 		return c
 	}
@@ -25,7 +25,7 @@ func (s SessionCommands) masked(c archive.Conversation) archive.Conversation {
 
 // maskedInfo returns a function that takes the keys that are configured here out of the texts of a
 // conversation's description.
-func (s SessionCommands) maskedInfo() func(*session.Info) session.Info {
+func (s Options) maskedInfo() func(*session.Info) session.Info {
 	mask := maskOf(s.Mask)
 	return func(f *session.Info) session.Info {
 		info := *f
@@ -44,9 +44,9 @@ func maskOf(mask func() func(string) string) func(string) string {
 
 // one finds the conversation that words name; unless raw is set, keys are masked
 // in it.
-func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversation) error) error {
+func (s Options) one(words []string, raw bool, do func(archive.Conversation) error) error {
 	return s.with(func(lib *session.Store) error {
-		found, err := FindSession(lib, strings.Join(words, " "), s.Mask)
+		found, err := Find(lib, strings.Join(words, " "), s.Mask)
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ func (s SessionCommands) one(words []string, raw bool, do func(archive.Conversat
 
 // read returns a conversation, or what can be read of it with a note that says why not all. Unless
 // raw is set, keys are masked in it.
-func (s SessionCommands) read(lib *session.Store, id string, raw bool) (archive.Conversation, error) {
+func (s Options) read(lib *session.Store, id string, raw bool) (archive.Conversation, error) {
 	c, err := stored(lib, id)
 	if fatal(err, len(c.Nodes)) != nil {
 		return c, err
@@ -74,9 +74,9 @@ func (s SessionCommands) read(lib *session.Store, id string, raw bool) (archive.
 	return c, nil
 }
 
-// FindSession returns the one conversation that a user means by an ID, the beginning of
+// Find returns the one conversation that a user means by an ID, the beginning of
 // one, or words of its title. The error lists those it may be, their titles masked; nil: as they are.
-func FindSession(lib *session.Store, word string, mask func() func(string) string) (session.Info, error) {
+func Find(lib *session.Store, word string, mask func() func(string) string) (session.Info, error) {
 	found, err := lib.Find(word)
 	if fatal(err, len(found)) != nil {
 		return session.Info{}, err

@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ func TestComparisonTally(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	usage := SessionCommands{Open: func() (*session.Store, error) { return lib, nil }, Out: &out, Note: func(string) {}, Now: time.Now}.Usage()
+	usage := Options{Open: func() (*session.Store, error) { return lib, nil }, Out: &out, Note: func(string) {}, Now: time.Now}.Usage()
 	usage.SetArgs([]string{"--compare"})
 	if err := usage.Execute(); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package report
+package sessions
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ type usageFlags struct {
 }
 
 // Usage returns the command that sums up tokens and cost.
-func (s SessionCommands) Usage() *cobra.Command {
+func (s Options) Usage() *cobra.Command {
 	u := usageFlags{by: "day"}
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Sum up tokens and cost by day, model, provider, folder, session or purpose", Args: cobra.NoArgs,
@@ -102,7 +102,7 @@ type usageDocument struct {
 }
 
 // writeUsage prints a report.
-func (s SessionCommands) writeUsage(r app.UsageReport, output string) error {
+func (s Options) writeUsage(r app.UsageReport, output string) error {
 	switch output {
 	case "json":
 		return cmdutil.WriteJSON(s.Out, usageDocument{r.By, append([]session.UsageSum{}, r.Rows...), r.Total})
@@ -123,7 +123,7 @@ func (s SessionCommands) writeUsage(r app.UsageReport, output string) error {
 }
 
 // chart returns a chart in lines, with bars on a terminal.
-func (s *SessionCommands) chart(c format.Chart) string {
+func (s *Options) chart(c format.Chart) string {
 	width, look := 0, format.ChartStyle{Plain: true}
 	if s.Render && s.Width > 0 {
 		if s.Styled != nil {
@@ -149,7 +149,7 @@ type cacheDocument struct {
 }
 
 // writeCache prints a report about caches.
-func (s SessionCommands) writeCache(r app.CacheReport, output string) error {
+func (s Options) writeCache(r app.CacheReport, output string) error {
 	u, missed := r.Total.Usage, r.Missed()
 	switch output {
 	case "json", "jsonl":
@@ -178,7 +178,7 @@ func (s SessionCommands) writeCache(r app.CacheReport, output string) error {
 var usageColumns = []string{"requests", "unpriced", "input", "cache_read", "cache_write", "output", "thinking", "cost", "missed"}
 
 // writeUsageCSV prints a report as RFC 4180 has it.
-func (s SessionCommands) writeUsageCSV(r app.UsageReport) error {
+func (s Options) writeUsageCSV(r app.UsageReport) error {
 	w := csv.NewWriter(s.Out)
 	_ = w.Write(append([]string{r.By}, usageColumns...)) // Flush keeps the error
 	for _, row := range r.Rows {

@@ -1,7 +1,7 @@
 // What parley usage prints is held by testdata/usage.txt: go test ./ui/report -update-usage writes
 // it anew. Read the diff.
 
-package report
+package sessions
 
 import (
 	"encoding/csv"
@@ -67,7 +67,7 @@ func newUsageStore(t *testing.T) usageStore {
 func (open usageStore) run(t *testing.T, width int, flags ...string) (out string, err error) {
 	t.Helper()
 	var text, notes strings.Builder
-	s := SessionCommands{
+	s := Options{
 		Open: open, Out: &text, Note: func(line string) { notes.WriteString(line) },
 		Render: width > 0, Width: width, Now: func() time.Time { return time.Date(2026, 11, 21, 18, 0, 0, 0, time.Local) },
 		AbbrevPath: func(dir string) string { return strings.Replace(dir, "/home/u", "~", 1) },
