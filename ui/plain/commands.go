@@ -18,8 +18,8 @@ type command struct {
 
 // ownCommands returns the commands that only this front end has.
 func ownCommands() []command {
-	row := func(name, arg, help string, run func(*frontend, string), aliases ...string) command {
-		return command{app.Command{Name: name, Arg: arg, Help: help, Aliases: aliases}, run}
+	row := func(name, arg, help string, run func(*frontend, string)) command {
+		return command{app.Command{Name: name, Arg: arg, Help: help}, run}
 	}
 	return []command{
 		row("now", "", "Retry now instead of waiting", func(p *frontend, _ string) { p.turns.retryNow() }),

@@ -19,11 +19,8 @@ type PageKey struct{ Key, Help string }
 type (
 	// PageCopy asks to put Text on the clipboard; What names it.
 	PageCopy struct{ Text, What string }
-	// PageAction reports that one of the pager's PageKeys was pressed, and on which part.
-	PageAction struct {
-		Key  string
-		Part int
-	}
+	// PageAction reports that one of the pager's PageKeys was pressed.
+	PageAction struct{ Key string }
 )
 
 // A Pager shows text of any length in parts. The user can scroll, search, unfold lines and copy.
@@ -143,7 +140,7 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	}
 	for _, act := range p.Actions {
 		if press.String() == act.Key {
-			return p.Say(PageAction{act.Key, part})
+			return p.Say(PageAction{act.Key})
 		}
 	}
 	switch name := press.String(); {

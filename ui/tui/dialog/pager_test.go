@@ -101,7 +101,7 @@ func TestPagerSays(t *testing.T) {
 		{"copies the part", []string{"tab", "j", "y"}, dialog.PageCopy{Text: "the whole body", What: "body"}},
 		{"copies the line", []string{"tab", "j", "Y"}, dialog.PageCopy{Text: "line 0", What: "line"}},
 		{"copies what is folded", []string{"/", "folded", "enter", "Y"}, dialog.PageCopy{Text: "unfolded\nwith Needle\nin it", What: "line"}},
-		{"acts", []string{"tab", "c"}, dialog.PageAction{Key: "c", Part: 1}},
+		{"acts", []string{"tab", "c"}, dialog.PageAction{Key: "c"}},
 		{"a letter of the query is no key", []string{"/", "c", "enter", "c"}, dialog.PageAction{Key: "c"}},
 		{"closes", []string{"esc"}, dialog.ClosedMsg{}},
 		{"closes as less does", []string{"q"}, dialog.ClosedMsg{}},

@@ -63,10 +63,7 @@ func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
 // when lines above them were left out.
 func (f *Jobs) fill() {
 	before, now, at := f.shown, f.App.BackgroundJobs().View(f.number), f.pager.Line()
-	part := format.Part{Title: now.Title, Source: strings.Join(now.Lines, "\n")}
-	for _, line := range now.Lines {
-		part.Lines = append(part.Lines, format.Line{Text: line})
-	}
+	part := format.Part{Title: now.Title, Source: strings.Join(now.Lines, "\n"), Render: func(int) []string { return now.Lines }}
 	follows := f.pager.AtEnd()
 	f.shown = now
 	f.pager.SetParts(now.State, []format.Part{part})
