@@ -295,13 +295,6 @@ func (db *database) setBusyTimeout(err error) {
 	}
 }
 
-// waitForLock has the next write wait as long as the first one: it is the last.
-func (db *database) waitForLock() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	db.setBusyTimeout(nil)
-}
-
 // read runs f in a transaction that sees one state of the file. For a corrupt file the
 // error is a *DamagedError; what f read until then can be used.
 func (db *database) read(f func(querier) error) error {

@@ -355,7 +355,9 @@ func (l *Log) Close() error {
 	}
 	close(l.stop)
 	<-l.done
-	l.db.waitForLock()
+	l.db.mu.Lock()
+	l.db.setBusyTimeout(nil) // the last write waits as long as the first one
+	l.db.mu.Unlock()
 	err := l.flush()
 	l.db.logsMu.Lock()
 	delete(l.db.logs, l)

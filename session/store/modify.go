@@ -177,7 +177,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 			return err
 		}
 		done = Imported{ID: s.ID}
-		same, err := db.isImported(w, s.ID, nodes)
+		same, err := isImported(w, s.ID, nodes)
 		if err != nil || same {
 			return errors.Join(err, from.keep(w, there, s.ID, owned))
 		}
@@ -361,7 +361,7 @@ func (db *DB) completeImport(s *Session, nodes []Node) {
 }
 
 // isImported reports whether a session with this ID holds the same messages.
-func (db *DB) isImported(q querier, id string, nodes []Node) (bool, error) {
+func isImported(q querier, id string, nodes []Node) (bool, error) {
 	var num int64
 	err := q.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
