@@ -178,7 +178,7 @@ func (k *killed) holdsNone(place, text string) {
 	}
 }
 
-// What runs here is looked for in little time: these four tests come before those that share it.
+// The search for local servers has little time: these four tests come before those that share it.
 
 // TestLocalServers: servers that run here are found without configuration, can be asked by
 // name, and answer pipes once the user agreed.

@@ -322,7 +322,7 @@ var wires = []aWire{
 }
 
 // TestKillDuringCall kills the program while the first call of an answer runs.
-// What it did until then is not known: on no wire, and nowhere that the user
+// The work of that call is unknown: on no wire, and nowhere that the user
 // looks, is it said that it did not run.
 func TestKillDuringCall(t *testing.T) {
 	t.Parallel()
@@ -518,7 +518,7 @@ func (t *tty) showsAfter(first, text string) bool {
 	return bytes.Contains(after, []byte(text))
 }
 
-// send types text, and enter until something is so: behind a burst of keys the
+// send types text, and enter until something is so: after a burst of keys the
 // program takes one for a line break of what was pasted.
 func (t *tty) send(text string, so func() bool) {
 	t.Helper()

@@ -279,7 +279,7 @@ func process(ts *testscript.TestScript, args []string) *exec.Cmd {
 
 // signaled runs "signal NAME N TEXT ARGUMENT...": parley gets the signal once it has written TEXT on
 // standard output, and has to exit with N, or one of several with | between them. TWICE is SIGINT with
-// SIGTERM right behind it, of which either may arrive first. What parley printed goes to the file
+// SIGTERM right after it; either may arrive first. The output of parley goes to the file
 // signaled.
 func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}
@@ -522,7 +522,7 @@ func TestStdinLeftOpen(t *testing.T) {
 	}
 }
 
-// What the program cannot work with ends it with a sentence that says what to do.
+// A limit that the program cannot work with ends it with a sentence that says what to do.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -392,8 +392,8 @@ func nothingLeaves(t *testing.T, allow bool) {
 	}
 }
 
-// TestSessionLeavesNothingOpen: while the screen is used nothing listens on the network. What is left
-// behind, whatever the umask, is its owner's alone, has no name in the temporary folder, and belongs
+// TestSessionLeavesNothingOpen: while the screen is used nothing listens on the network. Each file
+// that stays, whatever the umask, is its owner's alone, is not in the temporary folder, and belongs
 // to the owner of the home folder, also when root runs parley there.
 func TestSessionLeavesNothingOpen(t *testing.T) {
 	t.Parallel()

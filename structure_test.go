@@ -184,7 +184,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// onlyTested are modules that tests hold ours against, behind the build tag oracle.
+// onlyTested are modules that tests hold ours against, with the build tag oracle.
 // docs/dependencies.md says what they would cost the program.
 var onlyTested = []string{"charm.land/glamour/v2", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai"}
 

@@ -81,8 +81,8 @@ func TestEmptyBadRequest(t *testing.T) {
 	}
 }
 
-// What a server says of itself is held against what can be, and a price of the configuration
-// against a cost of 0, which many servers say that know no price.
+// Impossible figures of a server are ignored, and a price of the configuration replaces
+// a cost of 0, which many servers report that know no price.
 func TestReportedFigures(t *testing.T) {
 	price := &catalog.Price{Input: 1, Output: 2}
 	for _, tt := range []struct {

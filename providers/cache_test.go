@@ -22,7 +22,7 @@ import (
 const recorded = "../../shared/wire"
 
 // TestRecordedFigures plays what providers answered with figures of their caches, as it was
-// recorded or is documented, through the ledger: the answer, the answer again, and behind
+// recorded or is documented, through the ledger: the answer, the answer again, and after
 // another system prompt one that reads nothing.
 func TestRecordedFigures(t *testing.T) {
 	for _, tt := range []struct {

@@ -54,8 +54,8 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 }
 
 // ProviderWithoutModel names the first provider that the user set up, by a table in c, a
-// variable of its key or of its address, that is ready and of which only its server knows
-// the models; "" if there is none. It is asked for them when nothing names a model.
+// variable of its key or of its address, that is ready and whose models only its server
+// knows; "" if there is none. It is asked for them when nothing names a model.
 func ProviderWithoutModel(c Config, getenv func(string) string) string {
 	for s := range c.services(getenv) {
 		if s.row.isDemo || s.defaultModel() != "" || s.missing() != "" {

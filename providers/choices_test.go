@@ -132,7 +132,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// What is called ready opens, under the same name.
+// A choice that is called ready opens, under the same name.
 func TestReadyChoicesOpen(t *testing.T) {
 	all := func(name string) string { return "k" }
 	for _, choice := range Choices(Default(), all) {
@@ -217,8 +217,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLearnModel: what a server tells of its models counts from then on. None is asked of which
-// the catalog knows all, or whose key a command would print.
+// TestLearnModel: facts that a server reports of its models count from then on. No server is asked if
+// the catalog knows all, or if a command would print its key.
 func TestLearnModel(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -321,7 +321,7 @@ func TestGoogleLogin(t *testing.T) {
 	}
 }
 
-// What the user writes for a part of an address changes nothing else of it.
+// The user's value for a part of an address changes nothing else of it.
 func TestHostileVariables(t *testing.T) {
 	for _, tt := range []struct{ provider, name, value string }{
 		{"bedrock", "region", "us-east-1.evil.com/"}, {"bedrock", "region", "evil.com#"}, {"bedrock", "region", "x@evil.com"}, {"bedrock", "region", "a b"},

@@ -31,7 +31,7 @@ type Config struct {
 
 // A Provider is one [providers.NAME] table. Under the name of a provider of the
 // catalog it changes what is built in; under any other name it adds a service.
-// What it leaves out comes from the catalog.
+// Missing fields come from the catalog.
 type Provider struct {
 	Kind          string               `toml:"kind"`            // family; see Kinds
 	BaseURL       string               `toml:"base_url"`        // http or https, or the name of one of the catalog's regions
@@ -181,7 +181,7 @@ func (p Provider) validateURL(name string) error {
 	return nil
 }
 
-// validateKey refuses two sources of a key, of which only one can be meant.
+// validateKey refuses two sources of a key, since only one can be meant.
 func (p Provider) validateKey() error {
 	var set []string
 	for _, source := range []struct{ name, value string }{

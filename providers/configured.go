@@ -81,7 +81,7 @@ func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Eff
 }
 
 // nearestEffort returns the one of levels, which rise, that is next to effort; of two, the
-// higher one. Whoever wants thinking does not get it switched off.
+// higher one. A user who wants thinking does not get it switched off.
 func nearestEffort(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	distance := func(e llm.Effort) int {
 		d := slices.Index(llm.Efforts, e) - slices.Index(llm.Efforts, effort)

@@ -99,7 +99,7 @@ func TestVerifyKey(t *testing.T) {
 	}
 }
 
-// What a key is not to blame for does not reject it.
+// An error that is not the key's fault does not reject the key.
 func TestVerifyKeyOtherAnswers(t *testing.T) {
 	page := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -208,7 +208,7 @@ func (r refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, errors.New("refused")
 }
 
-// What a key unlocked is said in one sentence.
+// A KeyReport is one sentence.
 func TestKeyReport(t *testing.T) {
 	about := func(model string) Connection {
 		return Connection{Provider: "anthropic", Name: "Anthropic", Model: model}
@@ -266,7 +266,7 @@ func (s *fakeStore) Known() ([]string, map[string]string, error) {
 	return []string{s.key}, s.commands, nil
 }
 
-// A stored key comes behind all that the user configured, goes to the host that it was
+// A stored key comes after all that the user configured, goes to the host that it was
 // stored for alone, and is read when a model is asked, not before.
 func TestStoredKey(t *testing.T) {
 	for _, tt := range []struct {

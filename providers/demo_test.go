@@ -52,7 +52,7 @@ func (w workspace) run(t *testing.T, call llm.Part) llm.Part {
 	return result
 }
 
-// The demo runs behind the real adapter: a conversation with tools, one with
+// The demo answers through the real adapter: a conversation with tools, one with
 // two calls at once and one with two rounds.
 func TestDemoConversation(t *testing.T) {
 	e, err := Open(Default(), "demo", OpenOptions{Getenv: env(), Instant: true})

@@ -69,7 +69,7 @@ func TestDialectsThatCannotBe(t *testing.T) {
 	}
 }
 
-// What a server refused once is not sent again by a model that is opened anew,
+// A field that a server refused once is not sent again by a model that is opened anew,
 // as long as the program runs, and the user is told; another model, or another way
 // to speak, does not know of it.
 func TestRefusalsAreRemembered(t *testing.T) {

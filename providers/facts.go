@@ -18,7 +18,7 @@ import (
 
 // FetchFacts asks the providers that are ready, and OpenRouter, whose list is open to all, for
 // their models. Lists of servers on this machine are left out: what those run with changes.
-// What did not come is told in errs, each with its provider; the lists are in the order of the
+// Failures are in errs, each with its provider; the lists are in the order of the
 // picker.
 func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (lists []catalog.Fetched, errs []error) {
 	o = o.withDefaults()

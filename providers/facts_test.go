@@ -137,7 +137,7 @@ func TestFetchFacts(t *testing.T) {
 	}
 }
 
-// What the user configured goes in front of what was fetched.
+// The user's configuration takes precedence over fetched facts.
 func TestConfigurationBeforeFacts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.jsonl")
 	list := catalog.Fetched{List: catalog.List{Provider: "box", URL: "http://box/v1", Fetched: factsDay, Models: []catalog.Facts{{ID: "m", Context: 1000, Price: catalog.Price{Input: 5, Output: 6}}, {ID: "n", Context: 2000}}}}

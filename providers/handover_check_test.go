@@ -121,7 +121,7 @@ func firstText(raw json.RawMessage) (s string, ok bool) {
 }
 
 // checkChat: the system prompt first, then turns of user and assistant, each
-// call answered directly behind and in order, by an id the service takes.
+// call answered directly after it and in order, by an id the service takes.
 func checkChat(c *check) {
 	var req struct {
 		Messages []chatMessage

@@ -7,7 +7,7 @@ import (
 )
 
 // checkItems: reasoning stands before what it led to, ids are the service's own,
-// and each call has its output behind it.
+// and each call has its output after it.
 func checkItems(c *check) {
 	type item struct {
 		Type, Role, ID, Name, Arguments string

@@ -114,7 +114,7 @@ func (p *party) losses(history []llm.Message) (list []llm.Change) {
 }
 
 // TestHandoverOfEverything hands a conversation in which everything has happened from each
-// party to each other one and back, whole and behind a summary. Every request has to be
+// party to each other one and back, whole and after a summary. Every request has to be
 // valid by the rules of its format; what a service signed goes back to it byte for byte, and
 // to nobody else; and everything that does not arrive as it was is named, once. Without
 // PARLEY_LONG=1 it takes a part of the pairs.

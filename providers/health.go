@@ -126,7 +126,7 @@ func (h *Health) fillDefaultModel(s service, offers []listedModel, o OpenOptions
 	}
 }
 
-// sameModel reports whether a server's id names a model: with a date or a tag behind
+// sameModel reports whether a server's id names a model: with a date or a tag after
 // it, or with the name of its file before it.
 func sameModel(listed, id string) bool {
 	rest, ok := strings.CutPrefix(listed, id)

@@ -17,7 +17,7 @@ import (
 	"parley/tools/atomicfile"
 )
 
-// What a server refused is remembered over runs, for each address and model, and
+// Refusals of a server are remembered over runs, for each address and model, and
 // tried again after some time.
 func TestRefusalsAreRememberedOverRuns(t *testing.T) {
 	refusals := map[string]string{
@@ -183,7 +183,7 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 	}
 }
 
-// What is read only, or about one conversation, is not written.
+// A read-only memory, a refusal about one conversation and a memory without a path are not written.
 func TestNothingIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learned.json")
 	OpenMemory(path, nil).limits(servedModel{}, "").Learn("seed", "", true)

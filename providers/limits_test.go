@@ -124,7 +124,7 @@ func TestFloods(t *testing.T) {
 		}
 		t.Run(f.kind+" "+f.what, func(t *testing.T) {
 			body := &endless{next: func(n int) string {
-				if n < 20 && !llmtest.Long { // so that adapter.Shape knows those behind them
+				if n < 20 && !llmtest.Long { // so that adapter.Shape knows those after them
 					return f.piece(n, "short")
 				}
 				return f.piece(n, filler)

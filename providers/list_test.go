@@ -65,7 +65,7 @@ func TestOffers(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		conf  Provider
-		base  string // behind the server's address
+		base  string // after the server's address
 		pages map[string]string
 		auth  map[string]string
 		want  []Choice // those of their fields that are set

@@ -42,7 +42,7 @@ func asAdvertised(m catalog.Model, told catalog.Facts) catalog.Model {
 	return m
 }
 
-// Where servers say what, the best first; a dot goes into an object. LM Studio
+// Fields of listed models, the best first; a dot goes into an object. LM Studio
 // and Ollama tell the window a model was loaded with, vLLM and llama.cpp the one
 // they run with; the window a model could have does not help there.
 var (

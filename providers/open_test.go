@@ -428,7 +428,7 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// What a server says about asking again holds whatever its status means, for
+// A server's header about retries counts whatever its status means, for
 // every wire format.
 func TestServersSayWhetherToAskAgain(t *testing.T) {
 	for _, kind := range []string{"openai", "openai-responses", "anthropic", "gemini"} {

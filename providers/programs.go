@@ -91,8 +91,8 @@ func MissingProgram(c Config, name string, getenv func(string) string) error {
 	return err
 }
 
-// findProgram returns the program behind a name, without its key, what the
-// configuration asks of it, and what to tell if the name stands for another.
+// findProgram returns the program that a model name stands for, without its key, its settings in
+// the configuration, and a notice if the name was replaced by another.
 func (c Config) findProgram(name string, o OpenOptions) (*agentcli.Model, Settings, string, bool) {
 	s, typed, err := c.findModel(name, o.withDefaults().Getenv)
 	if err != nil || !s.isProgram() {

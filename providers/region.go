@@ -195,7 +195,7 @@ func hostOf(address string) string {
 type cloudError struct {
 	providers string // ids in the catalog, separated by spaces
 	status    int    // 0: any
-	words     string // lower case, one of which is in the code or the message; separated by |
+	words     string // lower case; the code or the message has one of them; separated by |
 	fault     llm.Fault
 	advice    string
 }

@@ -9,8 +9,8 @@ import (
 	"parley/providers/llm"
 )
 
-// What a key at the wrong address is answered with names the right ones, and
-// nothing else does.
+// The error for a key at the wrong address names the right addresses, and
+// no other error does.
 func TestMisplacedKeys(t *testing.T) {
 	const (
 		balance = `{"error":{"code":"1113","message":"Insufficient balance or no resource package."}}`

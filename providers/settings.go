@@ -62,7 +62,7 @@ func (s Settings) applyTo(req llm.Request) llm.Request {
 // toolChoices lists the words for which tools may or must be called.
 var toolChoices = []string{"auto", "none", "required"}
 
-// validate returns what cannot be meant, with the key in front.
+// validate returns an error for each invalid value, with its key first.
 func (s Settings) validate() (errs []error) {
 	errs = s.Settings.Validate()
 	if s.Verbosity != "" {
@@ -81,7 +81,7 @@ func (s Settings) validate() (errs []error) {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// validate returns what cannot be meant, with the key in front.
+// validate returns an error for each invalid value, with its key first.
 func (m Model) validate() []error {
 	errs := m.Settings.validate()
 	if m.Strategy != "" {

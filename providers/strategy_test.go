@@ -174,7 +174,7 @@ func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
 	}
 }
 
-// What has nothing to do with tools, comes after words were shown, or meets a
+// A refusal that has nothing to do with tools, comes after words were shown, or meets a
 // strategy that somebody set, stays as it is.
 func TestRefusalsThatStay(t *testing.T) {
 	zero := 0

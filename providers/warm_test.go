@@ -59,7 +59,7 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// What keeps a model from being warmed is told when it is asked. The command that prints its
+// An error that keeps a model from being warmed is reported when it is asked. The command that prints its
 // key is not run again for that, but for the request after it.
 func TestWarmWithoutKey(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -129,7 +129,7 @@ func (c *conversation) annotateBetween(n int, e Event) int {
 }
 
 // annotate stores an event of the turn if it stays in sight. Part is how many parts
-// of the running response stand in front of it.
+// of the running response are before it.
 func (t *turn) annotate(e Event, part int) {
 	t.mu.Lock()
 	a := t.tree.newAnnotation(t.now())

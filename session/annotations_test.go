@@ -14,8 +14,8 @@ import (
 	"parley/tools/act"
 )
 
-// shownBehind returns the events that were shown behind the messages of the current
-// branch, those in front of the first one at 0.
+// shownBehind returns the events that were shown after the messages of the current
+// branch, those before the first one at 0.
 func shownBehind(s *Session) (shown []string) {
 	for i, list := range s.Annotations(s.Path()) {
 		for _, a := range list {
@@ -25,7 +25,7 @@ func shownBehind(s *Session) (shown []string) {
 	return shown
 }
 
-// What a turn tells beside its messages is there again with the conversation.
+// The events of a turn beside its messages are restored with the conversation.
 func TestAnnotationsAreKept(t *testing.T) {
 	lib, _ := newTestStore(t)
 	failed := &llm.Error{Fault: llm.Authentication, Provider: "a", Status: 401, Message: "no", Key: "A_KEY", URL: "https://a.example", Err: errors.New("inner")}
@@ -107,8 +107,8 @@ func TestAnnotationsAreBounded(t *testing.T) {
 	}
 }
 
-// What a provider's own tools did stays of an answer that was stopped, and no
-// request holds it as anything but text.
+// The calls of a provider's own tools stay in an answer that was stopped, and no
+// request holds them as anything but text.
 func TestRemoteCallsOfAStoppedAnswer(t *testing.T) {
 	lib, _ := newTestStore(t)
 	searching := func(ctx context.Context, _ llm.Request, out *llm.Out) error {
@@ -148,8 +148,8 @@ func TestRemoteCallsOfAStoppedAnswer(t *testing.T) {
 	}
 }
 
-// What parley says behind the output of a command is told by who says it; of a record that holds both as
-// one it is the last line.
+// Parley's own notes after the output of a command are stored apart from it; in a record that holds both as
+// one text they are its last line.
 func TestNotesOfCommands(t *testing.T) {
 	for name, tt := range map[string]struct{ data, output, notes string }{
 		"of today":          {`{"command":"x","output":"[exit status 0]\n","notes":"[canceled after 2s]","ended":true}`, "[exit status 0]\n", "[canceled after 2s]"},

@@ -13,7 +13,7 @@ import (
 	"parley/tools/act"
 )
 
-// What was sent once is sent the same way ever after, as long as the branch and the
+// Once sent, a message is sent the same way ever after, as long as the branch and the
 // origin stay: each request to a model begins with the last one to it. A provider's
 // prompt cache lives on that, and what is shown of a long conversation can be read from
 // its end. A prompt that nothing followed takes the next one in.

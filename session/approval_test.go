@@ -12,8 +12,8 @@ import (
 	"parley/tools/act"
 )
 
-// What was answered to one call decides about the next ones, as far as the
-// answer goes.
+// An approval of one call decides about the next ones, within its own
+// scope.
 func TestAnswersAreRemembered(t *testing.T) {
 	first, second, third := `{"command":"echo one"}`, `{"command":"echo two"}`, `{"command":"echo one"}`
 	tests := []struct {

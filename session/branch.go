@@ -27,7 +27,7 @@ type CurrentBranch struct {
 // Branch returns the current branch, to be changed between turns.
 func (s *Session) Branch() *CurrentBranch { return &s.branch }
 
-// An edit is of a message in front of which the conversation ends, until it is sent anew.
+// An edit replaces a message. The conversation ends before that until it is sent anew.
 type edit struct {
 	seq  int // message; 0: none
 	head int // where the conversation goes on if nothing is sent
@@ -55,7 +55,7 @@ func (b *CurrentBranch) undoEdit(e edit) int {
 	return e.seq
 }
 
-// leaveEdit undoes an edit of which nothing was sent, for the end of the session.
+// leaveEdit undoes an edit that sent nothing, for the end of the session.
 func (b *CurrentBranch) leaveEdit() {
 	s := b.session
 	s.mu.Lock()
@@ -128,7 +128,7 @@ func (b *CurrentBranch) Regenerate(seq int) error {
 	})
 }
 
-// DropEmptyAnswer makes the conversation end in front of its last answer if that is whole and says
+// DropEmptyAnswer makes the conversation end before its last answer if that is whole and says
 // nothing, so that Turn without parts asks again, and reports whether it is. That answer stays as a
 // branch.
 func (b *CurrentBranch) DropEmptyAnswer() bool {
@@ -143,7 +143,7 @@ func (b *CurrentBranch) DropEmptyAnswer() bool {
 
 var errNotEmpty = errors.New("the last answer says something, or was interrupted")
 
-// abandonInterrupted makes the conversation end in front of its last message if that is an
+// abandonInterrupted makes the conversation end before its last message if that is an
 // interrupted response, and reports whether it is. That stays in sight, on a branch of its own.
 func (c *conversation) abandonInterrupted() bool {
 	c.mu.Lock()
@@ -154,7 +154,7 @@ func (c *conversation) abandonInterrupted() bool {
 	}
 	c.mu.Unlock()
 	if ok {
-		c.persistHead(last.Parent) // nothing may come behind it
+		c.persistHead(last.Parent) // nothing may follow it
 	}
 	return ok
 }
@@ -189,7 +189,7 @@ func (b *CurrentBranch) move(to func(*Tree) (int, error)) error {
 	return err
 }
 
-// setHead makes the conversation go on behind the message seq; 0 is its beginning. The session is
+// setHead makes the conversation continue after the message seq; 0 is its beginning. The session is
 // locked.
 func (b *CurrentBranch) setHead(seq int) {
 	s := b.session
@@ -227,7 +227,7 @@ func lastSummary(path []store.Node) int {
 }
 
 // EditSummary grows a branch in which the last summary says text, with the skills that it brings. A
-// prompt that waits for its answer stands behind it again. Once something was answered behind a summary, it stays
+// prompt that waits for its answer follows it again. Once an answer follows a summary, the summary stays
 // as it was.
 func (b *CurrentBranch) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
@@ -270,8 +270,8 @@ func (b *CurrentBranch) EditSummary(text string) error {
 	return nil
 }
 
-// UndoSummary makes the conversation end in front of its last summary, so that requests
-// have the messages themselves again. The summary, and what came behind it, stay as a
+// UndoSummary makes the conversation end before its last summary, so that requests
+// have the messages themselves again. The summary, and the messages after it, stay as a
 // branch. Prompts that waited while it was made wait again.
 func (b *CurrentBranch) UndoSummary() error {
 	return b.move(func(t *Tree) (int, error) {
@@ -295,7 +295,7 @@ func (b *CurrentBranch) UndoSummary() error {
 	})
 }
 
-// endsWith reports whether the branch that ends with the message seq has, behind the message
+// endsWith reports whether the branch that ends with the message seq has, after the message
 // parent, the same prompts and nothing else.
 func (t *Tree) endsWith(seq, parent int, prompts []store.Node) bool {
 	for _, p := range slices.Backward(prompts) {
@@ -336,7 +336,7 @@ func (g *givenPrompt) giveBack() bool {
 	return true
 }
 
-// StoreGivenBack stores that the conversation ends in front of a message which was given back, if one was: a
+// StoreGivenBack stores that the conversation ends before the message that was given back, if one was: a
 // front end calls it once the message is a stored draft. Until then, or until the conversation goes on, is
 // forked or closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
 func (b *CurrentBranch) StoreGivenBack() {

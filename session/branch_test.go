@@ -180,7 +180,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// What a summary stands for is not left out, and a summary is no turn.
+// Messages that a summary replaces are not left out, and a summary is no turn.
 func TestWindowWithSummary(t *testing.T) {
 	count := func(text string) int { return len(strings.Fields(text)) }
 	long := strings.Repeat("word ", 30)
@@ -344,7 +344,7 @@ func TestCompactByItself(t *testing.T) {
 }
 
 // TestRetryEmptyAnswer: an answer that says nothing is asked for again, from the results of tools
-// in front of it on, and stays on a branch. The session of an agent's program is nothing that it says.
+// before it on, and stays on a branch. The session of an agent's program is nothing that it says.
 func TestRetryEmptyAnswer(t *testing.T) {
 	set, _ := workspace(t)
 	blank := llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}},

@@ -97,7 +97,7 @@ func TestTurnLimit(t *testing.T) {
 	}
 }
 
-// What one turn used is nothing to the next, also where that compares, draws or summarizes.
+// The usage of one turn does not count for the next, also if that compares, draws or summarizes.
 func TestTurnLimitBeginsAnew(t *testing.T) {
 	three := llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: 60, Output: 40, Cost: 3, Priced: true}, llm.Finish{Reason: llm.Stop})
 	images := endpoint("a/i", llmtest.New(spends()))
@@ -494,7 +494,7 @@ func TestNoticesOfLimits(t *testing.T) {
 	}
 }
 
-// A request whose input alone would exceed a limit is not sent; one of which that is not certain is.
+// A request whose input alone would exceed a limit is not sent; one that may stay below it is.
 func TestInputAboveALimit(t *testing.T) {
 	dollarEach := func(u llm.Usage) (float64, bool) { return float64(u.Input-u.CacheRead) + float64(u.CacheRead)/10, true }
 	picture := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}
@@ -532,7 +532,7 @@ func TestInputAboveALimit(t *testing.T) {
 	}
 }
 
-// So is one behind results of tools, which stay, and one that an MCP server wants. Where the user is
+// The same goes for a request after tool results, which stay, and one that an MCP server wants. If the user is
 // asked, a raise leaves room for it.
 func TestLaterInputAboveALimit(t *testing.T) {
 	priced := func(turns ...llmtest.Turn) (llm.Endpoint, *llmtest.Fake) {

@@ -157,7 +157,7 @@ func TestCacheMisses(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(c *cacheTest) // before the prompt that may miss
-		want string             // the notice, behind "Cache of 25k tokens "; "" for none
+		want string             // the notice, after "Cache of 25k tokens "; "" for none
 	}{
 		{"nothing changed", func(*cacheTest) {}, ""},
 		{"model", func(c *cacheTest) { c.SetModel(newCachingModel(c.o.Now).endpoint("other/n")) },
@@ -248,7 +248,7 @@ func TestCacheMisses(t *testing.T) {
 	}
 }
 
-// What a user allows is no part of a request: whatever the approval mode is switched to,
+// Approvals are no part of a request: whatever the approval mode is switched to,
 // also in the middle of a turn, each request begins with the bytes of the one before.
 func TestApprovalModesKeepThePrefix(t *testing.T) {
 	set, _ := workspace(t)
@@ -329,7 +329,7 @@ func TestSameCauseIsToldOnce(t *testing.T) {
 	}
 }
 
-// What a request missed is stored with its response, without a text, and its notice with
+// A cache miss is stored with the response to the request, without a text, and its notice with
 // the conversation.
 func TestCacheMissIsStored(t *testing.T) {
 	c := newCacheTest(t, func(*cachingModel) {})

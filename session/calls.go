@@ -14,7 +14,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// What the model is told of calls that did not run.
+// Results that the model gets for calls that did not run.
 const (
 	notRun           = "This was not run: "
 	canceledCallText = notRun + "the user stopped the answer before."
@@ -38,7 +38,7 @@ type pendingCall struct {
 	err             error                         // why it cannot be understood, in words for the model
 	rejected        bool                          // err stands, whatever the tools say
 	changed         string                        // arguments of the user or a hook, in place of those of part; ""
-	notice          string                        // told to the model in front of the output
+	notice          string                        // for the model, before the output
 	started         bool                          // it runs, or ran, and may have changed something
 	outcome         act.Outcome                   // that result has, or that of a compared model will have
 	result          *Result
@@ -72,7 +72,7 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 }
 
 // run gives every call one result, in their order, whatever happens. Neighbours that only
-// read run in parallel; all others run alone, so that a read behind a write sees what was
+// read run in parallel; all others run alone, so that a read after a write sees what was
 // written, and so do those whose order matters.
 func (b *callBatch) run() error {
 	t := b.turn
@@ -250,7 +250,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			return false
 		}
 		if answer.Input != "" && answer.Input != string(call.action.Input) {
-			// What is shown is what runs: changed arguments are planned and
+			// The user sees what runs: changed arguments are planned and
 			// shown anew.
 			call.unwatch()
 			call.changed, call.notice, call.hook = answer.Input, "The user changed the arguments to "+answer.Input+"\n\n", nil

@@ -103,7 +103,7 @@ func TestRepeatedCalls(t *testing.T) {
 	}
 }
 
-// What a tool shows goes through PrepareMedia once, whatever tool it is.
+// The media of every tool go through PrepareMedia once.
 func TestShownMediaIsPrepared(t *testing.T) {
 	png := "\x89PNG\r\n\x1a\n"
 	dir := t.TempDir()

@@ -24,7 +24,7 @@ const (
 	maxQuoted          = 4 << 10  // bytes of a call's arguments, and of its result
 )
 
-// summaryPreface stands in front of a summary in the requests to come.
+// summaryPreface precedes a summary in the requests to come.
 const summaryPreface = "The conversation up to here was summarized to save room. This is the summary; go on from it.\n\n"
 
 // Compact summarizes the conversation: the summary stands for what was said so
@@ -75,7 +75,7 @@ func (c *compaction) summarizeOrTell() error {
 	return nil
 }
 
-// messagesSinceSummary returns how many messages stand behind the last summary.
+// messagesSinceSummary returns how many messages follow the last summary.
 func (t *Tree) messagesSinceSummary() (n int) {
 	for i := t.head; i > 0 && !t.at(i).Summary; i = t.at(i).Parent {
 		n++
@@ -108,7 +108,7 @@ func (c *compaction) noticeFailure(err error) {
 
 // summarize asks the model for a summary, in as many steps as its window needs,
 // and makes it the end of the current branch. Prompts that wait for their
-// response are not summarized: they stand behind the summary again.
+// response are not summarized: they follow the summary again.
 func (c *compaction) summarize() error {
 	t := c.turn
 	path, waiting := c.summarizable()
@@ -153,8 +153,8 @@ func (c *compaction) summarize() error {
 	return nil
 }
 
-// summarizable returns the messages from the last summary on, which stands for what is
-// in front of it, and behind them the prompts that wait for their response.
+// summarizable returns the messages from the last summary on, which replaces the
+// messages before it, and the prompts after them that wait for their response.
 func (c *compaction) summarizable() (path, waiting []store.Node) {
 	path = c.turn.Path()
 	i := firstWaiting(path)

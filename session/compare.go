@@ -24,7 +24,7 @@ const MaxCompared = 4
 // comparedSteps sets how many requests one of several models may take.
 const comparedSteps = 8
 
-// What a model is told whose call does not run while several are asked.
+// Results of calls that do not run while several models are asked.
 const (
 	comparedCallText  = "This was not run: several models were asked at once, and none of them could use tools. Call it again if it is still needed."
 	comparedWriteText = "This was not run: several models are asked at once, and they can only read. Call it again later if it is still needed."

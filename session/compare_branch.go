@@ -214,7 +214,7 @@ func (c *comparison) stopByHook(call *pendingCall) {
 	}
 }
 
-// addResults puts what calls returned behind the response that has them.
+// addResults adds the results of calls after the response that has the calls.
 func (c *comparison) addResults(one *candidate, calls []*pendingCall) {
 	own := *c.turn // whose events are those of the candidate
 	own.emit = func(e Event) { c.emit(one, e) }

@@ -175,7 +175,7 @@ func TestCompareTooFew(t *testing.T) {
 	}
 }
 
-// What was compared is there again, every branch of it, and so is which one the
+// A comparison is restored with every branch, and so is the one that the
 // conversation goes on with.
 func TestCompareKept(t *testing.T) {
 	lib, _ := newTestStore(t)
@@ -558,7 +558,7 @@ func TestJudgeReadsInAnyOrder(t *testing.T) {
 	}
 }
 
-// What a judge uses counts like an answer.
+// The usage of a judge counts like that of an answer.
 func TestJudgeUsage(t *testing.T) {
 	answer := func(text string) llm.Model {
 		return llmtest.New(llmtest.Script(llm.Delta{Block: "a", Part: say(text)}, llm.Usage{Input: 10, Output: 1, Cost: 0.5, Priced: true}, llm.Finish{Reason: llm.Stop}))

@@ -114,7 +114,7 @@ func (c *conversation) Unanswered() bool {
 	})
 }
 
-// CanSummarize reports whether there is more in front of the prompt that waits than a summary.
+// CanSummarize reports whether more than a summary precedes the waiting prompt.
 func (c *conversation) CanSummarize() bool {
 	path := c.Path()
 	before := sinceSummary(path[:firstWaiting(path)])
@@ -143,7 +143,7 @@ func (c *conversation) PathBack(seq, n int) []Node {
 	return locked(&c.mu, func() []Node { return c.tree.pathBack(seq, n) })
 }
 
-// Summarized returns how many messages the summary seq stands for: those in front of it on
+// Summarized returns how many messages the summary seq stands for: those before it on
 // its branch, from the summary before it on.
 func (c *conversation) Summarized(seq int) int {
 	return locked(&c.mu, func() int { return c.tree.summarized(seq) })
@@ -186,8 +186,8 @@ func (c *conversation) HasBranches() bool {
 	return c.tree.branched()
 }
 
-// Annotations returns what was shown between the messages of a path: at i in front
-// of path[i] or between its parts, and last behind its end; see
+// Annotations returns what was shown between the messages of a path: at i before
+// of path[i] or between its parts, and last after its end; see
 // store.AnnotationsAlong.
 func (c *conversation) Annotations(path []Node) [][]Annotation {
 	c.mu.Lock()
@@ -219,8 +219,8 @@ func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
 	return last, ok
 }
 
-// isAlong reports whether an annotation is shown along the current branch where there is no
-// other one: in front of Next, if that follows After.
+// isAlong reports whether an annotation is shown along the current branch if there is no
+// other one: before Next, if that follows After.
 func (t *Tree) isAlong(a Annotation) bool {
 	return a.After < t.head || a.After == t.head && (a.Next != a.After+1 || a.Next > t.count)
 }
@@ -243,7 +243,7 @@ func (c *conversation) OnSave(f func(error)) {
 	}
 }
 
-// append adds m behind the current branch and returns once it is on disk, or once it
+// append adds m to the current branch and returns once it is on disk, or once it
 // is known that it cannot be for now.
 func (c *conversation) append(m llm.Message) store.Node {
 	return c.appendAt(m, func(*store.Node) {})
@@ -322,7 +322,7 @@ type (
 	HistoryMode    = store.HistoryMode
 )
 
-// What a request is paid for.
+// Purposes of requests.
 const (
 	PurposeAnswer = store.PurposeAnswer
 	PurposeTitle  = store.PurposeTitle
@@ -339,7 +339,7 @@ var UsageKeys = store.UsageKeys
 // ValidCollection reports whether a collection can have that name.
 func ValidCollection(name string) bool { return store.ValidCollection(name) }
 
-// What of a conversation a request holds.
+// Parts of a conversation that requests hold.
 const (
 	HistoryFull      = store.HistoryFull
 	HistoryDynamic   = store.HistoryDynamic

@@ -23,7 +23,7 @@ func (m repeating) Stream(context.Context, llm.Request) llm.Stream {
 	}
 }
 
-// A delta is handed on as it came, and added to what there is: an answer that is longer by a
+// A delta is handed on as it came, and added to the answer: one that is longer by a
 // thousand of them costs no further allocations but those by which its text grows.
 func TestDeltaCost(t *testing.T) {
 	cost := func(deltas int) float64 {

@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// What kindOf stores is read back, whatever kind it has.
+// Each kind that kindOf stores is read back.
 func TestEveryKindIsReadBack(t *testing.T) {
 	events := []Event{
 		llm.Notice{Text: "n"}, llm.Retry{Attempt: 2, Wait: time.Second}, Fallback{From: "a/a", To: "b/b"}, ModelSwitched{From: "a/a", To: "b/b"},

@@ -22,7 +22,7 @@ import (
 //	Step, (Delta | Notice | Retry | Usage)*, Response, then for each call
 //	Call, (ApprovalRequest?, Decision)?, Progress*, Result, Sandbox?
 //
-// In front of a step, and after one that failed, a Question may be asked. QuestionAnswered ends it.
+// Before a step, and after one that failed, a Question may be asked. QuestionAnswered ends it.
 //
 // If an answer has to fit a schema, one without calls is followed by StructuredOutput,
 // or by a Notice and the Prompt that asks for it again.
@@ -144,7 +144,7 @@ type Compacted struct {
 type ShellCommand struct {
 	Command  string        `json:"command"`
 	Output   string        `json:"output,omitempty"` // what it wrote
-	Notes    string        `json:"notes,omitempty"`  // parley's own lines behind it: how it ended
+	Notes    string        `json:"notes,omitempty"`  // parley's own lines after it: how it ended
 	Failed   bool          `json:"failed,omitempty"`
 	Stopped  bool          `json:"stopped,omitempty"` // with Failed: the user stopped it
 	Ended    bool          `json:"ended,omitempty"`   // false: it still runs, or parley ended before it did
@@ -158,7 +158,7 @@ type DroppedCall struct {
 	Input string `json:"input"` // as far as it came
 }
 
-// Abandoned reports that the turn goes on from in front of an answer that broke off, which
+// Abandoned reports that the turn continues from before an answer that broke off, which
 // stays on a branch. Only Annotations has it.
 type Abandoned struct {
 	Seq int `json:"seq"` // of that answer

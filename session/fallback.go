@@ -227,7 +227,7 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 }
 
 // fallBack handles the failure of a model: another one goes on, or the same one is asked again. It
-// reports whether the request is to be sent again. What the failed model left behind becomes a branch, and
+// reports whether the request is to be sent again. The response of the failed model becomes a branch, and
 // none of its calls ever runs.
 func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	t := m.turn

@@ -362,7 +362,7 @@ func TestFallbackNeed(t *testing.T) {
 		open := o.OpenModel
 		o.OpenModel = func(name string) (llm.Endpoint, error) {
 			e, err := open(name)
-			e.Context = map[string]int{"a/a": 1000, "b/b": 1053}[name] // of which 95 % are 1000
+			e.Context = map[string]int{"a/a": 1000, "b/b": 1053}[name] // 95 % of them are 1000
 			return e, err
 		}
 		o.Model, _ = o.OpenModel("a/a")

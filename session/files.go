@@ -54,9 +54,9 @@ func (call *pendingCall) unwatch() {
 	call.fileWatch = nil
 }
 
-// keepFiles begins to keep what a call that runs now may change, and returns what is closed once
-// that is done: until then a program may get ready, and runs no instruction. Tell gets what there is
-// to say, before that. Nil: nothing is kept.
+// keepFiles begins to back up the files that this call may change, and returns a channel that is closed once
+// that is done: until then a program may get ready, and runs no instruction. Before that, tell gets an error,
+// if there is one. The channel is nil if nothing is backed up.
 func (call *pendingCall) keepFiles(tell func(notice string)) <-chan struct{} {
 	if call.fileWatch == nil {
 		return nil

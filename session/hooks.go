@@ -20,7 +20,7 @@ var (
 // HookPartName is the Name of the parts that hooks added to a prompt.
 const HookPartName = "added by a hook"
 
-// maxHookRounds is how often hooks may have a model go on behind one answer.
+// maxHookRounds is how often hooks may have a model continue after one answer.
 const maxHookRounds = 8
 
 // sessionHooks are the hooks of a session.
@@ -84,7 +84,7 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 	if a.Input == nil || string(a.Input) == string(call.action.Input) {
 		return true
 	}
-	// What runs is planned, decided and shown anew.
+	// The changed call is planned, decided and shown anew.
 	call.changed, call.notice = string(a.Input), "A hook changed the arguments to "+string(a.Input)+"\n\n"
 	b.turn.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
 	if !b.plan(call, string(a.Input)) {

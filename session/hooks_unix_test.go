@@ -48,7 +48,7 @@ const (
 	hookChange = `echo '{"hookSpecificOutput":{"updatedInput":{"command":"echo changed"}}}'`
 )
 
-// What hooks say about a call, beside what the policy says.
+// Decisions of hooks about a call, beside those of the policy.
 func TestHooksOfCalls(t *testing.T) {
 	deny := []permission.Rule{{Effect: permission.Deny, Tool: "shell"}}
 	ask := []permission.Rule{{Effect: permission.Ask, Tool: "shell", Source: permission.FromConfig}}
@@ -240,7 +240,7 @@ func TestHooksCanceledPrompt(t *testing.T) {
 	}
 }
 
-// What hooks say about calls of compared models, before and after them, reaches the user and the
+// The messages of hooks before and after calls of compared models reach the user and the
 // model that called.
 func TestHooksOfComparedCalls(t *testing.T) {
 	const says = `echo '{"systemMessage":"%s","hookSpecificOutput":{"additionalContext":"more %[1]s"}}'`

@@ -188,7 +188,7 @@ func TestDrawByBlindModel(t *testing.T) {
 	}
 }
 
-// What was queued while an image was drawn is answered by the session's model.
+// Prompts that were queued while an image was drawn are answered by the session's model.
 func TestQueuedWhileDrawing(t *testing.T) {
 	painter, talker := llmtest.New(drawn("fox.png")), llmtest.New(llmtest.Say("a fox"))
 	images := endpoint("i/draw", painter)

@@ -67,7 +67,7 @@ func silent(text string, said ...llm.Event) llmtest.Turn {
 	return llmtest.Script(append(events, llm.Finish{Reason: llm.Stop})...)
 }
 
-// Where a server counts nothing, what was sent and what came is estimated, at the model's price,
+// If a server counts nothing, input and output are estimated, at the model's price,
 // and limits hold; without a price the user is told that they do not.
 func TestServersThatCountNothing(t *testing.T) {
 	text := strings.Repeat("word ", 400)

@@ -90,7 +90,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// To end a command in the background waits for what was called in front of it, as waiting for the command.
+// Ending a command in the background waits for the calls before it, as waiting for the command does.
 func TestJobCallsKeepTheirOrder(t *testing.T) {
 	set, dir := workspace(t)
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"until [ -e go ]; do sleep 0.01; done; exit 3","background":true}`)), llmtest.Say("it runs"),

@@ -64,7 +64,7 @@ func (w watched) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return w.Model.Stream(ctx, req)
 }
 
-// What is kept of a history changes no request: each is, byte for byte, the one that is made
+// A cached history changes no request: each is, byte for byte, the one that is made
 // anew of the branch, whatever happened before: in 24 conversations, or 200 with PARLEY_LONG=1.
 func TestKeptHistory(t *testing.T) {
 	set, _ := workspace(t)
@@ -183,7 +183,7 @@ func (brief) Stream(context.Context, llm.Request) llm.Stream {
 	}
 }
 
-// longSession returns a session with n messages behind it.
+// longSession returns a session of n messages.
 func longSession(tb testing.TB, n int) *Session {
 	tb.Helper()
 	model := endpoint("mock/m", brief{})
@@ -240,7 +240,7 @@ func TestFurtherTurnIsFlat(t *testing.T) {
 	}
 }
 
-// What was asked is garbage once it is answered: a day of turns does not keep the history anew
+// A request is garbage once it is answered: a day of turns does not keep the history anew
 // with each of them.
 func TestAnsweredRequestsAreFreed(t *testing.T) {
 	s := longSession(t, 40)

@@ -44,8 +44,8 @@ func grown(t *testing.T, n int, seed uint64) (db *store.DB, id string) {
 	return db, id
 }
 
-// What a session says of a conversation that is read in pages is what it says of one that was
-// read at once, whatever is asked first and goes on in between: twice, or in 20 conversations
+// A session reports the same of a conversation that is read in pages as of one that was
+// read at once, whatever is asked first and happens in between: twice, or in 20 conversations
 // with PARLEY_LONG=1.
 func TestPagedConversation(t *testing.T) {
 	seeds := uint64(2)

@@ -40,7 +40,7 @@ type blockTimes struct {
 // has no parts.
 type PartialResponse struct{ of *partialResponse }
 
-// Part returns what there is of the block that was opened under this name. It may
+// Part returns the present state of the block that was opened under this name. It may
 // be ahead of the events. Its memory is shared with the conversation.
 func (d PartialResponse) Part(block string) (llm.Part, bool) {
 	if d.of == nil {

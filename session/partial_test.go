@@ -51,7 +51,7 @@ func TestPartialIsSaved(t *testing.T) {
 	})
 }
 
-// TestPartialEndsWithConsumer: a consumer that panics leaves no goroutine behind that would write
+// TestPartialEndsWithConsumer: a consumer that panics leaves no goroutine that would write
 // what had arrived over a later message.
 func TestPartialEndsWithConsumer(t *testing.T) {
 	models := []llm.Endpoint{endpoint("m/0", llmtest.New(llmtest.Hang("half"))), endpoint("m/1", llmtest.New(llmtest.Hang("less")))}

@@ -108,7 +108,7 @@ func TestBranchesAreKept(t *testing.T) {
 	}
 }
 
-// An edit of which nothing is sent changes nothing, also where parley ends before.
+// An edit that sends nothing changes nothing, also if parley ends before.
 func TestUnsentEditIsUndone(t *testing.T) {
 	for _, seq := range []int{1, 3} {
 		lib, _ := newTestStore(t)
@@ -350,7 +350,7 @@ func TestName(t *testing.T) {
 }
 
 // TestLedger: each request that a conversation makes is in the ledger once, under what it was
-// for, and also one of which nothing was kept.
+// for, also if nothing of it was kept.
 func TestLedger(t *testing.T) {
 	lib, _ := newTestStore(t)
 	small := llmtest.New(llmtest.Say("A short title"))

@@ -100,7 +100,7 @@ func withoutSuccess(out act.Outcome) string {
 }
 
 // A promptQueue holds messages of the user's until the running turn can take them: those that
-// steer go along with the next results of tools, in front of the others, which wait until the
+// steer go along with the next results of tools, before the others, which wait until the
 // turn has nothing more to do. The zero value is empty.
 type promptQueue struct {
 	lock   sync.Mutex
@@ -205,7 +205,7 @@ func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
 }
 
 // Dequeue removes and returns the first waiting message, to begin a turn with; false if none waits.
-// Those behind it stay queued: some may steer that turn.
+// Those after it stay queued: some may steer that turn.
 func (q *promptQueue) Dequeue() (llm.Message, bool) { return q.next(false) }
 
 // MoveQueued moves the waiting messages to another session, those that steer first.
@@ -256,7 +256,7 @@ func SkillPart(name, text string) llm.Part {
 	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
 }
 
-// skillsOf returns the skills that path has, to stay in force behind a summary of it: those that
+// skillsOf returns the skills that path has, to stay in force after a summary of it: those that
 // were loaded last, as far as there is room.
 func skillsOf(path []store.Node) (kept []llm.Part) {
 	room := maxSkills

@@ -278,7 +278,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 	}
 }
 
-// TestSkillsSurviveSummaries: what was loaded is in the next request once, also behind a summary.
+// TestSkillsSurviveSummaries: a loaded skill is in the next request once, also after a summary.
 func TestSkillsSurviveSummaries(t *testing.T) {
 	set, _ := workspace(t)
 	text := "<skill name=\"pdf\" dir=\"/s\">\n" + strings.Repeat("do it so. ", 20) + "\n</skill>"

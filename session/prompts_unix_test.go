@@ -12,7 +12,7 @@ import (
 	"parley/tools/act"
 )
 
-// TestTemplateNotes: what parley says behind the output of a prompt's command is told to the model and kept
+// TestTemplateNotes: parley's notes after the output of a prompt's command go to the model, and are stored
 // apart from the output for the user, all of its lines.
 func TestTemplateNotes(t *testing.T) {
 	const hook = `PostToolUse: echo '{"hookSpecificOutput":{"additionalContext":"seen"}}'`

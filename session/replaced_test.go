@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// What is kept of a history holds no message that was replaced, its last one or an earlier, and
-// neither does what is kept for other models.
+// A cached history holds no message that was replaced, its last one or an earlier, and
+// neither do those of other models.
 func TestKeptHistoryReplaced(t *testing.T) {
 	for seq := 1; seq <= 4; seq++ {
 		var tree Tree

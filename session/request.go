@@ -17,8 +17,8 @@ import (
 //go:embed prompt.md
 var Instructions string
 
-// messages returns what path holds for a model: a summary stands for everything in
-// front of it.
+// messages returns the messages of path for a model: a summary replaces everything
+// before it.
 func messages(path []store.Node) []llm.Message {
 	path = sinceSummary(path)
 	out := make([]llm.Message, 0, len(path))
@@ -74,7 +74,7 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	return model, req
 }
 
-// compile makes a request to model of the current branch, with parts behind it, and
+// compile makes a request to model of the current branch, with parts after it, and
 // returns what was left out of it. The session is locked.
 func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted omission) {
 	req = s.emptyRequest(model)
@@ -107,8 +107,8 @@ type historyKey struct {
 }
 
 // A cachedHistory is what Portable makes of the branch up to the message to. It ends with an
-// answer behind which nothing is owed, so that Portable makes the same of what follows
-// whatever is in front of it.
+// answer that owes no results, so that Portable makes the same of the next messages
+// whatever is before them.
 type cachedHistory struct {
 	to       int // Seq; 0: nothing is cached
 	messages []llm.Message
@@ -117,7 +117,7 @@ type cachedHistory struct {
 // maxCachedHistories is enough for a few models that answer in turn.
 const maxCachedHistories = 3
 
-// portable returns what a request to model holds of the current branch, with parts behind it:
+// portable returns what a request to model holds of the current branch, with parts after it:
 // what model.Portable makes of messages. The slice is the caller's.
 func (h *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
 	for key, cached := range *h {
@@ -128,10 +128,10 @@ func (h *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) [
 	t.replaced = 0
 	key := historyKey{model.Origin, model.Accepts("image/")}
 	cached := (*h)[key]
-	fresh, at := []int(nil), t.head // what came behind cached.to
+	fresh, at := []int(nil), t.head // messages after cached.to
 	for at > 0 && at != cached.to {
 		fresh = append(fresh, at)
-		if t.at(at).Summary { // which stands for what is in front of it
+		if t.at(at).Summary { // which replaces the messages before it
 			at = 0
 			break
 		}
@@ -172,7 +172,7 @@ func (h *historyCache) put(key historyKey, cached cachedHistory) {
 }
 
 // canCacheUpTo reports whether a cached history can end with n: an answer without calls, whose results
-// would follow, and without media, which Portable puts into a message behind it.
+// would follow, and without media, which Portable puts into a message after it.
 func canCacheUpTo(n *store.Node) bool {
 	return n.Role == llm.RoleAssistant && !n.Partial &&
 		!slices.ContainsFunc(n.Parts, func(p llm.Part) bool { return p.Kind == llm.Call || p.Kind == llm.Media })

@@ -141,7 +141,7 @@ func TestReservationsThatDoNotEnd(t *testing.T) {
 	}
 }
 
-// What a title costs is reserved while it is asked for, and it is not asked for above a limit.
+// The cost of a title is reserved while it is asked for, and it is not asked for above a limit.
 func TestRoomOfATitle(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "p.db")
 	lib, err := store.Open(path)
@@ -196,8 +196,8 @@ func TestReachedLimitsAreToldOnce(t *testing.T) {
 	}
 }
 
-// What a request is estimated to cost counts what is known to be in the provider's cache at the
-// price of that, and what the history mode leaves out not at all.
+// The estimated cost of a request counts tokens known to be in the provider's cache at the
+// price of that, and leaves out what the history mode leaves out.
 func TestEstimateOfWhatIsCachedOrLeftOut(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	cached := llmtest.Script(llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: 10_000, CacheWrite: 9_000, Output: 40, Priced: true}, llm.Finish{Reason: llm.Stop})

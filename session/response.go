@@ -95,7 +95,7 @@ func (t *turn) endStream(r *responseStream) {
 }
 
 // addResponse adds a response to the conversation and its usage to the totals, and
-// sets its Seq. A response of which nothing arrived is not stored.
+// sets its Seq. An empty response is not stored.
 func (t *turn) addResponse(r *responseStream) {
 	n := r.partial.node
 	r.event.At, r.event.ThinkingDurations = n.At, n.ThinkingDurations
@@ -247,7 +247,7 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 	return parts
 }
 
-// estimateUsage counts a response that broke off or was stopped, of which providers
+// estimateUsage counts a response that broke off or was stopped, for which providers
 // report nothing, or only what was sent, and one whose provider counts nothing: it is paid
 // for all the same. It may stand for several answers to the same request.
 func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {

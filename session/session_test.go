@@ -97,7 +97,7 @@ func toolResults(events []Event) []string {
 }
 
 // valid holds the history to what every provider insists on: each call has its
-// one result directly behind it.
+// one result directly after it.
 func valid(history []llm.Message) error {
 	if got := llm.Repair(history); !reflect.DeepEqual(got, history) && len(history) > 0 {
 		return fmt.Errorf("needs repair:\n got %+v\nwant %+v", history, got)
@@ -189,8 +189,8 @@ func TestTurn(t *testing.T) {
 	}
 }
 
-// What a model gets wrong comes back to it as an error result, and the turn
-// goes on.
+// A model's mistakes come back to it as error results, and the turn
+// continues.
 func TestBadCalls(t *testing.T) {
 	tests := []struct{ name, tool, input, want string }{
 		{"unknown tool", "get_weather", `{}`, "get_weather"},

@@ -88,8 +88,8 @@ func (s *Session) Switched() (e ModelSwitched, ok bool) {
 	return e, false
 }
 
-// RefreshModel replaces the model in use by known, the same model opened again, of which more is
-// known, such as its context window. Where another model is in use by now, nothing happens.
+// RefreshModel replaces the model in use by known, the same model opened again, now that more is
+// known of it, such as its context window. If another model is in use by now, nothing happens.
 func (r *requestSettings) RefreshModel(known llm.Endpoint) {
 	r.conversation.mu.Lock()
 	defer r.conversation.mu.Unlock()

@@ -42,7 +42,7 @@ func (c *caller) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	})
 }
 
-// resources is what a process holds, behind a collection.
+// resources holds the resources of a process, after a garbage collection.
 type resources struct {
 	goroutines, files int
 	heap              int64
@@ -64,7 +64,7 @@ func (r resources) level(before resources) bool {
 	return max(r.goroutines-before.goroutines, before.goroutines-r.goroutines, r.files-before.files, before.files-r.files) <= 2
 }
 
-// A hundred turns with tools leave nothing behind but what was said: goroutines and open files
+// A hundred turns with tools leave nothing but their messages: goroutines and open files
 // are as many as at the start, and the second half of the turns takes at most a tenth more memory
 // than its text explains, with what a message costs beside it. Thousands with PARLEY_LONG=1.
 func TestSoak(t *testing.T) {

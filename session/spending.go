@@ -10,7 +10,7 @@ import (
 	"parley/session/settings"
 )
 
-// What the user lets a session spend, under the session's name: front ends know the session only.
+// Limits of spending, under the session's name: front ends know the session only.
 type (
 	Limit       = settings.Limit
 	Period      = settings.Period
@@ -44,7 +44,7 @@ type spending struct {
 
 	limits                      []Limit
 	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never
-	notified                    map[Limit]time.Time // limits of which noticeShare was told, and when
+	notified                    map[Limit]time.Time // limits whose noticeShare was reported, and when
 	total, last, turnUsage      llm.Usage
 	hasUnpriced, warnedUnpriced bool          // the price of a response is unknown; the user was told
 	noticedUnreserved           bool          // that nothing could be reserved

@@ -29,8 +29,8 @@ func spoken(messages []llm.Message) (said []string) {
 	return said
 }
 
-// What is said while tools run goes along with their results; what is queued, or said while the
-// last answer comes, after it.
+// A prompt that is sent while tools run goes along with their results; one that is queued, or sent while the
+// last answer comes, follows that.
 func TestSteer(t *testing.T) {
 	set, _ := workspace(t)
 	var requests [][]string
@@ -97,7 +97,7 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 	}
 }
 
-// What waits can be taken back one by one, and what steers stands first.
+// Waiting prompts can be taken back one by one, and those that steer come first.
 func TestQueueOrder(t *testing.T) {
 	s := New(Options{})
 	s.Queue(say("a"))
@@ -237,7 +237,7 @@ func TestTitleAfterMore(t *testing.T) {
 	}
 }
 
-// What waits goes on waiting in another conversation as what it was.
+// A waiting prompt that is moved to another conversation keeps waiting, and steers if it did.
 func TestMoveQueued(t *testing.T) {
 	from, to := New(Options{}), New(Options{})
 	from.Queue(say("c"))

@@ -79,8 +79,8 @@ func TestEditSummary(t *testing.T) {
 	}
 }
 
-// TestEditSummaryBeforeWaitingPrompt: a prompt behind the summary that has no answer stays
-// the last thing that is sent.
+// TestEditSummaryBeforeWaitingPrompt: a prompt after the summary that has no answer stays
+// the last message that is sent.
 func TestEditSummaryBeforeWaitingPrompt(t *testing.T) {
 	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest}), llmtest.Say("3"))
 	play(t.Context(), s, nil, say("three"))
@@ -112,7 +112,7 @@ func TestEditSummaryWithSkill(t *testing.T) {
 }
 
 // TestUndoSummary: requests have the messages themselves again. Answers that follow the summary
-// stay in sight: it is not undone behind them.
+// stay in sight: it is not undone after them.
 func TestUndoSummary(t *testing.T) {
 	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Say("4"))
 	if err := s.Branch().UndoSummary(); err != nil {
@@ -171,7 +171,7 @@ func TestUndoSummaryBeforeWaitingPrompt(t *testing.T) {
 	}
 }
 
-// What a summary costs is counted with the model that was asked, also where it was stopped, or
+// The cost of a summary counts for the model that was asked, also if it was stopped, or
 // failed half-way and another one finished it.
 func TestSummaryUsageByModel(t *testing.T) {
 	long := strings.Repeat("long ", 400)
@@ -352,7 +352,7 @@ func TestSummaryOfLongMessage(t *testing.T) {
 	}
 }
 
-// TestWaitingPromptsAreNotSummarized: all that waits for its answer stands behind a summary again,
+// TestWaitingPromptsAreNotSummarized: all that waits for its answer follows a summary again,
 // also what went along with results of tools, and again once the summary is undone.
 func TestWaitingPromptsAreNotSummarized(t *testing.T) {
 	set, _ := workspace(t)

@@ -13,8 +13,8 @@ import (
 	"parley/session/store"
 )
 
-// What a request takes beside texts, in tokens: a message, and each call and result in
-// it; an image.
+// Tokens of a request beside its texts: for a message, and for each call and result in
+// it; for an image.
 const (
 	messageOverhead = 10
 	imageTokens     = 1500
@@ -135,7 +135,7 @@ func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 			u.Input = min(whole, max(own, room+overhead))
 		}
 	}
-	if u.Input == whole { // what was sent before stands in front of it
+	if u.Input == whole { // the last request is its prefix
 		prefix, _ := cachewatch.PrefixOf(req)
 		next := cachewatch.Request{Model: model.Name, At: s.now(), LastSeq: s.tree.head}
 		warm := s.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) (cachewatch.Cause, string) {
@@ -251,11 +251,11 @@ func mediaType(p llm.Part) string {
 }
 
 // branchCounts holds what is counted of the messages that requests hold: from the last
-// summary on, to the message head. Tokens are counted from the last message on of which a
-// provider counted them; media and thinking in front of it when they are asked for.
+// summary on, to the message head. Tokens are counted from the last message on that a
+// provider counted; media and thinking before that are counted when they are asked for.
 type branchCounts struct {
 	head     int            // Seq; 0: nothing is counted
-	older    int            // the last message in front of those that are counted; 0: none
+	older    int            // the last message before those that are counted; 0: none
 	tokens   int            // about, that they take; what a provider counted last, and an estimate of what came after it
 	counted  bool           // a provider counted what requests take beside messages as well
 	media    map[string]int // images and files that are no text, by MIME type
@@ -269,8 +269,8 @@ type branchCounts struct {
 	cachedFor    time.Duration // after which they are gone
 }
 
-// longestCache is how long a prompt is taken to stay in the cache of a provider of which that
-// is not known: none keeps one longer unasked.
+// longestCache is the cache lifetime assumed for a provider that does not
+// document one: none keeps a prompt longer unasked.
 const longestCache = time.Hour
 
 // countBranch returns what is counted of the current branch. It looks at what came since the
@@ -343,7 +343,7 @@ func newBranchCounts() branchCounts {
 	return branchCounts{media: map[string]int{}, thinking: map[string]int{}}
 }
 
-// add counts a message behind the others, which takes about size tokens.
+// add counts a message after the others, which takes about size tokens.
 func (c *branchCounts) add(n store.Node, size int, counted bool) {
 	if n.Summary { // it stands for all before it
 		*c = newBranchCounts()

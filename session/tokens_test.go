@@ -269,7 +269,7 @@ func TestFitKeepsCounts(t *testing.T) {
 	}
 }
 
-// What an attempt took whose answer was thrown away is paid for, and no part of the next
+// The tokens of an attempt whose answer was discarded are paid for, and no part of the next
 // request.
 func TestDiscardedAttempts(t *testing.T) {
 	s := New(Options{Model: endpoint("a/a", llmtest.New(llmtest.Script(

@@ -37,10 +37,10 @@ const maxAhead = 16
 // A readAhead holds which pages were read one beside the other, and last. Where the next beside
 // them is wanted, as many again are read: each reading costs a transaction, and messages are decoded
 // while further ones are read.
-type readAhead struct{ from, to int } // to is behind the last page; the zero value: none was read
+type readAhead struct{ from, to int } // to is after the last page; the zero value: none was read
 
-// newTree returns a tree of nodes that were kept, by rising Seq and each behind its
-// parent, as the store gives them. In the place of one that is lost stands a node
+// newTree returns a tree of stored nodes, by rising Seq and each after its
+// parent, as the store gives them. A lost one is replaced by a node
 // without a role, which no other follows. The slice is the tree's from now on.
 func newTree(nodes []store.Node, head int) Tree {
 	if n := len(nodes); n > 0 && nodes[n-1].Seq != n {
@@ -206,7 +206,7 @@ func (t *Tree) pathBack(seq, n int) []store.Node {
 	return path
 }
 
-// summarized counts the messages in front of the message seq back to a summary, with that.
+// summarized counts the messages before the message seq back to a summary, including that.
 func (t *Tree) summarized(seq int) (n int) {
 	for i := t.at(seq).Parent; i > 0; i = t.at(i).Parent {
 		if n++; t.at(i).Summary {
@@ -216,7 +216,7 @@ func (t *Tree) summarized(seq int) (n int) {
 	return n
 }
 
-// lastPrompt returns the Seq of the last prompt of the current branch that is not behind began,
+// lastPrompt returns the Seq of the last prompt of the current branch that is not after began,
 // or of the last of all if began is 0; 0 if there is none.
 func (t *Tree) lastPrompt(began int) int {
 	for i := t.head; i > 0; i = t.at(i).Parent {
@@ -291,7 +291,7 @@ type Branch struct {
 	Active bool       // the current branch goes through it
 }
 
-// Branches lists every branch, each behind the one it grew from, in the order
+// Branches lists every branch, each after the one it grew from, in the order
 // in which they began.
 func (t *Tree) Branches() []Branch {
 	children := make([][]int, t.count+1)
@@ -306,7 +306,7 @@ func (t *Tree) Branches() []Branch {
 		active[n.Seq] = true
 	}
 	var out []Branch
-	var walk func(seq, depth int) (last, path int) // the last message behind seq, and how many lead there
+	var walk func(seq, depth int) (last, path int) // the last message after seq, and how many lead there
 	walk = func(seq, depth int) (last, path int) {
 		b := Branch{Node: *t.at(seq), Depth: depth, Active: active[seq]}
 		end := seq

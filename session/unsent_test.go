@@ -60,7 +60,7 @@ func TestStoppedAtQuestion(t *testing.T) {
 }
 
 // A message that was to replace an earlier one, and is stopped at a question about it, leaves the conversation
-// as it was before the edit, also after a restart; so does none that came behind it.
+// as it was before the edit, also after a restart. After Rewind, which is no edit, the head stays.
 func TestStoppedEdit(t *testing.T) {
 	model := endpoint("a/a", llmtest.New(llmtest.Say("yes"), llmtest.Say("yes"), llmtest.Say("yes"), llmtest.Say("yes")))
 	model.Context = 1200
@@ -160,7 +160,7 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// What was sent and failed stays in the conversation where the user stops, and is tried again from there.
+// A prompt that failed stays in the conversation if the user stops, and is tried again from there.
 func TestNotGivenBack(t *testing.T) {
 	failing := &llm.Error{Fault: llm.RateLimit, Message: "later", Wait: 100 * time.Hour}
 	open := func(name string) (llm.Endpoint, error) { return endpoint(name, llmtest.New()), nil }

@@ -146,7 +146,7 @@ func TestRequestsAreValid(t *testing.T) {
 	}
 }
 
-// What is opened again is what was left, whatever a user did: in 12 conversations, or 2,000 with
+// A conversation is opened again as it was left, whatever a user did: in 12 conversations, or 2,000 with
 // PARLEY_LONG=1.
 func TestReopenedAsItWas(t *testing.T) {
 	seeds := uint64(12)

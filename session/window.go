@@ -163,7 +163,7 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 	for _, n := range path[firstWaiting(path):] {
 		afterSummary += s.tokens.message(n)
 	}
-	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // it stands for what is in front of it
+	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // it replaces the messages before it
 	for _, n := range path[from:] {
 		turnTokens += s.tokens.message(n)
 	}
@@ -188,9 +188,9 @@ func (r *requestSettings) historyMode() HistoryMode {
 	return r.mode
 }
 
-// question returns what to ask about a request that is too large. What would not help
-// is not offered: a summary where a prompt by itself is too large, and to leave out what stands
-// in front of the turn where that by itself is. Models that are asked already are not offered.
+// question returns what to ask about a request that is too large. Choices that would not help
+// are not offered: a summary if a prompt by itself is too large, and leaving out the messages
+// before the turn if the turn by itself is. Models that are asked already are not offered.
 func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
 	t := w.turn
 	q := Question{About: o}
@@ -239,7 +239,7 @@ func (w *turnWindow) fittingModel(o Overflow, asked []llm.Endpoint) string {
 // An omission is what the history mode leaves out of a request. The zero value is nothing.
 type omission struct {
 	turns   int
-	summary bool // and the summary of what was in front of them
+	summary bool // and the summary of the messages before them
 }
 
 // isTrimmed reports whether a request that leaves out omitted has less than the current branch.

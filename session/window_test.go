@@ -111,7 +111,7 @@ func TestOverflowIsAsked(t *testing.T) {
 	}
 }
 
-// Where nobody can be asked, a request that does not fit is told, once, and sent.
+// If nobody can be asked, a request that does not fit is reported, once, and sent.
 func TestOverflowUnattended(t *testing.T) {
 	set, _ := workspace(t)
 	a := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("yes"))
@@ -225,7 +225,7 @@ func TestComparedWindows(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		attended bool
-		prompt   int // tokens, behind a turn of 600
+		prompt   int // tokens, after a turn of 600
 		choose   []Action
 		offered  []string
 		answered string // by whom, in the order of the models

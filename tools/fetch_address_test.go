@@ -202,7 +202,7 @@ func TestFetchReachesOnlyThePublic(t *testing.T) {
 		"loop.test": {"127.0.0.1"}, "trusted.com.loop.test": {"127.0.0.1"}, "private.test": {"10.1.2.3"},
 		"metadata.test": {"169.254.169.254"}, "zero.test": {"0.0.0.0"}, "rebind.test": {"93.184.215.14", "127.0.0.1"},
 	})}
-	// Whoever checked this name first would have been content.
+	// A first check of this name would have passed.
 	if first, err := f.resolver.LookupHost(t.Context(), "rebind.test"); err != nil || first[0] != "93.184.215.14" {
 		t.Fatalf("got %v, %v", first, err)
 	}

@@ -26,7 +26,7 @@ type Options struct {
 	Key       string            // never printed; may be empty for servers that want none
 	KeyName   string            // where the key comes from, such as "OPENAI_API_KEY"
 	KeyStored bool              // the key is one that parley stores
-	KeyHeader string            // header that has the key in place of the format's own; "Authorization" has it behind Bearer
+	KeyHeader string            // header that has the key in place of the format's own; "Authorization" has it after Bearer
 	Headers   map[string]string // go with every request
 	HTTP      *http.Client      // its transport turns what is not an answer into *llm.Error
 	NoStream  bool              // ask for whole answers

@@ -140,10 +140,10 @@ func CutLast[T any](list []T) (front, last []T) {
 	return list[:n], slices.Clone(list[n:])
 }
 
-// A List is a list in a body, of which items are kept as JSON.
+// A List is a list in a body, some of whose items are kept as JSON.
 type List struct {
 	First   []any
-	Encoded []byte // behind First, with commas between the items
+	Encoded []byte // after First, with commas between the items
 	Rest    []any
 }
 

@@ -85,7 +85,7 @@ func sortedKeys(keys []string, object map[string]any) []string {
 	return keys
 }
 
-// appendItems adds items with commas between them; behind says that there is one in front.
+// appendItems adds items to dst with commas between them, and before the first if dst has items already.
 func appendItems(dst []byte, items []any, behind, escapeHTML bool) ([]byte, error) {
 	out := dst
 	for _, item := range items {

@@ -10,13 +10,13 @@ import (
 )
 
 // A Writer writes a conversation as the items of a list, one message after the other. What it
-// writes of a message may depend on those in front of it, and join or change the last item.
+// writes of a message may depend on those before it, and join or change the last item.
 type Writer[W any] interface {
-	// Write adds what message i of messages comes to, of which it reads Role, Origin and Parts.
+	// Write adds the items of message i of messages. It reads its Role, Origin and Parts.
 	// Late says that it stands where the format has another form for some messages. Varies: it
 	// is such a message, late or not.
 	Write(messages []llm.Message, i int, late bool) (varies bool)
-	// Settle returns the items in front of the last one, which go as they are. They may be used
+	// Settle returns the items before the last one, which go as they are. They may be used
 	// until the next call, which may use their memory again.
 	Settle() []any
 	// Clone returns a copy that shares nothing which changes, without what Settle returned.
@@ -26,14 +26,14 @@ type Writer[W any] interface {
 // Bounds of Histories.
 const (
 	minEncoded   = 32       // messages; shorter histories are encoded anew
-	openRounds   = 4        // messages that are not the model's behind what is kept: marks for caches move among them
+	openRounds   = 4        // messages that are not the model's after the kept ones: marks for caches move among them
 	maxEncoded   = 32 << 20 // bytes of JSON
 	maxHistories = 3        // histories: models take turns with branches, titles and summaries
 )
 
 // A Histories keeps the beginnings of conversations as they are sent, so that a further request
-// encodes only what is new. What is kept is found by what the messages say, and not by where
-// they are in memory: one that changed is written anew, with all behind it. The zero value keeps
+// encodes only what is new. They are found by the content of the messages, and not by
+// their addresses: one that changed is written anew, with all after it. The zero value keeps
 // nothing yet. It is safe for concurrent use.
 type Histories[W Writer[W]] struct {
 	EscapeHTML bool // see AppendJSON
@@ -47,7 +47,7 @@ type cachedHistory[W Writer[W]] struct {
 	key     string
 	sums    []uint64 // of the messages
 	json    []byte   // their items; bytes that are there never change
-	writer  W        // behind them
+	writer  W        // after them
 	varying int      // messages up to the last one that has another form where it is late
 }
 
@@ -68,7 +68,7 @@ func (h *Histories[W]) Write(key string, messages []llm.Message, late int, fresh
 	return nil, WriteAll(fresh(), messages, late)
 }
 
-// WriteAll writes messages with w, of which those from late on are late, and returns it.
+// WriteAll writes messages with w, those from late on as late ones, and returns it.
 func WriteAll[W Writer[W]](w W, messages []llm.Message, late int) W {
 	for i := range messages {
 		w.Write(messages, i, i >= late)
@@ -105,7 +105,7 @@ func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int,
 	return slices.Clip(k.json), len(k.sums), k.writer.Clone(), true
 }
 
-// remove returns the history that is kept of messages, none of them behind end, and removes it from
+// remove returns the history that is kept of messages, none of them after end, and removes it from
 // the list; nil if there is none.
 func (h *Histories[W]) remove(key string, messages []llm.Message, end, late int) *cachedHistory[W] {
 	i := slices.IndexFunc(h.cached, func(k *cachedHistory[W]) bool {

@@ -130,7 +130,7 @@ func Hash(s string) string {
 // A Set holds words, such as ids. Its clones share what it held when they were made. The zero
 // value is empty.
 type Set struct {
-	shared []map[string]bool // of which each has less than half of the words of the one before; never changed
+	shared []map[string]bool // each with less than half of the words of the one before; never changed
 	own    map[string]bool
 }
 

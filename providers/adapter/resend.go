@@ -19,10 +19,10 @@ type Sender struct {
 	Options  Options
 	Notices  *llm.Notices   // those the user has seen
 	Attempts int            // how often a request is sent that the server keeps refusing, each time without something else
-	Extra    map[string]any // the request's llm.Settings.Options, each of which may be refused as well; see Options.Fields
+	Extra    map[string]any // the request's llm.Settings.Options; each may be refused as well; see Options.Fields
 
 	// Compile writes the request, and what of it had to be left out for the user to
-	// see. Whole asks for a body of which nothing is kept as JSON; see Histories.
+	// see. Whole asks for a body without items kept as JSON; see Histories.
 	Compile func(whole bool) (body map[string]any, notices []string)
 	// Send sends body. ErrAgain and Final are errors of their own meaning.
 	Send func(body map[string]any) error
@@ -36,7 +36,7 @@ type Sender struct {
 // ErrAgain asks for another attempt at once: something was learned from this one.
 var ErrAgain = errors.New("send again")
 
-// Final is an error behind which nothing is left out: the user has seen some of the
+// Final is an error after which nothing is left out: the user has seen some of the
 // answer, or it cannot be helped.
 type Final struct{ Err error }
 

@@ -68,7 +68,7 @@ const (
 	defaultGrace       = 5 * time.Second
 )
 
-// A Model is a model behind a program. It is safe for concurrent use.
+// A Model is a model that a program asks. It is safe for concurrent use.
 type Model struct {
 	o       Options
 	flavor  flavor

@@ -381,7 +381,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A system prompt that stands in front of the prompt mentions no files of the user's either.
+// A system prompt that is put before the prompt mentions no files of the user's either.
 func TestInstructionsMentionNothing(t *testing.T) {
 	got, err := script(t, claudeSays).model("copilot-cli").Preview(llm.Request{System: "See @/etc/passwd.", Messages: []llm.Message{llm.UserText("Hi")}})
 	if err != nil || !strings.Contains(got, "See @ /etc/passwd.") {

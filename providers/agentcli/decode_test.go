@@ -185,7 +185,7 @@ func TestClaudeUsage(t *testing.T) {
 	}
 }
 
-// What a program counts that cannot be is not taken over, nor summed up with what can.
+// Impossible counts of a program are neither taken over nor summed up with possible ones.
 func TestCountsThatCannotBe(t *testing.T) {
 	number := regexp.MustCompile(`(?i)("(?:[a-z_]*tokens|cached|input)":)\d+`)
 	for kind, said := range hello {
@@ -243,7 +243,7 @@ func TestClaudeNews(t *testing.T) {
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1778701800,"rateLimitType":"five_hour"}}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"seven_day"}}`+"\n"+claudeResult))
 	again := llm.Retry{Attempt: 2, Max: 10, Wait: 1500 * time.Millisecond, Fault: llm.Server, Remote: true}
-	if want := []llm.Retry{again, again}; !reflect.DeepEqual(got.retries, want) { // the second behind a whole message, which stays
+	if want := []llm.Retry{again, again}; !reflect.DeepEqual(got.retries, want) { // the second after a whole message, which stays
 		t.Errorf("retries %+v, want %+v", got.retries, want)
 	}
 	want := []string{

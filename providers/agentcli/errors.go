@@ -15,7 +15,7 @@ import (
 )
 
 // phrases maps error messages of the programs themselves to faults; package wire knows those of the
-// services behind them.
+// services that they ask.
 var phrases = []struct {
 	fault llm.Fault
 	words *lazy.Regexp
@@ -33,7 +33,7 @@ var phrases = []struct {
 var statusRE = lazy.NewRegexp(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
 
 // toError returns the error for a message of the program. Code is the program's own error code,
-// status the HTTP status of the service behind it; both may be missing.
+// status the HTTP status of the service that it asked; both may be missing.
 func (f flavor) toError(code string, status int, words string) *llm.Error {
 	words = strings.TrimSpace(words)
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI

@@ -48,7 +48,7 @@ func TestUnknownFlags(t *testing.T) {
 	}
 }
 
-// help is what yargs prints behind a complaint.
+// help is the usage text that yargs prints after an error.
 var help = strings.Repeat("  --flag  does something\n", 400)
 
 // TestProtectiveFlags: a program that does not know a flag that keeps it from doing more than

@@ -109,7 +109,7 @@ func TestFollowFlood(t *testing.T) {
 	}
 }
 
-// A line that is too long is skipped, however it comes, and those behind it are read.
+// A line that is too long is skipped, however it comes, and those after it are read.
 func TestLinesTooLong(t *testing.T) {
 	t.Parallel()
 	const limit = 100

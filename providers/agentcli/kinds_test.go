@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// What the programs print when their model says "Hello". Those of codex, copilot and qwen
-// are lines that the programs themselves printed in front of a server of our own, shortened.
+// Output of the programs when their model says "Hello". The lines of codex, copilot and qwen
+// are those that the programs themselves printed with a server of our own, shortened.
 var hello = map[string]string{
 	"claude-cli": claudeInit + claudeStart + claudeHello + claudeWhole + claudeEnd + claudeResult,
 	"gemini-cli": geminiInit + geminiHello + geminiResult,

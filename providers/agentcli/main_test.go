@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 // A step is something that the fake program does.
 type step struct {
 	Out, Err string
-	Long     int    // bytes without a line end behind Out
+	Long     int    // bytes without a line end after Out
 	Raise    bool   // ignore requests to end
 	Dial     string // connect to this address until death
 	Child    bool   // start a child that ignores them too, connects as well and holds the output open
@@ -210,7 +210,7 @@ func script(t *testing.T, scripts ...[]step) stage {
 	return s
 }
 
-// model returns a model behind the program.
+// model returns a model that runs the program.
 func (s stage) model(kind string, change ...func(*Options)) *Model {
 	s.t.Helper()
 	self, err := os.Executable()

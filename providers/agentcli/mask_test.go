@@ -13,7 +13,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// What a program says is shortened once credentials are out: no cut leaves a part of one.
+// The text of a program is shortened after credentials are removed: no cut leaves a part of one.
 func TestMaskBeforeCut(t *testing.T) {
 	t.Parallel()
 	const secret = "QXZKVWJYQUZXKVJWQZYX"

@@ -47,7 +47,7 @@ func (w watch) living(n int) (all []net.Conn) {
 	return all
 }
 
-// dead waits until the processes behind these connections are no more.
+// dead waits until the processes with these connections have ended.
 func (w watch) dead(all []net.Conn) {
 	w.t.Helper()
 	for i, c := range all {

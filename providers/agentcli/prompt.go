@@ -216,7 +216,7 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 
 // mentionRE matches an @path that makes the programs read a file. Only paths that lead out of the
 // empty directory matter: those that are not relative, and those with .. in them. A part of a path
-// may stand between quotes, and a blank behind a backslash.
+// may be quoted, and a blank may follow a backslash.
 var mentionRE = lazy.NewRegexp(`@(?:["']*(?:[/\\~.]|[A-Za-z]:[/\\]|file:)|(?:\\.|"[^"\n]*"|'[^'\n]*'|\S)*(?:["'][^"'\n]*)?[/\\]\.\\?\.)`)
 
 // escapeMentions returns text in which the program finds no @path: "@/etc/passwd" in untrusted text,

@@ -38,7 +38,7 @@ func TestResume(t *testing.T) {
 			if strings.Contains(strings.Join(v[0].Args, " "), "--resume") || len(second.notices) > 0 {
 				t.Errorf("first arguments %q, notices %q", v[0].Args, second.notices)
 			}
-			// What others said in the meantime is told.
+			// Messages of others in the meantime are part of the prompt.
 			req.Messages = append(req.Messages, second.message(m), llm.UserText("Third"), other(text("Theirs")), llm.UserText("Fourth"))
 			take(t, m.Stream(t.Context(), req))
 			want := "In the meantime this was said. What each side said is indented below its name.\n\nUser:\n    Third\n\nAssistant:\n    Theirs\n\n" +

@@ -41,7 +41,7 @@ type round struct {
 	roundBlocks int               // blocks so far
 	content     []json.RawMessage // blocks that are complete
 	stopReason  string            // stop_reason
-	ended       bool              // it was told behind the content
+	ended       bool              // the stop reason came, after the content
 	usage       usage
 }
 

@@ -4,7 +4,7 @@
 //	llm.Request ──► body (thinking by generation, messages, cache marks) ──► POST v1/messages
 //	server-sent events, or one JSON body ──► blocks ──► llm.Events
 //
-// What is signed, encrypted or unknown stays JSON text from the wire to Part.State
+// Signed, encrypted and unknown data stays JSON text from the wire to Part.State
 // and back, byte for byte, which is why the types of Anthropic's SDK, which take
 // blocks apart and rebuild them, have no place here. A server that
 // refuses an optional field or its own thinking gets the request once more
@@ -37,7 +37,7 @@ const apiVersion = "2023-06-01"
 // "tools" are added to those of the request.
 type Options = adapter.Options
 
-// A Model is a model behind an endpoint for Messages.
+// A Model is a model at an endpoint for Messages.
 type Model struct {
 	o           Options
 	facts       facts

@@ -140,7 +140,7 @@ var limitErrors = []struct {
 	{`max_tokens.{0,200}\(\d+ > (\d+) - (\d+)\)`, false}, // vLLM
 }
 
-// exceedsContext is Anthropic's words about a limit that does not fit behind the
+// exceedsContext is Anthropic's words about a limit that does not fit after the
 // history: "input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000".
 const exceedsContext = `max_tokens.{0,60}exceed context limit: (\d+) \+ \d+ > (\d+)`
 
@@ -256,7 +256,7 @@ func replaceUnknown(body map[string]any) bool {
 }
 
 // fillThinking puts empty thinking before calls that have none, for DeepSeek refuses
-// such messages while it thinks, whoever wrote them.
+// such messages while it thinks, whichever model wrote them.
 func fillThinking(body map[string]any) bool {
 	found := false
 	for _, m := range openMessages(body) {

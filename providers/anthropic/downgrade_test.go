@@ -189,7 +189,7 @@ func TestDowngradeThinking(t *testing.T) {
 	}
 }
 
-// TestDowngradeRoom checks that an output limit that does not fit behind the history
+// TestDowngradeRoom checks that an output limit that does not fit after the history
 // is lowered for this request, and for no other.
 func TestDowngradeRoom(t *testing.T) {
 	for _, message := range []string{

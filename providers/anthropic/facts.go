@@ -39,7 +39,7 @@ type facts struct {
 	noForcedTool    bool      // cannot be forced to call a tool
 	schemaFormat    bool      // takes a schema of its answer
 	newestSearch    bool      // takes the newest version of the web search
-	bindsThinking   bool      // its thinking is good behind the same messages only
+	bindsThinking   bool      // its thinking is valid after the same messages only
 	needsThinking   bool      // wants thinking in each message with calls, if only empty
 }
 
@@ -130,7 +130,7 @@ func parseModelID(id string) (family string, v version, ok bool) {
 		return "", newest, false
 	}
 	var numbers []int
-	done := false // a date or a word came behind the version
+	done := false // a date or a word followed the version
 	for _, word := range strings.FieldsFunc(id[at+len("claude"):], isSeparator) {
 		n, err := strconv.Atoi(strings.TrimPrefix(word, "v"))
 		switch {

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// What is kept of a conversation changes no byte of what is sent.
+// The cached history changes no byte of a request.
 func TestKept(t *testing.T) {
 	limits := []string{downgradeFill, downgradeUnknown, "cache_control"}
 	for _, tt := range []struct{ base, model string }{

@@ -45,8 +45,8 @@ func (m *message) content() []any {
 // verbatim is a block that goes back as it came.
 type verbatim = json.RawMessage
 
-// messages writes a history with writers that begin as start, and behind it, as they came, what
-// the assistant has said in this very answer. Messages from plainFrom on go without thinking.
+// messages writes a history with writers that begin as start, and after it, as they came, the
+// blocks of this very answer so far. Messages from plainFrom on go without thinking.
 func (m *Model) messages(start history, messages []llm.Message, plainFrom int, said []json.RawMessage, whole bool) (list any, omitted []string) {
 	var across []string
 	start.paired, across = pairRemote(messages, start.origin)

@@ -18,7 +18,7 @@ import (
 // An attemptState is what has happened since a request was first sent.
 type attemptState struct {
 	pausedBlocks []json.RawMessage // blocks of an answer that paused
-	limit        int               // most output tokens that fit behind this history; 0 is not known
+	limit        int               // most output tokens that fit after this history; 0 is not known
 	noThinking   bool              // this history goes only without thinking
 }
 
@@ -75,7 +75,7 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 	return body, notices
 }
 
-// think plans how much to think behind a history, and keeps the two apart where
+// think plans how much to think after a history, and keeps the two apart where
 // they do not go together: messages from plainFrom on go without thinking.
 func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) (p thinkingPlan, plainFrom int) {
 	off := thinkingPlan{thinking: map[string]any{"type": typeDisabled}}
@@ -203,8 +203,8 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	}
 }
 
-// SearchesWeb reports whether the service behind a base URL searches the web for a model: those
-// who copy the format do not, nor does Bedrock.
+// SearchesWeb reports whether the service at a base URL searches the web for a model: services
+// that copy the format do not, nor does Bedrock.
 func SearchesWeb(base, model string) bool {
 	u, err := url.Parse(base)
 	return err == nil && factsOf(model, isAnthropic(base)).claude && !strings.HasSuffix(u.Hostname(), ".amazonaws.com") && !strings.Contains(u.Hostname(), "bedrock")
@@ -276,7 +276,7 @@ func (m *Model) addToolChoice(body map[string]any, s llm.Settings, p thinkingPla
 }
 
 // addAnswerSchema asks for an answer that fits a schema: by the field for it, or, of a
-// model without one, by words, which it returns behind the system prompt.
+// model without one, by words, which it returns after the system prompt.
 func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.Schema, refused bool) string {
 	if m.facts.schemaFormat && !refused {
 		config, _ := body["output_config"].(map[string]any)
@@ -291,10 +291,10 @@ func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.
 	return strings.TrimSpace(system + "\n\n" + words)
 }
 
-// markCache marks what the server is to keep in its cache: up to the tools, the system
-// prompt, and the last blocks of the last two messages of the user's, with the older of
-// which the request before ended. Four marks are allowed. From a mark the server looks
-// back over 20 blocks for what it kept: a step with more calls and results than that is
+// markCache marks the parts that the server is to cache: up to the tools, the system
+// prompt, and the last blocks of the last two messages of the user's. The request
+// before ended with the older of the two. Four marks are allowed. From a mark the server looks
+// back over 20 blocks for a cached prefix: a step with more calls and results than that is
 // found from the older one. Thinking and empty text cannot be marked; neither is ever
 // there.
 func markCache(body map[string]any) {

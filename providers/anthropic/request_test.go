@@ -309,7 +309,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestCacheMarks holds that the four marks that are allowed stand behind the tools, the
+// TestCacheMarks checks that the four allowed marks come after the tools, the
 // system prompt, and the last two messages of the user's: a step of many calls is further
 // away from its end than the server looks back, and not from the end of the one before.
 func TestCacheMarks(t *testing.T) {

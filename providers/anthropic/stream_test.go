@@ -98,8 +98,8 @@ const (
 	foundBlock    = `{"type":"web_search_tool_result","tool_use_id":"srv1","content":[{"type":"web_search_result","title":"Go","url":"https://go.dev","encrypted_content":"RW5j"}]}`
 )
 
-// TestPingsBehindTheEnd: some proxies lose message_stop, and go on with pings for good
-// (github.com/tombii/better-ccflare pull 307). A stop reason in front of the content ends nothing.
+// TestPingsBehindTheEnd: some proxies lose message_stop, and send pings for ever
+// (github.com/tombii/better-ccflare pull 307). A stop reason before the content ends nothing.
 func TestPingsBehindTheEnd(t *testing.T) {
 	const ping, fault = "event: ping\ndata: {\"type\":\"ping\"}\n\n", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"too late\"}}\n\n"
 	said := "data: " + `{"type":"message_start","message":{"id":"m","stop_reason":"end_turn"}}` + "\n\n" + ping +

@@ -121,7 +121,7 @@ func TestWholeInput(t *testing.T) {
 	}
 }
 
-// TestBlankPause: white space in front of a search is refused where it would be all that was said.
+// TestBlankPause: white space before a search is refused if it would be the only text.
 func TestBlankPause(t *testing.T) {
 	paused := stream(opening(1), block(0, `{"type":"text","text":"\n\n"}`), block(1, searchBlock), ending("pause_turn", 1))
 	base, asked := server(t, reply{body: paused}, reply{body: stream(opening(1), block(0, foundBlock), block(1, `{"type":"text","text":"Yes."}`), ending("end_turn", 1))})

@@ -56,7 +56,7 @@ func FuzzEstimate(f *testing.F) {
 }
 
 // The recordings tell how many tokens the words of real answers and prompts
-// have. Prompts hold what vendors put in front of them as well, so that there the
+// have. Vendors also add text before prompts, so that there the
 // growth from one request of a conversation to the next counts.
 func TestEstimateOnRecordings(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/wire/*/*/meta.json")

@@ -5,7 +5,7 @@
 //	keyring            service "parley", one entry for each provider
 //	credentials.toml   keys where there is no keyring, and commands that print keys
 //
-// What has a key is known from the index alone. The keyring is asked for the one key that
+// The index alone says which providers have a key. The keyring is asked for the one key that
 // is used, when it is used, and for a second at most; the file is read then as well.
 package credentials
 
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Where a key is stored.
+// Places of keys.
 const (
 	InKeyring = "keyring"
 	InFile    = "file"

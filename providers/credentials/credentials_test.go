@@ -265,7 +265,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// What is not the user's own file is refused in words that say what to do; one that others
+// A file that is not the user's own is refused in words that say what to do; one that others
 // can read is closed to them.
 func TestForeignFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -413,7 +413,7 @@ func TestHasDesktop(t *testing.T) {
 	}
 }
 
-// What a command prints is not known, but that there is one.
+// Known lists the command of a key, but not the key that it prints.
 func TestKnownNamesCommands(t *testing.T) {
 	s := Open(t.TempDir(), func(string) string { return "" })
 	if _, err := s.PutCommand(t.Context(), "mistral", "api.mistral.ai", "pass show mistral"); err != nil {

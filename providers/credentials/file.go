@@ -200,7 +200,7 @@ func (s *Store) LockRefresh(ctx context.Context, entry string) (unlock func(), e
 }
 
 // lockFile locks a file until unlock. It waits for other processes until ctx ends. The next use of the
-// index checks it on disk, since whoever held the lock may have changed it.
+// index checks it on disk, since a process that held the lock may have changed it.
 func (s *Store) lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	path := filepath.Join(s.dir, name)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|noFollow, 0o600)

@@ -15,8 +15,8 @@ import (
 // service is what parley's entries are called in a keyring.
 const service = "parley"
 
-// keyringTimeout bounds every call of a keyring: one that is locked, or behind a bus on
-// which nobody listens, waits for ever.
+// keyringTimeout bounds every call of a keyring: one that is locked, or whose bus has
+// no listener, waits for ever.
 const keyringTimeout = time.Second
 
 // A Keyring keeps secrets by the name of their provider.
@@ -66,7 +66,7 @@ func bounded[T any](ctx context.Context, after func(time.Duration) <-chan time.T
 		err   error
 	}
 	done := make(chan result, 1)
-	var settled atomic.Bool // by whoever was first: the answer, or giving up
+	var settled atomic.Bool // by the first of the two: the answer, or giving up
 	go func() {
 		value, err := call()
 		if settled.CompareAndSwap(false, true) {

@@ -89,7 +89,7 @@ func newChat(req request, keys []Key) (*chat, error) {
 const declaration = "offline demo"
 
 // summaryHead begins a summary in a request; the prompt is the last paragraph
-// behind it.
+// after it.
 const summaryHead = "The conversation up to here was summarized"
 
 // summaryRequest matches the text with which parley asks for a summary.
@@ -102,7 +102,7 @@ func (c *chat) reply() reply {
 	}
 	s, groups := find(c.prompt)
 	if at := strings.LastIndex(c.prompt, "\n\n"); at > 0 && s == nil {
-		s, groups = find(c.prompt[at+2:]) // behind a prompt that got no answer
+		s, groups = find(c.prompt[at+2:]) // after a prompt that got no answer
 	}
 	switch {
 	case s != nil:

@@ -97,7 +97,7 @@ func (c call) object(index int, arguments string) object {
 	return object{"index": index, "id": c.id, "type": "function", "function": object{"name": c.name, "arguments": arguments}}
 }
 
-// token matches up to six letters or digits with the space in front of them, or
+// token matches up to six letters or digits with the space before them, or
 // one other character.
 var token = lazy.NewRegexp(`(?s) ?[\pL\pN]{1,6}|.`)
 

@@ -18,7 +18,7 @@ import (
 //go:embed answers/*.md
 var answers embed.FS
 
-// A script is an answer in Markdown behind a header of lines "key: value":
+// A script is an answer in Markdown after a header of lines "key: value":
 //
 //	when      regular expression of the words that call for it, any number;
 //	          letter case does not count, {path} matches a file's name

@@ -3,10 +3,10 @@
 // vectors on in the order of the texts.
 //
 //	texts ──► split ──► a few requests at once ──► in order ──► Batches
-//	           ▲ waits while those in front are on their way
+//	           ▲ waits while earlier ones are on their way
 //
-// Nothing is held but what is on its way, so that the texts may be a file of any size. What
-// came before an error is good: it can be continued behind it.
+// Only texts on their way are in memory, so that they may come from a file of any size. Batches
+// before an error are good: the work can continue after them.
 package embedding
 
 import (
@@ -78,7 +78,7 @@ func (in Input) Place() string {
 
 // Run embeds inputs, which must not be blank, and returns batches in their order. It ends
 // with its first and only error: one of inputs, a *TooLongError, or an *llm.Error of the
-// model. What stood in front of the input that it is about was handed on before.
+// model. Batches of inputs before the failed one were yielded before.
 func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o Options) iter.Seq2[Batch, error] {
 	if o.Parallel < 1 {
 		o.Parallel = usualParallel
@@ -91,7 +91,7 @@ func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o 
 		defer cancel()
 		r := &run{e: e, o: o, gate: newGate(ctx, o.Parallel)}
 		queue := make(chan chan result, o.Parallel)
-		go func() { // a read of inputs that hangs is left behind
+		go func() { // a read of inputs that hangs is not waited for
 			defer close(queue)
 			r.read(ctx, inputs, queue)
 		}()
@@ -194,7 +194,7 @@ func (r *run) estimate(in Input) (tokens int, err error) {
 }
 
 // embed sends one batch, again if that may help, and in halves if it is too much at once. With
-// an error it returns what stands in front of it. Entered says that the gate has let it
+// an error it returns the batch up to there. Entered says that the gate has let it
 // through.
 func (r *run) embed(ctx context.Context, inputs []Input, entered bool) (Batch, error) {
 	texts := make([]string, len(inputs))

@@ -66,7 +66,7 @@ func (f *fake) Embed(ctx context.Context, inputs []string, _ llm.EmbedOptions) (
 	return out, nil
 }
 
-// lines returns n texts, of which each says its number as its length.
+// lines returns n texts; the length of each is its number.
 func lines(n int) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		for i := 1; i <= n; i++ {
@@ -170,7 +170,7 @@ func TestParallel(t *testing.T) {
 		if n != 60 || err != nil {
 			t.Errorf("%d came, %v", n, err)
 		}
-		// Those that began in the very moment of the last refusal may have been in front of it.
+		// Those that began in the very moment of the last refusal may have begun before it.
 		later := slices.DeleteFunc(f.starts, func(s start) bool { return !s.at.After(refused) })
 		most := func(s []start) int {
 			return slices.MaxFunc(s, func(a, b start) int { return a.busy - b.busy }).busy
@@ -205,8 +205,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// What passes is tried again after as long as the server says; what does not pass ends it, and
-// what came before stays.
+// An error that passes is retried after as long as the server says; any other ends the run, and
+// the batches before it stay.
 func TestRetries(t *testing.T) {
 	for fault, again := range map[llm.Fault]bool{
 		llm.RateLimit: true, llm.Server: true, llm.Network: true, llm.Quota: false, llm.Authentication: false, llm.ModelNotFound: false,
@@ -262,7 +262,7 @@ func TestHalves(t *testing.T) {
 	})
 }
 
-// A text that no request can take is not sent, nor is anything behind it.
+// A text that no request can take is not sent, nor is anything after it.
 func TestTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 10}

@@ -23,7 +23,7 @@ type form struct {
 type key struct {
 	open string // before its name
 	mid  string // between name and value; "" if open is the beginning of a tag
-	end  string // behind the value
+	end  string // after the value
 }
 
 var (

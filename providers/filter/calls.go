@@ -143,7 +143,7 @@ func (c *callReader) leaveBlock() {
 // is read again.
 const maxChunk = 512
 
-// text handles text of the block, of which the first i bytes have no mark.
+// text handles text of the block; its first i bytes have no mark.
 func (c *callReader) text(s string, i int) {
 	for s != "" && !c.hallucinated && !c.Stopped() {
 		part := s[:min(len(s), max(i, maxChunk))]

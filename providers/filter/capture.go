@@ -86,7 +86,7 @@ type verdict byte
 const (
 	asText       verdict = iota
 	asCall               // at once
-	asCallLater          // behind those that wait, unless a call comes natively
+	asCallLater          // after those that wait, unless a call comes natively
 	asCallIfLast         // if no text follows
 )
 

@@ -276,8 +276,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSpaceBeforeThinking holds tags behind as much white space as is held back, and behind more,
-// to the same at every cut; behind more they are text.
+// TestSpaceBeforeThinking: tags after as much white space as is buffered, and after more, mean the
+// same at every cut; after more they are text.
 func TestSpaceBeforeThinking(t *testing.T) {
 	for _, prefilled := range []bool{false, true} {
 		think := filter.Think(filter.ThinkOptions{Prefilled: prefilled})
@@ -402,7 +402,7 @@ func TestBrokenOff(t *testing.T) {
 }
 
 // TestLeave leaves the loop at every event: nothing may come after, the source
-// has ended with it, and no parser may stay behind (see TestMain).
+// has ended with it, and no parser may remain (see TestMain).
 func TestLeave(t *testing.T) {
 	in := []llm.Event{text("<think>a</think>b "), text("<tool_call>"), text(`{"name":"list"}</tool_call> c `), text(`<tool_call>{"na`), stop}
 	all := 0

@@ -32,7 +32,7 @@ var (
 	harmonyChannels = []string{"analysis", "commentary", "final"}
 	harmonyOpens    = []string{"<|start|>assistant", "<|channel|>analysis", "<|channel|>commentary", "<|channel|>final"}
 	harmonyEnds     = []string{"<|end|>", "<|return|>", "<|call|>"}
-	harmonyTokens   = []string{"<|start|>", "<|channel|>"}                                                     // that begin a message behind another
+	harmonyTokens   = []string{"<|start|>", "<|channel|>"}                                                     // that begin a message after another
 	endTokens       = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"} // of other templates
 	harmonyWords    = []string{"commentary to=", "assistantcommentary to="}                                    // where the tokens were dropped
 )

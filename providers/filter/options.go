@@ -29,7 +29,7 @@ const (
 // model wrote into its text into calls, with ids of their own. Without tools on
 // offer it does nothing.
 //
-// What counts as a call:
+// These count as calls:
 //
 //   - markup or special tokens, see callSyntaxes, anywhere outside code;
 //   - JSON at the very beginning of the message, while no call came natively,
@@ -43,7 +43,7 @@ const (
 //
 // All else stays text. Text around calls is kept as it is; white space alone
 // between calls, or between a call and either end of the message, belongs to
-// the markup. Text behind a call goes to a block of its own, so that the message
+// the markup. Text after a call goes to a block of its own, so that the message
 // keeps its order. An answer with calls that ended with Stop ends with Calls.
 func Calls(req llm.Request) func(llm.Stream) llm.Stream {
 	return calls(optionsFor(req, leakedCorrections))

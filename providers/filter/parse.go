@@ -156,7 +156,7 @@ func (p *parser) readForm(s *callSyntax) ([]call, bool) {
 	return nil, false
 }
 
-// taggedCall reads a call from behind the beginning of its tag.
+// taggedCall reads a call after the beginning of its tag.
 func (p *parser) taggedCall(f *form, s *callSyntax) ([]call, bool) {
 	tag, ok := p.until(">", 256)
 	name, named := attribute(f.open, tag)
@@ -320,7 +320,7 @@ func unescape(value string, json bool) string {
 var nameAttribute = lazy.NewRegexp(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 
 // attribute returns the name in the rest of a tag that begins with open: all of it
-// behind "<function=", the attribute behind "<invoke".
+// after "<function=", the attribute after "<invoke".
 func attribute(open, rest string) (name string, ok bool) {
 	if strings.HasSuffix(open, "=") {
 		name = strings.Trim(rest, " \"'")

@@ -160,7 +160,7 @@ func (t *think) leadingText(s string) string {
 	}
 	styles, begins := thinkTags, false // with what may become a tag
 	if len(s)-len(trimmed) > maxSpace {
-		styles = nil // a tag behind more is text, as it is where it comes in pieces
+		styles = nil // a tag after more is text, as it is where it comes in pieces
 	}
 	for _, style := range styles {
 		if strings.HasPrefix(trimmed, style.open) {

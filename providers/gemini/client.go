@@ -64,7 +64,7 @@ func (m *Model) requestURL() (string, error) {
 	return u.JoinPath(name + method).String(), nil
 }
 
-// WithVersion returns a base URL with v1beta behind it if it has no version. One that cannot be
+// WithVersion returns a base URL with v1beta after it if it has no version. One that cannot be
 // read stays as it is.
 func WithVersion(base string) string {
 	u, err := url.Parse(base)

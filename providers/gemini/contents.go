@@ -76,7 +76,7 @@ func (m *Model) contents(messages []llm.Message, first string, learned map[strin
 		}
 		return h
 	}
-	current := 0 // everything behind the last message of the user's
+	current := 0 // everything after the last message of the user's
 	for i, m := range messages {
 		if m.Role == llm.RoleUser {
 			current = i
@@ -168,7 +168,7 @@ func (h *history) userParts(list []llm.Part) []any {
 }
 
 // addAssistant adds what a model said, each part with the signature it came with. Varies says
-// that a call has none, of which the current turn makes more than others.
+// that a call has none: such calls have another form in the current turn.
 func (h *history) addAssistant(m llm.Message) (varies bool) {
 	h.sameOrigin, h.names, h.textCalls = m.Origin == h.origin, map[string]string{}, map[string]bool{}
 	signed := !h.currentTurn || !h.isGemini3() // a call of this step has a signature, or needs none
@@ -258,7 +258,7 @@ func (h *history) addID(part map[string]any, id string) {
 }
 
 // addResults adds one turn with the results of all calls of the step. Images go
-// with their result where the model takes them there, else into a turn behind.
+// with their result where the model takes them there, else into a turn after that.
 func (h *history) addResults(list []llm.Part) {
 	var turn, behind []any
 	inside := h.isGemini3() && !h.isRefused(downgradeResultImages)

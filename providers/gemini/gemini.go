@@ -28,7 +28,7 @@ const Kind = "gemini"
 // rest wins.
 type Options = adapter.Options
 
-// A Model is a model behind the Gemini API.
+// A Model is a model at the Gemini API.
 type Model struct {
 	o         Options
 	traits    traits
@@ -48,7 +48,7 @@ func New(o Options) *Model {
 // good for their own generation.
 func (m *Model) Origin() string { return Origin(m.o.BaseURL, m.o.Model) }
 
-// Origin returns the origin of a model with this id behind a base URL. Signatures of Vertex AI
+// Origin returns the origin of a model with this id at a base URL. Signatures of Vertex AI
 // and of the Gemini API are not good for each other.
 func Origin(base, model string) string {
 	if isVertex(base) {

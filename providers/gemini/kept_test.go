@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 )
 
-// What is kept of a conversation changes no byte of what is sent.
+// The cached history changes no byte of a request.
 func TestKept(t *testing.T) {
 	limits := []string{downgradeSystem, downgradeStandIn, downgradeStandIn64, downgradeSignatures, downgradeIDs, downgradeResultImages}
 	for _, tt := range []struct{ base, model string }{
@@ -33,8 +33,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Calls without a signature have another form in the current turn. What was kept of them while
-// more was said behind them is of no use once the conversation goes back to that turn.
+// Calls without a signature have another form in the current turn. Their cached form,
+// with other messages after them, is of no use once the conversation goes back to that turn.
 func TestKeptIsNotCurrent(t *testing.T) {
 	m := New(Options{Model: "gemini-3-pro-preview"})
 	history := []llm.Message{llm.UserText("Go.")}

@@ -109,7 +109,7 @@ type growingString struct{ strings.Builder }
 // MarshalJSON implements json.Marshaler.
 func (g *growingString) MarshalJSON() ([]byte, error) { return json.Marshal(llm.Clean(g.String())) }
 
-// value returns what p says, behind what was there before.
+// value returns the value of p; a string is added to the one before.
 func (p partial) value(before any) any {
 	switch {
 	case p.String != nil:

@@ -47,7 +47,7 @@ func geminiWire(model string, signed llm.Kind) adaptertest.Wire {
 	}
 }
 
-// encode writes an answer as chunks. A signature comes behind the last piece of
+// encode writes an answer as chunks. A signature comes after the last piece of
 // a text, and on a call.
 func encode(a adaptertest.Answer, ids bool) []string {
 	var list []string

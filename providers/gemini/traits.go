@@ -11,7 +11,7 @@ import (
 type traits struct {
 	gemma        bool
 	major, minor int    // of the version; newest if the id has none
-	tier         string // the word behind the version: "pro", "flash", "flash-lite", "argon"
+	tier         string // the word after the version: "pro", "flash", "flash-lite", "argon"
 	mediaModel   bool   // made for images or speech rather than thinking
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A Candidate is one of several answers that are asked for at the same time.
-// Where a wire format can give several answers to one request, the candidates
+// If a wire format can give several answers to one request, the candidates
 // that ask for the same share its response:
 //
 //	candidate ─► Share ─┐                          ┌─► SharedBody ─► answer 0

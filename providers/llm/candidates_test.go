@@ -45,7 +45,7 @@ type closer func()
 
 func (c closer) Close() error { c(); return nil }
 
-// untilDone is a body of which nothing comes.
+// untilDone is a body that sends nothing.
 type untilDone struct{ ctx context.Context }
 
 func (u untilDone) Read([]byte) (int, error) {

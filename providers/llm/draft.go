@@ -121,7 +121,7 @@ func (g *partBuilder) part() Part {
 	p := g.Part
 	p.Text, p.Input = g.text.String(), g.input.String()
 	if n := len(g.data); n > 0 {
-		p.Data = g.data[:n:n] // what is added later stands behind it
+		p.Data = g.data[:n:n] // later bytes are added after it
 	}
 	return p
 }

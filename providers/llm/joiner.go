@@ -6,9 +6,9 @@ import (
 )
 
 // A deltaJoiner makes whole runes of the text and input of deltas, which may be cut
-// anywhere: what only the next delta of a block completes is held back. Text
-// that is held is released when another block opens, which keeps the order on
-// the screen; input, of which several calls may come at once, at the end.
+// anywhere: an incomplete rune waits for the next delta of its block. Text
+// that waits is released when another block opens, which keeps the order on
+// the screen; input is released at the end, since several calls may come at once.
 type deltaJoiner struct {
 	last    string // block of the last delta
 	known   map[string]bool

@@ -73,7 +73,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What stays of an answer that reached a limit can go back to any model: no call
+// The rest of an answer that reached a limit can go back to any model: no call
 // of it ran, and none has half of its arguments.
 func TestCapped(t *testing.T) {
 	var d llm.Draft

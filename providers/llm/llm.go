@@ -84,7 +84,7 @@ type Tool struct {
 // Role says who speaks in a Message.
 type Role string
 
-// The roles. Results of tools travel in messages of their own, directly behind
+// The roles. Results of tools travel in messages of their own, directly after
 // the assistant message that holds the calls.
 const (
 	RoleUser      Role = "user"

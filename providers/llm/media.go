@@ -6,7 +6,7 @@ import (
 	"iter"
 )
 
-// What models do besides answering. No provider does all of it, so there are three
+// Models do more than answering. No provider does all of it, so there are three
 // interfaces, and a service of providers implements those that it can. None of them
 // repeats a request by itself: what is created is paid for each time.
 
@@ -112,8 +112,8 @@ func (Preview) event() {}
 // An ImageMaker draws images, or changes those it is given.
 type ImageMaker interface {
 	// Make sends r when it is ranged over, once. The sequence ends with an event that
-	// has Done, and behind that with its first and only error if there was one, which is
-	// an *Error unless ctx was canceled. Where nothing came the error stands alone;
+	// has Done, and after that with its first and only error if there was one, which is
+	// an *Error unless ctx was canceled. If nothing came there is the error alone;
 	// images that came before it are good.
 	Make(ctx context.Context, r ImageRequest) iter.Seq2[ImageEvent, error]
 }

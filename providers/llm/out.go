@@ -9,7 +9,7 @@ import (
 // Out is where an adapter or a filter writes the events of one answer. It
 // latches: after the consumer has left, or after a Finish, everything sent is
 // dropped. It ends an answer that grows beyond its limits: with what fits of it,
-// a Notice that says so, and a Finish with the Limit. Whoever writes stops then,
+// a Notice that says so, and a Finish with the Limit. The writer stops then,
 // as if the consumer had left.
 type Out struct {
 	yield    func(Event, error) bool

@@ -22,7 +22,7 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s (%d)", c.What, c.Count)
 }
 
-// What Portable changes, in the order in which it lists it.
+// Changes that Portable makes, in the order in which it lists them.
 const (
 	changeThinking   = "earlier models' thinking not sent"
 	changeState      = "earlier models' private data not sent"
@@ -65,7 +65,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 }
 
 // mediaAsUser moves images and files out of answers that have no State of origin for them into a
-// user message behind the answer and the results of its calls: in most wire formats answers hold
+// user message after the answer and the results of its calls: in most wire formats answers hold
 // text and calls only.
 func mediaAsUser(history []Message, origin string) []Message {
 	if !slices.ContainsFunc(history, func(m Message) bool { return m.Role == RoleAssistant && hasGenerated(&m, origin) }) {
@@ -92,7 +92,7 @@ func mediaAsUser(history []Message, origin string) []Message {
 	return out
 }
 
-// notAmong returns what was made, each with the words in front of it, without what is in parts
+// notAmong returns what was made, each with the words before it, without what is in parts
 // already: a prompt to change an image brings it along.
 func notAmong(made, parts []Part) (rest []Part) {
 	for i := 0; i+1 < len(made); i += 2 {
@@ -197,8 +197,8 @@ func isPlain(parts []Part) bool {
 	return true
 }
 
-// sourcesAsText names what an answer cites, numbered, in a text behind it, in front of its calls: wires
-// have a place for sources in what their own provider said at most.
+// sourcesAsText names the sources of an answer, numbered, in a text after it, before its calls: wire formats
+// have a place for sources in answers of their own provider at most.
 func sourcesAsText(parts []Part, counts map[string]int) []Part {
 	if !slices.ContainsFunc(parts, func(p Part) bool { return p.Kind == Source }) {
 		return parts
@@ -223,7 +223,7 @@ func sourcesAsText(parts []Part, counts map[string]int) []Part {
 const NoResult = "There is no result: the turn was interrupted. Whether this ran, and what it did, is not known."
 
 // Repair returns history with the bookkeeping every provider insists on: each
-// call has exactly one result, directly behind its message and in the order of
+// call has exactly one result, directly after its message and in the order of
 // the calls; results without a call are dropped; a message of the user's that
 // stood between them comes after; two messages of the user's in a row become one;
 // messages without anything to send are left out. Text and input are valid UTF-8
@@ -279,7 +279,7 @@ func allEmpty(parts []Part) bool {
 	return true
 }
 
-// resultsOf returns one result for each of calls, from the messages behind them, and how many had none.
+// resultsOf returns one result for each of calls, from the messages after them, and how many had none.
 func resultsOf(calls []Part, rest []Message) (results []Part, lack int) {
 	if answersInOrder(calls, rest) {
 		return rest[0].Parts, 0

@@ -27,7 +27,7 @@ func said(history []Message) string {
 	return strings.Join(all, " | ")
 }
 
-// What a model made goes to the next one behind the answer it came with: in an answer only
+// Media that a model made goes to the next one after the answer it came with: in an answer only
 // its own wire format takes it.
 func TestMadeMediaGoesOver(t *testing.T) {
 	user := UserText("draw")

@@ -91,7 +91,7 @@ func (p *Pulse) outermost() *Pulse {
 
 type announcedKey struct{}
 
-// AnnouncePause returns a context for a Pause of which the user is told before it begins: a
+// AnnouncePause returns a context for a Pause that the user is notified of before it begins: a
 // RetryNow from now on ends it.
 func AnnouncePause(ctx context.Context) context.Context {
 	return context.WithValue(ctx, announcedKey{}, PulseOf(ctx).retrySignal())

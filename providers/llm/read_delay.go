@@ -7,9 +7,9 @@ import (
 
 type readDelayKey struct{}
 
-// WithReadDelay returns a context for answers of which more is sent in a second than is shown:
-// delay returns how long nothing more needs to be read of them, 0 for not at all. Who reads a
-// connection calls it each time that everything there was has been read. What arrives in the
+// WithReadDelay returns a context for answers that arrive faster than they are shown:
+// delay returns how long reading them can wait, 0 if it cannot. The reader of a
+// connection calls it each time that it has read all available data. Data that arrives in the
 // meantime gathers, and costs one read instead of many. Delay must be safe for concurrent use.
 func WithReadDelay(ctx context.Context, delay func() time.Duration) context.Context {
 	return context.WithValue(ctx, readDelayKey{}, delay)

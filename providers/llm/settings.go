@@ -31,7 +31,7 @@ type Settings struct {
 	Options          map[string]any `toml:"-"`              // further fields of the request's body, as ParseOption reads them, by names in which a dot goes into an object; what is refused is left out
 }
 
-// What Settings.Verbosity and Settings.Detail can be.
+// Values of Settings.Verbosity and Settings.Detail.
 var (
 	Verbosities = []string{"low", "medium", "high"}
 	Details     = []string{"low", "high", "auto"}

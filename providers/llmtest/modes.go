@@ -10,8 +10,8 @@ import (
 var Long = os.Getenv("PARLEY_LONG") == "1"
 
 // Race reports whether the race detector is on, with which everything takes ten times as long.
-// What one goroutine computes is no business of its: large tables of that are shorter with it,
-// and whole in the tests without.
+// Computations of one goroutine cannot race: large tables of them are shorter with the detector,
+// and whole in the tests without it.
 var Race = func() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})

@@ -41,7 +41,7 @@ var embeddingFormats = []embeddingFormat{
 	{kind: "ollama", batch: 64, compile: compileOllama, decode: decodeOllama},
 }
 
-// An embedder is a model behind an endpoint with a format of its own.
+// An embedder is a model at an endpoint with a format of its own.
 type embedder struct {
 	o      adapter.Options
 	format embeddingFormat

@@ -41,7 +41,7 @@ var embeddingServices = []embeddingService{
 	{kind: "lmstudio", batch: 64, dimensions: "-"},
 }
 
-// An openAIEmbedder is a model behind an embeddings endpoint.
+// An openAIEmbedder is a model at an embeddings endpoint.
 type openAIEmbedder struct {
 	o       adapter.Options
 	service embeddingService

@@ -212,8 +212,8 @@ func TestEmbedSuiteRequests(t *testing.T) {
 	}
 }
 
-// What a server must not return is an error: a vector too few, of other dimensions, of zeros,
-// with something in it that is no number; nothing at all; what is no JSON. A wrong number of vectors
+// An invalid answer of a server is an error: a vector too few, of other dimensions, of zeros,
+// with something in it that is no number; nothing at all; text that is no JSON. A wrong number of vectors
 // or dimensions would come, and cost, again: the request is not repeated.
 func TestEmbedSuiteBadAnswers(t *testing.T) {
 	for _, w := range embedWires {

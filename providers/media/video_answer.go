@@ -74,7 +74,7 @@ func errorBody(err error) (body map[string]any) {
 	return body
 }
 
-// stateOf returns the state in an answer, of which word is the service's name.
+// stateOf returns the state in an answer; word is the service's name of it.
 func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) llm.JobState {
 	if s.done != "" {
 		if isTrue(answer, s.done) {

@@ -26,7 +26,7 @@ func TestVideoVersionOfMiniMax(t *testing.T) {
 	}
 }
 
-// What MiniMax declines, or has no money for, it says with status 200 in base_resp, in both
+// MiniMax reports refusals and missing credit with status 200 in base_resp, in both
 // versions.
 func TestVideoBaseResp(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
@@ -79,7 +79,7 @@ func TestVideoFileOfMiniMax(t *testing.T) {
 	}
 }
 
-// What Hailuo cannot make is refused before anything is sent.
+// A video that Hailuo cannot make is refused before anything is sent.
 func TestVideoOfHailuo(t *testing.T) {
 	i := slices.IndexFunc(videoWires, func(w videoWire) bool { return w.name == "minimax-v1" })
 	s := newVideoServer(t, videoWires[i])

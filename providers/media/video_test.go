@@ -363,7 +363,7 @@ func TestVideoCancel(t *testing.T) {
 	}
 }
 
-// What an answer says of a job that failed at once is told, also where it names no job.
+// The error of a job that failed at once is reported, also if the answer names no job.
 func TestVideoFailedWithoutID(t *testing.T) {
 	for kind, answer := range map[string]string{
 		"grok":       `{"status":"failed","error":{"code":"overloaded","message":"no capacity"}}`,

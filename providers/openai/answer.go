@@ -88,7 +88,7 @@ func (a *answer) addChunk(c *chunk) {
 }
 
 // addContent takes what a choice says. A message is all of the answer: some services send one
-// beside each delta, or behind them all.
+// beside each delta, or after them all.
 func (a *answer) addContent(c *choice) {
 	a.hasDelta = a.hasDelta || c.Delta.hasContent()
 	switch {
@@ -157,7 +157,7 @@ func (a *answer) delta(d *delta) {
 		switch {
 		case ok:
 			a.release()
-			a.openKind = "" // text behind it is a block of its own
+			a.openKind = "" // text after it is a block of its own
 			a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
 		case image.Image != "":
 			a.out.Send(llm.Notice{Text: adapter.UnreadableFile(p.MIME)})
@@ -262,7 +262,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 		a.release()
 		c = &call{block: a.newBlock("c"), key: key}
 		a.calls = append(a.calls, c)
-		a.openKind = "" // text behind a call is a block of its own
+		a.openKind = "" // text after a call is a block of its own
 	}
 	if c.id == "" && f.ID != "" {
 		c.given = f.ID
@@ -311,7 +311,7 @@ func (a *answer) findCall(f *fragment, name string, key int) *call {
 
 // startsNewCall reports whether f, in the place of c, is another call: some servers
 // give every call the same index. The same name again is no sign of it, for
-// others repeat the name in each fragment; but behind arguments that are complete
+// others repeat the name in each fragment; but after arguments that are complete
 // it is one, with the same id as well, and so is another name.
 func (c *call) startsNewCall(f *fragment, name string) bool {
 	if name == "" {

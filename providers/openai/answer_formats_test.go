@@ -108,7 +108,7 @@ func TestFormats(t *testing.T) {
 }
 
 // TestFormatsRefused walks down what a server refuses: each way is tried once,
-// told, and never again, by whoever shares what was learned.
+// reported, and never again, by all that share what was learned.
 func TestFormatsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name, kind string
@@ -163,7 +163,7 @@ func TestFormatsRefused(t *testing.T) {
 	}
 }
 
-// What the user put into the body himself is his to answer for, and what has
+// A field that the user put into the body himself is his to answer for, and an error that has
 // nothing to do with the schema costs no second request.
 func TestFormatsThatStay(t *testing.T) {
 	for _, test := range []struct {

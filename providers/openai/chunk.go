@@ -67,7 +67,7 @@ type choice struct {
 	Error json.RawMessage `json:"error"` // OpenRouter: the upstream broke off
 
 	// Why the answer was refused: Azure's filter, and the upstream's own word for
-	// finish_reason behind OpenRouter.
+	// finish_reason at OpenRouter.
 	Filtered json.RawMessage `json:"content_filter_results"`
 	Native   string          `json:"native_finish_reason"`
 }
@@ -299,7 +299,7 @@ func (w cacheWrites) total() float64 { return max(w.Written, w.For.HalfAnHour+w.
 // A reportedCost is in US dollars; negative: unknown. Perplexity reports it in parts.
 type reportedCost float64
 
-// UnmarshalJSON fails on nothing: what comes behind it would not be read.
+// UnmarshalJSON never fails: after an error later fields would not be read.
 func (c *reportedCost) UnmarshalJSON(b []byte) error {
 	*c = -1
 	parts := struct {
@@ -329,7 +329,7 @@ func (u *usage) toLLM() llm.Usage {
 		Searches:   adapter.TokenCount(max(u.Search, u.Tools.Searches)),
 	}
 	// xAI does not count thinking as completion, as its total shows; nor does
-	// Gemini behind some gateways, as there is more of it than completion.
+	// Gemini through some gateways, as there is more of it than completion.
 	if n.Thinking > n.Output || n.Thinking > 0 && adapter.TokenCount(u.Total) == n.Input+n.Output+n.Thinking {
 		n.Output += n.Thinking
 	}

@@ -6,10 +6,10 @@ import "strings"
 // arriving: more than plain deltas repeat.
 const minRepeated = 32
 
-// A cumulative reads text of a service of which some versions send in each chunk all text so far,
+// A cumulative reads text of a service some of whose versions send all text so far in each chunk,
 // and others the new text (Dialect.CumulativeReasoning). A block is cumulative if each of its chunks
 // strictly extends the one before: "1", "1", "12" are three plain deltas. Until that is known its
-// text is held back.
+// text is buffered.
 type cumulative struct {
 	isPlain, isCumulative bool
 	last                  string // chunk, unless plain

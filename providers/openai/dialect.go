@@ -11,7 +11,7 @@ import (
 	"parley/providers/schema"
 )
 
-// A Dialect is what one service, and the model behind it, does differently from
+// A Dialect is what one service, and the model that it serves, does differently from
 // plain chat completions. The zero value is plain chat completions. A configuration
 // can set the fields with a toml tag; see Override.
 type Dialect struct {
@@ -22,7 +22,7 @@ type Dialect struct {
 	KeepsReasoningURL   string            // in a base URL, says that thinking is kept over turns and all of it goes back
 	EmptyContentString  bool              `toml:"empty_content"`         // content of a message that only calls is "", not null
 	AssistantAfterTools bool              `toml:"assistant_after_tools"` // after results of tools only the assistant may speak
-	UserIntoToolResult  bool              `toml:"user_into_tool_result"` // what the user says behind results of tools goes into the last of them
+	UserIntoToolResult  bool              `toml:"user_into_tool_result"` // a user message after results of tools goes into the last of them
 	IDs                 IDs               `toml:"call_ids"`              // what a call's id must look like
 	ExtraFields         map[string]any    // go with every request
 	ToolFields          map[string]any    // go with every request that offers tools
@@ -192,7 +192,7 @@ func (d Dialect) ForTemplates(model string) Dialect {
 	return d
 }
 
-// ForURL returns d for a base URL. The kind "openai" is that of many servers, of which
+// ForURL returns d for a base URL. The kind "openai" is that of many servers, and
 // some put several answers into one: only OpenAI's own is known to give several.
 func (d Dialect) ForURL(base string) Dialect {
 	d.MultipleChoices = d.MultipleChoices && (d.Name != "openai" || isOpenAI(base))
@@ -221,7 +221,7 @@ func effortOf(rows []modelEffort, model string) Effort {
 }
 
 // baseModel returns a model's id without the publisher a gateway puts before it: "openai/", or
-// "openai." as Bedrock has it, there perhaps behind a region.
+// "openai." as Bedrock has it, there perhaps after a region.
 func baseModel(model string) string {
 	id := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	for {

@@ -55,7 +55,7 @@ var templateEfforts = []modelEffort{
 	{"*", Effort{Switch: templateEnable}},
 }
 
-// llamaSchema is what llama.cpp makes of a schema, of which tools need an object.
+// llamaSchema is what llama.cpp makes of a schema; tools need an object.
 var llamaSchema = func() schema.Target {
 	t := schema.Grammar
 	t.ObjectRoot = true

@@ -234,7 +234,7 @@ func hasMember(body map[string]any, name string) bool {
 	})
 }
 
-// userFields lists fields that only what the user set is in: whoever sets one is told when it is
+// userFields lists fields that only the user sets: a user who set one gets a notice when it is
 // not sent.
 var userFields = []string{"temperature", "top_p", "frequency_penalty", "presence_penalty", "seed", "random_seed", "stop", "user", "safety_identifier"}
 

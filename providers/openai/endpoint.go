@@ -21,7 +21,7 @@ import (
 // An endpoint is what both wire formats share: the connection to a server, and its learned limits.
 type endpoint struct {
 	format  format
-	path    string // behind the base URL
+	path    string // after the base URL
 	o       Options
 	client  sdk.Client
 	notices llm.Notices // those the user has seen
@@ -46,7 +46,7 @@ type format interface {
 	salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool
 }
 
-// newEndpoint returns the endpoint at path behind the base URL. Nothing is sent.
+// newEndpoint returns the endpoint at path below the base URL. Nothing is sent.
 func newEndpoint(o Options, path string, f format) *endpoint {
 	o = o.WithDefaults()
 	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: ClientOptions(o)}}
@@ -198,7 +198,7 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 // the context ends as it comes. The zero value knows of none.
 type Unclosed struct{ res *http.Response }
 
-// Option returns what the call has to be given, in front of other middleware.
+// Option returns an option for the call, to be given before other middleware.
 func (u *Unclosed) Option() option.RequestOption {
 	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (res *http.Response, err error) {
 		res, err = next(r)

@@ -90,7 +90,7 @@ func (a *answer) OnEnd(done bool) error {
 }
 
 // explainRefusal tells why an answer was refused, as far as the service says more than
-// that: what its filter found, or the word of the service behind it.
+// that: what its filter found, or the word of its upstream service.
 func (t *answerState) explainRefusal(caught, native, finish string) {
 	switch {
 	case caught != "":

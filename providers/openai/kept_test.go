@@ -24,7 +24,7 @@ func keeper(e *endpoint, origin, list string, limits ...string) adaptertest.Cach
 	}
 }
 
-// What is kept of a conversation changes no byte of what is sent, in any dialect.
+// The cached history changes no byte of a request, in any dialect.
 func TestKeptChat(t *testing.T) {
 	for _, tt := range []struct{ kind, model string }{
 		{"openai", "gpt-5.2"}, {"openrouter", "anthropic/claude-sonnet-4.5"}, {"deepseek", "deepseek-reasoner"}, {"mistral", "magistral-medium-latest"},

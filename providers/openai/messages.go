@@ -38,7 +38,7 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 	if req.System != "" {
 		system = append(system, map[string]any{"role": cmp.Or(d.SystemRole, "system"), "content": req.System})
 	}
-	if d.CacheControl && !h.markCache(system) && kept != nil { // they stand further in front
+	if d.CacheControl && !h.markCache(system) && kept != nil { // those to mark are among the kept ones
 		return c.messages(d, detail, req, true)
 	}
 	return adapter.ListOf(system, kept, h.list), h.omitted
@@ -184,7 +184,7 @@ func (h *history) addAssistant(m llm.Message) {
 // ai.google.dev/gemini-api/docs/thought-signatures
 const skipValidator = "skip_thought_signature_validator"
 
-// encodeCall writes a call, of which the first of a message may need a signature.
+// encodeCall writes a call; the first of a message may need a signature.
 func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	input, ok := llm.Arguments(p.Input)
 	if !ok { // what the model wrote cannot be parsed, and servers parse it
@@ -286,7 +286,7 @@ func thinkingText(parts []llm.Part) string {
 
 // markCache tells the cache how much of the prompt to keep: the system prompt, for
 // other conversations, and everything up to the last two messages that are not
-// the model's, with the older of which the request before ended. Anthropic takes
+// the model's; the request before ended with the older of the two. Anthropic takes
 // four marks. Results of tools carry theirs beside the text, as
 // github.com/OpenRouterTeam/ai-sdk-provider sends it; the model's own messages
 // stay plain text, for models mirror lists of parts. It is false if there were fewer
@@ -361,7 +361,7 @@ func textPart(text string) map[string]any {
 	return map[string]any{"type": "text", "text": text}
 }
 
-// addResults adds a message for each result, directly behind the calls. They are
+// addResults adds a message for each result, directly after the calls. They are
 // text only, so that images follow in a message of the user's.
 func (h *history) addResults(parts []llm.Part) {
 	var shown []llm.Part

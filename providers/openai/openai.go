@@ -4,8 +4,8 @@
 //	llm.Request ──► body ──► POST chat/completions ──► chunk ──► answer ──┐
 //	            └─► body ──► POST responses ─────────► event ──► output ──┴► llm.Events
 //
-// What services do differently on chat completions is data: a Dialect, put
-// together from a row of services and a row of families. What comes in is read
+// Differences of services on chat completions are data: a Dialect, put
+// together from a row of services and a row of families. Answers are read
 // generously instead: every known spelling of thinking, calls and usage is
 // understood from everybody. Responses runs without state on the server: its
 // items, signed and encrypted ones too, are kept whole and go back as they came.
@@ -31,7 +31,7 @@ import (
 // them, and the rest wins.
 type Options = adapter.Options
 
-// A Chat is a model behind a chat completions endpoint.
+// A Chat is a model at a chat completions endpoint.
 type Chat struct {
 	*endpoint
 	dialect   Dialect

@@ -63,7 +63,7 @@ func (d Dialect) Files() []string {
 	return filesOf(chatEncoder(d, ""))
 }
 
-// ResponsesFiles lists what a model behind Responses takes beside text and images.
+// ResponsesFiles lists the files that a model at Responses takes beside text and images.
 func ResponsesFiles(model string) []string {
 	return filesOf(responsesEncoder(!isXAI(model), ""))
 }

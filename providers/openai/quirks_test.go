@@ -249,8 +249,8 @@ func TestEffortByOverride(t *testing.T) {
 	}
 }
 
-// TestMarks holds where the prompts of models behind OpenRouter are marked for
-// the cache: behind the system prompt, and behind the last two messages that are
+// TestMarks checks where the prompts of models at OpenRouter are marked for
+// the cache: after the system prompt, and after the last two messages that are
 // not the model's.
 func TestMarks(t *testing.T) {
 	const marked = `"cache_control":{"type":"ephemeral"}`

@@ -18,7 +18,7 @@ import (
 // the kinds of those that speak chat completions.
 const KindResponses = "openai-responses"
 
-// Responses is a model behind a Responses endpoint: OpenAI's, Azure's, xAI's, LM
+// Responses is a model at a Responses endpoint: OpenAI's, Azure's, xAI's, LM
 // Studio's. Nothing is stored on the server. What it needs to go on, reasoning
 // in encrypted form foremost, comes with each answer and goes back with each
 // request.

@@ -70,7 +70,7 @@ func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err erro
 	}
 	switch e.Type {
 	case "response.created", "response.in_progress":
-		if o.blocks > 0 && e.Type == "response.created" { // another answer, of which nothing belongs to this one
+		if o.blocks > 0 && e.Type == "response.created" { // another answer; nothing of it belongs to this one
 			return true, wire.ErrInterrupted
 		}
 		adapter.DecodeLenient(e.Response, &o.label)

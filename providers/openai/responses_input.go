@@ -37,7 +37,7 @@ func (r rawItem) without(fields []string) rawItem {
 // inputWriter is a history being written as items. What this model wrote goes back as
 // the items it came in, whole and in order: with their ids, phases and
 // encrypted reasoning. The server insists on company: reasoning wants the item
-// behind it, an item with an id the reasoning before it. Where reasoning is
+// after it, an item with an id the reasoning before it. Where reasoning is
 // missing, the rest of its message therefore goes without ids, like everything
 // that others wrote.
 type inputWriter struct {
@@ -142,7 +142,7 @@ func isAnswered(it *item, parts []llm.Part) bool {
 	})
 }
 
-// withoutReasoning returns list without the reasoning at its end, which needs an item behind it; the first n stay.
+// withoutReasoning returns list without the reasoning at its end, which needs an item after it; the first n stay.
 func withoutReasoning(list []any, n int) []any {
 	for len(list) > n && isReasoning(list[len(list)-1]) {
 		list = list[:len(list)-1]

@@ -12,7 +12,7 @@ import (
 	"parley/providers/wire"
 )
 
-// TestResponsesSuite runs a model of OpenAI's, one behind a name that says
+// TestResponsesSuite runs a model of OpenAI's, one whose name says
 // nothing, and the two services that differ.
 func TestResponsesSuite(t *testing.T) {
 	for _, model := range []string{"gpt-6.1-sol", "my-deployment", "grok-4.7", "openai/gpt-oss-20b"} {

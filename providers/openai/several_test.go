@@ -221,7 +221,7 @@ func TestSeveralUsage(t *testing.T) {
 	}
 }
 
-// Whoever leaves does not end the other answers, and the request ends with the
+// A consumer that leaves does not end the other answers, and the request ends with the
 // last of them.
 func TestSeveralLeft(t *testing.T) {
 	more, gone := make(chan struct{}), make(chan struct{})
@@ -325,7 +325,7 @@ func TestSeveralRefused(t *testing.T) {
 }
 
 // TestAt lets one request ask OpenAI's own servers and vLLM's for several answers,
-// and no other of which it is not known.
+// and no others, since their support is unknown.
 func TestAt(t *testing.T) {
 	got := map[string]bool{}
 	for kind, url := range map[string]string{

@@ -211,7 +211,7 @@ func TestKimiDetails(t *testing.T) {
 }
 
 // TestOddFields: a cost that is written as text counts, one that is none is unknown, and nothing odd
-// takes away what stands behind it.
+// takes away the fields after it.
 func TestOddFields(t *testing.T) {
 	for cost, want := range map[string]llm.Usage{
 		`"0.25"`: {Input: 3, Output: 1, Cost: 0.25, Priced: true}, `"free"`: {Input: 3, Output: 1}, `null`: {Input: 3, Output: 1}, `[1]`: {Input: 3, Output: 1}, `{"total_cost":"much"}`: {Input: 3, Output: 1},

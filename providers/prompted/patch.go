@@ -17,7 +17,7 @@ const (
 )
 
 var (
-	// A heading of Markdown; a label that ends with a colon, with text behind it or
+	// A heading of Markdown; a label that ends with a colon, with text after it or
 	// none; a line in bold; the tag that opens a section.
 	heading = lazy.NewRegexp(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
 	label   = lazy.NewRegexp(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
@@ -27,7 +27,7 @@ var (
 	callTitle = lazy.NewRegexp(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
 	formTitle = lazy.NewRegexp(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
 
-	// What says that a section is about form, and not about what to say.
+	// Words of a section that is about form, and not about content.
 	formal = lazy.NewRegexp(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
 
 	// Examples of calls in XML.
@@ -119,8 +119,8 @@ func untilTag(lines []string, closing string) int {
 	return 0
 }
 
-// untilParagraph counts the lines that belong to a label: with text behind it,
-// those that go on with it; else all up to the next title, or to a paragraph that
+// untilParagraph counts the lines that belong to a label: with text after it,
+// those that continue it; else all up to the next title, or to a paragraph that
 // is neither a list nor an example.
 func untilParagraph(lines []string, inline bool) int {
 	fence, blank := false, false
@@ -143,7 +143,7 @@ func untilParagraph(lines []string, inline bool) int {
 	return len(lines)
 }
 
-// parseLabel returns the label of a line, and the text behind it.
+// parseLabel returns the label of a line, and the text after it.
 func parseLabel(line string) (name, behind string, ok bool) {
 	if m := label.FindStringSubmatch(line); m != nil {
 		return m[1], m[2], true
@@ -154,7 +154,7 @@ func parseLabel(line string) (name, behind string, ok bool) {
 	return "", "", false
 }
 
-// isTitle reports whether a line is a label with nothing behind it.
+// isTitle reports whether a line is a label with nothing after it.
 func isTitle(line string) bool {
 	_, behind, ok := parseLabel(line)
 	return ok && behind == ""

@@ -101,7 +101,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// What a system prompt may say of the form of replies: sections, and sentences
+// Parts of a system prompt about the form of replies: sections, and sentences
 // that forbid what a call needs.
 var (
 	formSections  = lazy.NewRegexp(`(?im)^[ \t#*>-]*((?:output|response|reply|answer) format|function[ -]calling|tool[ -](?:use|usage|calling|calls))\**[ \t]*(?::|$)`)

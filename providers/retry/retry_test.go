@@ -281,7 +281,7 @@ func Example() {
 	// Output: retry 1 after 50ms (server), hi, stop
 }
 
-// What is no answer of a model is repeated in the same way: while it may pass, as long as the
+// Other requests are repeated in the same way: while the error may pass, after as long as the
 // server says, and a number of times.
 func TestDo(t *testing.T) {
 	for _, tt := range []struct {
@@ -314,7 +314,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-// What an answer took that was a mistake is in the sum, and marked as what no message holds.
+// The usage of an answer that was a mistake is in the sum, and marked as discarded.
 func TestMistakeIsDiscarded(t *testing.T) {
 	used := llm.Usage{Input: 100, Output: 20}
 	answer := llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "yes"}}

@@ -225,7 +225,7 @@ func (c *checker) matches(pattern, text string) verdict {
 // An expression is a compiled pattern with the figures that bound the cost of matching it.
 type expression struct {
 	*regexp.Regexp
-	size    int     // approximate number of instructions, each of which may run for every byte
+	size    int     // approximate number of instructions; each may run for every byte
 	maxRead float64 // most bytes of a text that it reads; +Inf if unbounded
 }
 

@@ -62,8 +62,8 @@ func (d *document) resolve(ref string) *object {
 	return s
 }
 
-// lookUp returns the target of a $ref as decoded: behind the $id of this document, or of a schema
-// in it, stands a JSON pointer or an anchor.
+// lookUp returns the target of a $ref as decoded: the $id of this document, or of a schema
+// in it, and a JSON pointer or an anchor.
 func (d *document) lookUp(ref string) (any, bool) {
 	id, path, _ := strings.Cut(ref, "#")
 	at, ok := d.raw, true

@@ -129,7 +129,7 @@ func typesOfAll(branches []any) any {
 	return typeValue(all)
 }
 
-// typeValue returns the value of "type" for kinds, of which some may be repeated; nil if there are
+// typeValue returns the value of "type" for kinds, some of them perhaps repeated; nil if there are
 // none.
 func typeValue(kinds []any) any {
 	kinds = union([]any(nil), kinds).([]any)

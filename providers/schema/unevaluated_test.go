@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Where no other schema applies to a value, unevaluated properties and items are the additional
+// If no other schema applies to a value, unevaluated properties and items are the additional
 // ones. Elsewhere the keyword is ignored.
 func TestUnevaluated(t *testing.T) {
 	for _, tt := range []struct{ schema, value, err string }{

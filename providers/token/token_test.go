@@ -141,7 +141,7 @@ func TestFailureIsNotKept(t *testing.T) {
 	}
 }
 
-// What cannot stand in a header is no token.
+// A value that no header can hold is no token.
 func TestHostileToken(t *testing.T) {
 	for _, value := range []string{"", "a b", "a\r\nX-Evil: 1", "a\x00", "ä"} {
 		s := NewSource(func(context.Context) (Token, error) { return Token{Value: value}, nil }, nil)

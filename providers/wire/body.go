@@ -42,8 +42,8 @@ type bodyForm int
 
 const (
 	formUnknown bodyForm = iota // nothing but white space came yet
-	formEvents                  // lines, of which comments are no content
-	formJSON                    // JSON, of which white space is no content
+	formEvents                  // lines; comments are no content
+	formJSON                    // JSON; white space is no content
 	formOther                   // everything is content
 )
 

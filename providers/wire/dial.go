@@ -73,7 +73,7 @@ func isUnsent(err error) bool {
 	return errors.As(err, &dns) || errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
 }
 
-// unsent marks an error of a request of which the server saw nothing.
+// unsent marks an error of a request that never reached the server.
 type unsent struct{}
 
 func (unsent) Error() string { return "not sent" }

@@ -20,7 +20,7 @@ const MaxEvent = 64 << 20
 // ErrTooLong is why a longer one is not read.
 var ErrTooLong error = &llm.Error{Fault: llm.Server, Message: "an event of the answer is longer than 64 MiB"}
 
-// Sniff returns a reader of the body of a response, and its first byte behind a byte order mark and
+// Sniff returns a reader of the body of a response, and its first byte after a byte order mark and
 // white space: '{' and '[' begin JSON, all others events, whatever was requested, since some
 // servers know only one of the two. The byte is still to be read; 0 if there is none.
 func Sniff(body io.Reader) (r *bufio.Reader, first byte) {
@@ -50,7 +50,7 @@ func ReadAll(r io.Reader) ([]byte, error) {
 }
 
 // Events reads the server-sent events of an answer. Unlike the readers of SDKs it accepts what real
-// servers send: a last event without an empty line behind it, lines that end in a carriage return
+// servers send: a last event without an empty line after it, lines that end in a carriage return
 // alone, a byte order mark, comments, and lines of 32 MiB and more.
 type Events struct {
 	Name string // of the event that was read last; mostly ""
@@ -180,7 +180,7 @@ func (e *Events) addProse(line []byte, last bool) {
 	e.prose = append(append(e.prose, line[:min(len(line), room)]...), '\n')
 }
 
-// beginsEvent reports whether a line of data belongs to another event than the data in front of it,
+// beginsEvent reports whether a line of data belongs to another event than the data before it,
 // although no empty line stands between them (github.com/anomalyco/opencode issue 27365): both are JSON.
 func beginsEvent(data, line []byte) bool {
 	data = bytes.TrimSpace(data) // as Next does

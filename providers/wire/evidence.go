@@ -166,7 +166,7 @@ func (w *evidence) readGoogleDetail(d map[string]any) {
 	}
 }
 
-// readUpstream reads what OpenRouter says about the provider behind it.
+// readUpstream reads what OpenRouter says about its upstream provider.
 func (w *evidence) readUpstream(meta map[string]any) {
 	if reasons, ok := meta["reasons"].([]any); ok && len(reasons) > 0 {
 		w.addCode("moderation")

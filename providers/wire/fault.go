@@ -10,7 +10,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// faultsByCode maps structured codes to faults, whoever sends them. Codes are compared
+// faultsByCode maps structured codes to faults, whichever service sends them. Codes are compared
 // without case and punctuation, for the same one is written invalid_api_key and
 // InvalidApiKey. Four digits are GLM's and Mistral's, which do not collide;
 // MiniMax's are told apart by their place in the body.

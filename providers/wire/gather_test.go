@@ -222,7 +222,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// What comes next over the same connection does not wait for an answer that is over, and a cancel
+// The next request over the same connection does not wait for an answer that is over, and a cancel
 // does not wait for anything.
 func TestGatherEnds(t *testing.T) {
 	for _, h2 := range []bool{false, true} {

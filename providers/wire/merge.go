@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// replacedLists names the lists that extra fields replace: whoever sets them means
+// replacedLists names the lists that extra fields replace: a user who sets them means
 // all of them.
 var replacedLists = []string{"input", "contents"}
 

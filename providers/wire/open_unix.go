@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// openFlags opens no file behind a link, and waits for no other end of a pipe.
+// openFlags follows no link, and does not wait for the other end of a pipe.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // ownedByUser reports whether a file belongs to who runs this.

@@ -140,7 +140,7 @@ func sameNumber(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// matchesMasked compares texts, of which the recorded one may have masked pieces.
+// matchesMasked compares texts; the recorded one may have masked pieces.
 func matchesMasked(was, is string) bool {
 	pieces := strings.Split(was, redacted)
 	if len(pieces) == 1 {

@@ -25,7 +25,7 @@ type Tap struct {
 	before  packedBody  // of the last request that was; only what compresses looks at it
 }
 
-// What a Tap keeps.
+// Limits of a Tap.
 const (
 	tapExchanges = 64
 	tapBody      = 2 << 20  // bytes of a body, half of them from its end
@@ -257,7 +257,7 @@ func (x *exchange) looseSize() int {
 	return x.request.looseSize() + x.response.looseSize()
 }
 
-// read returns what there is to tell of the exchange, masked; with its bodies, if
+// read returns a report of the exchange, masked; with its bodies, if
 // they are wanted.
 func (x *exchange) read(bodies bool) Exchange {
 	x.mu.Lock()
@@ -354,7 +354,7 @@ func (p *ProgramExchange) End(status int, said string, err error) {
 	p.x.end(err)
 }
 
-// What stands in the place of headers where a program is asked.
+// Names in the place of headers if a program is asked.
 const (
 	SystemHeader = "System-Prompt" // of the request: it is in a file of its own
 	stderrHeader = "Stderr"        // of the answer: the last words on standard error

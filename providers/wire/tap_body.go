@@ -52,8 +52,8 @@ func (k *boundedBody) looseSize() int {
 	return cap(k.head) + cap(k.tail)
 }
 
-// pack begins to compress what is over, the oldest first, until little enough is not: bodies
-// are JSON, of which a day of work would otherwise fill the memory. The tap is locked.
+// pack begins to compress finished exchanges, the oldest first, until few bytes are uncompressed: bodies
+// are JSON, and those of a day would otherwise fill the memory. The tap is locked.
 func (t *Tap) pack() {
 	if old := t.loose(tapLoose); len(old) > 0 {
 		go t.compress(old)
@@ -89,8 +89,8 @@ func (t *Tap) compress(old []*exchange) {
 	t.mu.Unlock()
 }
 
-// pack compresses the bodies of an exchange that is over, in which nothing changes any more,
-// behind the request that was compressed before, and returns the one for the next.
+// pack compresses the bodies of an exchange that is over and does not change any more. The request
+// may share memory with before, the last one compressed. It returns the one for the next.
 func (x *exchange) pack(before packedBody) packedBody {
 	x.mu.Lock()
 	request, response := x.request, x.response
@@ -106,8 +106,8 @@ func (x *exchange) pack(before packedBody) packedBody {
 	return request.packed
 }
 
-// pack compresses a body to which nothing will be added, behind another one, which may begin
-// like it.
+// pack compresses a body to which nothing will be added. It shares the compressed head of before
+// if theirs are the same.
 func (k *boundedBody) pack(before packedBody) {
 	if k.looseSize() == 0 {
 		return
@@ -220,8 +220,8 @@ func (k *boundedBody) copy() bodyCopy {
 	return bodyCopy{string(k.head), string(k.tailBytes()), cut}
 }
 
-// body returns p without secrets. A secret of which only a piece is there, for it was
-// cut or did not come to its end, goes as well.
+// body returns p without secrets. A piece of a secret that was
+// cut, or whose end did not come, is removed as well.
 func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	head = m.Text(p.head)
 	if p.omitted > 0 {

@@ -6,7 +6,7 @@
 // parse, the words of a plain-text error, the error object inside a 200 answer,
 // the stream that never says anything again. The transport turns each of these
 // into one *llm.Error before the SDK sees it; errors.As finds it through every
-// SDK, and an *Answer behind it where there was one. It has to be taken out:
+// SDK, and an *Answer with it if there was one. It has to be taken out:
 // http.Client wraps it into a text that repeats the URL with its query. A
 // canceled context passes as it is. Nothing that leaves this package holds a
 // secret. Adapters that read answers themselves find here how: Sniff, Events.
@@ -29,7 +29,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Options describe the provider behind a Client.
+// Options describe the provider that a Client asks.
 type Options struct {
 	Provider        string            // as configured; for errors
 	URL             string            // base URL; for errors

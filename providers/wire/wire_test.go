@@ -120,7 +120,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswerBehind finds what an adapter may look for behind the words.
+// TestAnswerBehind: an error comes with its answer, for adapters that look for more than the message.
 func TestAnswerBehind(t *testing.T) {
 	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
@@ -275,7 +275,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// What a proxy refuses for good is not asked for again; what it has no time for is.
+// A request that a proxy refuses for good is not repeated; one that it is too busy for is.
 func TestProxyRefusal(t *testing.T) {
 	for status, want := range map[int]bool{403: false, 407: false, 408: true, 429: true, 502: true, 503: true} {
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
@@ -506,7 +506,7 @@ type retryPhrase struct{ chunk []byte }
 
 func (a *retryPhrase) Read(p []byte) (int, error) { return copy(p, a.chunk), nil }
 
-// What goes wrong inside of an answer is told without secrets as well.
+// Errors inside of an answer are reported without secrets as well.
 func TestMasked(t *testing.T) {
 	const secret = "sk-secret/0123456789"
 	inner := &llm.Error{Fault: llm.Server, Message: "the key sk-secret%2F0123456789 was revoked", Code: secret, ID: "req-" + secret}

@@ -4,8 +4,8 @@
 //	Conversation ──► JSONL            everything, byte for byte
 //	path         ──► ReadFile         JSONL, Claude Code, Codex, Gemini CLI, Qwen Code, pi, ChatGPT, Claude, crush, opencode, llm
 //
-// What goes out is written for hostile content: no text of a model or a tool can
-// end the block it stands in, run, load anything, or hide itself. What comes in
+// Exports are written for hostile content: no text of a model or a tool can
+// end the block it is in, run, load anything, or hide itself. An import
 // is a valid tree whatever the file says: each message follows one before it,
 // each call has its result, and what could not be imported is counted. Files are
 // read line by line, or conversation by conversation: of a large file, only the

@@ -16,7 +16,7 @@ import (
 // A line has a time, a type and a payload. The conversation is in those of type
 // response_item: items as the Responses API has them, one after the other. What
 // its event_msg lines tell is mostly the same once more, for the screen. Until
-// September 2025 items stood in their lines bare, behind one that names the
+// September 2025 items were lines of their own, after one that names the
 // session.
 type codexImporter struct {
 	skipped   *skippedCounts
@@ -83,7 +83,7 @@ func (d *codexImporter) end() []Conversation {
 }
 
 // meta reads what a rollout says of its session. One that was forked has a copy
-// of the line of the first behind its own.
+// of the line of the first after its own.
 func (d *codexImporter) meta(payload json.RawMessage) {
 	var m struct {
 		ID       string   `json:"id"`

@@ -67,7 +67,7 @@ func (d *exportImporter) readList(r *bufio.Reader) error {
 	}
 }
 
-// nextElement reads an element of a JSON list and the comma behind it. The last one comes
+// nextElement reads an element of a JSON list and the comma after it. The last one comes
 // with io.EOF; one of more than longest bytes is skipped, with errLong.
 func nextElement(r *bufio.Reader, longest int) ([]byte, error) {
 	var data []byte
@@ -113,7 +113,7 @@ func holdsConversations(name string) bool {
 // errZipTooLarge reports that a zip, or what is in it, is larger than limits allow.
 var errZipTooLarge = errors.New("the zip is too large")
 
-// zip reads an export of ChatGPT or Claude from r, of which b has read ahead. If r cannot
+// zip reads an export of ChatGPT or Claude from r; b has read its first bytes. If r cannot
 // seek, the zip is held in memory.
 func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
 	at, size, err := l.readerAt(r, b)

@@ -20,7 +20,7 @@ import (
 // opencode or llm, or the directory "storage" of an older opencode, besides what Read reads.
 // Of databases and that directory, conversations for which known(id, stamp) is true are
 // skipped: stamp is that of the Conversation that was read before. A nil known skips none.
-// An error of each ends reading and is returned, with path in front of it.
+// An error of each ends reading and is returned, with path before it.
 //
 // Nothing is written beside path: databases are copied first, with their logs. If there is no
 // conversation, not even a known one, the error is ErrNoConversation.

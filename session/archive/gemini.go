@@ -15,7 +15,7 @@ import (
 // The older form is one object with all messages. The newer one is a journal: a line about
 // the session, a message a line, again whenever it changes, {"$set": …} with changed fields
 // of the session or with all messages anew, and {"$rewindTo": ID}, which removes that
-// message and those behind it. What was removed becomes a branch.
+// message and those after it. The removed messages become a branch.
 type geminiImporter struct {
 	skipped    *skippedCounts
 	session    store.Session
@@ -124,7 +124,7 @@ func (d *geminiImporter) about(s *geminiSession) {
 	}
 }
 
-// message adds a message behind the head, or updates the one with its id. A message that is
+// message adds a message after the head, or updates the one with its id. A message that is
 // written again when a session is resumed has fewer fields.
 func (d *geminiImporter) message(m *geminiMessage) {
 	if at := d.at[m.ID]; at > 0 && m.ID != "" {

@@ -136,7 +136,7 @@ func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Convers
 	return d.end(), failed
 }
 
-// object reads one conversation over many lines, of which the first, "{", is read.
+// object reads one conversation over many lines; the first, "{", is read already.
 func (l limits) object(b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
 	n.at("", 0)
 	data, err := io.ReadAll(io.LimitReader(b, int64(l.line)+1))
@@ -288,7 +288,7 @@ type skippedCounts struct {
 
 // A position is one in a file. The zero value is the file as a whole.
 type position struct {
-	unit string // "line", "conversation", …, of which n counts; with n 0 a name, such as "message x"
+	unit string // "line", "conversation", …, which n counts; with n 0 a name, such as "message x"
 	n    int    // from 1
 }
 

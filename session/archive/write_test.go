@@ -173,7 +173,7 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// What was removed is told from the name of a file by the diff's own counts; a diff that
+// Removed lines are told from the name of a file by the diff's own counts; a diff that
 // a model wrote has none to be trusted.
 func TestDiffsInHTML(t *testing.T) {
 	c := sampleConversation()

@@ -8,7 +8,7 @@
 //	                       └► anything else: an error that says what it is and what to do
 //	Paths, Mentions ──► which files a text speaks of
 //
-// What a file is, its bytes say, not its name. Files are hostile: pipes and
+// The bytes of a file decide its type, not its name. Files are hostile: pipes and
 // devices are not opened, sizes are known before memory is taken, and an image
 // is measured before it is decoded.
 package attach
@@ -129,7 +129,7 @@ func label(name, what string, size int) string {
 // pipe, a device.
 var ErrNotRegular = errors.New("not a regular file")
 
-// FromFile attaches a file. Symbolic links are followed; what is behind them has to
+// FromFile attaches a file. Symbolic links are followed; their target has to
 // be a regular file.
 func FromFile(path string, l Limits) (Attachment, error) {
 	l = l.withDefaults()

@@ -99,7 +99,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// What is attached is labeled without the tags around it.
+// The label of an attachment leaves out the tags around its text.
 func TestPartLabel(t *testing.T) {
 	for text, want := range map[string]string{
 		"<file path=\"a\">\none\ntwo\n</file>":             "a, 2 lines, 7 bytes",

@@ -133,7 +133,7 @@ func tags(order binary.AppendByteOrder, fields ...uint32) []byte {
 	return order.AppendUint32(b, 0)
 }
 
-// withSegments puts segments behind the first two bytes of a JPEG.
+// withSegments puts segments after the first two bytes of a JPEG.
 func withSegments(jpg []byte, segments ...string) []byte {
 	out := append([]byte{}, jpg[:2]...)
 	for _, s := range segments {
@@ -148,7 +148,7 @@ func exifSegment(orientation uint32) string {
 	return "\xe1Exif\x00\x00" + string(tags(binary.BigEndian, orientationTag, orientation)) + "GPS 52.5N 13.4E"
 }
 
-// withChunks puts chunks behind the header of a PNG.
+// withChunks puts chunks after the header of a PNG.
 func withChunks(file []byte, chunks ...string) []byte {
 	const header = 8 + 25
 	out := append([]byte{}, file[:header]...)

@@ -191,8 +191,8 @@ func (p decodedImage) fit(edge, limit int) (encoded, error) {
 	return encoded{}, fmt.Errorf("it does not fit into %s, however small", bytesText(int64(limit)))
 }
 
-// encode writes img in at most limit bytes, or returns nil. What was not lossy
-// stays so if it can; only PNG knows transparency, of which JPEG makes white.
+// encode writes img in at most limit bytes, or returns nil. A lossless image
+// stays lossless if that fits. Only PNG has transparency; JPEG makes it white.
 func encode(img *image.RGBA, lossy bool, limit int) (data []byte, mime string) {
 	var b bytes.Buffer
 	opaque := img.Opaque()

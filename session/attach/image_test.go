@@ -192,7 +192,7 @@ func TestOrientationOf(t *testing.T) {
 	}
 }
 
-// What is taken out of a file leaves every pixel as it was.
+// Removing metadata leaves every pixel as it was.
 func TestMetadataRemoved(t *testing.T) {
 	jpg, img := asJPEG(t, quarters(60, 40)), asPNG(t, quarters(60, 40))
 	profile := "\xe2ICC_PROFILE\x00\x01\x01colours"

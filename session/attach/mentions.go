@@ -21,9 +21,9 @@ type Mention struct {
 // maxPath holds the longest path that is asked for; systems have about this limit.
 const maxPath = 4096
 
-// Mentions returns the files that text mentions, in order. What stands behind an
+// Mentions returns the files that text mentions, in order. Text after an
 // @ is a mention if exists says so: of @main.go, (@main.go:12) and @main.go's the
-// longest beginning that does. An @ behind a letter or a digit, as in a mail
+// longest beginning that does. An @ after a letter or a digit, as in a mail
 // address, is none.
 func Mentions(text string, exists func(path string) bool) []Mention {
 	var found []Mention
@@ -109,7 +109,7 @@ func wordEnd(text string) int {
 }
 
 // trimCandidate cuts path before what ends it: punctuation, words of a script without
-// spaces, or else what stands behind the last sign that is rare in names.
+// spaces, or else the last sign that is rare in names.
 func trimCandidate(path string) string {
 	last, size := utf8.DecodeLastRuneInString(path)
 	switch {

@@ -16,7 +16,7 @@ type imageMetadata struct {
 }
 
 // metaJPEG keeps of the segments before and between the scans what decoding
-// takes, and nothing behind the end of the image, where phones put films.
+// takes, and nothing after the end of the image, where phones put films.
 func metaJPEG(b []byte) imageMetadata {
 	var m imageMetadata
 	bare := append(make([]byte, 0, len(b)), b[:2]...)
@@ -71,7 +71,7 @@ func isPrivateSegment(marker byte, body []byte) bool {
 	return marker>>4 == 0xe || marker == 0xfe
 }
 
-// scanEnd returns where the marker behind a scan begins. Within one, 0xff stands
+// scanEnd returns the offset of the marker after a scan. Within one, 0xff stands
 // before a zero or a restart marker.
 func scanEnd(b []byte, i int) int {
 	for ; i+1 < len(b); i++ {

@@ -24,7 +24,7 @@ func TestFileIsNoPipe(t *testing.T) {
 	}
 }
 
-// What calls itself regular may wait for what comes, as /proc/kmsg does. A mention of it is none of
+// A file that calls itself regular may wait for more to come, as /proc/kmsg does. Its mention does not attach
 // its content.
 func TestFileWithoutEnd(t *testing.T) {
 	for _, written := range []string{"", "a line\n"} {

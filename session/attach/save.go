@@ -33,7 +33,7 @@ func Slug(text string) string {
 	return strings.Join(words, "-")
 }
 
-// reservedNames holds what is a device on Windows, whatever stands behind its dot.
+// reservedNames holds names of devices on Windows, whatever follows after a dot.
 var reservedNames = []string{
 	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
@@ -101,9 +101,9 @@ func CanSave(path string) error {
 	return errors.Join(part.Close(), os.Remove(part.Name()))
 }
 
-// Save writes data to a new file called path, or, if there is one, with a number behind its
-// name, and returns its path. Under that name stands all of data, or nothing: it is written
-// under another one and synced before.
+// Save writes data to a new file called path, or, if there is one, with a number after its
+// name, and returns its path. The file of that name has all of data, or does not exist: data is written
+// under another name and synced before.
 func Save(path string, data []byte) (string, error) {
 	return SaveWith(path, func(f *os.File) (string, error) {
 		_, err := f.Write(data)
@@ -147,7 +147,7 @@ func SaveWith(path string, write func(*os.File) (path string, err error)) (strin
 }
 
 // CreateTemp makes a file beside path, to be written and then given its name by [Place], or to
-// be removed. Parts that were left behind there are removed.
+// be removed. Parts that earlier writers left there are removed.
 func CreateTemp(path string) (*os.File, error) {
 	removeStale(filepath.Dir(path))
 	part, err := newPart(filepath.Dir(path))
@@ -158,8 +158,8 @@ func CreateTemp(path string) (*os.File, error) {
 	return part, nil
 }
 
-// RenameUnique renames a file to path, or, if there is a file, to that with a number behind its name,
-// and returns its new path. Nothing is overwritten, whoever makes files at the same time.
+// RenameUnique renames a file to path, or, if there is a file, to that with a number after its name,
+// and returns its new path. Nothing is overwritten, even if others make files at the same time.
 func RenameUnique(part, path string) (string, error) {
 	ext := filepath.Ext(path)
 	for n := 1; ; n++ {
@@ -187,7 +187,7 @@ const (
 // staleAge is how long nobody may have written to a part that is removed.
 const staleAge = 24 * time.Hour
 
-// removeStale removes the parts in dir that writers left behind which were killed: those that
+// removeStale removes the parts in dir that killed writers left: those that
 // nobody has locked, and nobody wrote to for a day.
 func removeStale(dir string) {
 	files, _ := filepath.Glob(filepath.Join(escapeGlob(dir), partPrefix+strings.Repeat("[A-Z2-7]", partRandom)+partSuffix))

@@ -125,8 +125,8 @@ func TestSaveWith(t *testing.T) {
 	}
 }
 
-// What writers left behind that were killed is removed when the next file is written there: not
-// what somebody still writes, what is young, or what is not ours.
+// The parts that killed writers left are removed when the next file is written there: not
+// those that are still written, young ones, or other files.
 func TestStaleParts(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a [dir] of *")
 	if err := os.Mkdir(dir, 0o700); err != nil {

@@ -73,7 +73,7 @@ func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	return errors.Join(out.Close(), packed.Close())
 }
 
-// addDirectory adds the files of the directory undo, of which each is replaced and never changed in
+// addDirectory adds the files of the directory undo. Each is replaced and never changed in
 // place, or grows at its end.
 func addDirectory(out *tar.Writer, undo string) error {
 	return filepath.WalkDir(undo, func(path string, e fs.DirEntry, err error) error {
@@ -185,7 +185,7 @@ func restoreSession(lib, from *store.DB, id, kept, files string, done *Restored)
 	if len(nodes) == 0 {
 		return nil
 	}
-	// What tools reach here is for the user of this machine to say.
+	// The user of this machine decides what tools may reach here.
 	shown = slices.DeleteFunc(shown, func(a store.Annotation) bool { return a.Kind == store.KindDirectories })
 	here, have, err := readHere(lib, id)
 	switch {

@@ -253,7 +253,7 @@ func TestNoBackup(t *testing.T) {
 	}
 }
 
-// packed returns a backup with this database and these files behind it, as a stranger makes one.
+// packed returns a backup with this database and these files after it, as a stranger makes one.
 func packed(t *testing.T, database string, files map[string]string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(database)

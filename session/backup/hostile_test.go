@@ -13,7 +13,7 @@ import (
 	"parley/session/storetest"
 )
 
-// What a backup says of files reaches no folder that its conversations do not name as their
+// The file histories of a backup reach no directory that its conversations do not name as their
 // workspace, and no restore of files that was on its way comes along.
 func TestFilesOfABackup(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)

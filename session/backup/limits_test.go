@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What a backup unpacks to is bounded: in all, by files, by each of them, and by what it is made of.
+// The unpacked size of a backup is bounded: in all, by number and size of files, and by the ratio to its packed size.
 func TestLimits(t *testing.T) {
 	archive := func(files int, size int64) []byte {
 		var b bytes.Buffer

@@ -140,7 +140,7 @@ func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Req
 	return e, missed, notice
 }
 
-// usualLifetime is how long a provider keeps a prompt at least of which that is not known.
+// usualLifetime is the cache lifetime assumed where the provider does not document one.
 const usualLifetime = 5 * time.Minute
 
 // CachedTokens returns how many tokens of r, which is not sent yet, are known to be in the cache of its

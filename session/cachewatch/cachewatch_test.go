@@ -45,7 +45,7 @@ func TestNotices(t *testing.T) {
 		if notice != test.want || e.Notified != (test.want != "") {
 			t.Errorf("%s: %q, want %q", test.name, notice, test.want)
 		}
-		// What the response stores is enough to know the cache after a restart.
+		// The data stored with the response suffice to know the cache after a restart.
 		var again cachewatch.Tracker
 		again.Restore(r, e, cachewatch.Miss{})
 		if n := again.CachedTokens(r, p, facts.Cache, same); n != sent+100 {

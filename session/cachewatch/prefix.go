@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A Prefix holds digests of what stands in front of the messages of a request, in the
+// A Prefix holds digests of the parts before the messages of a request, in the
 // order in which providers cache it.
 type Prefix struct {
 	Tools    []Tool            `json:"tools,omitempty"`

@@ -39,7 +39,7 @@ type ItemError interface {
 	Item() (list string, n int, key string) // n from 1; key, in the table, is "" for all of it
 }
 
-// What a configuration may be: the decoder takes time with the square of how
+// Limits of a configuration: the decoder takes time with the square of how
 // deep it goes.
 const (
 	maxConfig = 1 << 20 // bytes
@@ -75,7 +75,7 @@ func checkBounds(text string) error {
 }
 
 // Decode reads TOML into cfg, strictly, and has it validate itself. Errors begin
-// with the line, or a space where there is none, to stand behind "file:"; an
+// with the line, or a space if there is none, to follow "file:"; an
 // unknown key comes with the nearest known one.
 func Decode(text string, cfg Validator) error {
 	text = strings.TrimPrefix(text, "\ufeff")

@@ -77,7 +77,7 @@ const (
 	Map
 )
 
-// A Value is what stands behind a key.
+// A Value is the value of a key.
 type Value struct {
 	Kind   Kind
 	Line   int     // where it begins, from 1

@@ -118,7 +118,7 @@ func New(dir string, run func(context.Context, process.Run) process.Result, list
 	return &Runner{dir: dir, run: run, hooks: list, noticed: map[string]bool{}}
 }
 
-// Add adds hooks behind those that there are.
+// Add adds hooks after the present ones.
 func (r *Runner) Add(list ...Hook) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -127,7 +127,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What a hook is told has Claude's names.
+// The input of a hook has Claude's names.
 func TestInput(t *testing.T) {
 	r, dir := runner(t, false, hook(act.HookPostToolUse, "", "cat >in.json"))
 	r.Fire(t.Context(), act.HookInput{Session: "s1", Event: act.HookPostToolUse, Tool: "shell", Input: []byte(`{"command":"ls"}`), Response: &act.HookResponse{Output: "a"}})

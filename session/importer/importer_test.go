@@ -283,7 +283,7 @@ func TestFind(t *testing.T) {
 	} {
 		m.write(t, name, "x")
 	}
-	// What parley asked of these programs is no conversation of theirs.
+	// Prompts that parley sent through these programs are no conversations of theirs.
 	m.write(t, ".claude/projects/"+notInNames.ReplaceAllString(m.home, "-")+"--cache-parley-claude-cli/21111111-2222-4333-8444-555555555555.jsonl", "x")
 	m.write(t, ".gemini/tmp/gemini-cli/.project_root", filepath.Join(m.home, ".cache/parley/gemini-cli")+"\n")
 	m.write(t, ".gemini/tmp/gemini-cli/chats/session-2.jsonl", "x")

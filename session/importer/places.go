@@ -3,7 +3,7 @@
 //
 //	Find ──► Place ──► Scan: how many conversations, how many of them new ──► Import
 //
-// What was read is recorded by size and time: files that have not changed are not opened again. Files of other programs are read, never written; links in their directories
+// Files that were read are recorded by size and time: those that have not changed are not opened again. Files of other programs are read, never written; links in their directories
 // are not followed.
 package importer
 

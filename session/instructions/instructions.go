@@ -1,9 +1,9 @@
 // Package instructions knows the files in which people tell models about a project:
 //
 //	Find(directory) ──► AGENTS.md, else CLAUDE.md, else GEMINI.md
-//	Expand(file) ──► its text, and behind it those that it imports with @path
+//	Expand(file) ──► its text, and after it those that it imports with @path
 //
-// What may be read, and whether it is told to a model, is up to the caller.
+// The caller decides which files may be read, and whether a model gets them.
 package instructions
 
 import (
@@ -16,7 +16,7 @@ import (
 	"unicode"
 )
 
-// Names are those of the files, the first of which counts in a directory.
+// Names are those of the files; in a directory the first one that exists counts.
 var Names = []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md"}
 
 // MaxTotal is how many bytes of instructions a model is told; those farthest from the working
@@ -40,10 +40,10 @@ const maxImports = 5
 // ErrOutside is returned by what reads a file for Expand if that lies where it may not be read.
 var ErrOutside = errors.New("it is outside the project")
 
-// Expand returns the text of a file with those that it imports behind it: lines and words that
+// Expand returns the text of a file with those that it imports after it: lines and words that
 // are @ and the path of a file, relative to the one that has it. Imports in code are text, and
 // so are those that read cannot find. Notes say what was not imported: files that are too deep, and
-// those behind MaxTotal bytes, of which a model is told none. Each file is read once.
+// those after MaxTotal bytes, which a model does not get. Each file is read once.
 func Expand(path, text string, read func(path string) (string, error)) (whole string, notes []string) {
 	e := &expander{read: read, seen: []string{filepath.Clean(path)}}
 	e.imports(path, text, 1)
@@ -98,7 +98,7 @@ func (e *expander) imports(path, text string, depth int) {
 	}
 }
 
-// mentioned returns the paths behind an @ that text has outside of code.
+// mentioned returns the paths after an @ in text, outside of code.
 func mentioned(text string) (paths []string) {
 	fence := ""
 	for line := range strings.Lines(text) {

@@ -41,7 +41,7 @@ func (e Expansion) Text(outputs ...string) string {
 	return b.String()
 }
 
-// Expand puts arguments in the places of their placeholders: args as they were typed behind the
+// Expand puts arguments in the places of their placeholders: args as they were typed after the
 // name, and values by name, which count before those in args ("name=value"). Arguments without
 // a place stand at the end. Its errors are of type *Error.
 func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error) {
@@ -263,7 +263,7 @@ func quotedPath(path string) string {
 
 // A word is one of the arguments.
 type word struct {
-	space  string // in front of it
+	space  string // before it
 	source string // as it was typed
 	text   string // without quotes
 }

@@ -37,7 +37,7 @@ type reader struct {
 	*Prompt
 	rest    string
 	line    int
-	before  rune // in front of rest; 0 at the beginning
+	before  rune // before rest; 0 at the beginning
 	literal strings.Builder
 	out     []node
 }
@@ -106,7 +106,7 @@ func (r *reader) next() error {
 	return nil
 }
 
-// escape reads a sign that stands for itself: a backslash is in front of it, or a second $.
+// escape reads a sign that stands for itself: a backslash is before it, or a second $.
 func (r *reader) escape() (n int, plain string) {
 	if r.Program != Parley {
 		return 0, ""
@@ -237,7 +237,7 @@ func (r *reader) shell() (n int, inside string) {
 	return end + 3, r.rest[2 : 2+end]
 }
 
-// balanced reads up to the brace that closes the one in front of from.
+// balanced reads up to the brace that closes the one before from.
 func balanced(text string, from int) (n int, inside string) {
 	depth := 1
 	for i := from; i < len(text); i++ {

@@ -129,7 +129,7 @@ func ValidName(name string) bool {
 }
 
 // Find reads the prompts of places. Of those with the same name the first counts; the others
-// are behind it. Problems are files that cannot be used.
+// follow it. Problems are files that cannot be used.
 func Find(places []Place) (found []Prompt, problems []error) {
 	for _, p := range places {
 		files, err := p.Files()

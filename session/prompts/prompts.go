@@ -24,7 +24,7 @@ import (
 
 // A Prompt is what one file says.
 type Prompt struct {
-	Name    string // typed behind a slash, such as "review" or "team:review"
+	Name    string // typed after a slash, such as "review" or "team:review"
 	Path    string // of the file
 	Program Program
 	Project bool // it came with the working directory: somebody else may have written it
@@ -59,7 +59,7 @@ func (p *Prompt) UnknownKeys() (problems []*Error) {
 // is not set stays as it is.
 type Settings struct {
 	Description string
-	Hint        string          // what may stand behind the name, such as "[file]"
+	Hint        string          // arguments that may follow the name, such as "[file]"
 	Arguments   []string        // names of placeholders, as in $name
 	Model       string          // provider/model, or an alias of the user's
 	Effort      llm.Effort      // of its reasoning

@@ -26,7 +26,7 @@ func parse(t testing.TB, program prompts.Program, text string) (prompts.Prompt, 
 	return prompts.Parse(place(program), name, []byte(text))
 }
 
-// shown returns an expansion as a line: the text, and behind it what runs and what is read.
+// shown returns an expansion as a line: the text, then its commands and the files it reads.
 func shown(e prompts.Expansion) string {
 	if len(e.Missing) > 0 {
 		return fmt.Sprintf("missing %v", e.Missing)

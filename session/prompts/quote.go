@@ -9,13 +9,13 @@ import (
 // stays what it is: a word, or a part of one. Where it cannot tell it says so.
 type quoter struct {
 	quotes  []byte // that are open, each in the parentheses of the one before: '"', '\'', '$' for $'…', or 0
-	escape  bool   // a backslash is in front
+	escape  bool   // a backslash precedes
 	comment bool   // up to the end of the line
-	less    int    // how many < are in front
+	less    int    // how many < precede
 	braces  int    // of ${ } in double quotes that are open
 	word    string // without quotes that is read, as far as it may be "case"
 	last    byte
-	unsure  string // behind what nothing can be quoted from here on; "": nothing
+	unsure  string // the reason why nothing can be quoted from here on, such as "<<"; "": it can be
 }
 
 func (q *quoter) top() *byte {
@@ -124,8 +124,8 @@ func quoteWord(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// shell returns a command with its arguments: each stays one word, whatever is in it. Unsure says
-// behind what one has its place where nothing can be quoted; "" if none has.
+// shell returns a command with its arguments: each stays one word, whatever is in it. Unsure names
+// the text after which an argument cannot be quoted; "" if all can be.
 func (v *values) shell(nodes []node) (command, unsure string) {
 	var b strings.Builder
 	q := &quoter{}

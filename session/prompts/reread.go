@@ -15,13 +15,13 @@ const stand = "PARLEY_VALUE"
 // computes and runs commands in, or as a command.
 var readsAgain = []string{"eval", "trap", "source", ".", "read", "unset", "mapfile", "readarray", "wait", "getopts", "shift", "exit", "return"}
 
-// wrappers run the command behind them.
+// wrappers run the command after them.
 var wrappers = []string{"command", "builtin", "exec", "env", "sudo", "nohup"}
 
-// runners do so behind arguments of their own, which only they can tell from it.
+// runners do so after arguments of their own, which only they can tell from it.
 var runners = []string{"doas", "timeout", "nice", "ionice", "setsid", "stdbuf", "flock", "chroot", "strace", "xargs", "parallel", "find"}
 
-// shells read the word behind -c as a command, and remote all of their words.
+// shells read the word after -c as a command, and remote all of their words.
 var (
 	shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "su"}
 	remote = []string{"ssh", "watch"}
@@ -168,7 +168,7 @@ func programName(w *syntax.Word) string {
 }
 
 // isOpenCode reports whether a shell with these arguments reads one that isOpen as a command: it
-// is the first one that is no option, behind -c.
+// is the first one that is no option, after -c.
 func isOpenCode(args []*syntax.Word) bool {
 	code, valued := false, false
 	for _, w := range args {

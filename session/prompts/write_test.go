@@ -9,7 +9,7 @@ import (
 	"parley/session/prompts"
 )
 
-// What was escaped becomes what it was, whatever it is.
+// Any text that is escaped becomes itself again.
 func TestEscape(t *testing.T) {
 	whole := func(text string) bool {
 		text = strings.ReplaceAll(text, "\r\n", "\n")

@@ -180,7 +180,7 @@ func (b Budget) Validate() error {
 	return checkCost("budget.confirm", b.Confirm, "never asks")
 }
 
-// checkCost returns what is wrong with the cost of a key, of which 0 does zero; nil if nothing is.
+// checkCost checks the cost of a key. Zero says what 0 does, such as "never asks".
 func checkCost(key string, cost float64, zero string) error {
 	switch {
 	case math.IsInf(cost, 0) || math.IsNaN(cost):

@@ -14,7 +14,7 @@ type budgetFile struct {
 
 func (f *budgetFile) Validate() error { return f.Budget.Validate() }
 
-// What cannot be meant is told with the key that was written, and its line.
+// An impossible value is reported with the key that was written, and its line.
 func TestBudgetNamesTheKey(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"turn = 1\nturn_tokens = -1", "3: budget.turn_tokens cannot be negative; 0 is no limit"},

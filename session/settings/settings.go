@@ -65,7 +65,7 @@ func (s *Settings) SetWeb(on bool) {
 	s.changed("web search " + onOff(on))
 }
 
-// SetTool sets whether a tool is offered, or all whose names begin with what stands in front of
+// SetTool sets whether a tool is offered, or all whose names begin with the text before
 // a *.
 func (s *Settings) SetTool(name string, on bool) {
 	before := maps.Clone(s.Tools)

@@ -49,7 +49,7 @@ const (
 // fileName is that of a skill.
 const fileName = "SKILL.md"
 
-// UserPlaces returns where a user has skills, the first of which counts for a name: own is that
+// UserPlaces returns the directories of a user's skills; the first that has a name counts. Own is that
 // of parley; "" is none.
 func UserPlaces(own, home string) (places []Place) {
 	if own != "" {

@@ -26,15 +26,15 @@ type Annotation struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// KindDone is the kind of annotations that say how a turn ended early. What ended an answer is shown
-// behind it on all branches.
+// KindDone is the kind of annotations that say how a turn ended early. The end of an answer is shown
+// after it on all branches.
 const KindDone = "done"
 
 // KindAbandoned is the kind of annotations that name, by its Seq, a message of another
 // branch. Forks do not keep them.
 const KindAbandoned = "left"
 
-// KindSettings is the kind of annotations of which the last one is valid for the whole
+// KindSettings is the kind of annotations whose last one is valid for the whole
 // conversation: a fork keeps it, whatever branch it is on.
 const KindSettings = "settings"
 
@@ -69,7 +69,7 @@ const annotationsTable = `CREATE TABLE annotations (
 	session INTEGER NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (session, n)) WITHOUT ROWID;`
 
 // AnnotationsAlong returns the annotations of the branch path: at i those before path[i], or
-// between its parts, and at len(path) those behind its end. parent returns the Parent of
+// between its parts, and at len(path) those after its end. parent returns the Parent of
 // a message, and whether that message exists. If path begins in the middle of a branch,
 // only annotations of this branch are before its first message.
 func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, bool)) [][]Annotation {
@@ -259,7 +259,7 @@ func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 }
 
 // withSettings returns shown, the annotations of a fork that ends with the message last, with
-// the settings of the conversation, of which all are the annotations.
+// the settings of the conversation, whose annotations all has.
 func withSettings(shown, all []Annotation, last int) []Annotation {
 	at := func(list []Annotation) int {
 		for i, a := range slices.Backward(list) {

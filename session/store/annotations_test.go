@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// noted returns an annotation that stands behind a message.
+// noted returns an annotation that follows a message.
 func noted(n, after int, text string) Annotation {
 	return Annotation{N: n, After: after, Next: after + 1, At: time.Unix(1e9, 0), Kind: "notice", Data: json.RawMessage(fmt.Sprintf(`{"text":%q}`, text))}
 }
@@ -173,7 +173,7 @@ func TestOlderFileWithoutAnnotations(t *testing.T) {
 	}
 }
 
-// What is damaged of them hides neither the others nor the messages.
+// A damaged annotation hides neither the others nor the messages.
 func TestDamagedAnnotations(t *testing.T) {
 	t.Parallel()
 	db := fresh(t)
@@ -219,7 +219,7 @@ func TestDamagedAnnotations(t *testing.T) {
 	}
 }
 
-// What ended an answer stands behind it whichever message follows; other annotations belong to the
+// The end of an answer is shown after it whichever message follows; other annotations belong to the
 // branch that they were made on.
 func TestAnnotationsOfBranches(t *testing.T) {
 	user, answer := llm.Message{Role: llm.RoleUser}, llm.Message{Role: llm.RoleAssistant}

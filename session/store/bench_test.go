@@ -87,7 +87,7 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// filled returns a store of sessions with so many messages each, of which one in ten
+// filled returns a store of sessions with so many messages each; one in ten
 // thousand says "needle".
 func filled(b *testing.B, sessions, messages int) *DB {
 	db := fresh(b)

@@ -141,7 +141,7 @@ func (r *jsonReader) object(fields func()) {
 	r.begin = ','
 }
 
-// list reads a list, of which item reads one element.
+// list reads a list; item reads one element of it.
 func (r *jsonReader) list(item func()) {
 	r.expect("[")
 	for r.ok && !r.skip("]") {
@@ -234,7 +234,7 @@ func (r *jsonReader) unescape(s string, escaped bool) string {
 	return into.String()[from:]
 }
 
-// unescapedRune returns the character that is escaped in front of rest, from behind the backslash on;
+// unescapedRune returns the character that escape, a backslash and more, begins with, and the rest of escape;
 // -1 if encode does not escape it so.
 func unescapedRune(escape string) (c rune, rest string) {
 	rest = escape[1:]

@@ -11,7 +11,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// What Put acknowledged outlives a power cut, and what was deleted is not left in the file: by
+// Writes that Put acknowledged outlive a power cut, and deleted text is not left in the file: by
 // itself SQLite sees to neither.
 func TestWriterSettings(t *testing.T) {
 	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
@@ -110,7 +110,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// What was still arriving is read back as far as it was saved, and can be found.
+// An answer that was still arriving is read back as far as it was saved, and can be found.
 func TestCutOff(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{})

@@ -108,7 +108,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// What is no store of ours is an error, and stays as it is.
+// Opening a file that is no store of parley is an error, and leaves it as it is.
 func TestForeign(t *testing.T) {
 	database := func(statement string) []byte {
 		other := filepath.Join(t.TempDir(), "other.db")

@@ -14,7 +14,7 @@ import (
 
 // A disk that fails at a write or a sync, once or from then on: what failed is told, nothing that
 // was acknowledged is lost, and the next start reads the store. Strace has the system calls of a
-// child fail, of which each thread counts its own. With PARLEY_LONG=1 at many more calls.
+// child fail; each thread counts its own. With PARLEY_LONG=1 at many more calls.
 func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")

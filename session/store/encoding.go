@@ -252,7 +252,7 @@ func nanos(t time.Time) any {
 // pieces on. Only the first piece is indexed for search, see maxIndexed. Tests lower it.
 var pieceSize = 1 << 20
 
-// A textRest is the rest of a long text behind its first piece: pieces in blobs, and what
+// A textRest is the rest of a long text after its first piece: pieces in blobs, and what
 // follows those. As a text grows, its pieces stay the same: writing it costs only its end.
 type textRest struct {
 	Pieces []string `json:"pieces"` // sha256 of each

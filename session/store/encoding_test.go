@@ -15,7 +15,7 @@ import (
 	"parley/session/cachewatch"
 )
 
-// What a provider wants back is kept byte for byte, JSON or not.
+// The state that a provider wants back is stored byte for byte, JSON or not.
 func TestStateByteForByte(t *testing.T) {
 	t.Parallel()
 	db := fresh(t)
@@ -190,7 +190,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// What is read as encode writes it, encoding/json reads as the same.
+// Text that is read as encode's own means the same to encoding/json.
 func FuzzReadJSON(f *testing.F) {
 	state := `{"signature":"x"}`
 	for _, text := range []string{"", "hi", "two\nlines\tand \"quotes\" \\ <b>&", "é 🦊 \u2028", "\x00\x1b", "\xff", `"},{"kind":"text","text":"`, `","blob":"x`} {
@@ -241,7 +241,7 @@ func FuzzReadJSON(f *testing.F) {
 	})
 }
 
-// What most messages hold is read without encoding/json, whatever fields there are of it.
+// Usual rows are read without encoding/json, whatever fields they have.
 func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	state := "{\"signature\": \"x\"}\n"
 	row, err := encode([]part{{Part: llm.Part{
@@ -269,7 +269,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	}
 }
 
-// What the long text of a row says is not held by a short one of it.
+// A short text of a row does not keep the memory of a long one.
 func TestShortTextHoldsNoLongOne(t *testing.T) {
 	row := `[{"kind":"text","text":"` + strings.Repeat("a", 100) + `\n","id":"short"}]`
 	parts, _, err := decodeParts(row, nil)

@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// branchOf returns nodes as a branch: each behind the one before.
+// branchOf returns nodes as a branch: each after the one before.
 func branchOf(nodes ...Node) []Node {
 	for i := range nodes {
 		nodes[i].Seq, nodes[i].Parent = i+1, i

@@ -217,7 +217,7 @@ func parseInt(text string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// leadingDigits reads the digits that text begins with, of which there are size; 0 if there are none,
+// leadingDigits reads the digits that text begins with and returns how many there are; 0 if there are none,
 // or more than an integer may have.
 func leadingDigits(text string) (n int64, size int) {
 	sum := uint64(0)

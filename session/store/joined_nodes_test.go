@@ -38,7 +38,7 @@ func mixed(n int) []Node {
 	return nodes
 }
 
-// What is read joined is what is read row by row, and what cannot be is left to that.
+// Rows read joined equal those read one by one, and rows that cannot be joined are read one by one.
 func TestJoinedReadsAsRowByRow(t *testing.T) {
 	const n = batchSize + 100
 	for name, test := range map[string]struct {

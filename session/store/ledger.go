@@ -123,7 +123,7 @@ func usageOf(nodes []nodeEntry) (sum llm.Usage) {
 	return sum
 }
 
-// plus returns the sum of two sums, of which nothing is no unpriced request.
+// plus returns the sum of two sums. A zero sum counts as no request, not as an unpriced one.
 func plus(u, v llm.Usage) llm.Usage {
 	if v == (llm.Usage{}) {
 		return u

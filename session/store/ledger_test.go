@@ -94,7 +94,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// What cannot be written is entered later, under the conversation as it is then.
+// A request that cannot be written is entered later, under the conversation as it is then.
 func TestSpendLater(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{ID: "one"})

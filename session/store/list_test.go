@@ -171,7 +171,7 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// What one session costs to find does not grow with how many there are.
+// The cost of finding one session does not grow with the number of sessions.
 func TestFindingIsFlat(t *testing.T) {
 	few, many := many(t, 10), many(t, 300)
 	for name, find := range map[string]func(db *DB) error{
@@ -209,7 +209,7 @@ func TestFindingIsFlat(t *testing.T) {
 	}
 }
 
-// TestListOfARoot: the sessions below a root are not those of which no directory is known.
+// TestListOfARoot: the sessions below a root do not include those without a known directory.
 func TestListOfARoot(t *testing.T) {
 	db := fresh(t)
 	for _, dir := range []string{"", "/", "/a", `C:\`, `C:\x`} {

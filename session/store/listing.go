@@ -76,11 +76,11 @@ var errUnusual = errors.New("unusual row")
 // A pass is an order in which sessions are read.
 type pass struct {
 	index   string               // that is used; "": what SQLite chooses
-	from    string               // condition for a row and those behind it, with a parameter for each of keys
+	from    string               // condition for a row and those after it, with a parameter for each of keys
 	keys    func(at place) []any // where a row stands in order
 	order   string
 	compare func(a, b place) int // as order
-	begin   place                // in front of all rows
+	begin   place                // before all rows
 }
 
 // byNum reads the table from end to end.
@@ -275,7 +275,7 @@ func comparePinned(p, q place) int {
 	return 1
 }
 
-// A joinedRow is the text of a session behind its place.
+// A joinedRow is the text of a session after its place.
 type joinedRow struct {
 	place
 	rest string

@@ -252,7 +252,7 @@ func TestBriefList(t *testing.T) {
 	}
 }
 
-// What is made of each session of a list stands in the list's order, however it is read.
+// The results for the sessions of a list are in the list's order, however it is read.
 func TestListOf(t *testing.T) {
 	db := fresh(t)
 	insertMany(t, db, 9)

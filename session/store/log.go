@@ -15,7 +15,7 @@ import (
 
 // A Log is one conversation open for writing. It is safe for concurrent use.
 //
-// What cannot be written, because the disk is full, the file read-only or locked,
+// A change that cannot be written, because the disk is full, the file read-only or locked,
 // stays in memory in its order and is tried again every two seconds and with each
 // Put. If the lease was lost, as happens to a process that was suspended for a long
 // time, everything is written anew as a fork, under another ID: Put returns a
@@ -278,7 +278,7 @@ func TypedText(m llm.Message) string {
 	return typed.Text()
 }
 
-// TitleText returns what stands for m in lists: TypedText without what was piped behind the words.
+// TitleText returns what stands for m in lists: TypedText without piped input after the words.
 func TitleText(m llm.Message) string {
 	words, _, _ := strings.Cut(TypedText(m), "\n\n<stdin>\n")
 	return words

@@ -258,7 +258,7 @@ func TestIsUnused(t *testing.T) {
 	}
 }
 
-// What is changed in a list reaches the window that has the session open.
+// A change made in a list reaches the window that has the session open.
 func TestRenamedWhileOpen(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{})

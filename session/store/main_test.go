@@ -103,7 +103,7 @@ func childTurns(path, id string) error {
 			return err
 		}
 	}
-	// What others kept from being written is held, and written once they let it.
+	// Messages that the lock of others delayed are held, and written once it is gone.
 	for deadline := time.Now().Add(time.Minute); code(l.Flush()) == sqlite3.SQLITE_BUSY && time.Now().Before(deadline); {
 	}
 	return errors.Join(l.Close(), db.Close())

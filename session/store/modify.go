@@ -158,7 +158,7 @@ type Imported struct {
 }
 
 // ImportFrom does what Import does, and reports what that was. A conversation that the same
-// source brought before is compared message by message: new messages are added behind their
+// source brought before is compared message by message: new messages are added after their
 // parents, messages that have grown since are replaced, and nothing is removed. The head
 // becomes that of the program, unless the conversation was continued here. If anything is
 // new and the session is open, the error is a *LockedError. A conversation that came from

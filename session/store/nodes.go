@@ -226,7 +226,7 @@ func reparentOrphans(nodes []Node, damage *damageReport) {
 	}
 }
 
-// What is said of an answer and of calls that were interrupted because the program ended.
+// Texts for an answer and for calls that were interrupted because the program ended.
 const (
 	PartialAnswerText = "Interrupted: the program ended before the answer was complete"
 	// of a call that had begun

@@ -169,7 +169,7 @@ func (l *Log) readOlder() error {
 // A prefetch reads the messages of a branch that are only on disk before they are wanted, the last
 // ones first.
 type prefetch struct {
-	nodes []Node // messages from 1 on; those in front of low are not read yet
+	nodes []Node // messages from 1 on; those before low are not read yet
 	done  chan struct{}
 
 	mu      sync.Mutex // guards what follows

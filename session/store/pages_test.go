@@ -48,7 +48,7 @@ func texts(t *testing.T, db *DB, id string) (s Session, texts []string) {
 	return s, texts
 }
 
-// Pages hold what there is, and what is said behind them is kept as everywhere.
+// Pages hold the stored messages, and messages after them are stored as in other sessions.
 func TestPages(t *testing.T) {
 	const n = minPaged + 5
 	db, l := paged(t, n)
@@ -120,7 +120,7 @@ func TestPagesOfAFork(t *testing.T) {
 	}
 }
 
-// One that is open is not deleted for good under whoever reads it.
+// A session that is open is not deleted for good.
 func TestPagesAreNotRemoved(t *testing.T) {
 	db, l := paged(t, minPaged)
 	id := l.Session().ID
@@ -169,7 +169,7 @@ func TestDamagedPages(t *testing.T) {
 	}
 }
 
-// What requests beside the messages used stays part of what a session used: in pages, with all
+// The usage of requests beside the messages stays part of a session's: in pages, with all
 // messages in memory, and once it is opened again.
 func TestSideUsageOfPages(t *testing.T) {
 	const n = minPaged + 4

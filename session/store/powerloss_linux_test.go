@@ -20,7 +20,7 @@ import (
 )
 
 // A power cut leaves what a disk was told to keep, and of the rest anything: every turn that Put
-// acknowledged before it is there, whichever of the writes behind the last sync are. A child's
+// acknowledged before it is there, whichever of the writes after the last sync are. A child's
 // system calls stand for the disk: what it wrote is replayed up to an acknowledgment.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ func reads(t *testing.T, db *DB, l *Log, ranges ...[2]int) {
 	}
 }
 
-// What is read before it is wanted is the same, in any pages and in any order.
+// Prefetched messages are the same, in any pages and in any order.
 func TestPrefetch(t *testing.T) {
 	const n = firstPrefetched + thenPrefetched + 7
 	db, l := paged(t, n)
@@ -31,7 +31,7 @@ func TestPrefetch(t *testing.T) {
 	if l.prefetched.low != 1 {
 		t.Errorf("read back to %d", l.prefetched.low)
 	}
-	// What is said now stands behind it, and what is changed is read anew.
+	// A new message follows them, and a changed one is read anew.
 	for _, seq := range []int{n + 1, 5} {
 		if err := l.Put(says(seq, llm.RoleUser, "changed")); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestPrefetch(t *testing.T) {
 	}
 }
 
-// Messages of other branches are not read, and nobody waits for a page that is far in front of what is.
+// Messages of other branches are not read, and nobody waits for a page far before those read so far.
 func TestPrefetchFollowsBranch(t *testing.T) {
 	const n = firstPrefetched + 2*thenPrefetched + 7
 	for name, change := range map[string]string{
@@ -76,7 +76,7 @@ func TestPrefetchFollowsBranch(t *testing.T) {
 	}
 }
 
-// A request begins with the last summary: what is in front of it is read when it is wanted.
+// A request begins with the last summary: messages before it are read when they are wanted.
 func TestPrefetchEndsAtSummary(t *testing.T) {
 	const n = firstPrefetched + thenPrefetched + 7
 	db, l := paged(t, n)
@@ -136,7 +136,7 @@ func TestPrefetchAndClose(t *testing.T) {
 	}
 }
 
-// What was read ahead may be changed by who took it, while more is being read.
+// The caller may change prefetched messages while more are being read.
 func TestPrefetchedPagesAreOwned(t *testing.T) {
 	const n = firstPrefetched + thenPrefetched + 7
 	_, l := paged(t, n)

@@ -125,7 +125,7 @@ func (p *pendingPrompt) wait() error {
 	return p.err
 }
 
-// AddPromptAsync adds p to the prompt history without waiting for the disk, behind the prompts
+// AddPromptAsync adds p to the prompt history without waiting for the disk, after the prompts
 // of all earlier calls. The function it returns waits, and returns the error; it need not be
 // called. Prompts and Close wait for prompts that were added before.
 func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
@@ -164,7 +164,7 @@ func draftWriterKey(slot string) string { return "draft of " + slot }
 
 // Each process has a draft of its own under a key, in a slot: one is the key itself, and the others
 // begin with it.
-const slotMark = "\x1f" // behind the key, in front of the number of a slot
+const slotMark = "\x1f" // between the key and the number of a slot
 
 // draftSlots returns the SQL by which d is a draft under a key, which is SQL.
 func draftSlots(key string) string {

@@ -153,7 +153,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// What was deleted is kept for 30 days.
+// A deleted session is kept for 30 days.
 func TestPurge(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	start := time.Unix(1_800_000_000, 0)
@@ -239,7 +239,7 @@ func TestState(t *testing.T) {
 }
 
 // TestPromptsInOrder: prompts given one after the other stand in this order, and
-// are there for whoever asks next.
+// are there for the next read.
 func TestPromptsInOrder(t *testing.T) {
 	db := fresh(t)
 	for n := range 200 {
@@ -471,7 +471,7 @@ func TestDraftGoesWithItsSession(t *testing.T) {
 	}
 }
 
-// What is imported stands where its last message belongs, until it is gone on with.
+// An imported session is listed by the time of its last message, until it is continued.
 func TestImportedStandsByItsAge(t *testing.T) {
 	db := fresh(t)
 	take := func(id string, at time.Time) {

@@ -168,7 +168,7 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What is new goes before what is old, what is dense before what is long.
+// Newer hits come before older ones, short texts before long ones.
 func TestRank(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{Title: "x"})

@@ -261,8 +261,8 @@ func (v VectorCollections) Similar(c Collection, query []float32, n int) ([]Simi
 	return found, err
 }
 
-// How many goroutines read codes, of which more are no faster, and single vectors, for each of
-// which the disk needs time.
+// scanParts is how many goroutines read codes; more are no faster. scoreParts is how many read
+// single vectors: the disk needs time for each.
 const (
 	scanParts  = 2
 	scoreParts = 4

@@ -76,7 +76,7 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 	return whole, strings.Join(append(notes, more...), " ")
 }
 
-// PromptContext returns what the model is told of a trusted directory, to stand behind the
+// PromptContext returns the text about a trusted directory that follows the
 // system prompt; "" if that is nothing. The innermost instructions come last,
 // for they count most, and are the last to be left out.
 func (o Project) PromptContext() string {

@@ -8,7 +8,7 @@
 //
 // Nothing that Load finds is acted on before a user said yes to exactly these
 // bytes at exactly this path: a changed file, a moved directory, another directory
-// behind a link are asked about anew. Even then a directory's configuration cannot
+// at the end of a link are asked about anew. Even then a directory's configuration cannot
 // say where requests go, with which key, or what may run unasked.
 package trust
 

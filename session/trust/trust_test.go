@@ -299,7 +299,7 @@ func TestLinkedPlaces(t *testing.T) {
 	}
 }
 
-// What is no file is told, not waited for.
+// A directory in place of a file is an error, and is not waited for.
 func TestLookAtWhatIsNoFile(t *testing.T) {
 	root := tree(t, map[string]string{"AGENTS.md/": ""})
 	o, err := trust.Load(root, nil)

@@ -35,7 +35,7 @@ func written(t *testing.T, format string, rows []Row) string {
 	return b.String()
 }
 
-// What was written as JSON lines is read as it was, to the last bit.
+// Vectors written as JSON lines are read as they were, to the last bit.
 func TestLines(t *testing.T) {
 	text := written(t, "jsonl", rows)
 	if strings.ContainsAny(text, "\x1b\u009b\u202e\U000e0041") {
@@ -75,7 +75,7 @@ func TestLinesCut(t *testing.T) {
 	}
 }
 
-// What is no file of ours, or of several models, says so with its line.
+// The error about another format, or about mixed models, names the line.
 func TestLinesRefused(t *testing.T) {
 	good := written(t, "jsonl", rows[:1])
 	for text, want := range map[string]string{

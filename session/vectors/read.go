@@ -21,7 +21,7 @@ const maxLine = 64 << 20
 type Line struct {
 	Space
 	Row
-	End int64 // where in the file the line ends, behind its line break
+	End int64 // offset in the file after the line break
 }
 
 // A lineJSON is what a line holds.

@@ -755,7 +755,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPromptBehindCancel: a prompt right behind a cancel is not canceled with the one before.
+// TestPromptBehindCancel: a prompt right after a cancel is not canceled with the one before.
 func TestPromptBehindCancel(t *testing.T) {
 	const n = 50
 	var turns []llmtest.Turn

@@ -101,7 +101,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	a.open[c.id] = c
 	a.mu.Unlock()
 	then(c)
-	c.work.Go(c.tellCommands) // behind the answer, which says what the session is called
+	c.work.Go(c.tellCommands) // after the response, which has the id of the session
 	return nil
 }
 

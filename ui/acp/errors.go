@@ -10,7 +10,7 @@ import (
 	"parley/ui/app"
 )
 
-// Codes of JSON-RPC, and of ACP behind them: https://agentclientprotocol.com/protocol/schema.
+// Codes of JSON-RPC, followed by those of ACP: https://agentclientprotocol.com/protocol/schema.
 const (
 	codeInvalidParams = -32602
 	codeInternal      = -32603

@@ -16,7 +16,7 @@ import (
 )
 
 // Cancel stops the prompt that is answered, and those that wait for that: the conversation
-// stays one that can go on, as after esc on the screen. Nothing that came behind it is read before
+// can continue, as after esc on the screen. No later message is read before
 // it has ended: see countedReader.
 func (a *agent) Cancel(_ context.Context, p sdk.CancelNotification) error {
 	defer a.owed.carriedOut()

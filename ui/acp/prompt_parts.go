@@ -109,7 +109,7 @@ func filePath(uri string) string {
 	return filepath.Clean(file)
 }
 
-// reference returns the words that stand for an address in a prompt, and the file behind it; "" if
+// reference returns the words for an address in a prompt, and the file that it names; "" if
 // there is none. A file in dir is called as the tools call it.
 func reference(uri, name, dir string) (words, file string) {
 	file = filePath(uri)
@@ -167,7 +167,7 @@ func (t *promptText) mention(words, _ string) {
 	t.leading, t.named = spaced(t.leading, words), true
 }
 
-// spaced returns text with words behind it, apart from what is written there.
+// spaced returns text followed by words, with a space between them if text needs one.
 func spaced(text, words string) string {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	if text == "" || unicode.IsSpace(last) || strings.ContainsRune("([{<\"'`", last) {

@@ -206,13 +206,13 @@ func (a *responseOrder) await(long time.Duration, done func() bool) {
 	}
 }
 
-// A countedReader has answers count what is read. What comes behind a cancel waits until that is carried
-// out: the connection would begin to answer a prompt there before it.
+// A countedReader has answers count what is read. Messages after a cancel wait until that is carried
+// out: the connection would otherwise begin to answer a prompt among them before it.
 type countedReader struct {
 	io.Reader
 	answers *responseOrder
 	rest    []byte // that was read and waits
-	err     error  // behind it
+	err     error  // after it
 }
 
 func (r *countedReader) Read(p []byte) (int, error) {

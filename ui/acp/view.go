@@ -139,7 +139,7 @@ func (v *view) dropped(c app.Change) []sdk.SessionUpdate {
 	return nil
 }
 
-// retry tells once that an answer begins again of which text was told: it cannot be taken back.
+// retry reports once that an answer begins again whose text was sent already: it cannot be taken back.
 func (v *view) retry(c app.Change) []sdk.SessionUpdate {
 	r, ok := c.Event.(llm.Retry)
 	if !ok || len(r.Discards) == 0 || !v.cut {

@@ -58,7 +58,7 @@ func TestToolsHaveAKind(t *testing.T) {
 	}
 }
 
-// What a client is asked about, and what a tool answered, is shown by it as Markdown: nothing of it is
+// A client shows questions and tool results as Markdown: nothing of them is
 // hidden in there, and no character in a diff is invisible.
 func TestNothingHides(t *testing.T) {
 	v := &view{folder: "/w", calls: map[string]*sentCall{}}
@@ -93,7 +93,7 @@ func TestLineEndsInDiffs(t *testing.T) {
 	}
 }
 
-// A code block ends behind its text, whatever marks that has; many cost no more than others do.
+// A code block ends after its text, whatever marks that has; many cost no more than others do.
 func TestCodeBlock(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\n":              "```\na\n```",

@@ -244,7 +244,7 @@ func hasCRLF(unified string) bool {
 		case diff.Added, diff.Removed, diff.Context:
 			all, last = all && last, strings.HasSuffix(line.Raw, "\r")
 		case diff.Note:
-			last = true // the line in front of it has no end
+			last = true // the line before it has no end
 		}
 	}
 	return all && last

@@ -43,7 +43,7 @@ type App struct {
 	Prefs     StoredModelPrefs
 	comparing
 
-	// What a front end fills in.
+	// A front end fills these in.
 	Terminal     func() TerminalState        // returns what is known of the terminal
 	Busy         func() bool                 // reports whether a turn runs
 	KeyOf        func(command string) string // returns the key that runs a command, or "/" and its name

@@ -31,8 +31,8 @@ func ExpandHome(path string) string {
 	return path
 }
 
-// isAddress reports whether text is an address on the web, and nothing behind it that ends a
-// sentence.
+// isAddress reports whether text is an address on the web without punctuation that ends a
+// sentence after it.
 func isAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsAny(text[len(text)-1:], ".,;:!?)]}>\"'")
@@ -51,7 +51,7 @@ func (o Options) fetched(ctx context.Context, address string) (attach.Attachment
 }
 
 // Addresses returns what Expand would fetch from the web for text, in order, and text without
-// the @ in front of each, which fetches nothing.
+// the @ before each, which fetches nothing.
 func (o Options) Addresses(text string) (addresses []string, without string) {
 	at := 0
 	var b strings.Builder
@@ -65,7 +65,7 @@ func (o Options) Addresses(text string) (addresses []string, without string) {
 	return addresses, b.String() + text[at:]
 }
 
-// isMention reports whether what stands behind an @ is something that a prompt brings along.
+// isMention reports whether text after an @ is something that a prompt brings along.
 func (o Options) isMention(text string) bool {
 	return isFile(text) || o.FetchFile != nil && isAddress(text)
 }

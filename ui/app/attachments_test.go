@@ -12,7 +12,7 @@ import (
 	"parley/tools/mcp"
 )
 
-// An address behind an @ is fetched and goes with the prompt; one that is part of a sentence
+// An address after an @ is fetched and goes with the prompt; one that is part of a sentence
 // ends before its punctuation, and without a way to the web it is text.
 func TestMentionedAddresses(t *testing.T) {
 	var asked []string

@@ -15,11 +15,11 @@ import (
 // A Command is something a user can do. One table serves keys, palette, plain lines,
 // help and manual.
 type Command struct {
-	Name         string // typed behind a slash
+	Name         string // typed after a slash
 	Aliases      []string
 	Keys         []string // that run it, such as "ctrl+x m"
 	Group        Group
-	Arg          string // what may stand behind it, in capitals; "" is nothing
+	Arg          string // the argument that may follow it, in capitals; "" is nothing
 	Help         string
 	Unavailable  func(*App) string // why it cannot run now, "" if it can; nil: it always can
 	Args         func(*App) []Item // what its argument may be; nil: anything, or nothing
@@ -28,7 +28,7 @@ type Command struct {
 	Run          func(a *App, arg string) Effect
 }
 
-// A Path is a kind of path that may stand behind a command, for front ends that complete it.
+// A Path is a kind of path that may follow a command, for front ends that complete it.
 type Path string
 
 const (
@@ -114,7 +114,7 @@ func Commands() []Command {
 	}
 }
 
-// FirstCommands lists the commands that stand in front of all others, for those who are new here.
+// FirstCommands lists the commands that come before all others, for new users.
 var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
 
 // elsewhere says where something is that other programs have a command for.
@@ -136,7 +136,7 @@ func ParseCommand(text string) (name, arg string, ok bool) {
 	return name, strings.TrimSpace(arg), true
 }
 
-// AllowsMultiline reports whether text is a command that takes what stands behind it as text,
+// AllowsMultiline reports whether text is a command that takes its argument as text,
 // whatever number of lines that has.
 func AllowsMultiline(text string) bool {
 	name, arg, ok := ParseCommand(text)
@@ -214,7 +214,7 @@ func openPanel(p Panel) func(*App, string) Effect {
 	return func(_ *App, arg string) Effect { return PanelQuery{p, arg} }
 }
 
-// What follows says why a command cannot run now; "" if it can.
+// These functions say why a command cannot run now; "" if it can.
 
 // BusyText says that a turn runs; "" if none does.
 func BusyText(a *App) string {

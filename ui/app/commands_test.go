@@ -56,8 +56,8 @@ func toastOf(e Effect) string {
 	return see(e).Toast
 }
 
-// run carries out a line such as "/mode auto", and what follows from it beside and
-// behind it.
+// run carries out a line such as "/mode auto", and its effects, beside and
+// after it.
 func run(t *testing.T, a *App, line string) Effect {
 	t.Helper()
 	name, arg, _ := ParseCommand(line)
@@ -107,7 +107,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// What stands behind a command that takes nothing is refused with its value, by each of its names.
+// An argument of a command that takes none is refused with its value, by each of the command's names.
 func TestNoArgument(t *testing.T) {
 	for _, c := range Commands() {
 		for _, name := range c.Names() {

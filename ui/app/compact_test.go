@@ -11,7 +11,7 @@ import (
 )
 
 // TestCompactEdit: /compact edit makes a draft of the command that replaces the summary,
-// which keeps its lines; /compact undo goes back in front of it.
+// which keeps its lines; /compact undo goes back to before it.
 func TestCompactEdit(t *testing.T) {
 	a := newApp(t)
 	if e := run(t, a, "/compact edit"); toastOf(e) == "" || see(e).Turn != nil {

@@ -9,7 +9,7 @@ import (
 	"parley/session"
 )
 
-// What an answer took tells whose it is: it is shown once the names are.
+// The figures of an answer give away its model: they are shown once the names are.
 func TestBlindAnswersSayNothingOfTheirFigures(t *testing.T) {
 	answer := func(n int) session.CandidateEvent {
 		usage := llm.Usage{Input: 10, Output: 1234, Cost: 0.5, Priced: true}

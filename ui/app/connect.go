@@ -145,8 +145,8 @@ func connectFor(a *App, name string, err error) (Effect, bool) {
 	return newConnectFlow(a, c, name).ask(), true
 }
 
-// A connectFlow connects a provider: it asks for what there is to ask, the variables of its address, then
-// its key, and goes on with a model.
+// A connectFlow connects a provider: it asks for the variables of its address, then
+// for its key, and continues with a model.
 type connectFlow struct {
 	app   *App
 	to    Connection

@@ -156,7 +156,7 @@ func TestConnectUnchecked(t *testing.T) {
 	}
 }
 
-// What takes no key is asked nothing: it answers if it is found on this machine, and says
+// A provider that takes no key asks nothing: it is connected if it is found on this machine, and says
 // why not otherwise.
 func TestConnectKeyless(t *testing.T) {
 	a, given := connectable(t)

@@ -159,7 +159,7 @@ func compactItems(a *App) []Item {
 }
 
 // compact summarizes the conversation. "edit" puts the summary into the draft, as the
-// command that replaces it; "undo" goes back in front of it.
+// command that replaces it; "undo" goes back to before it.
 func compact(a *App, arg string) Effect {
 	action, text, _ := strings.Cut(strings.TrimSpace(arg), " ")
 	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on a line of its own

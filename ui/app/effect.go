@@ -34,7 +34,7 @@ type Failure struct {
 	Line    string // command that did not run, as it was typed, to be corrected; "": none
 }
 
-// A Draft is text to insert in front of the draft.
+// A Draft is text to insert before the draft.
 type Draft string
 
 // A DraftCommand is a command that stands in the input instead of the draft, to be completed.
@@ -108,7 +108,7 @@ func TypedBecomesDraft(e Effect) bool {
 	return false
 }
 
-// What begins the lines that replace a summary and the system prompt.
+// Beginnings of the lines that replace a summary and the system prompt.
 const (
 	editSummary = "/compact edit "
 	editSystem  = "/system "
@@ -159,7 +159,7 @@ type List struct {
 	Items     []Item
 	Refresh   func() []Item // the items as they are now, once an MCP server changed or one was removed; nil: they stay
 	Free      bool          // what is typed may be chosen as well: an Item with it as its value
-	TakesArg  bool          // an argument may be typed behind the title of a row; Choose gets it
+	TakesArg  bool          // an argument may be typed after the title of a row; Choose gets it
 	Choose    func(item Item, arg string) Effect
 	Remove    func(value string) Effect // what the key that deletes does with a row, before Refresh; nil: nothing
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil

@@ -76,8 +76,8 @@ func StoppedText(err error) string {
 	return Stopped
 }
 
-// ShellErrorText is ErrorText behind the name of the program: without a capital that the
-// error does not have. What the system said is without the names of calls.
+// ShellErrorText is ErrorText for use after the name of the program: without a capital that the
+// error does not have. Words of the system are without the names of calls.
 func ShellErrorText(err error) string {
 	text := format.ErrorText(err)
 	if e := (*llm.Error)(nil); errors.As(err, &e) {

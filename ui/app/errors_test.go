@@ -76,7 +76,7 @@ func TestHintsOfTheShell(t *testing.T) {
 	}
 }
 
-// What is said of saving is said when it changes, and once.
+// The state of saving is reported when it changes, and once.
 func TestSaveText(t *testing.T) {
 	full, lost := errors.New("disk full"), &session.LeaseLostError{Fork: "b2"}
 	for _, tt := range []struct {

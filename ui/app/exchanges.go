@@ -47,7 +47,7 @@ type Timing struct {
 type ExchangeSide struct {
 	Headers [][2]string
 	Body    string
-	Tail    string // end of a long body, behind Body and the Cut bytes that were not kept
+	Tail    string // end of a long body, after Body and the Cut bytes that were not kept
 	Cut     int64
 }
 

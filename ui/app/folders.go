@@ -102,5 +102,5 @@ func addedItems(a *App, verb string) (items []Item) {
 	return items
 }
 
-// folderItems lists what can be removed behind /add-dir.
+// folderItems lists the directories that /add-dir can remove.
 func folderItems(a *App) []Item { return addedItems(a, removeFolder) }

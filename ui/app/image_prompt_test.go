@@ -124,7 +124,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// What was typed stays where it cannot be drawn yet.
+// A typed line stays if its image cannot be drawn yet.
 func TestImageWaits(t *testing.T) {
 	a, painter, _ := newPainter(t, fox())
 	a.Busy = func() bool { return true }
@@ -148,7 +148,7 @@ func TestImageWaits(t *testing.T) {
 	}
 }
 
-// What was not drawn is told by an export: that the provider refused it, or that it was stopped.
+// An export says of each image that was not drawn that the provider refused it, or that it was stopped.
 func TestExportOfImagesNotDrawn(t *testing.T) {
 	waiting := make(chan struct{})
 	refuse := llmtest.Script(llm.Notice{Text: "The provider refused: blood", Urgent: true}, llm.Finish{Reason: llm.Refused, Raw: "moderation_blocked"})
@@ -186,7 +186,7 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 		text := string(data)
 		battle, owl, fox := strings.Index(text, "a battle"), strings.Index(text, "an owl"), strings.LastIndex(text, "a fox")
 		refused, stopped := strings.Index(text, "The provider refused: blood"), strings.LastIndex(text, "stopped")
-		if as == "jsonl" { // which has what was shown behind the messages
+		if as == "jsonl" { // which has the annotations after the messages
 			stopped = strings.Index(text, "context canceled")
 		}
 		if err != nil || refused < battle || stopped < owl || as != "jsonl" && (refused > owl || stopped > fox) {
@@ -251,7 +251,7 @@ func TestImageMentions(t *testing.T) {
 }
 
 // A conversation that is opened again goes on at the picture that it ended with, and one that is
-// forked in front of it does not.
+// forked before it does not.
 func TestImageAfterResume(t *testing.T) {
 	a, painter, _ := newPainter(t, fox(), fox(), fox(), fox())
 	play(t, run(t, a, "/image a fox"))

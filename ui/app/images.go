@@ -22,7 +22,7 @@ type ImageModels struct {
 // imageCommand begins a prompt for an image.
 const imageCommand = "/image "
 
-// newImage, behind it, says that no image is changed.
+// newImage, after it, says that no image is changed.
 const newImage = "--new"
 
 // imageModelKey is where the image model is stored that was chosen last.

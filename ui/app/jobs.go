@@ -154,7 +154,7 @@ func (j BackgroundJobs) Ending() string {
 	return strings.Join(lines, "\n")
 }
 
-// moveToBackground lets the commands that run go on behind their calls.
+// moveToBackground lets the running commands continue after their calls.
 func moveToBackground(a *App, _ string) Effect {
 	switch n, err := a.Jobs.Move(); {
 	case err != nil:

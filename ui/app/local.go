@@ -159,7 +159,7 @@ func shortModelName(name string) string {
 }
 
 // LearnModel returns the effect that asks the server of the model in use for its context window,
-// where that is not known. Front ends perform it behind an answer: no server is asked for anything
+// if that is not known. Front ends perform it after an answer: no server is asked for anything
 // before a prompt is sent.
 func LearnModel(a *App) Effect {
 	learn, s := a.Local.Learn, a.Session

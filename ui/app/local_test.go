@@ -79,7 +79,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// TestQuestions: the question says what there is.
+// TestQuestions: the question says what was found.
 func TestQuestions(t *testing.T) {
 	for want, s := range map[string]Service{
 		"Ollama is running with llama3.2: use it?":                  {Name: "Ollama", Models: 1, Model: "ollama/llama3.2:latest"},

@@ -9,7 +9,7 @@ import (
 	"parley/session/prompts"
 )
 
-// What could not be saved of a conversation that is left is told when it is closed: it is lost then.
+// If the end of a conversation could not be saved, that is reported when it is closed: it is lost then.
 func TestCloseTellsWhatIsLost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
@@ -51,7 +51,7 @@ func TestThinkingOnAnotherModel(t *testing.T) {
 	}
 }
 
-// What is attached while a prompt is read goes along with it, as what was attached before does.
+// Files attached while a prompt is read go along with it, as those attached before do.
 func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	a := newApp(t)
 	a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{{Name: "review", Body: "Review it."}}, nil }

@@ -96,7 +96,7 @@ type fileKind struct{ mime, noun string }
 // fileKinds lists them; the last one is all others.
 var fileKinds = []fileKind{{"application/pdf", "PDF"}, {"audio/", "audio file"}, {"video/", "video"}, {"", "file"}}
 
-// rememberModel puts a model in front of those that were used.
+// rememberModel puts a model before those that were used.
 func (a *App) rememberModel(name string) {
 	a.Recent = append([]string{name}, slices.DeleteFunc(a.Recent, func(n string) bool { return n == name })...)
 }
@@ -255,8 +255,8 @@ func (a *App) toggleThinking(string) Effect {
 }
 
 // ModelPrefs say which models a user likes, or will not see: patterns of the
-// configuration, and behind them what keys said of one model each, as "+" or "-" and
-// its name. The last word about a name counts.
+// configuration, then +name or -name for single models, set with
+// keys. The last match of a name counts.
 type ModelPrefs []string
 
 // Match reports whether a name is meant, and by which word; -1 if there is none.
@@ -299,7 +299,7 @@ func (p *StoredModelPrefs) Load() {
 	}
 }
 
-// Behind returns what keys said under key, "favorites" or "hidden", behind what is configured.
+// Behind returns configured followed by the preferences set with keys under key, "favorites" or "hidden".
 func (p *StoredModelPrefs) Behind(configured []string, key string) ModelPrefs {
 	return slices.Concat(configured, p.words[key])
 }

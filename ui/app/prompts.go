@@ -92,7 +92,7 @@ func (k *knownPrompts) items() (items []Item) {
 	return items
 }
 
-// PromptHint says what may stand behind the name of a prompt; "" for nothing in particular.
+// PromptHint names the arguments that may follow the name of a prompt; "" for nothing in particular.
 func PromptHint(p *prompts.Prompt) string {
 	if p.Hint != "" {
 		return p.Hint
@@ -161,7 +161,7 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	}), true
 }
 
-// awaitsPrompts reports whether name may be that of a prompt, none of which is known yet.
+// awaitsPrompts reports whether name may be that of a prompt while no prompts are known yet.
 func awaitsPrompts(a *App, known *knownPrompts, name string) bool {
 	return known == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(a.Commands, func(c Command) bool {
 		return slices.ContainsFunc(c.Names(), func(n string) bool { return strings.HasPrefix(n, name) })

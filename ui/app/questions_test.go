@@ -164,7 +164,7 @@ func TestServerQuestionsLapse(t *testing.T) {
 	}
 }
 
-// Whoever leaves a question cancels it, at each step.
+// Leaving a question cancels it, at each step.
 func TestServerFormLeft(t *testing.T) {
 	a, call := askingApp(t)
 	for steps := range 4 {

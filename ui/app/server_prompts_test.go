@@ -73,7 +73,7 @@ func TestPromptArgumentProposals(t *testing.T) {
 	}
 }
 
-// What a server wrote brings no file along, however it is mentioned.
+// A prompt of a server brings no file along, however it mentions one.
 func TestServerPromptMentionsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a.txt", "b c.txt"} {

@@ -105,7 +105,7 @@ type serverChoice struct {
 }
 
 // serverChoices returns what can be done about a server: above all to allow what the
-// sandbox refused it. What it may need beside that comes behind a restart.
+// sandbox refused it. Further permissions come after a restart.
 func serverChoices(s mcp.State) []serverChoice {
 	allow := func(name string, a mcp.Access) serverChoice {
 		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
@@ -189,7 +189,7 @@ func (m MCP) states() []mcp.State {
 	return nil
 }
 
-// items returns what may stand behind /mcp.
+// items returns the possible arguments of /mcp.
 func (m MCP) items() []Item {
 	var items []Item
 	for _, s := range m.states() {
@@ -265,7 +265,7 @@ func (a *App) PromptItems() []Item {
 }
 
 // prompt sends the prompt of a file, and puts a server's into the draft, where it can be read
-// before it is sent. Its arguments stand behind its name, in their order or with their names.
+// before it is sent. Its arguments follow its name, in their order or with their names.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
 		return &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {

@@ -7,7 +7,7 @@ import (
 	"parley/tools/mcp"
 )
 
-// What the sandbox refused a server stands first; a server that failed for other reasons is first of all
+// Offers to allow what the sandbox refused come first. A server that failed for other reasons is first of all
 // started again, and never offered more without a look at the list.
 func TestServerChoices(t *testing.T) {
 	failed := mcp.State{Name: "s", Status: mcp.StatusFailed}

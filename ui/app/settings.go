@@ -303,7 +303,7 @@ func ownSystem(a *App) (text, source string) {
 	return a.Session.System(), "configuration"
 }
 
-// systemText returns the system prompt for reading, and what is sent behind it.
+// systemText returns the system prompt for reading, and names the texts sent after it.
 func systemText(a *App) string {
 	text, source := ownSystem(a)
 	about := fmt.Sprintf("System prompt: %s, %s tokens", source, format.Tokens(a.Estimate(text)))

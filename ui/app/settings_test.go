@@ -285,7 +285,7 @@ func TestJobOfAnotherConversation(t *testing.T) {
 	}
 }
 
-// What /jobs does not know, it says, with what it does.
+// An unknown argument of /jobs is reported with the known ones.
 func TestWordsOfJobs(t *testing.T) {
 	a := newToolsApp(t)
 	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"

@@ -186,7 +186,7 @@ func (a *App) mode(arg string) Effect {
 	return Toast("Approval mode: " + ModeHelp(p.Mode()))
 }
 
-// nextMode sets the approval mode behind the current one.
+// nextMode sets the approval mode after the current one.
 func nextMode(a *App, _ string) Effect {
 	policy := a.Session.Policy()
 	policy.SetMode(policy.Mode().Next())

@@ -74,8 +74,8 @@ func (b *block) close(now time.Time, out *changeList) {
 	}
 }
 
-// A response is the answer that arrives, or arrived last: blocks, some of which are calls. The
-// zero value is in front of the first one.
+// A response is the answer that arrives, or arrived last: text blocks, calls and others. The
+// zero value is before the first one.
 type response struct {
 	parts  partialAnswer     // nil: none has begun
 	draft  llm.Draft         // where the session holds none
@@ -147,7 +147,7 @@ func (r *response) add(d llm.Delta, now time.Time, out *changeList) (kind llm.Ki
 	return b.kind, part.Name
 }
 
-// grow shows text that came of a block, of which part is all there is.
+// grow shows new text of a block; part is the block up to now.
 func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
 	c := Change{Op: Grown, Text: text}
 	switch b.kind {

@@ -58,7 +58,7 @@ const (
 	ToolBlock                         // a call of a tool
 	SourceBlock                       // that an answer names
 	MediaBlock                        // in an answer
-	SummaryBlock                      // stands for the messages in front of it
+	SummaryBlock                      // replaces the messages before it
 	RetryBlock                        // a request will be sent again, or to another model; dropped once an answer comes
 	SilenceBlock                      // no content has come for long; dropped once some does
 	FooterBlock                       // sums up the answers to a prompt

@@ -20,8 +20,8 @@ type StoredConversation interface {
 	Annotations(path []session.Node) [][]session.Annotation
 }
 
-// Replay gives show the changes that draw the messages path[from:to], and what stands
-// behind each of them, as Turn did while they came. From and to are boundaries of
+// Replay gives show the changes that draw the messages path[from:to], and the events
+// after each of them, as Turn did while they came. From and to are boundaries of
 // turns, so that pages in a row show what the whole does. newID may be nil.
 func Replay(s StoredConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
 	r := replay{Turn: NewTurn(newID), stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
@@ -31,11 +31,11 @@ func Replay(s StoredConversation, path []session.Node, from, to int, newID func(
 	r.end()
 }
 
-// ReplayBack does what Replay does for the last turns in front of the message next, of n
+// ReplayBack does what Replay does for the last turns before the message next, of n
 // messages or more; for next 0, for the last ones of the current branch. It returns the
-// Seq of the first of them, in front of which the page before ends; 0 if there is none.
+// Seq of the first of them, before which the previous page ends; 0 if there is none.
 func ReplayBack(s StoredConversation, next, n int, newID func() string, show func(Change)) (first int) {
-	for back := 2 * n; ; back *= 2 { // with what is in front of the page, to know who answered there
+	for back := 2 * n; ; back *= 2 { // with messages before the page, to know who answered there
 		end, more := s.Head(), 0
 		if next > 0 {
 			end, more = next, 1
@@ -65,7 +65,7 @@ func beginsTurn(path []session.Node, i int) bool {
 	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && continues(path, i))
 }
 
-// continues reports whether a turn may go on with path[i]: a summary behind the results
+// continues reports whether a turn may continue with path[i]: a summary after the results
 // of tools ends nothing.
 func continues(path []session.Node, i int) bool { return i > 0 && path[i-1].Role == llm.RoleTool }
 
@@ -97,7 +97,7 @@ func (r *replay) flush(note int) {
 	r.out.reset()
 }
 
-// branch replays path[from:to]. What stands in front of the first of them belongs to
+// branch replays path[from:to]. Events before the first of them belong to
 // the page before, if there is one.
 func (r *replay) branch(path []session.Node, along [][]session.Annotation, from, to int) {
 	for i, n := range path[from:to] {
@@ -190,7 +190,7 @@ func (r *replay) annotations(list []session.Annotation) {
 	}
 }
 
-// abandonedAnswer returns the answer that broke off in front of which the turn went on.
+// abandonedAnswer returns the answer of e, which broke off: the turn continued from before it.
 func (r *replay) abandonedAnswer(e session.Abandoned, a session.Annotation) (session.Node, bool) {
 	n, err := r.stored.At(e.Seq)
 	return n, err == nil && n.Interrupted && n.Parent == a.After
@@ -207,8 +207,8 @@ func switchedTo(e session.Event) string {
 	return ""
 }
 
-// switchedDuring returns the model that was chosen while an answer of model arrived, in front of which
-// list stands; "" if it was not changed then.
+// switchedDuring returns the model that was chosen while an answer of model arrived; list is shown before
+// that answer. It is "" if the model was not changed then.
 func switchedDuring(list []session.Annotation, model string) (to string) {
 	for _, a := range list {
 		e, ok := session.DecodeAnnotation(a).(session.ModelSwitched)
@@ -219,7 +219,7 @@ func switchedDuring(list []session.Annotation, model string) (to string) {
 	return to
 }
 
-// modelBefore returns the model in front of path[i], as the whole path would have
+// modelBefore returns the model before path[i], as the whole path would have
 // it, and whether there is one.
 func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, i int) (string, bool) {
 	if i == 0 {
@@ -257,8 +257,8 @@ func (p storedParts) Part(block string) (llm.Part, bool) {
 	return p[i], true
 }
 
-// answer shows an answer, and between its parts what came while it did. Behind are
-// the messages behind it.
+// answer shows an answer, and between its parts the events that came during it. The last
+// argument has the messages after it.
 func (r *replay) answer(n session.Node, list []session.Annotation, behind []session.Node) {
 	r.out.seq = n.Seq
 	next := switchedDuring(list, n.Model)

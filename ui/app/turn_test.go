@@ -68,7 +68,7 @@ func (b *board) draw(c Change) {
 		}
 		d.Text += c.Text
 	case Closed:
-		if d == nil && c.Kind == ThinkingBlock { // of which nothing is said
+		if d == nil && c.Kind == ThinkingBlock { // that has no text
 			d = &drawn{Change: c}
 			b.blocks = append(b.blocks, d)
 		}
@@ -133,7 +133,7 @@ type talk struct {
 	turn Turn
 	seen board
 	time atomic.Int64
-	said []string // what was done, for whoever reads a failure
+	said []string // what was done, for the message of a failure
 	over bool
 }
 
@@ -320,7 +320,7 @@ func (k *talk) act() {
 	case 7:
 		waits := path[len(path)-1].Role == llm.RoleUser
 		if k.run(k.s.Compact); waits {
-			redrawn(nil) // the prompt stands anew behind the summary
+			redrawn(nil) // the prompt is drawn anew after the summary
 		}
 	case 8:
 		if redrawn(k.s.Branch().Regenerate(at())) {
@@ -333,7 +333,7 @@ func (k *talk) act() {
 	case 10:
 		_ = k.s.Branch().Switch(1 + k.r.IntN(len(k.s.Nodes())))
 		last := k.s.Path()
-		k.over = len(last) > 0 && last[len(last)-1].Interrupted // to go on from in front of it once more would show it twice
+		k.over = len(last) > 0 && last[len(last)-1].Interrupted // continuing from before it once more would show it twice
 		redrawn(nil)
 	case 11:
 		for _, e := range []session.Event{
@@ -349,7 +349,7 @@ func (k *talk) act() {
 	}
 }
 
-// What is replayed of a conversation is what was seen while it came, whatever
+// A replayed conversation shows the same as while it came, whatever
 // came; and pages of it in a row, folded from the last to the first, show what
 // the whole does.
 func TestTurnLiveStoredAndInPages(t *testing.T) {
@@ -395,7 +395,7 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 
 // Whatever order events come in, no block changes after it went, no id is given again, and none
 // is replaced that is not there (see board.draw): a session may have been left in the middle of a
-// turn. A block of which nothing was shown may be renamed or dropped.
+// turn. A block without anything shown may be renamed or dropped.
 func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 	part := func(kind llm.Kind, id string) llm.Part {
 		return llm.Part{Kind: kind, ID: id, Name: "read", Text: "x", Input: "{"}
@@ -486,7 +486,7 @@ func TestTurnRestarts(t *testing.T) {
 	}
 }
 
-// What came is passed on, and not what there is: a delta costs the same however long
+// A change holds the new text, not all of it: a delta costs the same however long
 // the answer is.
 func TestTurnPassesOnWhatCame(t *testing.T) {
 	var turn Turn

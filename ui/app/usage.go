@@ -151,7 +151,7 @@ func UsageCost(s session.UsageSum) string {
 // UsageSums are the sums of today, of this month and of 30 days.
 type UsageSums struct{ Today, Month, Days30 session.UsageSum }
 
-// Recent sums up the last days, of which now is the last.
+// Recent sums up the days up to now.
 func (u UsageReader) Recent(now time.Time) (sums UsageSums, err error) {
 	y, m, d := now.Date()
 	for _, s := range []struct {
@@ -354,7 +354,7 @@ func chooseBudget(s *session.Session) func(Item, string) Effect {
 
 var errBudgetUsage = errors.New("/budget takes turn, session, day or month, and an amount: day 5, session 200k tokens, month off")
 
-// parseLimit reads what stands behind /budget: a period, and an amount in US dollars or tokens.
+// parseLimit reads the argument of /budget: a period, and an amount in US dollars or tokens.
 func parseLimit(arg string) (session.Limit, error) {
 	words := strings.Fields(strings.ToLower(arg))
 	l := session.Limit{}

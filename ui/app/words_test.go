@@ -168,7 +168,7 @@ func TestWords(t *testing.T) {
 // A wordPattern is a pattern in small letters, found whatever the letter case.
 type wordPattern struct {
 	pattern *regexp.Regexp
-	parts   []string // of which every hit has one; nil: not known
+	parts   []string // every match has one of them; nil: not known
 }
 
 func newWordPattern(t *testing.T, pattern string) wordPattern {
@@ -189,7 +189,7 @@ func (p wordPattern) find(text, lower string) string {
 	return p.pattern.FindString(text)
 }
 
-// partsOf returns texts of which each match of a pattern has at least one; nil if there are none.
+// partsOf returns texts; each match of a pattern has at least one of them. It is nil if there are none.
 func partsOf(pattern *syntax.Regexp) (parts []string) {
 	switch pattern.Op {
 	case syntax.OpLiteral:
@@ -223,7 +223,7 @@ func shortest(texts []string) int {
 }
 
 // TestToasts checks that what is said beside the conversation is a sentence: with a capital,
-// and without a period behind one.
+// and without a period after one.
 func TestToasts(t *testing.T) {
 	eachFile(t, func(file string, tree *ast.File) {
 		if !strings.HasPrefix(file, "ui/") {

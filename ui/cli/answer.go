@@ -159,7 +159,7 @@ func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 	}
 }
 
-// openCompared opens the models that names say, in which those of -n stand behind
+// openCompared opens the models of names, in which those of -n follow
 // each other.
 func (a *program) openCompared(s *session.Session, names []string) (models []llm.Endpoint, err error) {
 	for i, name := range names {

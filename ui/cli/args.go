@@ -8,8 +8,8 @@ import (
 	"parley/ui/print"
 )
 
-// withOptionalValues gives -r without a value one that is empty: nothing, a flag or -- stands
-// behind it.
+// withOptionalValues gives -r without a value one that is empty: nothing, a flag or -- comes
+// after it.
 func withOptionalValues(args []string) []string {
 	var out []string
 	for i, arg := range args {
@@ -26,7 +26,7 @@ func withOptionalValues(args []string) []string {
 }
 
 // formatOf returns the format of the output that args ask for; they may not have been read to their
-// end, where a flag in front of -o is none.
+// end, since a flag before -o is none.
 func (f *outputFlags) formatOf(args []string) string {
 	format := cmp.Or(f.Format, "text")
 	for i, arg := range args {

@@ -77,7 +77,7 @@ func backupDirectories() (undo, tmp string, err error) {
 	return filepath.Join(filepath.Dir(path), "undo"), filepath.Dir(path), nil
 }
 
-// writeBackup writes a backup to a new file, of which nothing stays on an error, or to standard
+// writeBackup writes a backup to a new file, which is removed on an error, or to standard
 // output.
 func writeBackup(a *program, lib *session.Store, name string) error {
 	undo, tmp, err := backupDirectories()

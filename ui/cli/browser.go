@@ -14,8 +14,8 @@ import (
 	"parley/tools/process"
 )
 
-// openersByOS are programs that show an address in the user's browser, with the arguments in
-// front of it.
+// openersByOS are programs that show an address in the user's browser, with the arguments
+// before it.
 var openersByOS = map[string][]string{
 	"darwin":  {"open"},
 	"windows": {"rundll32", "url.dll,FileProtocolHandler"},

@@ -88,7 +88,7 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	return list.RunE(list, nil)
 }
 
-// promptWith returns what is asked with words and standard input, of which what is no text is an
+// promptWith returns the prompt made of words and standard input. Input that is no text is an
 // attachment as those of -f: refused if no model can read it.
 func (f *flags) promptWith(words []string, stdin []byte) ([]llm.Part, error) {
 	parts := print.Prompt(words, stdin)
@@ -119,7 +119,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 		if err != nil {
 			var file *fs.PathError
 			if errors.As(err, &file) {
-				err = file.Err // the path stands in front
+				err = file.Err // the path precedes it
 			}
 			if strings.HasPrefix(err.Error(), path+" ") || strings.HasPrefix(err.Error(), strconv.Quote(path)) { // and begins the sentence of others
 				return nil, fmt.Errorf("-f: %w", err)

@@ -84,7 +84,7 @@ func startBash(t *testing.T, path string) bashShell {
 // run types a line, and returns what its last command printed.
 func (b bashShell) run(typed string) string {
 	b.t.Helper()
-	// What is typed is echoed, which is told from what is printed by the sum.
+	// The computed sum tells the printed end from the echo of the typed line.
 	fmt.Fprintf(b.tty, "%s\x05 >printed 2>&1; printf '\\n%%s\\n' end$((40+2))\r", typed)
 	var out bytes.Buffer
 	for piece := make([]byte, 4096); !strings.Contains(out.String(), "\nend42\r"); {

@@ -60,7 +60,7 @@ type Config struct {
 type Project struct {
 	Model   string     `toml:"model"`
 	Effort  llm.Effort `toml:"effort"`
-	System  string     `toml:"system"` // behind parley's own or the user's
+	System  string     `toml:"system"` // after parley's own or the user's
 	Session struct {
 		History string  `toml:"history"`
 		Compact float64 `toml:"compact"`

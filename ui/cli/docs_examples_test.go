@@ -165,7 +165,7 @@ func shellCalls(s snippet) ([][]string, error) {
 	case s.inline && strings.HasPrefix(s.text, "parley "):
 		calls, err := callsOf(strings.NewReplacer("…", "", "[", "", "]", "", "|", " ").Replace(s.text))
 		if err != nil || len(calls) > 1 {
-			return nil, nil // words, with parley in front
+			return nil, nil // words after parley
 		}
 		return calls, nil
 	case s.inline || s.language != "sh":

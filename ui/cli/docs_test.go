@@ -309,7 +309,7 @@ func jsonType(s eventSchema) string {
 	return "any"
 }
 
-// exampleSetting finds a line of config.toml.example that is a setting or a table behind a #.
+// exampleSetting finds a line of config.toml.example that is a setting or a table after a #.
 var exampleSetting = regexp.MustCompile(`^# (\[*[a-zA-Z_."/-]+\]*( = .*)?|"[^"]+" = .*)$`)
 
 // settingSections shows config.toml.example: a section for each of its tables, in which
@@ -328,7 +328,7 @@ func settingSections(t *testing.T) string {
 		}
 		lines = nil
 	}
-	_, text, _ := strings.Cut(string(data), "\n\n") // behind what the file is
+	_, text, _ := strings.Cut(string(data), "\n\n") // after the paragraph that describes the file
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		var out []string
 		for line := range strings.SplitSeq(strings.TrimRight(paragraph, "\n"), "\n") {

@@ -84,7 +84,7 @@ func TestFallbackAliases(t *testing.T) {
 	}
 }
 
-// What is merely found on this machine - programs, servers, another program's login - is
+// A model that is merely found on this machine - programs, servers, another program's login - is
 // chosen by no chain, no offer and no folder, until the user connects it.
 func TestFoundIsNotConnected(t *testing.T) {
 	bin := t.TempDir()

@@ -58,7 +58,7 @@ func usage(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// flagUsages describes flags. What a flag stands for alone is in its description, not behind its name
+// flagUsages describes flags. The value that a flag alone means is in its description, not after its name
 // as pflag has it (on|off[="on"]).
 func flagUsages(set *pflag.FlagSet, width int) string {
 	alone := map[string]string{}

@@ -17,7 +17,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 	eachCommand(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
 		wide := usage(cmd, 1000)
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { // no value stands behind a name: web on|off[="on"]
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { // no value follows a name: web on|off[="on"]
 			if f.Value.Type() == "string" {
 				f.NoOptDefVal = ""
 			}

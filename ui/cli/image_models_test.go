@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// What was drawn is saved as it came. The conversation gets an image that models take, or
+// An image is saved as it came. The conversation gets an image that models take, or
 // words that name the file; the name is said once. Without a file it gets the image all the
 // same.
 func TestKeepImage(t *testing.T) {

@@ -25,7 +25,7 @@ type importCommand struct {
 	note func(string) // for standard error
 }
 
-// run lists what there is, asks, and imports what is new.
+// run lists the conversations found, asks, and imports new ones.
 func (a importCommand) run(ctx context.Context, lib *session.Store, how sessions.ImportAll) error {
 	folder, err := os.Getwd()
 	if err != nil {

@@ -65,7 +65,7 @@ func (a *program) startMCPServers() error {
 		return err
 	}
 	if len(configs) == 0 || a.toolSet == nil || a.toolNames != "" || a.mcp.servers.Load() != nil {
-		return nil // --tools names what there is
+		return nil // --tools names all tools
 	}
 	for name := range project {
 		c := configs[name]

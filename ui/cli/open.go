@@ -117,7 +117,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	}
 	switch {
 	case a.dryRun:
-		return a.library.Fork(about.ID, 0) // a copy, of which nothing is written: no turn follows
+		return a.library.Fork(about.ID, 0) // a copy that is never written: no turn follows
 	case a.fork:
 		return forkSession(a, about.ID, 0)
 	}

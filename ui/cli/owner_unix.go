@@ -59,7 +59,7 @@ func returnFiles() (atEnd func()) {
 	}
 }
 
-// fileClock is by how much the clock that stamps files may be behind.
+// fileClock is by how much the clock that stamps files may lag.
 const fileClock = 20 * time.Millisecond
 
 // chownTree gives away the folders on the way to dir, and what is below it, where it was written

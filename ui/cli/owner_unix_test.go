@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What root makes goes to the owner of the home folder; what a link leads to that they put in its
+// Files that root makes go to the owner of the home folder; the target of a link that they put in their
 // place meanwhile, or a file that has another name, stays root's.
 func TestReturnFiles(t *testing.T) {
 	if os.Geteuid() != 0 {

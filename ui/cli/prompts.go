@@ -78,7 +78,7 @@ func userPlaces() []prompts.Place {
 	return prompts.UserPlaces(promptDir(), config, home)
 }
 
-// find reads which prompts there are: the user's, and behind them those of the working
+// find reads the prompts: the user's, then those of the working
 // directory, if that is trusted.
 func (a promptFiles) find() (found []prompts.Prompt, problems []error) {
 	found, problems = prompts.Find(userPlaces())
@@ -174,7 +174,7 @@ func (a promptFiles) use() (err error) {
 	return nil
 }
 
-// parts returns what the prompt of -P sends, in front of parts, which go with it. What
+// parts returns the parts of the prompt of -P, before parts, which go with it. Text that
 // waits for commands is in a.prompt.from.
 func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) {
 	if a.prompt.Prompt == nil {

@@ -237,7 +237,7 @@ func (c *promptsCommand) open(path string) error {
 	return nil
 }
 
-// What a new file begins with.
+// Templates of new files.
 const (
 	newPrompt = `---
 description: 

@@ -374,7 +374,7 @@ func spoken(kind, text string) []string {
 	case "copilot-cli":
 		return []string{`{"type":"assistant.message","data":{"messageId":"m","content":` + said + `}}`, `{"type":"result","exitCode":0}`}
 	case "antigravity-cli":
-		if text == "" { // its silence is a fault, of which TestAntigravitySilence is
+		if text == "" { // its silence is a fault, see TestAntigravitySilence
 			said = `"…"`
 		}
 		return []string{`{"event":"init","conversation_id":"c"}`, `{"event":"result","result":{"status":"SUCCESS","response":` + said + `}}`}

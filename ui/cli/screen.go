@@ -131,7 +131,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
-				if a.toolNames == "" { // --tools names what there is
+				if a.toolNames == "" { // --tools names all tools
 					err = errors.Join(err, offerProjectTools(a, a.toolSet))
 				}
 			}

@@ -38,8 +38,8 @@ func gcPercent() int {
 	return percent
 }
 
-// Where no model was picked yet, none is looked for by that name: it would be looked for among
-// all models there are.
+// If no model was picked yet, none is looked for by the name "": it would be looked for among
+// all models.
 func TestNoLastModelReadsNoCatalog(t *testing.T) {
 	a := newProgram()
 	a.library = session.MemoryStore()

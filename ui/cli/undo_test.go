@@ -16,7 +16,7 @@ import (
 )
 
 // A call that was under way when parley ended is told when the conversation is continued, until
-// another one came behind it, or the user sent something.
+// another one follows it, or the user sent something.
 func TestUnfinishedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, lib := t.TempDir(), session.MemoryStore()

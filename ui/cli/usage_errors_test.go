@@ -110,7 +110,7 @@ func TestMistypedCommand(t *testing.T) {
 	}
 }
 
-// TestHelpNamesValuesOnce: what a flag stands for alone is not behind its name.
+// TestHelpNamesValuesOnce: the value that a flag alone means is not after its name.
 func TestHelpNamesValuesOnce(t *testing.T) {
 	root := newProgram().rootCommand(nil)
 	for range 2 {

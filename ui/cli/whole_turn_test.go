@@ -48,7 +48,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// openFamily returns a model of a family, and the service behind it.
+// openFamily returns a model of a family, and the service that it asks.
 func openFamily(tb testing.TB, family int) (llm.Endpoint, *service) {
 	tb.Helper()
 	f := families[family]
@@ -62,7 +62,7 @@ func openFamily(tb testing.TB, family int) (llm.Endpoint, *service) {
 	return model, behind
 }
 
-// longTalk returns a conversation of n messages with a model of a family, behind a service.
+// longTalk returns a conversation of n messages with a model of a family, and its service.
 func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
 	tb.Helper()
 	model, behind := openFamily(tb, family)

@@ -15,7 +15,7 @@ import (
 )
 
 // TestApprovalList: the choices are those of the screen, each by its number and its
-// letter, and what stands in front of one call is not what stands in front of another.
+// letter, and those of one call differ from those of another.
 func TestApprovalList(t *testing.T) {
 	edit := &act.Action{Tool: "edit", Path: "main.go", Access: act.AccessWrite}
 	boxed := &act.Action{Tool: "shell", Command: "make", Sandboxed: true}

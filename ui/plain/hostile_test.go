@@ -67,8 +67,8 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestAddressesOfLines: an address behind an @ is fetched after a question, and never if it
-// came with other lines: somebody else may have written it. What waits for the answer is not
+// TestAddressesOfLines: an address after an @ is fetched after a question, and never if it
+// came with other lines: somebody else may have written it. A line that waits for the answer is not
 // lost.
 func TestAddressesOfLines(t *testing.T) {
 	tests := []struct {

@@ -7,7 +7,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// What is in use is called current, as on the screen; and what turns personas off is not counted
+// The value in use is called current, as on the screen; the row that turns personas off is not counted
 // as one.
 func TestCurrentIsSaid(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("Well."))

@@ -180,7 +180,7 @@ func TestPastedCommands(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(d *drive)
-		ran  bool // what stands behind the !
+		ran  bool // the command after the !
 		mode act.Mode
 	}{
 		{"alone", func(d *drive) { d.paste("!touch ran") }, true, act.ModeAsk},
@@ -281,7 +281,7 @@ func TestSteersBehindTurn(t *testing.T) {
 	d.valid()
 }
 
-// TestQueue: what is typed while a reply is running is sent behind it.
+// TestQueue: a prompt typed while a reply is running is sent after it.
 func TestQueue(t *testing.T) {
 	gate := make(chan struct{})
 	first := func(ctx context.Context, req llm.Request, out *llm.Out) error {
@@ -697,7 +697,7 @@ func TestQuotedQuestion(t *testing.T) {
 	}
 }
 
-// Whoever stops an answer at once is understood, although a line that comes so fast is no command otherwise.
+// /stop right after a prompt stops the answer, although a line that comes so fast is no command otherwise.
 func TestStopAtOnce(t *testing.T) {
 	d := talk(t, nil, llmtest.Hang("Well"))
 	d.paste("hello")

@@ -50,8 +50,8 @@ func TestBlockedPrompt(t *testing.T) {
 	}
 }
 
-// What is wrong with a prompt's file is said where its name is typed, and so is a key without effect
-// where it is sent.
+// An error in a prompt's file is reported when its name is typed, and a key without effect
+// when it is sent.
 func TestPromptFileProblems(t *testing.T) {
 	p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/strict.md", []byte("---\nrequired: true\n---\nCheck $1"))
 	if err != nil {

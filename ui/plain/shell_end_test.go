@@ -11,7 +11,7 @@ import (
 	"parley/ui/app"
 )
 
-// The line behind a command of the user's says how it ended.
+// The line after a command of the user's says how it ended.
 func TestShellEnd(t *testing.T) {
 	for want, e := range map[string]session.ShellCommand{
 		"Done in 2 seconds: exit status 0.":      {Notes: "[exit status 0]"},

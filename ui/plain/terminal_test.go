@@ -161,7 +161,7 @@ func termios(t *testing.T, f *os.File) (state unix.Termios) {
 	return state
 }
 
-// hears waits until text was said behind what was heard before, if anything.
+// hears waits until text was said after the text heard before, if any.
 func (s *stand) hears(text string) *stand {
 	s.t.Helper()
 	if !s.hearsWithin(time.Minute, text) {
@@ -271,8 +271,8 @@ func TestTerminal(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "ask")
 		s.types("go\ny").hears("(? for details): ") // begun before the question
-		// The question is asked again once what was typed meanwhile is thrown away: ctrl+d in
-		// front of that would be, too.
+		// The question is asked again once the text typed meanwhile is dropped: ctrl+d
+		// before that would be dropped, too.
 		s.answers("", "Type one of the numbers or letters").hears("(? for details): ")
 		if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
 			t.Errorf("it ran:\n%s", s.said())
@@ -317,7 +317,7 @@ func TestSignals(t *testing.T) {
 		s.types("hello\n").hears("It begins.")
 		s.tty.Close()
 		s.Wait()
-		// The hangup may come behind the end of the input, when all is saved: a shell calls both 129.
+		// The hangup may come after the end of the input, when all is saved: a shell calls both 129.
 		if ended, ok := s.ProcessState.Sys().(syscall.WaitStatus); !ok || ended.Signal() != syscall.SIGHUP && ended.ExitStatus() != 129 {
 			t.Errorf("%v, want exit status 129 or a hangup", s.ProcessState)
 		}

@@ -13,7 +13,7 @@ import (
 	"parley/ui/app"
 )
 
-// What was said between the messages is read back in the same words.
+// Events between the messages are read back in the same words.
 func TestAnnotationsAreReadBack(t *testing.T) {
 	said := func(text string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: text}}

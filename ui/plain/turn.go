@@ -198,7 +198,7 @@ func (t *turn) change(c app.Change) {
 		t.tool(c)
 	case app.SourceBlock, app.MediaBlock:
 		t.endThought()
-		if t.growing { // and continues behind what it cites
+		if t.growing { // and continues after its citations
 			t.cited = append(t.cited, c)
 			return
 		}

@@ -113,14 +113,14 @@ func (o Options) between(begun, asked bool) string {
 	return heading + "\n\n"
 }
 
-// A judging is what comes behind all answers.
+// A judging holds the events after all answers.
 type judging struct {
 	verdict *session.Verdict // nil: there is none
 	notices []llm.Notice     // why there is none, for example
 	done    session.Done
 }
 
-// ending returns what comes behind all answers in the format of o, and writes the rest of it to Err.
+// ending returns the text after all answers in the format of o, and writes the rest of it to Err.
 func (o Options) ending(j judging) (text string) {
 	before := map[string]string{"json": ","}[o.Format]
 	stderr := stderrWriter{o: o}
@@ -160,7 +160,7 @@ func (o Options) verdict(v *session.Verdict) string {
 	return "\n" + sanitize.Text(app.VerdictText(*v, false)) + "\n"
 }
 
-// demux splits the events of a comparison into a turn for each model. It returns what comes behind
+// demux splits the events of a comparison into a turn for each model. It returns the events after
 // them all.
 func demux(turn iter.Seq[session.Event], queues []*eventQueue) (ending judging) {
 	ended, done := make([]bool, len(queues)), make([]session.Done, len(queues))

@@ -133,7 +133,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// What ends a turn before anybody was asked is told once.
+// The end of a turn before any model was asked is reported once.
 func TestCompareNotAsked(t *testing.T) {
 	dear := llmtest.Script(llm.Usage{Cost: 2, Priced: true}, llm.Finish{Reason: llm.Stop})
 	model := llm.Endpoint{Model: llmtest.New(dear), Name: "m/0", Origin: "m/0", Strategy: "native"}
@@ -167,7 +167,7 @@ func TestCompareClosed(t *testing.T) {
 	}
 }
 
-// A verdict stands behind the answers, as such: text, an object of its own in JSON.
+// A verdict follows the answers, as such: text, an object of its own in JSON.
 func TestCompareJudged(t *testing.T) {
 	for format, want := range map[string]string{
 		"text":  "## m/0\n\none\n\n## m/1\n\ntwo\n\nJudge j/judge: B, m/1 · It is short.\n",

@@ -15,7 +15,7 @@ import (
 	"parley/ui/theme"
 )
 
-// What happens beside an answer is said in the words of the screen.
+// Events beside an answer are reported in the words of the screen.
 func TestNotices(t *testing.T) {
 	for _, c := range []struct {
 		event session.Event
@@ -39,7 +39,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// What text mode tells beside an answer is in JSON too: an event each, or all in one array.
+// Events that text mode reports beside an answer are in JSON too: an event each, or all in one array.
 func TestNoticesInJSON(t *testing.T) {
 	told := []session.Event{
 		llm.Notice{Text: "80% of the budget of a day used"},
@@ -98,7 +98,7 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 }
 
-// What is shown of a call or of an error is one line.
+// The short form of a call or of an error is one line.
 func TestShort(t *testing.T) {
 	if got := short("bad arguments: {\nread takes path\n"); got != "bad arguments: { read takes path" {
 		t.Errorf("in one line: %q", got)

@@ -24,7 +24,7 @@ func (s slow) Write(p []byte) (int, error) {
 }
 
 // TestOrderOnATerminal: standard output and standard error may be the same terminal, so why an
-// answer is incomplete stands behind all of the answer.
+// answer is incomplete comes after all of the answer.
 func TestOrderOnATerminal(t *testing.T) {
 	for _, render := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

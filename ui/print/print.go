@@ -227,7 +227,7 @@ func statusOf(d session.Done, denied bool) int {
 	return OK
 }
 
-// lacking returns the exit status of an answer that is nothing, or of which something was not saved.
+// lacking returns the exit status of an answer that is empty, or that was not saved completely.
 func lacking(nothing, unsaved bool) int {
 	switch {
 	case nothing:

@@ -179,8 +179,8 @@ func TestNoCode(t *testing.T) {
 	}
 }
 
-// TestTornCode: code of which a part was printed, before the server began the answer again, is not
-// printed once more behind it, and is no success: it may be run.
+// TestTornCode: code that was printed in part, before the server began the answer again, is not
+// printed once more after it, and is no success: it may be run.
 func TestTornCode(t *testing.T) {
 	code := func(line string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n" + strings.Repeat(line, 1<<14) + "```\n"}}

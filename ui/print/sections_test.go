@@ -56,7 +56,7 @@ type discarded int
 
 func (d *discarded) Write(p []byte) (int, error) { *d += discarded(len(p)); return len(p), nil }
 
-// What an answer was printed of is not held any more: neither by -x nor rendered.
+// Printed text of an answer is not held any more: neither by -x nor rendered.
 func TestPrintedIsNotHeld(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("the race detector holds more")

@@ -172,7 +172,7 @@ func TestMistypedCommandAgain(t *testing.T) {
 	}
 }
 
-// The palette by a slash says so too, and leaves no bare command behind.
+// The palette by a slash says so too, and leaves no bare command.
 func TestSlashLeaves(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{"history ": "", "history": "", "clear": "", "history full": "/history full", "histo": "/histo"} {
@@ -205,7 +205,7 @@ func TestOtherNames(t *testing.T) {
 	s.Press("esc").Press("ctrl+p").Type("/models").Press("enter").WaitForText("gpt-x")
 }
 
-// What cannot run stands behind what can, and the foot says what it would do.
+// Commands that cannot run come after those that can, and the foot says what they would do.
 func TestPaletteOrder(t *testing.T) {
 	s := setUp(t, 80, 40)
 	s.Press("ctrl+p").WaitForText("Commands")
@@ -248,7 +248,7 @@ func TestServersAreAskedOnce(t *testing.T) {
 	}
 }
 
-// What a key of the inspector did is said above its foot.
+// The effect of a key of the inspector is reported above its foot.
 func TestInspectorSaysWhatItDid(t *testing.T) {
 	list := exchanges(time.Date(2026, 11, 20, 16, 0, 0, 0, time.Local))
 	s := setUpWith(t, 80, 24, wired(&list))
@@ -269,7 +269,7 @@ func TestTwoQuickEscOnEmptyLine(t *testing.T) {
 	s.Press("alt+esc").Lacks("browse:").Lacks("Edit which message")
 }
 
-// What a command does not take stays in the input, under the name that was typed, and is said with its
+// A refused argument stays in the input, under the name that was typed, and is reported with its
 // value.
 func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
@@ -298,7 +298,7 @@ func TestRefusedArguments(t *testing.T) {
 	}
 }
 
-// What an earlier line was refused for goes with the next one.
+// The report about a refused line goes with the next line.
 func TestRefusalGoes(t *testing.T) {
 	s := setUp(t, 130, 24)
 	s.Type("/theme purple").Press("enter").WaitForText("Unknown theme")

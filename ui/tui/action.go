@@ -10,8 +10,8 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// An action is a command on the screen: by key, from the palette, and typed behind a
-// slash. What every front end has is a row of app.Commands; what only a screen can do
+// An action is a command on the screen: by key, from the palette, and typed after a
+// slash. Commands of every front end are rows of app.Commands; one that only a screen has
 // is a row of ownActions.
 type action struct {
 	app.Command
@@ -64,8 +64,8 @@ func scroll(name, key, help string, f func(*Model)) action {
 func unwritten(m *Model) bool { return m.input.Composer.Empty() }
 func idle(m *Model) bool      { return m.input.Composer.Empty() && !m.chat.Transcript.Browsing() }
 
-// actions returns all there are, in the order of the help: what a screen shows where it
-// is asked for by name, and other commands behind it.
+// actions returns all actions, in the order of the help: the list of the screen, which names
+// some shared commands, and then the other ones.
 func actions(shared []app.Command) []action {
 	list := slices.Concat(talkingActions(), readingActions())
 	commands := slices.Clone(shared)

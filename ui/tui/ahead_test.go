@@ -32,7 +32,7 @@ func TestCommandBesideADraft(t *testing.T) {
 	})
 }
 
-// While what a prompt mentions is fetched, it stays in front of what is sent behind it, belongs to the
+// While the files that a prompt mentions are fetched, it stays before later prompts, belongs to the
 // conversation in which it was sent, and is a draft for those who leave.
 func TestSentWhileFetching(t *testing.T) {
 	t.Parallel()

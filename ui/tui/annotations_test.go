@@ -98,7 +98,7 @@ func fault(f llm.Fault) error {
 	return &llm.Error{Fault: f, Provider: "fake", Status: 503, Message: "no luck today", Key: "FAKE_KEY", URL: "https://fake.example/v1"}
 }
 
-// What a user sets while an answer arrives stands there again where it stood, and a model that they
+// A setting changed while an answer arrives is shown again in its place, and a model that the user
 // chose then answers next: nothing went back to the one before.
 func TestSetWhileAnswering(t *testing.T) {
 	t.Parallel()
@@ -214,7 +214,7 @@ func TestAnnotationsShownAgain(t *testing.T) {
 	}
 }
 
-// What was shown on one branch does not show on another.
+// The annotations of one branch are not shown on another.
 func TestAnnotationsStayOnTheirBranch(t *testing.T) {
 	noted := func(n int) llmtest.Turn {
 		return func(_ context.Context, _ llm.Request, out *llm.Out) error {

@@ -7,7 +7,7 @@ import (
 )
 
 // overApproval runs the action of a key that the open approval has no use for, most of
-// all one that opens another dialog: the approval comes back behind that as it was. Such a
+// all one that opens another dialog: the approval comes back after that as it was. Such a
 // key answers nothing, and neither does the second one of a sequence.
 func overApproval(m *Model, press tea.KeyPressMsg) (tea.Cmd, bool) {
 	approval, ok := m.overlay.Dialog.(*dialog.Approval)

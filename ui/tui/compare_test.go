@@ -28,7 +28,7 @@ func comparing(t *testing.T, w, h int, one, two llmtest.Turn, before ...llmtest.
 	}, before...)
 }
 
-// TestCompareTellsSwitchOnce: behind an answer of the first model, that of another one says that it is
+// TestCompareTellsSwitchOnce: after an answer of the first model, that of another one says that it is
 // another, and nothing else does; what that was not sent is told.
 func TestCompareTellsSwitchOnce(t *testing.T) {
 	s := comparing(t, 80, 24, llmtest.Say("the first"), llmtest.Say("the second"), llmtest.Think("hm", "the beginning"))
@@ -238,7 +238,7 @@ func TestCompareWindows(t *testing.T) {
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
 			s.Paste(strings.Repeat("long ", 250))
-			s.clock.Add(time.Second) // behind a paste enter is part of it
+			s.clock.Add(time.Second) // after a paste enter is part of it
 			s.Press("enter")
 			s.WaitForScreen(contains("Too long for fake/one: about 3", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
 			s.seen().Press(want.key).WaitForScreen(contains(append(want.see, "esc keep the")...))

@@ -244,7 +244,7 @@ func TestFieldNotNeeded(t *testing.T) {
 	}
 }
 
-// What no row of a free list has can be typed and chosen.
+// A value that is in no row of a free list can be typed and chosen.
 func TestFreeList(t *testing.T) {
 	s := setUp(t, 80, 24)
 	tea := &app.List{Title: "Tea", Free: true, Items: []app.Item{{Title: "green", Value: "green"}}, Choose: func(i app.Item, _ string) app.Effect {

@@ -73,7 +73,7 @@ func TestCopies(t *testing.T) {
 }
 
 // TestCopiesWhatIsSeen: nothing is on the clipboard that a screen does not show, such
-// as the end of a paste in front of another command.
+// as the end of a paste before another command.
 func TestCopiesWhatIsSeen(t *testing.T) {
 	t.Parallel()
 	var sent string

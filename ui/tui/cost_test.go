@@ -148,7 +148,7 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, err
 }
 
-// asking returns what asks once more behind n messages, up to the bytes on the wire: in one
+// asking returns a function that asks once more after n messages, up to the bytes on the wire: in one
 // format, for ui/cli TestWholeTurnIsFlat has all of them.
 func asking(tb testing.TB, n int) func() {
 	lib := session.MemoryStore()
@@ -219,7 +219,7 @@ func operations(tb testing.TB, n int) map[string]func() {
 	}
 }
 
-// What is done at every key, at every prompt and at the start costs no more in a long
+// The work at every key, at every prompt and at the start costs no more in a long
 // conversation, or among many; the rest grows with what it reads. PARLEY_LONG=1 logs the table
 // of it up to 100,000.
 func TestCostBySize(t *testing.T) {

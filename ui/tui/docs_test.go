@@ -75,7 +75,7 @@ func keyCells(keys string) string {
 }
 
 // screenSections returns the sections of keys that no command has, as the help shows them, and
-// in front of them the second keys of commands, which the help does not list.
+// before them the second keys of commands, which the help does not list.
 func screenSections() []dialog.Section {
 	keys := newKeymap(nil, flows.Commands())
 	var out []dialog.Section

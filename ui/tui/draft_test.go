@@ -15,7 +15,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// What a server or a model wrote is a prompt when it is sent unread, whatever it
+// Text of a server or a model is a prompt when it is sent unread, whatever it
 // begins with: it runs no command and nothing in the shell.
 func TestOthersWordsDoNotRun(t *testing.T) {
 	t.Parallel()
@@ -78,7 +78,7 @@ func TestEditedAnswerDoesNotRun(t *testing.T) {
 	}
 }
 
-// What is put aside can be found again in the history, also after a restart.
+// A stashed draft can be found again in the history, also after a restart.
 func TestStashIsRemembered(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("for later").Press("ctrl+x", "s")
@@ -104,7 +104,7 @@ func TestWheelOverTheComposer(t *testing.T) {
 	s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "the end") })
 }
 
-// What is typed behind a slash is a command only if it is chosen: leaving the
+// Text typed after a slash is a command only if it is chosen: leaving the
 // palette runs nothing, and loses nothing.
 func TestSlashRunsNothingUnchosen(t *testing.T) {
 	t.Parallel()

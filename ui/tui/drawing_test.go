@@ -85,7 +85,7 @@ func TestImagePromptEdited(t *testing.T) {
 	s.Type("/tree").Press("enter").Shows("Branches").WaitForText("/image the sky darker · current").WaitForText("/image a fox")
 }
 
-// A space in front makes a line that begins as a command a prompt for the model that answers,
+// A leading space makes a line that begins as a command a prompt for the model that answers,
 // also when it is edited.
 func TestImageBehindASpace(t *testing.T) {
 	s, painter := painting(t, 80, 30, nil)
@@ -99,7 +99,7 @@ func TestImageBehindASpace(t *testing.T) {
 	}
 }
 
-// What an image model lacks can be read whole however narrow the screen is.
+// The reason why an image model is unavailable can be read whole however narrow the screen is.
 func TestImagePickerNarrow(t *testing.T) {
 	s, _ := painting(t, 50, 15, nil)
 	s.Type("/image").Press("enter").WaitForText("Image model").Press("down").WaitForText("set OPENROUTER_API_KEY")

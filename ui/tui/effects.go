@@ -197,7 +197,7 @@ type pendingInput struct {
 	refused   string           // the draft, if it was no command and is sent as text when it is submitted again
 	first     []llm.Part       // of the command line
 	draft     []llm.Part       // of the command line, for the conversation that is chosen in the list
-	givenBack []session.Unsent // what the turn that ends began with, until what waits behind it is the draft
+	givenBack []session.Unsent // the prompts of the ending turn, until the prompts queued after it are the draft
 }
 
 // toDraft ends an edit and makes a draft of all that waits to be sent, as the program ends.

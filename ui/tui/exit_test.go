@@ -381,7 +381,7 @@ func read(t *testing.T, path string) string {
 }
 
 // TestSuspend: ctrl+z, and SIGTSTP from elsewhere, give the terminal to the shell as it was, and fg
-// draws the screen anew. An editor that has the terminal stops together with the screen behind it.
+// draws the screen anew. An editor that has the terminal stops together with the screen.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
@@ -441,7 +441,7 @@ func (s *stand) child() int {
 	return pid
 }
 
-// Where no shell waits, ctrl+z says so, and the screen goes on.
+// If no shell waits, ctrl+z says so, and the screen continues.
 func TestSuspendWithoutShell(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "-", "streaming") // leads its session
@@ -461,7 +461,7 @@ func TestSuspendWithoutShell(t *testing.T) {
 func TestHostileWire(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "hostile", "Ask anything")
-	const esc = "\x1b[27u" // which no key behind it can be taken for a part of
+	const esc = "\x1b[27u" // no key after it can be taken for a part of it
 	// press sends keys, and waits until the screen shows a text.
 	press := func(keys, text string) {
 		t.Helper()
@@ -530,7 +530,7 @@ func (s *screen) String() string {
 	return s.buf.String()
 }
 
-// waitFor waits until text comes behind what it waited for before.
+// waitFor waits until text comes after the text that it waited for before.
 func (s *screen) waitFor(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {

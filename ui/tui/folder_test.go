@@ -23,7 +23,7 @@ func TestFolder(t *testing.T) {
 	s.WaitFor(func() bool { return entered == filepath.Join(s.dir, "project") })
 }
 
-// Where nobody could begin again elsewhere, that is said.
+// If the program cannot begin again elsewhere, /cd says so.
 func TestFolderIsFixed(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("/cd /").Press("enter").WaitForText("• The folder is fixed here")

@@ -10,7 +10,7 @@ import (
 	"parley/tools/act"
 )
 
-// What the line of a running tool says of esc is true: the tool ends, the turn
+// The line of a running tool is right about esc: the tool ends, the turn
 // does not.
 func TestStopTheTool(t *testing.T) {
 	t.Parallel()

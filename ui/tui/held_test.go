@@ -18,7 +18,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// What is sent while a conversation is opened goes to that one; if it cannot be opened,
+// A prompt sent while a conversation is opened goes to that one; if it cannot be opened,
 // it is a draft.
 func TestSentWhileOpening(t *testing.T) {
 	t.Parallel()
@@ -58,7 +58,7 @@ func TestSentWhileOpening(t *testing.T) {
 	}
 }
 
-// packet handles keys as one packet brings them: what they lead to comes behind the last of them.
+// packet handles keys as one packet brings them: their effects come after the last of them.
 func (s *stage) packet(t *testing.T, keys ...string) {
 	t.Helper()
 	s.Send(doMsg(func() tea.Cmd {
@@ -95,7 +95,7 @@ func TestKeysBehindChoices(t *testing.T) {
 	cases := map[string]struct {
 		open  []string // keys that open a dialog
 		sees  string   // of it
-		keys  []string // the choice, and what comes behind it
+		keys  []string // the choice, and the keys after it
 		shows string
 	}{
 		"a list":              {[]string{"ctrl+x", "m"}, "Model", []string{"enter", "h", "i"}, "› hi"},
@@ -135,7 +135,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.Type("y").WaitForText("all done")
 }
 
-// What was sent while a conversation is opened is kept if the user leaves before it is.
+// A prompt sent while a conversation is opened is kept if the user leaves before it is.
 func TestQuitWhileOpening(t *testing.T) {
 	gate := make(chan struct{})
 	defer close(gate)

@@ -163,7 +163,7 @@ func TestNotSaved(t *testing.T) {
 	s.WaitForText("everything is on disk again")
 }
 
-// What cannot be saved of a conversation that was left says nothing of the one that is open.
+// A failure to save a conversation that was left is not reported for the one that is open.
 func TestNotSavedBefore(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("an answer"), llmtest.Say("another one"))
 	s.ask("hi", "an answer")
@@ -189,7 +189,7 @@ func TestCompactOnTheScreen(t *testing.T) {
 	}
 }
 
-// TestRetryIsNamedWhereItWorks: a summary that fails behind a whole answer leaves nothing to
+// TestRetryIsNamedWhereItWorks: a summary that fails after a whole answer leaves nothing to
 // try again.
 func TestRetryIsNamedWhereItWorks(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("the first answer"), llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}))
@@ -278,7 +278,7 @@ func TestEditedMention(t *testing.T) {
 	s.Press("ctrl+x", "t").WaitForScreen(contains("Branches", "read @")).Lacks("<file")
 }
 
-// What is no file is told, for the model gets its name alone.
+// A mention of no file is reported, since the model gets the name alone.
 func TestMentionOfNothing(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{

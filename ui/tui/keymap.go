@@ -99,7 +99,7 @@ var leaderWords = []struct{ name, words string }{
 	{"copy", "copy answer"}, {"copy-code", "copy code"}, {"palette", "all commands"}, {"wire", "HTTP inspector"},
 }
 
-// leaderWord returns what stands behind the key of a command.
+// leaderWord returns the words after the key of a command.
 func leaderWord(name string) string {
 	for _, l := range leaderWords {
 		if l.name == name {

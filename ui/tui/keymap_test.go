@@ -10,7 +10,7 @@ import (
 	"parley/ui/app/flows"
 )
 
-// What may follow a leader is shown when it has stood for a while, and goes with the next
+// The keys that may follow a leader are shown a while after it, and go with the next
 // key: esc leaves without a word.
 func TestWhichKey(t *testing.T) {
 	t.Parallel()

@@ -57,7 +57,7 @@ var looks = []string{"plain", "dark", "light", "terminal"}
 
 const codeAnswer = "Two blocks:\n\n```go\n// Hello greets.\nfunc Hello(name string) (n int, err error) {\n\treturn fmt.Println(\"hello\", name, 42)\n}\n```\n\n```diff\n-old\n+new\n```\n"
 
-// What a user sees first looks right at every size, on dark and light backgrounds, with the
+// The scenes that users see first look right at every size, on dark and light backgrounds, with the
 // terminal's 16 colors, and without any. A golden of one size holds the colors; at
 // others every look has the same letters, all of them only with PARLEY_LONG=1, and none with the
 // race detector. None has a color that is no role of its theme.
@@ -102,7 +102,7 @@ func TestLooks(t *testing.T) {
 // sequences are those that style text.
 var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// colors are those of text and of what lies behind it.
+// colors are those of text and of its background.
 var colors = regexp.MustCompile(`[34]8;[25](;\d+)+|\b(3|4|9|10)\d\b`)
 
 // themeColors returns the colors of all roles of a theme.

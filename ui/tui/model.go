@@ -276,7 +276,7 @@ func (m *Model) quit() tea.Cmd {
 }
 
 // shutdown waits, shortly, for the turn to end, so that tools are stopped and
-// nothing is left behind.
+// nothing is left.
 func (m *Model) shutdown() {
 	m.pending.toDraft(m.branches)
 	restoreGivenBack(m)

@@ -66,7 +66,7 @@ func TestModelOrder(t *testing.T) {
 	}
 }
 
-// What keys say of models is there in the next program.
+// Models pinned and hidden by keys stay so in the next program.
 func TestTastesAreKept(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) { o.Choices = catalogued })
 	s.Press("ctrl+x", "m").WaitForText("gpt-x").Press("end", "ctrl+t")
@@ -116,7 +116,7 @@ func TestLacks(t *testing.T) {
 	s.Type("/").Type("fork").Press("enter").WaitForText("• The conversation is empty")
 }
 
-// What is said is read whole at any width, and moves nothing.
+// A toast can be read whole at any width, and moves nothing.
 func TestSaidIsWhole(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {50, 15}, {20, 8}, {12, 5}} {

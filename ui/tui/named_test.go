@@ -38,7 +38,7 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 	})
 }
 
-// Where the list shows rows, but names none of them, a second enter sends the line; one behind another
+// If the list shows rows, but the line names none of them, a second enter sends the line; one after another
 // key, and one in a list that no slash opened, does not.
 func TestSecondEnterSendsFromTheList(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ const suggested = "Suggested"
 // manySuggested is how many commands are suggested because they are used.
 const manySuggested = 5
 
-// suggestions returns commands that stand in front: those for beginners, and those that
+// suggestions returns the commands that come first: those for beginners, and those that
 // are used.
 func suggestions(a *app.App) []string {
 	used := slices.DeleteFunc(a.Uses.Frequent(), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
@@ -55,7 +55,7 @@ func (m *Model) palette() tea.Cmd {
 			case b.Disabled:
 				return -1
 			}
-			return 1 // what cannot run now is behind what can
+			return 1 // those that cannot run now come after those that can
 		})
 	}
 	for _, p := range items(m.App.PromptItems()) {
@@ -127,7 +127,7 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 	return args
 }
 
-// pathItems returns what a path of this kind may become that is typed behind one of words, or alone. It
+// pathItems completes a path of this kind that is typed after one of words, or alone. It
 // may be called from any goroutine.
 func pathItems(kind app.Path, folder, typed string, words []dialog.Item) (found []dialog.Item) {
 	before := ""

@@ -70,7 +70,7 @@ func TestAliasIsShown(t *testing.T) {
 	})
 }
 
-// Behind /attach the files of the workspace are completed.
+// After /attach the files of the workspace are completed.
 func TestAttachCompletesPaths(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Press("ctrl+p").WaitForText("Suggested")
@@ -79,7 +79,7 @@ func TestAttachCompletesPaths(t *testing.T) {
 	s.Press("enter").WaitForText("a.txt: no such file") // the program runs in the workspace, this test does not
 }
 
-// Behind the commands that take one, and behind @, a path is completed folder by folder, as shells do.
+// After the commands that take one, and after @, a path is completed folder by folder, as shells do.
 func TestPathsAreCompleted(t *testing.T) {
 	s := setUp(t, 200, 24)
 	at := filepath.Join(s.dir, "x")

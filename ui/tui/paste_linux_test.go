@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a terminal hands over as a paste is text, also where it holds the end of a paste and a
+// A paste from a terminal is text, also if it holds the end of a paste and a
 // return, which not every terminal takes out, and however large it is, 1 MB or with PARLEY_LONG=1
 // 10 MB: nothing of it is sent until somebody presses enter.
 func TestPastesAreText(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPastesAreText(t *testing.T) {
 			if _, err := io.WriteString(s.tty, "\x1b[200~"+c.paste+"\x1b[201~"); err != nil {
 				t.Fatal(err)
 			}
-			io.WriteString(s.tty, "Z") // behind which nothing is left to come
+			io.WriteString(s.tty, "Z") // the last key: nothing comes after it
 			s.out.waitForScreen(t, "Z")
 			screen := strings.Join(s.out.rows(), "\n")
 			for _, text := range c.shows {

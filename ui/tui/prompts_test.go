@@ -29,7 +29,7 @@ func TestPromptFiles(t *testing.T) {
 	s.Type("main.go").Press("enter").WaitForText("Look at main.go")
 }
 
-// What did not become a message is the draft again, as it was typed, with what went along.
+// A prompt that did not become a message is the draft again, as it was typed, with its attachments.
 func TestPromptFileNotSent(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.FindPrompts = func() ([]prompts.Prompt, []error) {

@@ -59,7 +59,7 @@ func TestQuestionOnTheScreen(t *testing.T) {
 	}
 }
 
-// What was on its way into the draft gets there, and enter behind it answers nothing.
+// Keys on their way into the draft get there, and an enter after them answers nothing.
 func TestQuestionKeepsWhatIsTyped(t *testing.T) {
 	s := setUpWith(t, 80, 24, attended(llmtest.New()), half)
 	s.ask("hi", "Ask fake/one again")
@@ -129,7 +129,7 @@ func TestQuestionForks(t *testing.T) {
 			first := s.m.App.Session
 			first.Queue(llm.Part{Kind: llm.Text, Text: "then this"})
 			s.Paste(strings.Repeat("more ", 300))
-			s.clock.Add(time.Second) // behind a paste enter is part of it
+			s.clock.Add(time.Second) // after a paste enter is part of it
 			s.Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
 			s.seen().Press("2").WaitForText("to what was queued")
 			s.WaitForScreen(contains("an answer in the copy"))
@@ -154,7 +154,7 @@ func TestQuestionForkFails(t *testing.T) {
 	s.ask("one", "word")
 	s.idle()
 	s.Paste(strings.Repeat("more ", 300))
-	s.clock.Add(time.Second) // behind a paste enter is part of it
+	s.clock.Add(time.Second) // after a paste enter is part of it
 	s.Press("enter").WaitForText("2  Fork")
 	s.seen().Press("2").WaitForText("The disk is full")
 	s.Press("ctrl+x", "r").WaitForText("4  Send anyway")

@@ -49,7 +49,7 @@ func TestRestoreDrops(t *testing.T) {
 	}
 }
 
-// What a terminal answered and nobody read is not typed into the shell, whichever
+// A terminal's answers that nobody read are not typed into the shell, whichever
 // way the screen goes: the queue of the terminal is empty then. The answers come
 // while the process stands still, so that none is early and none late.
 func TestAnswersDoNotReachTheShell(t *testing.T) {

@@ -1,4 +1,4 @@
-// What is shown is held by testdata/*.golden and testdata/looks: go test ./ui/tui -update writes
+// testdata/*.golden and testdata/looks hold the screens: go test ./ui/tui -update writes
 // them anew, and those parts of the manual that list keys and commands; with PARLEY_LONG=1 it
 // compares every look at every size. Read the diff.
 
@@ -345,7 +345,7 @@ func TestEveryAction(t *testing.T) {
 	}
 }
 
-// What is typed when a question pops up answers nothing, and is not lost.
+// Text typed when a question pops up answers nothing, and is not lost.
 func TestTypingIntoAnApproval(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
 	s.ask("do it", "Run this command?")
@@ -363,7 +363,7 @@ func TestTypingIntoAnApproval(t *testing.T) {
 	}
 }
 
-// What is queued while nothing runs is sent, as in plain lines.
+// A prompt queued while nothing runs is sent, as in plain lines.
 func TestQueueWhileIdle(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("an answer"))
 	s.ask("/queue hello", "an answer")
@@ -390,7 +390,7 @@ func TestQueueWhileBusy(t *testing.T) {
 	}
 }
 
-// What waits when the screen is left is a draft for the next time.
+// Prompts waiting when the screen is left are a draft for the next time.
 func TestQuitWithQueue(t *testing.T) {
 	slow := func(ctx context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "first answer"}})

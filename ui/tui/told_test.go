@@ -19,8 +19,8 @@ func (s *stage) status() string {
 	return rows[len(rows)-1]
 }
 
-// What is known of the cost stays in sight when the price of an answer is not
-// known, as what it is: the least.
+// The known cost stays in sight when the price of an answer is not
+// known, marked as the least.
 func TestKnownCostStays(t *testing.T) {
 	paid := func(u llm.Usage) llmtest.Turn {
 		return func(_ context.Context, _ llm.Request, out *llm.Out) error {
@@ -83,7 +83,7 @@ func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s.Type("/context").Press("enter").WaitForText("4.9k tokens · 5% of the").WaitForText("1.9k tokens") // of the conversation
 }
 
-// What was stopped, what broke off and how long was thought look the same when the
+// A stopped answer, one that broke off and the time of thinking look the same when the
 // conversation is opened again.
 func TestShownAgainAsItWas(t *testing.T) {
 	var s *stage
@@ -126,7 +126,7 @@ func TestQueueWhileReading(t *testing.T) {
 	}
 }
 
-// What is said about one thing leaves in sight that a message is being edited, and
+// A toast about one thing leaves in sight that a message is being edited, and
 // goes when that thing does.
 func TestToasts(t *testing.T) {
 	t.Parallel()

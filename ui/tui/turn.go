@@ -19,7 +19,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		if e.Edits > 0 || e.Ends && e.Command == "" { // in front of what waits behind it: see done
+		if e.Edits > 0 || e.Ends && e.Command == "" { // before the prompts queued after it: see done
 			m.pending.givenBack = append(m.pending.givenBack, e)
 			return nil
 		}
@@ -102,7 +102,7 @@ func restoreUnsent(m *Model, e session.Unsent) {
 	}
 }
 
-// restoreGivenBack makes messages that were not sent the draft, the first in front, and stores it at once; nil
+// restoreGivenBack makes messages that were not sent the draft, the first one first, and stores it at once; nil
 // for none.
 func restoreGivenBack(m *Model) tea.Cmd {
 	given := m.pending.givenBack

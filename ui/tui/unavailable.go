@@ -2,7 +2,7 @@ package tui
 
 import "parley/ui/app"
 
-// What an action lacks to run now, in words; "" if it lacks nothing. The palette
+// These functions say why an action cannot run now; "" if it can. The palette
 // shows it, and keys and commands say it.
 
 func requireRunning(m *Model) string {

@@ -24,7 +24,7 @@ func until(release chan struct{}, text string) llmtest.Turn {
 }
 
 // stored returns the text of the stored draft, as a program would find it that starts when this one was
-// killed right behind the next save.
+// killed right after the next save.
 func (s *stage) stored(t *testing.T) string {
 	t.Helper()
 	s.Send(input.SaveDraftMsg{})
@@ -36,7 +36,7 @@ func (s *stage) stored(t *testing.T) string {
 	return d.Text
 }
 
-// What becomes the draft without a key is stored as what is typed is.
+// Text that becomes the draft without a key is stored like typed text.
 func TestReturnedTextIsStored(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -70,7 +70,7 @@ func TestReturnedTextIsStored(t *testing.T) {
 }
 
 // While the history is looked at, the draft is still what was written: it is stored, and what
-// comes back in between goes in front of it.
+// comes back in between goes before it.
 func TestDraftBehindTheHistory(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]string{"history: one": {"ctrl+r", "o", "n", "e"}, "› one": {"up"}} {
@@ -112,7 +112,7 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 					s.idle()
 				}
 				s.Paste(long)
-				s.clock.Add(time.Second) // behind a paste enter is part of it
+				s.clock.Add(time.Second) // after a paste enter is part of it
 				s.Press("enter").WaitForText("Too long for fake/one")
 				s.seen().Press(key).WaitForText("Not sent: your message is in the input again")
 				if got := s.m.input.Composer.Value(); got != long {
@@ -158,7 +158,7 @@ func TestTooLongEditGoesOn(t *testing.T) {
 	}
 }
 
-// A fork behind a message that was not sent is of what is shown, and so is what is stored once the message is
+// A fork after a message that was not sent has what is shown, and so has the store once the message is
 // a stored draft.
 func TestForkBehindGivenBack(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -182,7 +182,7 @@ func TestForkBehindGivenBack(t *testing.T) {
 	}
 }
 
-// A message that was queued in front of another one stands in front of it in the draft.
+// A message that was queued before another one comes before it in the draft.
 func TestTooLongStaysInOrder(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
@@ -198,7 +198,7 @@ func TestTooLongStaysInOrder(t *testing.T) {
 	}
 }
 
-// Each conversation has its own draft: what is written in one is there again behind another one, and
+// Each conversation has its own draft: text written in one is there again after another one, and
 // nowhere else.
 func TestDraftsOfConversations(t *testing.T) {
 	t.Parallel()
@@ -387,7 +387,7 @@ func TestOutputOfAnEmptyConversation(t *testing.T) {
 	s.WaitForText("[output of ls")
 }
 
-// ctrl+c clears what is written, then stops a typed command, and quits only behind that.
+// ctrl+c clears what is written, then stops a typed command, and quits only after that.
 func TestInterruptedShell(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {

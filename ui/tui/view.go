@@ -109,8 +109,8 @@ func (m *Model) said() string {
 }
 
 // tell lays words out for the row above the composer, which is empty otherwise.
-// What does not fit in a row goes over the end of the transcript: nothing moves
-// for it, and nothing of it is cut.
+// Words that do not fit in a row cover the end of the transcript: nothing moves
+// for them, and nothing of them is cut.
 func (m *Model) tell(said string) []string {
 	switch said {
 	case "":

@@ -51,8 +51,8 @@ func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 
 func unchanged(*Options) {}
 
-// What is to be told at the beginning, such as that facts of models are old, is whole on the
-// first screen of every size, and told on a conversation that goes on, which has none.
+// A notice at the beginning, such as that facts of models are old, is whole on the
+// first screen of every size, and a toast in a resumed conversation, which has no such screen.
 func TestFirstNotice(t *testing.T) {
 	t.Parallel()
 	const notice = "Prices and context windows of models are of 2026-11-20: parley models --update fetches new ones"
@@ -155,7 +155,7 @@ func TestFirstScreenKeys(t *testing.T) {
 	})
 }
 
-// What goes with a first prompt is not counted anew for each letter, but for everything else.
+// The parts of a first request beside its prompt are not counted anew for each letter, but for any other event.
 func TestFirstRequestIsCounted(t *testing.T) {
 	counted, size := 0, 1200
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -184,7 +184,7 @@ func TestFirstRequestIsCounted(t *testing.T) {
 	}
 }
 
-// In a low window down selects what there is room for, and nothing else, and enter what is marked.
+// In a low window down selects only rows that are drawn, and enter takes the marked one.
 func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
 	titles := []string{"The oldest", "An older one", "The latest"}
 	marked := func(s *stage) string {
@@ -249,7 +249,7 @@ func TestFirstScreenKeepsItsMark(t *testing.T) {
 		if err := s.m.App.Library.Trash(id); err != nil {
 			t.Fatal(err)
 		}
-		s.Send(s.m.features.welcome.Load()()) // as behind a dialog that closed
+		s.Send(s.m.features.welcome.Load()()) // as after a dialog that closed
 	}
 	if remove(found[0].ID); !strings.Contains(screen(), "› Refactor the store") || strings.Count(screen(), "Hello") != 1 {
 		t.Errorf("behind a row that went the mark is elsewhere:\n%s", screen())
@@ -275,7 +275,7 @@ func TestFirstScreenIsOfNow(t *testing.T) {
 	if strings.Contains(s.Screen(), "› Explain") {
 		t.Errorf("the mark stays:\n%s", s.Screen())
 	}
-	s.Press("ctrl+u", "down", "down").Send(s.m.features.welcome.Load()()) // as behind a dialog that closed
+	s.Press("ctrl+u", "down", "down").Send(s.m.features.welcome.Load()()) // as after a dialog that closed
 	if !strings.Contains(s.Screen(), "› Suggest") {
 		t.Errorf("the mark is lost:\n%s", s.Screen())
 	}

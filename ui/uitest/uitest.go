@@ -66,7 +66,7 @@ type fit struct {
 // views are what is shown now, and what was before the last thing that the test did.
 type views struct{ now, earlier tea.View }
 
-// A post is a message on its way to the model. Whoever waits for it holds
+// A post is a message on its way to the model. A test that waits for it holds
 // pending, which counts the message and every command that follows from it.
 type post struct {
 	msg     tea.Msg

@@ -8,9 +8,9 @@ import (
 	"parley/providers/llm"
 )
 
-// Requests yields what an adapter may have to write, by name: every setting behind
-// a prompt, behind a conversation and within a tool loop, and the settings that
-// matter to a history behind every one. Messages of the model's own are of this
+// Requests yields requests that an adapter may have to write, by name: every setting after
+// a prompt, after a conversation and within a tool loop, and the settings that
+// matter to a history after every one. Messages of the model's own are of this
 // origin; sign returns a part with the State that the format gives it, or as it is.
 func Requests(origin string, sign func(llm.Part) llm.Part) iter.Seq2[string, llm.Request] {
 	return func(yield func(string, llm.Request) bool) {

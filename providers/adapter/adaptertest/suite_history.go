@@ -62,7 +62,7 @@ func results(m llm.Message) llm.Message {
 }
 
 // checkPaired checks that a request holds these calls, in one message, and their
-// results directly behind them, joined by ids.
+// results directly after them, joined by ids.
 func checkPaired(t *testing.T, req llm.Request, names []string) {
 	t.Helper()
 	at := slices.IndexFunc(req.Messages, func(m llm.Message) bool { return len(m.Calls()) > 0 })

@@ -105,7 +105,7 @@ func (f *Fake) Start(t testing.TB, address string) *Fake {
 	return f
 }
 
-// New returns the server of a provider. It panics for one that there is none of.
+// New returns the server of a provider. It panics if provider is unknown.
 func New(provider string) *Fake {
 	for _, f := range all() {
 		if f.Provider == provider {
@@ -125,7 +125,7 @@ func Providers() (names []string) {
 
 func list(rows string) string { return `{"object":"list","data":[` + rows + `]}` }
 
-// What several answer.
+// Answers that several servers give.
 const (
 	tags = `{"models":[` +
 		`{"name":"llama3.2:latest","model":"llama3.2:latest","modified_at":"2026-08-01T10:00:00Z","size":2019393189,"digest":"a80c4f17acd5","details":{"format":"gguf","family":"llama","parameter_size":"3.2B","quantization_level":"Q4_K_M"},"capabilities":["completion","tools"]},` +

@@ -1,7 +1,7 @@
 // Package heap lets the heap of tests that import it grow. Most of them hold a few megabytes and
 // throw away many times as much, so that a quarter of their time went into collecting garbage.
-// What they measure is not changed: allocations are counted as before, and what is still held is
-// told behind runtime.GC. Programs that they start collect as usual.
+// Their measurements stay the same: allocations are counted as before, and live memory is
+// measured after runtime.GC. Programs that they start collect as usual.
 package heap
 
 import (
@@ -17,7 +17,7 @@ const (
 	limit = 512 << 20
 )
 
-// What a developer sets in the environment counts instead.
+// Variables that a developer sets in the environment take precedence.
 func init() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)

@@ -33,7 +33,7 @@ func processStart(pid int) (start string, gone bool) {
 		_, self := os.Stat("/proc/self/stat") // is there a /proc at all?
 		return "", errors.Is(err, fs.ErrNotExist) && self == nil
 	}
-	// Field 22 (proc_pid_stat(5)), counted behind the name of the program, which
+	// Field 22 (proc_pid_stat(5)), counted after the name of the program, which
 	// may hold spaces and parentheses.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 20 {

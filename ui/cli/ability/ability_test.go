@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Where images and videos are saved is checked before they are paid for, by the same rules: a
+// The target of images and videos is checked before they are paid for, by the same rules: a
 // directory takes several files, not one.
 func TestCheckTarget(t *testing.T) {
 	t.Chdir(t.TempDir())

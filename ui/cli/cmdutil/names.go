@@ -12,7 +12,7 @@ import (
 )
 
 // Misspelled returns an error if words look like a subcommand that does not
-// exist: one word that is like one, or a name with a slip in front of a subcommand of its own. A sentence in quotes is one argument
+// exist: one word that is like one, or a name with a slip before a subcommand of its own. A sentence in quotes is one argument
 // with spaces in it, and a prompt.
 func Misspelled(root *cobra.Command, words []string) error {
 	const shortest = 3 // letters
@@ -31,7 +31,7 @@ func Misspelled(root *cobra.Command, words []string) error {
 	}
 	meant, _, _ := root.Find(near)
 	if len(words) > 1 && !slices.ContainsFunc(meant.Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
-		return nil // several words, of which the first happens to look like a command
+		return nil // several words; the first happens to look like a command
 	}
 	return fmt.Errorf("unknown command %q: did you mean %s? To send it as a prompt, write %s -- %s", words[0], meant.CommandPath(), root.CommandPath(), strings.Join(words, " "))
 }

@@ -73,7 +73,7 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 				began = time.Now()
 			}
 			held = append(held, buf[:n]...)
-		case len(held) > 0: // ctrl+d behind text is enter
+		case len(held) > 0: // ctrl+d after text is enter
 			held = append(held, '\n')
 		default:
 			send(Line{EOF: true, At: time.Now()})

@@ -193,7 +193,7 @@ func balanced(text string) bool {
 		strings.LastIndex(text, "[") <= strings.LastIndex(text, "]") && strings.LastIndex(text, "](") <= strings.LastIndex(text, ")")
 }
 
-// whole reads out a line of which nothing is to come.
+// whole reads out a complete line.
 func (m *Markdown) whole(line string) string {
 	if m.code != nil {
 		return m.codeLine(line)

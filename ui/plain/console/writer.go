@@ -45,8 +45,8 @@ func (w *Writer) Prompted() bool { return w.prompted }
 // ClearPrompt notes that the prompt on the last line is none any more.
 func (w *Writer) ClearPrompt() { w.prompted = false }
 
-// exactly stands in front of lines that are not broken, such as code. What comes
-// from outside cannot have it: it is a control character.
+// exactly precedes lines that are not broken, such as code. Text
+// from outside cannot contain it: it is a control character.
 const exactly = "\x01"
 
 // narrow holds the cells below which words are not kept whole.
@@ -120,8 +120,8 @@ func (w *Writer) Ask(prompt string) {
 	w.open, w.prompted = true, true
 }
 
-// words goes on with the line, and begins another row before a word that has no
-// room. Spaces in front of a line stay, and those behind a word wait for the next
+// words continues the line, and begins another row before a word that has no
+// room. Spaces before a line stay, and those after a word wait for the next
 // one.
 func (w *Writer) words(text string) {
 	width := 0
@@ -134,7 +134,7 @@ func (w *Writer) words(text string) {
 	var out strings.Builder
 	for i, word := range strings.Split(text, " ") {
 		if i > 0 {
-			if w.space || !w.open { // spaces in a row, or in front
+			if w.space || !w.open { // spaces in a row, or leading ones
 				out.WriteByte(' ')
 				w.col++
 			}

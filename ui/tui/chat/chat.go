@@ -100,7 +100,7 @@ func (t *Turn) State(now time.Time) string {
 	return strings.TrimSpace(doing + " " + t.Tool)
 }
 
-// Elapsed returns how long the State has lasted, with a space in front; "" for less than a
+// Elapsed returns how long the State has lasted, with a leading space; "" for less than a
 // second.
 func (t *Turn) Elapsed(now time.Time) string {
 	if elapsed := now.Sub(t.Since); elapsed >= time.Second {

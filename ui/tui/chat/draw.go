@@ -198,7 +198,7 @@ const maxFooter = 60
 const leastTime = 50 * time.Millisecond
 
 // footer sums a turn up in a line of at most maxFooter cells: model, tokens, cost and times.
-// What there is no room for goes, the least wanted first. Forms for narrower lines follow.
+// Parts without room are left out, the least wanted first. Forms for narrower lines follow.
 func footer(t *app.TurnTotals) []string {
 	const (
 		model = iota

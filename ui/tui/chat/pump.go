@@ -91,13 +91,13 @@ func (p *pump) put(e session.Event) {
 // The rhythm in which a stream is read that the screen shows.
 const (
 	many           = 150                   // deltas in a frame from which on they are read as they come: 5,000 tokens a second
-	early          = 4 * time.Millisecond  // how long before a frame is due what there is will do for it
+	early          = 4 * time.Millisecond  // how long before a frame is due the data read so far will do for it
 	stragglerDelay = 2 * time.Millisecond  // how long a frame waits for what is being read
 	maxDelay       = 50 * time.Millisecond // so that the end of an answer is never late
 )
 
-// readDelay returns how long nothing needs to be read of an answer of which everything
-// that came has been read: until the next frame, so that one read brings all that is
+// readDelay returns how long nothing needs to be read of an answer after everything
+// that arrived has been read: until the next frame, so that one read brings all that is
 // new in it. It does not wait while a token comes now and then, or so much that it would
 // not all be kept for us.
 func (p *pump) readDelay() time.Duration { return p.delay(time.Now()) }

@@ -132,8 +132,8 @@ func inWords(events []session.Event) (out []string) {
 	return out
 }
 
-// What goes on is joined, each model's text by itself, and everything else stays
-// where it was among what is about the same.
+// Text that continues is joined, each model's by itself, and every other event stays
+// where it was among those about the same model.
 func TestPumpJoins(t *testing.T) {
 	text := func(block, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}

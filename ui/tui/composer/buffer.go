@@ -9,7 +9,7 @@ import (
 // goes through splice.
 type buffer struct {
 	units         []unit
-	cur           int // index of the unit behind the cursor; len(units) at the end
+	cur           int // index of the unit after the cursor; len(units) at the end
 	undos         []edit
 	redos         []edit // what undo took back, until something else changes
 	undoUnits     int    // of all undos
@@ -49,7 +49,7 @@ func text(units []unit) string {
 	return b.String()
 }
 
-// replace puts units in the place of those from i to j, and the cursor behind
+// replace puts units in the place of those from i to j, and the cursor after
 // them. Characters that join at the seams become one.
 func (b *buffer) replace(i, j int, units []unit) {
 	before := b.cur

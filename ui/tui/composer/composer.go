@@ -28,7 +28,7 @@ import (
 type Submission struct {
 	Text  string
 	Typed string // the same without what large pastes hold
-	Shell bool   // it is a line for the shell: it was written behind a !, which is left out
+	Shell bool   // it is a line for the shell: it was written after a !, which is left out
 	Plain bool   // it begins with a large paste, which is never a command
 	Later bool   // it waits for the end of the answer, not for results of tools
 
@@ -48,12 +48,12 @@ type Model struct {
 	vim        *vim      // nil unless it is on
 	lastAction action    // of the key before this one; kills in a row add up
 	goalColumn int       // column that up and down try to keep; -1 for none
-	lastPaste  time.Time // when the last paste ended, with the keys right behind it
+	lastPaste  time.Time // when the last paste ended, with the keys right after it
 	focused    bool
 	submitted  []Submission
 }
 
-// An editor is text under a cursor, laid out in rows of which some are in sight.
+// An editor is text under a cursor, laid out in rows, some of them in sight.
 type editor struct {
 	buffer
 	layout
@@ -134,8 +134,8 @@ func (m *Model) HandlesEsc() bool {
 	return m.search != nil || m.menuOpen() || m.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
 }
 
-// Shell reports whether what is written is a line for the shell. A space in
-// front of the ! makes it a prompt.
+// Shell reports whether the text is a line for the shell. A space
+// before the ! makes it a prompt.
 func (m *editor) Shell() bool {
 	return len(m.units) > 0 && m.units[0].kind == kindChar && m.units[0].text == "!"
 }
@@ -252,7 +252,7 @@ func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done b
 // keepsMenu lists the actions that leave the list of completions open.
 var keepsMenu = []action{none, deleteLeft, killWordLeft, killField, complete}
 
-// pasteGuard sets how soon behind a paste a key cannot come from a user: a paste that holds the
+// pasteGuard sets how soon after a paste a key cannot come from a user: a paste that holds the
 // sequence which ends pastes would send itself. On a busy machine or a slow line its keys arrive
 // with pauses. A paste takes pasteTime for each MB.
 const (
@@ -298,7 +298,7 @@ func (m *Model) paste(content string) {
 }
 
 // TakeSubmitted returns what was sent since the last call, oldest first. The parent takes
-// it after each Update: keys that wait behind enter may be for what the prompt opens, and
+// it after each Update: keys that wait after enter may be for what the prompt opens, and
 // a message would come after them, or two in the wrong order.
 func (m *Model) TakeSubmitted() []Submission {
 	sent := m.submitted

@@ -1,4 +1,4 @@
-// What is shown is held by testdata: go test ./ui/tui/composer -update writes it anew. Read the
+// testdata holds the output: go test ./ui/tui/composer -update writes it anew. Read the
 // diff.
 
 package composer_test
@@ -257,11 +257,11 @@ func TestClearCanBeTakenBack(t *testing.T) {
 }
 
 // A terminal ends a paste at the sequence that ends pastes, also one in the
-// pasted text itself; what is behind it arrives as keys.
+// pasted text itself; the text after it arrives as keys.
 func TestPastesCannotSendThemselves(t *testing.T) {
 	for name, c := range map[string]struct {
 		paste string
-		keys  string        // behind it
+		keys  string        // after it
 		pause time.Duration // before each key and before the enter at the end
 		want  string        // what is sent, or left with a mark
 	}{
@@ -299,7 +299,7 @@ func TestPastesCannotSendThemselves(t *testing.T) {
 	}
 }
 
-// A paste that takes long cannot send itself either: the time behind it begins when it was taken,
+// A paste that takes long cannot send itself either: the time after it begins when it was taken,
 // and is longer for a large one, which others go through as well before the next key is read.
 func TestLargePastesCannotSendThemselves(t *testing.T) {
 	m := composer.New(theme.Plain())
@@ -319,7 +319,7 @@ func TestLargePastesCannotSendThemselves(t *testing.T) {
 	}
 }
 
-// What was being written when an older prompt was sent, or cleared, can still be
+// The draft that was being written when an older prompt was sent, or cleared, can still be
 // found.
 func TestDraftsOutliveTheHistory(t *testing.T) {
 	large := strings.Repeat("line\n", 40)
@@ -384,7 +384,7 @@ func TestWithoutFocus(t *testing.T) {
 	}
 }
 
-// What cannot be seen must not be sent unseen, and no byte of a paste may reach
+// Invisible characters must not be sent unseen, and no byte of a paste may reach
 // the terminal as a control.
 func TestPastesAreShownAsTheyAre(t *testing.T) {
 	for name, c := range map[string]struct{ paste, want string }{

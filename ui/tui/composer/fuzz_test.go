@@ -28,7 +28,7 @@ func (p *plain) delete(i, j int) {
 	p.settle(i)
 }
 
-// settle puts the cursor at i, or behind the character in which i lies.
+// settle puts the cursor at i, or after the character that i is in.
 func (p *plain) settle(i int) {
 	p.cur = 0
 	for _, u := range split(p.text) {
@@ -300,8 +300,8 @@ func BenchmarkViewIdle(b *testing.B) {
 	}
 }
 
-// FuzzSetValue holds that what an editor brings back is what the prompt is then,
-// whatever stays a chip; but for line ends behind the last one, which editors
+// FuzzSetValue checks that the text an editor brings back is the prompt then,
+// whatever stays a chip; but for line ends at the end, which editors
 // lose.
 func FuzzSetValue(f *testing.F) {
 	large := strings.Repeat("one\n", 40)

@@ -10,7 +10,7 @@ type row struct{ start, end int }
 
 // A layout is text laid out in rows of at most width cells. Laying out again
 // starts one row above the first change, as a break depends on nothing that
-// stands further than one row behind it, and ends where a row begins with what
+// is further than one row after it, and ends where a row begins with what
 // has begun a row before.
 type layout struct {
 	rows    []row
@@ -34,7 +34,7 @@ func (l *layout) update(b *buffer, width int) {
 	}
 	moved := len(b.units) - l.length
 	l.scratch = l.scratch[:0]
-	old := keep // the first of the old rows that stay behind the fresh ones
+	old := keep // the first of the old rows that stay after the fresh ones
 	for more := true; more; {
 		if next >= len(b.units)-still {
 			for old < len(l.rows) && l.rows[old].start+moved < next {
@@ -63,7 +63,7 @@ func (l *layout) update(b *buffer, width int) {
 }
 
 // breakRow returns where the row that begins at start ends, and where the next one
-// begins, if there is more. Rows break behind spaces and around wide characters
+// begins, if there is more. Rows break after spaces and around wide characters
 // and chips, and within a word only if it is longer than a row. Spaces that
 // would open a row hang, unseen, at the end of the last.
 func breakRow(units []unit, start, width int) (end, next int, more bool) {
@@ -119,7 +119,7 @@ func (l *layout) used(units []unit, start, end int) int {
 func (l *layout) index(units []unit, r, col int) int {
 	end := l.rows[r].end
 	if r+1 < len(l.rows) && l.rows[r+1].start == end && end > l.rows[r].start {
-		end-- // behind the last unit of a wrapped row stands the next row
+		end-- // the place after the last unit of a wrapped row is in the next row
 	}
 	i, used := l.rows[r].start, 0
 	for ; i < end; i++ {

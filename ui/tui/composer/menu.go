@@ -21,8 +21,8 @@ type Candidate struct {
 	Submit    bool   // taken by enter, the prompt is sent: a command without arguments
 }
 
-// A Completer returns what word may become, the best first. Kind is the sign in
-// front of it: '@' for files, '/' for commands and prompts. More says that
+// A Completer returns the completions of word, the best first. Kind is the sign
+// before it: '@' for files, '/' for commands and prompts. More says that
 // asking again, soon, will find more. It is called on a goroutine of its own.
 type Completer func(kind rune, word string) (found []Candidate, more bool)
 
@@ -235,8 +235,8 @@ func validCandidates(found []Candidate) []Candidate {
 }
 
 // menuKey deals with a key while something is offered, and reports whether that
-// is all it does. Of a list for what the word was before nothing is taken. Behind a whole
-// name, or a folder of which nothing more is typed, enter sends the prompt until something
+// is all it does. Nothing is taken of a list for an earlier form of the word. After a whole
+// name, or a directory without more text, enter sends the prompt until something
 // is chosen.
 func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	o := m.menu

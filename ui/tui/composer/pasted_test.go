@@ -2,7 +2,7 @@ package composer
 
 import "testing"
 
-// An address is fetched where the user wrote the @ in front of it, not where it came with a
+// An address is fetched where the user wrote the @ before it, not where it came with a
 // paste.
 func TestPastedAddresses(t *testing.T) {
 	typed := func(text string) []unit { return split(text) }

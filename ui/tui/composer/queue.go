@@ -75,7 +75,7 @@ func (m *promptQueue) queueRows() int {
 	return len(m.queue)
 }
 
-// queueWindow returns the part of the queue that rows show, of which the last says
+// queueWindow returns the part of the queue that rows show; the last row says
 // how many more there are.
 func (m *promptQueue) queueWindow(rows int) (first, n int) {
 	n = min(rows, len(m.queue))

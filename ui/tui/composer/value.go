@@ -6,8 +6,8 @@ import (
 )
 
 // Value returns the prompt: chips expanded, control characters left out. Read back by
-// SetValue it means the same: a chip that would begin a command gets a space in
-// front.
+// SetValue it means the same: a chip that would begin a command gets a leading
+// space.
 func (m *editor) Value() string { return value(m.units) }
 
 // Written is Value, but during a search what was written before.
@@ -57,7 +57,7 @@ func promptText(units []unit) string {
 	return b.String()
 }
 
-// textWithoutChips returns value without chips, and without the @ in front of an address that
+// textWithoutChips returns value without chips, and without the @ before an address that
 // was pasted: only what the user wrote themselves makes a request.
 func textWithoutChips(units []unit) string {
 	var b strings.Builder
@@ -84,7 +84,7 @@ func beginsAddress(units []unit) bool {
 }
 
 // EscapeCommand returns text as a prompt and nothing else: what would make it a command or a
-// line for the shell gets a space in front.
+// line for the shell gets a leading space.
 func EscapeCommand(text string) string {
 	if text != "" && (text[0] == '/' || text[0] == '!') {
 		return " " + text

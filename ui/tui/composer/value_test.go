@@ -94,7 +94,7 @@ func TestEditorKeepsChips(t *testing.T) {
 	}
 }
 
-// What is changed within a paste stays a chip, and what was typed around it is
+// A paste that is changed within stays a chip, and the text typed around it is
 // still to be seen.
 func TestEditorChangesAChip(t *testing.T) {
 	m := composer.New(theme.Plain())

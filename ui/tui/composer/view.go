@@ -157,7 +157,7 @@ func (m *Model) Click(x, y int) tea.Cmd {
 // menuOpen reports whether a list is shown.
 func (m *completion) menuOpen() bool { return m.menu != nil && len(m.menu.candidates) > 0 }
 
-// isUndecided reports whether nothing is chosen: behind a folder of which nothing more is typed.
+// isUndecided reports whether nothing is chosen after a directory without more text.
 func (o *menu) isUndecided() bool { return !o.moved && strings.HasSuffix(o.answered, "/") }
 
 // clickMenu takes what stands in a row of the list.

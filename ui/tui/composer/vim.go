@@ -45,7 +45,7 @@ type vim struct {
 	mode            mode
 	typed           string   // keys of the unfinished command
 	count           int      // 0 if none was typed
-	countBefore     int      // the count in front of the operator
+	countBefore     int      // the count before the operator
 	operator        string   // "d", "c", "y", or ""
 	pendingKey      string   // the key that wants a character: f F t T g r
 	lastFind        charFind // the last of f F t T
@@ -212,7 +212,7 @@ func (v *vim) move(m *Model, key string, to motion) {
 		return
 	}
 	if v.operator == "c" && (key == "w" || key == "W") && m.cur < len(m.units) && !isBlank(m.units[m.cur]) {
-		key = map[string]string{"w": "e", "W": "E"}[key] // the space behind a word stays
+		key = map[string]string{"w": "e", "W": "E"}[key] // the space after a word stays
 		to = motionOf(key)
 	}
 	t := to(m, v)

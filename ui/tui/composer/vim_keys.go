@@ -117,7 +117,7 @@ func (v *vim) command(m *Model, key string) {
 	}
 }
 
-// insertAt begins to insert at i, behind text.
+// insertAt inserts text at i and begins to insert after it.
 func (v *vim) insertAt(m *Model, i int, text string) {
 	v.enterInsert(m)
 	m.cur = i
@@ -126,7 +126,7 @@ func (v *vim) insertAt(m *Model, i int, text string) {
 	}
 }
 
-// put writes the register n times: behind the cursor or before it, lines below
+// put writes the register n times: after the cursor or before it, lines below
 // or above its own.
 func (v *vim) put(m *Model, n int, behind bool) {
 	if len(v.register) == 0 && !v.registerIsLines {

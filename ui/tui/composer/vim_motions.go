@@ -2,7 +2,7 @@ package composer
 
 import "strings"
 
-// The targets of vim's motions. Indices may be len(units), behind the last one.
+// The targets of vim's motions. Indices may be len(units), after the last one.
 // A charFind is what f, F, t and T look for.
 type charFind struct{ key, char string }
 

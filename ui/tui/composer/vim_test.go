@@ -204,7 +204,7 @@ func TestVimModes(t *testing.T) {
 	}
 }
 
-// What is cleared comes back whole, although vim undoes what was inserted at
+// Cleared text comes back whole, although vim undoes text inserted at
 // once.
 func TestVimClearCanBeTakenBack(t *testing.T) {
 	m := composer.New(theme.Plain())

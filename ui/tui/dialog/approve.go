@@ -280,7 +280,7 @@ func works(a *Approval, c describe.Choice) bool {
 	return c == describe.DenyCall && a.isCalm() || a.isArmed() && slices.Contains(choicesOf(a), c)
 }
 
-// LoneKey implements Lettered: the letters of answers, and the one that scrolls, count behind a pause.
+// LoneKey implements Lettered: the letters of answers, and the one that scrolls, count after a pause.
 func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	if !ok || !isPrintable(msg) || a.done || a.state != reviewing || !a.isCalm() {

@@ -59,7 +59,7 @@ func TestCautionIsShown(t *testing.T) {
 	}
 }
 
-// What of a call cannot be undone stands above it, on the screen and in plain lines.
+// The part of a call that cannot be undone is shown above it, on the screen and in plain lines.
 func TestIrreversibleIsShown(t *testing.T) {
 	a := describeHunk()
 	a.Irreversible = "3 files (1.2 GB) cannot be undone"
@@ -466,8 +466,8 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 	}
 }
 
-// What will run is not hidden by its choices: they are a list where all of it stays in sight
-// beside them, or where it has to be scrolled anyway and keeps ten rows; else a row, in which
+// A command is not hidden by its choices: they are a list if all of it stays in sight
+// beside them, or if it has to be scrolled anyway and keeps ten rows; else a row, in which
 // the same keys select. In a window narrower than 20 cells there are only letters.
 func TestListLeavesRoomForWhatRuns(t *testing.T) {
 	lines := func(n int) *act.Action {
@@ -743,7 +743,7 @@ func TestTypingStoresNoRule(t *testing.T) {
 	}
 }
 
-// What the network changes has to be seen before it is allowed.
+// An approval with the network has to be seen before it is given.
 func TestNetworkIsSeenFirst(t *testing.T) {
 	d, clock := asked(boxed("ls"), theme.Plain())
 	awake(d, clock)
@@ -804,7 +804,7 @@ func TestDetailsFirst(t *testing.T) {
 	}
 }
 
-// Where the answers are a row, up and down select in it, so that enter is what they lead to; where the text
+// If the answers are a row, up and down select in it, so that enter takes the selected one; if the text
 // scrolls they scroll that.
 func TestArrowsInTheRow(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())

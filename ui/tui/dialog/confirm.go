@@ -30,7 +30,7 @@ type Confirmation struct {
 	window
 	readGate
 	Harmless  bool // every answer can be undone: they work at once
-	Unasked   bool // it came without a key of the user's: only a lone letter behind a pause answers it
+	Unasked   bool // it came without a key of the user's: only a lone letter after a pause answers it
 	text      string
 	answers   []string // yes and no, or a list
 	list      bool
@@ -179,7 +179,7 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 // writing when the question came.
 func (c *Confirmation) takesText() bool { return c.list || c.Unasked }
 
-// LoneKey implements Lettered: the letters of what came unasked count behind a pause, and the digits of a
+// LoneKey implements Lettered: the letters of an unasked question count after a pause, and the digits of a
 // list once its answers work.
 func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)

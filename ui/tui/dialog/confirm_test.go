@@ -84,8 +84,8 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// What came unasked is answered by y and n behind a pause, and by enter only if nothing is being typed; the
-// rest of what is typed leaves for the composer.
+// An unasked question is answered by y and n after a pause, and by enter only if nothing is being typed; the
+// rest of the typed text goes to the composer.
 func TestUnaskedConfirm(t *testing.T) {
 	for name, tt := range map[string]struct {
 		typed string
@@ -134,7 +134,7 @@ func TestConfirmLooks(t *testing.T) {
 	expect(t, q, 40, 6, "long long", "not: all?")
 }
 
-// What was typed before the question came is no consent, nor is what is typed
+// Text typed before the question came is no consent, nor is text typed
 // before it could be read. Refusing works at once.
 func TestYesSleepsUntilTheQuestionWasSeen(t *testing.T) {
 	for name, ask := range map[string]func(q *dialog.Confirmation, c *clock){

@@ -36,7 +36,7 @@ func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 			got = cmd()
 		}
 		if batch, ok := got.(tea.BatchMsg); ok {
-			got = batch[0]() // what comes behind it waits
+			got = batch[0]() // the commands after it wait
 		}
 		for _, said := range d.TakeSaid() {
 			got = said
@@ -369,7 +369,7 @@ func TestPathsDoNotKeepWaiting(t *testing.T) {
 	}
 }
 
-// What keys say of a model is told, and a list that follows keeps its place.
+// Pinning and hiding a model by key is reported, and a list that follows keeps its place.
 func TestModelsAreKept(t *testing.T) {
 	p := priced(theme.Plain())
 	p.SetSize(80, 24)
@@ -389,7 +389,7 @@ func TestModelsAreKept(t *testing.T) {
 	}
 }
 
-// A title has the whole row until something is typed behind it.
+// A title has the whole row until something is typed after it.
 func TestTitleHasTheRow(t *testing.T) {
 	const title = "Edit which message? What follows it is kept as a branch"
 	p := dialog.Pick(title, []dialog.Item{{Title: "one"}}, theme.Plain())
@@ -422,7 +422,7 @@ func TestShortDetailStays(t *testing.T) {
 	}
 }
 
-// Where no command matches, no key is named that would do nothing.
+// If no command matches, no key is named that would do nothing.
 func TestNothingToFillIn(t *testing.T) {
 	for typed, want := range map[string]string{"the": "enter choose · esc close · tab fill in · type to filter", "xyz": "esc close · type to filter"} {
 		p := commands(theme.Plain())
@@ -472,7 +472,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// What follows a command is filled in and found.
+// The argument of a command is filled in and found.
 func TestArguments(t *testing.T) {
 	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Value: value, Arg: arg} }
 	for name, c := range map[string]struct {

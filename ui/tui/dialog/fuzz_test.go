@@ -17,7 +17,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// What is shown is what runs: whatever a command holds, before it can be allowed
+// The user sees what runs: whatever a command holds, before it can be allowed
 // every graphic character of it was on the screen, in its order, and every
 // other one as a token; and nothing of it reached the terminal as a control.
 func FuzzApprovalShowsAll(f *testing.F) {

@@ -31,7 +31,7 @@ func named(names ...string) *dialog.Picker {
 	return p
 }
 
-// What people type finds what they mean.
+// Users find the model they mean by what they type.
 func TestFinds(t *testing.T) {
 	for typed, want := range map[string]string{
 		"gpt6":                 "openai/gpt-6.1-sol",
@@ -72,7 +72,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// What matched is seen without colors: underlined.
+// A match is seen without colors: it is underlined.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"gpt6", "openai/[gpt]-[6].1-sol"}, {"g3.5fl", "gemini/[g]emini-[3.5]-[fl]ash-lite"}, {"lite 3", "gemini/gemini-[3].5-flash-[lite]"},

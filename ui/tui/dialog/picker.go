@@ -21,7 +21,7 @@ type Item struct {
 	Value       string   // value of PickedMsg
 	Unavailable string   // why it is Disabled, such as "set OPENAI_API_KEY"; shown instead of Cells
 	State       string   // after the title, such as "as typed"
-	Note        string   // between title and Cells, in pieces joined by " · ", of which the last are dropped if there is little room
+	Note        string   // between title and Cells, in pieces joined by " · "; the last are dropped if there is little room
 	Keywords    string   // further words that match and are not shown; for a command, its aliases
 	Group       string   // heading, shown while nothing is typed
 

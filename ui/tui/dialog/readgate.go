@@ -23,7 +23,7 @@ const (
 )
 
 // A Lettered dialog takes letters for answers while the user may be beginning to write. Overlay holds
-// such a letter for a moment: alone it answers, with others behind it it is the beginning of a text.
+// such a letter for a moment: alone it answers, with others after it it is the beginning of a text.
 type Lettered interface {
 	Dialog
 	// LoneKey returns what msg does if it is alone; nil if it is no letter that answers now. Whether it
@@ -59,7 +59,7 @@ type readGate struct {
 // settledMsg reports that keys of a question may have begun to work.
 type settledMsg struct{ of *readGate }
 
-// start begins a text of rows rows, of which none has been seen.
+// start begins a text of rows rows, none of them seen yet.
 func (g *readGate) start(rows int) {
 	g.seen, g.unseen = make([]bool, rows), rows
 	g.shown, g.seenAllAt = [2]int{}, time.Time{}

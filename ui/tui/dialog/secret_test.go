@@ -17,7 +17,7 @@ func askKey(th *theme.Theme) *dialog.Secret {
 	return dialog.AskSecret("Anthropic API key", "It is checked with a request that costs nothing, then stored for you alone.", th)
 }
 
-// What is written is never shown, whatever is done with it, and goes to SecretMsg alone.
+// A secret is never shown, whatever is done with it, and goes to SecretMsg alone.
 func TestSecret(t *testing.T) {
 	d := askKey(theme.Plain())
 	var said []dialog.SecretMsg
@@ -80,7 +80,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// What is no secret is seen, begins with what it is by itself, and stays to be corrected when
+// A line that is no secret is shown, begins with its default, and stays to be corrected if
 // it is not taken.
 func TestShownLine(t *testing.T) {
 	d := dialog.AskSecret("Bedrock: Region", "Of the key", theme.Plain())

@@ -316,7 +316,7 @@ func many(n int) []dialog.SessionRow {
 	return rows
 }
 
-// The window is as high as what there is to choose from, if that has room.
+// The window is as high as its list, if that has room.
 func TestSessionsHeight(t *testing.T) {
 	for _, c := range []struct{ rows, width, height, want int }{
 		{0, 80, 40, 16}, {5, 80, 40, 16}, {20, 80, 40, 26}, {20, 120, 40, 22}, {5, 120, 40, 16}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
@@ -331,7 +331,7 @@ func TestSessionsHeight(t *testing.T) {
 	}
 }
 
-// What a frame costs depends on the rows in sight, and not on those there are.
+// The cost of a frame depends on the rows in sight, not on the number of all rows.
 func TestSessionsDrawWhatIsInSight(t *testing.T) {
 	frame := func(n int) float64 {
 		l := dialog.Sessions(many(n), theme.Dark())

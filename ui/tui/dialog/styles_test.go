@@ -1,4 +1,4 @@
-// What is shown is held by testdata: go test ./ui/tui/dialog -update writes it anew. Read the diff.
+// testdata holds the output: go test ./ui/tui/dialog -update writes it anew. Read the diff.
 
 package dialog_test
 

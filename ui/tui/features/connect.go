@@ -64,7 +64,7 @@ func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
 // readyMsg says that the line of a dialog is not needed any more.
 type readyMsg struct{ of *dialog.Secret }
 
-// submitLine hands a line over to whoever asked for it.
+// submitLine passes a line to the function that asked for it.
 func (f *Connect) submitLine(of *dialog.Secret, line string) tea.Cmd {
 	if of != f.open || f.Current() != f.open {
 		return nil // it was left

@@ -47,8 +47,8 @@ func readSuggestions(a *app.App) func() suggestions {
 	}
 }
 
-// recentSessions returns the latest conversations in the directory, or of all where there
-// is none in it.
+// recentSessions returns the latest conversations in the directory, or of all directories if there
+// are none.
 func recentSessions(o app.Options) (rows []app.Item) {
 	list, _ := o.Library.List(session.Query{Dir: o.Directory, Limit: maxSuggested})
 	if len(list) == 0 {

@@ -59,7 +59,7 @@ func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// fill hands the pager what there is. Who reads at the end stays there, else where they are, also
+// fill passes the output to the pager. A reader at the end stays there, any other where they are, also
 // when lines above them were left out.
 func (f *Jobs) fill() {
 	before, now, at := f.shown, f.App.BackgroundJobs().View(f.number), f.pager.Line()
@@ -73,7 +73,7 @@ func (f *Jobs) fill() {
 }
 
 // movedTo returns where the line with this index is now. Output grows at its end; of much, lines
-// in the middle are left out, so that those behind them move up.
+// in the middle are left out, so that those after them move up.
 func movedTo(before, now app.JobView, at int) int {
 	same := 0 // lines that both begin with
 	for same < min(len(before.Lines), len(now.Lines)) && before.Lines[same] == now.Lines[same] {

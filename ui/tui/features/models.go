@@ -15,8 +15,8 @@ import (
 // little room.
 var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}
 
-// What models there are: those that the catalog knows, and those that servers say
-// they have as well.
+// The models: those that the catalog knows, and those that servers report
+// as well.
 type (
 	choicesMsg []app.ModelChoice
 	servedMsg  []app.ModelChoice

@@ -15,7 +15,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// What the library answered. The screen never waits for the disk.
+// Answers of the library. The screen never waits for the disk.
 type (
 	listedMsg struct {
 		rows []session.Info
@@ -87,7 +87,7 @@ func (f *Sessions) List(words string) tea.Cmd {
 	return tea.Batch(f.Open(list), list.SetQuery(words), f.list())
 }
 
-// list asks the library what there is.
+// list asks the library for its sessions.
 func (f *Sessions) list() tea.Cmd {
 	lib := f.App.Library
 	return func() tea.Msg {

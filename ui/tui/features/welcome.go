@@ -105,8 +105,8 @@ func (f *Welcome) choose(row int) tea.Cmd {
 	return f.Perform(f.App.OpenSession(f.found.recent[row-len(f.found.examples)].Value, 0))
 }
 
-// View returns the first screen in at most height rows of width cells. What there is no room
-// for goes: blank lines and headings first, then conversations, then examples.
+// View returns the first screen in at most height rows of width cells. Parts without room
+// are left out: blank lines and headings first, then conversations, then examples.
 func (f *Welcome) View(width, height int) string {
 	now := welcomeFacts{width, height, f.at, f.Theme, f.App.Session.Model().Name, f.App.Notice, app.UsesDemo(f.App)}
 	if now != f.drawn.of {

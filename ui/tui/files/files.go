@@ -69,7 +69,7 @@ func New(folder string) *Index {
 // Close ends the walk and waits for it. What was found can still be asked for.
 func (x *Index) Close() {
 	x.mu.Lock()
-	x.cancel() // no walk begins behind it
+	x.cancel() // no walk begins after it
 	x.mu.Unlock()
 	x.walks.Wait()
 }

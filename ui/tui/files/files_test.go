@@ -18,8 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tree makes files, and directories where the name ends with a slash. What stands
-// behind "=" is the content.
+// tree makes files, and directories where the name ends with a slash. The text
+// after "=" is the content.
 func tree(t testing.TB, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()

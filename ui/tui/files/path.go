@@ -18,8 +18,8 @@ type Completion struct {
 
 // Complete returns what typed, the beginning of a path, may become, folders first, as shells have it: the
 // names in its folder that begin with its last part, whatever their case if there are none otherwise;
-// hidden ones if that begins with a dot; ~ is the user's home. Found paths keep what was typed in front.
-// It reads one folder, of which it looks at the first 200,000 names, and may take long where disks do.
+// hidden ones if that begins with a dot; ~ is the user's home. Found paths keep the typed beginning.
+// It reads one folder, at most its first 200,000 names, and may take long on slow disks.
 func Complete(typed string, c Completion) []File {
 	if typed == "~" {
 		return []File{{"~", true}}

@@ -49,7 +49,7 @@ func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
 	if err != nil {
 		return nil // gone, or not for us to see
 	}
-	entries, _ := dir.ReadDir(maxEntries - w.looked) // what there is before an error
+	entries, _ := dir.ReadDir(maxEntries - w.looked) // the entries before an error
 	dir.Close()
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	f.rules = w.rules(f, entries)

@@ -77,7 +77,7 @@ func (in *Input) Changed() tea.Cmd {
 	return in.Tick(keepAfter*(1+long), SaveDraftMsg{})
 }
 
-// Watch has to be called behind everything that may write into the composer: it does what Changed
+// Watch has to be called after everything that may write into the composer: it does what Changed
 // does if something has.
 func (in *Input) Watch() tea.Cmd {
 	if in.Composer.Changes() == in.draft.seen {

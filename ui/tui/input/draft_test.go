@@ -41,7 +41,7 @@ func start(t *testing.T, lib *session.Store, folder string) *Input {
 	return in
 }
 
-// What is written and attached is there again after a restart, however soon behind the last
+// A draft and its attachments are there again after a restart, however soon after the last
 // key the program ended.
 func TestDraftOutlivesTheProgram(t *testing.T) {
 	picture := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("picture"), Name: "a.png"}
@@ -112,7 +112,7 @@ func TestDraftIsCounted(t *testing.T) {
 	}
 }
 
-// What is attached counts with the draft, and a draft that is restored in the place of another as it did
+// Attachments count with the draft, and a draft that is restored in the place of another counts as it did
 // before; that of the conversation that was left does not count any more, however late it is counted.
 func TestRestoredDraftIsCounted(t *testing.T) {
 	lib, folder := openStore(t), t.TempDir()
@@ -234,8 +234,8 @@ func runAll(cmd tea.Cmd) {
 	}
 }
 
-// TestLateSave: a draft that is written late, on a goroutine of its own, does not come back behind
-// what was sent, nor over what was typed since; drafts of other conversations are written.
+// TestLateSave: a draft that is written late, on a goroutine of its own, does not come back after
+// it was sent, nor over text typed since; drafts of other conversations are written.
 func TestLateSave(t *testing.T) {
 	save := func(in *Input, text string) tea.BatchMsg {
 		in.Composer.SetValue(text)
@@ -272,8 +272,8 @@ func TestLateSave(t *testing.T) {
 	}
 }
 
-// What the editor of the user leaves takes the place of what it was given; what came back from the
-// queue meanwhile stays. It is stored like what is typed.
+// The text that the user's editor leaves replaces the text that it was given; prompts that came back from the
+// queue meanwhile stay. It is stored like typed text.
 func TestEdited(t *testing.T) {
 	for name, tt := range map[string]struct{ given, back, left, want string }{
 		"alone":                              {"a draft", "", "a better draft", "a better draft"},

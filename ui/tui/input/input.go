@@ -18,7 +18,7 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// SignWidth is how many cells the sign in front of the composer takes.
+// SignWidth is how many cells the sign before the composer takes.
 const SignWidth = 2
 
 const sign = "› "
@@ -35,7 +35,7 @@ type Input struct {
 	draft draft
 	order draftOrder
 	first firstRequest
-	sign  common.Label // in front of the first row
+	sign  common.Label // before the first row
 }
 
 // New returns an empty input.
@@ -88,8 +88,8 @@ type editedMsg struct {
 	err         error
 }
 
-// edited puts what the user's editor left in the place of what it was given. What came in front of
-// that meanwhile stays.
+// edited replaces the text that the user's editor was given by the text that it left. Text that came before
+// it meanwhile stays.
 func (in *Input) edited(msg editedMsg) {
 	now := in.Composer.Written()
 	switch came, only := strings.CutSuffix(now, msg.given); {
@@ -115,7 +115,7 @@ func (in *Input) Editor() tea.Cmd {
 	})
 }
 
-// InsertPrompt writes a prompt into the composer, in front of what is there. It may be a
+// InsertPrompt writes a prompt into the composer, before the text there. It may be a
 // server's: nothing of it runs when it is sent unread.
 func (in *Input) InsertPrompt(text string) {
 	if rest := in.Composer.Written(); strings.TrimSpace(rest) != "" {
@@ -227,7 +227,7 @@ func (in *Input) ShowQueue() {
 	in.Composer.SetQueue(texts, steer)
 }
 
-// complete finds what the word behind an @ may become.
+// complete finds the completions of the word after an @.
 func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	const most = 50
 	if kind != '@' {
@@ -294,7 +294,7 @@ func (in *Input) Cursor(width int) (x, y int, ok bool) {
 // Click handles a click at a cell of the view.
 func (in *Input) Click(x, y int) tea.Cmd { return in.Composer.Click(x-SignWidth, y) }
 
-// View returns the attachments and the composer behind its sign.
+// View returns the attachments and the composer after its sign.
 func (in *Input) View(width int) string {
 	rows, at := in.chips(width), in.Composer.PromptRow()
 	for i, row := range strings.Split(in.Composer.View(), "\n") {

@@ -37,7 +37,7 @@ func (o *Overlay) hold(d dialog.Dialog, msg tea.Msg) (tea.Cmd, bool) {
 	return o.Tick(loneDelay, LoneMsg{o.held.n}), true
 }
 
-// Settle decides what a letter that is held was, before msg is handled: with text behind it text, with
+// Settle decides what a delayed letter was, before msg is handled: with text after it text, with
 // another key or with nothing an answer.
 func (o *Overlay) Settle(msg tea.Msg) (cmd tea.Cmd) {
 	held := o.held

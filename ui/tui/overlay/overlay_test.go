@@ -51,7 +51,7 @@ func TestAnswerToWhatWasLeft(t *testing.T) {
 	}
 }
 
-// Whoever waits for a dialog to be left is told once, however it goes, and never after a
+// OnLeave is called once when a dialog is left, however that happens, and never after a
 // choice.
 func TestOnLeave(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -85,7 +85,7 @@ func TestOnLeave(t *testing.T) {
 func TestHeldLetter(t *testing.T) {
 	letter := func(r rune) tea.Msg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
 	for name, tt := range map[string]struct {
-		then     func(o *Overlay, due tea.Msg) tea.Msg // what comes behind it
+		then     func(o *Overlay, due tea.Msg) tea.Msg // the messages after it
 		answered bool
 		text     string
 	}{

@@ -166,7 +166,7 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	return l.view
 }
 
-// segmentsOf returns what there is to tell in a line of this width; the text of a segment
+// segmentsOf returns the segments of a line of this width; the text of a segment
 // that tells nothing is "".
 func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 	line := [segments]segment{

@@ -165,7 +165,7 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// What goes first at the widths that people have.
+// Segments are left out in their order at common widths.
 func TestWidths(t *testing.T) {
 	for width, want := range map[int]string{
 		20:  "esc stops · streami…",

@@ -24,8 +24,8 @@ func (m *blockList) SetSummary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
-// AddFooter adds the footer of a turn: model, tokens, cost, times; and shorter forms of it, of which
-// the first that fits a line is shown where text does not.
+// AddFooter adds the footer of a turn: model, tokens, cost, times; and shorter forms of it:
+// the first that fits a line is shown if text does not.
 func (m *blockList) AddFooter(text string, shorter ...string) {
 	b := &textBlock{noteStyle: footerStyle, text: cleanText(text)}
 	for _, s := range shorter {

@@ -222,7 +222,7 @@ func (b *answer) trimContinued(codes []markdown.Code) []markdown.Code {
 	return codes
 }
 
-// joinedCode returns the parts of a code block of section n that are in the sections behind it,
+// joinedCode returns the parts of a code block of section n that are in the sections after it,
 // or before it if direction is -1.
 func (s *sections) joinedCode(n, direction int) string {
 	var found []string

@@ -11,8 +11,8 @@ import (
 // maxPreviewBytes is how much of a text is kept while it arrives.
 const maxPreviewBytes = 2 << 20
 
-// minPreviewRows is the least number of rows that are kept of a preview of which only the
-// last ones are shown.
+// minPreviewRows is the least number of rows that are kept of a preview that shows only its
+// last ones.
 const minPreviewRows = 4 * foldDiff
 
 // An argsPreview shows what a call will write, while its arguments arrive. A line is
@@ -21,7 +21,7 @@ type argsPreview struct {
 	argsReader
 	tool act.Facts // whose texts are shown as lines of a diff
 
-	// What lines were rendered for. They begin with a title, if the block is unfolded.
+	// The conditions that lines were rendered for. They begin with a title, if the block is unfolded.
 	context renderContext
 	file    string
 	digits  int
@@ -151,7 +151,7 @@ func (d *argsPreview) numberDigits() int {
 	return 0
 }
 
-// renderComplete renders the lines that are complete, and returns what there is of the next
+// renderComplete renders the lines that are complete, and returns the beginning of the next
 // one.
 func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 	for d.field < len(fields) {

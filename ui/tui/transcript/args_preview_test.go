@@ -39,7 +39,7 @@ func inputOf(t testing.TB, pairs ...string) string {
 
 const goFile = "package main\n\nimport \"fmt\"\n\n/* A comment that\n   goes on */\nfunc main() {\n\tfor i := range 3 {\n\t\tfmt.Println(\"hello\", i) // again\n\t}\n}\n"
 
-// calls lists arguments of which more is shown than one line.
+// calls lists arguments that are shown in more than one line.
 var calls = map[string]func(t testing.TB) (name, input string){
 	"write":       func(t testing.TB) (string, string) { return "write", inputOf(t, "path", "main.go", "content", goFile) },
 	"write, late": func(t testing.TB) (string, string) { return "write", inputOf(t, "content", goFile, "path", "main.go") },
@@ -96,7 +96,7 @@ func TestArrivingLooksLikeArrived(t *testing.T) {
 	}
 }
 
-// What is shown of arguments grows at its end.
+// The preview of arguments grows at its end.
 func TestDraftGrows(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 20)
@@ -190,7 +190,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// What is not what it should be has no fields, and no end of work.
+// Text that is no JSON object has no fields, and costs a bounded amount of work.
 func TestArgumentsThatAreNone(t *testing.T) {
 	for _, input := range []string{"", "null", "[]", "x", `"a"`, "{", "{{{", `{"a"`, `{"a":}`, `{]`, `{"a":[}`, strings.Repeat(`{"a":`, 1000), strings.Repeat("[", 1000)} {
 		a := argsReader{limitOf: func(string) int { return 10 }}
@@ -252,7 +252,7 @@ func TestMotion(t *testing.T) {
 	}
 }
 
-// A fold counts what the command wrote, and not what stands behind it.
+// A fold counts the output of the command, and not the notes after it.
 func TestFoldCountsNoNotes(t *testing.T) {
 	output := "1\n2\n3\n4\n5\n6\n7\n"
 	for name, tt := range map[string]struct {

@@ -233,7 +233,7 @@ func (b *thinking) title() string {
 	return "thinking"
 }
 
-// renderOpen renders the whole text, of which only the last paragraph is wrapped each time. It
+// renderOpen renders the whole text; only the last paragraph is wrapped each time. It
 // overwrites what it returned before: the title and the last lines.
 func (b *thinking) renderOpen(title string, p renderContext) []string {
 	if b.styler != p.styler || b.width != p.proseWidth() {

@@ -116,7 +116,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// What a running tool says goes on in its details, without moving who reads.
+// The output of a running tool continues in its details, without moving the reader.
 func TestDetailsGrow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 6)

@@ -89,7 +89,7 @@ const talk = "## Plan\n\nRead **the file** first, then `main.go` of the package,
 	"- one [link](https://example.com/a/b)\n- two *words*\n  1. inner\n  1. other\n\n" +
 	"```go\nfunc main() {\n\tprintln(\"hi\")\n}\n```\n\n| a | b |\n|---|---|\n| cell one | **three** |\n\nThe *end*."
 
-// What is selected is copied as it stands in the source.
+// The selection is copied as it is in the source.
 func TestSelectByMouse(t *testing.T) {
 	answer := func(m *Model) { m.AppendAnswer("a", talk); m.FinishAnswer("a") }
 	shell := func(m *Model) {
@@ -272,7 +272,7 @@ func TestPressHolds(t *testing.T) {
 	}
 }
 
-// What the mouse did before does not move a reader who has scrolled up since.
+// An earlier action of the mouse does not move a reader who has scrolled up since.
 func TestDeselectLeavesTheReader(t *testing.T) {
 	for _, c := range []struct {
 		name string

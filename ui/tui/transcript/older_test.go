@@ -44,7 +44,7 @@ func fillTurns(m *Model, from, to int) {
 	m.SetMessageSeq(0)
 }
 
-// inPages returns a transcript of turns of which the last one is there, and the others come in
+// inPages returns a transcript of turns; the last one is there, and the others come in
 // pages when they are wanted; loaded counts the pages.
 func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 	m, loaded = New(theme.Dark()), new(int)
@@ -73,7 +73,7 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 	return m, loaded
 }
 
-// What is read of a conversation that comes in pages is what is read of one that is there,
+// A conversation that comes in pages reads as one that is there,
 // wherever the reader goes while another answer arrives.
 func TestPagesReadAsTheWhole(t *testing.T) {
 	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}

@@ -223,7 +223,7 @@ func FuzzAnything(f *testing.F) {
 	})
 }
 
-// numbered returns text of which each word tells where it stands.
+// numbered returns n words; each has its number.
 func numbered(prefix string, n int) string {
 	var b strings.Builder
 	for i := range n {

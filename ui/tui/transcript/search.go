@@ -352,7 +352,7 @@ func (m *search) scrollIntoView(p rowPos) {
 	m.finishMove()
 }
 
-// searchLine returns the end of the typed query that fits, behind a slash.
+// searchLine returns the end of the typed query that fits, after a slash.
 func (m *search) searchLine() string {
 	line, room := m.typed, m.width-1-min(textwrap.Width(m.searchTally())+2, m.width/2)
 	if over := textwrap.Width(line) - max(room-1, 0); over > 0 {

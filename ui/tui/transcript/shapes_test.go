@@ -103,9 +103,9 @@ func streams(m *Model, f *feed, tokens, step int) (c cost) {
 // long asks for whole sweeps, of half a million tokens or more.
 var long = os.Getenv("PARLEY_LONG") == "1"
 
-// What a token costs must not depend on how many came before it, whatever they
-// are, in one block or in many. Time is for the benchmark; what is counted here
-// is what takes the time.
+// The cost of a token must not depend on how many came before it, whatever they
+// are, in one block or in many. Time is for the benchmark; the counts here
+// are of the work that takes it.
 func TestTokensCostTheSame(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")

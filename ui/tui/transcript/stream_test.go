@@ -197,7 +197,7 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 	}
 }
 
-// soFar returns the screen of an answer of which this much came at once.
+// soFar returns the screen of an answer of this much text that came at once.
 func soFar(text string, width, height int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, height)

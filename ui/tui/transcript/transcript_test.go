@@ -1,4 +1,4 @@
-// What is shown is held by testdata/*.golden: go test ./ui/tui/transcript -update writes them anew.
+// testdata/*.golden hold the output: go test ./ui/tui/transcript -update writes them anew.
 // Read the diff.
 
 package transcript
@@ -120,7 +120,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// What a user brings up: each on its own screen.
+// Things that a user brings up, each on its own screen.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -46,7 +46,7 @@ func TestUntab(t *testing.T) {
 	}
 }
 
-// A footer and a hint break behind their dots, and tear no number from its unit; only a part that is
+// A footer and a hint break after their dots, and tear no number from its unit; only a part that is
 // wider than a line is broken.
 func TestRows(t *testing.T) {
 	const footer = "demo/parley · 499 in · 17 out · 32 tok/s"

@@ -44,7 +44,7 @@ type Record struct {
 
 // A Cell is one column of a row.
 type Cell struct {
-	Text  string // "" behind a wide one
+	Text  string // "" after a wide one
 	Style uv.Style
 	Link  uv.Link
 }
@@ -168,7 +168,7 @@ func (v *Terminal) print(text string, width int) {
 	}
 }
 
-// free makes nothing of a wide character of which x is a part.
+// free clears the wide character that covers column x.
 func (v *Terminal) free(x int) {
 	row := v.cells[v.Y]
 	from, to := x, x+1

@@ -55,7 +55,7 @@ func fileHistory(s *session.Session) *store.History {
 }
 
 // pointOf returns what happened since the prompt seq: the first record that belongs to a
-// message behind it.
+// message after it.
 func pointOf(s *session.Session, seq int, records []store.Record) rewindPoint {
 	p := rewindPoint{seq: seq}
 	for _, r := range records {

@@ -28,8 +28,8 @@ func find[T app.Effect](e app.Effect) (found T, ok bool) {
 	return found, ok
 }
 
-// What goes back is of the conversation in which that was asked for: where another one is opened
-// while it is looked at or restored, no message of that one is taken to be edited, and the model of
+// Undo changes the conversation in which it was asked for: if another one is opened
+// while files are compared or restored, no message of that one is taken to be edited, and the model of
 // the first is told.
 func TestConversationChangesDuringRestore(t *testing.T) {
 	for _, confirmed := range []bool{false, true} {

@@ -14,7 +14,7 @@ import (
 )
 
 // On a full disk a file that is good only when it is whole is not there at all; JSON lines
-// stay, and go on behind the last whole one once there is room.
+// stay, and continue after the last whole one once there is room.
 func TestEmbedOnFullDisk(t *testing.T) {
 	rows := func(first int) (rows []vectors.Row) {
 		for i := first; i < first+50; i++ {

@@ -282,7 +282,7 @@ func (r *run) progress(n int, bill llm.Bill) string {
 	return "Embedding " + text
 }
 
-// billed returns what was used, behind a dot; "" for nothing.
+// billed returns the usage, after a dot; "" for nothing.
 func billed(b llm.Bill) string {
 	text := ""
 	if b.Tokens > 0 {

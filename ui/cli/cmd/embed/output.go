@@ -74,7 +74,7 @@ type fileSink struct {
 	continued bool          // size is where to go on
 }
 
-// newResumedFile opens a file of JSON lines to go on behind its last whole line.
+// newResumedFile opens a file of JSON lines to continue after its last whole line.
 func (r *run) newResumedFile() (sink, error) {
 	f, err := os.OpenFile(r.resume, os.O_RDWR, 0)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *fileSink) write(set vectors.Space, rows []vectors.Row) error {
 	return s.w.Write(set, rows)
 }
 
-// cut takes what is not whole off the end of a file that is continued, behind lines of ours
+// cut removes the incomplete end of a file that is continued, after lines of ours
 // alone.
 func (s *fileSink) cut() error {
 	if !s.continued {

@@ -39,7 +39,7 @@ func vectorRows(texts ...string) (rows []vectors.Row) {
 	return rows
 }
 
-// A file that --continue-from names loses what is not whole behind lines of ours, and nothing
+// A file that --continue-from names loses an incomplete end after lines of ours, and nothing
 // else: one that is somebody's stays as it is.
 func TestContinueFromKeepsOthersFiles(t *testing.T) {
 	set := vectors.Space{Model: "mock/m", Dimensions: 2}
@@ -150,7 +150,7 @@ func TestWholeSinkNumbersItsName(t *testing.T) {
 }
 
 // A file of vectors is written beside its name as every other file is, so that what a killed
-// command left behind is removed with theirs.
+// command left is removed with theirs.
 func TestEmbedWritesBesideItsName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r := &run{Env: &ability.Env{Streams: new(cmdutil.Streams)}, Options: Options{to: "out.csv", format: "csv"}}

@@ -211,7 +211,7 @@ func (a commands) searchFile(f Options, text string) error {
 	return printMatches(a.Out, set, found, f.format)
 }
 
-// dropOthers deletes the texts that a search has left behind.
+// dropOthers deletes the texts that a search has left.
 func dropOthers(texts map[int64]session.SimilarText, search *vectors.Search) {
 	best := map[int64]bool{}
 	for _, m := range search.Best() {

@@ -105,7 +105,7 @@ func (o Options) Page(cmd *cobra.Command) string {
 	return p.String()
 }
 
-// A page is a manual page being written: lines, of which none is empty and none longer
+// A page is a manual page being written: lines that are not empty and not longer
 // than 80 bytes where it can be broken.
 type page struct{ strings.Builder }
 

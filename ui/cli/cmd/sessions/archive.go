@@ -132,7 +132,7 @@ func escaped(json string) string { return string(sanitize.JSON([]byte(json))) }
 // An ImportAll says how an import of what other programs keep is to go.
 type ImportAll struct {
 	Yes    bool   // do not ask
-	DryRun bool   // list what there is, and import nothing
+	DryRun bool   // list conversations, and import nothing
 	Format string // one of Formats
 }
 

@@ -50,7 +50,7 @@ func (p *pagination) bounds(total int) (from, to int) {
 	return from, min(from+min(p.limit, total), total)
 }
 
-// skipped returns how many rows stand in front of the page.
+// skipped returns the number of rows before the page.
 func (p *pagination) skipped() int {
 	switch {
 	case p.all:
@@ -61,7 +61,7 @@ func (p *pagination) skipped() int {
 	return (p.number - 1) * p.limit
 }
 
-// rows returns how many rows of a list the page needs, those in front of it as well; -1: all.
+// rows returns how many rows of a list the page needs, those before it as well; -1: all.
 func (p *pagination) rows() int {
 	if p.all || p.skipped() > math.MaxInt-p.limit {
 		return -1

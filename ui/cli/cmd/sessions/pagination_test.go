@@ -110,7 +110,7 @@ func (p *pieces) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Where a row of a page is damaged, it says so, and shows and counts what can be read.
+// A page with a damaged row says so, and shows and counts the readable ones.
 func TestPageOfDamagedList(t *testing.T) {
 	home := t.TempDir()
 	open := OpenIn(home)

@@ -174,7 +174,7 @@ func (s Options) writeCache(r app.CacheReport, output string) error {
 	return s.lines(text)
 }
 
-// usageColumns are the columns of a report as CSV behind its first.
+// usageColumns are the columns of a report as CSV after its first.
 var usageColumns = []string{"requests", "unpriced", "input", "cache_read", "cache_write", "output", "thinking", "cost", "missed"}
 
 // writeUsageCSV prints a report as RFC 4180 has it.

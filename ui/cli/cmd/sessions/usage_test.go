@@ -1,4 +1,4 @@
-// What parley usage prints is held by testdata/usage.txt: go test ./ui/report -update-usage writes
+// testdata/usage.txt holds the output of parley usage: go test ./ui/report -update-usage writes
 // it anew. Read the diff.
 
 package sessions
