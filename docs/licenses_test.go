@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the tables of licenses and tools anew")
+var update = flag.Bool("update", false, "write the tables of licenses and tools")
 
 // licenses are those that a module of the program may have, each with a sentence that
 // only it has.

@@ -25,7 +25,7 @@ func TestTools(t *testing.T) {
 	}
 	table := regexp.MustCompile("(?s)(\\| Tool \\|[^\n]*\n[^\n]*\n)(.*?)(\\| `skill` \\|)").FindSubmatchIndex(page)
 	if table == nil {
-		t.Fatal("tools.md has no table of tools that goes on with skill")
+		t.Fatal("tools.md has no table of tools with a row for skill")
 	}
 	if was := string(page[table[4]:table[5]]); was != rows.String() {
 		if !*update {

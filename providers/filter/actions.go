@@ -496,7 +496,7 @@ func (r *blockReader) escape() int {
 	return 6
 }
 
-// unicodeEscape returns the length of the escape at bytes after pos: 6 for a complete \uXXXX.
+// unicodeEscape returns the length of the escape at bytes after pos: 6 for a complete \u with its four digits.
 func (r *blockReader) unicodeEscape(at int) int {
 	n := 2
 	if !r.need(at+2) || r.buf[r.pos+at+1] != 'u' {
