@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
-	"parley/providers/agentcli"
 	"parley/providers/catalog"
 	"parley/providers/discover"
 	"parley/providers/openai"
+	"parley/tools/process"
 )
 
 // Config is the part of config.toml that providers own.
@@ -33,27 +33,27 @@ type Config struct {
 // catalog it changes what is built in; under any other name it adds a service.
 // Missing fields come from the catalog.
 type Provider struct {
-	Kind          string               `toml:"kind"`            // family; see Kinds
-	BaseURL       string               `toml:"base_url"`        // http or https, or the name of one of the catalog's regions
-	Command       agentcli.CommandLine `toml:"command"`         // program to run, for kinds that are one; none is the usual one on PATH
-	APIKey        Secret               `toml:"api_key"`         //
-	APIKeyEnv     string               `toml:"api_key_env"`     // environment variable that holds the key
-	APIKeyCommand agentcli.ShellText   `toml:"api_key_command"` // shell command that prints the key
-	TokenCommand  agentcli.ShellText   `toml:"token_command"`   // shell command that prints a token, which is renewed
-	TokenLifetime time.Duration        `toml:"token_lifetime"`  // after which a token is renewed at the latest; 0: as it says itself
-	KeyHeader     string               `toml:"key_header"`      // header that has the key or the token; "" is that of the kind
-	Variables     map[string]string    `toml:"variables"`       // of the catalog's address, such as a region
-	Strategy      string               `toml:"strategy"`        // how models get tools: see Strategies
-	MaxRetries    *int                 `toml:"max_retries"`     // 3 if it is left out
-	Stream        *bool                `toml:"stream"`          // false: whole answers only
-	Headers       map[string]string    `toml:"headers"`         // sent with each request
-	Options       map[string]any       `toml:"options"`         // merged into the body of each request
-	Models        []string             `toml:"models"`          // offered in the picker; the first is the default
-	IdleTimeout   time.Duration        `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
-	Model         map[string]Model     `toml:"model"`           // by id; those are offered in the picker as well
-	Price         *catalog.Price       `toml:"price"`           // of models whose price is unknown
-	Dialect       openai.Override      `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
-	Settings                           // of every request
+	Kind          string              `toml:"kind"`            // family; see Kinds
+	BaseURL       string              `toml:"base_url"`        // http or https, or the name of one of the catalog's regions
+	Command       process.CommandLine `toml:"command"`         // program to run, for kinds that are one; none is the usual one on PATH
+	APIKey        Secret              `toml:"api_key"`         //
+	APIKeyEnv     string              `toml:"api_key_env"`     // environment variable that holds the key
+	APIKeyCommand process.ShellText   `toml:"api_key_command"` // shell command that prints the key
+	TokenCommand  process.ShellText   `toml:"token_command"`   // shell command that prints a token, which is renewed
+	TokenLifetime time.Duration       `toml:"token_lifetime"`  // after which a token is renewed at the latest; 0: as it says itself
+	KeyHeader     string              `toml:"key_header"`      // header that has the key or the token; "" is that of the kind
+	Variables     map[string]string   `toml:"variables"`       // of the catalog's address, such as a region
+	Strategy      string              `toml:"strategy"`        // how models get tools: see Strategies
+	MaxRetries    *int                `toml:"max_retries"`     // 3 if it is left out
+	Stream        *bool               `toml:"stream"`          // false: whole answers only
+	Headers       map[string]string   `toml:"headers"`         // sent with each request
+	Options       map[string]any      `toml:"options"`         // merged into the body of each request
+	Models        []string            `toml:"models"`          // offered in the picker; the first is the default
+	IdleTimeout   time.Duration       `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
+	Model         map[string]Model    `toml:"model"`           // by id; those are offered in the picker as well
+	Price         *catalog.Price      `toml:"price"`           // of models whose price is unknown
+	Dialect       openai.Override     `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
+	Settings                          // of every request
 }
 
 // Strategies lists how a model can get tools: by native function calling, by
@@ -240,10 +240,14 @@ func (p Provider) validateVariables(name string) (errs []error) {
 // validateCommand refuses a program for a service that is none.
 func (p Provider) validateCommand(name string) error {
 	head, _ := catalog.Head(name)
-	if p.Command.IsZero() || slices.Contains(agentcli.Kinds, cmp.Or(p.Kind, head.Kind)) {
+	if f, _ := familyOf(cmp.Or(p.Kind, head.Kind)); p.Command.IsZero() || f.Programs != nil {
 		return nil
 	}
-	return fmt.Errorf("command: only the kinds %s run a program", strings.Join(agentcli.Kinds, ", "))
+	var kinds []string
+	for f := range programFamilies() {
+		kinds = append(kinds, f.Kinds...)
+	}
+	return fmt.Errorf("command: only the kinds %s run a program", strings.Join(kinds, ", "))
 }
 
 // validateDialects refuses dialects for services that speak no chat completions.

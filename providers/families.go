@@ -13,30 +13,26 @@ import (
 	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/openai"
+	"parley/providers/prompted"
 	"parley/providers/wire"
+	"parley/tools/process"
 )
 
 // A family speaks one wire format, under one or more kinds.
 type family struct {
-	kinds []string
-	open  func(t target) llm.Model
-	// origin is stamped on the messages of a kind; see llm.Message.Origin.
-	origin func(kind, base, model string) string
-	// files lists what a model takes beside text and images; see llm.Endpoint.Files.
-	files func(s service, model string) []string
-	// web reports whether the service searches the web for a model; nil: none does.
-	web func(s service, model string) bool
+	adapter.Family
+	open func(t target) llm.Model // chat completions; nil: New and Programs open its models
 }
 
 // target is everything an adapter has to know about the service it speaks to.
 type target struct {
 	adapter.Options
 	kind            string
-	token           *wire.TokenSource    // has tokens in the place of a key; nil: there are none
-	dialect         openai.Dialect       // of chat completions
-	emptyBadRequest llm.Fault            // see kind
-	command         agentcli.CommandLine // program to run, for those that are one
-	idleTimeout     time.Duration        // longest silence; 0 is the client's own limit
+	token           *wire.TokenSource   // has tokens in the place of a key; nil: there are none
+	dialect         openai.Dialect      // of chat completions
+	emptyBadRequest llm.Fault           // see kind
+	command         process.CommandLine // program to run, for those that are one
+	idleTimeout     time.Duration       // longest silence; 0 is the client's own limit
 	transport       http.RoundTripper
 	instant         bool
 	connectEarly    bool // connect to the host before the first request
@@ -47,30 +43,55 @@ type target struct {
 
 // Kinds that are treated apart.
 const (
-	kindDemo   = "demo"
-	kindChat   = "openai"
-	kindGemini = "gemini-cli"
+	kindDemo = "demo"
+	kindChat = "openai"
 )
 
 // families lists what parley can speak, one line each.
 var families = []family{
-	{openai.Kinds, openChat, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() },
-		func(s service, model string) bool { return s.dialect(model).SearchesWeb(s.modelID(model)) }},
-	{[]string{openai.KindResponses}, openResponses, responsesOrigin, func(s service, model string) []string { return openai.ResponsesFiles(s.modelID(model)) },
-		func(service, string) bool { return true }},
-	{[]string{gemini.Kind}, openGemini, func(_, base, model string) string { return gemini.Origin(base, model) }, func(service, string) []string { return gemini.Files },
-		func(s service, model string) bool { return gemini.SearchesWeb(s.modelID(model)) }},
-	{[]string{anthropic.Kind}, openAnthropic, func(_, _, model string) string { return anthropic.Origin(model) }, func(s service, model string) []string {
-		return anthropic.Files(s.url, s.modelID(model))
-	}, func(s service, model string) bool { return anthropic.SearchesWeb(s.url, s.modelID(model)) }},
-	{agentcli.Kinds, openAgentCLI, func(kind, _, _ string) string { return agentcli.New(agentcli.Options{Kind: kind}).Origin() }, func(service, string) []string { return agentcli.Files }, nil},
-	{[]string{kindDemo}, openDemo, chatOrigin, func(s service, model string) []string { return s.dialect(model).Files() }, nil},
+	{adapter.Family{Kinds: openai.Kinds, Origin: chatOrigin}, openChat},
+	{openai.ResponsesFamily, nil},
+	{gemini.Family, nil},
+	{anthropic.Family, nil},
+	{agentcli.Family, nil},
+	{adapter.Family{Kinds: []string{kindDemo}, Origin: chatOrigin}, openInside(demo.Transport)},
 }
 
+// parts holds what providers can do without: a field is nil without its line.
+var parts = struct {
+	toolsByPrompt func(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model
+}{
+	toolsByPrompt: prompted.Wrap,
+}
+
+// openModel returns the model that t describes.
+func (f family) openModel(t target) llm.Model {
+	switch {
+	case f.open != nil:
+		return f.open(t)
+	case f.Programs != nil:
+		return openProgram(f.Programs, t)
+	}
+	return f.New(t.withClient())
+}
+
+// speaksChat reports whether s speaks chat completions, in a dialect.
+func (s service) speaksChat() bool { return slices.Contains(openai.Kinds, s.kind) }
+
 // searchesWeb reports whether s searches the web for a model.
-func searchesWeb(s service, model string) bool {
-	f, _ := familyOf(s.kind)
-	return f.web != nil && f.web(s, model)
+func (s service) searchesWeb(model string) bool {
+	if searches := s.family.SearchesWeb; searches != nil {
+		return searches(s.url, s.modelID(model))
+	}
+	return s.dialect(model).SearchesWeb(s.modelID(model))
+}
+
+// files lists what a model takes beside text and images; see llm.Endpoint.Files.
+func (s service) files(model string) []string {
+	if files := s.family.Files; files != nil {
+		return files(s.url, s.modelID(model))
+	}
+	return s.dialect(model).Files()
 }
 
 // openChat speaks chat completions, in the dialect of the kind.
@@ -81,34 +102,19 @@ func openChat(t target) llm.Model {
 	return openai.New(t.withClient(), t.dialect)
 }
 
-func openResponses(t target) llm.Model { return openai.NewResponses(t.withClient()) }
-
-func openGemini(t target) llm.Model { return gemini.New(t.withClient()) }
-
-func openAnthropic(t target) llm.Model { return anthropic.New(t.withClient()) }
-
-func responsesOrigin(_, _, model string) string {
-	return openai.NewResponses(openai.Options{Model: model}).Origin()
-}
-
-// openDemo returns openChat with a server inside the program, unless the requests
-// are carried elsewhere: the demo shows the real adapter at work.
-func openDemo(t target) llm.Model {
-	t.BaseURL = "http://demo.invalid/v1"
-	if t.transport == nil {
-		t.transport = demo.Transport(demo.Options{Instant: t.instant, Keys: demoKeys()})
-	}
-	return openChat(t)
-}
-
-// demoKeys lists the providers that a key is all that is needed for.
-func demoKeys() (keys []demo.Key) {
-	for _, p := range catalog.Heads() {
-		if !p.Local && len(p.KeyEnv) > 0 && len(p.Variables) == 0 && !slices.Contains(agentcli.Kinds, p.Kind) {
-			keys = append(keys, demo.Key{Provider: p.Name, Env: p.KeyEnv})
+// openInside returns openChat with a server inside the program, unless the requests
+// are carried elsewhere: the demo shows the real adapter at work. The server is told the providers
+// that a key is all that is needed for.
+func openInside(server func(instant bool, keyed []catalog.Provider) http.RoundTripper) func(t target) llm.Model {
+	return func(t target) llm.Model {
+		t.BaseURL = "http://demo.invalid/v1"
+		if t.transport == nil {
+			t.transport = server(t.instant, slices.DeleteFunc(catalog.Heads(), func(p catalog.Provider) bool {
+				return p.Local || len(p.KeyEnv) == 0 || len(p.Variables) > 0 || p.BaseURL == "" // a program
+			}))
 		}
+		return openChat(t)
 	}
-	return keys
 }
 
 func chatOrigin(kind, _, model string) string {
@@ -146,13 +152,13 @@ func (t target) secrets() []string {
 func Kinds() []string {
 	var kinds []string
 	for _, f := range families {
-		kinds = append(kinds, f.kinds...)
+		kinds = append(kinds, f.Kinds...)
 	}
 	return kinds
 }
 
 func familyOf(kind string) (family, bool) {
-	i := slices.IndexFunc(families, func(f family) bool { return slices.Contains(f.kinds, kind) })
+	i := slices.IndexFunc(families, func(f family) bool { return slices.Contains(f.Kinds, kind) })
 	if i < 0 {
 		return family{}, false
 	}

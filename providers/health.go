@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -40,7 +39,10 @@ type Health struct {
 func (h Health) OK() bool { return h.Err == nil }
 
 // IsProgram reports whether the provider is another agent's program.
-func (h Health) IsProgram() bool { return slices.Contains(agentcli.Kinds, h.Kind) }
+func (h Health) IsProgram() bool {
+	f, _ := familyOf(h.Kind)
+	return f.Programs != nil
+}
 
 // checkTimeout bounds how long one provider may take to answer.
 const checkTimeout = 10 * time.Second
@@ -140,10 +142,10 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 		return nil, err
 	}
 	if s.isProgram() {
-		argv, err := agentcli.Find(s.kind, s.conf.Command, o.Getenv("PATH"))
+		argv, err := s.program(o.Getenv)
 		if err == nil {
 			h.URL = argv[0]
-			h.Version, err = agentcli.Version(ctx, s.name, s.kind, argv)
+			h.Version, err = s.family.Programs.Version(ctx, s.name, s.kind, argv)
 		}
 		if err != nil {
 			return nil, s.listError(err)

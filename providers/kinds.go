@@ -1,9 +1,6 @@
 package providers
 
 import (
-	"parley/providers/adapter"
-	"parley/providers/anthropic"
-	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/openai"
 )
@@ -11,18 +8,16 @@ import (
 // A kind holds the facts of one kind of service. The zero value is that of most services: they list
 // their models as OpenAI does, which also checks a key.
 type kind struct {
-	isDemo          bool                                    // it runs inside parley
-	dialect         *openai.Dialect                         // nil is that of openai.DialectFor
-	headers         func(adapter.Options) map[string]string // of every request; nil puts the key into Authorization
-	baseURL         func(string) string                     // adds the version to a base URL; nil if it has none
-	list            listEndpoint                            // where its models are listed
-	check           keyCheck                                // the zero value lists the models
-	anyKey          bool                                    // it may list its models without a valid key
-	pull            string                                  // command that fetches a model, before its name
-	cuts            string                                  // notice, after the name of a model, that the beginning of a prompt was cut off; "" if the server returns an error
-	noWeb           string                                  // why its models do not search the web; "" names the model
-	noLevel         bool                                    // it takes no effort
-	emptyBadRequest llm.Fault                               // meaning of status 400 without a text
+	isDemo          bool            // it runs inside parley
+	dialect         *openai.Dialect // nil is that of openai.DialectFor
+	list            listEndpoint    // where its models are listed
+	check           keyCheck        // the zero value lists the models
+	anyKey          bool            // it may list its models without a valid key
+	pull            string          // command that fetches a model, before its name
+	cuts            string          // notice, after the name of a model, that the beginning of a prompt was cut off; "" if the server returns an error
+	noWeb           string          // why its models do not search the web; "" names the model
+	noLevel         bool            // it takes no effort
+	emptyBadRequest llm.Fault       // meaning of status 400 without a text
 }
 
 // A listEndpoint is where a kind of server lists its models. A path that begins with a
@@ -48,28 +43,25 @@ var listing = keyCheck{paths: []string{"models"}}
 
 // kinds holds the kinds that are not like most.
 var kinds = map[string]kind{
-	anthropic.Kind: {
-		headers: anthropic.Headers,
-		list:    listEndpoint{paths: []string{"/v1/models?limit=1000"}, after: "after_id"},
-		check:   keyCheck{paths: []string{"/v1/models?limit=1"}},
+	"anthropic": {
+		list:  listEndpoint{paths: []string{"/v1/models?limit=1000"}, after: "after_id"},
+		check: keyCheck{paths: []string{"/v1/models?limit=1"}},
 	},
-	gemini.Kind: {
-		headers: gemini.Headers,
-		baseURL: gemini.WithVersion,
-		list:    listEndpoint{paths: []string{"models?pageSize=1000"}},
-		check:   keyCheck{paths: []string{"models?pageSize=1"}}, // 400 API_KEY_INVALID
+	"gemini": {
+		list:  listEndpoint{paths: []string{"models?pageSize=1000"}},
+		check: keyCheck{paths: []string{"models?pageSize=1"}}, // 400 API_KEY_INVALID
 	},
-	kindGemini: {noLevel: true},
-	"grok":     {check: keyCheck{paths: []string{"models"}, badRequest: true}},
-	"deepseek": {anyKey: true, check: keyCheck{paths: []string{"/user/balance"}}},
-	"moonshot": {anyKey: true, check: keyCheck{paths: []string{"users/me/balance", "models"}}},
-	openRouter: {anyKey: true, check: keyCheck{paths: []string{"key"}}},
-	"minimax":  {check: keyCheck{prefixes: []string{"sk-", "eyJ"}}},
-	"mistral":  {noWeb: "Mistral's chat has no web search"},
-	"cerebras": {emptyBadRequest: llm.ContextOverflow}, // the prompt is too long
-	"ollama":   {pull: "ollama pull ", cuts: " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH", list: listEndpoint{paths: []string{"/api/tags", "models"}, limit: "/api/ps", show: "/api/show"}},
-	"llamacpp": {list: listEndpoint{limit: "/props"}, check: keyCheck{paths: []string{"/props", "models"}}},
-	"lmstudio": {list: listEndpoint{paths: []string{"/api/v0/models", "models"}}},
+	"gemini-cli": {noLevel: true},
+	"grok":       {check: keyCheck{paths: []string{"models"}, badRequest: true}},
+	"deepseek":   {anyKey: true, check: keyCheck{paths: []string{"/user/balance"}}},
+	"moonshot":   {anyKey: true, check: keyCheck{paths: []string{"users/me/balance", "models"}}},
+	openRouter:   {anyKey: true, check: keyCheck{paths: []string{"key"}}},
+	"minimax":    {check: keyCheck{prefixes: []string{"sk-", "eyJ"}}},
+	"mistral":    {noWeb: "Mistral's chat has no web search"},
+	"cerebras":   {emptyBadRequest: llm.ContextOverflow}, // the prompt is too long
+	"ollama":     {pull: "ollama pull ", cuts: " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH", list: listEndpoint{paths: []string{"/api/tags", "models"}, limit: "/api/ps", show: "/api/show"}},
+	"llamacpp":   {list: listEndpoint{limit: "/props"}, check: keyCheck{paths: []string{"/props", "models"}}},
+	"lmstudio":   {list: listEndpoint{paths: []string{"/api/v0/models", "models"}}},
 	kindDemo: {isDemo: true, dialect: &openai.Dialect{Name: kindDemo, Family: openai.Family{
 		Effort: openai.Effort{Words: [6]string{"none", "low", "low", "medium", "high", "high"}},
 	}}},

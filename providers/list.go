@@ -197,7 +197,7 @@ func (l lister) fetchPage(ctx context.Context, path string, body map[string]any)
 	base := l.BaseURL
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
 		base, path = strings.TrimSuffix(base, "/v1"), rest
-	} else if version := l.row.baseURL; version != nil {
+	} else if version := l.family.BaseURL; version != nil {
 		base = version(base)
 	}
 	method, text := http.MethodGet, []byte(nil)
@@ -209,7 +209,7 @@ func (l lister) fetchPage(ctx context.Context, path string, body map[string]any)
 	if err != nil {
 		return nil, &llm.Error{Fault: llm.InvalidRequest, Provider: l.name, Message: "the base URL is no address"}
 	}
-	headers := l.row.headers
+	headers := l.family.Headers
 	if headers == nil {
 		headers = func(o adapter.Options) map[string]string { return o.RequestHeaders("") }
 	}

@@ -3,14 +3,12 @@ package providers
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
-	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/openai"
 	"parley/providers/retry"
@@ -65,10 +63,9 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 
 // endpointFacts returns what is known of a model before it is asked, without the model.
 func endpointFacts(s service, typed string, facts catalog.Model, known bool, tools *toolStrategy) llm.Endpoint {
-	f, _ := familyOf(s.kind)
 	return llm.Endpoint{
 		Name:       s.name + "/" + tools.name,
-		Origin:     f.origin(s.kind, s.url, tools.name),
+		Origin:     s.family.Origin(s.kind, s.url, tools.name),
 		Strategy:   tools.Strategy(),
 		Known:      known,
 		Context:    facts.Context,
@@ -76,9 +73,9 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 		Blind:      !facts.Vision && s.advertised(s.modelID(typed), tools.memory).Vision != nil,
 		Efforts:    supportedEfforts(facts),
 		Candidates: s.supportsCandidates(typed, tools.memory),
-		Files:      f.files(s, typed),
+		Files:      s.files(typed),
 		Cost:       facts.Price.Cost,
-		Web:        searchesWeb(s, typed),
+		Web:        s.searchesWeb(typed),
 		Cache:      promptCache(s.builtin),
 	}
 }
@@ -231,25 +228,16 @@ func (l *lazy) reset() {
 // supportsSchema reports whether the service can hold an answer of a model to a
 // schema.
 func (s service) supportsSchema(model string) bool {
-	switch {
-	case slices.Contains(openai.Kinds, s.kind):
-		return s.dialect(model).SupportsSchema()
-	case s.kind == openai.KindResponses, s.kind == gemini.Kind:
-		return true
-	}
-	return false
+	return s.family.HasSchema || s.speaksChat() && s.dialect(model).SupportsSchema()
 }
 
 // prefersGuided reports whether the service holds the replies of a model to a schema so
 // well that it is asked to where tools go by prompt.
-func (s service) prefersGuided(model string) bool {
-	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).GuidedDecoding()
-}
+func (s service) prefersGuided(model string) bool { return s.dialect(model).GuidedDecoding() }
 
 // supportsCandidates reports whether one request can ask a model for several answers.
 func (s service) supportsCandidates(model string, memory *Memory) bool {
-	return slices.Contains(openai.Kinds, s.kind) && s.dialect(model).MultipleChoices &&
-		!memory.limits(s.servedModel(model), s.kind).Has(openai.LimitCandidates)
+	return s.dialect(model).MultipleChoices && !memory.limits(s.servedModel(model), s.kind).Has(openai.LimitCandidates)
 }
 
 // build makes the adapter, once the key is at hand, of the model that the user
@@ -268,8 +256,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 		t.dialect, t.transport, t.instant = s.dialect(typed), o.transport(s.name, model), o.Instant
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		t.tap, t.replay, t.connectEarly = o.Tap, o.Replay, ahead
-		f, _ := familyOf(s.kind)
-		return wire.MaskErrors(f.open(t), t.secrets(), t.token), nil
+		return wire.MaskErrors(s.family.openModel(t), t.secrets(), t.token), nil
 	}
 }
 

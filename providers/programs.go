@@ -4,41 +4,56 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"log/slog"
-	"slices"
 	"time"
 
 	"parley/providers/adapter"
-	"parley/providers/agentcli"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
-// openAgentCLI runs another agent's program. A key from the environment reaches
+// openProgram runs another agent's program. A key from the environment reaches
 // it there.
-func openAgentCLI(t target) llm.Model {
-	m := newAgentCLI(t)
+func openProgram(p *adapter.Programs, t target) llm.Model {
+	m := newProgram(p, t)
 	if t.log.To == nil {
 		return m
 	}
 	return &loggedModel{m, t.Provider, t.log}
 }
 
-func newAgentCLI(t target) *agentcli.Model {
-	return agentcli.New(agentcli.Options{
+func newProgram(p *adapter.Programs, t target) adapter.Program {
+	return p.Open(adapter.ProgramOptions{
 		Provider: t.Provider, Model: t.Model, Kind: t.kind, Command: t.command,
 		Key: t.Key, KeyName: t.KeyName, IdleTimeout: t.idleTimeout,
 		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
 	})
 }
 
+// programFamilies yields the families whose kinds are programs.
+func programFamilies() iter.Seq[family] {
+	return func(yield func(family) bool) {
+		for _, f := range families {
+			if f.Programs != nil && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
 // isProgram reports whether the service is a program that is run, and not a
 // server that is asked.
-func (s service) isProgram() bool { return slices.Contains(agentcli.Kinds, s.kind) }
+func (s service) isProgram() bool { return s.family.Programs != nil }
+
+// program returns the path and the first arguments of the program of s.
+func (s service) program(getenv func(string) string) (argv []string, err error) {
+	return s.family.Programs.Find(s.kind, s.conf.Command, getenv("PATH"))
+}
 
 // missingProgram returns what is missing before the program can be run; "" if nothing.
 func (s service) missingProgram() string {
-	_, err := agentcli.Find(s.kind, s.conf.Command, s.getenv("PATH"))
+	_, err := s.program(s.getenv)
 	if fault := (*llm.Error)(nil); errors.As(err, &fault) {
 		return fault.Message
 	}
@@ -47,14 +62,10 @@ func (s service) missingProgram() string {
 
 // A Program is another agent's program that is installed.
 type Program struct {
-	Provider     string // name of the service, such as "claude-cli"
-	Name         string // as users write it
-	Path         string
-	LoggedIn     bool   // as far as its files tell
-	LoginUnknown bool   // its files do not tell whether it is logged in
-	Login        string // command that logs in
-
-	KeepsTools bool // no flag disables its tools: it runs in its own sandbox, in an empty directory
+	Provider string // name of the service, such as "claude-cli"
+	Name     string // as users write it
+	Path     string
+	adapter.ProgramLogin
 }
 
 // Programs lists the agents' programs that are installed, in the order of a picker. None
@@ -65,20 +76,20 @@ func Programs(c Config, getenv func(string) string) []Program {
 		if !s.isProgram() {
 			continue
 		}
-		if argv, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH")); err == nil {
-			loggedIn := agentcli.LoggedIn(s.kind, getenv)
-			list = append(list, Program{
-				Provider: s.name, Name: cmp.Or(s.builtin.Name, s.name), Path: argv[0], Login: agentcli.LoginCommand(s.kind),
-				LoggedIn: loggedIn, LoginUnknown: !loggedIn && agentcli.IsLoginUnknown(s.kind),
-				KeepsTools: agentcli.KeepsTools(s.kind),
-			})
+		if argv, err := s.program(getenv); err == nil {
+			list = append(list, Program{s.name, cmp.Or(s.builtin.Name, s.name), argv[0], s.family.Programs.Login(s.kind, getenv)})
 		}
 	}
 	return list
 }
 
 // ProgramNames lists what the agents' programs are usually called.
-func ProgramNames() []string { return agentcli.Programs() }
+func ProgramNames() (names []string) {
+	for f := range programFamilies() {
+		names = append(names, f.Programs.Names()...)
+	}
+	return names
+}
 
 // MissingProgram returns why the program of a service cannot run; nil if it can, and for what
 // is no program.
@@ -87,19 +98,19 @@ func MissingProgram(c Config, name string, getenv func(string) string) error {
 	if !ok || !s.isProgram() {
 		return nil
 	}
-	_, err := agentcli.Find(s.kind, s.conf.Command, getenv("PATH"))
+	_, err := s.program(getenv)
 	return err
 }
 
 // findProgram returns the program that a model name stands for, without its key, its settings in
 // the configuration, and a notice if the name was replaced by another.
-func (c Config) findProgram(name string, o OpenOptions) (*agentcli.Model, Settings, string, bool) {
+func (c Config) findProgram(name string, o OpenOptions) (adapter.Program, Settings, string, bool) {
 	s, typed, err := c.findModel(name, o.withDefaults().Getenv)
 	if err != nil || !s.isProgram() {
 		return nil, Settings{}, "", false
 	}
 	s.exactNames = o.ExactNames
-	return newAgentCLI(target{
+	return newProgram(s.family.Programs, target{
 		Options: adapter.Options{Provider: s.name, Model: s.modelID(typed)}, kind: s.kind, command: s.conf.Command,
 	}), s.settings(typed), s.renameNotice(typed), true
 }

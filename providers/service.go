@@ -26,6 +26,7 @@ type service struct {
 	name       string
 	kind       string
 	row        kind // facts of its kind
+	family     family
 	url        string
 	conf       Provider
 	builtin    catalog.Provider // what is built in under this name, or zero
@@ -64,6 +65,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 		s.kind = kindChat
 	}
 	s.row = kinds[s.kind]
+	s.family, _ = familyOf(s.kind)
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && found.State != discover.NeedKey {
 		s.key = key{} // it answered without one
 	}

@@ -9,7 +9,6 @@ import (
 
 	"parley/providers/filter"
 	"parley/providers/llm"
-	"parley/providers/prompted"
 )
 
 // The strategies; see Strategies.
@@ -85,7 +84,7 @@ func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.St
 	if m.isProgram {
 		return m.Model.Stream(ctx, req)
 	}
-	return prompted.Wrap(m.Model, prompted.Options{}).Stream(ctx, req)
+	return m.byPrompt(false, nil).Stream(ctx, req)
 }
 
 // promptTools describes the tools in the prompt: free text with calls in it at
@@ -94,15 +93,8 @@ func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.St
 // it, where the server is known to do it well, and once the model has written a
 // call that cannot run: that gets an error, and the turn goes on in this form.
 func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Stream {
-	o := prompted.Options{Style: prompted.TypeScript, Form: prompted.Free, Notices: &m.notices}
 	fixed := m.strategy == guided || m.prefersGuided || m.memory.load(m.served).guided
-	if fixed {
-		o.Style, o.Form = prompted.JSONSchema, prompted.Action
-		if m.supportsSchema {
-			o.Constrained = "response_format" // or whatever the adapter writes it into
-		}
-	}
-	s := prompted.Wrap(m.Model, o).Stream(ctx, req)
+	s := m.byPrompt(fixed, &m.notices).Stream(ctx, req)
 	if fixed || len(req.Tools) == 0 {
 		return s
 	}
@@ -126,6 +118,14 @@ func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Str
 			}
 		}
 	}
+}
+
+// byPrompt returns the model with tools in its prompt, or as it is if parley is built without those.
+func (m *toolStrategy) byPrompt(guided bool, notices *llm.Notices) llm.Model {
+	if parts.toolsByPrompt == nil {
+		return m.Model
+	}
+	return parts.toolsByPrompt(m.Model, guided, m.supportsSchema, notices)
 }
 
 // toolTerms finds what a server says about tools that it does not take.

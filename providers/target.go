@@ -79,7 +79,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	if err != nil {
 		return Target{}, err
 	}
-	if version := s.row.baseURL; version != nil {
+	if version := s.family.BaseURL; version != nil {
 		t.BaseURL = version(t.BaseURL)
 	}
 	if t.Model = model; s.closestBuiltin().Local {

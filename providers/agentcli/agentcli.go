@@ -34,33 +34,27 @@ import (
 	"sync"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
-	"parley/providers/wire"
 	proc "parley/tools/process"
 	"parley/tools/sanitize"
 )
 
-// The commands of a configuration.
+// The types of the family's door.
 type (
+	Options     = adapter.ProgramOptions
 	CommandLine = proc.CommandLine
-	ShellText   = proc.ShellText
 )
 
-// Options say which program a Model runs.
-type Options struct {
-	Provider    string        // as configured, for errors
-	Model       string        // as the program calls it
-	Kind        string        // one of Kinds
-	Command     CommandLine   // path or name of the program, with first arguments; zero is the usual name, on PATH
-	Key         string        // API key for the program; "" leaves it to its login and the environment
-	KeyName     string        // where Key comes from, such as "ANTHROPIC_API_KEY"; for errors
-	IdleTimeout time.Duration // longest silence; 0 is 300 s
-	Grace       time.Duration // between the end signal and the kill; 0 is 5 s
-	Env         []string      // NAME=value, in addition to the result of Environment
-	Workdir     string        // where the program runs; "" is an empty directory of parley's own
-	Tap         *wire.Tap     // records exchanges; nil for none
-	Replay      *wire.Replay  // answers instead of the program; nil for none
-	Secrets     []string      // masked in recordings, in addition to those of the environment
+// Family runs the programs.
+var Family = adapter.Family{
+	Kinds:       Kinds,
+	Origin:      func(kind, _, _ string) string { return origin(kind) },
+	Files:       func(string, string) []string { return []string{"application/pdf"} },
+	SearchesWeb: func(string, string) bool { return false },
+	Programs: &adapter.Programs{
+		Open: func(o Options) adapter.Program { return New(o) }, Find: Find, Version: Version, Login: loginOf, Names: Programs,
+	},
 }
 
 const (
@@ -99,7 +93,9 @@ func New(o Options) *Model {
 }
 
 // Origin returns the name of the program: any of its models can resume its sessions.
-func (m *Model) Origin() string { return "command/" + m.o.Kind }
+func (m *Model) Origin() string { return origin(m.o.Kind) }
+
+func origin(kind string) string { return "command/" + kind }
 
 // Stream implements llm.Model. Canceling ctx, or leaving the loop, ends the
 // program and everything it started before the sequence ends.

@@ -18,10 +18,6 @@ func Programs() (names []string) {
 	return names
 }
 
-// KeepsTools reports whether the program of a kind has no flag to switch off its tools. They can
-// read at most, since nobody approves more, and run in its sandbox and an empty directory.
-func KeepsTools(kind string) bool { return flavors[kind].keepsTools }
-
 // A flavor holds what is particular to one program.
 type flavor struct {
 	program string // its usual name
@@ -29,7 +25,7 @@ type flavor struct {
 	login   string // command that logs in
 	key     string // variable that can hold a key for it
 
-	keepsTools bool     // it has no flag to switch off its tools
+	keepsTools bool     // it has no flag to switch off its tools, which can read at most, for nobody approves more
 	variables  []string // variables that the program documents as its own
 	loggedIn   login    // where it stores its login
 

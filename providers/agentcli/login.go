@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+
+	"parley/providers/adapter"
 )
 
 // A login says where a program stores its login, from its documentation about authentication. Contents
@@ -67,12 +69,11 @@ func (f loginFile) isSignedIn(text []byte) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
-// IsLoginUnknown reports whether the user may be logged in to the program of a kind although LoggedIn
-// returns false: only the program itself could tell.
-func IsLoginUnknown(kind string) bool { return flavors[kind].loggedIn.keyring }
-
-// LoginCommand returns the command that logs in to the program of a kind; "" for an unknown kind.
-func LoginCommand(kind string) string { return flavors[kind].login }
+// loginOf returns what is known of the login to the program of a kind without running it.
+func loginOf(kind string, getenv func(string) string) adapter.ProgramLogin {
+	f, in := flavors[kind], LoggedIn(kind, getenv)
+	return adapter.ProgramLogin{LoggedIn: in, LoginUnknown: !in && f.loggedIn.keyring, Login: f.login, KeepsTools: f.keepsTools}
+}
 
 // readLogin returns the beginning of a regular file; nil if there is none.
 func readLogin(path string) []byte {

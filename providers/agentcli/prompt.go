@@ -164,9 +164,6 @@ func omittedFile(p llm.Part) string {
 // imageExtensions holds the image types of the Messages API with file name extensions.
 var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
-// Files lists the MIME types that programs accept beside text and images; see llm.Endpoint.Files.
-var Files = []string{"application/pdf"}
-
 // attach passes a file to the program: as a block of p, as a file on disk, or in the text that it
 // returns for the prompt.
 func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {

@@ -26,8 +26,15 @@ import (
 	"parley/providers/llm"
 )
 
-// Kind holds what the configuration calls this wire format.
-const Kind = "anthropic"
+// Family is the Messages API.
+var Family = adapter.Family{
+	Kinds:       []string{"anthropic"},
+	New:         func(o Options) llm.Model { return New(o) },
+	Origin:      func(_, _, model string) string { return origin(model) },
+	Files:       files,
+	SearchesWeb: searchesWeb,
+	Headers:     headers,
+}
 
 // apiVersion is that of the API: https://platform.claude.com/docs/en/api/versioning
 const apiVersion = "2023-06-01"
@@ -61,13 +68,13 @@ func New(o Options) *Model {
 		facts:           factsOf(o.Model, own),
 		onAnthropic:     own,
 		onVertex:        isVertex(o.BaseURL),
-		client:          adapter.Client{HTTP: o.HTTP, Headers: Headers(o)},
+		client:          adapter.Client{HTTP: o.HTTP, Headers: headers(o)},
 		refusedThinking: map[[32]byte]bool{},
 	}
 }
 
-// Headers returns what goes with every request to the service of o.
-func Headers(o Options) map[string]string {
+// headers returns what goes with every request to the service of o.
+func headers(o Options) map[string]string {
 	own := []string{"X-Api-Key"}
 	if !isAnthropic(o.BaseURL) { // gateways want the key in one place or the other
 		own = append(own, "Authorization")
@@ -85,10 +92,10 @@ func isAnthropic(base string) bool {
 
 // Origin names the wire format and the model: thinking is good for the model
 // that wrote it, wherever that is served, and for no other.
-func (m *Model) Origin() string { return Origin(m.o.Model) }
+func (m *Model) Origin() string { return origin(m.o.Model) }
 
-// Origin returns the origin of a model with this id.
-func Origin(model string) string { return "anthropic/" + factsOf(model, false).name }
+// origin returns the origin of a model with this id.
+func origin(model string) string { return "anthropic/" + factsOf(model, false).name }
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {

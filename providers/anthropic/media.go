@@ -13,8 +13,8 @@ import (
 // imageTypes are the image formats that the API accepts.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// Files lists what a model at a base URL takes beside text and images; see llm.Endpoint.Files.
-func Files(baseURL, model string) []string {
+// files lists what a model at a base URL takes beside text and images; see llm.Endpoint.Files.
+func files(baseURL, model string) []string {
 	if factsOf(model, isAnthropic(baseURL)).claude {
 		return []string{"application/pdf"}
 	}

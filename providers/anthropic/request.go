@@ -203,9 +203,9 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	}
 }
 
-// SearchesWeb reports whether the service at a base URL searches the web for a model: services
+// searchesWeb reports whether the service at a base URL searches the web for a model: services
 // that copy the format do not, nor does Bedrock.
-func SearchesWeb(base, model string) bool {
+func searchesWeb(base, model string) bool {
 	u, err := url.Parse(base)
 	return err == nil && factsOf(model, isAnthropic(base)).claude && !strings.HasSuffix(u.Hostname(), ".amazonaws.com") && !strings.Contains(u.Hostname(), "bedrock")
 }

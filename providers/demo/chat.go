@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/catalog"
 	"parley/tools/lazy"
 )
 
 // chat is a request as the demo understands it.
 type chat struct {
 	request
-	keys     []Key
+	keyed    []catalog.Provider
 	size     int      // estimated tokens of the request
 	prompt   string   // last message of the user, without what was attached
 	attached string   // text that was piped in or attached with it
@@ -44,8 +45,8 @@ type call struct {
 // attachment matches the form in which parley sends standard input and files.
 var attachment = lazy.NewRegexp(`(?s)<stdin>\n?(.*?)\n?</stdin>|<file path="[^"]*">\n?(.*?)\n?</file>`)
 
-func newChat(req request, keys []Key) (*chat, error) {
-	c := &chat{request: req, keys: keys}
+func newChat(req request, keyed []catalog.Provider) (*chat, error) {
+	c := &chat{request: req, keyed: keyed}
 	outputs := map[string]string{}
 	for _, t := range req.Tools {
 		c.size += estimate(t.Function.Description) + estimate(string(t.Function.Parameters))
@@ -162,8 +163,8 @@ func (c *chat) value(name string) string {
 	text := cmp.Or(c.attached, c.prompt)
 	switch name {
 	case "{keys}":
-		for _, k := range c.keys {
-			list = append(list, fmt.Sprintf("| %s | `%s` |", k.Provider, strings.Join(k.Env, "` or `")))
+		for _, p := range c.keyed {
+			list = append(list, fmt.Sprintf("| %s | `%s` |", p.Name, strings.Join(p.KeyEnv, "` or `")))
 		}
 		return strings.Join(list, "\n")
 	case "{tools}":

@@ -18,29 +18,25 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"parley/providers/catalog"
 )
-
-// Options configure the demo. The zero value answers at the pace of a model.
-type Options struct {
-	Instant bool  // answer without pauses
-	Keys    []Key // rows of the answer on adding a provider
-}
-
-// A Key names a provider and the environment variables that may hold its key.
-type Key struct {
-	Provider string // display name
-	Env      []string
-}
 
 // Model is the id under which the demo lists itself.
 const Model = "parley"
 
 // Transport returns a server that lives in the program. It answers
 // POST …/chat/completions, streamed or whole, and GET …/models, on any host.
-// Canceling the request's context ends an answer at once.
-func Transport(o Options) http.RoundTripper { return server{o} }
+// Canceling the request's context ends an answer at once. It answers at the pace of a model unless
+// instant is set. The answer on adding a provider names keyed.
+func Transport(instant bool, keyed []catalog.Provider) http.RoundTripper {
+	return server{instant, keyed}
+}
 
-type server struct{ Options }
+type server struct {
+	instant bool
+	keyed   []catalog.Provider
+}
 
 // maxRequest limits how much of a request is read, in bytes.
 const maxRequest = 64 << 20
@@ -73,12 +69,12 @@ func (s server) complete(r *http.Request, body []byte) (*http.Response, error) {
 	if err := json.Unmarshal(body, &req); err != nil {
 		return refuse(r, http.StatusBadRequest, "the request is not valid: "+err.Error()), nil
 	}
-	c, err := newChat(req, s.Keys)
+	c, err := newChat(req, s.keyed)
 	if err != nil {
 		return refuse(r, http.StatusBadRequest, err.Error()), nil
 	}
 	done, speed := newCompletion(c, c.reply()), modelPace
-	if s.Instant {
+	if s.instant {
 		speed = pace{}
 	}
 	if !req.Stream {

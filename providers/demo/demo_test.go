@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/providers/catalog"
 )
 
 // Schemas of the tools that parley offers, cut down to what matters here.
@@ -46,7 +48,7 @@ type answered struct {
 	} `json:"usage"`
 }
 
-func post(t *testing.T, ctx context.Context, o Options, fields map[string]any) *http.Response {
+func post(t *testing.T, ctx context.Context, s server, fields map[string]any) *http.Response {
 	t.Helper()
 	body, err := json.Marshal(fields)
 	if err != nil {
@@ -56,7 +58,7 @@ func post(t *testing.T, ctx context.Context, o Options, fields map[string]any) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := Transport(o).RoundTrip(req)
+	res, err := s.RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +95,8 @@ func (k *talk) step() (answer, finish string) {
 	for name, value := range k.extra {
 		fields[name] = value
 	}
-	res := post(k.t, context.Background(), Options{Instant: true, Keys: []Key{
-		{"xAI Grok", []string{"XAI_API_KEY"}}, {"DeepSeek", []string{"DEEPSEEK_API_KEY", "OTHER_KEY"}},
+	res := post(k.t, context.Background(), server{true, []catalog.Provider{
+		{Name: "xAI Grok", KeyEnv: []string{"XAI_API_KEY"}}, {Name: "DeepSeek", KeyEnv: []string{"DEEPSEEK_API_KEY", "OTHER_KEY"}},
 	}}, fields)
 	defer res.Body.Close()
 	var c answered
@@ -348,7 +350,7 @@ func TestOffers(t *testing.T) {
 // Scripts are read when they are first needed: what is wrong with one is found
 // here. All names in braces mean something.
 func TestScripts(t *testing.T) {
-	c := &chat{request: request{Tools: []tool{{}}}, keys: []Key{{}}}
+	c := &chat{request: request{Tools: []tool{{}}}, keyed: []catalog.Provider{{}}}
 	for _, s := range scripts() {
 		name := s.name
 		known := map[string]bool{"file": true}
@@ -457,7 +459,7 @@ func TestRequestSettings(t *testing.T) {
 	ask := func(fields map[string]any) answered {
 		t.Helper()
 		fields["messages"] = prompt
-		res := post(t, context.Background(), Options{Instant: true}, fields)
+		res := post(t, context.Background(), server{instant: true}, fields)
 		defer res.Body.Close()
 		var c answered
 		if err := json.NewDecoder(res.Body).Decode(&c); err != nil || len(c.Choices) == 0 {
@@ -562,7 +564,7 @@ func TestRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := Transport(Options{Instant: true}).RoundTrip(req)
+		res, err := Transport(true, nil).RoundTrip(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -576,14 +578,14 @@ func TestRefuses(t *testing.T) {
 // The pieces of a stream are the whole answer, and come one after the other.
 func TestStreamsWhatItWouldSayWhole(t *testing.T) {
 	fields := map[string]any{"messages": []any{map[string]any{"role": "user", "content": "show me what you can do"}}}
-	res := post(t, context.Background(), Options{Instant: true}, fields)
+	res := post(t, context.Background(), server{instant: true}, fields)
 	defer res.Body.Close()
 	var want answered
 	if err := json.NewDecoder(res.Body).Decode(&want); err != nil {
 		t.Fatal(err)
 	}
 	fields["stream"] = true
-	streamed := post(t, context.Background(), Options{Instant: true}, fields)
+	streamed := post(t, context.Background(), server{instant: true}, fields)
 	defer streamed.Body.Close()
 	var text, thinking strings.Builder
 	var last string
@@ -628,7 +630,7 @@ func TestStreamsWhatItWouldSayWhole(t *testing.T) {
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		res := post(t, t.Context(), Options{}, map[string]any{
+		res := post(t, t.Context(), server{}, map[string]any{
 			"stream": true, "messages": []any{map[string]any{"role": "user", "content": "show me something long"}},
 		})
 		first := make([]byte, 1)
@@ -654,7 +656,7 @@ func TestCancelAndCloseEndAtOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			res := post(t, ctx, Options{}, map[string]any{
+			res := post(t, ctx, server{}, map[string]any{
 				"stream": true, "messages": []any{map[string]any{"role": "user", "content": "show me what you can do"}},
 			})
 			time.AfterFunc(2*time.Second, func() {
@@ -690,7 +692,7 @@ func FuzzAnswer(f *testing.F) {
 				}}},
 				map[string]any{"role": "tool", "tool_call_id": id, "content": output})
 		}
-		res := post(t, context.Background(), Options{Instant: true}, map[string]any{"messages": messages, "tools": parleyTools})
+		res := post(t, context.Background(), server{instant: true}, map[string]any{"messages": messages, "tools": parleyTools})
 		defer res.Body.Close()
 		var c answered
 		if err := json.NewDecoder(res.Body).Decode(&c); err != nil || len(c.Choices) != 1 {

@@ -30,11 +30,11 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	return adapter.Client{HTTP: m.o.HTTP, Headers: Headers(m.o)}.Post(ctx, address, text, nil)
+	return adapter.Client{HTTP: m.o.HTTP, Headers: headers(m.o)}.Post(ctx, address, text, nil)
 }
 
-// Headers returns the headers of every request to the service of o.
-func Headers(o Options) map[string]string { return o.RequestHeaders("X-Goog-Api-Key") }
+// headers returns the headers of every request to the service of o.
+func headers(o Options) map[string]string { return o.RequestHeaders("X-Goog-Api-Key") }
 
 // encode returns a body as it is sent.
 func encode(body map[string]any) (adapter.Body, error) { return adapter.EncodeBody(body, true) }
@@ -43,7 +43,7 @@ func encode(body map[string]any) (adapter.Body, error) { return adapter.EncodeBo
 // as the one that GOOGLE_GEMINI_BASE_URL holds, gets v1beta; what follows the
 // version, as in ".../v1/publishers/google", stays.
 func (m *Model) requestURL() (string, error) {
-	u, err := url.Parse(WithVersion(m.o.BaseURL))
+	u, err := url.Parse(withVersion(m.o.BaseURL))
 	if err != nil {
 		return "", err
 	}
@@ -64,9 +64,9 @@ func (m *Model) requestURL() (string, error) {
 	return u.JoinPath(name + method).String(), nil
 }
 
-// WithVersion returns a base URL with v1beta after it if it has no version. One that cannot be
+// withVersion returns a base URL with v1beta after it if it has no version. One that cannot be
 // read stays as it is.
-func WithVersion(base string) string {
+func withVersion(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || isVersion(u.Path) {
 		return base

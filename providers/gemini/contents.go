@@ -322,12 +322,12 @@ func (h *history) toolName(p llm.Part) string {
 // imageTypes are the image formats that models accept.
 var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
-// Files lists what models take beside text and images; see llm.Endpoint.Files.
-var Files = []string{"application/pdf", "audio/", "video/"}
+// files lists what models take beside text and images.
+var files = []string{"application/pdf", "audio/", "video/"}
 
 // isReadable reports whether models take files of this type.
 func isReadable(kind string) bool {
-	return slices.Contains(imageTypes, kind) || llm.Endpoint{Files: Files}.Accepts(kind) && !strings.HasPrefix(kind, "image/")
+	return slices.Contains(imageTypes, kind) || llm.Endpoint{Files: files}.Accepts(kind) && !strings.HasPrefix(kind, "image/")
 }
 
 // media writes an image or another file, as far as models read it.

@@ -19,8 +19,17 @@ import (
 	"parley/providers/llm"
 )
 
-// Kind holds what the configuration calls this family.
-const Kind = "gemini"
+// Family is the Gemini API.
+var Family = adapter.Family{
+	Kinds:       []string{"gemini"},
+	New:         func(o Options) llm.Model { return New(o) },
+	Origin:      func(_, base, model string) string { return origin(base, model) },
+	Files:       func(string, string) []string { return files },
+	SearchesWeb: func(_, model string) bool { return !traitsOf(model).gemma },
+	HasSchema:   true,
+	Headers:     headers,
+	BaseURL:     withVersion,
+}
 
 // Options say whom a Model talks to. Model may begin with "models/"; BaseURL has the
 // version, such as ".../v1beta", which is added if it has none, and "" is Google's own;
@@ -46,11 +55,11 @@ func New(o Options) *Model {
 
 // Origin names the wire format and the generation of the model: signatures are
 // good for their own generation.
-func (m *Model) Origin() string { return Origin(m.o.BaseURL, m.o.Model) }
+func (m *Model) Origin() string { return origin(m.o.BaseURL, m.o.Model) }
 
-// Origin returns the origin of a model with this id at a base URL. Signatures of Vertex AI
+// origin returns the origin of a model with this id at a base URL. Signatures of Vertex AI
 // and of the Gemini API are not good for each other.
-func Origin(base, model string) string {
+func origin(base, model string) string {
 	if isVertex(base) {
 		return "gemini-vertex/" + traitsOf(model).generation()
 	}

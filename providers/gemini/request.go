@@ -97,9 +97,6 @@ func (m *Model) searches(req llm.Request, learned map[string]string) (yes bool, 
 	return true, nil
 }
 
-// SearchesWeb reports whether a model searches the web.
-func SearchesWeb(model string) bool { return !traitsOf(model).gemma }
-
 // addWebSearch offers Google's search: ai.google.dev/gemini-api/docs/google-search. What it does
 // beside functions has to be asked for, and comes and goes back as parts.
 func addWebSearch(body map[string]any) {

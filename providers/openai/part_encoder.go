@@ -63,11 +63,6 @@ func (d Dialect) Files() []string {
 	return filesOf(chatEncoder(d, ""))
 }
 
-// ResponsesFiles lists the files that a model at Responses takes beside text and images.
-func ResponsesFiles(model string) []string {
-	return filesOf(responsesEncoder(!isXAI(model), ""))
-}
-
 func filesOf(s partEncoder) (types []string) {
 	if s.pdf != nil {
 		types = append(types, "application/pdf")

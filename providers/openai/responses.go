@@ -18,6 +18,16 @@ import (
 // the kinds of those that speak chat completions.
 const KindResponses = "openai-responses"
 
+// ResponsesFamily is the Responses API.
+var ResponsesFamily = adapter.Family{
+	Kinds:       []string{KindResponses},
+	New:         func(o Options) llm.Model { return NewResponses(o) },
+	Origin:      func(_, _, model string) string { return NewResponses(Options{Model: model}).Origin() },
+	Files:       func(_, model string) []string { return filesOf(responsesEncoder(!isXAI(model), "")) },
+	SearchesWeb: func(string, string) bool { return true },
+	HasSchema:   true,
+}
+
 // Responses is a model at a Responses endpoint: OpenAI's, Azure's, xAI's, LM
 // Studio's. Nothing is stored on the server. What it needs to go on, reasoning
 // in encrypted form foremost, comes with each answer and goes back with each

@@ -12,13 +12,13 @@ import (
 
 // historyAsText returns history with calls and results as text: calls in the form in
 // which the model is to write them, results in messages of the user's.
-func historyAsText(history []llm.Message, form Form) []llm.Message {
+func historyAsText(history []llm.Message, guided bool) []llm.Message {
 	var out []llm.Message
 	for _, m := range llm.Repair(history) {
 		switch {
 		case m.Role == llm.RoleTool:
 			m = llm.Message{Role: llm.RoleUser, Parts: resultsAsText(m.Parts)}
-		case m.Role == llm.RoleAssistant && form == Action:
+		case m.Role == llm.RoleAssistant && guided:
 			m.Parts = messageAsActions(m.Parts)
 		case m.Role == llm.RoleAssistant:
 			m.Parts = callsAsText(m.Parts)

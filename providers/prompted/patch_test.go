@@ -49,7 +49,7 @@ func TestPatch(t *testing.T) {
 // was replaced.
 func TestPatchIsToldOnce(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
-	m := Wrap(fake, Options{Notices: &llm.Notices{}})
+	m := wrap(fake, Options{Notices: &llm.Notices{}})
 	req := llm.Request{System: "Be kind.\n\n## Function calling\nWrite <function_call> tags.\n", Tools: tools, Messages: []llm.Message{llm.UserText("q")}}
 	var told []string
 	for range 2 {

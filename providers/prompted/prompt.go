@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"parley/providers/filter"
@@ -30,14 +29,14 @@ func (m *model) system(req llm.Request, tools []llm.Tool) string {
 			"a program reads them, and shows the user only your words.\n\n", strings.Join(said, ", "))
 	}
 	example := tools[0].Name
-	if m.Form == Action {
+	if m.guided {
 		fmt.Fprintf(&b, actionForm, example)
 	} else {
 		fmt.Fprintf(&b, freeForm, example)
 	}
 	if req.AnswerSchema != nil {
 		where := `the value of "answer" is`
-		if m.Form != Action {
+		if !m.guided {
 			where = "a reply without a tool call is"
 		}
 		fmt.Fprintf(&b, "\nInstead of Markdown, %s only JSON that is valid by this schema: %s\n", where, compact(req.AnswerSchema.JSON))
@@ -82,7 +81,7 @@ with &lt; in place of <. Never write a <tool_result> yourself.
 // describeTool writes what the model has to know of a tool.
 func (m *model) describeTool(b *strings.Builder, tool llm.Tool) {
 	description := strings.TrimSpace(tool.Description)
-	if m.Style == JSONSchema {
+	if m.guided {
 		fmt.Fprintf(b, "- %s: %s\n  arguments: %s\n", tool.Name, strings.ReplaceAll(description, "\n", "\n  "),
 			compact(schema.For(tool.Schema, schema.OpenAI)))
 		return
@@ -128,14 +127,8 @@ func findConflicts(system string) []string {
 	return said
 }
 
-// constraints are the ways of constraining a reply by a schema.
-var constraints = []string{"response_format", "structured_outputs", "guided_json", "llamacpp"}
-
-// actionSchema returns the schema of one action, nil if the server has no use for it.
-func (m *model) actionSchema(tools []llm.Tool, answer *llm.Schema, choice string) *llm.Schema {
-	if !slices.Contains(constraints, m.Constrained) {
-		return nil
-	}
+// actionSchema returns the schema of one action.
+func actionSchema(tools []llm.Tool, answer *llm.Schema, choice string) *llm.Schema {
 	var branches []any
 	for _, tool := range tools {
 		if choice != "" && choice != "auto" && choice != "required" && choice != tool.Name {

@@ -19,49 +19,19 @@ import (
 	"parley/providers/llm"
 )
 
-// Style is how tools are described.
-type Style string
-
-// The styles.
-const (
-	TypeScript Style = "typescript" // as function signatures, good for models that know code
-	JSONSchema Style = "schema"     // as compact JSON Schema
-)
-
-// Form is how the model calls them.
-type Form string
-
-// The forms.
-const (
-	Action Form = "action" // each reply is one JSON object: a call or the answer
-	Free   Form = "free"   // text, with calls between <tool_call> and </tool_call>
-)
-
-// Options say how a model is prompted. The zero value is TypeScript, Free.
-type Options struct {
-	Style Style
-	Form  Form
-
-	// Constrained is the request field by which the server holds a reply to a
-	// schema: "response_format", "structured_outputs", "guided_json" or
-	// "llamacpp"; "" if it has none. The schema of the actions then travels in
-	// llm.Request.Answer, fitted to what such servers understand; the adapter
-	// writes it into that field. It needs Form Action.
-	Constrained string
-
-	// Notices holds what the user was told of changes to the system prompt; nil
-	// tells them with each request.
-	Notices *llm.Notices
-}
-
-// Wrap returns m with tools. Its messages keep the origin of m.
-func Wrap(m llm.Model, o Options) llm.Model {
-	return &model{m, o}
+// Wrap returns m with tools. Its messages keep the origin of m. With guided each reply is one JSON
+// object, an action: a call or the answer. If constrained is set as well, the schema of the actions
+// travels in llm.Request.AnswerSchema, fitted to what servers understand that hold replies to a schema.
+// Without guided a reply is text, with calls between <tool_call> and </tool_call>. Notices holds what
+// the user was told of changes to the system prompt; nil tells them with each request.
+func Wrap(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model {
+	return &model{m, guided, constrained, notices}
 }
 
 type model struct {
 	llm.Model
-	Options
+	guided, constrained bool
+	notices             *llm.Notices
 }
 
 // Stream asks the model in text. Without tools on offer only the calls and
@@ -73,12 +43,12 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 	var replaced []string
 	req.System, replaced = removeFormSections(req.System)
-	s := readCalls(m.Form, m.Model.Stream(ctx, m.promptedRequest(req, tools)), req)
+	s := readCalls(m.guided, m.Model.Stream(ctx, m.promptedRequest(req, tools)), req)
 	if replaced == nil {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
-		out, notices := llm.NewOut(yield), m.Notices
+		out, notices := llm.NewOut(yield), m.notices
 		if notices == nil {
 			notices = &llm.Notices{}
 		}
@@ -90,8 +60,8 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 // readCalls reads calls out of the text of s, the answer to req.
-func readCalls(form Form, s llm.Stream, req llm.Request) llm.Stream {
-	if form == Action {
+func readCalls(guided bool, s llm.Stream, req llm.Request) llm.Stream {
+	if guided {
 		return filter.Actions(req)(s)
 	}
 	return filter.Prompted(req)(s)
@@ -107,17 +77,14 @@ func offeredTools(req llm.Request) []llm.Tool {
 
 // promptedRequest returns req in text.
 func (m *model) promptedRequest(req llm.Request, tools []llm.Tool) llm.Request {
-	form := m.Form
-	if len(tools) == 0 {
-		form = Free // nothing teaches the model to write actions
-	}
-	req.Messages = historyAsText(req.Messages, form)
+	// without tools nothing teaches the model to write actions
+	req.Messages = historyAsText(req.Messages, m.guided && len(tools) > 0)
 	if len(tools) > 0 {
 		req.System = m.system(req, tools)
 		answer := req.AnswerSchema
 		req.AnswerSchema = nil // an answer that is held to its schema cannot be a call
-		if m.Form == Action {
-			req.AnswerSchema = m.actionSchema(tools, answer, req.ToolChoice)
+		if m.guided && m.constrained {
+			req.AnswerSchema = actionSchema(tools, answer, req.ToolChoice)
 		}
 	}
 	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil

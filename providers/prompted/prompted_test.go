@@ -73,8 +73,27 @@ func ask(o Options, reason llm.Reason, pieces ...string) string {
 	if reason != "" {
 		events = append(events, llm.Finish{Reason: reason})
 	}
-	m := Wrap(llmtest.New(llmtest.Script(events...)), o)
+	m := wrap(llmtest.New(llmtest.Script(events...)), o)
 	return heard(m.Stream(context.Background(), llm.Request{Tools: tools, Messages: []llm.Message{llm.UserText("hi")}}))
+}
+
+// The forms of replies.
+const (
+	Action Form = "action"
+	Free   Form = "free"
+)
+
+type Form string
+
+// Options are the arguments of Wrap.
+type Options struct {
+	Form        Form
+	Constrained bool
+	Notices     *llm.Notices
+}
+
+func wrap(m llm.Model, o Options) llm.Model {
+	return Wrap(m, o.Form == Action, o.Constrained, o.Notices)
 }
 
 type reply struct {
@@ -218,7 +237,7 @@ func TestLive(t *testing.T) {
 			}
 		}
 	}
-	for e := range readCalls(Action, in, llm.Request{Tools: tools}) {
+	for e := range readCalls(true, in, llm.Request{Tools: tools}) {
 		if d, ok := e.(llm.Delta); ok {
 			shown.WriteString(d.Text)
 		}
@@ -238,7 +257,7 @@ func TestLoop(t *testing.T) {
 	last := map[Form]string{Action: `{"thought":"Good.","answer":"It says hello."}`, Free: "It says hello."}
 	for _, form := range []Form{Action, Free} {
 		fake := llmtest.New(llmtest.Say(first[form]), llmtest.Say(last[form]), llmtest.Say(last[form]))
-		m := Wrap(fake, Options{Form: form})
+		m := wrap(fake, Options{Form: form})
 		req := llm.Request{System: "Be kind.", Tools: tools, Messages: []llm.Message{llm.UserText("What is in a.txt?")}}
 		parts := collect(t, m, req)
 		calls := llm.Message{Parts: parts}.Calls()
@@ -302,7 +321,7 @@ func collect(t *testing.T, m llm.Model, req llm.Request) []llm.Part {
 func sent(t *testing.T, o Options, req llm.Request) llm.Request {
 	t.Helper()
 	fake := llmtest.New(llmtest.Say("ok"))
-	collect(t, Wrap(fake, o), req)
+	collect(t, wrap(fake, o), req)
 	return fake.Requests()[0]
 }
 
@@ -355,11 +374,11 @@ func TestSystem(t *testing.T) {
 		has    []string
 		hasNot []string
 	}{
-		{"TypeScript", Options{Style: TypeScript, Form: Action}, llm.Request{},
-			[]string{"/** Reads a file. */\nfunction read(args: {\n  // Path of the file.\n  path: string;\n  // [integer]\n  limit?: number;\n}): string;\n", `"tool_name": "read"`},
-			[]string{"also say", "<tool_call>"}},
-		{"JSON Schema", Options{Style: JSONSchema}, llm.Request{},
-			[]string{"- read: Reads a file.\n  arguments: {\"type\":\"object\",\"properties\":{\"path\"", "<tool_call>\n{\"name\": \"read\""}, []string{"tool_name"}},
+		{"TypeScript", Options{}, llm.Request{},
+			[]string{"/** Reads a file. */\nfunction read(args: {\n  // Path of the file.\n  path: string;\n  // [integer]\n  limit?: number;\n}): string;\n", "<tool_call>\n{\"name\": \"read\""},
+			[]string{"also say", "tool_name"}},
+		{"JSON Schema", Options{Form: Action}, llm.Request{},
+			[]string{"- read: Reads a file.\n  arguments: {\"type\":\"object\",\"properties\":{\"path\"", `"tool_name": "read"`}, []string{"<tool_call>"}},
 		{"conflicts", Options{Form: Action}, llm.Request{System: "You are x. Do not output JSON. Always answer in plain text.\nThe output format of ls is odd.\n\nAnswer format: two sentences\n\n## OUTPUT FORMAT:\nXML.\n**Function Calling**: never\n"},
 			[]string{`also say "Answer format:", "Do not output JSON", "Always answer in plain text".`, "The output format of ls is odd."}, []string{"XML", "never\n"}},
 		{"required", Options{}, llm.Request{Settings: llm.Settings{ToolChoice: "required"}}, []string{"Use a tool in this reply."}, nil},
@@ -388,7 +407,7 @@ func TestSystem(t *testing.T) {
 // TestToolChoiceNone: no tools on offer, nothing is read for calls.
 func TestToolChoiceNone(t *testing.T) {
 	const text = `{"tool_name":"read","tool_args":{"path":"a"}}`
-	m := Wrap(llmtest.New(llmtest.Say(text)), Options{Form: Action})
+	m := wrap(llmtest.New(llmtest.Say(text)), Options{Form: Action})
 	got := heard(m.Stream(context.Background(), llm.Request{Tools: tools, Settings: llm.Settings{ToolChoice: "none"}}))
 	if want := "text " + text + " | stop"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -408,26 +427,24 @@ func TestConstrained(t *testing.T) {
 		{"one tool", llm.Request{Settings: llm.Settings{ToolChoice: "read"}}, []string{`{"thought":"x","tool_name":"read","tool_args":{"path":"a"}}`}, []string{`{"thought":"x","tool_name":"write","tool_args":{"path":"a","content":""}}`}},
 		{"schema of the answer", llm.Request{AnswerSchema: answer}, []string{`{"thought":"x","answer":{"n":1}}`}, []string{`{"thought":"x","answer":"y"}`}},
 	}
-	for _, way := range []string{"response_format", "structured_outputs", "guided_json", "llamacpp"} {
-		for _, tt := range tests {
-			tt.req.Tools = tools
-			got := sent(t, Options{Form: Action, Constrained: way}, tt.req).AnswerSchema
-			if got == nil {
-				t.Fatalf("%s, %s: the reply is not constrained", way, tt.name)
+	for _, tt := range tests {
+		tt.req.Tools = tools
+		got := sent(t, Options{Form: Action, Constrained: true}, tt.req).AnswerSchema
+		if got == nil {
+			t.Fatalf("%s: the reply is not constrained", tt.name)
+		}
+		for _, v := range tt.good {
+			if err := schema.Validate(got.JSON, []byte(v)); err != nil {
+				t.Errorf("%s: %s is refused: %v", tt.name, v, err)
 			}
-			for _, v := range tt.good {
-				if err := schema.Validate(got.JSON, []byte(v)); err != nil {
-					t.Errorf("%s, %s: %s is refused: %v", way, tt.name, v, err)
-				}
-			}
-			for _, v := range tt.bad {
-				if schema.Validate(got.JSON, []byte(v)) == nil {
-					t.Errorf("%s, %s: %s passes", way, tt.name, v)
-				}
+		}
+		for _, v := range tt.bad {
+			if schema.Validate(got.JSON, []byte(v)) == nil {
+				t.Errorf("%s: %s passes", tt.name, v)
 			}
 		}
 	}
-	if got := sent(t, Options{Form: Free, Constrained: "response_format"}, llm.Request{Tools: tools, AnswerSchema: answer}); got.AnswerSchema != nil {
+	if got := sent(t, Options{Form: Free, Constrained: true}, llm.Request{Tools: tools, AnswerSchema: answer}); got.AnswerSchema != nil {
 		t.Errorf("free text is constrained by %s", got.AnswerSchema.JSON)
 	}
 	if got := sent(t, Options{Form: Action}, llm.Request{AnswerSchema: answer}); got.AnswerSchema != answer {
@@ -447,7 +464,7 @@ func TestOther(t *testing.T) {
 		llm.Finish{Reason: llm.Stop},
 	}
 	ask := func(form Form) llm.Stream {
-		return Wrap(llmtest.New(llmtest.Script(events...)), Options{Form: form}).Stream(context.Background(), llm.Request{Tools: tools})
+		return wrap(llmtest.New(llmtest.Script(events...)), Options{Form: form}).Stream(context.Background(), llm.Request{Tools: tools})
 	}
 	if got, want := heard(ask(Action)), "thinking own | thinking x | text y | text plain | stop"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -463,7 +480,7 @@ func TestOther(t *testing.T) {
 		}
 	}
 	boom := errors.New("boom")
-	for _, err := range Wrap(llmtest.New(llmtest.Fail(boom)), Options{}).Stream(context.Background(), llm.Request{Tools: tools}) {
+	for _, err := range wrap(llmtest.New(llmtest.Fail(boom)), Options{}).Stream(context.Background(), llm.Request{Tools: tools}) {
 		if !errors.Is(err, boom) {
 			t.Errorf("got %v", err)
 		}
@@ -516,7 +533,7 @@ func TestAllocations(t *testing.T) {
 	} {
 		s := fixed(tokens(tt.text)).Stream(context.Background(), llm.Request{})
 		got := testing.AllocsPerRun(10, func() {
-			for range readCalls(tt.form, s, llm.Request{Tools: tools}) {
+			for range readCalls(tt.form == Action, s, llm.Request{Tools: tools}) {
 			}
 		})
 		if got > tt.most {
@@ -556,7 +573,7 @@ func BenchmarkReply(b *testing.B) {
 			b.SetBytes(int64(len(r.text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				for range readCalls(r.form, s, llm.Request{Tools: tools}) {
+				for range readCalls(r.form == Action, s, llm.Request{Tools: tools}) {
 				}
 			}
 		})

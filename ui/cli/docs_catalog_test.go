@@ -153,7 +153,7 @@ func programTable() string {
 	for i, program := range agentcli.Programs() {
 		kind := agentcli.Kinds[i]
 		head, _ := catalog.Head(kind)
-		rows = append(rows, []string{inCode(kind), inCode(program), head.Name, inCode(agentcli.LoginCommand(kind))})
+		rows = append(rows, []string{inCode(kind), inCode(program), head.Name, inCode(agentcli.Family.Programs.Login(kind, os.Getenv).Login)})
 	}
 	return markdownTable([]string{"Name", "Program", "What it is", "To log in"}, rows)
 }
