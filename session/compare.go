@@ -357,7 +357,10 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 		if err != nil {
 			return Verdict{}, err
 		}
-		value, err := repairToSchema(form.JSON, text)
+		value := json.RawMessage(text)
+		if t.schemas != nil {
+			value, err = t.schemas.Fit(form.JSON, text)
+		}
 		if err == nil {
 			return readVerdict(model.Name, value, answered)
 		}

@@ -14,6 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/providers/schema"
 	. "parley/session"
 	"parley/session/hooks"
 	"parley/tools"
@@ -33,7 +34,7 @@ func hooked(t *testing.T, mode act.Mode, rules []permission.Rule, project bool, 
 	policy := tools.NewPolicy(mode)
 	policy.AddRules(rules)
 	fake := llmtest.New(turns...)
-	s := New(Options{Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
+	s := New(Options{Schemas: schema.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})

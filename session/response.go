@@ -1,19 +1,14 @@
 package session
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
-	"parley/providers/schema"
 	"parley/session/store"
 )
 
@@ -80,7 +75,10 @@ func (t *turn) endStream(r *responseStream) {
 		return
 	}
 	r.partial.stop()
-	r.event.Message.Parts = repairCalls(r.partial.parts(r.event.Finish, r.err), r.req.Tools)
+	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
+	if t.schemas != nil {
+		t.schemas.RepairCalls(r.event.Message.Parts, r.req.Tools)
+	}
 	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
 	if errors.Is(t.cause(nil), ErrProgramEnded) && llm.Canceled(r.err) {
 		r.partial.node.InterruptedBy = EndedText
@@ -202,34 +200,6 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	return r.event.Message, r.event.Finish.Reason, r.err
 }
 
-// repairCalls gives calls the names that their tools and arguments have, and arguments that are
-// an object: what rules, hooks and users see, and what goes back to the model, is what runs.
-func repairCalls(parts []llm.Part, offered []llm.Tool) []llm.Part {
-	names := make([]string, len(offered))
-	for i, tool := range offered {
-		names[i] = tool.Name
-	}
-	for i := range parts {
-		p := &parts[i]
-		if p.Kind != llm.Call || p.Remote {
-			continue
-		}
-		p.Name = cmp.Or(schema.MatchTool(p.Name, names), schema.CutHarmony(p.Name), p.Name)
-		args, ok := llm.Arguments(p.Input)
-		if !ok || p.Failed {
-			continue
-		}
-		fit := args
-		if at := slices.Index(names, p.Name); at >= 0 {
-			fit = schema.RenameArguments(offered[at].Schema, args)
-		}
-		if !bytes.Equal(fit, args) || strings.HasPrefix(strings.TrimSpace(p.Input), `"`) {
-			p.Input = string(fit)
-		}
-	}
-	return parts
-}
-
 // uniqueCallIDs gives every call an id of its own: results are told apart by it. One
 // whose id was taken must not run: an id runs at most once.
 func uniqueCallIDs(parts []llm.Part) []llm.Part {
@@ -273,6 +243,12 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	r.Usage, r.UsageKnown = estimatedUsage(model, r.Usage, input, answers*size), true
 }
 
+// Schemas fits what models write to JSON schemas. It is safe for concurrent use.
+type Schemas interface {
+	Fit(schema json.RawMessage, answer string) (json.RawMessage, error) // the JSON in an answer, repaired and compact; the error is in words for the model
+	RepairCalls(calls []llm.Part, offered []llm.Tool)                   // gives calls the names and arguments of the tools that they mean
+}
+
 // ErrSchema ends a turn whose answer does not fit Options.AnswerSchema, although the
 // model was told what is wrong with it.
 var ErrSchema = errors.New("the answer does not fit the schema")
@@ -285,79 +261,15 @@ type StructuredOutput struct {
 // maxCorrections sets how often a model is told what is wrong with its answer.
 const maxCorrections = 2
 
-// maxProblemLen bounds what is quoted of an answer's faults, in bytes.
-const maxProblemLen = 2 << 10
-
-// ParseAnswerSchema parses a JSON schema, for Options.AnswerSchema. The schema must describe an
-// object, and be well formed as far as parley knows JSON Schema; the error names the path of what
-// is not.
-func ParseAnswerSchema(text []byte) (*llm.Schema, error) {
-	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
-	if err := schema.Validate(json.RawMessage(metaSchema), text); err != nil {
-		return nil, fmt.Errorf("not a JSON Schema: %w", err)
-	}
-	return &llm.Schema{Name: "answer", JSON: text}, nil
-}
-
-// metaSchema holds what a schema has to look like: the parts of JSON Schema's own
-// schema that catch what people get wrong.
-const metaSchema = `{
-	"type": "object",
-	"$ref": "#/$defs/schema",
-	"$defs": {
-		"schema": {
-			"type": ["object", "boolean"],
-			"properties": {
-				"type": {"anyOf": [{"$ref": "#/$defs/type"}, {"type": "array", "items": {"$ref": "#/$defs/type"}, "minItems": 1}]},
-				"$ref": {"type": "string"},
-				"enum": {"type": "array"},
-				"required": {"$ref": "#/$defs/names"},
-				"properties": {"$ref": "#/$defs/schemas"},
-				"patternProperties": {"$ref": "#/$defs/schemas"},
-				"dependentSchemas": {"$ref": "#/$defs/schemas"},
-				"$defs": {"$ref": "#/$defs/schemas"},
-				"definitions": {"$ref": "#/$defs/schemas"},
-				"allOf": {"$ref": "#/$defs/list"},
-				"anyOf": {"$ref": "#/$defs/list"},
-				"oneOf": {"$ref": "#/$defs/list"},
-				"prefixItems": {"$ref": "#/$defs/list"},
-				"items": {"anyOf": [{"$ref": "#/$defs/schema"}, {"$ref": "#/$defs/list"}]},
-				"additionalProperties": {"$ref": "#/$defs/schema"},
-				"propertyNames": {"$ref": "#/$defs/schema"},
-				"contains": {"$ref": "#/$defs/schema"},
-				"not": {"$ref": "#/$defs/schema"},
-				"if": {"$ref": "#/$defs/schema"},
-				"then": {"$ref": "#/$defs/schema"},
-				"else": {"$ref": "#/$defs/schema"},
-				"minimum": {"type": "number"},
-				"maximum": {"type": "number"},
-				"minLength": {"$ref": "#/$defs/count"},
-				"maxLength": {"$ref": "#/$defs/count"},
-				"minItems": {"$ref": "#/$defs/count"},
-				"maxItems": {"$ref": "#/$defs/count"},
-				"minProperties": {"$ref": "#/$defs/count"},
-				"maxProperties": {"$ref": "#/$defs/count"},
-				"pattern": {"type": "string"},
-				"format": {"type": "string"}
-			}
-		},
-		"type": {"enum": ["string", "number", "integer", "boolean", "object", "array", "null"]},
-		"count": {"type": "integer", "minimum": 0},
-		"names": {"type": "array", "items": {"type": "string"}},
-		"list": {"type": "array", "items": {"$ref": "#/$defs/schema"}},
-		"schemas": {"type": "object", "additionalProperties": {"$ref": "#/$defs/schema"}}
-	}
-}`
-
 // checkSchema holds a complete answer to the schema it was asked for, and reports
 // whether the model has to answer once more. An answer that was cut or refused
 // is what it is: asking again would not change that.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	want := get(&t.mu, &t.answerSchema)
-	if want == nil || reason == llm.Length || reason == llm.Refused {
+	if want == nil || t.schemas == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}
-	value, err := repairToSchema(want.JSON, answer.Text())
+	value, err := t.schemas.Fit(want.JSON, answer.Text())
 	if err == nil {
 		t.latest.corrections = 0
 		t.emit(StructuredOutput{JSON: value})
@@ -374,39 +286,10 @@ func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, e
 	return true, nil
 }
 
-// repairToSchema takes out of text the JSON that fits a schema.
-func repairToSchema(want json.RawMessage, text string) (json.RawMessage, error) {
-	value, ok := schema.RepairWhole([]byte(strings.ToValidUTF8(text, "\uFFFD")))
-	if !ok {
-		return nil, errors.New("it contains no complete JSON value")
-	}
-	err := schema.Validate(want, value)
-	if err != nil {
-		value = schema.Coerce(want, value)
-		err = schema.Validate(want, value)
-	}
-	if err != nil {
-		return nil, errors.New(truncateProblem(err.Error()))
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		return nil, err
-	}
-	return compact.Bytes(), nil
-}
-
 // correctionPrompt tells a model what is wrong with its answer. It repeats the
 // schema: servers that know no structured answers may have dropped it silently.
 func correctionPrompt(want *llm.Schema, problem error) string {
 	return fmt.Sprintf("Your answer does not fit the JSON Schema that it has to fit: %v.\n\n"+
 		"Answer again with the whole JSON value and nothing else, without explanations and without a code fence. The schema is:\n\n%s",
 		problem, want.JSON)
-}
-
-// truncateProblem shortens text that quotes an answer.
-func truncateProblem(text string) string {
-	if len(text) <= maxProblemLen {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxProblemLen], "") + " …"
 }

@@ -76,6 +76,7 @@ type Options struct {
 	Cooldowns      *Cooldowns                                // of models that failed, for all sessions of a program; nil: for this one
 	OpenModel      func(name string) (llm.Endpoint, error)   // for fallbacks, titles and summaries; nil: there are none
 	AnswerSchema   *llm.Schema                               // what the last response of a turn has to look like; nil: free text
+	Schemas        Schemas                                   // nil: answers and calls stay as they are
 	Hooks          act.Hooks                                 // programs that run when something happens; nil: none do
 	Files          func(conversation, root string) act.Files // keeps copies of files before tools change them; nil, or returns nil: none are kept
 	Log            *store.Log                                // stores the conversation, and may hold earlier messages of it; nil: nothing is stored
@@ -153,6 +154,7 @@ type Session struct {
 	files    act.Files // keeps what calls change; nil: nothing does
 
 	prepareMedia mediaPreparer
+	schemas      Schemas // nil: nothing is repaired or checked
 
 	maxSteps  int     // requests in a turn
 	compactAt float64 // share of the model's window at which a turn summarizes the conversation; 0: never
@@ -183,7 +185,7 @@ func New(o Options) *Session {
 		requestSettings: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, hooks: sessionHooks{Hooks: o.Hooks},
+		spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},

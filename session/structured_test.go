@@ -63,13 +63,13 @@ func TestStructured(t *testing.T) {
 			if tt.schema == "" {
 				tt.schema = city
 			}
-			want, err := ParseAnswerSchema([]byte(tt.schema))
+			want, err := schema.Parse([]byte(tt.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
 			set, _ := workspace(t)
 			fake := llmtest.New(tt.turns...)
-			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), AnswerSchema: want, MaxSteps: tt.steps})
+			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), AnswerSchema: want, Schemas: schema.Repairer{}, MaxSteps: tt.steps})
 			events := play(context.Background(), s, allow, say("Which city?"))
 			got := structured(events)
 			if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || got[0] != tt.want) {
@@ -101,13 +101,13 @@ func end(reason llm.Reason, text string) llmtest.Turn {
 
 // TestCorrection: the model is told what is wrong, the user that it was.
 func TestCorrection(t *testing.T) {
-	want, err := ParseAnswerSchema([]byte(city))
+	want, err := schema.Parse([]byte(city))
 	if err != nil {
 		t.Fatal(err)
 	}
 	huge := strings.Repeat("long", 10_000)
 	fake := llmtest.New(llmtest.Say(`{"name":"Brno","people":0}`), llmtest.Say(`{"`+huge+`":1}`), llmtest.Say(`{"name":"Brno","people":1}`))
-	s := New(Options{Model: endpoint("a/m", fake), AnswerSchema: want})
+	s := New(Options{Model: endpoint("a/m", fake), AnswerSchema: want, Schemas: schema.Repairer{}})
 	events := play(context.Background(), s, allow, say("Which city?"))
 	var notices, prompts []string
 	for _, e := range events {
@@ -157,7 +157,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := ParseAnswerSchema([]byte(tt.in))
+			got, err := schema.Parse([]byte(tt.in))
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
@@ -180,11 +180,11 @@ func FuzzStructured(f *testing.F) {
 		f.Add(`{"type":"array","items":{"type":"integer"}}`, text)
 	}
 	f.Fuzz(func(t *testing.T, like, text string) {
-		want, err := ParseAnswerSchema([]byte(like))
+		want, err := schema.Parse([]byte(like))
 		if err != nil {
 			t.Skip("not a schema")
 		}
-		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), AnswerSchema: want, MaxSteps: 1})
+		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), AnswerSchema: want, Schemas: schema.Repairer{}, MaxSteps: 1})
 		events := play(context.Background(), s, allow, say("go on"))
 		got := structured(events)
 		err = doneOf(t, events).Err

@@ -1,5 +1,4 @@
-// Package schema fits JSON Schemas to providers and values to schemas. It
-// imports nothing of parley.
+// Package schema fits JSON Schemas to providers and values to schemas.
 //
 //	tool's schema ──For(target)──► provider
 //	arguments ◄──Validate · Coerce ◄──Repair──  model

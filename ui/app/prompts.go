@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 	"parley/session"
 	"parley/session/attach"
 	"parley/session/prompts"
@@ -347,11 +348,11 @@ func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	schema, err := session.ParseAnswerSchema(text)
+	parsed, err := schema.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: schema: %w", p.Path, err)
 	}
-	return schema, nil
+	return parsed, nil
 }
 
 // savePrompt makes a prompt file of the last message.

@@ -17,6 +17,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/schema"
 	"parley/session"
 	"parley/session/attach"
 	"parley/session/trust"
@@ -86,7 +87,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	s = session.New(session.Options{
 		Hooks: running, Files: openUndo(a).Files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
-		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema,
+		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema, Schemas: schema.Repairer{},
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})

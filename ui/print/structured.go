@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 	"parley/session"
 	"parley/tools/sanitize"
 )
@@ -19,7 +20,7 @@ const maxSchema = 1 << 20
 // content of the file arg.
 func ReadSchema(arg string) (*llm.Schema, error) {
 	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
-		return session.ParseAnswerSchema([]byte(text))
+		return schema.Parse([]byte(text))
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -33,7 +34,7 @@ func ReadSchema(arg string) (*llm.Schema, error) {
 	if len(text) > maxSchema {
 		return nil, fmt.Errorf("%s has more than %d MB", arg, maxSchema>>20)
 	}
-	s, err := session.ParseAnswerSchema(text)
+	s, err := schema.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}
