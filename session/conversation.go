@@ -300,9 +300,6 @@ type (
 	Draft   = store.Draft
 	Outcome = store.Outcome
 
-	Collection  = store.Collection  // of vectors
-	SimilarText = store.SimilarText // of a collection
-
 	Ledger      = store.Ledger      // of what was paid
 	LedgerEntry = store.LedgerEntry // one request of it
 	UsageSum    = store.UsageSum    // what some requests used together
@@ -335,9 +332,6 @@ var ErrNotFound = store.ErrNotFound
 
 // UsageKeys lists what requests can be summed up by.
 var UsageKeys = store.UsageKeys
-
-// ValidCollection reports whether a collection can have that name.
-func ValidCollection(name string) bool { return store.ValidCollection(name) }
 
 // Parts of a conversation that requests hold.
 const (

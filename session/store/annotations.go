@@ -168,26 +168,26 @@ func (l *Log) Flush() error {
 // annotate writes one annotation of the session num, or deletes it.
 func (w *writer) annotate(num int64, a Annotation) error {
 	if a.Kind == "" {
-		return w.exec(`DELETE FROM annotations WHERE session = ? AND n = ?`, num, a.N)
+		return w.Exec(`DELETE FROM annotations WHERE session = ? AND n = ?`, num, a.N)
 	}
 	data, err := encode(a)
 	if err != nil {
 		return err
 	}
-	return w.exec(`INSERT OR REPLACE INTO annotations (session, n, data) VALUES (?, ?, ?)`, num, a.N, string(data))
+	return w.Exec(`INSERT OR REPLACE INTO annotations (session, n, data) VALUES (?, ?, ?)`, num, a.N, string(data))
 }
 
 // annotations reads the annotations of the session num. One that cannot be read is
 // counted and left out.
 func annotations(q querier, num int64, damage *damageReport) (all []Annotation) {
 	var tables int // a file that cannot be written may be of an older schema
-	if err := q.queryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
+	if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
 		return nil
 	}
 	var c columns
 	var n int
 	var data string
-	err := eachRow(q, func(rows *sql.Rows) error {
+	err := EachRow(q, func(rows *sql.Rows) error {
 		var a Annotation
 		err := rows.Scan(c.places("n data", &n, &data)...)
 		if err == nil {

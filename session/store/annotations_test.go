@@ -93,7 +93,7 @@ func TestAnnotations(t *testing.T) {
 			t.Fatal(err)
 		}
 		var n int
-		if err := db.writer.queryRow(`SELECT count(*) FROM annotations WHERE session NOT IN (SELECT num FROM sessions)`).Scan(&n); err != nil || n != 0 {
+		if err := db.writer.QueryRow(`SELECT count(*) FROM annotations WHERE session NOT IN (SELECT num FROM sessions)`).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%d are left, %v", n, err)
 		}
 	})

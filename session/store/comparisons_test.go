@@ -27,7 +27,7 @@ func TestComparisons(t *testing.T) {
 	if old, err := db.Comparisons().List(time.Time{}, before); len(old) > 0 || err != nil {
 		t.Errorf("an hour ago: %+v, %v", old, err)
 	}
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE comparisons SET at = NULL WHERE num = 1`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE comparisons SET at = NULL WHERE num = 1`) }); err != nil {
 		t.Fatal(err)
 	}
 	one, two := all[0].At, all[1].At

@@ -11,17 +11,24 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
+// A Tx runs SQL in a transaction, for tables that belong to no conversation. Exec is for those that
+// write.
+type Tx interface {
+	Query(query string, args ...any) (*sql.Rows, error)
+	QueryRow(query string, args ...any) *sql.Row
+	Exec(query string, args ...any) error
+}
+
 // A querier runs queries: in a transaction that reads, or on the connection that writes.
 type querier interface {
-	query(query string, args ...any) (*sql.Rows, error)
-	queryRow(query string, args ...any) *sql.Row
+	Tx
 	prepare(query string) (*sql.Stmt, error) // of a query that runs several times
 	script(text string) error                // runs statements that return nothing
 }
 
-// eachRow calls f for each row that a query finds, until f returns an error.
-func eachRow(q querier, f func(*sql.Rows) error, query string, args ...any) error {
-	rows, err := q.query(query, args...)
+// EachRow calls f for each row that a query finds, until f returns an error.
+func EachRow(q Tx, f func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.Query(query, args...)
 	if err != nil {
 		return err
 	}
@@ -36,7 +43,7 @@ func eachRow(q querier, f func(*sql.Rows) error, query string, args ...any) erro
 
 // queryNums returns the first column of what a query finds, without what is no number.
 func queryNums(q querier, query string, args ...any) (found []int64, err error) {
-	err = eachRow(q, func(rows *sql.Rows) error {
+	err = EachRow(q, func(rows *sql.Rows) error {
 		var num int64
 		if rows.Scan(&num) == nil {
 			found = append(found, num)
@@ -71,7 +78,7 @@ func (w *writer) prepare(query string) (*sql.Stmt, error) {
 	return s, err
 }
 
-func (w *writer) exec(query string, args ...any) error {
+func (w *writer) Exec(query string, args ...any) error {
 	s, err := w.prepare(query)
 	if err != nil {
 		return err
@@ -82,7 +89,7 @@ func (w *writer) exec(query string, args ...any) error {
 
 // setState stores a value under a key of the state.
 func (w *writer) setState(key, value string) error {
-	return w.exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
+	return w.Exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
 }
 
 // script runs statements without preparing them: those that are used once.
@@ -91,7 +98,7 @@ func (w *writer) script(text string) error {
 	return err
 }
 
-func (w *writer) query(query string, args ...any) (*sql.Rows, error) {
+func (w *writer) Query(query string, args ...any) (*sql.Rows, error) {
 	s, err := w.prepare(query)
 	if err != nil {
 		return nil, err
@@ -99,7 +106,7 @@ func (w *writer) query(query string, args ...any) (*sql.Rows, error) {
 	return s.Query(args...)
 }
 
-func (w *writer) queryRow(query string, args ...any) *sql.Row {
+func (w *writer) QueryRow(query string, args ...any) *sql.Row {
 	s, err := w.prepare(query)
 	if err != nil {
 		return w.conn.QueryRowContext(context.Background(), query, args...) // reports the same error
@@ -135,18 +142,18 @@ func (w *writer) writable() error {
 // transact runs f in a transaction that holds the write lock from its start. An error or a panic of
 // f undoes it.
 func (w *writer) transact(f func(*writer) error) error {
-	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := w.Exec("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	committed := false
 	defer func() {
 		if !committed {
-			_ = w.exec("ROLLBACK") // SQLite may have rolled back already
+			_ = w.Exec("ROLLBACK") // SQLite may have rolled back already
 		}
 	}()
 	err := f(w)
 	if err == nil {
-		err = w.exec("COMMIT")
+		err = w.Exec("COMMIT")
 	}
 	committed = err == nil
 	return err
@@ -155,15 +162,18 @@ func (w *writer) transact(f func(*writer) error) error {
 // A reader is a transaction that only reads: one state of the file throughout.
 type reader struct{ tx *sql.Tx }
 
-func (r reader) query(query string, args ...any) (*sql.Rows, error) {
+func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
 	return r.tx.Query(query, args...)
 }
-func (r reader) queryRow(query string, args ...any) *sql.Row { return r.tx.QueryRow(query, args...) }
+func (r reader) QueryRow(query string, args ...any) *sql.Row { return r.tx.QueryRow(query, args...) }
 
-func (r reader) script(text string) error {
-	_, err := r.tx.Exec(text)
+// Exec implements Tx.
+func (r reader) Exec(query string, args ...any) error {
+	_, err := r.tx.Exec(query, args...)
 	return err
 }
+
+func (r reader) script(text string) error { return r.Exec(text) }
 
 // prepare prepares a query until the transaction ends.
 func (r reader) prepare(query string) (*sql.Stmt, error) { return r.tx.Prepare(query) }
@@ -178,7 +188,7 @@ func (db *database) write(f func(*writer) error) error {
 	}
 	err := db.writer.transact(func(w *writer) error {
 		var version int
-		if err := w.queryRow("PRAGMA user_version").Scan(&version); err != nil {
+		if err := w.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
 		if version > len(db.schema) {
@@ -198,14 +208,24 @@ func (db *database) write(f func(*writer) error) error {
 	return db.explain(err)
 }
 
+// Update runs f in a transaction that writes. An error or a panic of f undoes it.
+func (db *database) Update(f func(Tx) error) error {
+	return db.write(func(w *writer) error { return f(w) })
+}
+
+// View runs f in a transaction that sees one state of the file.
+func (db *database) View(f func(Tx) error) error {
+	return db.read(func(q querier) error { return f(q) })
+}
+
 // exec runs a statement in a transaction of its own.
 func (db *database) exec(query string, args ...any) error {
-	return db.write(func(w *writer) error { return w.exec(query, args...) })
+	return db.write(func(w *writer) error { return w.Exec(query, args...) })
 }
 
 // value reads the one value that a query finds; sql.ErrNoRows if it finds none.
 func (db *database) value(to any, query string, args ...any) error {
-	return db.read(func(q querier) error { return q.queryRow(query, args...).Scan(to) })
+	return db.read(func(q querier) error { return q.QueryRow(query, args...).Scan(to) })
 }
 
 // writable opens the connection that writes if an error closed it, and returns why the file
@@ -268,7 +288,7 @@ func (db *database) eraseRemoved() {
 	}
 	_ = db.writer.transact(func(w *writer) error {
 		defer db.eraseWith(w)()
-		return w.exec(`INSERT INTO words (words) VALUES ('optimize')`)
+		return w.Exec(`INSERT INTO words (words) VALUES ('optimize')`)
 	})
 	_ = db.writer.script("PRAGMA wal_checkpoint(TRUNCATE)")
 }

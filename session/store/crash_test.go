@@ -17,7 +17,7 @@ func TestWriterSettings(t *testing.T) {
 	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
 	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "2", "temp_store": "2"} {
 		var got string
-		if err := db.writer.queryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
+		if err := db.writer.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
 			t.Errorf("%s is %q, want %q: %v", name, got, want, err)
 		}
 	}
@@ -151,7 +151,7 @@ func TestPanicInTransaction(t *testing.T) {
 			}
 		}()
 		_ = db.write(func(w *writer) error {
-			if err := w.exec(`INSERT INTO state (key, value) VALUES ('half', 'x')`); err != nil {
+			if err := w.Exec(`INSERT INTO state (key, value) VALUES ('half', 'x')`); err != nil {
 				t.Error(err)
 			}
 			panic("a bug")

@@ -293,7 +293,7 @@ func TestDamagedRow(t *testing.T) {
 	id := l.Session().ID
 	talk(t, l, "a", "b", "c")
 	_ = l.Close()
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET parts = '{"' WHERE seq = 2`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE nodes SET parts = '{"' WHERE seq = 2`) }); err != nil {
 		t.Fatal(err)
 	}
 	var damaged *DamagedError
@@ -312,7 +312,7 @@ func TestDamagedIndex(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{Title: "fruit"})
 	talk(t, l, "apples", "pears")
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE words_data SET block = x'ffffffffffff'`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE words_data SET block = x'ffffffffffff'`) }); err != nil {
 		t.Fatal(err)
 	}
 	_ = db.Close()

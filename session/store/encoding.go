@@ -335,7 +335,7 @@ func (b *blobReader) join(head string, rest *textRest) string {
 	size := len(head) + len(rest.End)
 	for _, sha := range rest.Pieces {
 		var n int
-		_ = b.q.queryRow(`SELECT length(data) FROM blobs WHERE sha = ?`, sha).Scan(&n)
+		_ = b.q.QueryRow(`SELECT length(data) FROM blobs WHERE sha = ?`, sha).Scan(&n)
 		size += n
 	}
 	var text strings.Builder
@@ -351,7 +351,7 @@ func (b *blobReader) join(head string, rest *textRest) string {
 // read calls use with a blob, which is valid during the call.
 func (b *blobReader) read(sha string, use func(data []byte)) {
 	found := false
-	err := eachRow(b.q, func(rows *sql.Rows) error {
+	err := EachRow(b.q, func(rows *sql.Rows) error {
 		var data sql.RawBytes
 		err := rows.Scan(&data)
 		if found = err == nil; found {

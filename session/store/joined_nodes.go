@@ -113,7 +113,7 @@ func (j *joinedQueries) prepared(to **sql.Stmt, query string) (*sql.Stmt, error)
 // readLong returns what joinedNodesSQL left out of n messages from first on, by their Seq.
 func (j *joinedQueries) readLong(first, n int) (map[int]messageJSON, error) {
 	long := map[int]messageJSON{}
-	err := eachRow(j.q, func(rows *sql.Rows) error {
+	err := EachRow(j.q, func(rows *sql.Rows) error {
 		var seq int
 		var m messageJSON
 		err := rows.Scan(&seq, &m.rest, &m.parts)

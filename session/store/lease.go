@@ -59,7 +59,7 @@ func leaseOf(q querier, id string) (lease, bool, error) {
 
 // saveLease writes the lease of a session, in place of any other.
 func (w *writer) saveLease(id string, l lease) error {
-	return w.exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	return w.Exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		id, l.owner, l.PID, l.Start, l.Boot, l.Host, nanos(l.heartbeat))
 }
 
@@ -148,7 +148,7 @@ func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservat
 		if !(cost >= 0) || math.IsInf(cost, 0) {
 			cost = 0
 		}
-		return w.queryRow(`INSERT INTO reservations (at, provider, cost, tokens, pid, start, boot, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
+		return w.QueryRow(`INSERT INTO reservations (at, provider, cost, tokens, pid, start, boot, host) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING num`,
 			nanos(l.db.now()), provider, cost, tokens64(estimate.Input+estimate.Output), me.PID, me.Start, me.Boot, me.Host).Scan(&r.num)
 	})
 	if err != nil {
@@ -164,7 +164,7 @@ func (r Reservation) Settle(entries ...LedgerEntry) error {
 		return nil
 	}
 	return r.ledger.db.write(func(w *writer) error {
-		if err := w.exec(`DELETE FROM reservations WHERE num = ?`, r.num); err != nil {
+		if err := w.Exec(`DELETE FROM reservations WHERE num = ?`, r.num); err != nil {
 			return err
 		}
 		return r.ledger.db.enter(w, entries)
@@ -178,7 +178,7 @@ func (c Cap) check(q querier) error {
 		return err
 	}
 	var cost, tokens float64
-	err = q.queryRow(`SELECT total(cost), total(tokens) FROM reservations WHERE ?1 = '' OR provider = ?1`, c.Provider).Scan(&cost, &tokens)
+	err = q.QueryRow(`SELECT total(cost), total(tokens) FROM reservations WHERE ?1 = '' OR provider = ?1`, c.Provider).Scan(&cost, &tokens)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (c Cap) check(q querier) error {
 // expireReservations deletes the reservations of processes that have ended.
 func (db *database) expireReservations(w *writer) error {
 	var gone []int64
-	err := eachRow(w, func(rows *sql.Rows) error {
+	err := EachRow(w, func(rows *sql.Rows) error {
 		var num int64
 		var c columns // a damaged one has no process and is old
 		var l lease
@@ -203,7 +203,7 @@ func (db *database) expireReservations(w *writer) error {
 		return err
 	}, `SELECT num, '', pid, start, boot, host, at FROM reservations`)
 	for _, num := range gone {
-		err = cmp.Or(err, w.exec(`DELETE FROM reservations WHERE num = ?`, num))
+		err = cmp.Or(err, w.Exec(`DELETE FROM reservations WHERE num = ?`, num))
 	}
 	return err
 }
@@ -211,7 +211,7 @@ func (db *database) expireReservations(w *writer) error {
 // leases reads the leases that where selects, by the ID of the session.
 func leases(q querier, where string, args ...any) (map[string]lease, error) {
 	held := map[string]lease{}
-	err := eachRow(q, func(rows *sql.Rows) error {
+	err := EachRow(q, func(rows *sql.Rows) error {
 		var id string
 		var l lease
 		var c columns // a damaged lease has no holder, and is stale

@@ -191,7 +191,7 @@ func (db *database) enter(w *writer, entries []LedgerEntry) error {
 		if !(u.Cost >= 0) || math.IsInf(u.Cost, 0) {
 			u.Cost, u.Priced = 0, false
 		}
-		err := w.exec(enterSQL, nanos(e.At), e.At.Local().Format(time.DateOnly), e.Session, e.Seq, e.Folder, ProviderOf(e.Model), e.Model,
+		err := w.Exec(enterSQL, nanos(e.At), e.At.Local().Format(time.DateOnly), e.Session, e.Seq, e.Folder, ProviderOf(e.Model), e.Model,
 			e.Purpose, tokens64(u.Input), tokens64(u.CacheRead), tokens64(u.CacheWrite), tokens64(u.Output), tokens64(u.Thinking),
 			u.Cost, u.Priced, tokens64(e.Missed.Tokens), string(e.Missed.Cause), min(max(e.Missed.Cost, 0), 1e9))
 		if err != nil {
@@ -232,7 +232,7 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 		query += ` GROUP BY ` + by + ` ORDER BY ` + by
 	}
 	err = l.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var s UsageSum
 			var row sumRow
 			var to []any
@@ -261,7 +261,7 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 		start = nanos(since)
 	}
 	err = l.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var s CacheSum
 			var tokens, cost sql.NullFloat64
 			err := rows.Scan(&s.Cause, &s.Requests, &tokens, &cost)
@@ -278,7 +278,7 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 func (l Ledger) read(f func(querier) error) error {
 	return l.db.read(func(q querier) error {
 		var tables int
-		if err := q.queryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
+		if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
 			return err
 		}
 		return f(q)
@@ -334,7 +334,7 @@ func spent(q querier, since, until time.Time, provider string) (UsageSum, error)
 	add := func(query string, args ...any) error {
 		var row sumRow
 		var s UsageSum
-		err := q.queryRow(query, args...).Scan(row.columns()...)
+		err := q.QueryRow(query, args...).Scan(row.columns()...)
 		row.applyTo(&s)
 		sum = sum.Add(s)
 		return err

@@ -135,7 +135,7 @@ func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRo
 	var damage damageReport
 	seen := map[int64]bool{}
 	pass := func(order string) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			row, err := scanSession(db, rows)
 			if err != nil && !isPartial(err) || err != nil && !seen[row.num] {
 				damage.add(err)
@@ -251,7 +251,7 @@ func (db *DB) Count(q Query) (n int, err error) {
 			n, err = countListed(r)
 			return err
 		}
-		return r.queryRow(`SELECT count(*) FROM sessions s `+where, args...).Scan(&n)
+		return r.QueryRow(`SELECT count(*) FROM sessions s `+where, args...).Scan(&n)
 	})
 	return n, err
 }
@@ -333,9 +333,9 @@ func (db *DB) Read(id string) (Session, []Node, error) {
 
 // row reads the session with an ID, which in a damaged file may be a blob.
 func (db *DB) row(q querier, id string) (sessionRow, error) {
-	row, err := scanSession(db, q.queryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+	row, err := scanSession(db, q.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		row, err = scanSession(db, q.queryRow(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
+		row, err = scanSession(db, q.QueryRow(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: %s", ErrNotFound, id)

@@ -81,7 +81,7 @@ func TestListLimit(t *testing.T) {
 // A session that cannot be read does not take the place of one that can.
 func TestListLimitWithDamage(t *testing.T) {
 	db := many(t, 6)
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE sessions SET touched = 'x' WHERE id = 's001'`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE sessions SET touched = 'x' WHERE id = 's001'`) }); err != nil {
 		t.Fatal(err)
 	}
 	want, _ := db.List(Query{Limit: -1})
@@ -196,7 +196,7 @@ func TestFindingIsFlat(t *testing.T) {
 	}
 	var plan string
 	err := many.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var id, parent, unused int
 			var detail string
 			err := rows.Scan(&id, &parent, &unused, &detail)

@@ -240,7 +240,7 @@ func (q Query) isPlain() bool {
 
 // countListed returns how many sessions are not deleted, without looking at each.
 func countListed(q querier) (n int, err error) {
-	err = q.queryRow(`SELECT (SELECT count(*) FROM sessions) - (SELECT count(*) FROM sessions WHERE deleted IS NOT NULL)`).Scan(&n)
+	err = q.QueryRow(`SELECT (SELECT count(*) FROM sessions) - (SELECT count(*) FROM sessions WHERE deleted IS NOT NULL)`).Scan(&n)
 	return n, err
 }
 

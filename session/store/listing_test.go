@@ -173,7 +173,7 @@ func TestBriefListReadsIndex(t *testing.T) {
 	insertMany(t, db, 3)
 	var steps []string
 	err := db.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var step string
 			var unused, argument any
 			err := rows.Scan(&unused, &step, &unused, &unused, &unused, &argument, &unused, &unused)
@@ -193,7 +193,7 @@ func TestListOfDamagedTree(t *testing.T) {
 	insertMany(t, db, 3*joinedRows)
 	var root, page int
 	err := db.read(func(q querier) error {
-		return errors.Join(q.queryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'`).Scan(&root), q.queryRow(`PRAGMA page_size`).Scan(&page))
+		return errors.Join(q.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'`).Scan(&root), q.QueryRow(`PRAGMA page_size`).Scan(&page))
 	})
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func TestLongListLeavesCache(t *testing.T) {
 	insertMany(t, db, 2*joinedRows)
 	size := func() (pages int) {
 		t.Helper()
-		if err := db.read(func(q querier) error { return q.queryRow(`PRAGMA cache_size`).Scan(&pages) }); err != nil {
+		if err := db.read(func(q querier) error { return q.QueryRow(`PRAGMA cache_size`).Scan(&pages) }); err != nil {
 			t.Fatal(err)
 		}
 		return pages

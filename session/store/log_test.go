@@ -159,7 +159,7 @@ func TestLost(t *testing.T) {
 	old := l.Session().ID
 	talk(t, l, "hello", "hi")
 	other := reopen(t, db.path)
-	if err := other.write(func(w *writer) error { return w.exec(`DELETE FROM leases`) }); err != nil {
+	if err := other.write(func(w *writer) error { return w.Exec(`DELETE FROM leases`) }); err != nil {
 		t.Fatal(err)
 	}
 	theirs, err := other.Resume(old)
@@ -202,7 +202,7 @@ func TestTakenBack(t *testing.T) {
 	db := fresh(t)
 	l := db.Create(Session{})
 	talk(t, l, "hello")
-	if err := db.write(func(w *writer) error { return w.exec(`DELETE FROM leases`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`DELETE FROM leases`) }); err != nil {
 		t.Fatal(err)
 	}
 	talk(t, l, "hi")
@@ -396,7 +396,7 @@ func TestCloseWaitsForTheLock(t *testing.T) {
 	l := db.Create(Session{})
 	talk(t, l, "hello")
 	other := reopen(t, db.path)
-	if err := other.writer.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := other.writer.Exec("BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.writer.script(fmt.Sprintf("PRAGMA busy_timeout = %d", shortBusyTimeout)); err != nil {
@@ -407,7 +407,7 @@ func TestCloseWaitsForTheLock(t *testing.T) {
 		t.Fatal("it was not locked")
 	}
 	released := make(chan error, 1)
-	time.AfterFunc(10*shortBusyTimeout*time.Millisecond, func() { released <- other.writer.exec("COMMIT") })
+	time.AfterFunc(10*shortBusyTimeout*time.Millisecond, func() { released <- other.writer.Exec("COMMIT") })
 	if err := l.Close(); err != nil {
 		t.Errorf("closed with %v", err)
 	}

@@ -29,7 +29,7 @@ func TestLongTexts(t *testing.T) {
 	stored := func() (pieces, bytes int) {
 		t.Helper()
 		if err := db.read(func(q querier) error {
-			return q.queryRow(`SELECT count(*), coalesce(sum(length(data)), 0) FROM blobs`).Scan(&pieces, &bytes)
+			return q.QueryRow(`SELECT count(*), coalesce(sum(length(data)), 0) FROM blobs`).Scan(&pieces, &bytes)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestLongTextDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := db.write(func(w *writer) error {
-		return w.exec(`DELETE FROM blobs WHERE data = ?`, []byte(strings.Repeat("b", pieceSize)))
+		return w.Exec(`DELETE FROM blobs WHERE data = ?`, []byte(strings.Repeat("b", pieceSize)))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestWordsAreWrittenTogether(t *testing.T) {
 	db := fresh(t)
 	segments := func() (n int) {
 		t.Helper()
-		if err := db.read(func(q querier) error { return q.queryRow(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
+		if err := db.read(func(q querier) error { return q.QueryRow(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
 			t.Fatal(err)
 		}
 		return n

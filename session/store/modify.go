@@ -18,7 +18,7 @@ const trashRetention = 30 * 24 * time.Hour
 func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error {
 	return db.write(func(w *writer) error {
 		var num int64
-		err := w.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+		err := w.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
 			return fmt.Errorf("%w: %s", ErrNotFound, id)
 		}
@@ -33,7 +33,7 @@ func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error
 // Remove it returns ErrNotFound if there is no such session.
 func (db *DB) Rename(id, title string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
-		if err := w.exec(`UPDATE sessions SET title = ?, named = 1 WHERE num = ?`, title, num); err != nil {
+		if err := w.Exec(`UPDATE sessions SET title = ?, named = 1 WHERE num = ?`, title, num); err != nil {
 			return err
 		}
 		return indexTitle(w, num, title)
@@ -43,7 +43,7 @@ func (db *DB) Rename(id, title string) error {
 // Pin sets whether a session stays at the top of lists.
 func (db *DB) Pin(id string, on bool) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
-		return w.exec(`UPDATE sessions SET pinned = ? WHERE num = ?`, on, num)
+		return w.Exec(`UPDATE sessions SET pinned = ? WHERE num = ?`, on, num)
 	})
 }
 
@@ -51,14 +51,14 @@ func (db *DB) Pin(id string, on bool) error {
 // restores it.
 func (db *DB) Trash(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
-		return w.exec(`UPDATE sessions SET deleted = coalesce(deleted, ?) WHERE num = ?`, nanos(db.now()), num)
+		return w.Exec(`UPDATE sessions SET deleted = coalesce(deleted, ?) WHERE num = ?`, nanos(db.now()), num)
 	})
 }
 
 // Restore undoes Trash.
 func (db *DB) Restore(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
-		return w.exec(`UPDATE sessions SET deleted = NULL WHERE num = ?`, num)
+		return w.Exec(`UPDATE sessions SET deleted = NULL WHERE num = ?`, num)
 	})
 }
 
@@ -79,7 +79,7 @@ func (db *database) checkRemovable(w *writer, num int64) error {
 	var id string
 	var messages int
 	var c columns
-	err := w.queryRow(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(c.places("id messages", &id, &messages)...)
+	err := w.QueryRow(`SELECT id, messages FROM sessions WHERE num = ?`, num).Scan(c.places("id messages", &id, &messages)...)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (db *database) removeSession(w *writer, num int64) error {
 		`DELETE FROM words WHERE rowid = -?1`,
 		`DELETE FROM words WHERE rowid IN (SELECT num FROM nodes WHERE session = ?1)`,
 	} {
-		if err := w.exec(query, num); err != nil && !isCorrupt(err) { // a damaged index is rebuilt by Search
+		if err := w.Exec(query, num); err != nil && !isCorrupt(err) { // a damaged index is rebuilt by Search
 			return err
 		}
 	}
@@ -109,11 +109,11 @@ func (db *database) removeSession(w *writer, num int64) error {
 		`DELETE FROM drafts AS d WHERE EXISTS (SELECT 1 FROM sessions s WHERE s.num = ?1 AND ` + draftsOfSession + `)`,
 		`DELETE FROM sessions WHERE num = ?1`,
 	} {
-		if err := w.exec(query, num); err != nil {
+		if err := w.Exec(query, num); err != nil {
 			return err
 		}
 	}
-	return w.exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
+	return w.Exec(`DELETE FROM blobs WHERE num NOT IN (SELECT blob FROM refs)`)
 }
 
 // purgeTrash removes sessions that were deleted more than trashRetention ago.
@@ -181,7 +181,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 		if err != nil || same {
 			return errors.Join(err, from.keep(w, there, s.ID, owned))
 		}
-		old, err := scanSession(db, w.queryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
+		old, err := scanSession(db, w.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
 		switch {
 		case err == nil && from.Key != "" && old.Origin == s.Origin:
 			if owned && from.Exports {
@@ -258,7 +258,7 @@ func insertImport(db *DB, w *writer, s Session, nodes []Node, shown []Annotation
 
 // listPositionAt returns the position in lists of a session that was updated at a time.
 func listPositionAt(w *writer, updated time.Time) (position int64, err error) {
-	err = w.queryRow(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(updated)).Scan(&position)
+	err = w.QueryRow(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(updated)).Scan(&position)
 	return position, err
 }
 
@@ -322,7 +322,7 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 	if old.Named || s.Title == "" {
 		s.Title = old.Title
 	}
-	if err := w.exec(`UPDATE sessions SET title = ?, head = ?, messages = ?, usage = ?, preview = ?, updated = ?, touched = max(touched, ?)
+	if err := w.Exec(`UPDATE sessions SET title = ?, head = ?, messages = ?, usage = ?, preview = ?, updated = ?, touched = max(touched, ?)
 		WHERE num = ?`, s.Title, head, len(m.nodes), string(usage), l.session.Preview, nanos(s.Updated), position, old.num); err != nil {
 		return err
 	}
@@ -363,7 +363,7 @@ func (db *DB) completeImport(s *Session, nodes []Node) {
 // isImported reports whether a session with this ID holds the same messages.
 func isImported(q querier, id string, nodes []Node) (bool, error) {
 	var num int64
-	err := q.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+	err := q.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -129,7 +129,7 @@ func readRows(q querier, damage *damageReport, expected int, from string, args .
 	var c columns
 	var n nodeRow
 	row := c.places("seq parent at role origin model rest parts", &n.Seq, &n.Parent, &n.At, (*string)(&n.Role), &n.Origin, &n.Model, &n.extra, &n.parts)
-	err := eachRow(q, func(rows *sql.Rows) error {
+	err := EachRow(q, func(rows *sql.Rows) error {
 		if err := rows.Scan(row...); err != nil {
 			damage.add(err)
 			return nil

@@ -16,7 +16,7 @@ const minPaged = 512
 // they can be read in pages.
 func isDense(q querier, row sessionRow) bool {
 	var n, first, last int
-	err := q.queryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
+	err := q.QueryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
 	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
 }
 
@@ -99,7 +99,7 @@ const minHalf = 2 * batchSize
 func readJoinedPage(db *DB, id string, nodes []Node, from int) error {
 	return db.read(func(q querier) error {
 		var session int64
-		if err := q.queryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&session); err != nil {
+		if err := q.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&session); err != nil {
 			return err
 		}
 		refs, err := readJoined(q, session, nodes, from)
@@ -131,7 +131,7 @@ func (l *Log) LinearCount() (n int) {
 	id, n := l.Session().ID, l.Older()
 	_ = l.db.read(func(q querier) error { // an error means 0
 		var first int
-		err := q.queryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
+		err := q.QueryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
 		if err != nil || first > 0 {
 			n = min(n, max(first-1, 0))
 		}

@@ -99,7 +99,7 @@ func TestPagesOfAFork(t *testing.T) {
 	db, l := paged(t, minPaged)
 	old := l.Session().ID
 	other := reopen(t, db.path)
-	if err := other.write(func(w *writer) error { return w.exec(`DELETE FROM leases`) }); err != nil {
+	if err := other.write(func(w *writer) error { return w.Exec(`DELETE FROM leases`) }); err != nil {
 		t.Fatal(err)
 	}
 	theirs, err := other.Resume(old)
@@ -148,7 +148,7 @@ func TestDamagedPages(t *testing.T) {
 	db, l := paged(t, minPaged)
 	id := l.Session().ID
 	if err := db.write(func(w *writer) error {
-		return w.exec(`UPDATE nodes SET parts = '[{', parent = 400 WHERE seq = 7`)
+		return w.Exec(`UPDATE nodes SET parts = '[{', parent = 400 WHERE seq = 7`)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestDamagedPages(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.write(func(w *writer) error { return w.exec(`DELETE FROM nodes WHERE seq = 9`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`DELETE FROM nodes WHERE seq = 9`) }); err != nil {
 		t.Fatal(err)
 	}
 	l, err = db.Resume(id)
@@ -209,7 +209,7 @@ func TestSideUsageOfPages(t *testing.T) {
 // A message whose number is none stands where it was.
 func TestPageWithDamagedNumber(t *testing.T) {
 	db, l := paged(t, minPaged)
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET seq = seq + 0.5 WHERE seq = 300`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE nodes SET seq = seq + 0.5 WHERE seq = 300`) }); err != nil {
 		t.Fatal(err)
 	}
 	nodes, err := l.Read(257, minPaged)

@@ -84,7 +84,7 @@ func TestPrefetchEndsAtSummary(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET rest = '{"summary":true}' WHERE seq = ?`, n-10) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE nodes SET rest = '{"summary":true}' WHERE seq = ?`, n-10) }); err != nil {
 		t.Fatal(err)
 	}
 	l, err := db.Resume(id)
@@ -103,7 +103,7 @@ func TestPrefetchEndsAtSummary(t *testing.T) {
 func TestPrefetchOfDamage(t *testing.T) {
 	const n = firstPrefetched + 100
 	db, l := paged(t, n)
-	if err := db.write(func(w *writer) error { return w.exec(`UPDATE nodes SET parts = '[' WHERE seq = 50`) }); err != nil {
+	if err := db.write(func(w *writer) error { return w.Exec(`UPDATE nodes SET parts = '[' WHERE seq = 50`) }); err != nil {
 		t.Fatal(err)
 	}
 	l.Prefetch()

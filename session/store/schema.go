@@ -54,6 +54,17 @@ CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT N
 
 const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2", prefix='2 3');`
 
+// vectorTables holds collections: texts with their vectors, each text once, in rows from 0.
+// A vector is float32 in little-endian order. Coarse codes of the vectors are in blocks; each has the
+// number of its first row divided by the rows of a block.
+const vectorTables = `CREATE TABLE collections (
+	num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, dimensions INTEGER NOT NULL, task TEXT NOT NULL,
+	rows INTEGER NOT NULL, created INTEGER, updated INTEGER);
+CREATE TABLE vectors (
+	collection INTEGER NOT NULL, row INTEGER NOT NULL, sha BLOB NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL,
+	text TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (collection, row), UNIQUE (collection, sha));
+CREATE TABLE coarse (collection INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (collection, block));`
+
 // A versionError reports that a newer parley wrote the file.
 type versionError struct {
 	path        string
@@ -77,16 +88,16 @@ func (e *foreignError) Error() string {
 // is not parley's.
 func identify(q querier, path string) (version int, err error) {
 	var id, objects int
-	if err := q.queryRow("PRAGMA application_id").Scan(&id); err != nil {
+	if err := q.QueryRow("PRAGMA application_id").Scan(&id); err != nil {
 		return 0, err
 	}
-	if err := q.queryRow("PRAGMA user_version").Scan(&version); err != nil {
+	if err := q.QueryRow("PRAGMA user_version").Scan(&version); err != nil {
 		return 0, err
 	}
 	if id == applicationID {
 		return version, nil
 	}
-	if err := q.queryRow("SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
+	if err := q.QueryRow("SELECT count(*) FROM sqlite_schema").Scan(&objects); err != nil {
 		return 0, err
 	}
 	if id != 0 || version != 0 || objects != 0 {
@@ -120,7 +131,7 @@ func (db *database) migrate(version int) error {
 			}
 		}
 		if now == 0 {
-			if err := w.exec(`INSERT INTO meta VALUES (1, ?, 0)`, rand.Text()); err != nil {
+			if err := w.Exec(`INSERT INTO meta VALUES (1, ?, 0)`, rand.Text()); err != nil {
 				return err
 			}
 		}
@@ -145,7 +156,7 @@ func (db *database) backup(version int) error {
 		return err
 	}
 	defer func() { _ = os.Remove(partial) }()
-	if err := db.writer.exec("VACUUM INTO ?", uri(partial, "")); err != nil {
+	if err := db.writer.Exec("VACUUM INTO ?", uri(partial, "")); err != nil {
 		return err
 	}
 	if err := checkFile(partial); err != nil {
@@ -186,7 +197,7 @@ func checkFile(path string) error {
 
 func quickCheck(q querier) error {
 	var word string
-	if err := q.queryRow("PRAGMA quick_check(1)").Scan(&word); err != nil {
+	if err := q.QueryRow("PRAGMA quick_check(1)").Scan(&word); err != nil {
 		return err
 	}
 	if word != "ok" {
@@ -205,7 +216,7 @@ func Snapshot(db *DB, path string) error {
 	if err := createEmpty(path); err != nil {
 		return err
 	}
-	err := db.writer.exec("VACUUM INTO ?", uri(path, ""))
+	err := db.writer.Exec("VACUUM INTO ?", uri(path, ""))
 	if err == nil {
 		err = checkFile(path)
 	}
@@ -245,7 +256,7 @@ func CheckSchema(path string) error {
 // activeObjects returns the SQL of all in a file that is not a table or index. As SQLite does, it
 // goes by how the SQL begins, and not by the column type.
 func activeObjects(q querier) (found []string, err error) {
-	err = eachRow(q, func(rows *sql.Rows) error {
+	err = EachRow(q, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)
 		found = append(found, text)
@@ -270,11 +281,11 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 		kept = nil
 		for _, tables := range globalTables {
 			var have, others int
-			if err := w.queryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
+			if err := w.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
 				return err
 			}
 			err := from.read(func(q querier) error {
-				if err := q.queryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
+				if err := q.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
 					return err
 				}
 				for _, table := range tables {
@@ -299,7 +310,7 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 // copyRows copies the rows of a table, which has the same columns in both stores; of the state
 // only those of keys.
 func copyRows(w *writer, from querier, table string, keys []string) error {
-	return eachRow(from, func(rows *sql.Rows) error {
+	return EachRow(from, func(rows *sql.Rows) error {
 		columns, err := rows.Columns()
 		if err != nil {
 			return err
@@ -319,6 +330,6 @@ func copyRows(w *writer, from querier, table string, keys []string) error {
 				return nil // not a video job
 			}
 		}
-		return w.exec("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)
+		return w.Exec("INSERT INTO "+table+" VALUES (?"+strings.Repeat(", ?", len(columns)-1)+")", values...)
 	}, "SELECT * FROM "+table)
 }

@@ -27,7 +27,7 @@ func indexNode(w *writer, num int64, n Node) error {
 		b.WriteString(piece)
 		b.WriteByte('\n')
 	}
-	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaceOut(b.String()))
+	return w.Exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, num, spaceOut(b.String()))
 }
 
 // searchableTexts returns the texts of a message that are indexed.
@@ -80,7 +80,7 @@ func (db *DB) indexPending() {
 		err = db.write(func(w *writer) error {
 			nodes, err := unindexed(w, last)
 			for num, n := range nodes {
-				err = cmp.Or(err, indexNode(w, num, n), w.exec(`UPDATE nodes SET indexed = 1 WHERE num = ?`, num))
+				err = cmp.Or(err, indexNode(w, num, n), w.Exec(`UPDATE nodes SET indexed = 1 WHERE num = ?`, num))
 				last = max(last, num)
 			}
 			behind = len(nodes)
@@ -93,7 +93,7 @@ func (db *DB) indexPending() {
 // write in between.
 func unindexed(w *writer, last int64) (map[int64]Node, error) {
 	nodes := map[int64]Node{}
-	err := eachRow(w, func(rows *sql.Rows) error {
+	err := EachRow(w, func(rows *sql.Rows) error {
 		var num int64
 		var parts string
 		if rows.Scan(&num, &parts) == nil {
@@ -113,7 +113,7 @@ func (db *DB) reindex() error {
 			return err
 		}
 		titles := map[int64]string{}
-		err := eachRow(w, func(rows *sql.Rows) error {
+		err := EachRow(w, func(rows *sql.Rows) error {
 			var num int64
 			var title string
 			if rows.Scan(&num, &title) == nil {
@@ -176,7 +176,7 @@ func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 		for _, c := range found[:min(q.limit(maxHits), len(found))] {
 			s, ok := sessions[c.session]
 			if !ok {
-				row, err := scanSession(db, r.queryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
+				row, err := scanSession(db, r.QueryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
 				if err != nil {
 					if !isPartial(err) {
 						return err
@@ -220,7 +220,7 @@ func candidates(r querier, q Query, words terms) (found []candidate, err error) 
 		if q.Recent {
 			query += ` ORDER BY ` + source.latest + ` LIMIT ` + strconv.Itoa(maxRecent)
 		}
-		err := eachRow(r, func(rows *sql.Rows) error {
+		err := EachRow(r, func(rows *sql.Rows) error {
 			var c candidate
 			if rows.Scan(&c.session, &c.num, &c.score) == nil {
 				found = append(found, c)
@@ -259,7 +259,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	}
 	var c columns
 	var text string
-	err := r.queryRow(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(
+	err := r.QueryRow(`SELECT seq, role, model, at, parts FROM nodes WHERE num = ?`, num).Scan(
 		c.places("seq role model at parts", &h.Seq, (*string)(&h.Role), &h.Model, &h.At, &text)...)
 	if err != nil {
 		return h, err
@@ -329,7 +329,7 @@ func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 	}
 	short := make(map[string]string, len(ids))
 	err = db.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var id, before, after string // an ID and its neighbors in order
 			if err := rows.Scan(&id, &before, &after); err != nil {
 				return err

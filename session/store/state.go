@@ -43,13 +43,13 @@ func (from ImportSource) find(q querier, there string) (id string, owned bool, e
 	if from.Key == "" {
 		return there, false, nil
 	}
-	err = q.queryRow(`SELECT value FROM state WHERE key = ?`, from.key(there)).Scan(&id)
+	err = q.QueryRow(`SELECT value FROM state WHERE key = ?`, from.key(there)).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, true, err
 	}
 	others := 0
 	if from.Adopts {
-		err = q.queryRow(`SELECT count(*) FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?`, there).Scan(&others)
+		err = q.QueryRow(`SELECT count(*) FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?`, there).Scan(&others)
 	} else {
 		err = nil
 	}
@@ -96,17 +96,17 @@ func (db *DB) AddPrompt(p SentPrompt) error {
 	}
 	return db.write(func(w *writer) error {
 		var last sql.NullString
-		err := w.queryRow(`SELECT text FROM prompts ORDER BY num DESC LIMIT 1`).Scan(&last)
+		err := w.QueryRow(`SELECT text FROM prompts ORDER BY num DESC LIMIT 1`).Scan(&last)
 		if err == nil && last.String == p.Text {
 			return nil
 		}
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if err := w.exec(`INSERT INTO prompts (text, folder, at) VALUES (?, ?, ?)`, p.Text, p.Dir, nanos(p.At)); err != nil {
+		if err := w.Exec(`INSERT INTO prompts (text, folder, at) VALUES (?, ?, ?)`, p.Text, p.Dir, nanos(p.At)); err != nil {
 			return err
 		}
-		return w.exec(`DELETE FROM prompts WHERE num <= (SELECT max(num) FROM prompts) - ?`, maxPrompts)
+		return w.Exec(`DELETE FROM prompts WHERE num <= (SELECT max(num) FROM prompts) - ?`, maxPrompts)
 	})
 }
 
@@ -147,7 +147,7 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	}
 	var found []SentPrompt
 	err := db.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var p SentPrompt
 			var c columns // damage is left out
 			err := rows.Scan(c.places("text folder at", &p.Text, &p.Dir, &p.At)...)
@@ -184,7 +184,7 @@ type draftWriter struct {
 // process holds, which is not its own; "" if there is none. A draft can be added in the slot free.
 func findDraft(db *DB, q querier, key string) (slot string, own bool, free string, err error) {
 	taken := map[string]bool{}
-	err = eachRow(q, func(rows *sql.Rows) error {
+	err = EachRow(q, func(rows *sql.Rows) error {
 		var at, text string
 		if err := rows.Scan(&at, &text); err != nil {
 			return err
@@ -233,7 +233,7 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 		case err != nil:
 			return err
 		case d.Text == "" && len(d.Parts) == 0 && own:
-			return errors.Join(w.exec(`DELETE FROM drafts WHERE key = ?`, slot), w.exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(slot)))
+			return errors.Join(w.Exec(`DELETE FROM drafts WHERE key = ?`, slot), w.Exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(slot)))
 		case d.Text == "" && len(d.Parts) == 0:
 			return nil
 		case !own:
@@ -242,7 +242,7 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 		if err := holdDraft(w, db, slot, d.Left); err != nil {
 			return err
 		}
-		return w.exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
+		return w.Exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
 			slot, d.Text, d.Cursor, string(parts), nanos(d.At))
 	})
 }
@@ -257,7 +257,7 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 			return err
 		}
 		var c columns
-		return q.queryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, slot).Scan(
+		return q.QueryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, slot).Scan(
 			c.places("text cursor parts at", &d.Text, &d.Cursor, &parts, &d.At)...)
 	}
 	if err := db.read(find); err != nil || slot == "" {
@@ -317,7 +317,7 @@ func (of Comparisons) Add(c Comparison) error {
 func (of Comparisons) List(since, until time.Time) (all []Comparison, err error) {
 	err = of.db.read(func(q querier) error {
 		all = nil
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var row []byte
 			if err := rows.Scan(&row); err != nil {
 				return err

@@ -281,7 +281,7 @@ func TestPrompts(t *testing.T) {
 		}
 	}
 	if err := db.write(func(w *writer) error {
-		return w.exec(`INSERT INTO prompts (num, text, folder) VALUES (9000, 'old', '')`)
+		return w.Exec(`INSERT INTO prompts (num, text, folder) VALUES (9000, 'old', '')`)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestDraftElsewhere(t *testing.T) {
 		}
 		var left int
 		err := db.read(func(q querier) error {
-			return q.queryRow(`SELECT count(*) FROM drafts WHERE text = 'half a thought'`).Scan(&left)
+			return q.QueryRow(`SELECT count(*) FROM drafts WHERE text = 'half a thought'`).Scan(&left)
 		})
 		holder, failed := db.Get(draftWriterKey("k"))
 		if (left == 1) != tt.elsewhere || (holder != "") != tt.elsewhere || err != nil || failed != nil {
@@ -464,7 +464,7 @@ func TestDraftGoesWithItsSession(t *testing.T) {
 	}
 	var left string
 	err = db.read(func(q querier) error {
-		return q.queryRow(`SELECT group_concat(key) FROM (SELECT key FROM drafts UNION ALL SELECT key FROM state WHERE key LIKE 'draft of %')`).Scan(&left)
+		return q.QueryRow(`SELECT group_concat(key) FROM (SELECT key FROM drafts UNION ALL SELECT key FROM state WHERE key LIKE 'draft of %')`).Scan(&left)
 	})
 	if want := key + "2,draft of " + key + "2"; left != want || err != nil {
 		t.Errorf("left: %q, want %q, %v", left, want, err)

@@ -22,9 +22,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/session/store/holder"
+
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-	"parley/session/store/holder"
 )
 
 // A database is the SQLite file with its connections: some that read, and one that
@@ -316,7 +317,7 @@ func (db *database) disconnect() error {
 func (db *database) Check() error {
 	return db.read(func(q querier) error {
 		var page int64
-		err := errors.Join(q.queryRow("PRAGMA page_size").Scan(&page), quickCheck(q))
+		err := errors.Join(q.QueryRow("PRAGMA page_size").Scan(&page), quickCheck(q))
 		// SQLite reads the rest of a page that was cut off as zeros.
 		if info, e := os.Stat(db.path); err == nil && db.readers.Load() != nil && e == nil && info.Size()%page != 0 {
 			err = fmt.Errorf("the file was cut off in its last page, at %d bytes", info.Size())

@@ -26,7 +26,7 @@ var empty = sync.OnceValues(func() (file, identity []byte) {
 	if err != nil {
 		panic(err)
 	}
-	if err := db.writer.queryRow("SELECT identity FROM meta").Scan(&identity); err != nil {
+	if err := db.writer.QueryRow("SELECT identity FROM meta").Scan(&identity); err != nil {
 		panic(err)
 	}
 	if err := db.Close(); err != nil {

@@ -144,7 +144,7 @@ func (l *Log) markSaved(tx *transaction) {
 
 func (tx *transaction) run(w *writer) error {
 	var clock int64
-	if err := w.queryRow(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
+	if err := w.QueryRow(`UPDATE meta SET clock = clock + 1 RETURNING clock`).Scan(&clock); err != nil {
 		return err
 	}
 	exists, err := tx.claim(w)
@@ -185,7 +185,7 @@ func (tx *transaction) run(w *writer) error {
 func (tx *transaction) claim(w *writer) (exists bool, err error) {
 	var touched int64
 	var c columns // damage is overwritten
-	err = w.queryRow(`SELECT num, touched FROM sessions WHERE id = ?`, tx.session.ID).Scan(c.places("num touched", &tx.num, &touched)...)
+	err = w.QueryRow(`SELECT num, touched FROM sessions WHERE id = ?`, tx.session.ID).Scan(c.places("num touched", &tx.num, &touched)...)
 	exists = err == nil
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, err
@@ -227,7 +227,7 @@ func insertSession(w *writer, s Session, touched int64) (num int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = w.queryRow(insertSessionSQL, s.ID, s.Title, s.Named, s.Dir, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
+	err = w.QueryRow(insertSessionSQL, s.ID, s.Title, s.Named, s.Dir, s.Model, string(s.Effort), string(s.History), s.Pinned, s.Origin,
 		nanos(s.Created), nanos(s.Updated), s.Head, s.Messages, string(usage), s.Preview, touched).Scan(&num)
 	return num, err
 }
@@ -248,7 +248,7 @@ func (tx *transaction) update(w *writer) error {
 	if s.Pinned != tx.lastSaved.Pinned {
 		pinned = s.Pinned
 	}
-	err = w.queryRow(`UPDATE sessions SET title = coalesce(?, title), named = coalesce(?, named), pinned = coalesce(?, pinned),
+	err = w.QueryRow(`UPDATE sessions SET title = coalesce(?, title), named = coalesce(?, named), pinned = coalesce(?, pinned),
 		folder = ?, model = ?, effort = ?, history = ?, updated = ?, head = ?, messages = ?, usage = ?, preview = ?,
 		touched = ?, deleted = iif(?, NULL, deleted) WHERE num = ? RETURNING title, named, pinned`,
 		title, named, pinned, s.Dir, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
@@ -268,7 +268,7 @@ func (tx *transaction) saveTitle(w *writer) error {
 }
 
 func indexTitle(w *writer, num int64, title string) error {
-	return w.exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, -num, spaceOut(title))
+	return w.Exec(`INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)`, -num, spaceOut(title))
 }
 
 const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
@@ -315,7 +315,7 @@ func (tx *transaction) saveNode(w *writer, e *nodeEntry, indexed bool) (int64, e
 		return 0, err
 	}
 	var num int64
-	err = w.queryRow(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, indexed, string(rest), string(parts)).
+	err = w.QueryRow(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, indexed, string(rest), string(parts)).
 		Scan(&num)
 	if err != nil {
 		return 0, err
@@ -333,23 +333,23 @@ func (tx *transaction) saveNode(w *writer, e *nodeEntry, indexed bool) (int64, e
 // earlier ones if replaced.
 func (w *writer) saveBlobs(node int64, blobs map[string]any, replaced bool) error {
 	if replaced {
-		if err := w.exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {
+		if err := w.Exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {
 			return err
 		}
 	}
 	for sha, data := range blobs {
 		var num int64
-		err := w.queryRow(`SELECT num FROM blobs WHERE sha = ?`, sha).Scan(&num)
+		err := w.QueryRow(`SELECT num FROM blobs WHERE sha = ?`, sha).Scan(&num)
 		if errors.Is(err, sql.ErrNoRows) {
 			if text, ok := data.(string); ok {
 				data = []byte(text)
 			}
-			err = w.queryRow(`INSERT INTO blobs (sha, data) VALUES (?, ?) RETURNING num`, sha, data).Scan(&num)
+			err = w.QueryRow(`INSERT INTO blobs (sha, data) VALUES (?, ?) RETURNING num`, sha, data).Scan(&num)
 		}
 		if err != nil {
 			return err
 		}
-		if err := w.exec(`INSERT OR IGNORE INTO refs (node, blob) VALUES (?, ?)`, node, num); err != nil {
+		if err := w.Exec(`INSERT OR IGNORE INTO refs (node, blob) VALUES (?, ?)`, node, num); err != nil {
 			return err
 		}
 	}

@@ -37,7 +37,7 @@ func (db *DB) Videos() Videos { return Videos{db} }
 func (v Videos) Add(video *Video) error {
 	video.Created = v.db.now()
 	return v.db.write(func(w *writer) error {
-		if err := w.queryRow(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
+		if err := w.QueryRow(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
 			return err
 		}
 		return v.db.saveVideo(w, *video)
@@ -54,7 +54,7 @@ func (db *database) saveVideo(w *writer, video Video) error {
 	if err != nil {
 		return err
 	}
-	if err := w.exec(`UPDATE videos SET video = ? WHERE num = ?`, string(row), video.Num); err != nil {
+	if err := w.Exec(`UPDATE videos SET video = ? WHERE num = ?`, string(row), video.Num); err != nil {
 		return err
 	}
 	if video.Job.ID == "" {
@@ -77,7 +77,7 @@ func (v Videos) List() (all []Video, err error) {
 	bad := 0
 	err = v.db.read(func(q querier) error {
 		all, bad = nil, 0
-		return eachRow(q, func(rows *sql.Rows) error {
+		return EachRow(q, func(rows *sql.Rows) error {
 			var num int
 			var row []byte
 			if err := rows.Scan(&num, &row); err != nil {

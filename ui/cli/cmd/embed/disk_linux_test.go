@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"parley/session/vectors"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 )
 

@@ -21,8 +21,8 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
-	"parley/session/vectors"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
@@ -144,7 +144,7 @@ func (f *Options) validate(texts []string) error {
 		return errors.New("both texts and --file: use one of them")
 	case f.dimensions < 0 || f.parallel < 1 || f.parallel > 64:
 		return errors.New("--dimensions needs a number above 0, --parallel one from 1 to 64")
-	case f.store != "" && !session.ValidCollection(f.store):
+	case f.store != "" && !vectors.ValidCollection(f.store):
 		return fmt.Errorf("--store %q: a name is one line of up to 100 bytes that begins with no dash", f.store)
 	case f.store != "" && (f.to != "" || f.resume != ""):
 		return errors.New("--store keeps the vectors in the database: --to and --continue-from write files; use one of them")

@@ -13,8 +13,8 @@ import (
 
 	"parley/providers/embedding"
 	"parley/session/attach"
-	"parley/session/vectors"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 )
 

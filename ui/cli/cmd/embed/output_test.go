@@ -9,8 +9,8 @@ import (
 
 	"parley/providers/embedding"
 	"parley/session"
-	"parley/session/vectors"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -101,7 +101,7 @@ func TestStoreSinkReadsWhileItWrites(t *testing.T) {
 	}
 	defer func() { _ = library.Close() }()
 	set := vectors.Space{Model: "mock/m", Dimensions: 2}
-	if _, err := library.Collections().Add("notes", set, vectorRows("old")); err != nil {
+	if _, err := vectors.Of(library).Add("notes", set, vectorRows("old")); err != nil {
 		t.Fatal(err)
 	}
 	r := quietRun(Options{store: "notes"})

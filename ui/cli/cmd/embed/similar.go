@@ -16,9 +16,9 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
-	"parley/session/vectors"
 	"parley/tools/sanitize"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -106,7 +106,7 @@ func (a commands) withStore(f func(*session.Store) error) error {
 }
 
 func (a commands) removeCollection(library *session.Store, name string) error {
-	was, err := library.Collections().Remove(name)
+	was, err := vectors.Of(library).Remove(name)
 	if err == nil && !was {
 		return cmdutil.Usage(fmt.Errorf("no collection %q: parley similar lists them", name))
 	}
@@ -118,7 +118,7 @@ func (a commands) removeCollection(library *session.Store, name string) error {
 
 // listCollections prints the collections, one a line.
 func (a commands) listCollections(library *session.Store, form string) error {
-	all, err := library.Collections().List()
+	all, err := vectors.Of(library).List()
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (a commands) listCollections(library *session.Store, form string) error {
 
 // searchCollection prints the texts of a collection that are nearest to text.
 func (a commands) searchCollection(library *session.Store, name, text string, n int, form string) error {
-	c, err := library.Collections().Get(name)
+	c, err := vectors.Of(library).Get(name)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (a commands) searchCollection(library *session.Store, name, text string, n 
 	if err != nil {
 		return err
 	}
-	found, err := library.Collections().Similar(c, query, n)
+	found, err := vectors.Of(library).Similar(c, query, n)
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (a commands) searchFile(f Options, text string) error {
 	defer cancel(nil)
 	var search *vectors.Search
 	var set vectors.Space
-	texts := map[int64]session.SimilarText{} // of the best so far, and a few more
+	texts := map[int64]vectors.SimilarText{} // of the best so far, and a few more
 	id := int64(0)
 	for line, err := range vectors.Lines(file) {
 		if err == vectors.ErrTruncated && id > 0 {
@@ -194,7 +194,7 @@ func (a commands) searchFile(f Options, text string) error {
 			return err
 		}
 		search.Score(id, line.Vector)
-		texts[id] = session.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}
+		texts[id] = vectors.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}
 		if id++; len(texts) > 2*f.matches {
 			dropOthers(texts, search)
 		}
@@ -202,7 +202,7 @@ func (a commands) searchFile(f Options, text string) error {
 	if search == nil {
 		return cmdutil.Usage(fmt.Errorf("--similar %s: it has no lines", f.search))
 	}
-	var found []session.SimilarText
+	var found []vectors.SimilarText
 	for _, m := range search.Best() {
 		t := texts[m.ID]
 		t.Score = m.Score
@@ -212,7 +212,7 @@ func (a commands) searchFile(f Options, text string) error {
 }
 
 // dropOthers deletes the texts that a search has left.
-func dropOthers(texts map[int64]session.SimilarText, search *vectors.Search) {
+func dropOthers(texts map[int64]vectors.SimilarText, search *vectors.Search) {
 	best := map[int64]bool{}
 	for _, m := range search.Best() {
 		best[m.ID] = true
@@ -266,7 +266,7 @@ func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding
 }
 
 // printMatches prints what was found, the nearest first.
-func printMatches(out io.Writer, set vectors.Space, found []session.SimilarText, form string) error {
+func printMatches(out io.Writer, set vectors.Space, found []vectors.SimilarText, form string) error {
 	type match struct {
 		Score float32 `json:"score"`
 		File  string  `json:"file,omitempty"`

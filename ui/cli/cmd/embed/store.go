@@ -5,21 +5,20 @@ import (
 	"iter"
 
 	"parley/providers/embedding"
-	"parley/session"
-	"parley/session/vectors"
+	"parley/ui/cli/cmd/embed/vectors"
 )
 
 // A storeSink adds to a collection of the database.
 type storeSink struct {
 	run   *run
-	has   session.Collection // as it was: read by the reader of texts, while others are written
+	has   vectors.Collection // as it was: read by the reader of texts, while others are written
 	known int                // texts that it had
 	added int
 	rows  int // that it has by now
 }
 
 func (r *run) newStoreSink() (sink, error) {
-	c, err := r.library.Collections().Get(r.store)
+	c, err := vectors.Of(r.library).Get(r.store)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +37,7 @@ func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[
 		for in, err := range inputs {
 			has := false
 			if err == nil {
-				has, err = s.run.library.Collections().HasText(s.has, in.Text)
+				has, err = vectors.Of(s.run.library).HasText(s.has, in.Text)
 			}
 			if has {
 				s.known++
@@ -52,7 +51,7 @@ func (s *storeSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[
 }
 
 func (s *storeSink) write(set vectors.Space, rows []vectors.Row) error {
-	c, err := s.run.library.Collections().Add(s.run.store, set, rows)
+	c, err := vectors.Of(s.run.library).Add(s.run.store, set, rows)
 	if err == nil {
 		s.added, s.rows = s.added+len(rows), c.Rows
 	}

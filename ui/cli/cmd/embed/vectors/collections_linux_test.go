@@ -1,12 +1,10 @@
-package store
+package vectors
 
 import (
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	"parley/session/vectors"
 )
 
 // A full disk leaves what is there as it is, and says so; with room again it goes on.
@@ -17,17 +15,17 @@ func TestVectorsOnFullDisk(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	db := reopen(t, filepath.Join(dir, "parley.db"))
-	big := vectors.Space{Model: "m", Dimensions: 512}
+	big := Space{Model: "m", Dimensions: 512}
 	var err error
 	at := 0
 	for ; err == nil && at < 10_000; at += 100 {
-		_, err = db.Collections().Add("notes", big, unit(at, 100, 512))
+		_, err = Of(db).Add("notes", big, unit(at, 100, 512))
 	}
 	c := notes(t, db)
 	if err == nil || !strings.Contains(err.Error(), "disk is full") || c.Rows != at-100 {
 		t.Errorf("%d of %d rows, %v", c.Rows, at, err)
 	}
-	if found, err := db.Collections().Similar(c, unit(3, 1, 512)[0].Vector, 1); err != nil || found[0].Text != "text 3" {
+	if found, err := Of(db).Similar(c, unit(3, 1, 512)[0].Vector, 1); err != nil || found[0].Text != "text 3" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package vectors
 
 import (
 	"crypto/sha256"
@@ -10,20 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"parley/session/vectors"
+	"parley/session/store"
 )
-
-// vectorTables holds collections: texts with their vectors, each text once, in rows from 0.
-// A vector is float32 in little-endian order. Coarse codes of the vectors are in blocks, each
-// with the number of its first row divided by blockRows: a search reads those, and then only
-// the vectors of the best rows.
-const vectorTables = `CREATE TABLE collections (
-	num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, dimensions INTEGER NOT NULL, task TEXT NOT NULL,
-	rows INTEGER NOT NULL, created INTEGER, updated INTEGER);
-CREATE TABLE vectors (
-	collection INTEGER NOT NULL, row INTEGER NOT NULL, sha BLOB NOT NULL, file TEXT NOT NULL, line INTEGER NOT NULL,
-	text TEXT NOT NULL, data BLOB NOT NULL, UNIQUE (collection, row), UNIQUE (collection, sha));
-CREATE TABLE coarse (collection INTEGER NOT NULL, block INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (collection, block));`
 
 // A block has the codes of blockRows vectors: 400 kB with 1,536 dimensions. Once there are
 // joinedBlocks of them, they are joined to one block, which is in the file in one piece: a disk
@@ -36,7 +24,7 @@ const (
 // A Collection is a named set of vectors that can be compared.
 type Collection struct {
 	Name string `json:"name"`
-	vectors.Space
+	Space
 	Rows    int       `json:"rows"`
 	Created time.Time `json:"created"`
 	Updated time.Time `json:"updated"`
@@ -52,34 +40,44 @@ type SimilarText struct {
 	Score float32 // similarity, from -1 to 1
 }
 
-// A VectorMismatchError reports vectors of another space than a collection's.
-type VectorMismatchError struct {
+// A MismatchError reports vectors of another space than a collection's.
+type MismatchError struct {
 	Collection
 	Why string // how the collection's space differs
 }
 
-func (e *VectorMismatchError) Error() string {
+func (e *MismatchError) Error() string {
 	return fmt.Sprintf("collection %s has vectors of %s: they cannot be compared", e.Name, e.Why)
 }
 
-// VectorCollections are the collections of a store.
-type VectorCollections struct{ db *DB }
+// Collections are the collections of a store.
+type Collections struct{ db *store.DB }
 
-// Collections returns the collections of vectors.
-func (db *DB) Collections() VectorCollections { return VectorCollections{db} }
+// Of returns the collections of a store.
+func Of(db *store.DB) Collections { return Collections{db} }
 
 const collectionColumns = `SELECT num, name, model, dimensions, task, rows, created, updated FROM collections `
 
 func scanCollection(row interface{ Scan(...any) error }) (c Collection, err error) {
-	var damage columns
-	err = row.Scan(append([]any{&c.num, &c.Name, &c.Model, &c.Dimensions, &c.Task, &c.Rows}, damage.places("created updated", &c.Created, &c.Updated)...)...)
+	var created, updated any
+	err = row.Scan(&c.num, &c.Name, &c.Model, &c.Dimensions, &c.Task, &c.Rows, &created, &updated)
+	c.Created, c.Updated = timeOf(created), timeOf(updated)
 	return c, err
 }
 
+// timeOf returns the time in nanoseconds since 1970 that a column holds; zero for anything else.
+func timeOf(column any) time.Time {
+	nanos, ok := column.(int64)
+	if !ok {
+		return time.Time{}
+	}
+	return time.Unix(0, nanos)
+}
+
 // List returns the collections, sorted by name.
-func (v VectorCollections) List() (all []Collection, err error) {
-	err = v.db.read(func(q querier) error {
-		return eachRow(q, func(rows *sql.Rows) error {
+func (v Collections) List() (all []Collection, err error) {
+	err = v.db.View(func(q store.Tx) error {
+		return store.EachRow(q, func(rows *sql.Rows) error {
 			c, err := scanCollection(rows)
 			all = append(all, c)
 			return err
@@ -89,9 +87,9 @@ func (v VectorCollections) List() (all []Collection, err error) {
 }
 
 // Get returns the collection of that name. If there is none, all else of it is zero.
-func (v VectorCollections) Get(name string) (c Collection, err error) {
-	err = v.db.read(func(q querier) error {
-		c, err = scanCollection(q.queryRow(collectionColumns+`WHERE name = ?`, name))
+func (v Collections) Get(name string) (c Collection, err error) {
+	err = v.db.View(func(q store.Tx) error {
+		c, err = scanCollection(q.QueryRow(collectionColumns+`WHERE name = ?`, name))
 		return err
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -101,16 +99,16 @@ func (v VectorCollections) Get(name string) (c Collection, err error) {
 }
 
 // Remove deletes a collection, and reports whether there was one.
-func (v VectorCollections) Remove(name string) (was bool, err error) {
-	err = v.db.write(func(w *writer) error {
-		c, err := scanCollection(w.queryRow(collectionColumns+`WHERE name = ?`, name))
+func (v Collections) Remove(name string) (was bool, err error) {
+	err = v.db.Update(func(w store.Tx) error {
+		c, err := scanCollection(w.QueryRow(collectionColumns+`WHERE name = ?`, name))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		was = err == nil
 		for _, query := range []string{`DELETE FROM vectors WHERE collection = ?`, `DELETE FROM coarse WHERE collection = ?`, `DELETE FROM collections WHERE num = ?`} {
 			if err == nil {
-				err = w.exec(query, c.num)
+				err = w.Exec(query, c.num)
 			}
 		}
 		return err
@@ -119,8 +117,10 @@ func (v VectorCollections) Remove(name string) (was bool, err error) {
 }
 
 // HasText reports whether a collection has a text.
-func (v VectorCollections) HasText(c Collection, text string) (has bool, err error) {
-	err = v.db.value(&has, `SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text))
+func (v Collections) HasText(c Collection, text string) (has bool, err error) {
+	err = v.db.View(func(q store.Tx) error {
+		return q.QueryRow(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
+	})
 	return has, err
 }
 
@@ -131,64 +131,64 @@ func textKey(text string) []byte {
 
 // Add adds rows to the collection of that name, which it creates if there is none, and
 // returns it. All of them are added, or none. A text that the collection has already stays as
-// it is. If set is another space, the error is a *VectorMismatchError.
-func (v VectorCollections) Add(name string, set vectors.Space, rows []vectors.Row) (c Collection, err error) {
-	err = v.db.write(func(w *writer) error {
-		now := v.db.now()
-		c, err = scanCollection(w.queryRow(collectionColumns+`WHERE name = ?`, name))
+// it is. If set is another space, the error is a *MismatchError.
+func (v Collections) Add(name string, set Space, rows []Row) (c Collection, err error) {
+	err = v.db.Update(func(w store.Tx) error {
+		now := time.Now()
+		c, err = scanCollection(w.QueryRow(collectionColumns+`WHERE name = ?`, name))
 		if errors.Is(err, sql.ErrNoRows) {
-			c, err = scanCollection(w.queryRow(`INSERT INTO collections (name, model, dimensions, task, rows, created, updated) VALUES (?, ?, ?, ?, 0, ?, ?)
-				RETURNING num, name, model, dimensions, task, rows, created, updated`, name, set.Model, set.Dimensions, set.Task, nanos(now), nanos(now)))
+			c, err = scanCollection(w.QueryRow(`INSERT INTO collections (name, model, dimensions, task, rows, created, updated) VALUES (?, ?, ?, ?, 0, ?, ?)
+				RETURNING num, name, model, dimensions, task, rows, created, updated`, name, set.Model, set.Dimensions, set.Task, now.UnixNano(), now.UnixNano()))
 		}
 		if err != nil {
 			return err
 		}
 		if why := c.Space.Differs(set); why != "" {
-			return &VectorMismatchError{c, why}
+			return &MismatchError{c, why}
 		}
-		return w.addVectors(&c, rows, now)
+		return c.add(w, rows, now)
 	})
 	return c, err
 }
 
-// addVectors writes rows and their codes.
-func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) error {
+// add writes rows and their codes.
+func (c *Collection) add(w store.Tx, rows []Row, now time.Time) error {
 	var block []byte
 	number := c.Rows / blockRows
 	save := func() error {
 		if len(block) == 0 {
 			return nil
 		}
-		return w.exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, number, block)
+		return w.Exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, number, block)
 	}
 	if c.Rows%blockRows > 0 {
-		if err := w.queryRow(`SELECT data FROM coarse WHERE collection = ? AND block = ?`, c.num, number).Scan(&block); err != nil {
+		if err := w.QueryRow(`SELECT data FROM coarse WHERE collection = ? AND block = ?`, c.num, number).Scan(&block); err != nil {
 			return err
 		}
-		if len(block) != c.Rows%blockRows*vectors.RecordSize(c.Dimensions) {
+		if len(block) != c.Rows%blockRows*RecordSize(c.Dimensions) {
 			return c.damaged()
 		}
 	}
 	for _, r := range rows {
 		if len(r.Vector) != c.Dimensions {
-			return &VectorMismatchError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
+			return &MismatchError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
 		}
 		var added int
-		err := w.queryRow(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
-			c.num, c.Rows, textKey(r.Text), r.File, r.Line, r.Text, vectors.Bytes(r.Vector)).Scan(&added)
+		err := w.QueryRow(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
+			c.num, c.Rows, textKey(r.Text), r.File, r.Line, r.Text, Bytes(r.Vector)).Scan(&added)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		block = vectors.AppendCode(block, r.Vector)
+		block = AppendCode(block, r.Vector)
 		if c.Rows++; c.Rows%blockRows == 0 {
 			if err := save(); err != nil {
 				return err
 			}
 			block, number = block[:0], number+1
-			if err := w.joinBlocks(c, number); err != nil {
+			if err := c.joinBlocks(w, number); err != nil {
 				return err
 			}
 		}
@@ -197,19 +197,19 @@ func (w *writer) addVectors(c *Collection, rows []vectors.Row, now time.Time) er
 		return err
 	}
 	c.Updated = now
-	return w.exec(`UPDATE collections SET rows = ?, updated = ? WHERE num = ?`, c.Rows, nanos(now), c.num)
+	return w.Exec(`UPDATE collections SET rows = ?, updated = ? WHERE num = ?`, c.Rows, now.UnixNano(), c.num)
 }
 
 // joinBlocks joins the joinedBlocks blocks before the number end, if that is a multiple of
 // joinedBlocks. The joined block is written before the others are deleted, so that SQLite does
 // not write it into their gaps.
-func (w *writer) joinBlocks(c *Collection, end int) error {
+func (c *Collection) joinBlocks(w store.Tx, end int) error {
 	if end%joinedBlocks != 0 {
 		return nil
 	}
 	first := end - joinedBlocks
-	joined := make([]byte, 0, joinedBlocks*blockRows*vectors.RecordSize(c.Dimensions))
-	if err := eachRow(w, func(rows *sql.Rows) error {
+	joined := make([]byte, 0, joinedBlocks*blockRows*RecordSize(c.Dimensions))
+	if err := store.EachRow(w, func(rows *sql.Rows) error {
 		var data sql.RawBytes
 		err := rows.Scan(&data)
 		joined = append(joined, data...)
@@ -220,10 +220,10 @@ func (w *writer) joinBlocks(c *Collection, end int) error {
 	if len(joined) != cap(joined) {
 		return c.damaged()
 	}
-	if err := w.exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, first, joined); err != nil {
+	if err := w.Exec(`INSERT OR REPLACE INTO coarse (collection, block, data) VALUES (?, ?, ?)`, c.num, first, joined); err != nil {
 		return err
 	}
-	return w.exec(`DELETE FROM coarse WHERE collection = ? AND block > ? AND block < ?`, c.num, first, end)
+	return w.Exec(`DELETE FROM coarse WHERE collection = ? AND block > ? AND block < ?`, c.num, first, end)
 }
 
 func (c Collection) damaged() error {
@@ -232,26 +232,26 @@ func (c Collection) damaged() error {
 
 // Similar returns the n texts of a collection that are nearest to a vector, the nearest first.
 // It reads a few blocks at a time into memory.
-func (v VectorCollections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
+func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
 	if len(query) != c.Dimensions {
-		return nil, &VectorMismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
+		return nil, &MismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
-	search := vectors.NewSearch(query, n)
+	search := NewSearch(query, n)
 	const group = joinedBlocks * blockRows // read by one goroutine, as another process may join them meanwhile
-	if err := inParallel(search, scanParts, (c.Rows+group-1)/group, func(s *vectors.Search, from, to int) error {
+	if err := inParallel(search, scanParts, (c.Rows+group-1)/group, func(s *Search, from, to int) error {
 		return v.scanBlocks(c, s, from*joinedBlocks, to*joinedBlocks)
 	}); err != nil {
 		return nil, err
 	}
 	ids := search.Candidates()
-	if err := inParallel(search, scoreParts, len(ids), func(s *vectors.Search, from, to int) error { return v.scoreRows(c, s, ids[from:to]) }); err != nil {
+	if err := inParallel(search, scoreParts, len(ids), func(s *Search, from, to int) error { return v.scoreRows(c, s, ids[from:to]) }); err != nil {
 		return nil, err
 	}
 	var found []SimilarText
-	err := v.db.read(func(q querier) error {
+	err := v.db.View(func(q store.Tx) error {
 		for _, m := range search.Best() {
 			t := SimilarText{Score: m.Score}
-			if err := q.queryRow(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
+			if err := q.QueryRow(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
 				return c.notFoundError(err)
 			}
 			found = append(found, t)
@@ -270,8 +270,8 @@ const (
 
 // inParallel calls do in parallel for parts of n things, each with a fork of search, and joins
 // those in search.
-func inParallel(search *vectors.Search, parts, n int, do func(s *vectors.Search, from, to int) error) error {
-	searches, errs := make([]*vectors.Search, parts), make([]error, parts)
+func inParallel(search *Search, parts, n int, do func(s *Search, from, to int) error) error {
+	searches, errs := make([]*Search, parts), make([]error, parts)
 	var done sync.WaitGroup
 	for i := range parts {
 		searches[i] = search.Fork()
@@ -285,14 +285,14 @@ func inParallel(search *vectors.Search, parts, n int, do func(s *vectors.Search,
 }
 
 // scoreRows scores the vectors of rows exactly.
-func (v VectorCollections) scoreRows(c Collection, s *vectors.Search, ids []int64) error {
-	return v.db.read(func(q querier) error {
+func (v Collections) scoreRows(c Collection, s *Search, ids []int64) error {
+	return v.db.View(func(q store.Tx) error {
 		var data []byte
 		for _, id := range ids {
-			if err := q.queryRow(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
+			if err := q.QueryRow(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
 				return c.notFoundError(err)
 			}
-			s.Score(id, vectors.FromBytes(data))
+			s.Score(id, FromBytes(data))
 		}
 		return nil
 	})
@@ -306,10 +306,10 @@ func (c Collection) notFoundError(err error) error {
 }
 
 // scanBlocks scores the codes of the blocks from..to-1 coarsely.
-func (v VectorCollections) scanBlocks(c Collection, s *vectors.Search, from, to int) error {
-	return v.db.read(func(q querier) error {
-		size := vectors.RecordSize(c.Dimensions)
-		return eachRow(q, func(rows *sql.Rows) error {
+func (v Collections) scanBlocks(c Collection, s *Search, from, to int) error {
+	return v.db.View(func(q store.Tx) error {
+		size := RecordSize(c.Dimensions)
+		return store.EachRow(q, func(rows *sql.Rows) error {
 			var block int64
 			var data sql.RawBytes
 			if err := rows.Scan(&block, &data); err != nil {
