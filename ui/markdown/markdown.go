@@ -55,12 +55,10 @@ type Doc struct {
 	src         strings.Builder
 	line        int // offset of the last line of src
 	split       splitter
-	cutAt       int // how much of src split has seen, in bytes
+	cutAt       int // end of the last line that split has seen
 	blocks      []block
 	missingRefs map[string]int // label of a reference that was not found, to the first block that uses it
 	done        bool
-
-	windowed
 
 	styles  *styleCache
 	width   int
@@ -72,13 +70,6 @@ type Doc struct {
 	tail           tailView
 }
 
-// windowed is the split of the source window by window, which is the same however a text is
-// streamed.
-type windowed struct {
-	whole splitter
-	cuts  []cut
-}
-
 // A Code is one fenced code block.
 type Code struct {
 	Lang string // first word after the fence, "" if there is none
@@ -87,9 +78,7 @@ type Code struct {
 }
 
 // New returns an empty Doc.
-func New(th *theme.Theme) *Doc {
-	return &Doc{styles: newStyleCache(th), split: splitter{window: windowSize}, windowed: windowed{whole: splitter{window: windowSize}}}
-}
+func New(th *theme.Theme) *Doc { return &Doc{styles: newStyleCache(th)} }
 
 // MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
 // screens that copy the source instead of what is shown.
@@ -132,41 +121,31 @@ func (d *Doc) append(text string) {
 
 // advance freezes the blocks that are closed. It is called by Lines.
 func (d *Doc) advance() {
-	src := d.src.String()
-	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*d.split.window {
+	if d.done || d.line <= d.cutAt {
 		return
 	}
-	d.cutAt = len(src)
-	d.freeze(d.split.advance(src[:d.line], src, false))
-	d.addBlocks(d.whole.closedWindows(src[:d.line], src))
+	d.cutAt = d.line
+	d.freeze(d.split.advance(d.src.String()[:d.line], false))
 }
 
-// addBlocks adds the cuts of the split window by window.
-func (d *Doc) addBlocks(f frozen) {
-	if f.loosened {
-		loosen(len(d.cuts), func(i int) *cut { return &d.cuts[i] })
-	}
-	d.cuts = append(d.cuts, f.cuts...)
-}
-
-// Finish ends the text. If the blocks of the split window by window differ from the
-// streamed ones, they replace them. They differ where goldmark's result for a block depends
-// on those above it, such as for an underline after a table.
+// Finish ends the text. If the blocks of the whole text differ from the streamed ones, they
+// replace them. They differ where goldmark's result for a block depends on those above it, such
+// as for an underline after a table.
 func (d *Doc) Finish() {
 	if d.done {
 		return
 	}
 	src := d.src.String()
-	d.addBlocks(d.whole.advance(src, src, true))
 	if d.cutAt > 0 {
-		d.freeze(d.split.advance(src, src, true))
+		d.freeze(d.split.advance(src, true))
 	}
 	d.done, d.current = true, false
-	if !slices.EqualFunc(d.blocks, d.cuts, func(b block, c cut) bool { return b.same(c) }) {
-		d.split, d.blocks = d.whole, blocksOf(d.cuts)
+	var whole splitter
+	cuts := whole.advance(src, true).cuts
+	if !slices.EqualFunc(d.blocks, cuts, func(b block, c cut) bool { return b.same(c) }) {
+		d.split, d.blocks = whole, blocksOf(cuts)
 		d.dropLines()
 	}
-	d.whole, d.cuts = splitter{}, nil
 }
 
 // EndAt ends the text after its first n bytes, and keeps what was rendered of them. It does
@@ -174,13 +153,12 @@ func (d *Doc) Finish() {
 // or if Lines has seen more than a part of the next one.
 func (d *Doc) EndAt(n int) bool {
 	src := d.src.String()
-	after := src[n:max(n, d.cutAt)]
-	if d.done || n > 0 && src[n-1] != '\n' || len(after) >= d.split.window || strings.Contains(after, "\n") {
+	if d.done || n > 0 && src[n-1] != '\n' || d.cutAt > n {
 		return false
 	}
 	d.src.Reset()
 	d.src.WriteString(src[:n])
-	d.line, d.cutAt, d.tail = n, min(d.cutAt, n), tailView{}
+	d.line, d.tail = n, tailView{}
 	d.Finish()
 	return true
 }

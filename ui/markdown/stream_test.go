@@ -15,30 +15,24 @@ var long = os.Getenv("PARLEY_LONG") == "1"
 // of the whole, while holding what is settled to its promise.
 func checkStream(t *testing.T, text string, width, step int) {
 	t.Helper()
-	checkParts(t, text, width, step, windowSize)
-}
-
-// checkParts runs checkStream with long blocks cut after so many bytes.
-func checkParts(t *testing.T, text string, width, step, window int) {
-	t.Helper()
-	checkWidths(t, text, []int{width}, step, window)
+	checkWidths(t, text, []int{width}, step)
 }
 
 // checkResized runs checkStream with another width for every second three pieces.
 func checkResized(t *testing.T, text string, width, step int) {
 	t.Helper()
 	other := 1 + (width+30)%60
-	checkWidths(t, text, []int{width, width, width, other, other, other}, step, windowSize)
+	checkWidths(t, text, []int{width, width, width, other, other, other}, step)
 }
 
 // checkWidths streams text, the pieces at these widths over and over; it ends at the first.
-func checkWidths(t *testing.T, text string, widths []int, step, window int) {
+func checkWidths(t *testing.T, text string, widths []int, step int) {
 	t.Helper()
-	whole := newWindowed(window)
+	whole := New(theme.Dark())
 	whole.append(text)
 	whole.Finish()
 	want := slices.Clone(whole.Lines(widths[0]))
-	d := newWindowed(window)
+	d := New(theme.Dark())
 	seen := map[int]map[string]bool{}
 	for _, width := range widths {
 		seen[width] = map[string]bool{}
@@ -84,19 +78,12 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 	}
 }
 
-// newWindowed returns a Doc that cuts long blocks after so many bytes.
-func newWindowed(window int) *Doc {
-	d := New(theme.Dark())
-	d.split.window, d.whole.window = window, window
-	return d
-}
-
 // checkNow holds what d shows in mid-stream to what a Doc shows that got the same text
 // at once, and what is settled of it to what that shows when it ends here. Where blocks
 // are cut differently is left to the end: there Finish mends it.
 func checkNow(t *testing.T, d *Doc, width int) {
 	t.Helper()
-	at := newWindowed(d.split.window)
+	at := New(theme.Dark())
 	at.append(d.Source())
 	want := at.Lines(width)
 	if !slices.EqualFunc(d.blocks, at.blocks, func(a, b block) bool { return a.same(b.cut) }) {

@@ -19,10 +19,10 @@ func (d *Doc) settle() {
 	for ; d.shown < len(d.blocks); d.shown++ {
 		b := &d.blocks[d.shown]
 		if b.lines == nil {
-			d.render(b, d.columnWidths(d.shown))
+			d.render(b)
 		}
 		b.from = len(d.lines)
-		d.separate(b.lines, b.joined || b.item != nil && !b.item.first && !b.loose)
+		d.separate(b.lines, b.item != nil && !b.item.first && !b.loose)
 		b.top = len(d.lines)
 		d.lines = append(d.lines, b.lines...)
 		d.settled = len(d.lines)
@@ -30,12 +30,9 @@ func (d *Doc) settle() {
 }
 
 // render renders a closed block, and notes which references it lacked.
-func (d *Doc) render(b *block, want []int) {
-	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context(want))
+func (d *Doc) render(b *block) {
+	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context())
 	b.lines, b.codes, b.missingRefs = r.lines, r.codes, r.missingRefs
-	if b.table != nil {
-		b.table.wanted = r.columns
-	}
 	for _, label := range r.missingRefs {
 		if first, ok := d.missingRefs[label]; !ok || d.shown < first {
 			if d.missingRefs == nil {
@@ -46,24 +43,11 @@ func (d *Doc) render(b *block, want []int) {
 	}
 }
 
-// columnWidths returns the widths that the columns of a table need in the blocks before i, nil
-// if there is none.
-func (d *Doc) columnWidths(i int) []int {
-	if i == 0 || d.blocks[i-1].table == nil {
-		return nil
+func (c *cut) context() blockContext {
+	if c.item == nil {
+		return blockContext{number: -1}
 	}
-	return d.blocks[i-1].table.wanted
-}
-
-func (c *cut) context(want []int) blockContext {
-	at := blockContext{number: -1, want: want}
-	if c.item != nil {
-		at.number, at.loose = c.item.number, c.loose
-	}
-	if c.table != nil && !c.table.first {
-		at.header = c.table.header
-	}
-	return at
+	return blockContext{number: c.item.number, loose: c.loose}
 }
 
 // separate writes the blank line above lines.
@@ -103,20 +87,19 @@ func (d *Doc) showTail() {
 		return
 	}
 	t := &d.tail
-	open := cut{joined: d.split.joined, table: d.split.table}
+	var open cut
 	if l := d.split.list; l != nil {
 		open.item, open.loose = &item{number: l.next}, l.loose
 	}
-	at := open.context(d.columnWidths(len(d.blocks)))
 	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
 		*t = tailView{start: start, end: end, seen: end}
-		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, at)
+		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, open.context())
 	}
 	if t.shown > 0 && t.from == len(d.lines) { // they are still in d.lines
 		d.lines = d.lines[:t.shown]
 	} else {
 		t.from = len(d.lines)
-		d.separate(t.lines, open.joined || open.item != nil && !open.loose)
+		d.separate(t.lines, open.item != nil && !open.loose)
 		t.top = len(d.lines)
 		d.lines = append(append(d.lines, t.lines...), t.rest...)
 	}
@@ -190,7 +173,7 @@ func (d *Doc) showFence(src string) {
 		v = &fenceView{from: len(d.lines), lang: d.split.open.lang, fence: d.split.open, next: d.split.open.head}
 		v.scanner = newScanner(v.lang)
 		d.fence = v
-		d.separate([]string{""}, d.split.joined)
+		d.separate([]string{""}, false)
 		v.top = len(d.lines)
 		if v.lang != "" {
 			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1, false)
