@@ -243,10 +243,7 @@ func (d *Doc) addCode(runs []styledRun, most int, folds bool) {
 }
 
 // addRow adds a row of a long line.
-func (d *Doc) addRow(text string) {
-	indent, width := d.codeArea()
-	d.lines = append(d.lines, strings.TrimRight(indent+d.styles.breakLine([]styledRun{{text, textStyle{}}}, width, false)[0], " "))
-}
+func (d *Doc) addRow(text string) { d.addCode([]styledRun{{text, textStyle{}}}, 1, false) }
 
 // longLine adds the full rows of a long line. Each byte of it is handled once.
 func (d *Doc) longLine(v *fenceView, line string) {
@@ -277,22 +274,20 @@ func (d *Doc) codeLine(v *fenceView, line string) {
 		return
 	}
 	line = v.fence.content(line)
+	runs := v.scanner.line(line)
 	if blank(line) {
 		v.blanks++
-		v.scanner.line(line)
 		return
 	}
 	d.addBlanks(v)
-	runs := v.scanner.line(line)
 	_, width := d.codeArea()
 	d.addCode(runs, math.MaxInt, d.styles.marksFolds(line, width))
 }
 
 // addBlanks adds the pending blank lines.
 func (d *Doc) addBlanks(v *fenceView) {
-	indent, _ := d.codeArea()
 	for ; v.blanks > 0; v.blanks-- {
-		d.lines = append(d.lines, strings.TrimRight(indent, " "))
+		d.addRow("")
 	}
 }
 
