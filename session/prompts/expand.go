@@ -71,11 +71,8 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 		case command:
 			e.pieces = append(e.pieces, b.String())
 			b.Reset()
-			text, unsure := v.shell(n.inner)
-			if unsure != "" {
-				return Expansion{}, &Error{p.Path, n.line, "a placeholder behind " + unsure + " cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"}
-			}
-			if err := v.checkValues(n.inner); err != nil {
+			text, err := v.shell(n.inner)
+			if err != nil {
 				return Expansion{}, &Error{p.Path, n.line, err.Error()}
 			}
 			e.Commands = append(e.Commands, Command{n.line, text})

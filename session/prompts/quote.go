@@ -2,153 +2,167 @@ package prompts
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
-// A quoter follows how a shell reads a command, as far as quotes go, so that what is put in
-// stays what it is: a word, or a part of one. Where it cannot tell it says so.
-type quoter struct {
-	quotes  []byte // that are open, each in the parentheses of the one before: '"', '\'', '$' for $'…', or 0
-	escape  bool   // a backslash precedes
-	comment bool   // up to the end of the line
-	less    int    // how many < precede
-	braces  int    // of ${ } in double quotes that are open
-	word    string // without quotes that is read, as far as it may be "case"
-	last    byte
-	unsure  string // the reason why nothing can be quoted from here on, such as "<<"; "": it can be
+// stand is put in the places of values to see where in a command they are.
+const stand = "PARLEY_VALUE"
+
+// A template is a command with stand in the places of its values.
+type template struct {
+	source string
+	places []place
+	unsure string // text after which values cannot be quoted; "" if there is none before the last place
+	reread string // name of the construct that has the shell read values once more; "" if there is none
 }
 
-func (q *quoter) top() *byte {
-	if len(q.quotes) == 0 {
-		q.quotes = []byte{0}
+// A place is where a value stands.
+type place struct {
+	at    int         // offset in the source
+	in    syntax.Node // the quotes, comment or command that it is in; nil if not known
+	value string
+	words []string // of the value, outside of quotes
+}
+
+// parse finds out what the places are in.
+func (t *template) parse() error {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(t.source), "")
+	if err != nil {
+		return err
 	}
-	return &q.quotes[len(q.quotes)-1]
-}
-
-// read follows a text of the command's own.
-func (q *quoter) read(text string) {
-	for i := range len(text) {
-		c, in := text[i], q.top()
-		q.doubt(c, *in)
-		switch {
-		case q.comment:
-			q.comment = c != '\n'
-		case q.escape:
-			q.escape, c = false, '\\' // what it is does not count
-		case *in == '$':
-			q.escape = c == '\\'
-			if c == '\'' {
-				*in = 0
-			}
-		case *in == '\'':
-			if c == '\'' {
-				*in = 0
-			}
-		case c == '\\':
-			q.escape = true
-		case c == '#' && *in == 0 && (q.last == 0 || strings.IndexByte(" \t\n;&|()", q.last) >= 0):
-			q.comment = true
-		case c == '\'' && *in == 0 && q.last == '$':
-			*in = '$'
-		case c == '"' && *in == '"':
-			*in = 0
-		case c == '"' || c == '\'' && *in == 0:
-			*in = c
-		case c == '(' && (*in == 0 || q.last == '$'):
-			q.quotes = append(q.quotes, 0)
-		case c == ')' && *in == 0 && len(q.quotes) > 1:
-			q.quotes = q.quotes[:len(q.quotes)-1]
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if n == nil {
+			return true
 		}
-		q.last = c
+		t.reread = cmp.Or(t.reread, rereadIn(n))
+		switch n := n.(type) {
+		case *syntax.Comment, *syntax.SglQuoted, *syntax.ProcSubst, *syntax.Lit:
+			t.enter(n)
+		case *syntax.CmdSubst:
+			t.enter(n)
+			t.doubt("`", n, n.Backquotes)
+		case *syntax.DblQuoted:
+			t.enter(n)
+			for _, part := range n.Parts {
+				_, expansion := part.(*syntax.ParamExp)
+				t.doubt("quotes in ${ }", part, expansion && strings.ContainsAny(t.source[part.Pos().Offset():part.End().Offset()], `"'`))
+			}
+		case *syntax.Redirect:
+			t.doubt("<<", n, n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc)
+		}
+		return true
+	})
+	if slices.ContainsFunc(t.places, func(p place) bool { return p.in == nil }) {
+		t.unsure = cmp.Or(t.unsure, "comments")
+	}
+	return nil
+}
+
+// enter notes that places are in n, which is itself in the nodes before it.
+func (t *template) enter(n syntax.Node) {
+	_, literal := n.(*syntax.Lit)
+	for i := range t.places {
+		p := &t.places[i]
+		if int(n.Pos().Offset()) <= p.at && p.at < int(n.End().Offset()) && (p.in == nil || !literal) {
+			p.in = n
+		}
 	}
 }
 
-// doubt notes what begins with c, and has rules of its own for quotes.
-func (q *quoter) doubt(c, in byte) {
-	if q.comment || q.escape || in == '\'' || in == '$' {
-		q.less, q.word = 0, ""
-		return
-	}
-	switch {
-	case q.less == 2 && c != '<': // <<< is none
-		q.unsure = "<<"
-	case c == '`':
-		q.unsure = "`"
-	case in == 0 && strings.IndexByte(" \t\n", c) >= 0 && q.word == "case" && len(q.quotes) > 1: // its patterns close parentheses
-		q.unsure = "case in parentheses"
-	case in == '"' && c == '{' && q.last == '$':
-		q.braces++
-	case in == '"' && c == '}' && q.braces > 0:
-		q.braces--
-	case in == '"' && q.braces > 0 && (c == '"' || c == '\''):
-		q.unsure = "quotes in ${ }"
-	}
-	if q.less++; c != '<' || in != 0 {
-		q.less = 0
-	}
-	if len(q.word) <= len("case") {
-		q.word += string(c)
-	}
-	if in != 0 || strings.IndexByte(" \t\n;&|()", c) >= 0 {
-		q.word = ""
+// doubt notes that values cannot be quoted after the beginning of n, if that has rules of its own.
+func (t *template) doubt(text string, n syntax.Node, own bool) {
+	if own && t.places[len(t.places)-1].at > int(n.Pos().Offset()) {
+		t.unsure = cmp.Or(t.unsure, text)
 	}
 }
 
-// put returns a value as it has to be written here.
-func (q *quoter) put(value string) string {
-	if q.comment {
-		return strings.ReplaceAll(value, "\n", " ")
+// put returns the value of a place as it has to be written there.
+func (t *template) put(p place) string {
+	before := strings.TrimRight(t.source[:p.at], `\`)
+	escape := strings.Repeat(`\`, (p.at-len(before))%2) // a backslash before the place stands for itself
+	switch in := p.in.(type) {
+	case *syntax.Comment:
+		return strings.ReplaceAll(p.value, "\n", " ")
+	case *syntax.SglQuoted:
+		if !in.Dollar {
+			return strings.ReplaceAll(p.value, "'", `'\''`)
+		}
+		return escape + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(p.value)
+	case *syntax.DblQuoted:
+		return escape + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(p.value)
 	}
-	q.doubt('x', 0)
-	if q.last = 'x'; q.escape { // the backslash is one
-		q.escape = false
-		return `\` + q.put(value)
+	if escape != "" {
+		return escape + quoteWord(p.value)
 	}
-	switch *q.top() {
-	case '$':
-		return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(value)
-	case '\'':
-		return strings.ReplaceAll(value, "'", `'\''`)
-	case '"':
-		return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(value)
+	var quoted []string
+	for _, w := range p.words {
+		quoted = append(quoted, quoteWord(w))
 	}
-	return quoteWord(value)
+	return strings.Join(quoted, " ")
 }
 
 // quoteWord returns a value as one word of a shell.
 func quoteWord(value string) string {
-	plain := func(r rune) bool { return isNameRune(r) || strings.ContainsRune("-+=:,./@%", r) }
-	if value != "" && strings.TrimFunc(value, plain) == "" && value[0] != '=' {
+	if value != "" && isPlain(value) && value[0] != '=' {
 		return value
 	}
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// shell returns a command with its arguments: each stays one word, whatever is in it. Unsure names
-// the text after which an argument cannot be quoted; "" if all can be.
-func (v *values) shell(nodes []node) (command, unsure string) {
-	var b strings.Builder
-	q := &quoter{}
+// shell returns a command with its arguments: each stays one word, whatever is in it. It refuses
+// values where it cannot tell how a shell reads them, and those that the shell would read once more,
+// however they are quoted: in arithmetic, eval, declare and such. Values of nothing but letters,
+// digits and a few signs may stand there.
+func (v *values) shell(nodes []node) (string, error) {
+	var t template
+	worst := ""
 	for _, n := range nodes {
+		p := place{at: len(t.source), value: v.value(n), words: []string{v.value(n)}}
 		switch {
 		case n.kind == literal:
-			q.read(n.text)
-			b.WriteString(n.text)
+			t.source += n.text
 			continue
-		case n.kind == all && *q.top() == 0 && !q.escape && !q.comment:
-			var words []string
-			for _, w := range v.words {
-				words = append(words, quoteWord(w))
-			}
-			b.WriteString(strings.Join(words, " "))
-			if q.doubt('x', 0); len(words) > 0 {
-				q.last = 'x'
-			}
-		case n.kind == position && n.index >= len(v.words) && *q.top() == 0:
-		default:
-			b.WriteString(q.put(v.value(n)))
+		case n.kind == all:
+			p.words = v.words
+		case n.kind == position && n.index >= len(v.words):
+			continue
 		}
-		unsure = cmp.Or(unsure, q.unsure)
+		if len(p.words) == 0 {
+			continue
+		}
+		t.places = append(t.places, p)
+		t.source += stand
+		for _, w := range p.words {
+			if !isPlain(w) {
+				worst = w
+			}
+		}
 	}
-	return b.String(), unsure
+	if len(t.places) == 0 {
+		return t.source, nil
+	}
+	err := t.parse()
+	if err != nil && strings.Contains(t.source, "<<") {
+		t.unsure = "<<"
+	}
+	switch {
+	case t.unsure != "":
+		return "", errors.New("a placeholder behind " + t.unsure + " cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there")
+	case err != nil && worst != "":
+		return "", fmt.Errorf("%.60q cannot be quoted in a command that cannot be read: %v", worst, err)
+	case worst != "" && t.reread != "":
+		return "", fmt.Errorf("%.60q cannot be quoted in a command with %s: the shell reads values there once more. Use letters, digits and %s", worst, t.reread, plainSigns)
+	}
+	var b strings.Builder
+	end := 0
+	for _, p := range t.places {
+		b.WriteString(t.source[end:p.at] + t.put(p))
+		end = p.at + len(stand)
+	}
+	return b.String() + t.source[end:], nil
 }

@@ -1,15 +1,11 @@
 package prompts
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
-
-// stand is put in the places of values to see where in a command they are.
-const stand = "PARLEY_VALUE"
 
 // readsAgain are builtins that look for code in their arguments: as a subscript, which a shell
 // computes and runs commands in, or as a command.
@@ -26,52 +22,6 @@ var (
 	shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "su"}
 	remote = []string{"ssh", "watch"}
 )
-
-// checkValues refuses values in a command whose shell would read them once more, however they are
-// quoted: in arithmetic, eval, declare and such. What holds nothing but letters, digits and a few
-// signs may stand there.
-func (v *values) checkValues(nodes []node) error {
-	worst := ""
-	for _, n := range nodes {
-		switch {
-		case n.kind == literal:
-		case n.kind == all:
-			for _, w := range v.words {
-				if !isPlain(w) {
-					worst = w
-				}
-			}
-		case !isPlain(v.value(n)):
-			worst = v.value(n)
-		}
-	}
-	if worst == "" {
-		return nil
-	}
-	marked := &values{args: stand, of: map[string]string{}}
-	for range v.words {
-		marked.words = append(marked.words, stand)
-	}
-	for name := range v.of {
-		marked.of[name] = stand
-	}
-	text, _ := marked.shell(nodes)
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return fmt.Errorf("%.60q cannot be quoted in a command that cannot be read: %v", worst, err)
-	}
-	where := ""
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if where == "" && n != nil {
-			where = rereadIn(n)
-		}
-		return where == ""
-	})
-	if where == "" {
-		return nil
-	}
-	return fmt.Errorf("%.60q cannot be quoted in a command with %s: the shell reads values there once more. Use letters, digits and %s", worst, where, plainSigns)
-}
 
 // rereadIn names what in n itself has a shell read values once more; "": nothing. Arithmetic counts
 // wherever it is, as the values may come to it in variables.
