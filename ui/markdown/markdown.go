@@ -52,13 +52,12 @@ import (
 // A Doc is one Markdown text, complete or growing, and its rendering. It is not
 // safe for concurrent use.
 type Doc struct {
-	src         strings.Builder
-	line        int // offset of the last line of src
-	split       splitter
-	cutAt       int // end of the last line that split has seen
-	blocks      []block
-	missingRefs map[string]int // label of a reference that was not found, to the first block that uses it
-	done        bool
+	src    strings.Builder
+	line   int // offset of the last line of src
+	split  splitter
+	cutAt  int // end of the last line that split has seen
+	blocks []block
+	done   bool
 
 	styles  *styleCache
 	width   int
@@ -245,14 +244,9 @@ func (d *Doc) freeze(f frozen) {
 	for _, c := range f.cuts {
 		d.blocks = append(d.blocks, block{cut: c})
 	}
-	from := len(d.blocks)
-	for label := range f.defined {
-		if first, ok := d.missingRefs[label]; ok {
-			delete(d.missingRefs, label)
-			from = min(from, first)
-		}
+	if len(f.defined) > 0 {
+		d.invalidate(0, func(b *block) bool { return b.misses(f.defined) })
 	}
-	d.invalidate(from, func(b *block) bool { return b.misses(f.defined) })
 }
 
 // loosenList makes the list that the tail continues loose.
@@ -266,28 +260,18 @@ func (d *Doc) loosenList() {
 }
 
 // invalidate drops the lines of the blocks from the given one on that are stale, and the
-// positions of all of them.
+// positions of all from the first of these on.
 func (d *Doc) invalidate(from int, stale func(*block) bool) {
-	if from >= d.shown {
-		return
-	}
-	for i := from; i < len(d.blocks); i++ {
-		if b := &d.blocks[i]; stale(b) {
-			b.lines, b.codes, b.missingRefs = nil, nil, nil
+	for i := len(d.blocks) - 1; i >= from; i-- {
+		b := &d.blocks[i]
+		if !stale(b) {
+			continue
+		}
+		b.lines, b.codes, b.missingRefs = nil, nil, nil
+		if i < d.shown {
+			d.shown, d.settled, d.fence, d.current = i, b.from, nil, false
 		}
 	}
-	d.unsettle(from)
-}
-
-// unsettle removes the lines of the blocks from the given one on from lines.
-func (d *Doc) unsettle(from int) {
-	if d.fence != nil {
-		d.settled, d.fence = d.fence.from, nil
-	}
-	if from < d.shown {
-		d.shown, d.settled = from, d.blocks[from].from
-	}
-	d.current = false
 }
 
 func blocksOf(cuts []cut) []block {
@@ -305,6 +289,6 @@ func (d *Doc) dropLines() {
 		b.lines, b.codes, b.missingRefs = nil, nil, nil
 	}
 	d.lines, d.shown, d.settled = nil, 0, 0
-	d.fence, d.tail, d.missingRefs = nil, tailView{}, nil
+	d.fence, d.tail = nil, tailView{}
 	d.current = false
 }

@@ -43,7 +43,7 @@ func checkWidths(t *testing.T, text string, widths []int, step int) {
 	}
 	for n, rest := 0, text; rest != ""; n++ {
 		size, width := min(step, len(rest)), widths[n%len(widths)]
-		renewed := len(d.missingRefs) + looseable(d)
+		renewed := missing(d) + looseable(d)
 		resized := width != d.width
 		before := slices.Clone(d.lines[:d.settled])
 		d.append(rest[:size])
@@ -95,12 +95,20 @@ func checkNow(t *testing.T, d *Doc, width int) {
 	at.Finish()
 	ended := at.Lines(width)
 	n := len(d.blocks)
-	if len(d.missingRefs)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
+	if missing(d)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
 		return
 	}
 	if n := d.Settled(); n > len(ended) || !slices.Equal(d.lines[:n], ended[:n]) {
 		t.Fatalf("width %d, settled in %q\n got %q\nwant %q", width, clip(d.Source()), d.lines[:n], ended)
 	}
+}
+
+// missing returns how many blocks use a reference that is not defined yet.
+func missing(d *Doc) (n int) {
+	for _, b := range d.blocks {
+		n += len(b.missingRefs)
+	}
+	return n
 }
 
 // looseable returns 1 if the tail continues a tight list, which may turn loose.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -29,18 +28,10 @@ func (d *Doc) settle() {
 	}
 }
 
-// render renders a closed block, and notes which references it lacked.
+// render renders a closed block.
 func (d *Doc) render(b *block) {
 	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context())
 	b.lines, b.codes, b.missingRefs = r.lines, r.codes, r.missingRefs
-	for _, label := range r.missingRefs {
-		if first, ok := d.missingRefs[label]; !ok || d.shown < first {
-			if d.missingRefs == nil {
-				d.missingRefs = map[string]int{}
-			}
-			d.missingRefs[label] = d.shown
-		}
-	}
 }
 
 func (c *cut) context() blockContext {
@@ -61,13 +52,7 @@ func (d *Doc) separate(lines []string, tight bool) {
 type tailView struct {
 	start, end int // the part of the source that was parsed
 	rendered
-	top         int // index of the first of lines in Doc.lines
-	from, shown int // index there of the blank line above, and the end of rest
-
-	// Source that came since, if the tail is too long to be parsed again yet, is
-	// shown as it is: rest are its lines, from end to seen.
-	rest []string
-	seen int
+	top int // index of the first of lines in Doc.lines
 }
 
 // showTail adds the lines of the tail, unless the text is finished.
@@ -92,48 +77,18 @@ func (d *Doc) showTail() {
 		open.item, open.loose = &item{number: l.next}, l.loose
 	}
 	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
-		*t = tailView{start: start, end: end, seen: end}
+		*t = tailView{start: start, end: end}
 		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, open.context())
 	}
-	if t.shown > 0 && t.from == len(d.lines) { // they are still in d.lines
-		d.lines = d.lines[:t.shown]
-	} else {
-		t.from = len(d.lines)
-		d.separate(t.lines, open.item != nil && !open.loose)
-		t.top = len(d.lines)
-		d.lines = append(append(d.lines, t.lines...), t.rest...)
+	d.separate(t.lines, open.item != nil && !open.loose)
+	t.top = len(d.lines)
+	d.lines = append(d.lines, t.lines...)
+	for line := range strings.Lines(src[t.end:end]) { // is shown as it is until the tail is parsed again
+		d.lines = append(d.lines, d.styles.wrap([]styledRun{{printable(line), textStyle{}}}, d.width)...)
 	}
-	d.showRest(src[:end])
 	for len(d.lines) > 0 && d.lines[len(d.lines)-1] == "" {
 		d.lines = d.lines[:len(d.lines)-1]
 	}
-}
-
-// showRest adds the source after the part of the tail that was parsed. Each piece of it is
-// wrapped once, so that the cost is linear.
-func (d *Doc) showRest(src string) {
-	const piece = 2048
-	t := &d.tail
-	for len(src)-t.seen > piece {
-		stop := t.seen + strings.LastIndexByte(src[t.seen:t.seen+piece], '\n') + 1
-		if stop == t.seen {
-			for stop += piece; !utf8.RuneStart(src[stop]); stop-- {
-			}
-		}
-		rows := d.literal(src[t.seen:stop])
-		t.rest, d.lines = append(t.rest, rows...), append(d.lines, rows...)
-		t.seen = stop
-	}
-	t.shown = len(d.lines)
-	d.lines = append(d.lines, d.literal(src[t.seen:])...)
-}
-
-// literal wraps source that is shown as it is.
-func (d *Doc) literal(src string) (lines []string) {
-	for line := range strings.Lines(src) {
-		lines = append(lines, d.styles.wrap([]styledRun{{printable(line), textStyle{}}}, d.width)...)
-	}
-	return lines
 }
 
 // undecided returns how many bytes of an unfinished line are held back because it may become a
