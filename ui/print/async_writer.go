@@ -32,13 +32,8 @@ func newAsyncWriter(w io.Writer, fail func(error)) *asyncWriter {
 	return e
 }
 
-func (e *asyncWriter) Write(p []byte) (int, error) { return addPending(e, p) }
-
-// WriteString implements io.StringWriter.
-func (e *asyncWriter) WriteString(s string) (int, error) { return addPending(e, s) }
-
-// addPending appends p to the data to write. It returns the first error of earlier writes.
-func addPending[T []byte | string](e *asyncWriter, p T) (int, error) {
+// Write appends p to the data to write. It returns the first error of earlier writes.
+func (e *asyncWriter) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for len(e.buf) > maxPending && e.err == nil {

@@ -1,16 +1,13 @@
 package print
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -41,7 +38,7 @@ type field struct {
 type blockSize struct{ text, thinking int }
 
 func (l *jsonlWriter) start(s *session.Session) {
-	l.err = l.put(append(object{{"type", "start"}}, l.o.description(s)...))
+	l.err = write(l.o.Out, append(object{{"type", "start"}}, l.o.description(s)...))
 }
 
 // description returns the fields that identify the session and the model.
@@ -79,7 +76,7 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 		if o[0].value == "done" && l.sources != nil {
 			o = append(o, field{"sources", l.sources})
 		}
-		if err := l.put(o); err != nil {
+		if err := write(l.o.Out, o); err != nil {
 			return err
 		}
 	}
@@ -127,10 +124,6 @@ func (l *jsonlWriter) discard(blocks []string) (o object) {
 		o = append(o, field{"discards_thinking", all.thinking})
 	}
 	return o
-}
-
-func (l *jsonlWriter) put(o object) error {
-	return write(l.o.Out, o)
 }
 
 // objects returns the JSON objects of an event. Readers must ignore unknown types and fields.
@@ -256,44 +249,10 @@ func finishReason(d session.Done) string {
 	return string(d.Reason)
 }
 
-// write writes o as a line of JSON: in one write, or piece by piece if a field holds a long text, so
-// that this is never copied as a whole.
+// write writes o as a line of JSON.
 func write(w io.Writer, o object) error {
-	if !slices.ContainsFunc(o, field.long) {
-		_, err := w.Write(append(encode(o), '\n'))
-		return err
-	}
-	out := bufio.NewWriterSize(w, pieceSize)
-	for i, f := range o {
-		out.WriteByte("{,"[min(i, 1)])
-		if !f.long() {
-			data := encode(object{f})
-			out.Write(data[1 : len(data)-1])
-			continue
-		}
-		out.WriteString(`"` + f.name + `":"`)
-		for text := f.value.(string); text != ""; {
-			n := min(pieceSize, len(text))
-			for n > 1 && n < len(text) && !utf8.RuneStart(text[n]) {
-				n--
-			}
-			data := encode(object{{"", text[:n]}}) // {"":"…"}
-			out.Write(data[len(`{"":"`) : len(data)-len(`"}`)])
-			text = text[n:]
-		}
-		out.WriteByte('"')
-	}
-	out.WriteString("}\n")
-	return out.Flush()
-}
-
-// pieceSize is how many bytes of a long text are written at once.
-const pieceSize = 1 << 20
-
-// long reports whether f is a text of more than one piece.
-func (f field) long() bool {
-	text, ok := f.value.(string)
-	return ok && len(text) > pieceSize
+	_, err := w.Write(append(encode(o), '\n'))
+	return err
 }
 
 // encode returns o as JSON with its fields in order, escaped by sanitize.JSON.

@@ -14,33 +14,40 @@ type jsonWriter struct {
 	s         *session.Session
 	text      []string // pieces of the answer
 	breaks    llm.Breaks
-	images    []json.RawMessage // that were saved
 	think     []string
-	value     json.RawMessage   // the answer that fits the schema; nil if there is none
-	tools     []json.RawMessage // calls and results, in order
-	sources   []json.RawMessage // sources of the last answer that has any
-	notes     []json.RawMessage // notices, in order
-	lastModel string            // model of the last answer; "" if there is none
+	value     json.RawMessage              // the answer that fits the schema; nil if there is none
+	lists     map[string][]json.RawMessage // saved images, calls and results, notices, and sources of the last answer that has any
+	lastModel string                       // model of the last answer; "" if there is none
 }
 
-func (w *jsonWriter) start(s *session.Session) { w.s = s }
+// listOf holds the lists that objects are collected in, by their type.
+var listOf = map[string]string{
+	"image": "images", "tool_call": "tools", "tool_result": "tools", "notice": "notices", "retry": "notices",
+	"fallback": "notices", "switch": "notices", "sandbox": "notices", "compacted": "notices",
+}
+
+func (w *jsonWriter) start(s *session.Session) { w.s, w.lists = s, map[string][]json.RawMessage{} }
 
 func (w *jsonWriter) event(e session.Event, status int) error {
-	w.note(e)
+	for _, o := range objects(e, status) {
+		kind, _ := o[0].value.(string)
+		switch name := listOf[kind]; name {
+		case "":
+		case "notices":
+			w.lists[name] = append(w.lists[name], encode(o))
+		default:
+			w.lists[name] = append(w.lists[name], encode(o[1:]))
+		}
+	}
 	switch e := e.(type) {
 	case session.Step:
 		if w.o.Schema { // each try is complete: two JSON values in a row would be invalid
 			w.text, w.breaks = nil, llm.Breaks{}
 		}
-	case savedMedia:
-		w.images = append(w.images, encode(mediaObject(e)))
 	case session.Response: // not deltas: its text is shared with the conversation, not copied
 		w.lastModel = e.Message.Model
-		if n := answerNotice(e); n.Text != "" {
-			w.note(n)
-		}
 		if cites := sourceObjects(e.Message); cites != nil {
-			w.sources = cites
+			w.lists["sources"] = cites
 		}
 		for _, p := range e.Message.Parts {
 			if w.breaks.Next(&p) {
@@ -56,22 +63,10 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 		w.breaks.Break()
 	case session.StructuredOutput:
 		w.value = e.JSON
-	case session.Call:
-		w.tools = append(w.tools, encode(callObject(e.Part)[1:]))
-	case session.Result:
-		o := object{{"id", e.Part.ID}, {"name", e.Part.Name}, {"output", e.Part.Text}, {"is_error", e.Part.Failed}}
-		w.tools = append(w.tools, encode(o))
 	case session.Done:
 		return w.done(e, status)
 	}
 	return nil
-}
-
-// note collects notices.
-func (w *jsonWriter) note(e session.Event) {
-	if o := noticeObject(e); o != nil {
-		w.notes = append(w.notes, encode(o))
-	}
 }
 
 func (w *jsonWriter) done(d session.Done, status int) error {
@@ -83,17 +78,10 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 	if w.value != nil {
 		o = append(o, field{"structured", w.value})
 	}
-	if len(w.images) > 0 {
-		o = append(o, field{"images", w.images})
-	}
-	if len(w.sources) > 0 {
-		o = append(o, field{"sources", w.sources})
-	}
-	if len(w.tools) > 0 {
-		o = append(o, field{"tools", w.tools})
-	}
-	if len(w.notes) > 0 {
-		o = append(o, field{"notices", w.notes})
+	for _, name := range []string{"images", "sources", "tools", "notices"} {
+		if list := w.lists[name]; len(list) > 0 {
+			o = append(o, field{name, list})
+		}
 	}
 	if d.Usage != (llm.Usage{}) {
 		o = append(o, field{"usage", json.RawMessage(encode(usageObject(d.Usage)[1:]))})

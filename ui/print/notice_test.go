@@ -83,7 +83,8 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 
 	out.Reset()
-	whole := &jsonWriter{o: Options{Out: &out}, s: session.New(session.Options{Model: llm.Endpoint{Name: "a/x"}})}
+	whole := &jsonWriter{o: Options{Out: &out}}
+	whole.start(session.New(session.Options{Model: llm.Endpoint{Name: "a/x"}}))
 	for _, e := range append(told, session.Done{Reason: llm.Stop}) {
 		if err := whole.event(e, OK); err != nil {
 			t.Fatal(err)
