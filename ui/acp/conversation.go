@@ -29,9 +29,9 @@ type conversation struct {
 
 	prompting sync.Mutex // held while a prompt is answered
 	closed    bool       // prompting guards it
-	appMu     sync.Mutex // guards app and notice
+	notice    string     // not told yet; prompting guards it
+	appMu     sync.Mutex // guards app
 	app       *app.App
-	notice    string // not told yet
 
 	mode atomic.Pointer[act.Mode] // that the client knows
 
@@ -88,8 +88,9 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	}
 	c := &conversation{
 		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
-		cancels: map[*context.CancelFunc]bool{}, view: newView(opened.App.Directory),
+		cancels: map[*context.CancelFunc]bool{},
 	}
+	c.view = newView(opened.App.Directory, c.update)
 	if c.editor = a.editor(c.id); opened.Tools != nil {
 		opened.Tools.SetEditor(c.editor)
 	}
@@ -115,9 +116,7 @@ func (c *conversation) reportSandbox() {
 		return
 	}
 	c.app.Session.Annotate(0, e)
-	for _, u := range c.view.event(app.Change{Event: e}) {
-		c.update(u)
-	}
+	c.view.event(app.Change{Event: e})
 }
 
 // leave ends a conversation if it is open.

@@ -52,7 +52,7 @@ func (c *conversation) askServers(ctx context.Context) {
 		if chosen := r.Outcome.Selected; err == nil && chosen != nil && (chosen.OptionId == always || chosen.OptionId == once) {
 			status = sdk.ToolCallStatusCompleted
 			if err := q.Allow(chosen.OptionId == always); err != nil {
-				c.update(sdk.UpdateAgentMessageText(sanitize.Text(app.ErrorText(err)) + "\n\n"))
+				c.view.say(sanitize.Text(app.ErrorText(err)), false)
 			}
 		}
 		c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status)))

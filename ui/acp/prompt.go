@@ -87,12 +87,14 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 	if c.closed {
 		return r, invalid("session %q is closed", p.SessionId)
 	}
-	c.tellNotice()
+	if c.notice != "" {
+		c.view.say(sanitize.Text(c.notice), true)
+		c.notice = ""
+	}
 	c.askServers(ctx)
 	if ctx.Err() == nil {
 		c.opened.Ready(ctx, func(notice string) {
-			c.view.last = nil
-			c.update(sdk.UpdateAgentMessageText(sanitize.Text(notice) + "\n\n"))
+			c.view.say(sanitize.Text(notice), false)
 		})
 	}
 	if ctx.Err() != nil {
@@ -116,9 +118,7 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 	c.view.live()
 	for e := range turn {
 		for _, change := range c.view.turn.Apply(e, time.Now()) {
-			for _, u := range c.view.updates(change) {
-				c.update(u)
-			}
+			c.view.show(change)
 		}
 		switch e := e.(type) {
 		case session.ApprovalRequest:
@@ -127,7 +127,7 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 			c.tellMode()
 		case session.Response:
 			if text := app.IncompleteText(e); e.Message.Empty() && text != "" {
-				c.update(sdk.UpdateAgentMessageText(text + "\n\n"))
+				c.view.say(text, false)
 			}
 			c.tellUsage()
 		case session.Done:
@@ -172,17 +172,6 @@ func (c *conversation) tellUsage() {
 		u.Cost = &sdk.Cost{Amount: total.Cost, Currency: "USD"}
 	}
 	c.update(sdk.SessionUpdate{UsageUpdate: &u})
-}
-
-// tellNotice says once what the user has to know.
-func (c *conversation) tellNotice() {
-	c.appMu.Lock()
-	notice := c.notice
-	c.notice = ""
-	c.appMu.Unlock()
-	if notice != "" {
-		c.update(sdk.UpdateAgentThoughtText(sanitize.Text(notice) + "\n\n"))
-	}
 }
 
 // turnOf returns the turn that a prompt begins; nil if it was a command that asks no model.

@@ -14,9 +14,10 @@ import (
 	"parley/ui/app"
 )
 
-// A view is what a client was told of a conversation: it makes updates of the changes that a
+// A view is what a client was told of a conversation: it sends updates for the changes that a
 // screen would draw.
 type view struct {
+	send     func(sdk.SessionUpdate)
 	turn     app.Turn
 	folder   string // that paths are told from
 	minted   int
@@ -38,8 +39,8 @@ type sentCall struct {
 	output string // the end of what it printed so far
 }
 
-func newView(folder string) *view {
-	v := &view{folder: folder, texts: map[string]*sanitize.Stream{}, calls: map[string]*sentCall{}}
+func newView(folder string, send func(sdk.SessionUpdate)) *view {
+	v := &view{send: send, folder: folder, texts: map[string]*sanitize.Stream{}, calls: map[string]*sentCall{}}
 	v.live()
 	return v
 }
@@ -64,11 +65,7 @@ func (c *conversation) replay() {
 	v, s := c.view, c.opened.App.Session
 	v.replays = true
 	path := s.Path()
-	app.Replay(s, path, 0, len(path), v.newID, func(change app.Change) {
-		for _, u := range v.updates(change) {
-			c.update(u)
-		}
-	})
+	app.Replay(s, path, 0, len(path), v.newID, v.show)
 	v.title = sanitize.Line(s.Title())
 	c.tellUsage()
 }
@@ -84,48 +81,65 @@ func (c *conversation) announcedCommands(commands string) bool {
 	return false
 }
 
-// updates returns what a change is to a client.
-func (v *view) updates(c app.Change) []sdk.SessionUpdate {
-	if c.Op == app.Dropped {
-		return v.dropped(c)
-	}
-	switch c.Kind {
-	case app.TextBlock, app.ThinkingBlock:
-		return v.text(c)
-	case app.ToolBlock:
-		return v.tool(c)
-	case app.UserBlock:
+// show sends the updates for a change.
+func (v *view) show(c app.Change) {
+	switch {
+	case c.Op == app.Dropped:
+		v.dropped(c)
+	case c.Kind == app.TextBlock, c.Kind == app.ThinkingBlock:
+		v.text(c)
+	case c.Kind == app.ToolBlock:
+		v.tool(c)
+	case c.Kind == app.UserBlock:
 		if p, ok := c.Event.(session.Prompt); ok && v.replays {
-			v.last = nil
-			return prompted(p.Message)
+			v.prompted(p.Message)
 		}
-	case app.MediaBlock:
-		if p := c.Part; p != nil && len(p.Data) > 0 && strings.HasPrefix(p.MIME, "image/") {
-			v.last = nil
-			return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ImageBlock(encoded(p.Data), p.MIME))}
-		}
-		return v.link(c, attach.PartLabel(*c.Part))
-	case app.SourceBlock:
-		return v.link(c, app.SourceText(c))
-	case app.EventBlock:
-		return v.event(c)
-	case app.RetryBlock:
-		return v.retry(c)
+	case c.Kind == app.MediaBlock:
+		v.media(c)
+	case c.Kind == app.SourceBlock:
+		v.link(c, app.SourceText(c))
+	case c.Kind == app.EventBlock:
+		v.event(c)
+	case c.Kind == app.RetryBlock:
+		v.retry(c)
 	}
-	return nil
+}
+
+// say sends a text that stands apart: as a part of the answer, or aside as thinking.
+func (v *view) say(text string, aside bool) {
+	v.last = nil
+	v.sendText(text+"\n\n", aside)
+}
+
+func (v *view) sendText(text string, thinking bool) {
+	if thinking {
+		v.send(sdk.UpdateAgentThoughtText(text))
+		return
+	}
+	v.send(sdk.UpdateAgentMessageText(text))
+}
+
+// media shows an image of an answer, or names another file.
+func (v *view) media(c app.Change) {
+	if p := c.Part; len(p.Data) == 0 || !strings.HasPrefix(p.MIME, "image/") {
+		v.link(c, attach.PartLabel(*p))
+		return
+	}
+	v.last = nil
+	v.send(sdk.UpdateAgentMessage(sdk.ImageBlock(encoded(c.Part.Data), c.Part.MIME)))
 }
 
 // link names a source or a file of an answer: by its address, or else in words.
-func (v *view) link(c app.Change, words string) []sdk.SessionUpdate {
+func (v *view) link(c app.Change, words string) {
 	if url := sanitize.Line(c.Part.URL); strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
-		return []sdk.SessionUpdate{sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(cmp.Or(sanitize.Line(c.Part.Name), url), url))}
+		v.send(sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(cmp.Or(sanitize.Line(c.Part.Name), url), url)))
+		return
 	}
-	v.last = nil
-	return []sdk.SessionUpdate{sdk.UpdateAgentMessageText("\n\n[" + words + "]\n\n")}
+	v.say("\n\n["+words+"]", false)
 }
 
 // dropped tells that something is no part of the answer.
-func (v *view) dropped(c app.Change) []sdk.SessionUpdate {
+func (v *view) dropped(c app.Change) {
 	switch c.Kind {
 	case app.TextBlock, app.ThinkingBlock:
 		v.cut = v.cut || c.Kind == app.TextBlock && v.texts[c.ID] != nil
@@ -133,24 +147,21 @@ func (v *view) dropped(c app.Change) []sdk.SessionUpdate {
 	case app.ToolBlock:
 		if v.calls[c.ID] != nil {
 			delete(v.calls, c.ID)
-			return []sdk.SessionUpdate{sdk.UpdateToolCall(sdk.ToolCallId(c.ID), sdk.WithUpdateStatus(sdk.ToolCallStatusFailed))}
+			v.send(sdk.UpdateToolCall(sdk.ToolCallId(c.ID), sdk.WithUpdateStatus(sdk.ToolCallStatusFailed)))
 		}
 	}
-	return nil
 }
 
 // retry reports once that an answer begins again whose text was sent already: it cannot be taken back.
-func (v *view) retry(c app.Change) []sdk.SessionUpdate {
-	r, ok := c.Event.(llm.Retry)
-	if !ok || len(r.Discards) == 0 || !v.cut {
-		return nil
+func (v *view) retry(c app.Change) {
+	if r, ok := c.Event.(llm.Retry); ok && len(r.Discards) > 0 && v.cut {
+		v.cut = false
+		v.say("\n\n"+app.RetryText(r, 0)+". The answer begins again:", false)
 	}
-	v.cut, v.last = false, nil
-	return []sdk.SessionUpdate{sdk.UpdateAgentMessageText("\n\n" + app.RetryText(r, 0) + ". The answer begins again:\n\n")}
 }
 
 // event tells of something between the messages: aloud if it is about who is paid, else aside.
-func (v *view) event(c app.Change) []sdk.SessionUpdate {
+func (v *view) event(c app.Change) {
 	aloud, text := false, ""
 	switch e := c.Event.(type) {
 	case llm.Notice:
@@ -162,20 +173,14 @@ func (v *view) event(c app.Change) []sdk.SessionUpdate {
 	case session.Compacted:
 		aloud, text = true, app.CompactedText(e)
 	}
-	if text == "" {
-		return nil
+	if text != "" {
+		v.say(sanitize.Text(text), !aloud)
 	}
-	v.last = nil
-	text = sanitize.Text(text) + "\n\n"
-	if aloud {
-		return []sdk.SessionUpdate{sdk.UpdateAgentMessageText(text)}
-	}
-	return []sdk.SessionUpdate{sdk.UpdateAgentThoughtText(text)}
 }
 
 // text tells of text as it comes. What was told of a block that turns out to be of another kind
 // cannot be taken back: the rest is told as what it is.
-func (v *view) text(c app.Change) []sdk.SessionUpdate {
+func (v *view) text(c app.Change) {
 	stream := v.texts[c.ID]
 	if c.Op == app.Renamed {
 		stream = v.texts[c.Was]
@@ -193,29 +198,26 @@ func (v *view) text(c app.Change) []sdk.SessionUpdate {
 		text = stream.End().String()
 	}
 	if text == "" {
-		return nil
+		return
 	}
 	if l := v.last; l != nil && l.Kind == c.Kind && l.ID != c.ID {
 		text = "\n\n" + text // a client joins chunks of one kind
 	}
 	v.last = &c
-	if c.Kind == app.ThinkingBlock {
-		return []sdk.SessionUpdate{sdk.UpdateAgentThoughtText(text)}
-	}
-	return []sdk.SessionUpdate{sdk.UpdateAgentMessageText(text)}
+	v.sendText(text, c.Kind == app.ThinkingBlock)
 }
 
 // prompted tells of a prompt that is stored.
-func prompted(m llm.Message) (list []sdk.SessionUpdate) {
+func (v *view) prompted(m llm.Message) {
+	v.last = nil
 	for _, p := range m.Parts {
 		switch {
 		case p.Kind == llm.Text && p.Name == "":
-			list = append(list, sdk.UpdateUserMessageText(sanitize.Text(p.Text)))
+			v.send(sdk.UpdateUserMessageText(sanitize.Text(p.Text)))
 		case p.Kind == llm.Media && strings.HasPrefix(p.MIME, "image/") && len(p.Data) > 0:
-			list = append(list, sdk.UpdateUserMessage(sdk.ImageBlock(encoded(p.Data), p.MIME)))
+			v.send(sdk.UpdateUserMessage(sdk.ImageBlock(encoded(p.Data), p.MIME)))
 		case p.Kind == llm.Text, p.Kind == llm.Media:
-			list = append(list, sdk.UpdateUserMessageText("["+sanitize.Line(attach.PartLabel(p))+"]\n"))
+			v.send(sdk.UpdateUserMessageText("[" + sanitize.Line(attach.PartLabel(p)) + "]\n"))
 		}
 	}
-	return list
 }

@@ -18,9 +18,18 @@ import (
 // TestAnswerBeginsAgain: a client learns that what it was told of an answer is no part of it, and
 // that a call does not run any more.
 func TestAnswerBeginsAgain(t *testing.T) {
-	v := &view{texts: map[string]*sanitize.Stream{}, calls: map[string]*sentCall{}}
 	var said strings.Builder
 	failed := false
+	v := &view{texts: map[string]*sanitize.Stream{}, calls: map[string]*sentCall{}, send: func(u sdk.SessionUpdate) {
+		if m := u.AgentMessageChunk; m != nil && m.Content.Text != nil {
+			said.WriteString(m.Content.Text.Text)
+		}
+		text, err := json.Marshal(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed = failed || u.ToolCallUpdate != nil && strings.Contains(string(text), `"failed"`)
+	}}
 	for _, e := range []session.Event{
 		session.Step{Model: "a/b", Seq: 2}, llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "Hel"}},
 		llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "Bash", Input: "{}", Remote: true}},
@@ -28,16 +37,7 @@ func TestAnswerBeginsAgain(t *testing.T) {
 		llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "Hello"}},
 	} {
 		for _, c := range v.turn.Apply(e, time.Unix(100, 0)) {
-			for _, u := range v.updates(c) {
-				if m := u.AgentMessageChunk; m != nil && m.Content.Text != nil {
-					said.WriteString(m.Content.Text.Text)
-				}
-				text, err := json.Marshal(u)
-				if err != nil {
-					t.Fatal(err)
-				}
-				failed = failed || u.ToolCallUpdate != nil && strings.Contains(string(text), `"failed"`)
-			}
+			v.show(c)
 		}
 	}
 	if want := "Hel\n\nNetwork error · retrying (attempt 1). The answer begins again:\n\nHello"; said.String() != want || !failed {

@@ -21,18 +21,19 @@ import (
 const livePart = 4 << 10
 
 // tool tells of a call.
-func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
+func (v *view) tool(c app.Change) {
 	v.last = nil
 	id, sent := sdk.ToolCallId(c.ID), v.calls[c.ID]
 	if c.Tool == nil { // live output, of a call that is known
 		if sent == nil {
-			return nil
+			return
 		}
 		sent.output = string(new(sanitize.Stream).Append([]byte(sent.output), c.Text))
 		if over := len(sent.output) - livePart; over > 0 {
 			sent.output = strings.ToValidUTF8(sent.output[over:], "")
 		}
-		return []sdk.SessionUpdate{sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(sent.output)))}
+		v.send(sdk.UpdateToolCall(id, sdk.WithUpdateContent(textContent(sent.output))))
+		return
 	}
 	t, status := c.Tool, statusOf(c.Tool.Status)
 	if _, ok := c.Event.(session.Call); ok {
@@ -41,15 +42,16 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 	if _, ok := c.Event.(session.ApprovalRequest); ok {
 		v.asked = id
 	}
+	started := sent == nil
 	switch {
-	case sent == nil:
-		sent = &sentCall{status: status}
+	case started:
+		sent = &sentCall{}
 		v.calls[c.ID] = sent
-		list = append(list, sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
+		v.send(sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
 			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)
 		}))
 	case status == sent.status && (c.Event == nil || t.Status < app.CallDone && t.Input == sent.input):
-		return nil // more of its arguments, or nothing that a client does not know
+		return // more of its arguments, or nothing that a client does not know
 	}
 	sent.status, sent.input = status, ""
 	if c.Event != nil {
@@ -62,15 +64,14 @@ func (v *view) tool(c app.Change) (list []sdk.SessionUpdate) {
 			update.Content = textContent(t.Output)
 		}
 	}
-	if len(list) == 0 || t.Status >= app.CallDone {
-		list = append(list, sdk.SessionUpdate{ToolCallUpdate: &update})
+	if !started || t.Status >= app.CallDone {
+		v.send(sdk.SessionUpdate{ToolCallUpdate: &update})
 	}
 	if t.Name == act.PlanTool && t.Status == app.CallDone {
 		if plan := planOf(t.Input); len(plan) > 0 {
-			list = append(list, sdk.UpdatePlan(plan...))
+			v.send(sdk.UpdatePlan(plan...))
 		}
 	}
-	return list
 }
 
 func statusOf(s app.CallStatus) sdk.ToolCallStatus {
