@@ -143,7 +143,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	if err := out.Close(); err != nil {
 		return pipeStatus(err, o.Err)
 	}
-	if t, ok := p.(*textWriter); ok && (t.codeless || t.torn) && status == OK {
+	if t, ok := p.(*textWriter); ok && t.codeless && status == OK {
 		status = Incomplete
 	}
 	if status == Denied && len(rules) > 0 {

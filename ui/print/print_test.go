@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -153,7 +154,7 @@ func TestText(t *testing.T) {
 		{"begun again, kept apart", Options{}, again("It i", "It is empty."), "It i\n\nIt is empty.\n", OK},
 		{"begun again, rendered", Options{Render: true, Width: 40}, again("It *i", "It *is* empty."), "It *i\n\nIt is empty.\n", OK},
 		{"begun again before its code", Options{Code: true}, again("Use", "Use\n```\nls\n```\n"), "ls\n", OK},
-		{"begun again in its code, of which nothing was printed", Options{Code: true}, again("```\nrm -r x\n", "```\nrm -r x/y\n```\n"), "rm -r x/y\n", OK},
+		{"begun again in its code", Options{Code: true}, again("```\nrm -r x\n", "```\nrm -r x/y\n```\n"), "rm -r x/y\n", OK},
 		{"rendered, lines as they settle", Options{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n", OK},
 		{"rendered, answers around tools", Options{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n", OK},
 	}
@@ -170,6 +171,36 @@ func TestText(t *testing.T) {
 	}
 }
 
+// longCode returns code with blank lines, indented ones and one that is very long.
+func longCode(size int) string {
+	var b strings.Builder
+	for n := 0; b.Len() < size; n++ {
+		fmt.Fprintf(&b, "\tx%d := f(%d)\n\n", n, n)
+	}
+	return b.String() + strings.Repeat("0123456789", 60<<10) + "\n  end\n"
+}
+
+// The first code block is written whole, however long it or what surrounds it is.
+func TestLongFirstCode(t *testing.T) {
+	prose := strings.Repeat(strings.Repeat("words ", 50)+"\n\n", 2000)
+	code := longCode(1 << 20)
+	for name, tt := range map[string]struct{ text, want string }{
+		"short":      {"a\n\n```sh\nls\n```\n\n```\nno\n```\n", "ls\n"},
+		"empty":      {"```\n```\n\n```\nno\n```\n", "\n"},
+		"behind":     {prose + "```sh\nls\n```\n" + prose + "```\nno\n```\n", "ls\n"},
+		"long":       {prose + "```go\n" + code + "```\n" + prose + "```\nno\n```\n", code},
+		"unfinished": {prose + "~~~\n" + strings.TrimSuffix(code, "\n"), code},
+		"none":       {prose, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, _, status := play(Options{Code: true}, llmtest.Say(tt.text))
+			if status == OK != (tt.want != "") || out != tt.want {
+				t.Errorf("status %d, %d bytes, want %d", status, len(out), len(tt.want))
+			}
+		})
+	}
+}
+
 // TestNoCode: -x says why it printed nothing, also where it is quiet.
 func TestNoCode(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
@@ -180,14 +211,14 @@ func TestNoCode(t *testing.T) {
 	}
 }
 
-// TestTornCode: code that was printed in part, before the server began the answer again, is not
-// printed once more after it, and is no success: it may be run.
+// TestTornCode: of an answer that the server began again, in its code, only the code of the second
+// one is printed, whole.
 func TestTornCode(t *testing.T) {
 	code := func(line string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n" + strings.Repeat(line, 1<<14) + "```\n"}}
 	}
 	out, err, status := play(Options{Code: true}, llmtest.Script(code("one\n"), llm.Retry{Attempt: 1, Remote: true, Discards: []string{"a"}}, code("two\n"), llm.Finish{Reason: llm.Stop}))
-	if !strings.HasPrefix(out, "one\n") || strings.Contains(out, "two") || status != Incomplete || !strings.Contains(err, "not complete") {
+	if out != strings.Repeat("two\n", 1<<14) || status != OK {
 		t.Errorf("%.20q…, %q, status %d", out, err, status)
 	}
 }

@@ -1,8 +1,6 @@
 package print
 
 import (
-	"bytes"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -12,51 +10,12 @@ import (
 	"parley/ui/theme"
 )
 
-// longCode returns code with blank lines, indented ones and one that is very long.
-func longCode(size int) string {
-	var b strings.Builder
-	for n := 0; b.Len() < size; n++ {
-		fmt.Fprintf(&b, "\tx%d := f(%d)\n\n", n, n)
-	}
-	return b.String() + strings.Repeat("0123456789", 60<<10) + "\n  end\n"
-}
-
-// The first code block is written whole, however long it or what surrounds it is.
-func TestLongFirstCode(t *testing.T) {
-	prose := strings.Repeat(strings.Repeat("words ", 50)+"\n\n", 2000)
-	code := longCode(1 << 20)
-	for name, tt := range map[string]struct{ text, want string }{
-		"short":      {"a\n\n```sh\nls\n```\n\n```\nno\n```\n", "ls\n"},
-		"empty":      {"```\n```\n\n```\nno\n```\n", "\n"},
-		"behind":     {prose + "```sh\nls\n```\n" + prose + "```\nno\n```\n", "ls\n"},
-		"long":       {prose + "```go\n" + code + "```\n" + prose + "```\nno\n```\n", code},
-		"unfinished": {prose + "~~~\n" + strings.TrimSuffix(code, "\n"), code},
-		"none":       {prose, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var c firstCode
-			var out bytes.Buffer
-			for text := tt.text; text != ""; {
-				n := min(len(text), 5000)
-				if err := c.add(&out, text[:n]); err != nil {
-					t.Fatal(err)
-				}
-				text = text[n:]
-			}
-			found, err := c.end(&out)
-			if err != nil || found != (tt.want != "") || out.String() != tt.want {
-				t.Errorf("%v, %v, %d bytes, want %d", found, err, out.Len(), len(tt.want))
-			}
-		})
-	}
-}
-
 // discarded counts bytes.
 type discarded int
 
 func (d *discarded) Write(p []byte) (int, error) { *d += discarded(len(p)); return len(p), nil }
 
-// Printed text of an answer is not held any more: neither by -x nor rendered.
+// Printed text of an answer is not held any more where it is rendered.
 func TestPrintedIsNotHeld(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("the race detector holds more")
@@ -68,21 +27,16 @@ func TestPrintedIsNotHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out discarded
-			r, c := newRendering(theme.Plain(), 100, false), &firstCode{}
-			c.add(&out, "```go\n")
+			r := newRendering(theme.Plain(), 100, false)
 			before := heap()
 			for n := 0; n < size; n += len(piece) {
 				if err := r.add(&out, sanitize.Cleaned(piece)); err != nil {
 					t.Fatal(err)
 				}
-				if err := c.add(&out, strings.ReplaceAll(piece, "```", "")); err != nil {
-					t.Fatal(err)
-				}
 			}
 			held := int64(heap()) - int64(before)
 			runtime.KeepAlive(r)
-			runtime.KeepAlive(c)
-			if out < size {
+			if out < size-size/1000 { // lines lose the spaces at their ends
 				t.Errorf("%d bytes were written of %d", out, size)
 			}
 			if held > size/2 { // of one section

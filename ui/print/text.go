@@ -14,6 +14,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/markdown"
 )
 
 // textWriter writes the answer to Out as it arrives, and everything else to Err.
@@ -21,18 +22,17 @@ type textWriter struct {
 	o      Options
 	out    *asyncWriter
 	clean  sanitize.Stream
-	code   firstCode  // of the answer, for -x
 	doc    *rendering // of the running answer, when it is rendered
 	last   byte       // last byte written to Out; 0 if none was
 	gap    bool       // write an empty line before the next answer of the turn
 	stderr stderrWriter
 	held   []session.Event // for stderr, until the line of the answer ends
 
-	breaks   llm.Breaks           // of the running response
-	blocks   map[string]codeState // state of code before each text block of the running response
-	rendered bool                 // an answer was rendered
-	codeless bool                 // -x asked for code, and there was none
-	torn     bool                 // -x printed a part of an answer that was then discarded
+	breaks   llm.Breaks      // of the running response
+	blocks   map[string]bool // text blocks of the running response
+	rendered bool            // an answer was rendered
+	coded    bool            // the code that -x asked for was written
+	codeless bool            // -x asked for code, and there is none so far
 }
 
 func newTextWriter(o Options, out *asyncWriter) *textWriter {
@@ -50,6 +50,9 @@ func (t *textWriter) event(e session.Event, _ int) error {
 			return err
 		}
 		t.gap, t.blocks, t.breaks = t.last != 0, nil, llm.Breaks{}
+		if err := t.code(e.Message); err != nil {
+			return err
+		}
 		t.out.flush() // as below
 		t.stderr.incomplete(e)
 	case llm.Retry:
@@ -57,8 +60,8 @@ func (t *textWriter) event(e session.Event, _ int) error {
 			return err
 		}
 	case session.Done:
-		if err := t.end(); err != nil {
-			return err
+		if t.codeless { // prose must not be run or written to a file as code
+			t.stderr.line(t.o.Theme.Bad, "parley: the answer has no code block: run without -x to print it")
 		}
 	}
 	t.aside(e)
@@ -68,7 +71,7 @@ func (t *textWriter) event(e session.Event, _ int) error {
 // aside writes an event to Err once no line of the answer is open: both may go to the same terminal.
 func (t *textWriter) aside(events ...session.Event) {
 	t.held = append(t.held, events...)
-	if len(t.held) == 0 || t.last != 0 && t.last != '\n' && !t.o.Code {
+	if len(t.held) == 0 || t.last != 0 && t.last != '\n' {
 		return
 	}
 	t.out.flush()
@@ -78,30 +81,23 @@ func (t *textWriter) aside(events ...session.Event) {
 	t.held = nil
 }
 
-// discard ends the output of blocks that were discarded, and resets code to before them. Code that
-// was printed already cannot be taken back.
+// discard ends the output of blocks that were discarded.
 func (t *textWriter) discard(blocks []string) error {
-	first, hasText := codeState{}, false
+	hasText := false
 	for _, name := range blocks {
-		if s, ok := t.blocks[name]; ok && (!hasText || s.n < first.n) {
-			first, hasText = s, true
-		}
+		hasText = hasText || t.blocks[name]
 		delete(t.blocks, name)
 	}
 	if !hasText {
 		return nil
 	}
-	if err := t.flush(); err != nil {
-		return err
-	}
-	t.gap, t.torn = t.last != 0, t.torn || t.code.written > first.of.written
-	first.restore(&t.code)
-	t.code.ended = t.code.ended || t.torn
-	return nil
+	err := t.flush()
+	t.gap = t.last != 0
+	return err
 }
 
 func (t *textWriter) delta(d llm.Delta) error {
-	_, known := t.blocks[d.Block]
+	known := t.blocks[d.Block]
 	between := !known && t.breaks.Next(&d.Part)
 	if d.Kind != llm.Text {
 		if known { // it was thinking
@@ -116,9 +112,12 @@ func (t *textWriter) delta(d llm.Delta) error {
 		return nil
 	}
 	t.stderr.close()
+	if t.o.Code { // it is written when the answer is whole
+		return nil
+	}
 	if !known {
 		if t.blocks == nil {
-			t.blocks = map[string]codeState{}
+			t.blocks = map[string]bool{}
 		}
 		if between {
 			if err := t.flush(); err != nil {
@@ -126,7 +125,7 @@ func (t *textWriter) delta(d llm.Delta) error {
 			}
 			t.gap = t.last != 0
 		}
-		t.blocks[d.Block] = t.code.state(len(t.blocks))
+		t.blocks[d.Block] = true
 	}
 	piece := d.Text
 	if !t.o.Raw {
@@ -153,7 +152,7 @@ func (t *textWriter) flush() error {
 		t.doc, t.rendered = nil, true
 		return err
 	}
-	if t.last == 0 || t.last == '\n' || t.o.Code {
+	if t.last == 0 || t.last == '\n' {
 		return nil
 	}
 	t.last = '\n' // what follows, here or on Err, begins on a line of its own
@@ -179,9 +178,6 @@ func (t *textWriter) write(piece string) error {
 		piece = "\n" + piece
 	}
 	t.last = piece[len(piece)-1]
-	if t.o.Code {
-		return t.code.add(t.o.Out, piece)
-	}
 	_, err := io.WriteString(t.o.Out, piece)
 	return err
 }
@@ -203,18 +199,21 @@ func (t *textWriter) render(piece sanitize.Clean) error {
 	return t.doc.add(t.o.Out, piece)
 }
 
-// end ends the code block that -x asked for.
-func (t *textWriter) end() error {
-	if !t.o.Code || t.last == 0 {
+// code writes the first code block of an answer if -x asks for one and there was none before.
+func (t *textWriter) code(answer llm.Message) error {
+	if !t.o.Code || t.coded {
 		return nil
 	}
-	found, err := t.code.end(t.o.Out)
-	if t.torn {
-		t.stderr.line(t.o.Theme.Bad, "parley: the code is not complete: the answer stopped and began again; run it once more")
-	} else if !found { // prose must not be run or written to a file as code
-		t.codeless = true
-		t.stderr.line(t.o.Theme.Bad, "parley: the answer has no code block: run without -x to print it")
+	text := answer.Text()
+	if !t.o.Raw {
+		text = sanitize.Text(text)
 	}
+	blocks := markdown.Fenced(text)
+	t.coded = len(blocks) > 0
+	if t.codeless = !t.coded && (t.codeless || text != ""); !t.coded {
+		return nil
+	}
+	_, err := io.WriteString(t.o.Out, strings.TrimSuffix(blocks[0].Text, "\n")+"\n")
 	return err
 }
 
