@@ -20,18 +20,24 @@ type jsonWriter struct {
 	lastModel string                       // model of the last answer; "" if there is none
 }
 
-// listOf holds the lists that objects are collected in, by their type.
-var listOf = map[string]string{
-	"image": "images", "tool_call": "tools", "tool_result": "tools", "notice": "notices", "retry": "notices",
-	"fallback": "notices", "switch": "notices", "sandbox": "notices", "compacted": "notices",
+// listOf returns the list that objects of a type are collected in; "" if in none.
+func listOf(kind any) string {
+	switch kind {
+	case "image":
+		return "images"
+	case "tool_call", "tool_result":
+		return "tools"
+	case "notice", "retry", "fallback", "switch", "sandbox", "compacted":
+		return "notices"
+	}
+	return ""
 }
 
 func (w *jsonWriter) start(s *session.Session) { w.s, w.lists = s, map[string][]json.RawMessage{} }
 
 func (w *jsonWriter) event(e session.Event, status int) error {
 	for _, o := range objects(e, status) {
-		kind, _ := o[0].value.(string)
-		switch name := listOf[kind]; name {
+		switch name := listOf(o[0].value); name {
 		case "":
 		case "notices":
 			w.lists[name] = append(w.lists[name], encode(o))
