@@ -44,7 +44,7 @@ count once parley was opened there and the folder was trusted.`,
 			return a.serve()
 		},
 	}
-	cmd.Flags().StringVarP(&a.model, "model", "m", "", "`MODEL` of new conversations, as provider/model")
+	cmd.Flags().StringVarP(&a.flags.settings.model, "model", "m", "", "`MODEL` of new conversations, as provider/model")
 	cmd.RegisterFlagCompletionFunc("model", cmdutil.Complete(a.modelNames))
 	return cmd
 }
@@ -102,7 +102,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	}
 	doubt = errors.Join(err, doubt)
 	s, notice, err := a.newSession(false, log, flags)
-	if a.toolSet == nil || a.toolNames != "" {
+	if a.toolSet == nil || a.flags.toolNames != "" {
 		o.Questions = nil // no server is started
 	}
 	if err == nil && len(o.Questions) == 0 {
@@ -156,7 +156,7 @@ func (a editor) openLog(id string) (*session.Log, settingFlags, error) {
 	if a.config.Model == "" && a.project.model == "" {
 		a.config.Model = a.lastModel() // as on the screen
 	}
-	return a.library.Create(session.Info{ID: id, Dir: a.dir}), a.settingFlags, nil
+	return a.library.Create(session.Info{ID: id, Dir: a.dir}), a.flags.settings, nil
 }
 
 // close ends a conversation, and what was started for it; nil: none was opened.

@@ -38,14 +38,14 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		return cmdutil.Config(err)
 	}
 	defer closeSession(s, cmdutil.Warn) // with -q as well: what is lost is no detail
-	if parts, err = (promptFiles{a}).parts(parts, len(a.compared("")) > 1); err != nil {
+	if parts, err = (promptFiles{a}).parts(parts, len(a.flags.compared("")) > 1); err != nil {
 		return cmdutil.Usage(err)
 	}
-	if a.dryRun {
+	if a.flags.wire.dryRun {
 		return a.printRequest(s, parts)
 	}
 	switch isDemo := notice != "" && providers.IsDemo(a.config.Config, s.Model().Name); {
-	case isDemo && a.schema != nil: // what it makes up has the form of an answer, and would be taken for one
+	case isDemo && a.flags.schema != nil: // what it makes up has the form of an answer, and would be taken for one
 		return cmdutil.Config(&llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: "no API key found, and the built-in demo only makes up what --schema asks for"})
 	case isDemo:
 		cmdutil.Warn(notice) // with -q as well: a script must not take the demo for a model
@@ -61,14 +61,14 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
-	ctx, stop := withTimeout(ctx, a.timeout)
+	ctx, stop := withTimeout(ctx, a.flags.timeout)
 	defer stop()
 	a.mcp.wait(ctx, a.toolSet, a.Note)
 	if model := s.Model(); a.Quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
 		cmdutil.Warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
 	}
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
-	names := a.compared(s.Model().Name)
+	names := a.flags.compared(s.Model().Name)
 	if len(names) < 2 {
 		return cmdutil.Exit(print.Run(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o))
 	}
@@ -76,12 +76,12 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if err != nil {
 		return cmdutil.Config(err)
 	}
-	if notice := print.RequestsNotice(models, a.answers); notice != "" {
+	if notice := print.RequestsNotice(models, a.flags.answers); notice != "" {
 		a.Note(notice)
 	}
 	var judge *llm.Endpoint
-	if a.judge != "" {
-		model, err := a.openModel(a.judge, true)
+	if a.flags.judge != "" {
+		model, err := a.openModel(a.flags.judge, true)
 		if err != nil {
 			return cmdutil.Config(err)
 		}
@@ -138,14 +138,14 @@ func endJobs(a *program) {
 
 // printOptions returns how the answer to a prompt is printed.
 func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
-	render := (a.render || outTerminal) && !a.raw && !a.codeOnly && a.schema == nil && a.Format == "text"
+	render := (a.flags.render || outTerminal) && !a.flags.raw && !a.flags.codeOnly && a.flags.schema == nil && a.Format == "text"
 	out, styled := a.Out, styled(a.Out)
 	if render {
 		out = styled
 	}
 	return print.Options{
-		Format: a.Format, Out: out, Quiet: a.Quiet, Code: a.codeOnly, Raw: a.raw, Schema: a.schema != nil,
-		Thinking: a.thinking, Answers: a.answers,
+		Format: a.Format, Out: out, Quiet: a.Quiet, Code: a.flags.codeOnly, Raw: a.flags.raw, Schema: a.flags.schema != nil,
+		Thinking: a.flags.thinking, Answers: a.flags.answers,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
 		Render: render, Width: cmdutil.OutputWidth(), Theme: theme.Terminal(), Markdown: markdownTheme(styled),
 		Save: func(p llm.Part) (string, error) {
@@ -163,12 +163,12 @@ func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 // each other.
 func (a *program) openCompared(s *session.Session, names []string) (models []llm.Endpoint, err error) {
 	for i, name := range names {
-		if i%a.answers > 0 {
+		if i%a.flags.answers > 0 {
 			models = append(models, models[i-1]) // what it has to tell is told once
 			continue
 		}
 		model := s.Model()
-		if len(a.models) > 1 {
+		if len(a.flags.models) > 1 {
 			if model, err = a.openModel(name, true); err != nil {
 				return nil, err
 			}

@@ -25,10 +25,10 @@ func withOptionalValues(args []string) []string {
 	return out
 }
 
-// formatOf returns the format of the output that args ask for; they may not have been read to their
-// end, since a flag before -o is none.
-func (f *outputFlags) formatOf(args []string) string {
-	format := cmp.Or(f.Format, "text")
+// formatOf returns the format of the output that args ask for. They may have been read in part only,
+// up to an unknown flag before -o; known is the format that was read, or empty.
+func formatOf(args []string, known string) string {
+	format := cmp.Or(known, "text")
 	for i, arg := range args {
 		value, isOutput := strings.CutPrefix(arg, "--output")
 		if !isOutput {

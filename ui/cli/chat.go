@@ -27,35 +27,35 @@ import (
 
 // runRoot opens the screen or prints an answer.
 func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
-	if err := a.flags.validate(cmd, words); err != nil {
+	if err := a.flags.validate(cmd, words, a.Format); err != nil {
 		return cmdutil.Usage(err)
 	}
 	if err := a.load(); err != nil {
 		return err
 	}
-	if err := a.recording.open(&a.flags); err != nil {
+	if err := a.recording.open(&a.flags.wire, a.Note); err != nil {
 		return cmdutil.Usage(err)
 	}
 	defer func() { a.recording.close(failed == nil, a.Note) }()
-	parts, err := a.attachments()
+	parts, err := attachments(a.flags.files, a.Note)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
 	inTerminal, outTerminal := term.IsTerminal(os.Stdin.Fd()), term.IsTerminal(os.Stdout.Fd())
-	if err := mistypedCommand(cmd.Root(), words); err != nil && inTerminal && !a.printOnly {
+	if err := mistypedCommand(cmd.Root(), words); err != nil && inTerminal && !a.flags.printOnly {
 		return cmdutil.Usage(err)
 	}
-	asked := a.printOnly || a.dryRun || a.codeOnly || a.raw || a.render || a.timeout > 0 || a.promptName != "" || a.schema != nil || a.Format != "text"
-	screen := !asked && outTerminal && (inTerminal || a.interactive)
-	if a.promptName != "" {
-		a.prompt.args, words = strings.Join(words, " "), nil
+	asked := a.flags.printOnly || a.flags.wire.dryRun || a.flags.codeOnly || a.flags.raw || a.flags.render || a.flags.timeout > 0 || a.flags.promptName != "" || a.flags.schema != nil || a.Format != "text"
+	screen := !asked && outTerminal && (inTerminal || a.flags.interactive)
+	if a.flags.promptName != "" {
+		a.flags.prompt.args, words = strings.Join(words, " "), nil
 	}
 	if !inTerminal {
-		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.promptName != "", a.Note)
+		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.flags.promptName != "", a.Note)
 		if err != nil {
 			return cmdutil.Usage(err)
 		}
-		prompt, err := a.promptWith(words, stdin)
+		prompt, err := promptWith(words, stdin, a.Note)
 		if err != nil {
 			return cmdutil.Usage(err)
 		}
@@ -66,10 +66,10 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	if screen {
 		return a.runScreen(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
 	}
-	if a.listWords != nil {
+	if a.flags.listWords != nil {
 		return a.listSessions(cmd.Root(), parts)
 	}
-	if len(parts) == 0 && a.promptName == "" {
+	if len(parts) == 0 && a.flags.promptName == "" {
 		return cmdutil.Usage(errors.New("no prompt: give one as an argument or on standard input"))
 	}
 	return a.printAnswer(parts, outTerminal)
@@ -90,7 +90,7 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 
 // promptWith returns the prompt made of words and standard input. Input that is no text is an
 // attachment as those of -f: refused if no model can read it.
-func (f *flags) promptWith(words []string, stdin []byte) ([]llm.Part, error) {
+func promptWith(words []string, stdin []byte, note func(string)) ([]llm.Part, error) {
 	parts := print.Prompt(words, stdin)
 	for i, p := range parts {
 		if p.Kind != llm.Media {
@@ -101,7 +101,7 @@ func (f *flags) promptWith(words []string, stdin []byte) ([]llm.Part, error) {
 			return nil, err
 		}
 		if item.Note != "" {
-			f.Note(p.Name + ": " + item.Note)
+			note(p.Name + ": " + item.Note)
 		}
 		parts[i] = item.Part
 	}
@@ -112,9 +112,9 @@ func (f *flags) promptWith(words []string, stdin []byte) ([]llm.Part, error) {
 var attachmentLimits = attach.Limits{Text: 32 << 20}
 
 // attachments reads the files of -f.
-func (f *flags) attachments() ([]llm.Part, error) {
+func attachments(paths []string, note func(string)) ([]llm.Part, error) {
 	var parts []llm.Part
-	for _, path := range f.files {
+	for _, path := range paths {
 		item, err := attachment(path)
 		if err != nil {
 			var file *fs.PathError
@@ -127,7 +127,7 @@ func (f *flags) attachments() ([]llm.Part, error) {
 			return nil, fmt.Errorf("-f %s: %w", path, err)
 		}
 		if item.Note != "" {
-			f.Note(path + ": " + item.Note)
+			note(path + ": " + item.Note)
 		}
 		parts = append(parts, item.Part)
 	}
@@ -148,13 +148,15 @@ func attachment(path string) (attach.Attachment, error) {
 
 // printRequest prints the request that would be sent.
 func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
-	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.model, s.Model().Name), providers.OpenOptions{ExactNames: a.exact}, func(m llm.Endpoint) llm.Request {
+	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.flags.settings.model, s.Model().Name), providers.OpenOptions{ExactNames: a.flags.exact}, func(m llm.Endpoint) llm.Request {
 		s.SetModel(m)
 		_, req := s.Request(parts...)
 		return req
 	})
 	for _, n := range notices {
-		a.notice(n)
+		if n.Urgent || !a.Quiet {
+			cmdutil.Warn(n.Text)
+		}
 	}
 	if err != nil {
 		return err

@@ -23,7 +23,6 @@ import (
 
 	"parley/providers"
 	"parley/providers/credentials"
-	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
 	"parley/tools/sandbox"
@@ -34,7 +33,8 @@ import (
 
 // program is one run of parley.
 type program struct {
-	flags
+	cmdutil.Streams
+	flags      flags
 	config     Config
 	configPath string // the file it was read from; "": none
 
@@ -50,13 +50,8 @@ type program struct {
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
 	local     local
-	stores
-}
-
-// stores is what stays on the disk.
-type stores struct {
-	library *session.Store // conversations; nil until it is needed
-	undo    *undo.Store    // files before tools changed them; nil until it is needed
+	library   *session.Store // conversations; nil until it is needed
+	undo      *undo.Store    // files before tools changed them; nil until it is needed
 }
 
 // Main runs the program with args, which do not include its name, and returns the
@@ -71,14 +66,14 @@ func Main(args []string) int {
 	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
 		plainUsages(root)
 	}
-	err := a.result(excludedFlags(root.Execute()))
+	err := result(a.Out.(*standardOutput), excludedFlags(root.Execute()))
 	var exit *cmdutil.ExitError
 	switch isOurs := errors.As(err, &exit); {
 	case err == nil:
 		return print.OK
 	case !isOurs: // cobra's: flags, arguments
 		exit = &cmdutil.ExitError{Status: print.Usage, Err: err}
-		a.Format = a.formatOf(args)
+		a.Format = formatOf(args, a.Format)
 	case exit.Err == nil, exit.Status == print.Unread: // as SIGPIPE would have ended it, without a word
 		return exit.Status
 	}
@@ -116,7 +111,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	}
 	root.SetOut(unfailing{a.Out})
 	root.SetFlagErrorFunc(flagError)
-	a.flags.register(root)
+	a.flags.register(root, &a.Streams)
 	if slices.Equal(args, []string{"--version"}) { // which needs none of them
 		return root
 	}
@@ -133,13 +128,6 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	completeByName(root)
 	addExitStatus(root)
 	return root
-}
-
-// notice prints n on standard error; with -q only if it is urgent.
-func (f *outputFlags) notice(n llm.Notice) {
-	if n.Urgent || !f.Quiet {
-		cmdutil.Warn(n.Text)
-	}
 }
 
 // list returns values as a user reads them, with commas.

@@ -129,11 +129,11 @@ func defaultConfig(stored providers.KeyStore) Config {
 func (a *program) load() error { return cmdutil.Config(a.readConfig()) }
 
 func (a *program) readConfig() error {
-	if a.debugFile != "" && a.debugLog == nil {
-		if info, err := os.Stat(a.debugFile); err == nil && !info.Mode().IsRegular() {
-			return cmdutil.Usage(fmt.Errorf("--debug: %s is not a regular file", a.debugFile))
+	if a.flags.wire.debugFile != "" && a.debugLog == nil {
+		if info, err := os.Stat(a.flags.wire.debugFile); err == nil && !info.Mode().IsRegular() {
+			return cmdutil.Usage(fmt.Errorf("--debug: %s is not a regular file", a.flags.wire.debugFile))
 		}
-		f, err := os.OpenFile(a.debugFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		f, err := os.OpenFile(a.flags.wire.debugFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err == nil {
 			err = f.Chmod(0o600) // it may be of before
 		}
@@ -150,7 +150,7 @@ func (a *program) readConfig() error {
 			a.Note(exposed)
 		}
 	}
-	path := a.configFile
+	path := a.flags.configFile
 	if path == "" {
 		if dir == "" {
 			return nil // no home, no configuration
@@ -162,7 +162,7 @@ func (a *program) readConfig() error {
 	}
 	a.configPath = path
 	text, mode, err := readFile(path)
-	if err != nil && a.configFile != "" {
+	if err != nil && a.flags.configFile != "" {
 		return fmt.Errorf("--config %w: name a file with settings, or leave --config out for %s", err, abbrevPath(filepath.Join(dir, "config.toml")))
 	} else if err != nil {
 		return fmt.Errorf("configuration %w: move it away, or name another file with --config", err)
@@ -220,10 +220,10 @@ func changeableByAll(path string) string {
 // and in the flags: answers, comparisons and fallbacks then name who was asked.
 func resolveAliases(a *program) {
 	c := &a.config
-	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &c.Session.SummaryModel, &a.model} {
+	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &c.Session.SummaryModel, &a.flags.settings.model} {
 		*name = c.Resolve(*name)
 	}
-	lists := [][]string{c.Fallback, a.models, a.fallback}
+	lists := [][]string{c.Fallback, a.flags.models, a.flags.fallback}
 	for _, name := range slices.Sorted(maps.Keys(c.Fallbacks)) {
 		chain := c.Fallbacks[name]
 		lists = append(lists, chain)

@@ -19,8 +19,8 @@ import (
 func configPath(a *program) (string, error) {
 	dir := configDir()
 	switch {
-	case a.configFile != "":
-		return filepath.Abs(a.configFile)
+	case a.flags.configFile != "":
+		return filepath.Abs(a.flags.configFile)
 	case dir == "":
 		return "", cmdutil.Config(errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 	}

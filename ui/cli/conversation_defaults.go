@@ -33,7 +33,7 @@ func conversationDefaults(a *program) app.Defaults {
 				}
 			}
 			names = slices.DeleteFunc(tools.Names(), func(name string) bool { return offered[name] })
-			return names, "--tools " + a.toolNames
+			return names, "--tools " + a.flags.toolNames
 		},
 	}
 }

@@ -200,7 +200,7 @@ func checkCall(args []string, whole bool) (flags int, err error) {
 	switch {
 	case !whole:
 	case cmd == root:
-		if err = a.flags.validate(cmd, cmd.Flags().Args()); errors.Is(err, fs.ErrNotExist) { // a schema of the reader's
+		if err = a.flags.validate(cmd, cmd.Flags().Args(), a.Format); errors.Is(err, fs.ErrNotExist) { // a schema of the reader's
 			err = nil
 		}
 	case !cmd.HasSubCommands():

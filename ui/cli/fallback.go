@@ -26,7 +26,7 @@ const maxAuto = 3
 // the chain of the model, or else of its provider, or else the general one.
 func fallbacks(a *program) func(session.FallbackNeed) []string {
 	return func(need session.FallbackNeed) []string {
-		if a.noFallback {
+		if a.flags.noFallback {
 			return nil
 		}
 		provider, _, _ := strings.Cut(need.Model, "/")
@@ -37,8 +37,8 @@ func fallbacks(a *program) func(session.FallbackNeed) []string {
 			}
 		}
 		var names []string
-		if len(a.fallback) > 0 {
-			chain = a.fallback
+		if len(a.flags.fallback) > 0 {
+			chain = a.flags.fallback
 		}
 		for _, name := range chain {
 			if name == autoFallback {
@@ -125,6 +125,6 @@ func priceDistance(a, b catalog.Price) float64 {
 // budgetLimits returns the limits of the configuration, and of --max-cost.
 func budgetLimits(a *program) []session.Limit {
 	budget := a.config.Budget
-	budget.Session = cmp.Or(a.maxCost, a.config.MaxCost, budget.Session)
+	budget.Session = cmp.Or(a.flags.maxCost, a.config.MaxCost, budget.Session)
 	return budget.Limits()
 }

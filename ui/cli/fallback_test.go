@@ -60,11 +60,11 @@ func TestFallbacks(t *testing.T) {
 			t.Errorf("%s: %q", model, got)
 		}
 	}
-	a.fallback = []string{"f/0"}
+	a.flags.fallback = []string{"f/0"}
 	if got := fallbacks(a)(session.FallbackNeed{Model: "p/y"}); !slices.Equal(got, []string{"f/0"}) {
 		t.Errorf("%q", got)
 	}
-	a.noFallback = true
+	a.flags.noFallback = true
 	if got := fallbacks(a)(session.FallbackNeed{Model: "p/y"}); got != nil {
 		t.Errorf("%q", got)
 	}

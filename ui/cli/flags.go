@@ -24,7 +24,7 @@ type flags struct {
 	conversationFlags
 	outputFlags
 	limitFlags
-	wireFlags
+	wire wireFlags
 	configFile string   // in place of the usual one
 	files      []string // to attach
 	toolNames  string   // "none", or a list
@@ -40,7 +40,7 @@ type modelFlags struct {
 	judge      string   // model that says which answer is best; "": none
 	fallback   []string
 	noFallback bool
-	settingFlags
+	settings   settingFlags
 	promptName string // of a prompt file, for which the words are arguments
 	prompt     promptFile
 }
@@ -60,7 +60,6 @@ type conversationFlags struct {
 
 // outputFlags say which front end answers, and in which form.
 type outputFlags struct {
-	cmdutil.Streams
 	printOnly, interactive, screenReader bool
 	codeOnly, raw, render, thinking      bool
 	schema                               *llm.Schema // nil: none
@@ -80,10 +79,10 @@ type wireFlags struct {
 }
 
 // register adds the flags to the root command.
-func (f *flags) register(root *cobra.Command) {
+func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	set := root.Flags()
 	set.StringArrayVarP(&f.models, "model", "m", nil, "`MODEL`, as provider/model; repeat to compare several")
-	f.settingFlags.register(root, set)
+	f.settings.register(root, set)
 	set.BoolVar(&f.exact, "exact", false, "use model names exactly as given: do not map retired or family names to current ones")
 	set.IntVarP(&f.answers, "answers", "n", 1, "`NUMBER` of answers; they are compared and kept as branches")
 	set.StringSliceVar(&f.fallback, "fallback", nil, "`MODELS` to continue with if one fails; auto takes connected ones that are close to it")
@@ -95,7 +94,7 @@ func (f *flags) register(root *cobra.Command) {
 	set.BoolVarP(&f.interactive, "interactive", "i", false, "open the screen even if standard input is a pipe")
 	root.MarkFlagsMutuallyExclusive("print", "interactive")
 	set.BoolVar(&f.screenReader, "screen-reader", false, "plain lines instead of the screen, for screen readers")
-	cmdutil.OutputFlag(root, &f.Format)
+	cmdutil.OutputFlag(root, &out.Format)
 	set.String("schema", "", "JSON `SCHEMA` for the answer, or a file with one; prints only the JSON")
 	set.BoolVarP(&f.codeOnly, "code", "x", false, "print only the first code block of the answer")
 	set.BoolVar(&f.thinking, "thinking", false, "print thinking on standard error")
@@ -107,15 +106,15 @@ func (f *flags) register(root *cobra.Command) {
 	set.IntVar(&f.maxTurns, "max-turns", 0, "maximum `NUMBER` of requests for one prompt")
 	set.Float64Var(&f.maxCost, "max-cost", 0, "maximum cost in US `DOLLARS`")
 	set.DurationVar(&f.timeout, "timeout", 0, "time limit for the whole answer, a `DURATION` such as 90s; implies -p")
-	set.StringVar(&f.recordFile, "record", "", "append each request and its answer to `FILE`, keys masked")
-	set.StringVar(&f.replayFile, "replay", "", "answer from the recording in `FILE` instead of the network, without a key")
-	set.BoolVar(&f.dryRun, "dry-run", false, "print the request without sending it")
+	set.StringVar(&f.wire.recordFile, "record", "", "append each request and its answer to `FILE`, keys masked")
+	set.StringVar(&f.wire.replayFile, "replay", "", "answer from the recording in `FILE` instead of the network, without a key")
+	set.BoolVar(&f.wire.dryRun, "dry-run", false, "print the request without sending it")
 	set.BoolVarP(&f.continueLast, "continue", "c", false, "continue the last conversation of this folder")
 	set.StringVarP(&f.resume, "resume", "r", "", "continue a `CONVERSATION`: its ID, the beginning of it, or words of its title; alone, lists them")
 	set.BoolVar(&f.fork, "fork", false, "with -c or -r, continue in a copy")
 	set.BoolVar(&f.ephemeral, "ephemeral", false, "do not save this conversation")
-	f.QuietFlag(root)
-	root.PersistentFlags().StringVar(&f.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
+	out.QuietFlag(root)
+	root.PersistentFlags().StringVar(&f.wire.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config `FILE`")
 	root.MarkFlagFilename("schema", "json")
 }
@@ -197,38 +196,38 @@ func (f *flags) limitError(cmd *cobra.Command) error {
 
 // validate refuses flags that cannot be meant, and a word that was meant for a
 // command: asking a model costs money.
-func (f *flags) validate(cmd *cobra.Command, words []string) error {
+func (f *flags) validate(cmd *cobra.Command, words []string, format string) error {
 	switch {
 	case f.continueLast && f.resume != "":
 		return errors.New("-c and -r name two conversations: use one of them")
 	case f.fork && !f.continueLast && !cmd.Flags().Changed("resume"):
 		return errors.New("--fork copies a conversation: name it with -c or -r")
-	case f.recordFile != "" && f.replayFile != "":
+	case f.wire.recordFile != "" && f.wire.replayFile != "":
 		return errors.New("--replay sends nothing for --record to save: use one of them")
 	case f.ephemeral && (f.continueLast || f.resume != "") && !f.fork:
 		return errors.New("--ephemeral saves nothing, so it cannot continue a saved conversation: add --fork to continue in a copy")
-	case f.codeOnly && f.Format != "text":
-		return fmt.Errorf("--code prints code alone: -o %s does not apply", f.Format)
+	case f.codeOnly && format != "text":
+		return fmt.Errorf("--code prints code alone: -o %s does not apply", format)
 	}
 	if err := f.limitError(cmd); err != nil {
 		return err
 	}
-	if err := f.settingFlags.validate(); err != nil {
+	if err := f.settings.validate(); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("resume") && f.resume == "" {
 		f.listWords = new(string)
 	}
 	if len(f.models) > 0 {
-		f.model = f.models[0]
+		f.settings.model = f.models[0]
 	}
 	if f.answers < 1 || f.answers > mostAnswers {
 		return fmt.Errorf("-n %d: use 1 to %d answers", f.answers, mostAnswers)
 	}
-	if f.answers > 1 && (cmd.Flags().Changed("schema") || f.dryRun) {
+	if f.answers > 1 && (cmd.Flags().Changed("schema") || f.wire.dryRun) {
 		return errors.New("-n compares answers: --schema and --dry-run work with one")
 	}
-	if len(f.models) > 1 && (cmd.Flags().Changed("schema") || f.dryRun) {
+	if len(f.models) > 1 && (cmd.Flags().Changed("schema") || f.wire.dryRun) {
 		return errors.New("-m twice compares answers: --schema and --dry-run work with one model")
 	}
 	if err := f.validateCompared(); err != nil {
@@ -255,7 +254,7 @@ const mostAnswers = 16
 
 // validateCompared refuses more models than can be compared, and a judge of one answer.
 func (f *modelFlags) validateCompared() error {
-	names := f.compared(cmp.Or(f.model, "model"))
+	names := f.compared(cmp.Or(f.settings.model, "model"))
 	if len(names) < 2 {
 		if f.judge != "" {
 			return errors.New("--judge says which of several answers is best: use -m twice, or -n")

@@ -64,7 +64,7 @@ func (a *program) startMCPServers() error {
 	if err != nil {
 		return err
 	}
-	if len(configs) == 0 || a.toolSet == nil || a.toolNames != "" || a.mcp.servers.Load() != nil {
+	if len(configs) == 0 || a.toolSet == nil || a.flags.toolNames != "" || a.mcp.servers.Load() != nil {
 		return nil // --tools names all tools
 	}
 	for name := range project {

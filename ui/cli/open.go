@@ -19,7 +19,7 @@ import (
 // openSession opens the conversation that the flags name, or a new one. Notice is
 // what the user has to know at the start; "" is nothing.
 func (a *program) openSession(screen bool) (s *session.Session, notice string, err error) {
-	if a.toolNames != "none" && !a.config.Sandbox.Off {
+	if a.flags.toolNames != "none" && !a.config.Sandbox.Off {
 		go sandbox.Probe() // once, and beside the opening of the store
 	}
 	if a.dir, err = os.Getwd(); err != nil {
@@ -34,10 +34,10 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		return nil, "", err
 	}
 	log := a.library.Create(session.Info{Dir: a.dir})
-	if screen && a.resume != "" {
-		a.listWords = ambiguousWords(a.library, a.resume)
+	if screen && a.flags.resume != "" {
+		a.flags.listWords = ambiguousWords(a.library, a.flags.resume)
 	}
-	if a.listWords == nil && (a.continueLast || a.resume != "") {
+	if a.flags.listWords == nil && (a.flags.continueLast || a.flags.resume != "") {
 		if trouble != nil {
 			return nil, "", trouble
 		}
@@ -53,7 +53,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		cmdutil.Warn(trouble.Error())
 		trouble = nil
 	}
-	s, notice, err = a.newSession(screen, log, a.settingFlags)
+	s, notice, err = a.newSession(screen, log, a.flags.settings)
 	go pruneUndo(openUndo(a))
 	for _, more := range []error{trouble, doubt} {
 		if more != nil {
@@ -99,8 +99,8 @@ func (a *program) resumeSession(log *session.Log, damage error) (*session.Sessio
 		return nil, "", damage
 	}
 	var flags settingFlags
-	if a.listWords != nil {
-		flags, a.listWords = a.settingFlags, nil
+	if a.flags.listWords != nil {
+		flags, a.flags.listWords = a.flags.settings, nil
 	}
 	s, notice, err := a.newSession(true, log, flags)
 	if damage != nil {
@@ -111,14 +111,14 @@ func (a *program) resumeSession(log *session.Log, damage error) (*session.Sessio
 
 // openRequestedSession opens the conversation of -c or -r.
 func (a *program) openRequestedSession() (*session.Log, error) {
-	about, err := findSession(a, a.resume)
+	about, err := findSession(a, a.flags.resume)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case a.dryRun:
+	case a.flags.wire.dryRun:
 		return a.library.Fork(about.ID, 0) // a copy that is never written: no turn follows
-	case a.fork:
+	case a.flags.fork:
 		return forkSession(a, about.ID, 0)
 	}
 	log, err := a.library.Resume(about.ID)
@@ -145,7 +145,7 @@ func findSession(a *program, resume string) (session.Info, error) {
 // openLibrary opens the stored conversations. With an error, which says why nothing
 // can be stored, the library keeps them in memory.
 func (a *program) openLibrary() (*session.Store, error) {
-	if a.ephemeral && !a.fork {
+	if a.flags.ephemeral && !a.flags.fork {
 		return session.MemoryStore(), nil
 	}
 	return session.OpenStore(os.Getenv)
@@ -159,11 +159,11 @@ func closeSession(s *session.Session, note func(string)) {
 }
 
 // closeLibrary closes the library; without one it does nothing.
-func (s *stores) closeLibrary() {
-	if s.library == nil {
+func (a *program) closeLibrary() {
+	if a.library == nil {
 		return
 	}
-	if err := s.library.Close(); err != nil {
+	if err := a.library.Close(); err != nil {
 		cmdutil.Warn("could not save the conversations: " + format.ErrorText(err))
 	}
 }

@@ -69,8 +69,8 @@ func (u unfailing) Write(p []byte) (int, error) {
 
 // result returns what the run ends with: err, with the status to exit with, or that the output
 // could not be written.
-func (a *program) result(err error) error {
-	wrong := a.Out.(*standardOutput).err()
+func result(out *standardOutput, err error) error {
+	wrong := out.err()
 	switch {
 	case wrong == nil, err != nil && !errors.Is(err, wrong):
 		return err

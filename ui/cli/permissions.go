@@ -17,7 +17,7 @@ import (
 // configuration, those the user made before, and --allow.
 func (a *program) newPolicy() (*tools.Policy, error) {
 	mode := cmp.Or(a.config.Mode, act.ModeAsk)
-	if a.yolo {
+	if a.flags.yolo {
 		mode = act.ModeYolo
 	}
 	policy := tools.NewPolicy(mode)
@@ -34,7 +34,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	kept, _ := stored.load() // nothing is allowed by what cannot be read
 	policy.AddRules(slices.Concat(own, tools.CustomToolRules(a.config.Tools), kept))
 	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
-	for _, rule := range a.allow {
+	for _, rule := range a.flags.allow {
 		if err := policy.AllowFlag(rule, a.config.toolNames()...); err != nil {
 			return nil, cmdutil.Usage(fmt.Errorf("--allow %s: %w", rule, err))
 		}

@@ -86,7 +86,7 @@ func (a *program) loadProjectTrust(screen bool) error {
 		return err
 	}
 	a.project.found = a.project.offer
-	decided, end, _ := openDecisions(a.library, a.ephemeral)
+	decided, end, _ := openDecisions(a.library, a.flags.ephemeral)
 	defer end()
 	yes, known := trust.Decision(decided, a.project.offer)
 	switch {
@@ -117,13 +117,13 @@ func trustDecision(a *program) app.TrustDecision {
 	return app.TrustDecision{
 		Review: found.Review,
 		Get: func() bool {
-			decided, end, _ := openDecisions(a.library, a.ephemeral)
+			decided, end, _ := openDecisions(a.library, a.flags.ephemeral)
 			defer end()
 			yes, known := trust.Decision(decided, found)
 			return yes && known
 		},
 		Set: func(yes bool) error {
-			decided, end, err := openDecisions(a.library, a.ephemeral)
+			decided, end, err := openDecisions(a.library, a.flags.ephemeral)
 			defer end()
 			return cmp.Or(err, trust.SaveDecision(decided, found, yes))
 		},

@@ -33,7 +33,7 @@ func reconsiderTrust(t *testing.T, ephemeral bool) {
 	}
 	start := func() *program {
 		a := newProgram()
-		a.dir, a.library, a.ephemeral = dir, lib, ephemeral
+		a.dir, a.library, a.flags.ephemeral = dir, lib, ephemeral
 		if ephemeral {
 			a.library = session.MemoryStore()
 			t.Cleanup(a.closeLibrary)

@@ -145,29 +145,29 @@ func noPersona(name string, found []prompts.Prompt) error {
 // use reads the prompt of -P, whose settings hold where no flag says otherwise, and for this prompt
 // alone.
 func (a promptFiles) use() (err error) {
-	if err := a.usePersona(); err != nil || a.promptName == "" {
+	if err := a.usePersona(); err != nil || a.flags.promptName == "" {
 		return err
 	}
-	p, err := a.named(a.promptName, noPromptFile)
+	p, err := a.named(a.flags.promptName, noPromptFile)
 	if err != nil {
 		return cmdutil.Usage(fmt.Errorf("-P: %w", err))
 	}
-	a.prompt.Prompt = p
-	if a.model == "" {
-		a.prompt.model = a.config.Resolve(p.Model)
+	a.flags.prompt.Prompt = p
+	if a.flags.settings.model == "" {
+		a.flags.prompt.model = a.config.Resolve(p.Model)
 	}
-	if a.effort == "" {
-		a.prompt.effort = string(p.Effort)
+	if a.flags.settings.effort == "" {
+		a.flags.prompt.effort = string(p.Effort)
 	}
 	switch {
-	case a.toolNames != "":
-	case len(p.Commands()) > 0 && !a.dryRun: // they need the shell, which the model may not get
-		a.prompt.tools = p.Tools
+	case a.flags.toolNames != "":
+	case len(p.Commands()) > 0 && !a.flags.wire.dryRun: // they need the shell, which the model may not get
+		a.flags.prompt.tools = p.Tools
 	default:
-		a.toolNames = strings.Join(p.Tools, ",")
+		a.flags.toolNames = strings.Join(p.Tools, ",")
 	}
-	if a.schema == nil {
-		if a.schema, err = app.PromptSchema(p); err != nil {
+	if a.flags.schema == nil {
+		if a.flags.schema, err = app.PromptSchema(p); err != nil {
 			return cmdutil.Usage(err)
 		}
 	}
@@ -177,16 +177,16 @@ func (a promptFiles) use() (err error) {
 // parts returns the parts of the prompt of -P, before parts, which go with it. Text that
 // waits for commands is in a.prompt.from.
 func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) {
-	if a.prompt.Prompt == nil {
+	if a.flags.prompt.Prompt == nil {
 		return parts, nil
 	}
-	p := a.prompt.Prompt
-	e, err := p.Expand(a.prompt.args, nil)
+	p := a.flags.prompt.Prompt
+	e, err := p.Expand(a.flags.prompt.args, nil)
 	if err != nil {
 		return nil, err
 	}
 	if compared && len(e.Commands) > 0 {
-		return nil, fmt.Errorf("-P %s runs commands: it can be sent to one model only", a.promptName)
+		return nil, fmt.Errorf("-P %s runs commands: it can be sent to one model only", a.flags.promptName)
 	}
 	if len(e.Missing) > 0 {
 		var names []string
@@ -197,10 +197,10 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 			}
 			names = append(names, want)
 		}
-		return nil, fmt.Errorf("-P %s needs %s", a.promptName, strings.Join(names, " "))
+		return nil, fmt.Errorf("-P %s needs %s", a.flags.promptName, strings.Join(names, " "))
 	}
 	if e.Text() == "" && len(e.Commands) == 0 && len(parts) == 0 {
-		return nil, fmt.Errorf("-P %s is a persona: use --persona %[1]s and a prompt", a.promptName)
+		return nil, fmt.Errorf("-P %s is a persona: use --persona %[1]s and a prompt", a.flags.promptName)
 	}
 	e.Typed = "" // as in PROMPT, an @ is only text there
 	bare := *p
@@ -212,10 +212,10 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	for _, n := range notes {
 		a.Note(n)
 	}
-	from.Settings.Web, from.Settings.Tools = a.prompt.searches(&a.settingFlags), a.prompt.tools
+	from.Settings.Web, from.Settings.Tools = a.flags.prompt.searches(&a.flags.settings), a.flags.prompt.tools
 	own := from.Parts
 	from.Parts = func(outputs []string) []llm.Part { return append(own(outputs), parts...) }
-	a.prompt.from = from
+	a.flags.prompt.from = from
 	var outputs []string
 	for _, command := range from.Commands {
 		outputs = append(outputs, "[output of: "+command+"]")
@@ -256,18 +256,18 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 
 // turnOf returns the turn that sends parts, or the prompt of -P.
 func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
-	if from := a.prompt.from; len(from.Commands) > 0 || from.Settings.Web {
-		return s.TurnFromTemplate(ctx, a.prompt.from)
+	if from := a.flags.prompt.from; len(from.Commands) > 0 || from.Settings.Web {
+		return s.TurnFromTemplate(ctx, a.flags.prompt.from)
 	}
 	return s.Turn(ctx, parts...)
 }
 
 // usePersona reads the persona of --persona, whose settings hold where no flag says otherwise.
 func (a promptFiles) usePersona() error {
-	if a.personaName == "" || a.personaName == "off" {
+	if a.flags.settings.personaName == "" || a.flags.settings.personaName == "off" {
 		return nil
 	}
-	p, err := a.named(a.personaName, noPersona)
+	p, err := a.named(a.flags.settings.personaName, noPersona)
 	if err != nil {
 		return cmdutil.Usage(fmt.Errorf("--persona: %w", err))
 	}
@@ -275,13 +275,13 @@ func (a promptFiles) usePersona() error {
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
-	a.persona = session.Persona{Name: p.Name, System: system, Tools: p.Tools}
+	a.flags.settings.persona = session.Persona{Name: p.Name, System: system, Tools: p.Tools}
 	if p.Project {
-		a.persona.Project = a.dir
+		a.flags.settings.persona.Project = a.dir
 	}
-	a.model, a.effort = cmp.Or(a.model, a.config.Resolve(p.Model)), cmp.Or(a.effort, string(p.Effort))
+	a.flags.settings.model, a.flags.settings.effort = cmp.Or(a.flags.settings.model, a.config.Resolve(p.Model)), cmp.Or(a.flags.settings.effort, string(p.Effort))
 	if p.Web {
-		a.web = cmp.Or(a.web, on)
+		a.flags.settings.web = cmp.Or(a.flags.settings.web, on)
 	}
 	return nil
 }

@@ -19,8 +19,8 @@ type recording struct {
 	onError atomic.Pointer[func(string)] // reports recording errors to the screen; nil in print mode
 }
 
-// open opens the recording that is to be written, or to be rereplay.
-func (r *recording) open(f *flags) error {
+// open opens the recording that is to be written, or to be replayed.
+func (r *recording) open(f *wireFlags, note func(string)) error {
 	if f.replayFile != "" {
 		replay, err := providers.OpenReplay(f.replayFile)
 		if err != nil {
@@ -40,7 +40,7 @@ func (r *recording) open(f *flags) error {
 			(*report)(format.ErrorText(err))
 			return
 		}
-		f.Note(format.ErrorText(err))
+		note(format.ErrorText(err))
 	}
 	r.tap = &providers.Tap{Recorder: recorder}
 	return nil

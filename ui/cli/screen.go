@@ -31,7 +31,7 @@ import (
 // plainMode reports whether to use the plain front end: for screen readers and dumb
 // terminals.
 func (a *program) plainMode() bool {
-	return a.screenReader || a.config.UI.ScreenReader || os.Getenv("TERM") == "dumb"
+	return a.flags.screenReader || a.config.UI.ScreenReader || os.Getenv("TERM") == "dumb"
 }
 
 // runScreen opens the screen, or plain lines for screen readers and for terminals
@@ -66,7 +66,7 @@ func (a *program) resetForDir() error {
 	a.mcp.onChange.Store(nil)
 	a.local.unnamed = ""
 	a.nextDir, a.toolSet, a.backend, a.project = "", nil, nil, project{}
-	a.continueLast, a.resume, a.fork = false, "", false
+	a.flags.continueLast, a.flags.resume, a.flags.fork = false, "", false
 	return a.load() // the project may have changed what was read
 }
 
@@ -101,15 +101,15 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer reportSandbox(a)
 	defer a.mcp.stop()
 	defer func() { a.toolSet.Jobs().Close() }() // who quit on the screen was asked
-	if names := a.compared(cmp.Or(a.model, s.Model().Name)); len(names) > 1 {
+	if names := a.flags.compared(cmp.Or(a.flags.settings.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
-		o.Start.Judge, o.Start.Compare = a.judge, names
-		o.Notice = joinNotices(o.Notice, print.RequestsNotice(models, a.answers))
+		o.Start.Judge, o.Start.Compare = a.flags.judge, names
+		o.Notice = joinNotices(o.Notice, print.RequestsNotice(models, a.flags.answers))
 	}
 	if asked {
 		o.Start.Prompt, o.Attached = parts, nil
 	}
-	o.Start.Find, o.Start.Fork = a.listWords, a.fork
+	o.Start.Find, o.Start.Fork = a.flags.listWords, a.flags.fork
 	if a.plainMode() {
 		err = cmdutil.Exit(plain.Run(o))
 	} else {
@@ -131,7 +131,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
-				if a.toolNames == "" { // --tools names all tools
+				if a.flags.toolNames == "" { // --tools names all tools
 					err = errors.Join(err, offerProjectTools(a, a.toolSet))
 				}
 			}
@@ -140,7 +140,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		}},
 		MCP:       app.MCP{Servers: a.mcp.servers.Load, OnServerChange: func(f func(string)) { a.mcp.onChange.Store(&f) }},
 		Wire:      a.recording.inspector(),
-		Ephemeral: a.ephemeral,
+		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
 		}, Jobs: a.toolSet.Jobs(), SandboxOff: confinement(a.backend).Reason, Checkup: doctor{program: a}.checkup, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error {
@@ -169,7 +169,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 				return append(modelChoices(found, time.Now()), unreachableProviders(err)...)
 			}},
 		Opening: app.Opening{New: func() (*session.Session, error) {
-			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}), a.settingFlags)
+			s, _, err := a.newSession(true, a.library.Create(session.Info{Dir: a.dir}), a.flags.settings)
 			return s, err
 		},
 			Resume: func(id string) (*session.Session, string, error) { return a.resumeSession(a.library.Resume(id)) },
@@ -183,7 +183,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 
 // printResumeHint says how to come back to a conversation.
 func (a *program) printResumeHint(id string) {
-	if a.ephemeral || a.library.ReadOnly() != nil {
+	if a.flags.ephemeral || a.library.ReadOnly() != nil {
 		return
 	}
 	const least = 8 // to be told from words of a title

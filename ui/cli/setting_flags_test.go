@@ -20,7 +20,7 @@ func startSession(t *testing.T, args ...string) (a *program, s *session.Session,
 	root := a.rootCommand(nil)
 	err := root.ParseFlags(args)
 	if err == nil {
-		err = a.flags.validate(root, nil)
+		err = a.flags.validate(root, nil, "text")
 	}
 	if err == nil {
 		err = a.load()

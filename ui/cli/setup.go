@@ -61,7 +61,7 @@ func abilities(a *program) *ability.Env {
 // flags say. Notice says what is not as it was, or not as one might expect.
 func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) (s *session.Session, notice string, err error) {
 	kept := log.Session()
-	model, notice, err := firstModel(a, screen, kept.Model, cmp.Or(flags.model, a.prompt.model))
+	model, notice, err := firstModel(a, screen, kept.Model, cmp.Or(flags.model, a.flags.prompt.model))
 	if err != nil {
 		return nil, "", errors.Join(err, log.Close())
 	}
@@ -85,9 +85,9 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 		running = a.project.runner
 	}
 	s = session.New(session.Options{
-		Hooks: running, Files: openUndo(a).Files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
-		Settings: llm.Settings{Web: a.config.Web || a.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
-		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.schema, Schemas: schema.Repairer{},
+		Hooks: running, Files: openUndo(a).Files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
+		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schema.Repairer{},
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})
@@ -95,8 +95,8 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	if err != nil {
 		return nil, "", errors.Join(cmdutil.Usage(err), s.Close())
 	}
-	a.prompt.lend(a, s, kept, &flags)
-	if system := a.prompt.system(&flags); system != "" {
+	a.flags.prompt.lend(a, s, kept, &flags)
+	if system := a.flags.prompt.system(&flags); system != "" {
 		s.SetSystem(wholeSystem(a, system))
 	}
 	for _, more := range []string{left, recoverFiles(a), unfinishedCall(s)} {
@@ -174,10 +174,10 @@ func (a *program) openModelOf(c providers.Config, name string, unattended bool) 
 // refusal: what is recorded or replayed begins anew.
 func (a *program) openMemory() *providers.Memory {
 	path := providers.LearnedPath(os.Getenv)
-	if a.recordFile != "" || a.replayFile != "" {
+	if a.flags.wire.recordFile != "" || a.flags.wire.replayFile != "" {
 		path = ""
 	}
-	if a.ephemeral {
+	if a.flags.ephemeral {
 		return providers.OpenMemory(path, nil)
 	}
 	return providers.OpenMemory(path, atomicfile.ReplaceUnsynced)
@@ -185,7 +185,7 @@ func (a *program) openMemory() *providers.Memory {
 
 // openOptions returns what all models are opened with.
 func (a *program) openOptions() providers.OpenOptions {
-	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.exact}
+	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.flags.exact}
 }
 
 // useTools opens the tools for all conversations in this directory, once.
@@ -207,17 +207,17 @@ func useTools(a *program) (err error) {
 // openTools opens the tools that --tools names, of parley's, the user's and a trusted project's;
 // nil for none.
 func openTools(a *program) (*tools.Set, error) {
-	if a.toolNames == "none" {
+	if a.flags.toolNames == "none" {
 		return nil, nil
 	}
 	set, err := tools.Open(a.dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := offerOwnTools(a, set); err != nil || a.toolNames == "" {
+	if err := offerOwnTools(a, set); err != nil || a.flags.toolNames == "" {
 		return set, err
 	}
-	listed := slices.DeleteFunc(strings.Split(a.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
+	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
 	only, err := set.Only(listed...)
 	if err != nil {
 		return nil, cmdutil.Usage(fmt.Errorf("--tools: %w", err))

@@ -65,7 +65,7 @@ func (p *project) gatherSkills() {
 // Without skills there is neither a list nor a tool.
 func offerSkills(a *program, model llm.Endpoint) error {
 	s := &a.project.skills
-	if a.toolSet == nil || s.own == nil || !offersTool(a.toolNames, act.SkillName) {
+	if a.toolSet == nil || s.own == nil || !offersTool(a.flags.toolNames, act.SkillName) {
 		return nil
 	}
 	a.project.gatherSkills()

@@ -26,7 +26,7 @@ import (
 // openUndo returns where files are kept before tools change them; nil if nothing of this run
 // is kept.
 func openUndo(a *program) *undo.Store {
-	if a.ephemeral {
+	if a.flags.ephemeral {
 		return nil
 	}
 	if a.undo == nil {

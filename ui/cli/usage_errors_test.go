@@ -145,7 +145,7 @@ func TestFormatOfUsageErrors(t *testing.T) {
 		if err := root.Execute(); err == nil {
 			t.Errorf("parley %s: no error", args)
 		}
-		if got := a.formatOf(strings.Fields(args)); got != want {
+		if got := formatOf(strings.Fields(args), a.Format); got != want {
 			t.Errorf("parley %s: %s, want %s", args, got, want)
 		}
 	}
