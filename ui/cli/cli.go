@@ -17,7 +17,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +26,7 @@ import (
 	"parley/tools"
 	"parley/tools/sandbox"
 	"parley/tools/undo"
+	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
@@ -49,6 +49,7 @@ type program struct {
 	recording recording
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
+	runPlain  func(app.Options) int    // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
 	local     local
 	library   *session.Store // conversations; nil until it is needed
 	undo      *undo.Store    // files before tools changed them; nil until it is needed
@@ -79,15 +80,6 @@ func Main(args []string) int {
 	}
 	print.Failure(os.Stdout, os.Stderr, a.Format, err, exit.Status)
 	return exit.Status
-}
-
-// newProgram returns a program that nothing was asked of yet.
-func newProgram() *program {
-	a := &program{}
-	a.Out = new(standardOutput)
-	a.local.program = a
-	a.learned = sync.OnceValue(a.openMemory)
-	return a
 }
 
 // rootCommand returns the command for args with all its subcommands.

@@ -24,7 +24,7 @@ type flags struct {
 	conversationFlags
 	outputFlags
 	limitFlags
-	wire wireFlags
+	wire       wireFlags
 	configFile string   // in place of the usual one
 	files      []string // to attach
 	toolNames  string   // "none", or a list

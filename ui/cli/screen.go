@@ -22,7 +22,6 @@ import (
 	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
-	"parley/ui/plain"
 	"parley/ui/print"
 	"parley/ui/report"
 	"parley/ui/tui"
@@ -110,8 +109,8 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 		o.Start.Prompt, o.Attached = parts, nil
 	}
 	o.Start.Find, o.Start.Fork = a.flags.listWords, a.flags.fork
-	if a.plainMode() {
-		err = cmdutil.Exit(plain.Run(o))
+	if a.plainMode() && a.runPlain != nil {
+		err = cmdutil.Exit(a.runPlain(o))
 	} else {
 		err = cmdutil.Exit(tui.Run(tui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys}))
 	}

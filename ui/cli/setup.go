@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,18 @@ import (
 	"parley/ui/cli/cmd/models"
 	"parley/ui/cli/cmd/video"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/plain"
 )
+
+// newProgram returns a program that nothing was asked of yet.
+func newProgram() *program {
+	a := &program{}
+	a.Out = new(standardOutput)
+	a.local.program = a
+	a.learned = sync.OnceValue(a.openMemory)
+	a.runPlain = plain.Run
+	return a
+}
 
 // addCommands adds the commands that stand in packages of their own.
 func addCommands(root *cobra.Command, a *program) {
