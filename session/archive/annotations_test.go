@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/session/transfer"
 )
 
 // Annotations are exported and imported with the messages, keys masked.
@@ -36,7 +37,7 @@ func TestAnnotationsInJSONL(t *testing.T) {
 	if got := roundTrip(c); !reflect.DeepEqual(got.Annotations, c.Annotations) {
 		t.Errorf("got %+v, want %+v", got.Annotations, c.Annotations)
 	}
-	masked := Mask(c, strings.NewReplacer("KEY", "[redacted]").Replace)
+	masked := transfer.Mask(c, strings.NewReplacer("KEY", "[redacted]").Replace)
 	if got := string(roundTrip(masked).Annotations[0].Data); got != `{"count":3,"more":["the [redacted] is wrong"],"text":"the [redacted] is wrong"}` || masked.MaskedTexts != 2 {
 		t.Errorf("masked %d texts: %s", masked.MaskedTexts, got)
 	}

@@ -16,44 +16,27 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"io"
-	"os"
 	"slices"
 
 	"parley/providers/llm"
 	"parley/session/store"
-	"parley/tools/atomicfile"
+	"parley/session/transfer"
 )
 
 // A Conversation is a session with all its messages, on all branches.
-type Conversation struct {
-	Session     store.Session
-	Nodes       []store.Node // by rising Seq
-	MaskedTexts int          // texts in which Mask masked keys
-	Stamp       string       // changes with the conversation, of those from a place that holds several (see ReadFile); "" if the file holds it alone
-	FromParley  bool         // the file says that parley wrote it, which proves nothing: its ID is not to be trusted
+type Conversation = transfer.Conversation
 
-	Annotations []store.Annotation // what was shown between the messages, by rising N
+// New returns what writes and reads conversations.
+func New() transfer.Archive {
+	return transfer.Archive{Formats: formats, Read: ReadFile}
 }
 
-// A Format is a way to write a conversation.
-type Format struct {
-	Name  string // as -o takes it, and the extension of files
-	Write func(w io.Writer, c Conversation) error
-}
+// formats holds the formats that a conversation can be written in.
+var formats = transfer.Formats{{Name: "md", Write: Markdown}, {Name: "html", Write: HTML}, {Name: "jsonl", Write: JSONL}}
 
-// WriteFile writes a conversation to a new file that only its owner can read. The file appears
-// when it is complete. If path exists, the error is [fs.ErrExist].
-func (f Format) WriteFile(path string, c Conversation) error {
-	return atomicfile.Create(path, func(file *os.File) error { return f.Write(file, c) })
-}
-
-// Formats holds the formats a conversation can be written in.
-var Formats = []Format{{"md", Markdown}, {"html", HTML}, {"jsonl", JSONL}}
-
-// branch returns the current branch from its first message to its last. It ends early
+// branchOf returns the current branch from its first message to its last. It ends early
 // rather than run in circles or follow a parent that is not there.
-func (c Conversation) branch() []store.Node {
+func branchOf(c Conversation) []store.Node {
 	at := make(map[int]int, len(c.Nodes))
 	for i, n := range c.Nodes {
 		at[n.Seq] = i
@@ -72,8 +55,8 @@ func (c Conversation) branch() []store.Node {
 	return path
 }
 
-// branches returns how many branches there are: messages nothing follows.
-func (c Conversation) branches() int {
+// countBranches returns how many branches there are: messages nothing follows.
+func countBranches(c Conversation) int {
 	followed := make(map[int]bool, len(c.Nodes))
 	for _, n := range c.Nodes {
 		followed[n.Parent] = true
@@ -88,7 +71,7 @@ func (c Conversation) branches() int {
 }
 
 // usage returns what all responses on all branches used.
-func (c Conversation) usage() llm.Usage {
+func usageOf(c Conversation) llm.Usage {
 	if c.Session.Usage != (llm.Usage{}) {
 		return c.Session.Usage
 	}
@@ -121,12 +104,12 @@ type callResult struct {
 	outcome store.Outcome
 }
 
-// messages returns the current branch, with the results of calls folded into the
+// messagesOf returns the current branch, with the results of calls folded into the
 // messages that made them. Results of unknown calls stay messages of their own.
-func (c Conversation) messages() []message {
+func messagesOf(c Conversation) []message {
 	var out []message
 	model := ""
-	for _, n := range c.branch() {
+	for _, n := range branchOf(c) {
 		if c.Session.LockedBy == "" { // it is not open for writing
 			n = store.CloseInterrupted(n, lastCalls(out))
 		}
@@ -154,7 +137,7 @@ func (c Conversation) messages() []message {
 	}
 	for i := range out {
 		if unanswered := i+1 == len(out) || out[i+1].Role == llm.RoleUser; unanswered && out[i].Role == llm.RoleUser {
-			out[i].endings = c.turnEndings(out[i].Seq)
+			out[i].endings = turnEndings(c, out[i].Seq)
 		}
 	}
 	return out
@@ -162,7 +145,7 @@ func (c Conversation) messages() []message {
 
 // turnEndings returns why the turns ended that began with message seq: "stopped", or what
 // failed or was refused, from the annotations of kind "done" and "notice".
-func (c Conversation) turnEndings(seq int) (all []string) {
+func turnEndings(c Conversation, seq int) (all []string) {
 	for _, a := range c.Annotations {
 		var e struct {
 			Text   string

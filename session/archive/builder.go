@@ -181,8 +181,8 @@ func (t *builder) end() []Conversation {
 		ends[i+1] = len(c.Nodes)
 	}
 	c.Session.Head = ends[t.head]
-	c.fillTimes()
-	c.fillSession()
+	fillTimes(&c)
+	fillSession(&c)
 	return []Conversation{c}
 }
 
@@ -212,7 +212,7 @@ func (t *builder) results(n store.Node, calls []*call) store.Node {
 
 // fillTimes gives each message whose time is missing or implausible that of its parent,
 // and the session the times of its first and last message if it has none.
-func (c *Conversation) fillTimes() {
+func fillTimes(c *Conversation) {
 	s := &c.Session
 	s.Created, s.Updated = plausibleTime(s.Created), plausibleTime(s.Updated)
 	var first, last time.Time
@@ -252,11 +252,11 @@ func plausibleTime(t time.Time) time.Time {
 
 // fillSession fills in the fields of the session that describe its messages: their number,
 // usage, preview, title, model, and an ID if it has none.
-func (c *Conversation) fillSession() {
+func fillSession(c *Conversation) {
 	s := &c.Session
 	s.Messages, s.Usage = len(c.Nodes), totalUsage(c.Nodes)
 	said, answered := "", "" // the first thing a user said, and who answered last
-	for _, n := range c.branch() {
+	for _, n := range branchOf(*c) {
 		if n.Model != "" {
 			answered = n.Model
 		}

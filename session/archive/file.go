@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/session/store"
+	"parley/session/transfer"
 )
 
 // ReadFile calls each for the conversations at path, which may be a database of crush,
@@ -23,7 +24,7 @@ import (
 // An error of each ends reading and is returned, with path before it.
 //
 // Nothing is written beside path: databases are copied first, with their logs. If there is no
-// conversation, not even a known one, the error is ErrNoConversation.
+// conversation, not even a known one, the error is [transfer.ErrNoConversation].
 func ReadFile(ctx context.Context, path string, known func(id, stamp string) bool, each func(Conversation) error) ([]Notice, error) {
 	r := &sourceReader{limits: standard, skipped: newSkipped(), known: known, each: each}
 	err := r.file(ctx, path)
@@ -149,7 +150,7 @@ func (r *sourceReader) readAll(all []source) error {
 		}
 	}
 	if len(all) == 0 {
-		return ErrNoConversation
+		return transfer.ErrNoConversation
 	}
 	return nil
 }

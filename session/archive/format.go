@@ -270,19 +270,19 @@ func (s *message) speaker() string {
 // A fact is a property of a conversation, as an export shows it.
 type fact struct{ name, value string }
 
-// facts returns the properties of c that are known.
-func (c Conversation) facts() []fact {
+// factsOf returns the properties of c that are known.
+func factsOf(c Conversation) []fact {
 	var models []string
 	seen := map[string]bool{}
-	for _, n := range c.branch() {
+	for _, n := range branchOf(c) {
 		if n.Role == llm.RoleAssistant && n.Model != "" && !seen[n.Model] {
 			seen[n.Model] = true
 			models = append(models, oneLine(n.Model))
 		}
 	}
-	u := c.usage()
+	u := usageOf(c)
 	others := ""
-	if n := c.branches(); n > 1 {
+	if n := countBranches(c); n > 1 {
 		others = fmt.Sprintf("%d, of which this is one", n)
 	}
 	var out []fact
@@ -298,7 +298,7 @@ func (c Conversation) facts() []fact {
 	return out
 }
 
-func (c Conversation) title() string {
+func titleOf(c Conversation) string {
 	if t := oneLine(c.Session.Title); t != "" {
 		return t
 	}

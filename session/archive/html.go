@@ -42,12 +42,12 @@ func HTML(w io.Writer, c Conversation) error {
 <header>
 <h1>%[2]s</h1>
 <dl>
-`, base64.StdEncoding.EncodeToString(hash[:]), escape(c.title()), css)
-	for _, f := range c.facts() {
+`, base64.StdEncoding.EncodeToString(hash[:]), escape(titleOf(c)), css)
+	for _, f := range factsOf(c) {
 		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", f.name, escape(f.value))
 	}
 	b.WriteString("</dl>\n</header>\n<main>\n")
-	for _, m := range c.messages() {
+	for _, m := range messagesOf(c) {
 		if m.switched != "" {
 			fmt.Fprintf(b, "<p class=\"switch\">%s</p>\n", escape(m.switched))
 		}

@@ -223,7 +223,7 @@ func (d *jsonlImporter) line(data []byte) error {
 func (d *jsonlImporter) end() []Conversation {
 	var out []Conversation
 	for _, c := range d.all {
-		c.repair(d.skipped)
+		repair(c, d.skipped)
 		out = append(out, *c)
 	}
 	return out
@@ -234,7 +234,7 @@ var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
 // repair makes a tree of the messages of a file, which anybody may have written. A
 // conversation as JSONL writes it stays as it is.
-func (c *Conversation) repair(n *skippedCounts) {
+func repair(c *Conversation, n *skippedCounts) {
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {
@@ -263,7 +263,7 @@ func (c *Conversation) repair(n *skippedCounts) {
 		n.add(badHeads, 1)
 	}
 	if last > 2*len(c.Nodes)+slack {
-		c.renumber()
+		renumber(c)
 	}
 	before = len(c.Annotations)
 	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // a file does not change settings
@@ -279,7 +279,7 @@ func (c *Conversation) repair(n *skippedCounts) {
 const slack = 1000
 
 // renumber numbers messages from 1 without gaps, in their order.
-func (c *Conversation) renumber() {
+func renumber(c *Conversation) {
 	now := map[int]int{0: 0}
 	for i := range c.Nodes {
 		node := &c.Nodes[i]

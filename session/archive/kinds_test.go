@@ -15,7 +15,7 @@ func TestKinds(t *testing.T) {
 		c.Nodes = append(c.Nodes, store.Node{Seq: i + 1, Parent: i, Message: m})
 		c.Session.Head = i + 1
 	}
-	for _, f := range Formats {
+	for _, f := range formats {
 		way := map[string]llmtest.Way{"md": llmtest.Markdown, "html": llmtest.HTML}[f.Name]
 		if way == "" {
 			continue

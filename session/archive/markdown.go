@@ -21,12 +21,12 @@ import (
 // blocks. No text can end the block it is in, and HTML in a text is escaped.
 func Markdown(w io.Writer, c Conversation) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "---\ntitle: %s\n", quote(c.title()))
-	for _, f := range c.facts() {
+	fmt.Fprintf(b, "---\ntitle: %s\n", quote(titleOf(c)))
+	for _, f := range factsOf(c) {
 		fmt.Fprintf(b, "%s: %s\n", f.name, quote(f.value))
 	}
-	fmt.Fprintf(b, "---\n\n# %s\n", literal(c.title()))
-	for i, m := range c.messages() {
+	fmt.Fprintf(b, "---\n\n# %s\n", literal(titleOf(c)))
+	for i, m := range messagesOf(c) {
 		if m.switched != "" {
 			fmt.Fprintf(b, "\n*%s*\n", literal(m.switched))
 		}

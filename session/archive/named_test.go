@@ -6,12 +6,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"parley/session/transfer"
 )
 
 // TestProgramsAreNamed holds that users are told of every program whose conversations are read:
 // those with a golden.
 func TestProgramsAreNamed(t *testing.T) {
-	places := map[string]string{"ErrNoConversation of read.go": ErrNoConversation.Error()}
+	places := map[string]string{"ErrNoConversation of transfer.go": transfer.ErrNoConversation.Error()}
 	for place, path := range map[string]string{
 		"README.md": "../../README.md", "docs/sessions.md": "../../docs/sessions.md", "importHelp of ui/cli/cmd/sessions": "../../ui/cli/cmd/sessions/archive.go",
 	} {

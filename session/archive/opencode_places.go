@@ -91,7 +91,7 @@ func (d opencodeDirectory) sources(ctx context.Context) (all []source, err error
 	return all, ctx.Err()
 }
 
-// messages returns the messages of a session, whose files are in dir.
+// messagesOf returns the messages of a session, whose files are in dir.
 func (d opencodeDirectory) messages(ctx context.Context, dir string) (all []opencodeRow, err error) {
 	names, err := d.names(dir)
 	if err != nil {

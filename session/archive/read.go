@@ -11,6 +11,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"parley/session/transfer"
 )
 
 // limits bound what is read of a file, in bytes unless said otherwise.
@@ -27,11 +29,6 @@ type limits struct {
 
 var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20, database: 8 << 30, files: 1_000_000}
 
-// ErrNoConversation reports that a file holds no conversation.
-var ErrNoConversation = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
-	"a rollout of Codex, a session of Gemini CLI, Qwen Code or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
-	"or the database of crush, opencode or llm")
-
 // conversations returns the conversations in r that have messages or a title. The content of r tells
 // which program wrote it; name is that of the file, for the id of a session of Claude Code, or "".
 //
@@ -46,7 +43,7 @@ func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Con
 	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
 	unique(found)
 	if err == nil && len(found) == 0 {
-		err = ErrNoConversation
+		err = transfer.ErrNoConversation
 		if n.kinds[longLines] != nil {
 			err = fmt.Errorf("a line or conversation in it is too long, above %d MB: export it in parts", l.line>>20)
 		}
@@ -121,7 +118,7 @@ func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Convers
 				// One conversation over many lines.
 				return l.object(b, n)
 			} else if unread >= l.lead {
-				return nil, ErrNoConversation
+				return nil, transfer.ErrNoConversation
 			}
 		}
 		if err == io.EOF {
@@ -150,7 +147,7 @@ func (l limits) object(b *bufio.Reader, n *skippedCounts) ([]Conversation, error
 	data = append([]byte{'{'}, data...)
 	d := formatOf(data, l, "", n)
 	if d == nil {
-		return nil, ErrNoConversation
+		return nil, transfer.ErrNoConversation
 	}
 	if err := d.line(data); err != nil {
 		return nil, err
@@ -261,24 +258,7 @@ func unique(list []Conversation) {
 }
 
 // A Notice counts things of one kind that could not be imported.
-type Notice struct {
-	Kind  string `json:"what"`            // the kind, in words for a user
-	Count int    `json:"count"`           // how many there were
-	First string `json:"first,omitempty"` // where the first of them was, such as "line 12"; "" if that is not known
-}
-
-// String returns n on one line.
-func (n Notice) String() string {
-	text := fmt.Sprintf("%s (%d)", n.Kind, n.Count)
-	switch {
-	case n.First == "":
-	case n.Count > 1:
-		text += ": first in " + n.First
-	default:
-		text += ": " + n.First
-	}
-	return text
-}
+type Notice = transfer.Notice
 
 // skippedCounts counts what could not be imported, by kind.
 type skippedCounts struct {

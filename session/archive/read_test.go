@@ -317,7 +317,7 @@ func TestLimits(t *testing.T) {
 		fmt.Fprintf(&b, `{"type":"user","uuid":"u%d","parentUuid":"u%d","message":{"content":"x"}}`+"\n", i, i-1)
 	}
 	list, _, err := standard.read(&b, "long.jsonl")
-	if err != nil || len(list) != 1 || len(list[0].Nodes) != lines || len(list[0].branch()) != lines {
+	if err != nil || len(list) != 1 || len(list[0].Nodes) != lines || len(branchOf(list[0])) != lines {
 		t.Fatalf("%d conversations, %v", len(list), err)
 	}
 }
@@ -464,7 +464,7 @@ func fuzzStream(t *testing.T, data []byte) {
 // it is read from JSONL again.
 func checkWritable(t *testing.T, c Conversation) {
 	c.Stamp = "" // is of the place it came from
-	for _, format := range Formats {
+	for _, format := range formats {
 		var b bytes.Buffer
 		if err := format.Write(&b, c); err != nil {
 			t.Fatalf("%s: %v", format.Name, err)

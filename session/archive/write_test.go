@@ -122,7 +122,7 @@ func TestMarkdown(t *testing.T) {
 			if n.Level == 2 && open {
 				t.Errorf("a message begins inside a fold")
 			}
-			if steps := sampleConversation().messages(); n.Level == 2 && headings < len(steps) &&
+			if steps := messagesOf(sampleConversation()); n.Level == 2 && headings < len(steps) &&
 				strings.HasPrefix(string(n.Lines().Value(src)), fmt.Sprintf("%d. %s", headings+1, literal(steps[headings].speaker()))) {
 				headings++
 			}
@@ -134,7 +134,7 @@ func TestMarkdown(t *testing.T) {
 			open = !open
 		}
 	}
-	if want := len(sampleConversation().messages()); headings != want || open {
+	if want := len(messagesOf(sampleConversation())); headings != want || open {
 		t.Errorf("%d messages under headings, want %d; open: %t", headings, want, open)
 	}
 }
@@ -418,7 +418,7 @@ func TestJSONL(t *testing.T) {
 func TestWriters(t *testing.T) {
 	for seed := range uint64(100) {
 		c := randomConversation(rand.New(rand.NewPCG(seed, 1)))
-		for _, f := range Formats {
+		for _, f := range formats {
 			var b bytes.Buffer
 			if err := f.Write(&b, c); err != nil {
 				t.Errorf("seed %d, %s: %v", seed, f.Name, err)
@@ -428,7 +428,7 @@ func TestWriters(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range Formats {
+	for _, f := range formats {
 		if err := f.Write(full{}, sampleConversation()); err == nil {
 			t.Errorf("%s: a full disk is no error", f.Name)
 		}
@@ -474,7 +474,7 @@ func nestedList(n int) string {
 func BenchmarkCrafted(b *testing.B) {
 	for name, text := range craftedTexts() {
 		c := Conversation{Session: store.Session{Head: 1}, Nodes: []store.Node{{Seq: 1, Message: llm.UserText(text)}}}
-		for _, f := range Formats[:2] {
+		for _, f := range formats[:2] {
 			b.Run(name+"/"+f.Name, func(b *testing.B) {
 				for b.Loop() {
 					var out bytes.Buffer

@@ -174,14 +174,14 @@ type Options struct {
 	FirstScreen
 	PromptFiles
 
-	Context         func() []ContextItem                // what every request holds beside the messages; nil: not known
-	ChangeDirectory func(dir string)                    // called before the front end quits, to begin again in dir; nil: it cannot
-	Mask            func() (func(string) string, error) // returns a function that masks configured keys in exported texts, with an error for keys that cannot be read; nil: nothing is masked
-	OnExit          func(id string)                     // called with the ID of a stored conversation once the screen is gone; nil: nothing is
-	AbbrevPath      func(path string) string            // abbreviates a path for users (~); nil: as it is
-	Estimate        func(text string) int               // estimates the tokens of a text; nil: a quarter of the bytes
-	Getenv          func(string) string                 // nil: os.Getenv
-	Now             func() time.Time                    // nil: the clock; for tests
+	Context         func() []ContextItem                                                            // what every request holds beside the messages; nil: not known
+	ChangeDirectory func(dir string)                                                                // called before the front end quits, to begin again in dir; nil: it cannot
+	Export          func(s *session.Session, format, path string) (written, note string, err error) // writes a conversation to a file, configured keys masked; path may be relative or "". Nil: nothing does
+	OnExit          func(id string)                                                                 // called with the ID of a stored conversation once the screen is gone; nil: nothing is
+	AbbrevPath      func(path string) string                                                        // abbreviates a path for users (~); nil: as it is
+	Estimate        func(text string) int                                                           // estimates the tokens of a text; nil: a quarter of the bytes
+	Getenv          func(string) string                                                             // nil: os.Getenv
+	Now             func() time.Time                                                                // nil: the clock; for tests
 }
 
 // Machine holds what parley uses of the machine it runs on.

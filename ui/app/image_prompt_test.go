@@ -15,6 +15,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/archive"
+	"parley/session/transfer"
 )
 
 // newPainter returns an application whose image model answers with turns, and which names
@@ -168,7 +169,7 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 	}
 	play(t, run(t, a, "/image a fox"))
 	for _, as := range []string{"md", "html", "jsonl"} {
-		form, err := archive.FindFormat(as)
+		form, err := archive.New().Formats.Find(as)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,7 +179,7 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 		}
 		info.Head = a.Session.Head()
 		shown, _ := a.Library.Annotations(info.ID)
-		path, err := form.Save(archive.Conversation{Session: info, Nodes: a.Session.Nodes(), Annotations: shown}, "", t.TempDir())
+		path, err := form.Save(transfer.Conversation{Session: info, Nodes: a.Session.Nodes(), Annotations: shown}, "", t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -139,7 +139,7 @@ func endJobs(a *program) {
 // printOptions returns how the answer to a prompt is printed.
 func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 	render := (a.flags.render || outTerminal) && !a.flags.raw && !a.flags.codeOnly && a.flags.schema == nil && a.Format == "text"
-	out, styled := a.Out, styled(a.Out)
+	out, styled := a.Out, cmdutil.Styled(a.Out)
 	if render {
 		out = styled
 	}
@@ -147,7 +147,7 @@ func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
 		Format: a.Format, Out: out, Quiet: a.Quiet, Code: a.flags.codeOnly, Raw: a.flags.raw, Schema: a.flags.schema != nil,
 		Thinking: a.flags.thinking, Answers: a.flags.answers,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
-		Render: render, Width: cmdutil.OutputWidth(), Theme: theme.Terminal(), Markdown: markdownTheme(styled),
+		Render: render, Width: cmdutil.OutputWidth(), Theme: theme.Terminal(), Markdown: cmdutil.MarkdownTheme(styled),
 		Save: func(p llm.Part) (string, error) {
 			path, note, err := ability.SaveFile("", attach.SlugFileName(prompt, "image", p.MIME), p.Data)
 			if note != "" {

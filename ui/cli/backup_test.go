@@ -12,9 +12,9 @@ import (
 	"parley/providers"
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/backup"
 	"parley/session/store"
 	"parley/session/storetest"
+	"parley/ui/cli/cmd/backup"
 )
 
 // TestNextRequestIsTheSame holds, for each wire format, that a conversation which was restored

@@ -78,12 +78,9 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 // listSessions prints the conversations for -r without a value. With a prompt, -r
 // has to name one of them.
 func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
-	if len(parts) > 0 {
-		return cmdutil.Usage(errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
-	}
 	list, _, err := root.Find([]string{"sessions", "list"})
-	if err != nil {
-		return err
+	if err != nil || list.RunE == nil || len(parts) > 0 {
+		return cmdutil.Usage(errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
 	}
 	return list.RunE(list, nil)
 }

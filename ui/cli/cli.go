@@ -23,6 +23,7 @@ import (
 	"parley/providers"
 	"parley/providers/credentials"
 	"parley/session"
+	"parley/session/transfer"
 	"parley/tools"
 	"parley/tools/sandbox"
 	"parley/tools/undo"
@@ -49,6 +50,7 @@ type program struct {
 	recording recording
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it
 	debugLog  *slog.Logger             // of --debug; nil: none
+	archive   transfer.Archive         // of files with conversations
 	runPlain  func(app.Options) int    // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
 	local     local
 	library   *session.Store // conversations; nil until it is needed
@@ -107,16 +109,12 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	if slices.Equal(args, []string{"--version"}) { // which needs none of them
 		return root
 	}
-	stored := a.sessionCommands()
-	sessionsRoot := stored.Sessions()
-	sessionsRoot.AddCommand(undoCommands(a, stored)...)
-	sessionsRoot.AddCommand(backupCommands(a, stored)...)
-	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a), sessionsRoot, stored.Usage(),
+	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a),
 		a.keysCommand(), a.sandboxCommand(), versionCommand(a))
 	addCommands(root, a)
 	explainArguments(root)
 	addHelp(a, root)
-	a.completeFlags(root, stored)
+	a.completeFlags(root)
 	completeByName(root)
 	addExitStatus(root)
 	return root

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/tools"
-	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -16,14 +15,14 @@ import (
 const noTools = "none"
 
 // completeFlags has shells offer values for the flags of root.
-func (a *program) completeFlags(root *cobra.Command, stored sessions.Options) {
+func (a *program) completeFlags(root *cobra.Command) {
 	prompts := promptFiles{a}
 	model := cmdutil.Complete(a.modelNames)
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for name, complete := range map[string]cobra.CompletionFunc{
-		"model": model, "judge": model, "fallback": inList(model), "resume": stored.Complete,
+		"model": model, "judge": model, "fallback": inList(model), "resume": a.conversations().Complete,
 		"prompt": cmdutil.Complete(func() []string { return prompts.completed(false) }), "persona": cmdutil.Complete(func() []string { return prompts.completed(true) }),
 		"tools": inList(fixed(append([]string{noTools}, tools.Names()...)...)), "allow": fixed(tools.Names()...), "web": fixed(on, off),
 	} {

@@ -226,7 +226,7 @@ the configuration. It exits with 3 if something is broken.`,
 			}
 			defer d.prepare()()
 			checks := d.checkup(cmd.Context(), tui.TerminalState(os.Getenv))
-			out := styled(a.Out) // takes colors out where they do not belong
+			out := cmdutil.Styled(a.Out) // takes colors out where they do not belong
 			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil || !app.HasBrokenCheck(checks) {
 				return err
 			}

@@ -11,7 +11,6 @@ import (
 	"parley/tools/act"
 	"parley/tools/sandbox"
 	"parley/ui/app"
-	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -133,7 +132,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 // held in the working directory.
 func findSession(a *program, resume string) (session.Info, error) {
 	if resume != "" {
-		return sessions.Find(a.library, resume, a.maskKeys)
+		return a.conversations().Find(a.library, resume)
 	}
 	last, err := a.library.Latest(a.dir) // imported ones say themselves where and when they were held
 	if errors.Is(err, session.ErrNotFound) {

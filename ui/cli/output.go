@@ -8,11 +8,8 @@ import (
 	"os"
 	"sync"
 
-	"github.com/charmbracelet/colorprofile"
-
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
-	"parley/ui/theme"
 )
 
 // A standardOutput writes to standard output, and keeps the first error of that: cobra and
@@ -40,22 +37,6 @@ func (o *standardOutput) err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failed
-}
-
-// styled returns out for text with colors, which are taken out where they do not belong.
-func styled(out io.Writer) *colorprofile.Writer {
-	return &colorprofile.Writer{Forward: out, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
-}
-
-// markdownTheme returns the theme for Markdown on an output, with the styles that reach it.
-func markdownTheme(out *colorprofile.Writer) *theme.Theme {
-	switch {
-	case out.Profile <= colorprofile.NoTTY:
-		return theme.Bare()
-	case out.Profile == colorprofile.ASCII:
-		return theme.Plain()
-	}
-	return theme.Terminal()
 }
 
 // unfailing hides errors from cobra, which prints them and exits with 0.

@@ -149,7 +149,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		}},
 		PromptFiles: app.PromptFiles{Skills: a.project.skills.rows, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
-		Mask:            func() (func(string) string, error) { return maskSecrets(a) },
+		Export:          exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
 		ChangeDirectory: func(dir string) { a.nextDir = dir },
 		Context: func() []app.ContextItem {
 			return requestFacts(cmp.Or(a.config.System, session.Instructions), &a.project, a.toolSet, known)

@@ -3,33 +3,18 @@ package cli
 import (
 	"errors"
 	"os"
-	"time"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"parley/session"
-	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/print"
 )
 
-// sessionCommands returns what the commands about stored conversations work with.
-func (a *program) sessionCommands() sessions.Options {
-	styled := styled(a.Out)
-	return sessions.Options{
-		Open: func() (*session.Store, error) {
-			lib, err := session.OpenStore(os.Getenv)
-			if err != nil {
-				return nil, err
-			}
-			return lib, nil
-		},
-		Out: a.Out, Note: a.Note, Render: term.IsTerminal(os.Stdout.Fd()), Width: cmdutil.OutputWidth(), Now: time.Now,
-		Mask: a.maskKeys, AbbrevPath: abbrevPath, Forget: forgetFiles, Styled: styled, Markdown: markdownTheme(styled),
-		ImportAll: importCommand{a.Out, a.Note}.run, ImportSource: importSource(),
-	}
+// conversations returns what finds stored conversations for commands.
+func (a *program) conversations() cmdutil.Conversations {
+	return cmdutil.Conversations{Mask: a.maskKeys, Open: func() (*session.Store, error) { return session.OpenStore(os.Getenv) }}
 }
 
 // maskKeys takes the keys that are configured out of text.

@@ -20,17 +20,21 @@ import (
 	"parley/providers/llm"
 	"parley/providers/schema"
 	"parley/session"
+	"parley/session/archive"
 	"parley/session/attach"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/atomicfile"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
 	"parley/ui/cli/cmd/embed"
 	"parley/ui/cli/cmd/image"
 	"parley/ui/cli/cmd/man"
 	"parley/ui/cli/cmd/models"
+	"parley/ui/cli/cmd/sessions"
+	"parley/ui/cli/cmd/undo"
 	"parley/ui/cli/cmd/video"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/plain"
@@ -43,12 +47,18 @@ func newProgram() *program {
 	a.local.program = a
 	a.learned = sync.OnceValue(a.openMemory)
 	a.runPlain = plain.Run
+	a.archive = archive.New()
 	return a
 }
 
 // addCommands adds the commands that stand in packages of their own.
 func addCommands(root *cobra.Command, a *program) {
-	env := abilities(a)
+	stored, env := a.conversations(), abilities(a)
+	conversations := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
+	sessions.Options{Stored: stored, Archive: a.archive, Out: a.Out, Note: a.Note, Now: time.Now, AbbrevPath: abbrevPath, Forget: forgetFiles}.ForTerminal().Add(root, conversations)
+	undo.Options{Streams: &a.Streams, Stored: stored, Files: undoStore}.Add(conversations)
+	backup.Options{Streams: &a.Streams, Stored: stored}.Add(conversations)
+	root.AddCommand(conversations)
 	root.AddCommand(embed.New(env), embed.NewSimilar(env))
 	root.AddCommand(image.New(env))
 	root.AddCommand(video.New(env))

@@ -4,14 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -19,7 +16,6 @@ import (
 	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
-	"parley/ui/cli/cmd/sessions"
 	"parley/ui/format"
 )
 
@@ -164,86 +160,6 @@ func pruneUndo(store *undo.Store) {
 	if store != nil && store.PruneDue() {
 		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
 	}
-}
-
-// undoCommands returns the commands about files that tools changed, which stand below sessions.
-func undoCommands(a *program, stored sessions.Options) []*cobra.Command {
-	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: stored.Complete,
-		RunE: func(_ *cobra.Command, words []string) error {
-			lib, err := stored.Open()
-			if err != nil {
-				return err
-			}
-			found, err := sessions.Find(lib, strings.Join(words, " "), stored.Mask)
-			if err = errors.Join(err, lib.Close()); err != nil {
-				return err
-			}
-			return printFileDiff(a, found.ID)
-		}}
-	prune := &cobra.Command{Use: "prune", Short: "Remove kept files older than 30 days, and beyond 1 GB", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
-		store := undoStore()
-		if store == nil {
-			return nil
-		}
-		done, err := store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
-		a.Note(fmt.Sprintf("removed what %s changed in files, %s; %s kept", format.Plural(done.Histories, "conversation"), format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
-		return err
-	}}
-	return []*cobra.Command{diff, prune}
-}
-
-// printFileDiff prints how the files that a conversation changed differ from what they were
-// before it, as they are now.
-func printFileDiff(a *program, id string) error {
-	store := undoStore()
-	if store == nil {
-		return nil
-	}
-	records, err := store.Session(id)
-	if err != nil {
-		return err
-	}
-	var roots []string
-	for _, r := range records {
-		if !slices.Contains(roots, string(r.Root)) {
-			roots = append(roots, string(r.Root))
-		}
-	}
-	changed := 0
-	for _, root := range roots {
-		h, err := store.History(id, root)
-		if err != nil {
-			return err
-		}
-		plan, err := h.Plan(1)
-		if err != nil {
-			return err
-		}
-		for _, s := range plan.Steps {
-			changed++
-			now, was := h.Texts(s)
-			text := tools.FileDiff(string(s.Path), s.To.Kind == undo.File, was, now)
-			if s.Now.Kind != undo.File && s.To.Kind != undo.File || text == "" {
-				text = fmt.Sprintf("%q: %s mode %04o → %s mode %04o\n", string(s.Path), s.To.Describe(), s.To.Mode, s.Now.Describe(), s.Now.Mode)
-			}
-			if _, err := io.WriteString(a.Out, sanitize.Text(text)); err != nil {
-				return err
-			}
-			if s.ConfirmReason != "" {
-				a.Note(fmt.Sprintf("%q: %s", string(s.Path), s.ConfirmReason))
-			}
-		}
-		for _, u := range plan.Uncovered {
-			a.Note(fmt.Sprintf("%q is not covered: %s", string(u.Path), u.Why))
-		}
-		if plan.Partial != "" {
-			a.Note("more may have changed: " + sanitize.Line(plan.Partial))
-		}
-	}
-	if changed == 0 {
-		a.Note("no file differs from before this conversation")
-	}
-	return nil
 }
 
 // forgetFiles removes what is kept of the files that a conversation changed.

@@ -57,6 +57,9 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	set.SetPolicy(policy)
 	so := session.Options{Model: endpoint("fake/m", d.fake), Tools: set, Policy: policy, Now: now}
 	o := app.Options{
+		Export: func(_ *session.Session, format, path string) (string, string, error) {
+			return d.dir + "/" + path, "", nil
+		},
 		Workspace: "~/src", Directory: d.dir, Now: now, Getenv: func(string) string { return "" },
 		Models: app.Models{Choices: func() []app.ModelChoice {
 			return []app.ModelChoice{

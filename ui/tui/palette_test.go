@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"parley/providers/llmtest"
+	"parley/session"
 	"parley/ui/app"
 	"parley/ui/app/flows"
 )
@@ -119,7 +121,11 @@ func TestPathsAreCompleted(t *testing.T) {
 
 // A command with an argument stays if it is refused, and comes back with up, whichever way it was typed.
 func TestCommandsComeBack(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Say("an answer"))
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.Export = func(*session.Session, string, string) (string, string, error) {
+			return "", "", errors.New(`unknown format "pdf"`)
+		}
+	}, llmtest.Say("an answer"))
 	s.ask("hi", "an answer")
 	s.idle()
 	s.Type("/export pdf").Press("enter").WaitForText(`Unknown format "pdf"`).Shows("› /export pdf")

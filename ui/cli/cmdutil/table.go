@@ -3,6 +3,7 @@ package cmdutil
 import (
 	"bufio"
 	"bytes"
+	"github.com/charmbracelet/colorprofile"
 	"io"
 	"iter"
 	"os"
@@ -11,12 +12,30 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
+
+	"parley/ui/theme"
 )
 
 // OutputWidth returns how many cells a line of standard output has; 0 if it is no terminal.
 func OutputWidth() int {
 	width, _, _ := term.GetSize(os.Stdout.Fd())
 	return width
+}
+
+// Styled returns out for text with colors, which are taken out where they do not belong.
+func Styled(out io.Writer) *colorprofile.Writer {
+	return &colorprofile.Writer{Forward: out, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
+}
+
+// MarkdownTheme returns the theme for Markdown on an output, with the styles that reach it.
+func MarkdownTheme(out *colorprofile.Writer) *theme.Theme {
+	switch {
+	case out.Profile <= colorprofile.NoTTY:
+		return theme.Bare()
+	case out.Profile == colorprofile.ASCII:
+		return theme.Plain()
+	}
+	return theme.Terminal()
 }
 
 // WriteTable writes rows of printable text. Their columns but the last are as wide as they have to

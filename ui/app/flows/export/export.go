@@ -5,10 +5,7 @@ import (
 	"context"
 	"strings"
 
-	"parley/session"
-	"parley/session/archive"
 	"parley/ui/app"
-	"parley/ui/format"
 )
 
 // Register adds the flow to what front ends have.
@@ -42,45 +39,15 @@ func export(a *app.App, arg string) app.Effect {
 	if as == "" {
 		return &app.List{Title: "Export as", Noun: "format", Items: formats(a), Choose: func(i app.Item, _ string) app.Effect { return export(a, i.Value) }}
 	}
-	form, err := archive.FindFormat(as)
-	if err != nil {
-		return app.Failure{Err: err}
+	o, of := a.Options, a.Session
+	if o.Export == nil {
+		return app.Toast("Not available here")
 	}
-	e := exporter{a.Options, a.Session}
 	return app.Async(func(context.Context) app.Effect { // a command that prints a key takes its time
-		c, note := e.read()
-		path, err := form.Save(c, app.ExpandHome(strings.TrimSpace(path)), e.app.Directory)
+		path, note, err := o.Export(of, as, app.ExpandHome(strings.TrimSpace(path)))
 		if err != nil {
 			return app.Failure{Err: err}
 		}
-		return app.Toast("Wrote " + e.app.AbbrevPath(path) + note)
+		return app.Toast("Wrote " + o.AbbrevPath(path) + note)
 	})
-}
-
-// An exporter reads a conversation.
-type exporter struct {
-	app app.Options
-	of  *session.Session
-}
-
-// read returns the conversation without the keys that Mask knows, and a note of how many texts held some.
-func (e exporter) read() (c archive.Conversation, note string) {
-	about, _, err := e.app.Library.Read(e.of.ID())
-	if err != nil { // it is not kept
-		about = session.Info{ID: e.of.ID(), Model: e.of.Model().Name, Created: e.app.Now()}
-	}
-	about.Head = e.of.Head()
-	shown, _ := e.app.Library.Annotations(about.ID) // the messages are what matters
-	c = archive.Conversation{Session: about, Nodes: e.of.Nodes(), Annotations: shown}
-	if e.app.Mask == nil {
-		return c, ""
-	}
-	mask, err := e.app.Mask()
-	if c = archive.Mask(c, mask); c.MaskedTexts > 0 {
-		note = " · keys masked in " + format.Plural(c.MaskedTexts, "text")
-	}
-	if err != nil {
-		note += " · " + strings.ReplaceAll(format.ErrorText(err), "\n", " · ")
-	}
-	return c, note
 }

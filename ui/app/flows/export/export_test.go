@@ -21,12 +21,12 @@ func TestExportByName(t *testing.T) {
 func TestExportFormat(t *testing.T) {
 	for _, i := range formats(nil) {
 		for _, name := range []string{i.Value, i.Title, strings.ToLower(i.Title)} {
-			if f, err := archive.FindFormat(name); err != nil || f.Name != i.Value {
+			if f, err := archive.New().Formats.Find(name); err != nil || f.Name != i.Value {
 				t.Errorf("%q: %q, %v", name, f.Name, err)
 			}
 		}
 	}
-	if _, err := archive.FindFormat("docx"); err == nil || !strings.Contains(err.Error(), "use md, html, jsonl") {
+	if _, err := archive.New().Formats.Find("docx"); err == nil || !strings.Contains(err.Error(), "use md, html, jsonl") {
 		t.Errorf("docx: %v", err)
 	}
 }

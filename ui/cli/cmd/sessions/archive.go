@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
-	"parley/session/archive"
+	"parley/session/transfer"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
@@ -39,11 +39,11 @@ func (s Options) export() *cobra.Command {
 		if as == "" {
 			as = "md"
 		}
-		form, err := archive.FindFormat(as)
+		form, err := s.Archive.Formats.Find(as)
 		if err != nil {
 			return app.UsageError{Err: err}
 		}
-		return s.one(words, raw, func(c archive.Conversation) error {
+		return s.one(words, raw, func(c transfer.Conversation) error {
 			if to == "" || to == "-" {
 				clean := sanitize.Text
 				if form.Name == "jsonl" {
@@ -76,16 +76,16 @@ func (s Options) exportAll(as, folder string, raw bool) error {
 	if folder == "" || folder == "-" {
 		return app.UsageError{Err: errors.New("--all needs a folder: add --to FOLDER")}
 	}
-	form, err := archive.FindFormat(cmp.Or(as, "md"))
+	form, err := s.Archive.Formats.Find(cmp.Or(as, "md"))
 	if err != nil {
 		return app.UsageError{Err: err}
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	return s.with(func(lib *session.Store) error {
+	return s.Stored.With(func(lib *session.Store) error {
 		found, err := lib.List(session.Query{Limit: -1})
-		if fatal(err, len(found)) != nil {
+		if cmdutil.Fatal(err, len(found)) != nil {
 			return err
 		}
 		wrote, there := 0, 0
@@ -94,7 +94,7 @@ func (s Options) exportAll(as, folder string, raw bool) error {
 			if err != nil {
 				return err
 			}
-			name := archive.UniqueName(c.Session) + "." + form.Name // of what was masked
+			name := transfer.UniqueName(c.Session) + "." + form.Name // of what was masked
 			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 				there++
 				continue
@@ -115,7 +115,7 @@ func (s Options) exportAll(as, folder string, raw bool) error {
 
 // write writes c as a file has it, cleaned for a terminal, which obeys what a
 // file only holds.
-func (s Options) write(c archive.Conversation, form func(io.Writer, archive.Conversation) error, clean func(string) string) error {
+func (s Options) write(c transfer.Conversation, form func(io.Writer, transfer.Conversation) error, clean func(string) string) error {
 	if !s.Render {
 		return form(s.Out, c)
 	}
@@ -129,11 +129,11 @@ func (s Options) write(c archive.Conversation, form func(io.Writer, archive.Conv
 
 func escaped(json string) string { return string(sanitize.JSON([]byte(json))) }
 
-// An ImportAll says how an import of what other programs keep is to go.
-type ImportAll struct {
-	Yes    bool   // do not ask
-	DryRun bool   // list conversations, and import nothing
-	Format string // one of Formats
+// importOptions say how an import of what other programs keep is to go.
+type importOptions struct {
+	yes    bool   // do not ask
+	dryRun bool   // list conversations, and import nothing
+	format string // of the list
 }
 
 const importHelp = `Import conversations from parley's own JSONL, and from other programs: sessions
@@ -148,50 +148,51 @@ from adds to it: a database of another folder that has one with the same ID
 brings a separate conversation.`
 
 func (s Options) importCmd() *cobra.Command {
-	var how ImportAll
+	var how importOptions
 	var all bool
 	cmd := &cobra.Command{Use: "import FILE... | --all", Short: "Import conversations from parley and other programs", Long: importHelp, RunE: func(cmd *cobra.Command, files []string) error {
 		if all == (len(files) > 0) {
 			return app.UsageError{Err: errors.New("name files to import, or use --all for what other programs keep on this machine")}
 		}
-		if (how.Yes || how.DryRun) && !all {
+		if (how.yes || how.dryRun) && !all {
 			return app.UsageError{Err: errors.New("--yes and --dry-run go with --all")}
 		}
-		return s.with(func(lib *session.Store) error {
+		return s.Stored.With(func(lib *session.Store) error {
 			if all {
-				return s.ImportAll(cmd.Context(), lib, how)
+				return s.importAll(cmd.Context(), lib, how)
 			}
+			sources := importSource()
 			var failed []error
 			var all []session.Info
 			for _, file := range files {
-				rows, err := s.importFile(cmd.Context(), lib, file)
-				if failed = append(failed, err); how.Format != "json" {
-					failed = append(failed, s.rows(rows, how.Format))
+				rows, err := s.importFile(cmd.Context(), lib, file, sources)
+				if failed = append(failed, err); how.format != "json" {
+					failed = append(failed, s.rows(rows, how.format))
 				}
 				all = append(all, rows...)
 			}
-			if how.Format == "json" {
-				failed = append(failed, cmdutil.WriteRows(s.Out, how.Format, all))
+			if how.format == "json" {
+				failed = append(failed, cmdutil.WriteRows(s.Out, how.format, all))
 			}
 			return errors.Join(failed...)
 		})
 	}}
-	cmdutil.FormatFlags(cmd, &how.Format, "one JSON object per line")
+	cmdutil.FormatFlags(cmd, &how.format, "one JSON object per line")
 	cmd.Flags().BoolVar(&all, "all", false, "import what other programs keep on this machine")
-	cmd.Flags().BoolVarP(&how.Yes, "yes", "y", false, "with --all: do not ask")
-	cmd.Flags().BoolVarP(&how.DryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")
+	cmd.Flags().BoolVarP(&how.yes, "yes", "y", false, "with --all: do not ask")
+	cmd.Flags().BoolVarP(&how.dryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")
 	return cmd
 }
 
-func (s Options) importFile(ctx context.Context, lib *session.Store, file string) (rows []session.Info, err error) {
+func (s Options) importFile(ctx context.Context, lib *session.Store, file string, sources func(program, path string) session.ImportSource) (rows []session.Info, err error) {
 	var unstored error // the rest is about what was read
-	notices, err := archive.ReadFile(ctx, file, nil, func(c archive.Conversation) error {
+	notices, err := s.Archive.Read(ctx, file, nil, func(c transfer.Conversation) error {
 		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
 			c.Session.Updated = now
 		}
 		var from session.ImportSource
 		if !c.FromParley {
-			from = s.ImportSource(c.Session.Origin, file)
+			from = sources(c.Session.Origin, file)
 		}
 		id, added, err := session.ImportFrom(lib, from, c.Session, c.Nodes, c.Annotations...)
 		if err != nil {

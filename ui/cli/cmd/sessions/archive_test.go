@@ -11,7 +11,9 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/archive"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 )
 
 // A key in a title is in no name of a file either.
@@ -29,7 +31,7 @@ func TestExportedNamesAreMasked(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "texts")
 	mask := func() func(string) string { return strings.NewReplacer("sk-hidden", "[redacted]").Replace }
-	cmd := Options{Open: open, Out: io.Discard, Note: func(string) {}, Now: time.Now, Mask: mask}.Sessions()
+	cmd := Options{Stored: cmdutil.Conversations{Open: open, Mask: mask}, Archive: archive.New(), Out: io.Discard, Note: func(string) {}, Now: time.Now}.Sessions()
 	cmd.SetArgs([]string{"export", "--all", "--to", dir})
 	if err := cmd.Execute(); err != nil {
 		t.Fatal(err)
@@ -57,7 +59,7 @@ func TestListsAreMasked(t *testing.T) {
 	for _, words := range []string{"list", "search whales", "search key", "search hidden"} {
 		for _, format := range []string{"text", "json", "jsonl"} {
 			var out strings.Builder
-			cmd := Options{Open: open, Out: &out, Note: func(string) {}, Now: time.Now, Mask: mask}.Sessions()
+			cmd := Options{Stored: cmdutil.Conversations{Open: open, Mask: mask}, Archive: archive.New(), Out: &out, Note: func(string) {}, Now: time.Now}.Sessions()
 			cmd.SetArgs(append(strings.Fields(words), "-o", format))
 			if err := cmd.Execute(); err != nil {
 				t.Fatal(err)
@@ -93,11 +95,10 @@ func TestTitlesAreMasked(t *testing.T) {
 	for _, words := range [][]string{{"list"}, {"search", "whales"}, {"search", "words"}, {"show", "my"}, {"rm", "my"}, {"complete"}, {"rm", ids[0]}} {
 		var out strings.Builder
 		s := Options{
-			Open: open, Out: &out, Note: func(text string) { out.WriteString(text) }, Now: time.Now,
-			Mask: func() func(string) string { return sanitize.NewMask([]string{key}, 4).Excerpt },
+			Stored: cmdutil.Conversations{Open: open, Mask: func() func(string) string { return sanitize.NewMask([]string{key}, 4).Excerpt }}, Archive: archive.New(), Out: &out, Note: func(text string) { out.WriteString(text) }, Now: time.Now,
 		}
 		if words[0] == "complete" {
-			found, _ := s.Complete(nil, nil, "")
+			found, _ := s.Stored.Complete(nil, nil, "")
 			out.WriteString(strings.Join(found, "\n"))
 		} else {
 			cmd := s.Sessions()

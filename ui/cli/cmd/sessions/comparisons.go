@@ -17,9 +17,9 @@ import (
 
 // comparisons prints which answers were chosen when models were compared.
 func (s Options) comparisons(since, until time.Time, output string) error {
-	return s.with(func(lib *session.Store) error {
+	return s.Stored.With(func(lib *session.Store) error {
 		all, err := lib.Comparisons().List(since, until)
-		if fatal(err, len(all)) != nil {
+		if cmdutil.Fatal(err, len(all)) != nil {
 			return err
 		}
 		if output == "csv" {

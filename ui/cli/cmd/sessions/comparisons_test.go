@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"parley/session"
+	"parley/session/archive"
+	"parley/ui/cli/cmdutil"
 )
 
 // TestComparisonTally tells per model and per pair which answers were chosen.
@@ -19,7 +21,7 @@ func TestComparisonTally(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	usage := Options{Open: func() (*session.Store, error) { return lib, nil }, Out: &out, Note: func(string) {}, Now: time.Now}.Usage()
+	usage := Options{Stored: cmdutil.Conversations{Open: func() (*session.Store, error) { return lib, nil }}, Archive: archive.New(), Out: &out, Note: func(string) {}, Now: time.Now}.usage()
 	usage.SetArgs([]string{"--compare"})
 	if err := usage.Execute(); err != nil {
 		t.Fatal(err)

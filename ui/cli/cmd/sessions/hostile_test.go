@@ -9,7 +9,9 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/archive"
 	. "parley/ui/cli/cmd/sessions"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 	"parley/ui/uitest"
 )
@@ -72,7 +74,7 @@ func TestHostileShelf(t *testing.T) {
 	} {
 		var out, notes bytes.Buffer
 		shelf := Options{
-			Open: open, Out: &out, Note: func(text string) { notes.WriteString(text) },
+			Stored: cmdutil.Conversations{Open: open}, Archive: archive.New(), Out: &out, Note: func(text string) { notes.WriteString(text) },
 			Render: true, Width: 100, Now: time.Now,
 		}
 		cmd, args := shelf.Sessions(), strings.Fields(command)

@@ -25,11 +25,11 @@ func (s Options) list() *cobra.Command {
 			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
-		return s.with(func(lib *session.Store) error {
+		return s.Stored.With(func(lib *session.Store) error {
 			if as == "text" {
 				return s.listText(lib, q, page)
 			}
-			found, total, err := listed(lib, q, page, s.maskedInfo())
+			found, total, err := listed(lib, q, page, s.Stored.Masked())
 			return s.listPage(q, page, total, err, func(from, to int) error { return cmdutil.WriteRows(s.Out, as, found[from:to]) })
 		})
 	}}
@@ -62,7 +62,7 @@ func listed[T any](lib *session.Store, q session.Query, page pagination, of func
 func (s Options) listText(lib *session.Store, q session.Query, page pagination) error {
 	brief := q
 	brief.Brief = true
-	row, masked := rowOf(s.Now()), s.maskedInfo()
+	row, masked := rowOf(s.Now()), s.Stored.Masked()
 	rows, total, err := listed(lib, brief, page, func(f *session.Info) listRow {
 		info := masked(f)
 		return row(&info)
@@ -79,7 +79,7 @@ func (s Options) listText(lib *session.Store, q session.Query, page pagination) 
 // listPage writes the rows of a page, and notes what is not on it; err is what was wrong as they
 // were read.
 func (s Options) listPage(q session.Query, page pagination, total int, err error, write func(from, to int) error) error {
-	if fatal(err, total) != nil {
+	if cmdutil.Fatal(err, total) != nil {
 		return err
 	}
 	if total == 0 && err == nil {
@@ -101,14 +101,6 @@ func noneFound(q session.Query) string {
 		return "no deleted conversations"
 	}
 	return "no conversations match"
-}
-
-// fatal returns err unless it came with something to show.
-func fatal(err error, n int) error {
-	if n > 0 {
-		return nil
-	}
-	return err
 }
 
 // rows writes conversations, one in a line.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"errors"
+	"github.com/spf13/cobra"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,6 +15,8 @@ import (
 
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/archive"
+	"parley/ui/cli/cmdutil"
 )
 
 // OpenIn returns what opens the store below home.
@@ -22,6 +25,16 @@ func OpenIn(home string) func() (*session.Store, error) {
 		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
 	}
 }
+
+// Sessions returns a command with those below sessions.
+func (s Options) Sessions() *cobra.Command {
+	cmd := &cobra.Command{Use: "sessions"}
+	s.Add(new(cobra.Command), cmd)
+	return cmd
+}
+
+// Usage returns the command that sums up usage.
+func (s Options) Usage() *cobra.Command { return s.usage() }
 
 // On a terminal the IDs of other programs leave room for titles: what is shown of one finds its
 // conversation. What is piped has all of them.
@@ -42,7 +55,7 @@ func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
 	}
 	list := func(terminal bool, flags ...string) string {
 		var out bytes.Buffer
-		commands := Options{Open: open, Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: map[bool]int{true: 80}[terminal], Now: func() time.Time { return now }}.Sessions()
+		commands := Options{Stored: cmdutil.Conversations{Open: open}, Archive: archive.New(), Out: &out, Note: func(text string) { t.Log(text) }, Render: terminal, Width: map[bool]int{true: 80}[terminal], Now: func() time.Time { return now }}.Sessions()
 		commands.SetArgs(append([]string{"list"}, flags...))
 		if err := commands.Execute(); err != nil {
 			t.Fatal(err)
@@ -61,7 +74,7 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than oneâ
 		t.Errorf("on a terminal:\n%swant:%s", got, want)
 	}
 	for i, line := range strings.Split(strings.TrimSpace(got), "\n") {
-		if found, err := Find(lib, strings.Fields(line)[0], nil); err != nil || found.ID != ids[i] {
+		if found, err := (cmdutil.Conversations{}).Find(lib, strings.Fields(line)[0]); err != nil || found.ID != ids[i] {
 			t.Errorf("%s: found %s, %v", line, found.ID, err)
 		}
 	}
@@ -125,7 +138,7 @@ func TestPageOfDamagedList(t *testing.T) {
 	}
 	page := func() (rows int, note string, err error) {
 		var out bytes.Buffer
-		commands := Options{Open: open, Out: &out, Note: func(text string) { note = text }, Now: time.Now}.Sessions()
+		commands := Options{Stored: cmdutil.Conversations{Open: open}, Archive: archive.New(), Out: &out, Note: func(text string) { note = text }, Now: time.Now}.Sessions()
 		commands.SetArgs([]string{"list", "--limit", "2"})
 		commands.SilenceErrors, commands.SilenceUsage = true, true
 		err = commands.Execute()

@@ -5,9 +5,9 @@ package sessions
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
+	"github.com/charmbracelet/x/term"
 	"io"
 	"path/filepath"
 	"strings"
@@ -17,58 +17,49 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/session/archive"
+	"parley/session/transfer"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/theme"
+
+	"os"
 )
 
 // Options are what the commands about stored conversations work with.
 type Options struct {
-	Open       func() (*session.Store, error)
+	Stored     cmdutil.Conversations
+	Archive    transfer.Archive // for files with conversations
 	Out        io.Writer
 	Note       func(string) // for standard error
 	Render     bool         // Out is a terminal, Width cells wide
 	Width      int
 	Now        func() time.Time
-	Styled     io.Writer                  // Out, for text with styles; nil: it is the same
-	Markdown   *theme.Theme               // for rendered Markdown; nil is that of a terminal
-	AbbrevPath func(path string) string   // how folders are shown; nil: as they are
-	Forget     func(id string) error      // removes what is kept beside a conversation; nil: nothing is
-	Mask       func() func(string) string // returns what takes keys out of text; nil: nothing does
-
-	// ImportSource says where what a file holds of a program comes from.
-	ImportSource func(program, path string) session.ImportSource
-
-	ImportAll func(ctx context.Context, lib *session.Store, how ImportAll) error // imports what other programs keep
+	Styled     io.Writer                // Out, for text with styles; nil: it is the same
+	Markdown   *theme.Theme             // for rendered Markdown; nil is that of a terminal
+	AbbrevPath func(path string) string // how folders are shown; nil: as they are
+	Forget     func(id string) error    // removes what is kept beside a conversation; nil: nothing is
 }
 
-// Sessions returns the command that lists, shows, searches, exports, imports and
-// removes conversations.
-func (s Options) Sessions() *cobra.Command {
-	root := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
+// ForTerminal returns s for standard output, rendered if that is a terminal.
+func (s Options) ForTerminal() Options {
+	styled := cmdutil.Styled(s.Out)
+	s.Styled, s.Markdown = styled, cmdutil.MarkdownTheme(styled)
+	s.Render, s.Width = term.IsTerminal(os.Stdout.Fd()), cmdutil.OutputWidth()
+	return s
+}
+
+// Add adds the commands that list, show, search, export, import and remove conversations below
+// conversations, and the one that sums up their usage below root.
+func (s Options) Add(root, conversations *cobra.Command) {
 	one := []*cobra.Command{s.show(), s.export(), s.remove()}
 	for _, cmd := range one {
-		cmd.ValidArgsFunction = s.Complete
+		cmd.ValidArgsFunction = s.Stored.Complete
 	}
-	root.AddCommand(append(one, s.list(), s.search(), s.importCmd())...)
-	return root
-}
-
-// Complete offers a shell the IDs of the latest conversations.
-func (s Options) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
-	_ = s.with(func(lib *session.Store) error { // a shell shows no errors
-		found, err := lib.List(session.Query{Limit: 50})
-		masked := s.maskedInfo()
-		for _, f := range found {
-			ids = append(ids, f.ID+"\t"+sanitize.Line(app.ListTitle(masked(&f))))
-		}
-		return err
-	})
-	return ids, cobra.ShellCompDirectiveNoFileComp
+	conversations.AddCommand(append(one, s.list(), s.search(), s.importCmd())...)
+	root.AddCommand(s.usage())
 }
 
 // query adds the flags that choose conversations.
@@ -122,12 +113,16 @@ func (s Options) show() *cobra.Command {
 	var raw bool
 	var as string
 	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
-		return s.one(words, raw, func(c archive.Conversation) error {
+		form, err := s.Archive.Formats.Find(map[string]string{"text": "md", "jsonl": "jsonl"}[as])
+		if err != nil {
+			return err
+		}
+		return s.one(words, raw, func(c transfer.Conversation) error {
 			if as == "jsonl" {
-				return s.write(c, archive.JSONL, escaped)
+				return s.write(c, form.Write, escaped)
 			}
 			var text bytes.Buffer
-			if err := archive.Markdown(&text, c); err != nil {
+			if err := form.Write(&text, c); err != nil {
 				return err
 			}
 			if !s.Render {
@@ -168,15 +163,15 @@ func (s Options) search() *cobra.Command {
 			return app.UsageError{Err: err}
 		}
 		q.Words = strings.Join(words, " ")
-		return s.with(func(lib *session.Store) error {
+		return s.Stored.With(func(lib *session.Store) error {
 			if q.Skip = page.skipped(); !page.all {
 				q.Limit = page.limit
 			}
 			hits, total, err := lib.Search(q)
-			if fatal(err, len(hits)) != nil {
+			if cmdutil.Fatal(err, len(hits)) != nil {
 				return err
 			}
-			masked := s.maskedInfo()
+			masked := s.Stored.Masked()
 			for i, h := range hits {
 				of := masked(&session.Info{Title: h.Snippet})
 				if hits[i].Session = masked(&h.Session); of.Title != h.Snippet {
@@ -228,11 +223,11 @@ func hitLines(hits []session.Hit) string {
 func (s Options) remove() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
-		return s.with(func(lib *session.Store) (failed error) {
+		return s.Stored.With(func(lib *session.Store) (failed error) {
 			var rows []session.Info
-			masked := s.maskedInfo()
+			masked := s.Stored.Masked()
 			for _, id := range ids { // all are found before one is removed
-				found, err := Find(lib, id, s.Mask)
+				found, err := s.Stored.Find(lib, id)
 				if err != nil {
 					return err
 				}
@@ -274,13 +269,4 @@ func (s Options) remove() *cobra.Command {
 	}}
 	cmdutil.FormatFlags(cmd, &as, "one JSON object per line")
 	return cmd
-}
-
-// with opens the library for one command.
-func (s Options) with(do func(*session.Store) error) error {
-	lib, err := s.Open()
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(lib), lib.Close())
 }

@@ -25,8 +25,8 @@ type usageFlags struct {
 	asCSV, cache, compared   bool
 }
 
-// Usage returns the command that sums up tokens and cost.
-func (s Options) Usage() *cobra.Command {
+// usage returns the command that sums up tokens and cost.
+func (s Options) usage() *cobra.Command {
 	u := usageFlags{by: "day"}
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Sum up tokens and cost by day, model, provider, folder, session or purpose", Args: cobra.NoArgs,
@@ -44,16 +44,16 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 			if u.compared {
 				return s.comparisons(from, to, u.output)
 			}
-			return s.with(func(lib *session.Store) error {
+			return s.Stored.With(func(lib *session.Store) error {
 				if u.cache {
 					report, err := app.UsageReader{Store: lib}.Cache(from, to)
-					if fatal(err, report.Total.Requests) != nil {
+					if cmdutil.Fatal(err, report.Total.Requests) != nil {
 						return err
 					}
 					return errors.Join(s.writeCache(report, u.output), err)
 				}
 				report, err := app.UsageReader{Store: lib, AbbrevPath: s.AbbrevPath}.By(u.by, from, to)
-				if fatal(err, len(report.Rows)) != nil {
+				if cmdutil.Fatal(err, len(report.Rows)) != nil {
 					return err
 				}
 				return errors.Join(s.writeUsage(report, u.output), err)

@@ -17,6 +17,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/archive"
+	"parley/ui/cli/cmdutil"
 )
 
 // A usageStore opens a store in which a few requests were paid for.
@@ -68,11 +70,11 @@ func (open usageStore) run(t *testing.T, width int, flags ...string) (out string
 	t.Helper()
 	var text, notes strings.Builder
 	s := Options{
-		Open: open, Out: &text, Note: func(line string) { notes.WriteString(line) },
+		Stored: cmdutil.Conversations{Open: open}, Archive: archive.New(), Out: &text, Note: func(line string) { notes.WriteString(line) },
 		Render: width > 0, Width: width, Now: func() time.Time { return time.Date(2026, 11, 21, 18, 0, 0, 0, time.Local) },
 		AbbrevPath: func(dir string) string { return strings.Replace(dir, "/home/u", "~", 1) },
 	}
-	cmd := s.Usage()
+	cmd := s.usage()
 	cmd.SetArgs(flags)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	err = cmd.Execute()

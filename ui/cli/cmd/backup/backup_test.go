@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"parley/session/backup"
 	"parley/session/store"
 	"parley/session/storetest"
+	"parley/ui/cli/cmd/backup"
 )
 
 // states are what the providers of each wire format keep in a message; "" is none.

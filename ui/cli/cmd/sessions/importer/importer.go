@@ -14,24 +14,24 @@ import (
 	"syscall"
 	"time"
 
-	"parley/session/archive"
 	"parley/session/store"
+	"parley/session/transfer"
 )
 
 // A Result counts what is in a place, or what its import changed.
 type Result struct {
-	Program       string           `json:"program"`
-	Path          string           `json:"path"`
-	Conversations int              `json:"conversations"`      // files, where each holds one
-	New           int              `json:"new"`                // by Scan: of them, those that are not here or have changed since; by Import: those that were not here
-	Grown         int              `json:"grown,omitempty"`    // conversations that were here, and have new messages
-	Branched      int              `json:"apart,omitempty"`    // of Grown, where those stand on a branch of their own
-	Separate      int              `json:"separate,omitempty"` // of New, whose ID another place's conversation has: they have other IDs here
-	Removed       int              `json:"removed,omitempty"`  // that were removed here, and stay so
-	Failed        int              `json:"failed,omitempty"`   // files that cannot be read, or hold no conversation
-	Busy          int              `json:"busy,omitempty"`     // conversations that are open in another parley, and wait
-	Notices       []archive.Notice `json:"notices,omitempty"`  // what could not be imported
-	FirstError    string           `json:"error,omitempty"`    // of Failed
+	Program       string            `json:"program"`
+	Path          string            `json:"path"`
+	Conversations int               `json:"conversations"`      // files, where each holds one
+	New           int               `json:"new"`                // by Scan: of them, those that are not here or have changed since; by Import: those that were not here
+	Grown         int               `json:"grown,omitempty"`    // conversations that were here, and have new messages
+	Branched      int               `json:"apart,omitempty"`    // of Grown, where those stand on a branch of their own
+	Separate      int               `json:"separate,omitempty"` // of New, whose ID another place's conversation has: they have other IDs here
+	Removed       int               `json:"removed,omitempty"`  // that were removed here, and stay so
+	Failed        int               `json:"failed,omitempty"`   // files that cannot be read, or hold no conversation
+	Busy          int               `json:"busy,omitempty"`     // conversations that are open in another parley, and wait
+	Notices       []transfer.Notice `json:"notices,omitempty"`  // what could not be imported
+	FirstError    string            `json:"error,omitempty"`    // of Failed
 }
 
 // A record holds what the store keeps of a place between imports.
@@ -84,7 +84,7 @@ func (p Place) relative(path string) string {
 }
 
 // Scan counts the conversations in p, and how many of them are new. It imports nothing.
-func Scan(ctx context.Context, db *store.DB, p Place) (Result, error) {
+func Scan(ctx context.Context, db *store.DB, read transfer.Reader, p Place) (Result, error) {
 	r := Result{Program: p.Program, Path: p.Path}
 	was, err := p.load(db)
 	if err != nil {
@@ -102,13 +102,13 @@ func Scan(ctx context.Context, db *store.DB, p Place) (Result, error) {
 			r.Conversations = len(was.Stamps)
 			continue
 		}
-		_, err := archive.ReadFile(ctx, path, func(id, stamp string) bool {
+		_, err := read(ctx, path, func(id, stamp string) bool {
 			r.Conversations++
 			if was.Stamps[id] != stamp {
 				r.New++
 			}
 			return true
-		}, func(archive.Conversation) error { return nil })
+		}, func(transfer.Conversation) error { return nil })
 		r.fail(err)
 	}
 	return r, ctx.Err()
@@ -116,7 +116,7 @@ func Scan(ctx context.Context, db *store.DB, p Place) (Result, error) {
 
 // fail counts a file that cannot be read.
 func (r *Result) fail(err error) {
-	if err == nil || errors.Is(err, archive.ErrNoConversation) {
+	if err == nil || errors.Is(err, transfer.ErrNoConversation) {
 		return
 	}
 	r.Failed++
@@ -130,8 +130,8 @@ const saveEvery = 5 * time.Second
 
 // Import imports what is new in p. A canceled ctx ends it between two conversations; what was
 // imported until then stays.
-func Import(ctx context.Context, db *store.DB, p Place) (Result, error) {
-	run := &run{db: db, place: p, Result: Result{Program: p.Program, Path: p.Path}}
+func Import(ctx context.Context, db *store.DB, read transfer.Reader, p Place) (Result, error) {
+	run := &run{db: db, read: read, place: p, Result: Result{Program: p.Program, Path: p.Path}}
 	var err error
 	if run.record, err = p.load(db); err != nil {
 		return run.Result, err
@@ -162,6 +162,7 @@ func Import(ctx context.Context, db *store.DB, p Place) (Result, error) {
 type run struct {
 	Result
 	db      *store.DB
+	read    transfer.Reader
 	place   Place
 	record  record
 	changed bool
@@ -200,7 +201,7 @@ func (r *run) file(ctx context.Context, path, state string) error {
 	}
 	now := readFile{State: state, IDs: was.IDs}
 	busy := r.Busy
-	notices, err := archive.ReadFile(ctx, path, r.known, func(c archive.Conversation) error {
+	notices, err := r.read(ctx, path, r.known, func(c transfer.Conversation) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -232,7 +233,7 @@ func (r *run) known(id, stamp string) bool {
 }
 
 // add imports a conversation, unless it was removed here after an earlier import.
-func (r *run) add(c archive.Conversation, now *readFile) error {
+func (r *run) add(c transfer.Conversation, now *readFile) error {
 	r.Conversations++
 	id := c.Session.ID
 	_, before := r.record.Stamps[id]
@@ -291,7 +292,7 @@ func (r *run) isRemoved(there string) (bool, error) {
 	return true, nil
 }
 
-func (r *run) remember(c archive.Conversation, now *readFile) {
+func (r *run) remember(c transfer.Conversation, now *readFile) {
 	r.changed = true
 	if c.Stamp != "" {
 		r.record.Stamps[c.Session.ID] = c.Stamp
@@ -301,10 +302,10 @@ func (r *run) remember(c archive.Conversation, now *readFile) {
 }
 
 // addNotices adds the notices of the file at path to those of other files, by kind.
-func (r *run) addNotices(path string, notices []archive.Notice) {
+func (r *run) addNotices(path string, notices []transfer.Notice) {
 	for _, n := range notices {
 		n.First = strings.TrimSuffix(path+", "+n.First, ", ")
-		i := slices.IndexFunc(r.Notices, func(m archive.Notice) bool { return m.Kind == n.Kind })
+		i := slices.IndexFunc(r.Notices, func(m transfer.Notice) bool { return m.Kind == n.Kind })
 		if i < 0 {
 			r.Notices = append(r.Notices, n)
 			continue

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"parley/session/backup"
 	"parley/session/store"
 	"parley/session/storetest"
+	"parley/ui/cli/cmd/backup"
 )
 
 // The file histories of a backup reach no directory that its conversations do not name as their

@@ -1,4 +1,4 @@
-package cli
+package sessions
 
 import (
 	"context"
@@ -11,35 +11,28 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/session"
-	"parley/session/importer"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/cli/cmd/sessions"
+	"parley/ui/cli/cmd/sessions/importer"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
-// An importCommand brings in what other programs keep of conversations.
-type importCommand struct {
-	out  io.Writer
-	note func(string) // for standard error
-}
-
-// run lists the conversations found, asks, and imports new ones.
-func (a importCommand) run(ctx context.Context, lib *session.Store, how sessions.ImportAll) error {
+// importAll lists the conversations found, asks, and imports new ones.
+func (s Options) importAll(ctx context.Context, lib *session.Store, how importOptions) error {
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
 	}
 	places := importer.Find(os.Getenv, folder)
 	if len(places) == 0 {
-		a.note("no conversations of other programs found: parley sessions import FILE takes a file or an export")
+		s.Note("no conversations of other programs found: parley sessions import FILE takes a file or an export")
 		return nil
 	}
 	fresh := 0
 	var found []importer.Result
 	for _, p := range places {
-		r, err := importer.Scan(ctx, lib, p)
+		r, err := importer.Scan(ctx, lib, s.Archive.Read, p)
 		if err != nil {
 			return err
 		}
@@ -47,16 +40,16 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how sessions
 		found = append(found, r)
 	}
 	switch {
-	case how.DryRun:
-		return writeResults(a.out, found, scanned, how.Format)
+	case how.dryRun:
+		return s.writeResults(s.Out, found, scanned, how.format)
 	case fresh == 0:
-		a.note("Nothing new")
-		return writeResults(a.out, found, scanned, how.Format)
-	case !how.Yes:
+		s.Note("Nothing new")
+		return s.writeResults(s.Out, found, scanned, how.format)
+	case !how.yes:
 		if !term.IsTerminal(os.Stdin.Fd()) {
 			return app.UsageError{Err: fmt.Errorf("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))}
 		}
-		if err := writeResults(os.Stderr, found, scanned, "text"); err != nil {
+		if err := s.writeResults(os.Stderr, found, scanned, "text"); err != nil {
 			return err
 		}
 		yes, err := cmdutil.Confirm(fmt.Sprintf("Import %s (new or changed)?", format.Plural(fresh, "conversation")))
@@ -64,22 +57,22 @@ func (a importCommand) run(ctx context.Context, lib *session.Store, how sessions
 			return err
 		}
 	}
-	return a.places(ctx, lib, places, how)
+	return s.importPlaces(ctx, lib, places, how)
 }
 
-func (a importCommand) places(ctx context.Context, lib *session.Store, places []importer.Place, how sessions.ImportAll) error {
+func (s Options) importPlaces(ctx context.Context, lib *session.Store, places []importer.Place, how importOptions) error {
 	var failed []error
 	var all []importer.Result
 	for _, p := range places {
-		r, err := importer.Import(ctx, lib, p)
+		r, err := importer.Import(ctx, lib, s.Archive.Read, p)
 		for _, n := range r.Notices {
-			a.note(sanitize.Line(r.Program + ": " + n.String()))
+			s.Note(sanitize.Line(r.Program + ": " + n.String()))
 		}
 		if r.Failed > 0 {
-			a.note(sanitize.Line(fmt.Sprintf("%s: files that cannot be read: %d, the first: %s", r.Program, r.Failed, r.FirstError)))
+			s.Note(sanitize.Line(fmt.Sprintf("%s: files that cannot be read: %d, the first: %s", r.Program, r.Failed, r.FirstError)))
 		}
-		if all = append(all, r); how.Format != "json" {
-			failed = append(failed, writeResults(a.out, all[len(all)-1:], imported, how.Format))
+		if all = append(all, r); how.format != "json" {
+			failed = append(failed, s.writeResults(s.Out, all[len(all)-1:], imported, how.format))
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %s: %w", r.Program, r.Path, err))
@@ -88,8 +81,8 @@ func (a importCommand) places(ctx context.Context, lib *session.Store, places []
 			break
 		}
 	}
-	if how.Format == "json" {
-		failed = append(failed, writeResults(a.out, all, imported, how.Format))
+	if how.format == "json" {
+		failed = append(failed, s.writeResults(s.Out, all, imported, how.format))
 	}
 	return errors.Join(failed...)
 }
@@ -104,12 +97,12 @@ func importSource() func(program, path string) session.ImportSource {
 }
 
 // writeResults writes a line for each place.
-func writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, as string) error {
+func (s Options) writeResults(w io.Writer, all []importer.Result, say func(importer.Result) string, as string) error {
 	if as != "text" {
 		return cmdutil.WriteRows(w, as, all)
 	}
 	for _, r := range all {
-		if _, err := fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(abbrevPath(r.Path))); err != nil {
+		if _, err := fmt.Fprintf(w, "%-12s  %s  %s\n", sanitize.Line(r.Program), say(r), sanitize.Line(s.AbbrevPath(r.Path))); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/archive"
 	"parley/session/store"
 )
 
@@ -58,11 +59,11 @@ func (m *machine) importedFrom(t testing.TB, folder string) string {
 	t.Helper()
 	var all []string
 	for _, p := range Find(m.getenv, folder) {
-		scan, err := Scan(t.Context(), m.db, p)
+		scan, err := Scan(t.Context(), m.db, archive.ReadFile, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Import(t.Context(), m.db, p)
+		r, err := Import(t.Context(), m.db, archive.ReadFile, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +322,7 @@ func TestImportCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p := Find(m.getenv, m.home)[0]
-	if _, err := Import(ctx, m.db, p); !errors.Is(err, context.Canceled) {
+	if _, err := Import(ctx, m.db, archive.ReadFile, p); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if got := m.imported(t); got != "pi 1, 1 new" {
@@ -335,7 +336,7 @@ func TestImportUnreadable(t *testing.T) {
 	m := newMachine(t)
 	const name = ".pi/agent/sessions/p/a.jsonl"
 	m.write(t, name, pi("a", "q"))
-	r := &run{db: m.db, place: Find(m.getenv, m.home)[0], record: record{Files: map[string]readFile{}}}
+	r := &run{db: m.db, read: archive.ReadFile, place: Find(m.getenv, m.home)[0], record: record{Files: map[string]readFile{}}}
 	path := filepath.Join(m.home, name)
 	hidden := path + ".hidden"
 	for _, step := range []struct {

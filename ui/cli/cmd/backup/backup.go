@@ -1,5 +1,6 @@
 // Package backup writes everything that parley keeps of conversations into one file, and
-// takes it back: on another machine, or beside what is there already.
+// takes it back: on another machine, or beside what is there already. Its commands stand below
+// parley sessions.
 package backup
 
 import (

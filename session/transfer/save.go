@@ -1,20 +1,25 @@
-package archive
+package transfer
 
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"parley/session/attach"
 	"parley/session/store"
+	"parley/tools/atomicfile"
 )
 
-// FindFormat returns the format of a name. Letter case does not count, and markdown is md.
-func FindFormat(name string) (Format, error) {
+// Formats are the formats that a conversation can be written in.
+type Formats []Format
+
+// Find returns the format of a name. Letter case does not count, and markdown is md.
+func (all Formats) Find(name string) (Format, error) {
 	var names []string
-	for _, f := range Formats {
+	for _, f := range all {
 		if strings.EqualFold(f.Name, name) || f.Name == "md" && strings.EqualFold(name, "markdown") {
 			return f, nil
 		}
@@ -33,6 +38,12 @@ func (f Format) Save(c Conversation, path, folder string) (string, error) {
 		path = filepath.Join(folder, path)
 	}
 	return path, f.WriteFile(path, c)
+}
+
+// WriteFile writes a conversation to a new file that only its owner can read. The file appears
+// when it is complete. If path exists, the error is [fs.ErrExist].
+func (f Format) WriteFile(path string, c Conversation) error {
+	return atomicfile.Create(path, func(file *os.File) error { return f.Write(file, c) })
 }
 
 // fileName returns a conversation's title as the name of a file.

@@ -1,0 +1,88 @@
+package cmdutil
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// Conversations finds stored conversations for commands.
+type Conversations struct {
+	Open func() (*session.Store, error)
+	Mask func() func(string) string // returns a function that masks configured keys; nil: nothing is masked
+}
+
+// With opens the store for one command.
+func (c Conversations) With(do func(*session.Store) error) error {
+	lib, err := c.Open()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(lib), lib.Close())
+}
+
+// Complete offers a shell the IDs of the latest conversations.
+func (c Conversations) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
+	_ = c.With(func(lib *session.Store) error { // a shell shows no errors
+		found, err := lib.List(session.Query{Limit: 50})
+		masked := c.Masked()
+		for _, f := range found {
+			ids = append(ids, f.ID+"\t"+sanitize.Line(app.ListTitle(masked(&f))))
+		}
+		return err
+	})
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// Masked returns a function that masks the keys that are configured here in the texts of a
+// conversation's description.
+func (c Conversations) Masked() func(*session.Info) session.Info {
+	mask := func(text string) string { return text }
+	if c.Mask != nil {
+		mask = c.Mask()
+	}
+	return func(f *session.Info) session.Info {
+		info := *f
+		info.Title, info.Preview = mask(info.Title), mask(info.Preview)
+		return info
+	}
+}
+
+// Find returns the one conversation that a user means by an ID, the beginning of
+// one, or words of its title. The error lists those it may be, their titles masked.
+func (c Conversations) Find(lib *session.Store, word string) (session.Info, error) {
+	found, err := lib.Find(word)
+	if Fatal(err, len(found)) != nil {
+		return session.Info{}, err
+	}
+	switch len(found) {
+	case 0:
+		return session.Info{}, Usage(fmt.Errorf("no conversation matches %q: parley sessions list shows them", word))
+	case 1:
+		return found[0], nil
+	}
+	var names []string
+	masked := c.Masked()
+	for _, f := range found[:min(len(found), 5)] {
+		info := masked(&f)
+		names = append(names, f.ID+" "+app.ListTitle(info))
+	}
+	if rest := len(found) - len(names); rest > 0 {
+		names = append(names, fmt.Sprintf("and %d more", rest))
+	}
+	return session.Info{}, Usage(fmt.Errorf("%d conversations match %q, give an ID:\n  %s", len(found), word, strings.Join(names, "\n  ")))
+}
+
+// Fatal returns err unless it came with something to show.
+func Fatal(err error, n int) error {
+	if n > 0 {
+		return nil
+	}
+	return err
+}
