@@ -29,27 +29,28 @@ import (
 func TestImports(t *testing.T) {
 	t.Parallel()
 	const (
-		llm     = "providers/llm"
-		catalog = "providers/catalog"
-		creds   = "providers/credentials"
-		safe    = "tools/sanitize"
-		swar    = "tools/swar"
-		lazy    = "tools/lazy"
-		act     = "tools/act"
-		atomic  = "tools/atomicfile"
-		proc    = "tools/process"
-		diff    = "tools/diff"
-		theme   = "ui/theme"
-		md      = "ui/markdown"
-		format  = "ui/format"
-		fuzzy   = "ui/fuzzy"
-		wrap    = "ui/textwrap"
-		servers = "providers/discover/discovertest"
-		suite   = "providers/adapter/adaptertest"
-		heap    = "providers/llmtest/heap"
-		tests   = "providers/llmtest/parallel"
-		closed  = "providers/llmtest/closed"
-		copies  = "session/storetest/copies"
+		llm      = "providers/llm"
+		catalog  = "providers/catalog"
+		creds    = "providers/credentials"
+		safe     = "tools/sanitize"
+		swar     = "tools/swar"
+		lazy     = "tools/lazy"
+		act      = "tools/act"
+		atomic   = "tools/atomicfile"
+		proc     = "tools/process"
+		diff     = "tools/diff"
+		theme    = "ui/theme"
+		md       = "ui/markdown"
+		format   = "ui/format"
+		fuzzy    = "ui/fuzzy"
+		wrap     = "ui/textwrap"
+		exchange = "ui/exchange"
+		servers  = "providers/discover/discovertest"
+		suite    = "providers/adapter/adaptertest"
+		heap     = "providers/llmtest/heap"
+		tests    = "providers/llmtest/parallel"
+		closed   = "providers/llmtest/closed"
+		copies   = "session/storetest/copies"
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
@@ -69,7 +70,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"docs", "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/embedding", "providers/schema", creds, llm, catalog},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/embedding", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -124,24 +125,25 @@ func TestImports(t *testing.T) {
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},
 		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools", safe},
-		"ui/tui":               {"ui/app", "ui/tui/*", format, safe, "session", llm},
+		"ui/tui":               {"ui/app", "ui/tui/*", exchange, theme, format, safe, "session", llm},
 		"ui/tui/common":        {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
 		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":       {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
 		"ui/tui/input":         {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
-		"ui/tui/features":      {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
-		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", "ui/tui/transcript", "ui/app", format, llm},
-		"ui/tui/compare":       {"ui/tui/dialog", "ui/tui/transcript", "ui/app", theme, format, safe, "session", llm},
+		"ui/tui/panel":         {"ui/tui/common", "ui/tui/dialog", "ui/app", theme},
+		"ui/tui/features":      {"ui/tui/panel", "ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
+		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", exchange, format},
+		"ui/tui/compare":       {"ui/tui/panel", "ui/tui/common", "ui/tui/chat", "ui/tui/dialog", "ui/tui/transcript", "ui/app", theme, safe, "session", llm},
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
 		"docs":                 {lazy},
 		"docs/pictures":        {},
 		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", "providers/schema", llm},
 		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":               {act, "session", "session/attach", "session/prompts", "tools", "tools/mcp", "providers/schema", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/app":               {exchange, act, "session", "session/attach", "session/prompts", "tools", "tools/mcp", "providers/schema", llm, catalog, "ui/clip", format, fuzzy, safe},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
 		"ui/app/flows/*":       {"ui/app", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm},
-		"ui/plain":             {act, "ui/app", "ui/plain/console", "ui/describe", md, format, "session", llm},
+		"ui/plain":             {act, "ui/app", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm},
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":          {act, diff, safe, lazy},
 		"ui/tty":               {},
@@ -158,6 +160,7 @@ func TestImports(t *testing.T) {
 		"ui/uitest":            {"ui/tty"},
 		theme:                  {},
 		format:                 {lazy},
+		exchange:               {format},
 		fuzzy:                  {},
 		wrap:                   {},
 		safe:                   {swar, lazy},

@@ -1,98 +1,31 @@
 package app
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/ui/format"
+	"parley/ui/exchange"
 )
-
-// An Exchange is one HTTP request to a provider, or one run of a program, with its response and
-// timing. Secrets are masked. A retry is an exchange of its own.
-type Exchange struct {
-	ID     int
-	Name   string   // provider/model, or the provider alone
-	Method string   // of HTTP, or RUN for a program
-	URL    string   // or the name of the program
-	Args   []string // of a program
-	Status int
-	Error  string // category; "" if there is none
-	Reason string // the same in words
-	Start  time.Time
-	Timing
-	Done     bool
-	Sent     int64 // bytes of the request body
-	Got      int64
-	Request  ExchangeSide
-	Response ExchangeSide
-	Curl     string // a command that sends it again, without the key; "" if it was not kept whole
-}
-
-// Timing is when parts of an answer came, from the start of its exchange; 0: not yet.
-type Timing struct {
-	Headers   time.Duration
-	FirstByte time.Duration // first byte of the response body
-	Total     time.Duration
-}
-
-// ExchangeSide holds the request or the response of an exchange.
-type ExchangeSide struct {
-	Headers [][2]string
-	Body    string
-	Tail    string // end of a long body, after Body and the Cut bytes that were not kept
-	Cut     int64
-}
 
 // Wire gives access to the exchanges of this run. The zero value has none.
 type Wire struct {
-	List          func() []Exchange             // the newest first, without headers and bodies
-	Get           func(id int) (Exchange, bool) // one with headers and bodies; false if it is not in memory any more
-	OnRecordError func(func(trouble string))    // sets the function that is called, on any goroutine, when a recording cannot be written
+	List          func() []exchange.Exchange             // the newest first, without headers and bodies
+	Get           func(id int) (exchange.Exchange, bool) // one with headers and bodies; false if it is not in memory any more
+	OnRecordError func(func(trouble string))             // sets the function that is called, on any goroutine, when a recording cannot be written
 }
 
-// Texts of the inspector, on the screen and in plain lines.
-const (
-	NoExchanges  = "No requests yet"
-	ExchangeGone = "This exchange is no longer in memory. Start with --record FILE to keep them"
-	CurlTooLong  = "The request was too long to be kept in full"
-)
+// NoExchanges is why there is nothing to inspect.
+const NoExchanges = "No requests yet"
 
 func noExchanges(a *App) string {
 	if a.Wire.List == nil || len(a.Wire.List()) == 0 {
 		return NoExchanges
 	}
 	return ""
-}
-
-// Title returns the model or provider that was asked, and what for if it was no prompt.
-func (e Exchange) Title() string {
-	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
-		return e.Name + ": list models"
-	}
-	return e.Name
-}
-
-// State returns the status of e in a few words, such as "200 running".
-func (e Exchange) State() string {
-	said := ""
-	if e.Headers > 0 && (e.Method != "RUN" || e.Done) {
-		said = strconv.Itoa(e.Status)
-	}
-	switch {
-	case !e.Done:
-		said += " running"
-	case e.Error != "":
-		said += " " + strings.ReplaceAll(e.Error, "_", " ")
-	}
-	return strings.TrimSpace(said)
 }
 
 // ExchangesOf returns the ids of the exchanges of the turn that began with the message user
@@ -128,7 +61,7 @@ func turnTime(path []session.Node, user int) (from, to time.Time) {
 
 // SaveExchange writes e to a new file, which nobody else may read, and returns its path. Relative
 // paths begin in o.Directory; "" makes a name of the time and e.ID.
-func (o Options) SaveExchange(e Exchange, path string) (string, error) {
+func (o Options) SaveExchange(e exchange.Exchange, path string) (string, error) {
 	if path == "" {
 		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)
 	}
@@ -144,173 +77,4 @@ func (o Options) SaveExchange(e Exchange, path string) (string, error) {
 		return "", err
 	}
 	return path, nil
-}
-
-// Parts returns e to be read: what it was, and the headers and bodies it has.
-func (e Exchange) Parts() []format.Part {
-	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
-	if e.Method == "RUN" {
-		names = [4]string{"In a file", "Standard input", "Standard error", "Standard output"}
-	}
-	parts := []format.Part{plainPart("Exchange", aboutExchange(e))}
-	for i, side := range []ExchangeSide{e.Request, e.Response} {
-		if text := headerText(side.Headers); text != "" {
-			parts = append(parts, plainPart(names[2*i], text))
-		}
-		total := e.Sent
-		if i == 1 {
-			total = e.Got
-		}
-		if total > 0 {
-			parts = append(parts, bodyPart(names[2*i+1], side, total))
-		}
-	}
-	return parts
-}
-
-// aboutExchange says what was asked of whom, how it went, and how long it took.
-func aboutExchange(e Exchange) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s\n", e.Method, e.URL)
-	for _, arg := range e.Args {
-		fmt.Fprintf(&b, "  %s\n", arg)
-	}
-	status := fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
-	if e.Method == "RUN" {
-		status = fmt.Sprintf("exit status %d", e.Status)
-	}
-	switch {
-	case !e.Done:
-		b.WriteString("running\n")
-	case e.Headers == 0:
-		b.WriteString("no answer\n")
-	default:
-		b.WriteString(strings.TrimSpace(status) + "\n")
-	}
-	if e.Error != "" {
-		fmt.Fprintf(&b, "%s: %s\n", strings.ReplaceAll(e.Error, "_", " "), e.Reason)
-	}
-	fmt.Fprintf(&b, "began %s", e.Start.Local().Format("2006-01-02 15:04:05.000"))
-	for _, at := range []struct {
-		what string
-		time.Duration
-	}{{"headers after", e.Headers}, {"first byte after", e.FirstByte}, {"took", e.Total}} {
-		if at.Duration > 0 && (e.Method != "RUN" || at.what != "headers after") {
-			fmt.Fprintf(&b, " · %s %s", at.what, format.Latency(at.Duration))
-		}
-	}
-	return b.String() + "\n"
-}
-
-// plainPart returns text line by line.
-func plainPart(title, text string) format.Part {
-	p := format.Part{Title: title, Source: text}
-	for line := range strings.Lines(text) {
-		p.Lines = append(p.Lines, foldable(strings.TrimRight(line, "\r\n")))
-	}
-	return p
-}
-
-func headerText(headers [][2]string) string {
-	var b strings.Builder
-	for _, h := range headers {
-		fmt.Fprintf(&b, "%s: %s\n", h[0], h[1])
-	}
-	return b.String()
-}
-
-// bodyPart returns a body of so many bytes: indented, if it is JSON, and else line by
-// line as it came. Events unfold to their data, indented.
-func bodyPart(title string, t ExchangeSide, total int64) format.Part {
-	p := format.Part{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
-	if t.Cut > 0 {
-		p.Source = t.Body + fmt.Sprintf("\n… %s not kept …\n", format.Size(int(t.Cut))) + t.Tail
-	}
-	if text, ok := indented(t.Body); ok && t.Cut == 0 {
-		for line := range strings.SplitSeq(text, "\n") {
-			l := foldable(line)
-			if whole, ok := unescapedLines(line); ok && l.Full == "" {
-				l.Full = whole
-			}
-			p.Lines = append(p.Lines, l)
-		}
-		return p
-	}
-	events := 0
-	for line := range strings.Lines(p.Source) {
-		line = strings.TrimRight(line, "\r\n")
-		if line == "" {
-			continue // what stands between events
-		}
-		l := foldable(line)
-		head, data := "data: ", strings.TrimPrefix(strings.TrimPrefix(line, "data:"), " ")
-		if data == line {
-			head = ""
-		} else {
-			events++
-		}
-		if text, ok := indented(data); ok && (data[0] == '{' || data[0] == '[') {
-			l.Full = head + text
-		}
-		p.Lines = append(p.Lines, l)
-	}
-	if events > 0 {
-		p.Note += " · " + format.Plural(events, "event")
-	}
-	return p
-}
-
-// unescapedLines returns a line of indented JSON whose text has lines of its own, with
-// these below it.
-func unescapedLines(line string) (string, bool) {
-	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
-	if at := strings.Index(line, `": "`); at >= 0 && strings.Contains(line, `\n`) {
-		name, value = line[:at+2], line[at+3:]
-	}
-	var text string
-	if !strings.Contains(value, `\n`) || json.Unmarshal([]byte(strings.TrimSuffix(value, ",")), &text) != nil {
-		return "", false
-	}
-	return name + "\n" + text, true
-}
-
-// indented returns JSON for reading.
-func indented(text string) (string, bool) {
-	var out bytes.Buffer
-	if json.Indent(&out, []byte(text), "", "  ") != nil {
-		return "", false
-	}
-	return strings.TrimSpace(out.String()), out.Len() > 0
-}
-
-// base64Least is how many characters of base64 in a row are folded away.
-const base64Least = 400
-
-// foldable returns a line, without the base64 in it.
-func foldable(line string) format.Line {
-	if len(line) < base64Least {
-		return format.Line{Text: line}
-	}
-	var short strings.Builder
-	kept := 0
-	for at := 0; at < len(line); at++ {
-		end := at
-		for end < len(line) && isBase64(line[end]) {
-			end++
-		}
-		if end-at >= base64Least {
-			short.WriteString(line[kept:at] + line[at:at+12])
-			fmt.Fprintf(&short, "… %s of base64 …", format.Size(end-at))
-			kept = end
-		}
-		at = max(at, end)
-	}
-	if kept == 0 {
-		return format.Line{Text: line}
-	}
-	return format.Line{Text: short.String() + line[kept:], Full: line}
-}
-
-func isBase64(c byte) bool {
-	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
 }

@@ -9,6 +9,7 @@ import (
 
 	"parley/providers"
 	"parley/ui/app"
+	"parley/ui/exchange"
 	"parley/ui/format"
 )
 
@@ -64,16 +65,16 @@ func (r *recording) close(well bool, note func(string)) {
 // inspector returns the exchanges for the screen to show.
 func (r *recording) inspector() app.Wire {
 	return app.Wire{
-		List: func() []app.Exchange {
-			var all []app.Exchange
+		List: func() []exchange.Exchange {
+			var all []exchange.Exchange
 			for _, e := range r.tap.List() {
-				all = append(all, exchange(e))
+				all = append(all, shownExchange(e))
 			}
 			return all
 		},
-		Get: func(id int) (app.Exchange, bool) {
+		Get: func(id int) (exchange.Exchange, bool) {
 			e, ok := r.tap.Exchange(id)
-			shown := exchange(e)
+			shown := shownExchange(e)
 			shown.Curl = e.Curl()
 			return shown, ok
 		},
@@ -81,10 +82,10 @@ func (r *recording) inspector() app.Wire {
 	}
 }
 
-// exchange returns e for the screen.
-func exchange(e providers.Exchange) app.Exchange {
-	side := func(m providers.Traffic) app.ExchangeSide {
-		t := app.ExchangeSide{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
+// shownExchange returns e for the screen.
+func shownExchange(e providers.Exchange) exchange.Exchange {
+	side := func(m providers.Traffic) exchange.Side {
+		t := exchange.Side{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}
 		for _, name := range slices.Sorted(maps.Keys(m.Header)) {
 			for _, value := range m.Header[name] {
 				t.Headers = append(t.Headers, [2]string{name, value})
@@ -92,9 +93,9 @@ func exchange(e providers.Exchange) app.Exchange {
 		}
 		return t
 	}
-	return app.Exchange{
+	return exchange.Exchange{
 		ID: e.ID, Name: strings.Trim(e.Provider+"/"+e.Model, "/"), Method: e.Method, URL: e.URL, Args: e.Args,
-		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Timing: app.Timing{Headers: e.Headers, FirstByte: e.FirstByte, Total: e.Duration},
+		Status: e.Status, Error: e.Error, Reason: e.Reason, Start: e.Start, Timing: exchange.Timing{Headers: e.Headers, FirstByte: e.FirstByte, Total: e.Duration},
 		Done: e.Done, Sent: e.Request.Bytes, Got: e.Response.Bytes, Request: side(e.Request), Response: side(e.Response),
 	}
 }

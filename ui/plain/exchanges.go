@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/ui/app"
+	"parley/ui/exchange"
 	"parley/ui/format"
 )
 
@@ -37,7 +37,7 @@ func (p *panels) exchanges() {
 func (p *panels) exchange(id int, list []int) {
 	e, ok := p.app.Wire.Get(id)
 	if !ok {
-		p.writeLine("%s.", app.ExchangeGone)
+		p.writeLine("%s.", exchange.Gone)
 		return
 	}
 	p.readExchange(e, false)
@@ -45,7 +45,7 @@ func (p *panels) exchange(id int, list []int) {
 }
 
 // askExchange asks what to do with an exchange, until the user leaves it.
-func (p *panels) askExchange(e app.Exchange, list []int) {
+func (p *panels) askExchange(e exchange.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
 	leave := func() { p.writeLine("Closed.") }
 	p.questions.enqueueFirst(&question{prompt: "Type all, curl, save, save PATH, a number, or nothing to leave:", leave: leave, answer: func(line string) bool {
@@ -64,7 +64,7 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 		case line == "curl" && e.Curl != "":
 			p.copy(e.Curl, "curl command", again)
 		case line == "curl":
-			p.writeLine("%s.", app.CurlTooLong)
+			p.writeLine("%s.", exchange.CurlTooLong)
 			return false
 		case !p.lists.runCommand(line):
 			p.writeLine("No request %s.", truncate(line, 60))
@@ -75,7 +75,7 @@ func (p *panels) askExchange(e app.Exchange, list []int) {
 }
 
 // readExchange writes the parts of an exchange: all of each, or the beginning.
-func (p *panels) readExchange(e app.Exchange, all bool) {
+func (p *panels) readExchange(e exchange.Exchange, all bool) {
 	for _, part := range e.Parts() {
 		p.writeLine("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
 		most := min(len(part.Lines), exchangeLines)
@@ -96,7 +96,7 @@ func (p *panels) readExchange(e app.Exchange, all bool) {
 }
 
 // saveExchange writes an exchange to a file; path "" is a name of its own. Then it calls then.
-func (p *panels) saveExchange(e app.Exchange, path string, then func()) {
+func (p *panels) saveExchange(e exchange.Exchange, path string, then func()) {
 	o := p.app.Options
 	p.async(func() func() {
 		path, err := o.SaveExchange(e, path)

@@ -9,36 +9,37 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/exchange"
 	"parley/ui/uitest"
 )
 
 // inspecting makes a front end on these exchanges, the newest first.
-func inspecting(t *testing.T, list ...app.Exchange) (d *drive, state string) {
+func inspecting(t *testing.T, list ...exchange.Exchange) (d *drive, state string) {
 	t.Helper()
 	state = t.TempDir()
 	return talk(t, func(o *app.Options, _ *session.Options) {
 		o.Getenv = func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }
 		o.Wire = app.Wire{
-			List: func() []app.Exchange { return list },
-			Get: func(id int) (app.Exchange, bool) {
+			List: func() []exchange.Exchange { return list },
+			Get: func(id int) (exchange.Exchange, bool) {
 				for _, e := range list {
 					if e.ID == id {
 						return e, true
 					}
 				}
-				return app.Exchange{}, false
+				return exchange.Exchange{}, false
 			},
 		}
 	}), state
 }
 
-func anExchange(id int, body, answer string) app.Exchange {
-	return app.Exchange{
+func anExchange(id int, body, answer string) exchange.Exchange {
+	return exchange.Exchange{
 		ID: id, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Done: true,
-		Start: time.Date(2026, 11, 20, 16, 0, id, 0, time.Local), Timing: app.Timing{Headers: 310 * time.Millisecond, FirstByte: 312 * time.Millisecond, Total: 2204 * time.Millisecond},
+		Start: time.Date(2026, 11, 20, 16, 0, id, 0, time.Local), Timing: exchange.Timing{Headers: 310 * time.Millisecond, FirstByte: 312 * time.Millisecond, Total: 2204 * time.Millisecond},
 		Sent: int64(len(body)), Got: int64(len(answer)), Curl: "curl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n",
-		Request:  app.ExchangeSide{Headers: [][2]string{{"Authorization", "Bearer [redacted]"}}, Body: body},
-		Response: app.ExchangeSide{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: answer},
+		Request:  exchange.Side{Headers: [][2]string{{"Authorization", "Bearer [redacted]"}}, Body: body},
+		Response: exchange.Side{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: answer},
 	}
 }
 
@@ -50,7 +51,7 @@ func TestInspector(t *testing.T) {
 	two := anExchange(2, `{"model":"gpt-x"}`, `{"error":"slow down"}`)
 	two.Status, two.Error, two.Reason, two.Curl = 429, "rate_limit", "slow down", ""
 	running := anExchange(3, `{"model":"gpt-x"}`, "")
-	running.Done, running.Timing = false, app.Timing{}
+	running.Done, running.Timing = false, exchange.Timing{}
 	d, state := inspecting(t, running, two, one)
 	d.enter("/wire", "3", "9", "save mine.txt", "save mine.txt", "save", "curl", "2", "curl", "what?", "", "/wire", "1", "/help")
 	got := strings.ReplaceAll(strings.Join(strings.Fields(d.said()), " "), d.dir, "DIR")

@@ -102,7 +102,7 @@ func talkingActions() []action {
 		own("paste-image", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
 		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(requireAttached),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"), shared("next-mode"),
-		shared("model").with(func(m *Model) []dialog.Item { return m.features.models.Args() }), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
+		shared("model"), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
 }
 
@@ -123,14 +123,13 @@ func readingActions() []action {
 		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(requireAnswer),
 		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(requireCode),
 
-		shared("compare").with(func(m *Model) []dialog.Item { return m.features.models.Args() }),
-		shared("wire"),
+		shared("compare"), shared("wire"),
 
 		own("palette", []string{"ctrl+p", "ctrl+x p"}, app.Program, "All commands", then((*Model).palette)),
 		own("commands", []string{"/"}, app.Program, "All commands (on an empty line)", then((*Model).slash)).only(idle).unlisted(),
 		shared("help"),
 		own("keys", []string{"?"}, app.Program, "Keyboard shortcuts (on an empty line)", then((*Model).help)).only(unwritten).unlisted(),
-		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.features.themes.Pick(arg) }).takes("NAME").with(func(m *Model) []dialog.Item { return m.features.themes.Items() }),
+		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.openPanel(app.PanelQuery{Panel: "theme", Query: arg}) }).takes("NAME"),
 		own("mouse", []string{"ctrl+x o"}, app.Program, "Mouse capture on/off", then(toggleMouse)),
 		own("redraw", []string{"ctrl+l"}, app.Program, "Redraw screen", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,16 +11,17 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/tui/chat"
+	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/features"
 	"parley/ui/tui/input"
+	"parley/ui/tui/panel"
 	"parley/ui/tui/transcript"
 )
 
 // branches goes from one branch of the conversation to another, and grows new ones.
 type branches struct {
-	*features.Deps
+	*panel.Deps
 	chat    *chat.Chat
 	input   *input.Input
 	editing int // message that is being edited; 0: none
@@ -46,6 +48,12 @@ func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
 	case transcript.RegenerateMsg:
 		return b.Perform(b.App.Regenerate(msg.Seq)), true
+	case common.OpenMsg:
+		if msg.Panel == string(app.PanelBranches) {
+			return b.tree(), true
+		}
+	case transcript.WireMsg:
+		return b.Perform(app.PanelQuery{Panel: app.PanelWire, Query: strconv.Itoa(msg.User)}), true
 	case transcript.SourcesMsg:
 		return b.Perform(app.ChooseSource(b.App, msg.Seq)), true
 	case transcript.EditMsg:

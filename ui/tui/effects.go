@@ -3,16 +3,15 @@ package tui
 import (
 	"context"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 )
 
@@ -61,7 +60,11 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case *app.Confirm:
 		return m.ask(*e, func(yes bool) tea.Cmd { return m.perform(e.Answer(yes)) })
 	case *app.Secret:
-		return tea.Batch(m.features.connect.Ask(e), lapses(m, e.Lapse))
+		cmd, ok := m.offer(e)
+		if !ok && e.OnDismiss != nil {
+			e.OnDismiss()
+		}
+		return tea.Batch(cmd, lapses(m, e.Lapse))
 	case app.Play:
 		return m.chat.Play(e)
 	case app.Async:
@@ -272,24 +275,10 @@ func proceed(m *Model, asDraft bool) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// openPanel opens a view with a life of its own.
+// openPanel opens a view with a life of its own; the keys, if none has this name.
 func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
-	f := &m.features
-	switch v.Panel {
-	case app.PanelSessions:
-		return f.sessions.List(v.Query)
-	case app.PanelModels:
-		return f.models.PickModel("Model", v.Query, func(name string) tea.Cmd { return m.perform(m.App.UseModel(name)) })
-	case app.PanelContext:
-		return features.Context(m.branches.Deps, m.input.ContextTokens())
-	case app.PanelJob:
-		return f.jobs.Show(v.Query)
-	case app.PanelWire:
-		return f.inspector.OpenAll()
-	case app.PanelCompare:
-		return f.models.PickModel(app.CompareTitle(m.App), "", func(name string) tea.Cmd { return m.perform(app.Compare(m.App, strings.TrimSpace(v.Query+" "+name))) })
-	case app.PanelBranches:
-		return m.branches.tree()
+	if cmd, ok := m.offer(common.OpenMsg{Panel: string(v.Panel), Query: v.Query}); ok {
+		return cmd
 	}
 	return m.help()
 }
@@ -311,7 +300,7 @@ func (m *Model) enter(e app.SessionOpened) {
 	})
 	m.chat.ShowSession()
 	m.input.RestoreDraft()
-	m.Defer(m.features.welcome.Load())
+	m.Defer(m.broadcast(common.SessionsChangedMsg{}))
 	m.layout()
 	if e.Seq > 0 {
 		m.chat.Transcript.ShowMessage(e.Seq)

@@ -8,7 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/ui/app"
-	"parley/ui/tui/features"
+	"parley/ui/tui/common"
 )
 
 // withLocal has a screen on which no model was chosen, and which looks for servers by look.
@@ -41,7 +41,7 @@ func TestLocalOffer(t *testing.T) {
 		name := fmt.Sprintf("local-%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, size[0], size[1], withLocal(anOllama), llmtest.Say("hello from llama"))
-			s.Send(features.DiscoverMsg{})
+			s.Send(common.FirstFrameMsg{})
 			s.WaitForText("use llama3.2?")
 			s.Golden(name)
 			s.seen().Press("y").WaitForText("ollama/llama3.2")
@@ -53,7 +53,7 @@ func TestLocalOffer(t *testing.T) {
 // TestLocalOfferDeclined: nothing changes, and it is not asked again.
 func TestLocalOfferDeclined(t *testing.T) {
 	s := setUpWith(t, 80, 24, withLocal(anOllama))
-	s.Send(features.DiscoverMsg{})
+	s.Send(common.FirstFrameMsg{})
 	s.WaitForText("use llama3.2?")
 	s.seen().Press("n").WaitForScreen(lacks("use llama3.2?")).Shows("No API key yet")
 	s.WaitFor(func() bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
@@ -68,7 +68,7 @@ func TestLookingDoesNotHold(t *testing.T) {
 		select {}
 	}), llmtest.Say("an answer"))
 	s.WaitForText("No API key yet")
-	s.Send(features.DiscoverMsg{})
+	s.Send(common.FirstFrameMsg{})
 	<-begun
 	s.Type("typed meanwhile").WaitForText("typed meanwhile")
 	s.Press("enter").WaitForText("an answer")
@@ -81,7 +81,7 @@ func TestPromptOfTheCommandLineWaits(t *testing.T) {
 		withLocal(anOllama)(o)
 		o.Start.Prompt = llm.UserText("explain this").Parts
 	}, llmtest.Say("an answer"))
-	s.Send(features.DiscoverMsg{})
+	s.Send(common.FirstFrameMsg{})
 	s.WaitForText("use llama3.2?")
 	s.seen().Press("y").WaitForText("ollama/llama3.2")
 	s.Shows("explain this")

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"os"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -10,10 +11,9 @@ import (
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/features"
 	"parley/ui/tui/input"
-	"parley/ui/tui/inspector"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/panel"
 	"parley/ui/tui/terminal"
 )
 
@@ -29,34 +29,15 @@ type Model struct {
 	input    *input.Input
 	overlay  *overlay.Overlay
 	keymap   keymap
-	features parts
 	branches *branches
-	compare  *comparison
+	parts    []common.Part // those above and the panels, in the order in which they get messages
+	greeter  greeter       // nil: the screen is empty before there is a conversation
+	comparer comparer      // nil: one model is asked
 
 	closeErr   error // what could not be kept in the end
 	pending    pendingInput
 	compacting bool // the failed turn is tried again once the conversation is summarized
 	frames     frames
-}
-
-// A part of the screen takes messages that are its own.
-type part interface {
-	// Update reports whether msg is one that the part knows.
-	Update(msg tea.Msg) (tea.Cmd, bool)
-}
-
-// parts are those with a dialog of their own.
-type parts struct {
-	sessions  *features.Sessions
-	models    *features.Models
-	themes    *features.Themes
-	connect   *features.Connect
-	inspector *inspector.Inspector
-	welcome   *features.Welcome
-	local     *features.Local
-	doctor    *features.Doctor
-	status    *features.StatusCommand
-	jobs      *features.Jobs
 }
 
 func newModel(o Options) *Model {
@@ -71,23 +52,21 @@ func newModel(o Options) *Model {
 	m.chat.OnEvent, m.chat.Perform = m.event, m.perform
 	m.frames.status.Shown = o.Config.Status
 	m.input.Ended = m.chat.TakeEndedCommands
-	front := &features.Deps{Screen: s, Host: m.overlay, App: a, Perform: m.perform}
-	m.features = parts{
-		sessions: &features.Sessions{Deps: front, Show: func(seq int) { m.chat.Transcript.ShowMessage(seq) }},
-		models:   &features.Models{Deps: front}, themes: &features.Themes{Deps: front, Themed: []features.Themeable{m.chat.Transcript, m.input.Composer, m.overlay}},
-		status: &features.StatusCommand{Deps: front}, jobs: &features.Jobs{Deps: front},
-		inspector: &inspector.Inspector{Screen: s, Host: m.overlay, App: a},
-		local:     &features.Local{Deps: front}, doctor: &features.Doctor{Deps: front, Images: chat.DrawsImages(os.Getenv)},
-		welcome: &features.Welcome{Deps: front, Run: func(name string) tea.Cmd { return m.command("/" + name) }},
+	d := &panel.Deps{
+		Screen: s, Host: m.overlay, App: a, Perform: m.perform, Filled: m.input.ContextTokens,
+		Run:    func(name string) tea.Cmd { return m.command("/" + name) },
+		Show:   func(seq int) { m.chat.Transcript.ShowMessage(seq) },
+		Themed: []panel.Themeable{m.chat.Transcript, m.input.Composer, m.overlay},
 	}
-	m.features.connect = &features.Connect{Deps: front, Models: m.features.models}
-	m.branches = &branches{Deps: front, chat: m.chat, input: m.input}
-	m.compare = &comparison{Deps: front, chat: m.chat}
+	m.branches = &branches{Deps: d, chat: m.chat, input: m.input}
+	known := &terminalState{images: chat.DrawsImages(os.Getenv)}
+	m.parts = slices.Concat([]common.Part{known, s, m.chat, m.input}, panels(d, m.chat), []common.Part{m.branches, m.overlay})
+	m.greeter, m.comparer = find[greeter](m.parts), find[comparer](m.parts)
 
 	a.Clipboard = board
 	a.KeyOf = m.keymap.keyOf
 	a.Busy = func() bool { return m.chat.Turn != nil }
-	a.Terminal = m.features.doctor.Terminal
+	a.Terminal = known.state
 	a.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
 	a.OnServerChange(func(name string) { s.Send(serverMsg(name)) })
 	app.OnJobEnd(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
@@ -105,7 +84,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.features.themes.Start(), m.input.LoadHistory(), m.features.welcome.Load(), readPrompts(m), sayNotice(m), first(m)))
+	return m.Guarded(tea.Batch(m.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), sayNotice(m), first(m)))
 }
 
 // readPrompts reads which prompts can be typed by name.
@@ -128,7 +107,7 @@ func sendInitial(m *Model) tea.Cmd {
 	if m.App.Start.Find != nil { // a list is open, which shows what is found
 		return m.sendInitialPrompt()
 	}
-	return tea.Batch(m.sendInitialPrompt(), m.features.local.Ready())
+	return tea.Batch(m.sendInitialPrompt(), m.broadcast(common.ReadyMsg{}))
 }
 
 // sendInitialPrompt sends the prompt of the command line, or opens the list that it asks for. It
@@ -140,23 +119,31 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 		if len(prompt) > 0 { // it is for the conversation that is chosen
 			m.pending.draft = prompt
 		}
-		return m.features.sessions.List(*m.App.Start.Find)
+		return m.perform(app.PanelQuery{Panel: app.PanelSessions, Query: *m.App.Start.Find})
 	case len(prompt) == 0:
 		return nil
 	}
-	compared, err := app.OpenCompared(m.App)
+	compared, err := m.openCompared()
 	switch {
 	case err != nil:
 		m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
 		return m.ShowToast(app.ShellErrorText(err))
 	case compared != nil:
-		return m.compare.ask(compared, prompt)
+		return m.comparer.Ask(compared, prompt)
 	}
 	if app.AwaitsLocal(m.App) {
 		m.pending.first = prompt
 		return nil
 	}
 	return m.chat.SendPrompt(prompt...)
+}
+
+// openCompared opens the models that are compared, if any are; nil if one model is asked.
+func (m *Model) openCompared() (*app.ComparedPrompt, error) {
+	if m.comparer == nil {
+		return nil, nil
+	}
+	return app.OpenCompared(m.App)
 }
 
 // Update handles one message, and what dialogs and the composer say because of it: the next key is
@@ -174,7 +161,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	asked := m.overlay.Dialog != nil
 	cmd := tea.Batch(m.overlay.Settle(msg), routeSaid(m), route(m, msg), routeSaid(m), takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
 	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
-		cmd = tea.Batch(cmd, m.features.welcome.Load())
+		cmd = tea.Batch(cmd, m.broadcast(common.SessionsChangedMsg{}))
 	}
 	if m.overlay.Dialog == nil && m.pending.preparing == 0 {
 		m.pending.giveBackDraft(m.input)
@@ -182,7 +169,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	m.input.ShowQueue()
 	m.layout()
-	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), statusChanged(m))...))
+	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), m.broadcast(common.UpdatedMsg{}))...))
 }
 
 // routeSaid routes what dialogs have said.
@@ -198,12 +185,8 @@ func routeSaid(m *Model) (cmd tea.Cmd) {
 // route gives one message to the first part that knows it; what none does is input.
 func route(m *Model, msg tea.Msg) tea.Cmd {
 	cmd, ok := m.update(msg)
-	f := &m.features
-	for _, p := range [...]part{f.doctor, m.Screen, m.chat, m.input, f.inspector, f.sessions, f.models, f.themes, f.connect, f.welcome, f.local, f.status, f.jobs, m.branches, m.compare, m.overlay} {
-		if ok {
-			break
-		}
-		cmd, ok = p.Update(msg)
+	if !ok {
+		cmd, ok = m.offer(msg)
 	}
 	if !ok {
 		return m.typed(msg)
@@ -216,7 +199,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return tea.Batch(m.overlay.ConfirmDrawn(), m.features.local.Begin()), true
+		return tea.Batch(m.overlay.ConfirmDrawn(), m.broadcast(msg)), true
 	case terminal.SignalMsg:
 		return m.quit(), true
 	case app.Effect: // came of what ran beside the screen
@@ -281,7 +264,7 @@ func (m *Model) shutdown() {
 	m.pending.toDraft(m.branches)
 	restoreGivenBack(m)
 	m.branches.endEdit()
-	m.features.status.Close()
+	m.broadcast(common.ShutdownMsg{})
 	m.chat.Cancel()
 	m.chat.Close()
 	m.input.SaveDraftNow()

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/input"
@@ -70,7 +71,7 @@ func (m *Model) palette() tea.Cmd {
 			m.input.Composer.CommitHistory(line)
 		}
 		return m.command(line)
-	}), m.features.models.LoadCatalog())
+	}), m.broadcast(common.CommandsMsg{}))
 }
 
 // slash opens the palette where a slash begins a line. What is typed to find a command
@@ -115,6 +116,11 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 		args.Items = a.args(m)
 	case a.Args != nil:
 		args.Items = items(a.Args(m.App))
+	}
+	for _, p := range m.parts {
+		if p, ok := p.(arguer); ok && args.Items == nil {
+			args.Items = p.Args(command)
+		}
 	}
 	if a := m.keymap.actions[i]; a.Path != "" {
 		kind := a.Path

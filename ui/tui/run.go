@@ -22,7 +22,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
-	"parley/ui/tui/features"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/terminal"
 )
@@ -42,7 +41,7 @@ type Options struct {
 
 // TerminalState returns what the environment tells of the terminal, without asking it.
 func TerminalState(getenv func(string) string) app.TerminalState {
-	return features.EnvironmentTerminal(getenv, chat.DrawsImages(getenv))
+	return environmentTerminal(getenv, chat.DrawsImages(getenv))
 }
 
 // Run shows the screen until the user leaves, and returns the exit status.
@@ -72,7 +71,7 @@ func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(tim
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		cmd := later(d, msg)
 		switch msg.(type) {
-		case overlay.DrawnMsg, features.DiscoverMsg:
+		case overlay.DrawnMsg, common.FirstFrameMsg:
 		default:
 			return cmd
 		}

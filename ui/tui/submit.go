@@ -149,7 +149,7 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	var compared *app.ComparedPrompt
 	var err error
 	if m.chat.Turn == nil {
-		compared, err = app.OpenCompared(m.App)
+		compared, err = m.openCompared()
 	}
 	if err == nil {
 		err = m.branches.commitEdit()
@@ -167,7 +167,7 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	m.chat.Transcript.Bottom()
 	m.HideToast()
 	if compared != nil {
-		return tea.Batch(sent, m.compare.ask(compared, parts))
+		return tea.Batch(sent, m.comparer.Ask(compared, parts))
 	}
 	return tea.Batch(sent, m.chat.SendPrompt(parts...))
 }

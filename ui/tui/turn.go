@@ -8,7 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/tui/compare"
+	"parley/ui/tui/dialog"
 )
 
 // event shows an event of the turn, and does what else follows from it.
@@ -34,29 +34,29 @@ func (m *Model) event(e session.Event) tea.Cmd {
 		return m.Notify(text)
 	case session.QuestionAnswered:
 		m.overlay.CloseQuestion(e.Question)
-	case session.CandidateEvent:
-		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
-			c.Apply(e, m.Now())
-		}
-	case session.Verdict:
-		if c, ok := m.overlay.Dialog.(*compare.Dialog); ok {
-			c.ShowVerdict(e)
-		}
+	case session.CandidateEvent, session.Verdict:
+		cmd, _ := m.offer(e)
+		return cmd
 	}
 	return nil
 }
 
+// A turnDialog shows the turn itself, in place of the conversation.
+type turnDialog interface {
+	dialog.Dialog
+	Finish() (next func() tea.Cmd) // takes the end of the turn; next goes on after it, nil if the user is to choose
+	ShowsErrors() bool             // reports whether it has shown why the turn failed
+}
+
 // done ends the turn on the screen.
 func (m *Model) done(d session.Done) (cmd tea.Cmd) {
-	c, compares := m.overlay.Dialog.(*compare.Dialog)
-	if compares {
-		if chosen, ok := c.Finish(); ok {
-			defer func() { cmd = tea.Batch(cmd, m.compare.goOn(chosen)) }()
+	shown, shows := m.overlay.Dialog.(turnDialog)
+	if shows {
+		if next := shown.Finish(); next != nil {
+			defer func() { cmd = tea.Batch(cmd, next()) }()
 		}
 	}
-	m.chat.Apply(d, func(b app.Change) bool { // those that are compared have it each in its column
-		return b.Kind == app.EventBlock && compares && c.AllAsked()
-	})
+	m.chat.Apply(d, func(b app.Change) bool { return b.Kind == app.EventBlock && shows && shown.ShowsErrors() })
 	m.chat.Turn = nil
 	m.overlay.DropPending()
 	if d.Err != nil { // what waited goes back to where it can be changed

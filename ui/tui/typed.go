@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
-	"parley/ui/tui/compare"
 	"parley/ui/tui/dialog"
 )
 
@@ -45,7 +44,7 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
 	own := m.input.Composer.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
 	if isKey && m.keymap.leader == "" && greets(m) {
-		if cmd, done := m.features.welcome.Key(key.String()); done {
+		if cmd, done := m.greeter.Key(key.String()); done {
 			return cmd
 		}
 	}
@@ -58,7 +57,9 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 		return talk.Update(msg)
 	}
 	if paste, ok := msg.(tea.PasteMsg); ok {
-		m.features.welcome.Deselect()
+		if m.greeter != nil {
+			m.greeter.Key("")
+		}
 		if e, ok := app.AttachDropped(m.App, paste.Content); ok {
 			return m.perform(e)
 		}
@@ -79,7 +80,7 @@ func writesText(m *Model, msg tea.Msg) bool {
 // greets reports whether the keys of the first screen count: it is shown, and nothing was
 // written.
 func greets(m *Model) bool {
-	return !m.chat.HasContent && !m.input.Composer.Searching() && idle(m)
+	return m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Searching() && idle(m)
 }
 
 // mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.
@@ -134,7 +135,7 @@ func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
 	switch m.overlay.Dialog.(type) {
 	case *dialog.Approval:
 		m.chat.Stop()
-	case *compare.Dialog:
+	case turnDialog:
 		if m.chat.Turn != nil {
 			return m.chat.Stop(), true // what was answered so far can be chosen
 		}

@@ -12,7 +12,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/features"
 	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
 )
@@ -76,10 +75,10 @@ func (m *Model) cursor() *tea.Cursor {
 
 // top returns the transcript, or what greets a user before there is one.
 func (m *Model) top() string {
-	if m.chat.HasContent {
+	if m.chat.HasContent || m.greeter == nil {
 		return m.chat.Transcript.View()
 	}
-	return m.features.welcome.View(m.width, m.frames.room)
+	return m.greeter.View(m.width, m.frames.room)
 }
 
 func (m *Model) bottom() string {
@@ -233,7 +232,7 @@ func (m *Model) line() string {
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.App.Session.QueueLen(), Jobs: len(m.App.Jobs.Running()), Command: m.features.status.Text,
+		Queue: m.App.Session.QueueLen(), Jobs: len(m.App.Jobs.Running()), Command: m.StatusText,
 	}
 	switch {
 	case app.Unsandboxed(m.App):
@@ -268,23 +267,6 @@ func (m *Model) line() string {
 		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
 	}
 	return m.frames.status.View(i, m.width, m.Theme)
-}
-
-// statusChanged tells the user's command for the status line how things stand.
-func statusChanged(m *Model) tea.Cmd {
-	if !m.features.status.IsConfigured() {
-		return nil
-	}
-	s := m.App.Session
-	model := s.Model()
-	total, _ := s.Usage()
-	if m.App.Unnamed {
-		total = llm.Usage{}
-	}
-	return m.features.status.Changed(features.StatusFacts{
-		Session: s.ID(), Title: s.Title(), Model: model.Name, Effort: string(s.Effort()), Mode: string(s.Policy().Mode()),
-		Window: model.Context, Filled: m.input.ContextTokens(), Total: total, Busy: m.chat.Turn != nil, Queue: s.QueueLen(),
-	})
 }
 
 // waitingForYou is said while a question is open.

@@ -8,41 +8,42 @@ import (
 
 	"parley/providers/llmtest"
 	"parley/ui/app"
+	"parley/ui/exchange"
 )
 
 // exchanges are three: a call, its answer, and one that runs.
-func exchanges(at time.Time) []app.Exchange {
+func exchanges(at time.Time) []exchange.Exchange {
 	image := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 1000)
 	events := "event: a\ndata: {\"delta\":{\"content\":\"hel\"}}\n\ndata: {\"delta\":{\"content\":\"lo\"}}\n\ndata: [DONE]\n\n"
-	one := app.Exchange{
+	one := exchange.Exchange{
 		ID: 1, Name: "openai/gpt-x", Method: "POST", URL: "https://api.openai.com/v1/chat/completions", Status: 200, Start: at.Add(time.Second),
-		Timing: app.Timing{Headers: 310 * time.Millisecond, FirstByte: 312 * time.Millisecond, Total: 2204 * time.Millisecond}, Done: true,
-		Request: app.ExchangeSide{
+		Timing: exchange.Timing{Headers: 310 * time.Millisecond, FirstByte: 312 * time.Millisecond, Total: 2204 * time.Millisecond}, Done: true,
+		Request: exchange.Side{
 			Headers: [][2]string{{"Authorization", "Bearer [redacted]"}, {"Content-Type", "application/json"}},
 			Body:    `{"model":"gpt-x","messages":[{"role":"user","content":"one\ntwo"}],"image":"` + image + `"}`,
 		},
-		Response: app.ExchangeSide{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
+		Response: exchange.Side{Headers: [][2]string{{"Content-Type", "text/event-stream"}}, Body: events},
 		Curl:     "curl -H \"Authorization: Bearer $OPENAI_API_KEY\"\n",
 	}
 	one.Sent, one.Got = int64(len(one.Request.Body)), int64(len(events))
 	two, three := one, one
 	two.ID, two.Status, two.Error, two.Reason, two.Start = 2, 429, "rate_limit", "slow \x1b[2Jdown", at.Add(4*time.Second)
 	three.ID, three.Done, three.Start = 3, false, at.Add(time.Hour)
-	return []app.Exchange{three, two, one}
+	return []exchange.Exchange{three, two, one}
 }
 
 // wired are the options of a screen on these exchanges.
-func wired(list *[]app.Exchange) func(*Options) {
+func wired(list *[]exchange.Exchange) func(*Options) {
 	return func(o *Options) {
 		o.Wire = app.Wire{
-			List: func() []app.Exchange { return *list },
-			Get: func(id int) (app.Exchange, bool) {
+			List: func() []exchange.Exchange { return *list },
+			Get: func(id int) (exchange.Exchange, bool) {
 				for _, e := range *list {
 					if e.ID == id {
 						return e, true
 					}
 				}
-				return app.Exchange{}, false
+				return exchange.Exchange{}, false
 			},
 		}
 	}
@@ -72,7 +73,7 @@ func TestWire(t *testing.T) {
 
 // TestWireOfTurn opens what belongs to the message under the cursor.
 func TestWireOfTurn(t *testing.T) {
-	var list []app.Exchange
+	var list []exchange.Exchange
 	s := setUpWith(t, 80, 24, wired(&list), llmtest.Say("the answer"))
 	s.ask("first", "the answer")
 	s.idle()

@@ -29,7 +29,9 @@ type Screen struct {
 	Send      func(tea.Msg)                        // from other goroutines
 	Crash     func(any, []byte)                    // ends the program with a report
 	KeyOf     func(action string) string           // the key that runs an action, or its command
-	Running   sync.WaitGroup                       // goroutines that the end waits for, shortly
+
+	StatusText string         // what the user's own command says in the status line
+	Running    sync.WaitGroup // goroutines that the end waits for, shortly
 
 	clip     Clipboard
 	toast    toast
@@ -91,6 +93,8 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case tea.ClipboardMsg:
 		s.clip.Answered(msg.Content)
 		return nil, true
+	case ToastMsg:
+		return s.ShowToast(string(msg)), true
 	case copiedMsg:
 		return s.copied(msg), true
 	case renderer.SuspendUnavailableMsg:

@@ -1,4 +1,4 @@
-// Package compare shows several models answering the same, side by side.
+// Package compare sends a prompt to several models and shows their answers side by side.
 package compare
 
 import (
@@ -15,6 +15,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/theme"
+	"parley/ui/tui/chat"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/transcript"
 )
@@ -25,14 +26,14 @@ const (
 	columnGap   = 3
 )
 
-// A ChosenMsg says which answer the conversation goes on with.
-type ChosenMsg struct {
+// A chosenMsg says which answer the conversation goes on with.
+type chosenMsg struct {
 	app.Comparison
-	N int // of the answer; below zero: the one it stands at
+	n int // of the answer; below zero: the one it stands at
 }
 
-// A StopMsg asks for the end of what still runs in a comparison.
-type StopMsg struct{}
+// A stopMsg asks for the end of what still runs in a comparison.
+type stopMsg struct{}
 
 // A Dialog shows several models answering the same, side by side, until the
 // user says which answer counts. It is a dialog: nothing else can be said
@@ -48,6 +49,7 @@ type Dialog struct {
 	running       bool      // somebody still answers
 	none          bool      // one was just chosen that has no answer
 	over          bool
+	goOn          func(chosenMsg) tea.Cmd
 	verdict       string   // of a judge; "": none yet
 	view          string   // of the last View; "" if anything but a pane changed
 	shown         []string // the panes and states it is made of
@@ -56,21 +58,17 @@ type Dialog struct {
 // A column is one of the models.
 type column struct {
 	*app.Candidate
-	pane     *transcript.Model
-	turn     app.Turn
-	drawText DrawText
+	pane *transcript.Model
+	turn app.Turn
 }
 
-// DrawText shows a change of thinking or of an answer's text, and reports whether it is one.
-type DrawText func(*transcript.Model, app.Change) bool
-
-// New returns a dialog about models that were asked nothing yet.
-func New(p *app.ComparedPrompt, th *theme.Theme, motion bool, drawText DrawText) *Dialog {
+// newDialog returns a dialog about models that were asked nothing yet.
+func newDialog(p *app.ComparedPrompt, th *theme.Theme, motion bool) *Dialog {
 	c := &Dialog{Comparison: app.NewComparison(p), theme: th, running: true, wanted: -1}
 	for _, one := range c.Comparison {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.NewID), drawText: drawText})
+		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.NewID)})
 	}
 	return c
 }
@@ -99,7 +97,7 @@ func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
 // draw shows a change. Of calls it shows that they were wanted.
 func (c *column) draw(b app.Change) {
 	switch notice, _ := b.Event.(llm.Notice); {
-	case c.drawText(c.pane, b):
+	case chat.DrawText(c.pane, b):
 		if b.Op != app.Closed && !c.Done {
 			c.State = map[app.BlockKind]string{app.ThinkingBlock: "thinking", app.TextBlock: "answering"}[b.Kind]
 		}
@@ -113,18 +111,22 @@ func (c *column) draw(b app.Change) {
 	}
 }
 
-// Finish takes it that all are done. It returns the choice that was made before, if any.
-func (c *Dialog) Finish() (chosen ChosenMsg, ok bool) {
+// Finish notes that all are done. The function that it returns goes on with the choice that was made
+// before; nil if none was.
+func (c *Dialog) Finish() (next func() tea.Cmd) {
 	c.running, c.view = false, ""
 	c.Comparison.MarkDone()
 	if kept := c.standing(); kept >= 0 && c.columns[c.at].Answer.Seq == 0 {
 		c.at = kept
 	}
 	if c.wanted < 0 || c.columns[c.wanted].Answer.Seq == 0 {
-		return ChosenMsg{}, false
+		return nil
 	}
-	return c.chosen(c.wanted), true
+	return func() tea.Cmd { return c.goOn(c.chosen(c.wanted)) }
 }
+
+// ShowsErrors reports whether each model has shown its own error.
+func (c *Dialog) ShowsErrors() bool { return c.AllAsked() }
 
 // SetSize gives the width and the most rows.
 func (c *Dialog) SetSize(width, height int) {
@@ -200,7 +202,7 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 		return c.choose(c.at)
 	case "esc":
 		if c.running {
-			return c.Say(StopMsg{})
+			return c.Say(stopMsg{})
 		}
 		return c.answer(-1)
 	default:
@@ -222,7 +224,7 @@ func (c *Dialog) choose(n int) tea.Cmd {
 		return c.answer(n)
 	}
 	c.wanted = n
-	return c.Say(StopMsg{})
+	return c.Say(stopMsg{})
 }
 
 func (c *Dialog) answer(n int) tea.Cmd {
@@ -231,7 +233,7 @@ func (c *Dialog) answer(n int) tea.Cmd {
 }
 
 // chosen returns the nth answer; below zero, the one that the conversation stands at.
-func (c *Dialog) chosen(n int) ChosenMsg { return ChosenMsg{c.Comparison, n} }
+func (c *Dialog) chosen(n int) chosenMsg { return chosenMsg{c.Comparison, n} }
 
 // ShowVerdict shows what a judge said.
 func (c *Dialog) ShowVerdict(v session.Verdict) {

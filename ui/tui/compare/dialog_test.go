@@ -9,15 +9,11 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/theme"
-	"parley/ui/tui/transcript"
 )
 
 // A frame in which nothing changed costs nothing.
 func TestCompareCached(t *testing.T) {
-	c := New(&app.ComparedPrompt{Names: []string{"a/a", "b/b", "c/c"}}, theme.Dark(), true, func(t *transcript.Model, c app.Change) bool {
-		t.AppendAnswer(c.ID, c.Text)
-		return true
-	})
+	c := newDialog(&app.ComparedPrompt{Names: []string{"a/a", "b/b", "c/c"}}, theme.Dark(), true)
 	c.SetSize(130, 40)
 	for n := range 3 {
 		c.Apply(session.CandidateEvent{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))

@@ -8,13 +8,14 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/panel"
 )
 
 // A Connect asks for lines that are not shown, such as the keys of providers. What comes of
 // one may make other models ready.
 type Connect struct {
-	*Deps
-	Models *Models
+	*panel.Deps
+	models *Models
 
 	open   *dialog.Secret // that was opened last
 	secret *app.Secret    // what it asks for
@@ -28,8 +29,8 @@ type lineSubmittedMsg struct {
 	err  error
 }
 
-// Ask asks for a line.
-func (f *Connect) Ask(secret *app.Secret) tea.Cmd {
+// ask asks for a line.
+func (f *Connect) ask(secret *app.Secret) tea.Cmd {
 	f.open, f.secret, f.cancel = dialog.AskSecret(secret.Title, secret.Text, f.Theme), secret, func() {}
 	if secret.Visible {
 		f.open.Show(secret.Value)
@@ -82,6 +83,8 @@ func (f *Connect) submitLine(of *dialog.Secret, line string) tea.Cmd {
 // Update takes a line, and what came of it; it reports whether msg is that.
 func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
+	case *app.Secret:
+		return f.ask(msg), true
 	case dialog.SecretMsg:
 		return f.submitLine(msg.Of, msg.Line), true
 	case readyMsg:
@@ -108,6 +111,6 @@ func (f *Connect) lineSubmitted(msg lineSubmittedMsg) tea.Cmd {
 	if open {
 		f.Close()
 	}
-	f.Models.forget()
+	f.models.forget()
 	return f.Perform(msg.then())
 }

@@ -6,12 +6,26 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/panel"
 )
 
-// Context lists what a request holds; the next one takes about fill tokens.
-func Context(f *Deps, fill int) tea.Cmd {
+// A Context shows what fills the context window.
+type Context struct{ *panel.Deps }
+
+// Update opens the list, and reports whether msg asks for it.
+func (f *Context) Update(msg tea.Msg) (tea.Cmd, bool) {
+	if msg != (common.OpenMsg{Panel: string(app.PanelContext)}) {
+		return nil, false
+	}
+	return f.list(f.Filled()), true
+}
+
+// list lists what a request holds; the next one takes about fill tokens.
+func (f *Context) list(fill int) tea.Cmd {
 	var items []dialog.Item
 	row := func(name string, tokens int, note string) {
 		if tokens > 0 || note == "" {

@@ -9,12 +9,14 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/panel"
 )
 
 // Jobs shows what commands in the background have written, and follows one that runs.
 type Jobs struct {
-	*Deps
+	*panel.Deps
 	pager   *dialog.Pager // nil: none was opened yet
 	number  string        // of the job that it shows
 	shown   app.JobView
@@ -24,9 +26,9 @@ type Jobs struct {
 // jobChangedMsg says that the job that is shown has written something, or ended.
 type jobChangedMsg struct{}
 
-// Show shows the output of the command in the background with this number: from its beginning, or
+// show shows the output of the command in the background with this number: from its beginning, or
 // its end while it runs.
-func (f *Jobs) Show(number string) tea.Cmd {
+func (f *Jobs) show(number string) tea.Cmd {
 	f.pager, f.number = dialog.Pages("Job "+number, nil, f.Theme), number
 	n, _ := strconv.Atoi(number)
 	cmd := f.Open(f.pager)
@@ -49,7 +51,14 @@ func (f *Jobs) Show(number string) tea.Cmd {
 
 // Update shows what the job has written, and reports whether msg is news of it.
 func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
-	if _, ok := msg.(jobChangedMsg); !ok {
+	switch msg := msg.(type) {
+	case common.OpenMsg:
+		if msg.Panel == string(app.PanelJob) {
+			return f.show(msg.Query), true
+		}
+		return nil, false
+	case jobChangedMsg:
+	default:
 		return nil, false
 	}
 	f.pending.Store(false)

@@ -8,7 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/panel"
 )
 
 // abilities are what models can do, and the letter for each where there is
@@ -24,7 +26,7 @@ type (
 
 // Models shows the models to choose from.
 type Models struct {
-	*Deps
+	*panel.Deps
 	picker  *dialog.Picker    // that was opened last
 	choices []app.ModelChoice // what it lists
 	served  serving           // what servers said of that
@@ -34,6 +36,17 @@ type Models struct {
 // It reports whether msg is one of these.
 func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
+	case common.CommandsMsg:
+		return f.loadCatalog(), false
+	case common.OpenMsg:
+		switch app.Panel(msg.Panel) {
+		case app.PanelModels:
+			return f.pick("Model", msg.Query, f.App.UseModel), true
+		case app.PanelCompare:
+			return f.pick(app.CompareTitle(f.App), "", func(name string) app.Effect {
+				return app.Compare(f.App, strings.TrimSpace(msg.Query+" "+name))
+			}), true
+		}
 	case choicesMsg:
 		f.setChoices(msg)
 		return nil, true
@@ -59,18 +72,18 @@ func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
 	return f.Perform(e)
 }
 
-// PickModel opens a picker of models, filtered by arg, and adds models that servers list as they
+// pick opens a picker of models, filtered by arg, and adds models that servers list as they
 // become known. Picked gets the name of the chosen one.
-func (f *Models) PickModel(title, arg string, picked func(name string) tea.Cmd) tea.Cmd {
+func (f *Models) pick(title, arg string, picked func(name string) app.Effect) tea.Cmd {
 	f.App.Prefs.Load()
-	known := f.LoadCatalog()
+	known := f.loadCatalog()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	f.picker.Favorites, f.picker.FreeItem = true, f.typedModel
 	if arg != "" {
 		f.picker.SetQuery(arg)
 	}
-	open := f.Choose(f.picker, func(p dialog.PickedMsg) tea.Cmd { return picked(p.Value) })
+	open := f.Choose(f.picker, func(p dialog.PickedMsg) tea.Cmd { return f.Perform(picked(p.Value)) })
 	if known == nil {
 		return open
 	}
@@ -123,9 +136,9 @@ func (f *Models) setServed(choices []app.ModelChoice) {
 // forget has the models listed anew: others may be ready now.
 func (f *Models) forget() { f.choices, f.served = nil, serving{} }
 
-// LoadCatalog returns a command that reads the models of the catalog, which takes longer than a
+// loadCatalog returns a command that reads the models of the catalog, which takes longer than a
 // frame the first time. It is nil if a recent list of servers is known, which is more.
-func (f *Models) LoadCatalog() tea.Cmd {
+func (f *Models) loadCatalog() tea.Cmd {
 	if f.Now().Before(f.served.till) {
 		f.choices = f.served.choices
 		return nil
@@ -209,7 +222,10 @@ func missing(c app.ModelChoice) string {
 }
 
 // Args returns the models as choices for the argument of a command.
-func (f *Models) Args() []dialog.Item {
+func (f *Models) Args(command string) []dialog.Item {
+	if command != "model" && command != "compare" {
+		return nil
+	}
 	if f.choices == nil {
 		f.choices = f.App.Choices()
 	}

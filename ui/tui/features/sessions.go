@@ -12,7 +12,9 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/panel"
 )
 
 // Answers of the library. The screen never waits for the disk.
@@ -34,8 +36,7 @@ type (
 
 // Sessions lists the stored conversations.
 type Sessions struct {
-	*Deps
-	Show func(seq int) // goes to a message of the open conversation
+	*panel.Deps
 }
 
 // Update takes what the library answered, and what the user did in the list; it reports
@@ -46,6 +47,10 @@ func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return func() tea.Msg { return app.Failure{Err: err()} }, true
 	}
 	switch msg := msg.(type) {
+	case common.OpenMsg:
+		if msg.Panel == string(app.PanelSessions) {
+			return f.open(msg.Query), true
+		}
 	case listedMsg:
 		return f.listed(msg), true
 	case foundMsg:
@@ -81,8 +86,8 @@ func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// List lists the stored conversations, with words typed into the list.
-func (f *Sessions) List(words string) tea.Cmd {
+// open lists the stored conversations, with words typed into the list.
+func (f *Sessions) open(words string) tea.Cmd {
 	list := dialog.Sessions(nil, f.Theme)
 	return tea.Batch(f.Open(list), list.SetQuery(words), f.list())
 }

@@ -11,6 +11,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/format"
+	"parley/ui/tui/common"
+	"parley/ui/tui/panel"
 )
 
 // statusInterval is the least time between two runs of the user's command.
@@ -19,10 +21,9 @@ const statusInterval = 300 * time.Millisecond
 // A StatusCommand is the user's own command for the status line. It runs when what it is
 // told has changed, never twice at a time, and not again once it failed.
 type StatusCommand struct {
-	*Deps
-	Text string // what it said last, a line that the status line sanitizes; "" if nothing
+	*panel.Deps
 
-	sent    StatusFacts // to the last run
+	sent    statusFacts // to the last run
 	next    time.Time   // it does not run before
 	running bool
 	waiting bool // a look at the clock is due
@@ -30,8 +31,8 @@ type StatusCommand struct {
 	cancel  context.CancelFunc // of the run
 }
 
-// StatusFacts is what a command for the status line is told that changes by itself.
-type StatusFacts struct {
+// statusFacts is what a command for the status line is told that changes by itself.
+type statusFacts struct {
 	Session, Title, Model, Effort, Mode string
 	Window, Filled                      int // tokens: of the context window, 0 if unknown; in use
 	Total                               llm.Usage
@@ -50,32 +51,55 @@ type (
 // Update takes what came of the command, and reports whether msg is that.
 func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
+	case common.UpdatedMsg:
+		return s.updated(), false
+	case common.ShutdownMsg:
+		if s.running {
+			s.cancel()
+		}
 	case statusDueMsg:
 		s.waiting = false
-		return nil, true // Changed is called after every message
+		return nil, true // an UpdatedMsg follows
 	case statusMsg:
 		s.running = false
 		s.cancel()
 		if msg.err != nil {
-			s.Text, s.failed = "", true
+			s.StatusText, s.failed = "", true
 			return s.ShowToast("Status line: status_command failed: " + format.ErrorText(msg.err)), true
 		}
 		line, _, _ := strings.Cut(strings.TrimLeft(msg.text, "\r\n"), "\n")
-		s.Text = strings.TrimSpace(ansi.Strip(line))
+		s.StatusText = strings.TrimSpace(ansi.Strip(line))
 		return nil, true
 	}
 	return nil, false
 }
 
-// IsConfigured reports whether there is a command that can run.
-func (s *StatusCommand) IsConfigured() bool {
+// isConfigured reports whether there is a command that can run.
+func (s *StatusCommand) isConfigured() bool {
 	return s.Config.StatusCommand != "" && s.App.Filter != nil && !s.failed
 }
 
-// Changed runs the command if something is another than it was told, now or as soon as that
+// updated tells the command how things stand.
+func (s *StatusCommand) updated() tea.Cmd {
+	if !s.isConfigured() {
+		return nil
+	}
+	c := s.App.Session
+	model := c.Model()
+	total, _ := c.Usage()
+	if s.App.Unnamed { // what they cost tells who is dear
+		total = llm.Usage{}
+	}
+	return s.changed(statusFacts{
+		Session: c.ID(), Title: c.Title(), Model: model.Name, Effort: string(c.Effort()), Mode: string(c.Policy().Mode()),
+		Window: model.Context, Filled: s.Filled(), Total: total, Busy: s.App.Busy(), Queue: c.QueueLen(),
+	})
+}
+
+// changed runs the command if something is another than it was told, now or as soon as that
 // may be.
-func (s *StatusCommand) Changed(now StatusFacts) tea.Cmd {
-	if !s.IsConfigured() || s.running || s.waiting || now == s.sent {
+func (s *StatusCommand) changed(now statusFacts) tea.Cmd {
+	if !s.isConfigured() || s.running || s.waiting || now == s.sent {
 		return nil
 	}
 	if wait := s.next.Sub(s.Now()); wait > 0 {
@@ -94,16 +118,9 @@ func (s *StatusCommand) Changed(now StatusFacts) tea.Cmd {
 	return func() tea.Msg { return <-said }
 }
 
-// Close ends the run, if there is one.
-func (s *StatusCommand) Close() {
-	if s.running {
-		s.cancel()
-	}
-}
-
 // input returns what the command is told, in the fields that Claude Code's statusLine has, so
 // that a script made for that works: https://code.claude.com/docs/en/statusline.
-func (s *StatusCommand) input(now StatusFacts) []byte {
+func (s *StatusCommand) input(now statusFacts) []byte {
 	type object map[string]any
 	name := now.Model
 	if _, model, ok := strings.Cut(name, "/"); ok {

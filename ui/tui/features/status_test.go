@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/tui/common"
+	"parley/ui/tui/panel"
 )
 
 // A statusFixture has a clock that stands, and runs of the command that end when the test
@@ -44,13 +45,13 @@ func newStatusFixture(t *testing.T) *statusFixture {
 		end := <-f.ends
 		return end.text, end.err
 	}
-	f.StatusCommand = &StatusCommand{Deps: &Deps{Screen: s, App: a}}
+	f.StatusCommand = &StatusCommand{Deps: &panel.Deps{Screen: s, App: a}}
 	return f
 }
 
 // begin begins a run.
-func (f *statusFixture) begin(facts StatusFacts) {
-	f.begun = f.Changed(facts)
+func (f *statusFixture) begin(facts statusFacts) {
+	f.begun = f.changed(facts)
 	<-f.runs
 }
 
@@ -64,45 +65,45 @@ func (f *statusFixture) end(text string, err error) {
 // the last.
 func TestStatusCommandRuns(t *testing.T) {
 	f := newStatusFixture(t)
-	one, two, three := StatusFacts{Model: "a/b"}, StatusFacts{Model: "a/c"}, StatusFacts{Model: "a/d"}
+	one, two, three := statusFacts{Model: "a/b"}, statusFacts{Model: "a/c"}, statusFacts{Model: "a/d"}
 	f.begin(one)
-	if f.Changed(two) != nil || len(f.runs) > 0 {
+	if f.changed(two) != nil || len(f.runs) > 0 {
 		t.Fatal("a second one runs beside the first")
 	}
 	f.end("first\n", nil)
-	if f.Text != "first" {
-		t.Errorf("it said %q", f.Text)
+	if f.StatusText != "first" {
+		t.Errorf("it said %q", f.StatusText)
 	}
-	if f.Changed(one) != nil {
+	if f.changed(one) != nil {
 		t.Error("it runs though nothing changed")
 	}
 	f.now = f.now.Add(100 * time.Millisecond)
-	due := f.Changed(two)
+	due := f.changed(two)
 	if len(f.runs) > 0 || !reflect.DeepEqual(f.later, []time.Duration{200 * time.Millisecond}) {
 		t.Fatalf("it waits %v", f.later)
 	}
-	if f.Changed(three) != nil {
+	if f.changed(three) != nil {
 		t.Error("it waits twice")
 	}
 	f.now = f.now.Add(200 * time.Millisecond)
 	f.Update(due())
 	f.begin(three)
 	f.end("second", nil)
-	if f.Text != "second" {
-		t.Errorf("it said %q", f.Text)
+	if f.StatusText != "second" {
+		t.Errorf("it said %q", f.StatusText)
 	}
 }
 
 // One that fails is said once, and left alone.
 func TestStatusCommandFails(t *testing.T) {
 	f := newStatusFixture(t)
-	f.begin(StatusFacts{Model: "a"})
+	f.begin(statusFacts{Model: "a"})
 	f.end("", errors.New("exit status 127: prompt: not found"))
-	if got, want := f.ToastText(), "Status line: status_command failed: exit status 127: prompt: not found"; got != want || f.Text != "" {
+	if got, want := f.ToastText(), "Status line: status_command failed: exit status 127: prompt: not found"; got != want || f.StatusText != "" {
 		t.Errorf("said %q, want %q", got, want)
 	}
 	f.now = f.now.Add(time.Hour)
-	if f.Changed(StatusFacts{Model: "b"}) != nil || len(f.runs) > 0 || f.IsConfigured() {
+	if f.changed(statusFacts{Model: "b"}) != nil || len(f.runs) > 0 || f.isConfigured() {
 		t.Error("it runs again")
 	}
 }
@@ -113,9 +114,9 @@ func TestStatusCommandText(t *testing.T) {
 		"": "", "\n\nmain\r\nmore": "main", "\x1b[31mred\x1b[0m  x ": "red  x", "a\x1b]52;c;aGk=\x07b": "ab",
 	} {
 		f := newStatusFixture(t)
-		f.begin(StatusFacts{Model: "a"})
-		if f.end(said, nil); f.Text != want {
-			t.Errorf("%q is shown as %q, want %q", said, f.Text, want)
+		f.begin(statusFacts{Model: "a"})
+		if f.end(said, nil); f.StatusText != want {
+			t.Errorf("%q is shown as %q, want %q", said, f.StatusText, want)
 		}
 	}
 }
@@ -124,18 +125,18 @@ func TestStatusCommandText(t *testing.T) {
 func TestStatusCommandInput(t *testing.T) {
 	f := newStatusFixture(t)
 	for _, tt := range []struct {
-		facts StatusFacts
+		facts statusFacts
 		want  string
 	}{
 		{
-			StatusFacts{Session: "s1", Title: "Greeting", Model: "openai/gpt-x", Effort: "high", Mode: "ask", Window: 1000, Filled: 250, Total: llm.Usage{Input: 9, Output: 2, Cost: 0.5, Priced: true}, Busy: true},
+			statusFacts{Session: "s1", Title: "Greeting", Model: "openai/gpt-x", Effort: "high", Mode: "ask", Window: 1000, Filled: 250, Total: llm.Usage{Input: 9, Output: 2, Cost: 0.5, Priced: true}, Busy: true},
 			`{"session_id":"s1","session_name":"Greeting","version":"1.2","cwd":"/work","model":{"id":"openai/gpt-x","display_name":"gpt-x"},
 			"workspace":{"current_dir":"/work","project_dir":"/work"},"cost":{"total_cost_usd":0.5},
 			"context_window":{"total_input_tokens":9,"total_output_tokens":2,"context_window_size":1000,"used_percentage":25,"remaining_percentage":75},
 			"effort":{"level":"high"},"approval_mode":"ask","busy":true,"queued":0}`,
 		},
 		{
-			StatusFacts{Model: "m", Total: llm.Usage{Output: 3}},
+			statusFacts{Model: "m", Total: llm.Usage{Output: 3}},
 			`{"session_id":"","session_name":"","version":"1.2","cwd":"/work","model":{"id":"m","display_name":"m"},
 			"workspace":{"current_dir":"/work","project_dir":"/work"},"cost":{"total_cost_usd":null},
 			"context_window":{"total_input_tokens":0,"total_output_tokens":3,"context_window_size":null,"used_percentage":null,"remaining_percentage":null},

@@ -10,19 +10,17 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/theme"
+	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/panel"
 )
 
 // Themes picks the theme.
 type Themes struct {
-	*Deps
-	Themed []Themeable  // what a theme is shown on
+	*panel.Deps
 	before *theme.Theme // others are looked at, and this one comes back
 	asked  time.Time    // when the terminal was asked for its background
 }
-
-// Themeable draws itself in the colours of a theme.
-type Themeable interface{ SetTheme(*theme.Theme) }
 
 // applyTheme shows the screen in a theme; nil: in the one there is.
 func (f *Themes) applyTheme(th *theme.Theme) {
@@ -40,6 +38,13 @@ func (f *Themes) applyTheme(th *theme.Theme) {
 // whether msg is that.
 func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
+	case common.StartMsg:
+		return f.start(), false
+	case common.OpenMsg:
+		if msg.Panel != themePanel {
+			return nil, false
+		}
+		return f.pick(msg.Query), true
 	case tea.BackgroundColorMsg:
 		if f.Config.Theme == "auto" && !f.Theme.Plain && f.Now().Sub(f.asked) <= answerTime {
 			f.applyTheme(theme.ForBackground(msg.Color))
@@ -52,8 +57,8 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// Start asks the terminal for its background, if the theme depends on that.
-func (f *Themes) Start() tea.Cmd {
+// start asks the terminal for its background, if the theme depends on that.
+func (f *Themes) start() tea.Cmd {
 	if f.Config.Theme == "auto" && !f.Theme.Plain {
 		return f.ask()
 	}
@@ -70,9 +75,14 @@ func (f *Themes) ask() tea.Cmd {
 	return tea.RequestBackgroundColor
 }
 
-// Items returns the looks there are.
-func (f *Themes) Items() []dialog.Item {
-	var items []dialog.Item
+// themePanel is the panel and the command that choose a theme.
+const themePanel = "theme"
+
+// Args returns the themes, for the argument of the command.
+func (f *Themes) Args(command string) (items []dialog.Item) {
+	if command != themePanel {
+		return nil
+	}
 	for _, name := range f.Config.ThemeNames() {
 		item := dialog.Item{Title: name, Value: name, Current: name == f.Config.Theme}
 		switch th := f.Config.ThemeNamed(name); {
@@ -92,14 +102,14 @@ func (f *Themes) Items() []dialog.Item {
 	return items
 }
 
-// Pick takes a theme, or lets one look through them: each is shown when it
+// pick takes a theme, or lets one look through them: each is shown when it
 // is selected, and the one there was comes back if none is taken.
-func (f *Themes) Pick(arg string) tea.Cmd {
+func (f *Themes) pick(arg string) tea.Cmd {
 	if arg == "" {
-		list := dialog.Pick("Theme", f.Items(), f.Theme)
+		list := dialog.Pick("Theme", f.Args(themePanel), f.Theme)
 		list.NotifyMoves = true
 		before := f.Theme
-		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.Pick(p.Value) })
+		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.pick(p.Value) })
 		f.before = before
 		f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
 			f.applyTheme(before)

@@ -9,13 +9,14 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/theme"
+	"parley/ui/tui/common"
+	"parley/ui/tui/panel"
 )
 
 // A Welcome is the first screen: where the user is, which model answers, prompts to try and
 // conversations to continue. It goes with the first prompt.
 type Welcome struct {
-	*Deps
-	Run   func(command string) tea.Cmd // runs a command by its name
+	*panel.Deps
 	found suggestions
 	at    int // selected row, from 1 over examples and conversations; 0: none; one that is not drawn is as none
 	drawn welcomeFrame
@@ -39,8 +40,8 @@ type welcomeFacts struct {
 // welcomeMsg brings what was read for the first screen.
 type welcomeMsg suggestions
 
-// Load reads what the first screen shows, beside the loop.
-func (f *Welcome) Load() tea.Cmd {
+// load reads what the first screen shows, beside the loop.
+func (f *Welcome) load() tea.Cmd {
 	read := readSuggestions(f.App)
 	return func() tea.Msg { return welcomeMsg(read()) }
 }
@@ -48,6 +49,10 @@ func (f *Welcome) Load() tea.Cmd {
 // Update takes what was read, and reports whether msg is that. What was selected stays so, if it is
 // still there.
 func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg.(type) {
+	case common.StartMsg, common.SessionsChangedMsg:
+		return f.load(), false
+	}
 	read, ok := msg.(welcomeMsg)
 	if ok {
 		selected := f.at
@@ -59,9 +64,6 @@ func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	}
 	return nil, ok
 }
-
-// Deselect takes the mark of the selected row away.
-func (f *Welcome) Deselect() { f.at = 0 }
 
 // Key handles a key on the empty line of the first screen, and reports whether it was used
 // up.

@@ -8,18 +8,25 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/app"
+	"parley/ui/exchange"
 	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/transcript"
 )
 
-// An Inspector lists the exchanges of this run, and shows one of them.
-type Inspector struct {
+// A Source has the exchanges of this run.
+type Source interface {
+	List() []exchange.Exchange                  // the newest first, without headers and bodies
+	Get(id int) (exchange.Exchange, bool)       // false if it is not in memory any more
+	OfTurn(user int) []int                      // ids of the turn that began with a message of the user's, by its Seq
+	Save(e exchange.Exchange) (f func() string) // f writes e to a file, on any goroutine, and returns what came of it
+}
+
+// An inspector lists the exchanges of this run, and shows one of them.
+type inspector struct {
 	*common.Screen
 	dialog.Host
-	App     *app.App
+	source  Source
 	list    *dialog.Picker
 	pager   *dialog.Pager
 	id      int   // in the pager
@@ -30,15 +37,21 @@ type Inspector struct {
 
 type tickMsg struct{}
 
+// New returns the part of the screen that shows exchanges, in dialogs of h.
+func New(s *common.Screen, h dialog.Host, source Source) []common.Part {
+	return []common.Part{&inspector{Screen: s, Host: h, source: source}}
+}
+
 // Update takes messages about the wire, and reports whether msg is one.
-func (i *Inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
+func (i *inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
-	case transcript.WireMsg:
-		return i.OpenTurn(msg.Target), true
+	case common.OpenMsg:
+		if msg.Panel != "wire" {
+			return nil, false
+		}
+		return i.open(msg.Query), true
 	case tickMsg:
 		return i.ticked(), true
-	case dialog.PageCopy:
-		return i.Copy(msg.Text, msg.What), true
 	case dialog.PageAction:
 		return i.act(msg), true
 	case dialog.ClosedMsg: // an exchange goes back to the list it was opened from
@@ -49,27 +62,25 @@ func (i *Inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// OpenAll lists the exchanges of this run.
-func (i *Inspector) OpenAll() tea.Cmd {
+// open lists the exchanges of this run, or of the turn that began with the message of the user's that
+// turn is the Seq of. It shows a single one of a turn at once.
+func (i *inspector) open(turn string) tea.Cmd {
 	i.only = nil
-	return i.openList(0)
-}
-
-// OpenTurn opens what went over the wire for the turn of a message.
-func (i *Inspector) OpenTurn(t transcript.Target) tea.Cmd {
-	ids := app.ExchangesOf(i.App, t.User)
-	switch len(ids) {
-	case 0:
-		return i.ShowToast(app.ExchangeGone)
-	case 1:
-		return i.show(ids[0], false)
+	if turn == "" {
+		return i.openList(0)
 	}
-	i.only = ids
+	user, _ := strconv.Atoi(turn)
+	switch i.only = i.source.OfTurn(user); len(i.only) {
+	case 0:
+		return i.ShowToast(exchange.Gone)
+	case 1:
+		return i.show(i.only[0], false)
+	}
 	return i.openList(0)
 }
 
 // openList opens the list, with one exchange selected.
-func (i *Inspector) openList(selected int) tea.Cmd {
+func (i *inspector) openList(selected int) tea.Cmd {
 	i.list = dialog.Pick("HTTP inspector", i.items(selected), i.Theme)
 	i.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "got"}, {Name: "took"}, {Name: "sent"}}
 	return tea.Batch(i.Choose(i.list, func(p dialog.PickedMsg) tea.Cmd {
@@ -78,9 +89,9 @@ func (i *Inspector) openList(selected int) tea.Cmd {
 	}), i.tick())
 }
 
-func (i *Inspector) items(selected int) []dialog.Item {
+func (i *inspector) items(selected int) []dialog.Item {
 	var items []dialog.Item
-	for _, e := range i.App.Wire.List() {
+	for _, e := range i.source.List() {
 		if i.only != nil && !slices.Contains(i.only, e.ID) {
 			continue
 		}
@@ -94,7 +105,7 @@ func (i *Inspector) items(selected int) []dialog.Item {
 }
 
 // tick keeps what is open up to date, once a second.
-func (i *Inspector) tick() tea.Cmd {
+func (i *inspector) tick() tea.Cmd {
 	if i.ticking {
 		return nil
 	}
@@ -102,7 +113,7 @@ func (i *Inspector) tick() tea.Cmd {
 	return i.Tick(time.Second, tickMsg{})
 }
 
-func (i *Inspector) ticked() tea.Cmd {
+func (i *inspector) ticked() tea.Cmd {
 	i.ticking = false
 	switch {
 	case i.Current() == nil:
@@ -110,7 +121,7 @@ func (i *Inspector) ticked() tea.Cmd {
 	case i.Current() == i.list:
 		i.list.SetItems(i.items(0))
 	case i.Current() == i.pager:
-		e, ok := i.App.Wire.Get(i.id)
+		e, ok := i.source.Get(i.id)
 		if !ok {
 			return nil
 		}
@@ -125,13 +136,10 @@ func (i *Inspector) ticked() tea.Cmd {
 }
 
 // show opens one exchange.
-func (i *Inspector) show(id int, listed bool) tea.Cmd {
-	if i.App.Wire.Get == nil {
-		return nil
-	}
-	e, ok := i.App.Wire.Get(id)
+func (i *inspector) show(id int, listed bool) tea.Cmd {
+	e, ok := i.source.Get(id)
 	if !ok {
-		return i.ShowToast(app.ExchangeGone)
+		return i.ShowToast(exchange.Gone)
 	}
 	i.id, i.listed = id, listed
 	i.pager = dialog.Pages(e.Name, nil, i.Theme)
@@ -145,23 +153,17 @@ func (i *Inspector) show(id int, listed bool) tea.Cmd {
 }
 
 // act does what a key of the inspector asks for.
-func (i *Inspector) act(msg dialog.PageAction) tea.Cmd {
-	e, ok := i.App.Wire.Get(i.id)
+func (i *inspector) act(msg dialog.PageAction) tea.Cmd {
+	e, ok := i.source.Get(i.id)
 	if !ok || i.Current() != i.pager {
-		return i.ShowToast(app.ExchangeGone)
+		return i.ShowToast(exchange.Gone)
 	}
 	if msg.Key == "s" {
-		o := i.App.Options
-		return func() tea.Msg {
-			path, err := o.SaveExchange(e, "")
-			if err != nil {
-				return app.Failure{Err: err}
-			}
-			return app.Toast("Wrote " + o.AbbrevPath(path))
-		}
+		save := i.source.Save(e)
+		return func() tea.Msg { return common.ToastMsg(save()) }
 	}
 	if e.Curl == "" {
-		return i.ShowToast(app.CurlTooLong)
+		return i.ShowToast(exchange.CurlTooLong)
 	}
 	return i.Copy(e.Curl, "curl command")
 }

@@ -108,6 +108,8 @@ func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return answered(msg.Yes), true
 		}
 		return nil, true
+	case dialog.PageCopy:
+		return o.Copy(msg.Text, msg.What), true
 	case dialog.Decided:
 		o.decide(msg)
 		return nil, true

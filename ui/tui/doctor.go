@@ -1,6 +1,7 @@
-package features
+package tui
 
 import (
+	"cmp"
 	"os"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,21 +11,20 @@ import (
 	"parley/ui/theme"
 )
 
-// A Doctor keeps what the terminal says of itself, for checkups.
-type Doctor struct {
-	*Deps
-	Images     bool // the terminal draws images
+// A terminalState keeps what the terminal says of itself, for checkups.
+type terminalState struct {
+	images     bool // the terminal draws images
 	background string
 	keyboard   string
 }
 
-// Update notes what the terminal says, which others want to know as well.
-func (f *Doctor) Update(msg tea.Msg) (tea.Cmd, bool) {
+// Update notes what the terminal says, which other parts may need as well.
+func (t *terminalState) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
-		f.background = brightness(msg.IsDark()) + ", from the terminal"
+		t.background = brightness(msg.IsDark()) + ", from the terminal"
 	case tea.KeyboardEnhancementsMsg:
-		f.keyboard = "kitty protocol: shift+enter starts a new line"
+		t.keyboard = "kitty protocol: shift+enter starts a new line"
 	}
 	return nil, false
 }
@@ -36,20 +36,16 @@ func brightness(dark bool) string {
 	return "light"
 }
 
-// Terminal returns what is known of the terminal.
-func (f *Doctor) Terminal() app.TerminalState {
-	t := EnvironmentTerminal(os.Getenv, f.Images)
-	if f.background != "" {
-		t.Background = f.background
-	}
-	if t.Keyboard = f.keyboard; t.Keyboard == "" {
-		t.Keyboard = "standard: alt+enter starts a new line"
-	}
-	return t
+// state returns what is known of the terminal.
+func (t *terminalState) state() app.TerminalState {
+	known := environmentTerminal(os.Getenv, t.images)
+	known.Background = cmp.Or(t.background, known.Background)
+	known.Keyboard = cmp.Or(t.keyboard, "standard: alt+enter starts a new line")
+	return known
 }
 
-// EnvironmentTerminal returns what the environment tells of the terminal.
-func EnvironmentTerminal(getenv func(string) string, images bool) app.TerminalState {
+// environmentTerminal returns what the environment tells of the terminal.
+func environmentTerminal(getenv func(string) string, images bool) app.TerminalState {
 	t := app.TerminalState{Images: "not supported: shown as a line of text"}
 	if images {
 		t.Images = "kitty graphics"

@@ -1,0 +1,17 @@
+// Package features is what the screen can show beside the conversation, each with its
+// own messages: stored conversations, models, themes, jobs, and what fills the context window.
+package features
+
+import (
+	"parley/ui/tui/common"
+	"parley/ui/tui/panel"
+)
+
+// New returns the views of this package.
+func New(d *panel.Deps) []common.Part {
+	models := &Models{Deps: d}
+	return []common.Part{
+		&Sessions{Deps: d}, models, &Themes{Deps: d}, &Connect{Deps: d, models: models}, &Welcome{Deps: d},
+		&Local{Deps: d}, &StatusCommand{Deps: d}, &Jobs{Deps: d}, &Context{Deps: d},
+	}
+}
