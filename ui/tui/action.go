@@ -40,6 +40,16 @@ func (a action) takes(arg string) action { a.Arg = arg; return a }
 // unless returns a with the reason why it cannot run now.
 func (a action) unless(why func(*Model) string) action { a.unavailable = why; return a }
 
+// needs returns a with a condition without which it cannot run, and what is said then.
+func (a action) needs(has func(*Model) bool, lack string) action {
+	return a.unless(func(m *Model) string {
+		if has(m) {
+			return ""
+		}
+		return lack
+	})
+}
+
 // only returns a with the condition under which its keys are its own.
 func (a action) only(when func(*Model) bool) action { a.when = when; return a }
 
@@ -84,32 +94,47 @@ func actions(shared []app.Command) []action {
 func talkingActions() []action {
 	busy := func(m *Model) bool { return m.chat.Turn != nil }
 	queued := func(m *Model) bool { return m.App.Session.QueueLen() > 0 }
-	holding := func(m *Model) bool { return idle(m) && len(m.App.Attached) > 0 }
+	attached := func(m *Model) bool { return len(m.App.Attached) > 0 }
+	holding := func(m *Model) bool { return idle(m) && attached(m) }
+	waitsToRetry := func(m *Model) bool { return busy(m) && m.chat.Turn.RetryIn(m.Now()) > 0 }
+	silent := func(m *Model) bool { return waitsToRetry(m) || busy(m) && m.chat.Turn.Silent(m.Now()) }
+	hasEditor := func(m *Model) bool { return m.App.Getenv("VISUAL") != "" || m.App.Getenv("EDITOR") != "" }
 	return []action{
-		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.StopCallOrTurn() })).only(busy).unless(requireRunning),
-		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).unless(requireRetryPause),
-		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.ExtendSilence() })).unless(requireSilentModel),
+		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.StopCallOrTurn() })).only(busy).needs(busy, "Nothing is running"),
+		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).needs(waitsToRetry, app.NoRetryPending),
+		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.ExtendSilence() })).needs(silent, "Not waiting for a model"),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
 		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).takes("TEXT").only(busy),
-		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).unless(requireQueued),
+		own("unqueue", nil, app.Messages, "Move queued messages back to the input", then(func(m *Model) tea.Cmd { m.input.Unqueue(); return nil })).only(queued).needs(queued, "Nothing is queued"),
 		own("stash", []string{"ctrl+x s"}, app.Messages, "Stash draft; on an empty line, restore it", then(func(m *Model) tea.Cmd { return m.input.Stash() })),
 		shared("retry"), shared("background"), shared("jobs"),
-		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).unless(requireEditor),
+		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).needs(hasEditor, "Set $VISUAL or $EDITOR to use an editor"),
 		shared("sessions"), shared("fork"),
-		shared("tree").unless(requireBranches),
+		shared("tree").unless(noBranches),
 		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach").with(filesToAttach),
 		own("paste-image", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
-		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).unless(requireAttached),
+		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).needs(attached, "Nothing is attached"),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"), shared("next-mode"),
 		shared("model"), shared("next-model"), shared("previous-model"), shared("effort"), shared("less-effort"), shared("more-effort"), shared("thinking"),
 	}
 }
 
+// noBranches tells as well of a key that only the screen has.
+func noBranches(m *Model) string {
+	if why := app.NoBranchesText(m.App); why != "" {
+		return why + "; r while browsing regenerates an answer"
+	}
+	return ""
+}
+
 func readingActions() []action {
+	hasContent := func(m *Model) bool { return m.chat.HasContent }
+	answered := func(m *Model) bool { return m.chat.Transcript.LastAnswer() != "" }
+	hasCode := func(m *Model) bool { _, ok := m.chat.Transcript.LastCode(); return ok }
 	return []action{
-		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).unless(requireContent),
-		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).takes("WORDS").unless(requireContent),
+		own("browse", []string{"tab"}, app.View, "Browse the conversation", then(func(m *Model) tea.Cmd { m.chat.Transcript.Browse(true); return nil })).only(idle).needs(hasContent, "Nothing to browse yet"),
+		own("search", nil, app.View, "Search this conversation", func(m *Model, arg string) tea.Cmd { transcript.Search(m.chat.Transcript, arg); return nil }).takes("WORDS").needs(hasContent, "Nothing to browse yet"),
 		scroll("fold-thinking", "ctrl+t", "Fold or unfold thinking", func(m *Model) { m.chat.Transcript.ToggleThinking() }),
 		scroll("fold-output", "ctrl+o", "Fold or unfold tool output", func(m *Model) { m.chat.Transcript.ToggleOutput() }),
 		scroll("page-up", "pgup", "Scroll up", func(m *Model) { m.chat.Transcript.Page(-0.9) }),
@@ -120,8 +145,8 @@ func readingActions() []action {
 		scroll("bottom", "ctrl+end", "Go to the end", func(m *Model) { m.chat.Transcript.Bottom() }),
 		scroll("previous-message", "alt+up", "Go to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
 		scroll("next-message", "alt+down", "Go to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
-		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).unless(requireAnswer),
-		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).unless(requireCode),
+		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).needs(answered, "No answer to copy"),
+		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).needs(hasCode, noCode),
 
 		shared("compare"), shared("wire"),
 
@@ -198,10 +223,13 @@ func promptFile(m *Model, text string) tea.Cmd {
 	return m.perform(e)
 }
 
+// noCode is said where there is no code to copy.
+const noCode = "No code block to copy"
+
 func copyCode(m *Model) tea.Cmd {
 	code, ok := m.chat.Transcript.LastCode()
 	if !ok {
-		return m.ShowToast("No code block to copy")
+		return m.ShowToast(noCode)
 	}
 	return m.Copy(code, "code")
 }

@@ -60,7 +60,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case *app.Confirm:
 		return m.ask(*e, func(yes bool) tea.Cmd { return m.perform(e.Answer(yes)) })
 	case *app.Secret:
-		cmd, ok := m.offer(e)
+		cmd, ok := m.parts.offer(e)
 		if !ok && e.OnDismiss != nil {
 			e.OnDismiss()
 		}
@@ -91,7 +91,7 @@ func (m *Model) fail(f app.Failure) (cmd tea.Cmd) {
 		return tea.Batch(cmd, m.ShowToast(app.RefusalText(f.Err)))
 	}
 	m.chat.HasContent = true
-	m.chat.Transcript.AddError(app.ErrorText(f.Err), app.Hint(f.Err))
+	m.chat.Transcript.Blocks.AddError(app.ErrorText(f.Err), app.Hint(f.Err))
 	return cmd
 }
 
@@ -277,7 +277,7 @@ func proceed(m *Model, asDraft bool) tea.Cmd {
 
 // openPanel opens a view with a life of its own; the keys, if none has this name.
 func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
-	if cmd, ok := m.offer(common.OpenMsg{Panel: string(v.Panel), Query: v.Query}); ok {
+	if cmd, ok := m.parts.offer(common.OpenMsg{Panel: string(v.Panel), Query: v.Query}); ok {
 		return cmd
 	}
 	return m.help()
@@ -300,7 +300,7 @@ func (m *Model) enter(e app.SessionOpened) {
 	})
 	m.chat.ShowSession()
 	m.input.RestoreDraft()
-	m.Defer(m.broadcast(common.SessionsChangedMsg{}))
+	m.Defer(m.parts.broadcast(common.SessionsChangedMsg{}))
 	m.layout()
 	if e.Seq > 0 {
 		m.chat.Transcript.ShowMessage(e.Seq)

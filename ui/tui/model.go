@@ -30,9 +30,9 @@ type Model struct {
 	overlay  *overlay.Overlay
 	keymap   keymap
 	branches *branches
-	parts    []common.Part // those above and the panels, in the order in which they get messages
-	greeter  greeter       // nil: the screen is empty before there is a conversation
-	comparer comparer      // nil: one model is asked
+	parts    parts    // those above and the panels
+	greeter  greeter  // nil: the screen is empty before there is a conversation
+	comparer comparer // nil: one model is asked
 
 	closeErr   error // what could not be kept in the end
 	pending    pendingInput
@@ -60,7 +60,7 @@ func newModel(o Options) *Model {
 	}
 	m.branches = &branches{Deps: d, chat: m.chat, input: m.input}
 	known := &terminalState{images: chat.DrawsImages(os.Getenv)}
-	m.parts = slices.Concat([]common.Part{known, s, m.chat, m.input}, panels(d, m.chat), []common.Part{m.branches, m.overlay})
+	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels(d, m.chat), parts{m.branches, m.overlay})
 	m.greeter, m.comparer = find[greeter](m.parts), find[comparer](m.parts)
 
 	a.Clipboard = board
@@ -84,7 +84,7 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), sayNotice(m), first(m)))
+	return m.Guarded(tea.Batch(m.parts.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), sayNotice(m), first(m)))
 }
 
 // readPrompts reads which prompts can be typed by name.
@@ -107,7 +107,7 @@ func sendInitial(m *Model) tea.Cmd {
 	if m.App.Start.Find != nil { // a list is open, which shows what is found
 		return m.sendInitialPrompt()
 	}
-	return tea.Batch(m.sendInitialPrompt(), m.broadcast(common.ReadyMsg{}))
+	return tea.Batch(m.sendInitialPrompt(), m.parts.broadcast(common.ReadyMsg{}))
 }
 
 // sendInitialPrompt sends the prompt of the command line, or opens the list that it asks for. It
@@ -161,7 +161,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	asked := m.overlay.Dialog != nil
 	cmd := tea.Batch(m.overlay.Settle(msg), routeSaid(m), route(m, msg), routeSaid(m), takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
 	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
-		cmd = tea.Batch(cmd, m.broadcast(common.SessionsChangedMsg{}))
+		cmd = tea.Batch(cmd, m.parts.broadcast(common.SessionsChangedMsg{}))
 	}
 	if m.overlay.Dialog == nil && m.pending.preparing == 0 {
 		m.pending.giveBackDraft(m.input)
@@ -169,7 +169,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	m.input.ShowQueue()
 	m.layout()
-	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), m.broadcast(common.UpdatedMsg{}))...))
+	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), m.parts.broadcast(common.UpdatedMsg{}))...))
 }
 
 // routeSaid routes what dialogs have said.
@@ -186,7 +186,7 @@ func routeSaid(m *Model) (cmd tea.Cmd) {
 func route(m *Model, msg tea.Msg) tea.Cmd {
 	cmd, ok := m.update(msg)
 	if !ok {
-		cmd, ok = m.offer(msg)
+		cmd, ok = m.parts.offer(msg)
 	}
 	if !ok {
 		return m.typed(msg)
@@ -199,7 +199,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-		return tea.Batch(m.overlay.ConfirmDrawn(), m.broadcast(msg)), true
+		return tea.Batch(m.overlay.ConfirmDrawn(), m.parts.broadcast(msg)), true
 	case terminal.SignalMsg:
 		return m.quit(), true
 	case app.Effect: // came of what ran beside the screen
@@ -264,7 +264,7 @@ func (m *Model) shutdown() {
 	m.pending.toDraft(m.branches)
 	restoreGivenBack(m)
 	m.branches.endEdit()
-	m.broadcast(common.ShutdownMsg{})
+	m.parts.broadcast(common.ShutdownMsg{})
 	m.chat.Cancel()
 	m.chat.Close()
 	m.input.SaveDraftNow()

@@ -71,7 +71,7 @@ func (m *Model) palette() tea.Cmd {
 			m.input.Composer.CommitHistory(line)
 		}
 		return m.command(line)
-	}), m.broadcast(common.CommandsMsg{}))
+	}), m.parts.broadcast(common.CommandsMsg{}))
 }
 
 // slash opens the palette where a slash begins a line. What is typed to find a command

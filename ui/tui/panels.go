@@ -20,7 +20,7 @@ import (
 // panels returns the views with a life of their own. The screen works without any of them.
 func panels(d *panel.Deps, c *chat.Chat) []common.Part {
 	return slices.Concat(
-		inspector.New(d.Screen, d.Host, wire{d.App}),
+		inspector.New(d.Screen, d.Host, wire{app: d.App}),
 		features.New(d),
 		compare.New(d, c),
 	)
@@ -44,9 +44,12 @@ type arguer interface {
 	Args(command string) []dialog.Item
 }
 
+// parts are what the screen is made of, in the order in which they get messages.
+type parts []common.Part
+
 // find returns the first part that is a T; nil if none is.
-func find[T any](parts []common.Part) (found T) {
-	for _, p := range parts {
+func find[T any](all parts) (found T) {
+	for _, p := range all {
 		if is, ok := p.(T); ok {
 			return is
 		}
@@ -55,9 +58,9 @@ func find[T any](parts []common.Part) (found T) {
 }
 
 // broadcast gives a message to all parts.
-func (m *Model) broadcast(msg tea.Msg) tea.Cmd {
+func (all parts) broadcast(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
-	for _, p := range m.parts {
+	for _, p := range all {
 		cmd, _ := p.Update(msg)
 		cmds = append(cmds, cmd)
 	}
@@ -65,8 +68,8 @@ func (m *Model) broadcast(msg tea.Msg) tea.Cmd {
 }
 
 // offer gives a message to the first part that knows it, and reports whether one does.
-func (m *Model) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
-	for _, p := range m.parts {
+func (all parts) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
+	for _, p := range all {
 		if cmd, ok = p.Update(msg); ok {
 			break
 		}
@@ -75,15 +78,15 @@ func (m *Model) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 }
 
 // wire is what the inspector shows.
-type wire struct{ *app.App }
+type wire struct{ app *app.App }
 
-func (w wire) List() []exchange.Exchange            { return w.Wire.List() }
-func (w wire) Get(id int) (exchange.Exchange, bool) { return w.Wire.Get(id) }
-func (w wire) OfTurn(user int) []int                { return app.ExchangesOf(w.App, user) }
+func (w wire) List() []exchange.Exchange            { return w.app.Wire.List() }
+func (w wire) Get(id int) (exchange.Exchange, bool) { return w.app.Wire.Get(id) }
+func (w wire) OfTurn(user int) []int                { return app.ExchangesOf(w.app, user) }
 
 // Save returns a function for another goroutine that writes an exchange to a file, and says so.
 func (w wire) Save(e exchange.Exchange) func() string {
-	o := w.Options
+	o := w.app.Options
 	return func() string {
 		path, err := o.SaveExchange(e, "")
 		if err != nil {

@@ -35,7 +35,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	case session.QuestionAnswered:
 		m.overlay.CloseQuestion(e.Question)
 	case session.CandidateEvent, session.Verdict:
-		cmd, _ := m.offer(e)
+		cmd, _ := m.parts.offer(e)
 		return cmd
 	}
 	return nil

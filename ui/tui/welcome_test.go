@@ -199,7 +199,7 @@ func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
 	for height := 6; height <= 24; height++ {
 		t.Run(fmt.Sprint(height), func(t *testing.T) {
 			s := firstScreen(t, 80, height, unchanged, titles...)
-			s.Send(s.m.broadcast(common.SessionsChangedMsg{})())
+			s.Send(s.m.parts.broadcast(common.SessionsChangedMsg{})())
 			drawn := 0
 			for row := range strings.Lines(s.Screen()) {
 				for _, name := range slices.Concat(titles, []string{"Explain", "Suggest", "Run the"}) {
@@ -250,7 +250,7 @@ func TestFirstScreenKeepsItsMark(t *testing.T) {
 		if err := s.m.App.Library.Trash(id); err != nil {
 			t.Fatal(err)
 		}
-		s.Send(s.m.broadcast(common.SessionsChangedMsg{})()) // as after a dialog that closed
+		s.Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog that closed
 	}
 	if remove(found[0].ID); !strings.Contains(screen(), "› Refactor the store") || strings.Count(screen(), "Hello") != 1 {
 		t.Errorf("behind a row that went the mark is elsewhere:\n%s", screen())
@@ -276,7 +276,7 @@ func TestFirstScreenIsOfNow(t *testing.T) {
 	if strings.Contains(s.Screen(), "› Explain") {
 		t.Errorf("the mark stays:\n%s", s.Screen())
 	}
-	s.Press("ctrl+u", "down", "down").Send(s.m.broadcast(common.SessionsChangedMsg{})()) // as after a dialog that closed
+	s.Press("ctrl+u", "down", "down").Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog that closed
 	if !strings.Contains(s.Screen(), "› Suggest") {
 		t.Errorf("the mark is lost:\n%s", s.Screen())
 	}

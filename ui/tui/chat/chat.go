@@ -142,15 +142,15 @@ func (c *Chat) Replay() {
 	c.switched = shownSwitch{}
 	s := c.App.Session
 	c.HasContent = s.Head() > 0
-	next := app.ReplayBack(s, 0, lastPage, c.Transcript.NewID, c.draw)
-	c.Transcript.SetMessageSeq(0)
+	next := app.ReplayBack(s, 0, lastPage, c.Transcript.Blocks.NewID, c.draw)
+	c.Transcript.Blocks.SetMessageSeq(0)
 	transcript.SetOlder(c.Transcript, func() bool {
 		if next == 0 {
 			return false
 		}
 		all, page := c.Transcript, transcript.NewPage(c.Transcript)
 		c.Transcript = page
-		next = app.ReplayBack(s, next, olderPage, page.NewID, c.draw)
+		next = app.ReplayBack(s, next, olderPage, page.Blocks.NewID, c.draw)
 		c.Transcript = all
 		transcript.Prepend(all, page)
 		return true

@@ -25,7 +25,7 @@ func (c *Chat) drawAll(changes []app.Change) {
 // draw shows a change.
 func (c *Chat) draw(b app.Change) {
 	t := c.Transcript
-	t.SetMessageSeq(b.Seq)
+	t.Blocks.SetMessageSeq(b.Seq)
 	switch {
 	case DrawText(t, b):
 		return
@@ -39,35 +39,35 @@ func (c *Chat) draw(b app.Change) {
 		c.drawEvent(b)
 	case app.UserBlock:
 		text, attached := attach.SplitMessage(b.Event.(session.Prompt).Message)
-		t.AddUser(text, app.Labels(attached)...)
+		t.Blocks.AddUser(text, app.Labels(attached)...)
 		c.Defer(c.putImage(attached))
 	case app.ToolBlock:
 		c.drawTool(b)
 	case app.SourceBlock:
-		t.SetNote(b.ID, transcript.Info, app.SourceText(b))
+		t.Blocks.SetNote(b.ID, transcript.Info, app.SourceText(b))
 	case app.MediaBlock:
 		c.drawMedia(b.ID, *b.Part)
 	case app.SummaryBlock:
-		t.SetSummary(b.ID, b.Text, b.Count)
+		t.Blocks.SetSummary(b.ID, b.Text, b.Count)
 	case app.RetryBlock:
 		keys := c.KeyOf("stop") + " stops"
 		if r, ok := b.Event.(llm.Retry); ok && !r.Remote && b.Duration > 0 {
 			keys = c.KeyOf("now") + " now · " + keys
 		}
-		t.SetNote(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
+		t.Blocks.SetNote(b.ID, transcript.Retry, app.CountdownText(b.Event, b.Duration)+" · "+keys)
 	case app.SilenceBlock:
-		t.SetNote(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
+		t.Blocks.SetNote(b.ID, transcript.Retry, fmt.Sprintf("No content for %d min, the server is still there · %s wait · %s stop",
 			int(b.Duration.Minutes()), c.KeyOf("wait"), c.KeyOf("stop")))
 	case app.FooterBlock:
 		c.drawFooter(b.Totals)
 	case app.InterruptedBlock:
 		switch b.Text {
 		case "":
-			t.AddMarker(transcript.Info, app.Stopped)
+			t.Blocks.AddMarker(transcript.Info, app.Stopped)
 		case session.EndedText:
-			t.AddMarker(transcript.Info, app.Interrupted)
+			t.Blocks.AddMarker(transcript.Info, app.Interrupted)
 		default:
-			t.AddError(b.Text, "")
+			t.Blocks.AddError(b.Text, "")
 		}
 	}
 }
@@ -80,14 +80,14 @@ func DrawText(t *transcript.Model, b app.Change) bool {
 	}
 	switch grows := b.Op == app.Opened || b.Op == app.Grown || b.Op == app.Renamed; {
 	case b.Kind == app.ThinkingBlock && grows:
-		t.AppendThinking(b.ID, b.Text)
+		t.Blocks.AppendThinking(b.ID, b.Text)
 	case b.Kind == app.ThinkingBlock && b.Op == app.Closed:
-		t.FinishThinking(b.ID, b.Duration)
+		t.Blocks.FinishThinking(b.ID, b.Duration)
 	case b.Kind == app.TextBlock && grows:
-		t.AppendAnswer(b.ID, b.Text)
+		t.Blocks.AppendAnswer(b.ID, b.Text)
 		transcript.Share(t, b.ID, b.Whole)
 	case b.Kind == app.TextBlock && b.Op == app.Closed:
-		t.FinishAnswer(b.ID)
+		t.Blocks.FinishAnswer(b.ID)
 	default:
 		return false
 	}
@@ -99,7 +99,7 @@ var _ [0]struct{} = [transcript.Status(app.CallLost) - transcript.Lost]struct{}{
 
 func (c *Chat) drawTool(b app.Change) {
 	if b.Tool == nil {
-		c.Transcript.AppendToolOutput(b.ID, b.Text)
+		c.Transcript.Blocks.AppendToolOutput(b.ID, b.Text)
 		return
 	}
 	tool := transcript.Tool{Name: b.Tool.Name, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
@@ -107,7 +107,7 @@ func (c *Chat) drawTool(b app.Change) {
 	if b.Tool.Stops {
 		tool.Hint = stopHint(c.KeyOf("stop"))
 	}
-	c.Transcript.SetTool(b.ID, tool)
+	c.Transcript.Blocks.SetTool(b.ID, tool)
 }
 
 // drawEvent shows what stands between the messages.
@@ -127,29 +127,29 @@ func (c *Chat) Show(e session.Event) {
 	t := c.Transcript
 	switch e := e.(type) {
 	case llm.Notice:
-		t.AddNote(e.Text)
+		t.Blocks.AddNote(e.Text)
 	case session.Sandbox:
-		t.AddMarker(transcript.Warn, app.SandboxText(e))
+		t.Blocks.AddMarker(transcript.Warn, app.SandboxText(e))
 	case session.Fallback:
-		t.AddMarker(transcript.Switch, app.FallbackText(e))
+		t.Blocks.AddMarker(transcript.Switch, app.FallbackText(e))
 	case session.ModelSwitched:
 		c.showSwitch(e)
 	case session.AddedDirectories:
-		t.AddMarker(transcript.Info, app.FoldersText(e))
+		t.Blocks.AddMarker(transcript.Info, app.FoldersText(e))
 	case session.Persona:
-		t.AddMarker(transcript.Info, app.PersonaText(e))
+		t.Blocks.AddMarker(transcript.Info, app.PersonaText(e))
 	case session.Settings:
-		t.AddMarker(transcript.Info, app.SettingsText(e))
+		t.Blocks.AddMarker(transcript.Info, app.SettingsText(e))
 	case session.Verdict:
-		t.AddNote(app.VerdictText(e, c.App.Unnamed))
+		t.Blocks.AddNote(app.VerdictText(e, c.App.Unnamed))
 	case session.Compacted:
-		t.AddNote(app.CompactedText(e))
+		t.Blocks.AddNote(app.CompactedText(e))
 	case session.ShellCommand:
-		t.SetTool(t.NewID(), shellTool(e))
+		t.Blocks.SetTool(t.Blocks.NewID(), shellTool(e))
 	case session.Done:
 		if llm.Canceled(e.Err) {
 			if !e.AnswerComplete {
-				t.AddMarker(transcript.Info, app.StoppedText(e.Err))
+				t.Blocks.AddMarker(transcript.Info, app.StoppedText(e.Err))
 			}
 			return
 		}
@@ -157,7 +157,7 @@ func (c *Chat) Show(e session.Event) {
 		if !e.AnswerComplete {
 			hint = strings.TrimPrefix(hint+" · "+c.KeyOf("retry")+" retry", " · ")
 		}
-		t.AddError(app.ErrorText(e.Err), hint)
+		t.Blocks.AddError(app.ErrorText(e.Err), hint)
 	}
 }
 
@@ -169,9 +169,9 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 		t.Remove(last.id)
 		e.From = last.From
 	}
-	c.switched = shownSwitch{e, t.NewID()}
+	c.switched = shownSwitch{e, t.Blocks.NewID()}
 	if e.From != e.To {
-		t.SetNote(c.switched.id, transcript.Switch, app.SwitchText(e))
+		t.Blocks.SetNote(c.switched.id, transcript.Switch, app.SwitchText(e))
 	}
 }
 
@@ -180,14 +180,14 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 func (c *Chat) drawFooter(t *app.TurnTotals) {
 	if t.Answered {
 		forms := footer(t)
-		c.Transcript.AddFooter(forms[0], forms[1:]...)
+		c.Transcript.Blocks.AddFooter(forms[0], forms[1:]...)
 	}
 	switch {
 	case t.Interrupted:
 	case t.Empty:
-		c.Transcript.AddMarker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
+		c.Transcript.Blocks.AddMarker(transcript.Warn, app.EmptyAnswer+" · "+c.KeyOf("retry")+" retry")
 	case t.Incomplete != "":
-		c.Transcript.AddMarker(transcript.Warn, t.Incomplete)
+		c.Transcript.Blocks.AddMarker(transcript.Warn, t.Incomplete)
 	}
 }
 

@@ -72,7 +72,7 @@ func imageOf(block string) string { return block + " image" }
 
 // drawMedia shows what came with an answer: an image as one, the rest by its name.
 func (c *Chat) drawMedia(id string, p llm.Part) {
-	c.Transcript.SetNote(id, transcript.Info, attach.PartLabel(p))
+	c.Transcript.Blocks.SetNote(id, transcript.Info, attach.PartLabel(p))
 	if c.images.supported || c.images.blocks {
 		c.Defer(c.show(imageOf(id), p))
 	}
@@ -85,7 +85,7 @@ func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 	}
 	// Programs share the numbers of a window.
 	msg := imageReadyMsg{block: block, id: 1<<16 + rand.Uint32N(1<<23)}
-	c.Transcript.SetImage(block, nil, 0)
+	c.Transcript.Blocks.SetImage(block, nil, 0)
 	edge := imageEdge
 	if !c.images.supported {
 		edge = imageCols
@@ -108,7 +108,7 @@ func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 		return nil
 	}
 	if len(msg.cells) > 0 {
-		c.Transcript.SetImage(msg.block, msg.cells, ansi.StringWidth(msg.cells[0]))
+		c.Transcript.Blocks.SetImage(msg.block, msg.cells, ansi.StringWidth(msg.cells[0]))
 		return nil
 	}
 	cols, rows := termimage.Fit(msg.width, msg.height, imageCols, imageRows)
@@ -116,7 +116,7 @@ func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 		return nil
 	}
 	c.images.drawn = append(c.images.drawn, msg.id)
-	c.Transcript.SetImage(msg.block, termimage.Cells(msg.id, cols, rows), cols)
+	c.Transcript.Blocks.SetImage(msg.block, termimage.Cells(msg.id, cols, rows), cols)
 	return tea.Raw(termimage.Upload(msg.id, msg.png, cols, rows))
 }
 

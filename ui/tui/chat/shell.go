@@ -70,8 +70,8 @@ func shellTool(e session.ShellCommand) transcript.Tool {
 
 // show shows a command that runs.
 func (run *shellRun) show(c *Chat) {
-	run.id = c.Transcript.NewID()
-	c.Transcript.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started, Hint: stopHint("esc")})
+	run.id = c.Transcript.Blocks.NewID()
+	c.Transcript.Blocks.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started, Hint: stopHint("esc")})
 }
 
 // runOf returns the command that an annotation of this conversation is about; nil if it
@@ -121,14 +121,14 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	run, shown := msg.run, msg.run.session == c.App.Session
 	if msg.end == nil {
 		if shown {
-			c.Transcript.AppendToolOutput(run.id, msg.text)
+			c.Transcript.Blocks.AppendToolOutput(run.id, msg.text)
 		}
 		return nil
 	}
 	c.shells = slices.DeleteFunc(c.shells, func(r *shellRun) bool { return r == run })
 	run.session.Annotate(run.n, *msg.end)
 	if shown {
-		c.Transcript.SetTool(run.id, shellTool(*msg.end))
+		c.Transcript.Blocks.SetTool(run.id, shellTool(*msg.end))
 	}
 	part := app.ShellOutput(*msg.end)
 	if !app.SharesDraft(c.App, run.session) {

@@ -68,7 +68,7 @@ func newDialog(p *app.ComparedPrompt, th *theme.Theme, motion bool) *Dialog {
 	for _, one := range c.Comparison {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
-		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.NewID)})
+		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.Blocks.NewID)})
 	}
 	return c
 }
@@ -90,7 +90,7 @@ func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
 		col.draw(change)
 	}
 	if err := one.Failure(); one.Done && err != nil {
-		col.pane.AddError(app.ErrorText(err), app.Hint(err))
+		col.pane.Blocks.AddError(app.ErrorText(err), app.Hint(err))
 	}
 }
 
@@ -105,9 +105,9 @@ func (c *column) draw(b app.Change) {
 		c.pane.Remove(b.ID)
 	case b.Kind == app.EventBlock && c.Blind: // it may name the model
 	case b.Kind == app.EventBlock:
-		c.pane.AddNote(notice.Text)
+		c.pane.Blocks.AddNote(notice.Text)
 	case b.Kind == app.ToolBlock && b.Tool.Name != "":
-		c.pane.SetNote(b.ID, transcript.Info, app.ComparedCallText(b.Tool.Name, b.Tool.Status))
+		c.pane.Blocks.SetNote(b.ID, transcript.Info, app.ComparedCallText(b.Tool.Name, b.Tool.Status))
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // AddUser adds a message of the user, and a label for each attachment, such as "image
 // photo.png 1568x1176 412 KB".
-func (m *blockList) AddUser(text string, attached ...string) {
+func (m *Blocks) AddUser(text string, attached ...string) {
 	b := &textBlock{noteStyle: userStyle, text: cleanText(text)}
 	for _, label := range attached {
 		b.labels = append(b.labels, "["+sanitize.Line(label)+"]")
@@ -20,13 +20,13 @@ func (m *blockList) AddUser(text string, attached ...string) {
 
 // SetSummary adds the summary of earlier messages, or changes the one with this id: one line
 // with the number of hidden messages, which unfolds to their summary.
-func (m *blockList) SetSummary(id, text string, hidden int) {
+func (m *Blocks) SetSummary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
 // AddFooter adds the footer of a turn: model, tokens, cost, times; and shorter forms of it:
 // the first that fits a line is shown if text does not.
-func (m *blockList) AddFooter(text string, shorter ...string) {
+func (m *Blocks) AddFooter(text string, shorter ...string) {
 	b := &textBlock{noteStyle: footerStyle, text: cleanText(text)}
 	for _, s := range shorter {
 		b.shorter = append(b.shorter, cleanText(s))
@@ -35,27 +35,27 @@ func (m *blockList) AddFooter(text string, shorter ...string) {
 }
 
 // AddNote adds a notice.
-func (m *blockList) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
+func (m *Blocks) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
 
 // AddMarker adds a note of a kind, such as one for an interrupted answer.
-func (m *blockList) AddMarker(kind NoteKind, text string) {
+func (m *Blocks) AddMarker(kind NoteKind, text string) {
 	m.addText(kindNote, "", noteStyles[kind], text, "")
 }
 
 // AddError adds an error, and a hint what can be done about it, "" for none.
-func (m *blockList) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
+func (m *Blocks) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
 
 // SetNote adds a note, or changes the one with this id, such as a countdown.
-func (m *blockList) SetNote(id string, kind NoteKind, text string) {
+func (m *Blocks) SetNote(id string, kind NoteKind, text string) {
 	m.addText(kindNote, id, noteStyles[kind], text, "")
 }
 
-func (m *blockList) addText(k kind, id string, how noteStyle, text, hint string) {
+func (m *Blocks) addText(k kind, id string, how noteStyle, text, hint string) {
 	m.putBlock(k, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
 }
 
 // putBlock adds a block, or replaces the one of this kind and id.
-func (m *blockList) putBlock(k kind, id string, b block) {
+func (m *Blocks) putBlock(k kind, id string, b block) {
 	if it := m.byID[key{k, id}]; it != nil && id != "" {
 		it.block = b
 		m.listener.itemChanged(it)
@@ -66,7 +66,7 @@ func (m *blockList) putBlock(k kind, id string, b block) {
 
 // AppendThinking adds to the thinking block with this id. After FinishThinking the same id
 // begins another one.
-func (m *blockList) AppendThinking(id, delta string) {
+func (m *Blocks) AppendThinking(id, delta string) {
 	b, ok := m.blockByID(kindThinking, id).(*thinking)
 	if !ok || b.done {
 		b = &thinking{}
@@ -78,7 +78,7 @@ func (m *blockList) AppendThinking(id, delta string) {
 
 // FinishThinking ends the thinking block with this id, or adds an empty one: some models
 // report that they thought, and not what. Of a block that has ended it changes the time.
-func (m *blockList) FinishThinking(id string, took time.Duration) {
+func (m *Blocks) FinishThinking(id string, took time.Duration) {
 	if b, ok := m.blockByID(kindThinking, id).(*thinking); ok && b.done {
 		b.duration = took
 		m.listener.itemChanged(m.byID[key{kindThinking, id}])
@@ -92,7 +92,7 @@ func (m *blockList) FinishThinking(id string, took time.Duration) {
 
 // AppendAnswer adds to the answer with this id. After FinishAnswer the same id begins
 // another one.
-func (m *blockList) AppendAnswer(id, delta string) {
+func (m *Blocks) AppendAnswer(id, delta string) {
 	b, ok := m.blockByID(kindAnswer, id).(*answer)
 	if !ok || b.done {
 		b = newAnswer()
@@ -102,7 +102,7 @@ func (m *blockList) AppendAnswer(id, delta string) {
 }
 
 // FinishAnswer ends the answer with this id.
-func (m *blockList) FinishAnswer(id string) {
+func (m *Blocks) FinishAnswer(id string) {
 	b, ok := m.blockByID(kindAnswer, id).(*answer)
 	if !ok || b.done {
 		return
@@ -111,7 +111,7 @@ func (m *blockList) FinishAnswer(id string) {
 }
 
 // SetTool adds a tool call, or replaces all that is known about the one with this id.
-func (m *blockList) SetTool(id string, t Tool) {
+func (m *Blocks) SetTool(id string, t Tool) {
 	b := m.callBlock(id, t.Name)
 	if b.received == t {
 		return
@@ -128,12 +128,12 @@ func (m *blockList) SetTool(id string, t Tool) {
 
 // AppendToolOutput adds live output to a call, in which a backspace takes back a character.
 // Tool.Output replaces it.
-func (m *blockList) AppendToolOutput(id, text string) {
+func (m *Blocks) AppendToolOutput(id, text string) {
 	m.callBlock(id, "").add(text)
 	m.listener.itemChanged(m.byID[key{kindCall, id}])
 }
 
-func (m *blockList) callBlock(id, name string) *call {
+func (m *Blocks) callBlock(id, name string) *call {
 	if b, ok := m.blockByID(kindCall, id).(*call); ok {
 		return b
 	}
@@ -146,54 +146,54 @@ func (m *blockList) callBlock(id, name string) *call {
 
 // Remove removes the blocks with this id, such as an answer that is tried again.
 func (m *Model) Remove(id string) {
-	m.fixTop()
+	m.window.fixTop()
 	for _, k := range []kind{kindThinking, kindAnswer, kindCall, kindNote} {
-		it := m.byID[key{k, id}]
+		it := m.Blocks.byID[key{k, id}]
 		if it == nil || id == "" {
 			continue
 		}
-		delete(m.byID, key{k, id})
-		for i := slices.Index(m.items, it); i >= 0; i = slices.IndexFunc(m.items, it.sameAnswer) {
+		delete(m.Blocks.byID, key{k, id})
+		for i := slices.Index(m.Blocks.items, it); i >= 0; i = slices.IndexFunc(m.Blocks.items, it.sameAnswer) {
 			m.removeItem(i)
 		}
 	}
-	m.clampTop()
+	m.window.clampTop()
 }
 
 // removeItem removes the item at index i.
 func (m *Model) removeItem(i int) {
-	it := m.items[i]
-	m.leaveGroup(it)
-	m.items = slices.Delete(m.items, i, i+1)
-	m.running = slices.DeleteFunc(m.running, func(r *item) bool { return r == it })
-	m.pending = slices.DeleteFunc(m.pending, func(g *item) bool { return g == it })
-	m.forgetItem(it, i)
+	it := m.Blocks.items[i]
+	m.Blocks.leaveGroup(it)
+	m.Blocks.items = slices.Delete(m.Blocks.items, i, i+1)
+	m.Blocks.running = slices.DeleteFunc(m.Blocks.running, func(r *item) bool { return r == it })
+	m.window.pending = slices.DeleteFunc(m.window.pending, func(g *item) bool { return g == it })
+	m.search.forgetItem(it, i)
 	if m.details != nil && m.details.item == it {
 		m.closeDetails()
 	}
-	if i < m.top.item {
-		m.top.item--
-	} else if i == m.top.item {
-		m.top.line, m.bookmark = 0, bookmark{}
+	if i < m.window.top.item {
+		m.window.top.item--
+	} else if i == m.window.top.item {
+		m.window.top.line, m.window.bookmark = 0, bookmark{}
 	}
-	if i < m.cursor {
-		m.cursor--
-	} else if i == m.cursor {
-		m.code = -1
+	if i < m.browser.cursor {
+		m.browser.cursor--
+	} else if i == m.browser.cursor {
+		m.browser.code = -1
 	}
-	if i <= m.anchor {
-		m.anchor = max(0, m.anchor-1)
+	if i <= m.browser.anchor {
+		m.browser.anchor = max(0, m.browser.anchor-1)
 	}
-	last := len(m.items) - 1
-	m.cursor, m.anchor = max(0, min(m.cursor, last)), min(m.anchor, last)
-	m.dirty = true
+	last := len(m.Blocks.items) - 1
+	m.browser.cursor, m.browser.anchor = max(0, min(m.browser.cursor, last)), min(m.browser.anchor, last)
+	m.window.dirty = true
 }
 
 // Tick sets the time, which running calls show.
 func (m *Model) Tick(now time.Time) {
-	m.now = now
-	m.running = slices.DeleteFunc(m.running, func(it *item) bool {
-		if !m.reducedMotion {
+	m.window.now = now
+	m.Blocks.running = slices.DeleteFunc(m.Blocks.running, func(it *item) bool {
+		if !m.window.reducedMotion {
 			m.itemChanged(it)
 		}
 		return it.block.(*call).tool.Status != Running
@@ -201,14 +201,14 @@ func (m *Model) Tick(now time.Time) {
 }
 
 // blockByID returns the block with this id; nil if there is none.
-func (m *blockList) blockByID(k kind, id string) block {
+func (m *Blocks) blockByID(k kind, id string) block {
 	if it := m.byID[key{k, id}]; it != nil {
 		return it.block
 	}
 	return nil
 }
 
-func (m *blockList) addItem(k kind, id string, b block) {
+func (m *Blocks) addItem(k kind, id string, b block) {
 	it := &item{block: b, kind: k, seq: m.nextSeq, messageSeq: m.messageSeq}
 	m.nextSeq++
 	m.items = append(m.items, it)
@@ -223,37 +223,37 @@ func (m *Model) itemChanged(it *item) {
 	if it.state == stateRendered {
 		it.state = stateChanged
 	}
-	if !m.follow && !it.isPending {
+	if !m.window.follow && !it.isPending {
 		it.isPending = true
-		m.pending = append(m.pending, it)
+		m.window.pending = append(m.window.pending, it)
 	}
-	if m.searching && !it.countStale {
+	if m.window.searching && !it.countStale {
 		it.countStale = true
-		m.changed = append(m.changed, it)
+		m.search.changed = append(m.search.changed, it)
 	}
 	if m.details != nil && (m.details.item == it || m.details.item == it.groupItem) {
 		m.details.stale = true
 	}
-	m.dirty = true
+	m.window.dirty = true
 }
 
 // itemInserted adjusts indexes to a new item at i.
 func (m *Model) itemInserted(i int) {
-	if i <= m.top.item && !m.follow {
-		m.top.item++
+	if i <= m.window.top.item && !m.window.follow {
+		m.window.top.item++
 	}
-	if i <= m.cursor {
-		m.cursor++
+	if i <= m.browser.cursor {
+		m.browser.cursor++
 	}
-	if i <= m.anchor {
-		m.anchor++
+	if i <= m.browser.anchor {
+		m.browser.anchor++
 	}
 }
 
 // groupChanged moves the cursor from a call that is hidden to its group.
 func (m *Model) groupChanged(of *item) {
-	if m.browsing && m.items[m.cursor].groupItem == of && m.isHidden(m.items[m.cursor]) {
-		m.setCursor(slices.Index(m.items, of))
+	if m.browser.browsing && m.Blocks.items[m.browser.cursor].groupItem == of && m.window.isHidden(m.Blocks.items[m.browser.cursor]) {
+		m.browser.setCursor(slices.Index(m.Blocks.items, of))
 	}
 }
 

@@ -83,7 +83,7 @@ func (b *answer) finish() {
 
 // growAnswer adds to the answer with this id, in as many sections as it takes, and
 // returns the last one.
-func growAnswer(m *blockList, id string, text sanitize.Clean) *answer {
+func growAnswer(m *Blocks, id string, text sanitize.Clean) *answer {
 	k := key{kindAnswer, id}
 	it := m.byID[k]
 	for {
@@ -105,7 +105,7 @@ func growAnswer(m *blockList, id string, text sanitize.Clean) *answer {
 // Share makes the answer with this id use text, which the caller keeps in memory and which
 // begins with the source of the answer, instead of copies of its own.
 func Share(m *Model, id, text string) {
-	if b, ok := m.blockByID(kindAnswer, id).(*answer); ok {
+	if b, ok := m.Blocks.blockByID(kindAnswer, id).(*answer); ok {
 		b.sections.share(text)
 	}
 }

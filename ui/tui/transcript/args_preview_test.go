@@ -19,7 +19,7 @@ func arrives(m *Model, id, name, input string, pieces func() int) {
 	for b.Len() < len(input) {
 		n := min(max(pieces(), 1), len(input)-b.Len())
 		b.WriteString(input[b.Len() : b.Len()+n])
-		m.SetTool(id, Tool{Name: name, Input: b.String(), Status: Arriving})
+		m.Blocks.SetTool(id, Tool{Name: name, Input: b.String(), Status: Arriving})
 		m.View()
 	}
 }
@@ -110,16 +110,16 @@ func TestDraftGrows(t *testing.T) {
 		{`{"path":"main.go","old":"one\n\ttwo","new":"ei\u006es\n`, "○ edit main.go|- one|-     two|+ eins"},
 		{`{"path":"main.go","old":"one\n\ttwo","new":"ei\u006es\n"}`, "○ edit main.go|- one|-     two|+ eins"},
 	} {
-		m.SetTool("1", Tool{Name: "edit", Input: c.input, Status: Arriving})
+		m.Blocks.SetTool("1", Tool{Name: "edit", Input: c.input, Status: Arriving})
 		if got := visible(m); got != c.want {
 			t.Errorf("%s: %q, want %q", c.input, got, c.want)
 		}
 	}
-	m.SetTool("1", Tool{Name: "edit", Input: `{"path":"main.go","old":"x","new":"y"}`, Status: Running})
+	m.Blocks.SetTool("1", Tool{Name: "edit", Input: `{"path":"main.go","old":"x","new":"y"}`, Status: Running})
 	if got, want := visible(m), "● edit main.go  running|- x|+ y"; got != want {
 		t.Errorf("mended before it ran: %q, want %q", got, want)
 	}
-	m.SetTool("1", Tool{Name: "edit", Title: "main.go", Input: `{}`, Status: Failed, Output: "x occurs twice"})
+	m.Blocks.SetTool("1", Tool{Name: "edit", Title: "main.go", Input: `{}`, Status: Failed, Output: "x occurs twice"})
 	if got, want := visible(m), "✗ edit main.go  failed|x occurs twice"; got != want {
 		t.Errorf("after it failed: %q, want %q", got, want)
 	}
@@ -210,14 +210,14 @@ func TestHint(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 10)
 	running := Tool{Name: "shell", Title: "make", Status: Running, Started: began, Hint: "esc stops\x1b[2J"}
-	m.SetTool("1", running)
+	m.Blocks.SetTool("1", running)
 	m.Tick(began.Add(999 * time.Millisecond))
 	if got, want := topRow(m), "● shell make  running · esc stops␛[2J"; got != want {
 		t.Errorf("before a second is over: %q, want %q", got, want)
 	}
 	m.Tick(began.Add(3 * time.Second))
 	for i := range 9 {
-		m.AppendToolOutput("1", fmt.Sprintf("line %d\n", i))
+		m.Blocks.AppendToolOutput("1", fmt.Sprintf("line %d\n", i))
 	}
 	if got, want := visible(m), "● shell make  running 3 s · esc stops␛[2J|… 4 earlier lines (ctrl+o)|line 4|line 5|line 6|line 7|line 8"; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -227,7 +227,7 @@ func TestHint(t *testing.T) {
 		t.Errorf("where it is narrow: %q, want %q", got, want)
 	}
 	running.Status, running.Output = Done, "all"
-	m.SetTool("1", running)
+	m.Blocks.SetTool("1", running)
 	m.SetSize(60, 10)
 	if got, want := visible(m), "✓ shell make|all"; got != want {
 		t.Errorf("after it ended: %q, want %q", got, want)
@@ -238,12 +238,12 @@ func TestHint(t *testing.T) {
 func TestMotion(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 10)
-	m.SetTool("1", Tool{Name: "shell", Title: "make", Status: Running, Started: began})
+	m.Blocks.SetTool("1", Tool{Name: "shell", Title: "make", Status: Running, Started: began})
 	m.SetMotion(false)
 	m.Tick(began.Add(2 * time.Second))
 	still := m.View()
 	m.Tick(began.Add(9 * time.Second))
-	if got := topRow(m); got != "● shell make  running" || m.dirty || m.View() != still {
+	if got := topRow(m); got != "● shell make  running" || m.window.dirty || m.View() != still {
 		t.Errorf("moved to %q", got)
 	}
 	m.SetMotion(true)
@@ -268,7 +268,7 @@ func TestFoldCountsNoNotes(t *testing.T) {
 	} {
 		m := New(theme.Plain())
 		m.SetSize(60, 12)
-		m.SetTool("1", Tool{Name: "!", Title: "seq", Status: tt.status, Output: tt.output + tt.notes, Notes: tt.notes})
+		m.Blocks.SetTool("1", Tool{Name: "!", Title: "seq", Status: tt.status, Output: tt.output + tt.notes, Notes: tt.notes})
 		if got := visible(m); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}

@@ -44,12 +44,12 @@ func filled(n int) *Model {
 	m.SetSize(120, 40)
 	docs := n * 4 / len(document)
 	for range docs/2 + 1 {
-		m.AddUser("and?")
-		m.AppendAnswer("a", document)
-		m.FinishAnswer("a")
+		m.Blocks.AddUser("and?")
+		m.Blocks.AppendAnswer("a", document)
+		m.Blocks.FinishAnswer("a")
 	}
 	for range docs/2 + 1 {
-		m.AppendAnswer("open", document)
+		m.Blocks.AppendAnswer("open", document)
 	}
 	m.View()
 	return m
@@ -67,7 +67,7 @@ func BenchmarkToken(b *testing.B) {
 				b.ReportAllocs()
 				at := 0
 				for b.Loop() {
-					m.AppendAnswer("open", document[at:min(at+4, len(document))])
+					m.Blocks.AppendAnswer("open", document[at:min(at+4, len(document))])
 					m.View()
 					if at += 4; at >= len(document) {
 						at = 0
@@ -87,12 +87,12 @@ func BenchmarkThinkingToken(b *testing.B) {
 				if open {
 					m.ToggleThinking()
 				}
-				m.AppendThinking("1", strings.Repeat(numbered("word", 80), size/160))
+				m.Blocks.AppendThinking("1", strings.Repeat(numbered("word", 80), size/160))
 				b.ReportAllocs()
 				for n := 0; b.Loop(); n++ {
-					m.AppendThinking("1", "and ")
+					m.Blocks.AppendThinking("1", "and ")
 					if n%80 == 79 {
-						m.AppendThinking("1", "\n\n")
+						m.Blocks.AppendThinking("1", "\n\n")
 					}
 					m.View()
 				}
@@ -115,14 +115,14 @@ func stored(n int) *Model {
 	m.SetSize(120, 40)
 	for i := range n {
 		id := fmt.Sprint(i)
-		m.SetMessageSeq(2*i + 1)
-		m.AddUser("and what does the test say?")
-		m.SetMessageSeq(2*i + 2)
-		m.AppendThinking(id, "It might be the clock. I look at the test first, and then at the timer.")
-		m.FinishThinking(id, 3*time.Second)
-		m.SetTool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: sampleDiff, Duration: time.Second})
-		m.AppendAnswer(id, document)
-		m.FinishAnswer(id)
+		m.Blocks.SetMessageSeq(2*i + 1)
+		m.Blocks.AddUser("and what does the test say?")
+		m.Blocks.SetMessageSeq(2*i + 2)
+		m.Blocks.AppendThinking(id, "It might be the clock. I look at the test first, and then at the timer.")
+		m.Blocks.FinishThinking(id, 3*time.Second)
+		m.Blocks.SetTool(id, Tool{Name: "edit", Input: `{"path":"main.go","old":"a","new":"b"}`, Status: Done, Output: "edited", Diff: sampleDiff, Duration: time.Second})
+		m.Blocks.AppendAnswer(id, document)
+		m.Blocks.FinishAnswer(id)
 	}
 	return m
 }
@@ -178,12 +178,12 @@ func BenchmarkTokenWhileSearching(b *testing.B) {
 	for _, size := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			m := filled(size)
-			m.AddUser("and now?")
+			m.Blocks.AddUser("and now?")
 			m.Browse(true)
 			press(m, "/", "'heading", "enter")
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
-				m.AppendAnswer(fmt.Sprint(n/1000), "and ")
+				m.Blocks.AppendAnswer(fmt.Sprint(n/1000), "and ")
 				m.View()
 			}
 		})
@@ -197,7 +197,7 @@ func BenchmarkScroll(b *testing.B) {
 	for b.Loop() {
 		m.Scroll(-wheelStep)
 		m.View()
-		if m.top == (rowPos{}) {
+		if m.window.top == (rowPos{}) {
 			m.Bottom()
 		}
 	}

@@ -280,18 +280,18 @@ func thinkingTail(text string, width int) []string {
 
 // SetImage adds an image, or changes the one with this id: cells are its lines, cols wide, in
 // which the terminal draws it. It is hidden if it is wider than the text.
-func (m *blockList) SetImage(id string, cells []string, cols int) {
+func (m *Blocks) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }
 
 // IsLastNote reports whether the note with this id is the last block.
 func IsLastNote(m *Model, id string) bool {
-	n := len(m.items)
-	return n > 0 && m.items[n-1] == m.byID[key{kindNote, id}]
+	n := len(m.Blocks.items)
+	return n > 0 && m.Blocks.items[n-1] == m.Blocks.byID[key{kindNote, id}]
 }
 
 // HasImage reports whether there is an image with this id.
-func HasImage(m *Model, id string) bool { return m.byID[key{kindNote, id}] != nil }
+func HasImage(m *Model, id string) bool { return m.Blocks.byID[key{kindNote, id}] != nil }
 
 // imageBlock holds an image.
 type imageBlock struct {

@@ -44,25 +44,25 @@ func orToast(do func(*Model) bool, text string) func(*Model) tea.Cmd {
 }
 
 var bindings = []binding{
-	{[]string{"j", "down"}, "next block", withoutCmd(func(m *Model) { m.moveCursor(1, false) })},
-	{[]string{"k", "up"}, "previous block", withoutCmd(func(m *Model) { m.moveCursor(-1, false) })},
-	{[]string{"d"}, "half a page down", withoutCmd(func(m *Model) { m.pageCursor(0.5) })},
-	{[]string{"u"}, "half a page up", withoutCmd(func(m *Model) { m.pageCursor(-0.5) })},
-	{[]string{"g"}, "beginning", withoutCmd(func(m *Model) { m.cursorToEnd(0) })},
-	{[]string{"G"}, "end", withoutCmd(func(m *Model) { m.cursorToEnd(len(m.items) - 1) })},
-	{[]string{"]"}, "your next message", orToast(func(m *Model) bool { return m.moveCursor(1, true) }, "No later message from you")},
-	{[]string{"["}, "your previous message", orToast(func(m *Model) bool { return m.moveCursor(-1, true) }, "No earlier message from you")},
-	{[]string{"}"}, "next code block", orToast(func(m *Model) bool { return m.stepCode(1) }, "No code block below")},
-	{[]string{"{"}, "previous code block", orToast(func(m *Model) bool { return m.stepCode(-1) }, "No code block above")},
-	{[]string{"space"}, "fold or unfold", withoutCmd((*Model).toggleFold)},
-	{[]string{"z"}, "fold or unfold all", withoutCmd((*Model).toggleFolds)},
+	{[]string{"j", "down"}, "next block", withoutCmd(func(m *Model) { m.browser.moveCursor(1, false) })},
+	{[]string{"k", "up"}, "previous block", withoutCmd(func(m *Model) { m.browser.moveCursor(-1, false) })},
+	{[]string{"d"}, "half a page down", withoutCmd(func(m *Model) { m.browser.pageCursor(0.5) })},
+	{[]string{"u"}, "half a page up", withoutCmd(func(m *Model) { m.browser.pageCursor(-0.5) })},
+	{[]string{"g"}, "beginning", withoutCmd(func(m *Model) { m.browser.cursorToEnd(0) })},
+	{[]string{"G"}, "end", withoutCmd(func(m *Model) { m.browser.cursorToEnd(len(m.Blocks.items) - 1) })},
+	{[]string{"]"}, "your next message", orToast(func(m *Model) bool { return m.browser.moveCursor(1, true) }, "No later message from you")},
+	{[]string{"["}, "your previous message", orToast(func(m *Model) bool { return m.browser.moveCursor(-1, true) }, "No earlier message from you")},
+	{[]string{"}"}, "next code block", orToast(func(m *Model) bool { return m.browser.stepCode(1) }, "No code block below")},
+	{[]string{"{"}, "previous code block", orToast(func(m *Model) bool { return m.browser.stepCode(-1) }, "No code block above")},
+	{[]string{"space"}, "fold or unfold", withoutCmd(func(m *Model) { m.browser.toggleFold() })},
+	{[]string{"z"}, "fold or unfold all", withoutCmd(func(m *Model) { m.browser.toggleFolds() })},
 	{[]string{"enter"}, "open full text", withoutCmd((*Model).openDetails)},
-	{[]string{"/"}, "search", withoutCmd((*Model).beginSearch)},
-	{[]string{"n"}, "next match", orToast(func(m *Model) bool { return m.nextMatch(1) }, nothingFound)},
-	{[]string{"N"}, "previous match", orToast(func(m *Model) bool { return m.nextMatch(-1) }, nothingFound)},
-	{[]string{"v"}, "select lines", withoutCmd(func(m *Model) { m.setAnchor(m.cursor) })},
-	{[]string{"y"}, "copy the source", (*Model).copySelected},
-	{[]string{"Y"}, "copy the code", (*Model).copyCode},
+	{[]string{"/"}, "search", withoutCmd(func(m *Model) { m.search.beginSearch() })},
+	{[]string{"n"}, "next match", orToast(func(m *Model) bool { return m.search.nextMatch(1) }, nothingFound)},
+	{[]string{"N"}, "previous match", orToast(func(m *Model) bool { return m.search.nextMatch(-1) }, nothingFound)},
+	{[]string{"v"}, "select lines", withoutCmd(func(m *Model) { m.browser.setAnchor(m.browser.cursor) })},
+	{[]string{"y"}, "copy the source", func(m *Model) tea.Cmd { return m.browser.copySelected() }},
+	{[]string{"Y"}, "copy the code", func(m *Model) tea.Cmd { return m.browser.copyCode() }},
 	{[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, "copy the nth code block", nil},
 	{[]string{"o"}, "open a source", requestCmd(func(t Target) tea.Msg { return SourcesMsg{t} })},
 	{[]string{"r"}, "regenerate answer (new branch)", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
@@ -79,7 +79,7 @@ var commands = func() map[string]func(*Model) tea.Cmd {
 	for _, b := range bindings {
 		for i, key := range b.keys {
 			if by[key] = b.run; b.run == nil {
-				by[key] = func(m *Model) tea.Cmd { return m.copyNthCode(i) }
+				by[key] = func(m *Model) tea.Cmd { return m.browser.copyNthCode(i) }
 			}
 		}
 	}
@@ -108,8 +108,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg, EdgeMsg:
 		return m.mouse.handleMouse(msg)
 	}
-	if _, wheel := msg.(tea.MouseWheelMsg); m.typing && !wheel {
-		m.updateSearch(msg)
+	if _, wheel := msg.(tea.MouseWheelMsg); m.search.typing && !wheel {
+		m.search.updateSearch(msg)
 		return nil
 	}
 	switch msg := msg.(type) {
@@ -121,7 +121,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			m.Scroll(wheelStep)
 		}
 	case tea.KeyPressMsg:
-		if do := commands[msg.String()]; do != nil && m.browsing && len(m.items) > 0 {
+		if do := commands[msg.String()]; do != nil && m.browser.browsing && len(m.Blocks.items) > 0 {
 			return do(m)
 		}
 	}
@@ -131,33 +131,33 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 // Browse puts a cursor on the last block in sight, or removes it. While it is not on the
 // last block of all, new blocks do not scroll.
 func (m *Model) Browse(on bool) {
-	if on == m.browsing {
+	if on == m.browser.browsing {
 		return
 	}
-	m.browsing, m.code, m.anchor, m.dirty = on, -1, -1, true
+	m.browser.browsing, m.browser.code, m.browser.anchor, m.window.dirty = on, -1, -1, true
 	if !on {
 		m.details = nil
-		m.endSearch()
+		m.search.endSearch()
 		return
 	}
-	if !m.fixTop() {
+	if !m.window.fixTop() {
 		return
 	}
-	last := len(m.items) - 1
-	if p, inside := m.rowsDown(m.top, m.windowRows()-1); inside {
+	last := len(m.Blocks.items) - 1
+	if p, inside := m.window.rowsDown(m.window.top, m.window.windowRows()-1); inside {
 		last = p.item
 	}
-	m.setCursor(m.answerInSight(m.nextVisible(last, -1)))
+	m.browser.setCursor(m.window.answerInSight(m.window.nextVisible(last, -1)))
 }
 
 // answerInSight returns the answer in sight above the footers and notes that end with the item
 // last, or last if there is none: the cursor is rarely wanted on a footer.
 func (m *viewport) answerInSight(last int) int {
 	i := last
-	for i > m.top.item && m.items[i].kind == kindNote {
+	for i > m.top.item && m.list.items[i].kind == kindNote {
 		i--
 	}
-	if m.items[i].kind == kindAnswer && len(m.linesOf(m.items[i])) > 0 {
+	if m.list.items[i].kind == kindAnswer && len(m.linesOf(m.list.items[i])) > 0 {
 		return i
 	}
 	return last
@@ -166,10 +166,10 @@ func (m *viewport) answerInSight(last int) int {
 // leaveInnermost ends the search, else the selection, else browsing.
 func (m *Model) leaveInnermost() {
 	switch {
-	case m.searching:
-		m.endSearch()
-	case m.anchor >= 0:
-		m.setAnchor(-1)
+	case m.window.searching:
+		m.search.endSearch()
+	case m.browser.anchor >= 0:
+		m.browser.setAnchor(-1)
 	default:
 		m.Browse(false)
 	}
@@ -178,18 +178,18 @@ func (m *Model) leaveInnermost() {
 // Hint returns the keys that can be used now, "" unless browsing.
 func (m *Model) Hint() string {
 	switch {
-	case !m.browsing:
+	case !m.browser.browsing:
 		return ""
 	case m.Typing():
 		return "search: esc back · enter keep · up down matches"
-	case m.details != nil && !m.details.searching:
+	case m.details != nil && !m.details.model.window.searching:
 		return "details: esc back · j k scroll · / search · y copy"
-	case m.searching || m.details != nil:
+	case m.window.searching || m.details != nil:
 		return "search: esc back · n N next, previous · / new search"
-	case m.anchor >= 0:
+	case m.browser.anchor >= 0:
 		return "select: esc back · j k extend · y copy"
 	}
-	if n := len(m.codeBlocks(m.items[m.sourceAt()])); n > 0 {
+	if n := len(m.window.codeBlocks(m.Blocks.items[m.browser.sourceAt()])); n > 0 {
 		return "browse: esc back · " + codeKeys(n) + " copy code · y copy · j k move · space fold · enter details · / search"
 	}
 	return "browse: esc back · j k move · y copy · space fold · enter details · / search"
@@ -204,24 +204,24 @@ func codeKeys(n int) string {
 }
 
 // Browsing reports whether there is a cursor.
-func (m *Model) Browsing() bool { return m.browsing }
+func (m *Model) Browsing() bool { return m.browser.browsing }
 
 // isPinned reports whether the cursor, or a pressed mouse button, keeps the window from
 // following new blocks.
 func (m *Model) isPinned() bool {
-	return m.mouse.pressed || m.browsing && m.cursor < m.nextVisible(len(m.items)-1, -1)
+	return m.mouse.pressed || m.browser.browsing && m.browser.cursor < m.window.nextVisible(len(m.Blocks.items)-1, -1)
 }
 
 // nextVisible returns the first item that has lines, from i on in a direction; if there is
 // none, in the other direction; else 0.
 func (m *viewport) nextVisible(i, direction int) int {
-	for j := i; j >= 0 && j < len(m.items); j += direction {
-		if len(m.linesOf(m.items[j])) > 0 {
+	for j := i; j >= 0 && j < len(m.list.items); j += direction {
+		if len(m.linesOf(m.list.items[j])) > 0 {
 			return j
 		}
 	}
-	for j := i; j >= 0 && j < len(m.items); j -= direction {
-		if len(m.linesOf(m.items[j])) > 0 {
+	for j := i; j >= 0 && j < len(m.list.items); j -= direction {
+		if len(m.linesOf(m.list.items[j])) > 0 {
 			return j
 		}
 	}

@@ -52,10 +52,10 @@ func chat() *Model {
 	m := New(theme.Plain())
 	m.SetSize(60, 16)
 	for i := range 4 {
-		m.AddUser(fmt.Sprintf("question %d", i))
-		m.AppendAnswer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
-		m.FinishAnswer("a")
-		m.SetTool(fmt.Sprint(i), Tool{Name: "build", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
+		m.Blocks.AddUser(fmt.Sprintf("question %d", i))
+		m.Blocks.AppendAnswer("a", fmt.Sprintf("answer %d\n\n```go\ncode %d\n```\n\n```sh\nmore %d\n```\n", i, i, i))
+		m.Blocks.FinishAnswer("a")
+		m.Blocks.SetTool(fmt.Sprint(i), Tool{Name: "build", Title: "make", Status: Done, Output: strings.Repeat("out\n", 9) + fmt.Sprintf("end %d\n", i)})
 	}
 	return m
 }
@@ -94,8 +94,8 @@ func TestBrowse(t *testing.T) {
 			if msg != c.asked {
 				t.Errorf("asked to copy %q, want %q", msg, c.asked)
 			}
-			if m.code >= 0 {
-				m.jumpTo(rowPos{m.cursor, 0}) // a code block is shown without the beginning of its answer
+			if m.browser.code >= 0 {
+				m.window.jumpTo(rowPos{m.browser.cursor, 0}) // a code block is shown without the beginning of its answer
 			}
 			if got := under(m); got != c.want {
 				t.Errorf("the cursor is on %q, want %q in\n%s", got, c.want, ansi.Strip(m.View()))
@@ -130,15 +130,15 @@ func TestBrowseStays(t *testing.T) {
 	m := chat()
 	m.SetSize(60, 40)
 	m.Browse(true)
-	m.AddNote("new")
+	m.Blocks.AddNote("new")
 	if !m.AtBottom() {
 		t.Error("on the last block the reader stays at the bottom")
 	}
 	press(m, "k")
 	was := topRow(m)
-	m.AddNote("newer\nnewest")
-	if got := topRow(m); got != was || m.NewLines() != 2 {
-		t.Errorf("top row %q and %d new lines, want %q and 2", got, m.NewLines(), was)
+	m.Blocks.AddNote("newer\nnewest")
+	if got := topRow(m); got != was || newLines(m) != 2 {
+		t.Errorf("top row %q and %d new lines, want %q and 2", got, newLines(m), was)
 	}
 	press(m, "g", "esc")
 	if m.Browsing() || strings.Contains(m.View(), "▎") {
@@ -155,10 +155,10 @@ func TestCopies(t *testing.T) {
 		t.Error("an empty conversation has something to copy")
 	}
 	m.SetSize(40, 10)
-	m.AppendAnswer("a", "first\n\n```\ncode\n```")
-	m.FinishAnswer("a")
-	m.AppendAnswer("b", "second \x1b[2J")
-	m.AddUser("thanks")
+	m.Blocks.AppendAnswer("a", "first\n\n```\ncode\n```")
+	m.Blocks.FinishAnswer("a")
+	m.Blocks.AppendAnswer("b", "second \x1b[2J")
+	m.Blocks.AddUser("thanks")
 	if got, want := m.LastAnswer(), "second ␛[2J"; got != want {
 		t.Errorf("last answer %q, want %q", got, want)
 	}
@@ -180,13 +180,13 @@ func TestCopyAtTheFooter(t *testing.T) {
 	}{
 		{"the answer", "y", func(m *Model) {}, CopyMsg{"answer 3\n\n```go\ncode 3\n```\n\n```sh\nmore 3\n```\n", "answer"}},
 		{"its code", "Y", func(m *Model) {}, CopyMsg{"more 3\n", "code"}},
-		{"nothing was answered", "y", func(m *Model) { m.AddUser("and?"); m.AddNote("stopped") }, CopyMsg{"and?", "message"}},
-		{"of several blocks", "k k v j y", func(m *Model) { m.AddUser("and?"); m.AddNote("stopped") }, CopyMsg{"and?\n\nstopped", "2 blocks"}},
-		{"with the footer", "k v j y", func(m *Model) { m.AddUser("and?"); m.AddNote("stopped") }, CopyMsg{"stopped", "1 block"}},
+		{"nothing was answered", "y", func(m *Model) { m.Blocks.AddUser("and?"); m.Blocks.AddNote("stopped") }, CopyMsg{"and?", "message"}},
+		{"of several blocks", "k k v j y", func(m *Model) { m.Blocks.AddUser("and?"); m.Blocks.AddNote("stopped") }, CopyMsg{"and?\n\nstopped", "2 blocks"}},
+		{"with the footer", "k v j y", func(m *Model) { m.Blocks.AddUser("and?"); m.Blocks.AddNote("stopped") }, CopyMsg{"stopped", "1 block"}},
 	} {
 		m := chat()
 		c.end(m)
-		m.AddFooter("model · 3k tokens")
+		m.Blocks.AddFooter("model · 3k tokens")
 		m.Browse(true)
 		if got := press(m, strings.Fields(c.keys)...); got != c.want {
 			t.Errorf("%s: asked to copy %q, want %q", c.name, got, c.want)
@@ -199,12 +199,12 @@ func TestCopyAtTheFooter(t *testing.T) {
 func TestBrowseAnswer(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 20)
-	m.AddUser("question")
-	m.AppendAnswer("a", "Two:\n\n```go\none\n```\n\n```sh\ntwo\n```\n")
-	m.FinishAnswer("a")
-	m.AddFooter("model · 1 s")
+	m.Blocks.AddUser("question")
+	m.Blocks.AppendAnswer("a", "Two:\n\n```go\none\n```\n\n```sh\ntwo\n```\n")
+	m.Blocks.FinishAnswer("a")
+	m.Blocks.AddFooter("model · 1 s")
 	m.Browse(true)
-	if text, what := m.items[m.cursor].source(); what != "answer" {
+	if text, what := m.Blocks.items[m.browser.cursor].source(); what != "answer" {
 		t.Fatalf("browsing begins on %s %q", what, text)
 	}
 	if hint := m.Hint(); !strings.HasPrefix(hint, "browse: esc back · 1–2 copy code") {
@@ -219,7 +219,7 @@ func TestBrowseAnswer(t *testing.T) {
 			t.Errorf("%s gives %v, want %v", key, cmd, want)
 		}
 	}
-	m.setCursor(0)
+	m.browser.setCursor(0)
 	for key, want := range map[string]tea.Msg{
 		"[": ToastMsg("No earlier message from you"), "Y": ToastMsg("No code block here"), "{": ToastMsg("No code block above"),
 	} {
@@ -232,7 +232,7 @@ func TestBrowseAnswer(t *testing.T) {
 // A footer takes one row where one of its forms fits it.
 func TestFooterForms(t *testing.T) {
 	m := New(theme.Plain())
-	m.AddFooter("model · 12 in · 3 out · 1.2 s", "model · 12 in · 3 out", "model")
+	m.Blocks.AddFooter("model · 12 in · 3 out · 1.2 s", "model · 12 in · 3 out", "model")
 	for width, want := range map[int]string{40: "model · 12 in · 3 out · 1.2 s", 28: "model · 12 in · 3 out", 12: "model"} {
 		m.SetSize(width, 4)
 		if got := visible(m); got != want {

@@ -13,7 +13,9 @@ import (
 
 // A browser is the cursor over the items, and the selection.
 type browser struct {
-	*viewport
+	list   *Blocks
+	window *viewport
+
 	browsing bool
 	cursor   int // index of the item
 	code     int // index of the selected code block in it; -1: none
@@ -27,15 +29,15 @@ func (m *browser) setCursor(i int) { m.cursor, m.code, m.match = i, -1, -1 }
 // moveCursor moves the cursor to the next block, or with user to the user's next message, and
 // reports whether there is one.
 func (m *browser) moveCursor(direction int, user bool) bool {
-	for i := m.cursor + direction; i < len(m.items); i += direction {
+	for i := m.cursor + direction; i < len(m.list.items); i += direction {
 		if i < 0 {
-			had := len(m.items)
-			if !m.loadOlder() {
+			had := len(m.list.items)
+			if !m.window.loadOlder() {
 				return false
 			}
-			i = len(m.items) - had - 1
+			i = len(m.list.items) - had - 1
 		}
-		if user && m.items[i].kind != kindUser || len(m.linesOf(m.items[i])) == 0 {
+		if user && m.list.items[i].kind != kindUser || len(m.window.linesOf(m.list.items[i])) == 0 {
 			continue
 		}
 		m.setCursor(i)
@@ -47,68 +49,68 @@ func (m *browser) moveCursor(direction int, user bool) bool {
 
 // revealCursor scrolls the cursor's block into sight: all of it if it fits, else its beginning.
 func (m *browser) revealCursor() {
-	if !m.fixTop() {
+	if !m.window.fixTop() {
 		return
 	}
-	from, to := rowPos{m.cursor, 0}, rowPos{m.cursor, len(m.linesOf(m.items[m.cursor]))}
-	bottom, inside := m.rowsDown(m.top, m.windowRows())
+	from, to := rowPos{m.cursor, 0}, rowPos{m.cursor, len(m.window.linesOf(m.list.items[m.cursor]))}
+	bottom, inside := m.window.rowsDown(m.window.top, m.window.windowRows())
 	switch {
-	case from.before(m.top):
-		m.top = from
+	case from.before(m.window.top):
+		m.window.top = from
 	case inside && bottom.before(to):
-		if m.top = m.rowsUp(to, m.windowRows()); m.top.before(from) {
+		if m.window.top = m.window.rowsUp(to, m.window.windowRows()); m.window.top.before(from) {
 			break
 		}
-		m.top = from
+		m.window.top = from
 	}
-	m.finishMove()
+	m.window.finishMove()
 }
 
 // pageCursor scrolls by parts of a window, and moves the cursor to a block in sight.
 func (m *browser) pageCursor(pages float64) {
-	m.Page(pages)
-	if !m.fixTop() {
+	m.window.Page(pages)
+	if !m.window.fixTop() {
 		return
 	}
-	last := len(m.items) - 1
-	if p, inside := m.rowsDown(m.top, m.windowRows()-1); inside {
+	last := len(m.list.items) - 1
+	if p, inside := m.window.rowsDown(m.window.top, m.window.windowRows()-1); inside {
 		last = p.item
 	}
 	cursor := m.cursor
-	if pages > 0 && m.follow {
+	if pages > 0 && m.window.follow {
 		cursor = last
 	}
-	m.setCursor(m.nextVisible(max(m.top.item, min(cursor, last)), 1))
-	m.finishMove()
+	m.setCursor(m.window.nextVisible(max(m.window.top.item, min(cursor, last)), 1))
+	m.window.finishMove()
 }
 
 // cursorToEnd moves to the first or the last block.
 func (m *browser) cursorToEnd(i int) {
 	if i == 0 {
-		m.loadAllOlder()
-		m.setCursor(m.nextVisible(0, 1))
-		m.Top()
+		m.window.loadAllOlder()
+		m.setCursor(m.window.nextVisible(0, 1))
+		m.window.Top()
 		return
 	}
-	m.setCursor(m.nextVisible(i, -1))
-	m.Bottom()
+	m.setCursor(m.window.nextVisible(i, -1))
+	m.window.Bottom()
 }
 
 // stepCode moves the cursor to the next code block, and reports whether there is one.
 func (m *browser) stepCode(direction int) bool {
 	at := m.code
 	if at < 0 && direction < 0 {
-		at = len(m.codeBlocks(m.items[m.cursor]))
+		at = len(m.window.codeBlocks(m.list.items[m.cursor]))
 	}
-	for i := m.cursor; i < len(m.items); i += direction {
+	for i := m.cursor; i < len(m.list.items); i += direction {
 		if i < 0 {
-			had := len(m.items)
-			if !m.loadOlder() {
+			had := len(m.list.items)
+			if !m.window.loadOlder() {
 				return false
 			}
-			i = len(m.items) - had - 1
+			i = len(m.list.items) - had - 1
 		}
-		codes := m.codeBlocks(m.items[i])
+		codes := m.window.codeBlocks(m.list.items[i])
 		if i != m.cursor {
 			at = -1
 			if direction < 0 {
@@ -118,7 +120,7 @@ func (m *browser) stepCode(direction int) bool {
 		if next := at + direction; next >= 0 && next < len(codes) {
 			m.setCursor(i)
 			m.code = next
-			m.jumpTo(rowPos{i, max(0, codes[next].Line-1)})
+			m.window.jumpTo(rowPos{i, max(0, codes[next].Line-1)})
 			return true
 		}
 	}
@@ -127,10 +129,10 @@ func (m *browser) stepCode(direction int) bool {
 
 // toggleFold folds or unfolds the block under the cursor.
 func (m *browser) toggleFold() {
-	it := m.items[m.cursor]
-	m.clampTop()
+	it := m.list.items[m.cursor]
+	m.window.clampTop()
 	now := foldClosed
-	if !m.isOpen(it) {
+	if !m.window.isOpen(it) {
 		now = foldOpen
 	}
 	it.fold = now
@@ -140,15 +142,15 @@ func (m *browser) toggleFold() {
 			member.dropLines()
 		}
 	}
-	m.dirty = true
+	m.window.dirty = true
 	m.revealCursor()
 }
 
 // toggleFolds folds everything if something of it is unfolded, or else unfolds it.
 func (m *browser) toggleFolds() {
-	open := !m.openThinking && !m.openOutput
-	m.openThinking, m.openOutput = open, open
-	m.resetFolds(func(k kind) bool { return k != kindAnswer })
+	open := !m.window.openThinking && !m.window.openOutput
+	m.window.openThinking, m.window.openOutput = open, open
+	m.window.resetFolds(func(k kind) bool { return k != kindAnswer })
 	m.revealCursor()
 }
 
@@ -157,7 +159,7 @@ func (m *browser) setAnchor(i int) {
 	if m.anchor >= 0 {
 		i = -1
 	}
-	m.anchor, m.dirty = i, true
+	m.anchor, m.window.dirty = i, true
 }
 
 // selectedItems returns the first and the last of the blocks that are selected: the one
@@ -172,16 +174,16 @@ func (m *browser) selectedItems() (low, high int) {
 // copySelected copies the selected blocks, or the one under the cursor.
 func (m *browser) copySelected() tea.Cmd {
 	low, high := m.selectedItems()
-	for high < len(m.items)-1 && m.isHidden(m.items[high+1]) {
+	for high < len(m.list.items)-1 && m.window.isHidden(m.list.items[high+1]) {
 		high++ // calls that their group hides
 	}
 	m.setAnchor(-1)
 	if low == high {
-		text, what := m.items[m.sourceAt()].source()
+		text, what := m.list.items[m.sourceAt()].source()
 		return copyCmd(text, what)
 	}
 	var parts []string
-	for _, it := range m.items[low : high+1] {
+	for _, it := range m.list.items[low : high+1] {
 		if text, _ := it.source(); text != "" && !it.isFooter() {
 			parts = append(parts, strings.Trim(text, "\n"))
 		}
@@ -192,11 +194,11 @@ func (m *browser) copySelected() tea.Cmd {
 // sourceAt returns the item that is copied with the block under the cursor: for the footer of
 // a turn, the answer above, or else the message.
 func (m *browser) sourceAt() int {
-	if !m.items[m.cursor].isFooter() {
+	if !m.list.items[m.cursor].isFooter() {
 		return m.cursor
 	}
-	for i := m.cursor - 1; i >= 0 && !m.items[i].isFooter(); i-- {
-		if k := m.items[i].kind; k == kindAnswer || k == kindUser {
+	for i := m.cursor - 1; i >= 0 && !m.list.items[i].isFooter(); i-- {
+		if k := m.list.items[i].kind; k == kindAnswer || k == kindUser {
 			return i
 		}
 	}
@@ -205,7 +207,7 @@ func (m *browser) sourceAt() int {
 
 // copyCode copies the selected code block, or the last one of the block under the cursor.
 func (m *browser) copyCode() tea.Cmd {
-	codes := m.codeBlocks(m.items[m.sourceAt()])
+	codes := m.window.codeBlocks(m.list.items[m.sourceAt()])
 	if len(codes) == 0 {
 		return toast("No code block here")
 	}
@@ -218,7 +220,7 @@ func (m *browser) copyCode() tea.Cmd {
 
 // copyNthCode copies a code block of the block under the cursor, counted from 0.
 func (m *browser) copyNthCode(n int) tea.Cmd {
-	codes := m.codeBlocks(m.items[m.sourceAt()])
+	codes := m.window.codeBlocks(m.list.items[m.sourceAt()])
 	if n >= len(codes) {
 		return toast("No code block " + strconv.Itoa(n+1) + " here")
 	}
@@ -234,23 +236,23 @@ func copyCmd(text, what string) tea.Cmd {
 
 // SetMessageSeq sets the Seq, in the store, of the message to which blocks belong that are added
 // next; 0 if it has none yet.
-func (m *blockList) SetMessageSeq(seq int) { m.messageSeq = seq }
+func (m *Blocks) SetMessageSeq(seq int) { m.messageSeq = seq }
 
 // ShowMessage scrolls the first block of a message to the top, puts the cursor on it, and
 // reports whether there is one.
 func (m *Model) ShowMessage(seq int) bool {
 	is := func(it *item) bool { return seq != 0 && it.messageSeq == seq }
-	i := slices.IndexFunc(m.items, is)
-	for i < 0 && seq != 0 && m.loadOlder() {
-		i = slices.IndexFunc(m.items, is)
+	i := slices.IndexFunc(m.Blocks.items, is)
+	for i < 0 && seq != 0 && m.window.loadOlder() {
+		i = slices.IndexFunc(m.Blocks.items, is)
 	}
 	if i < 0 {
 		return false
 	}
 	m.details = nil
-	i = m.nextVisible(i, 1)
-	m.setCursor(i)
-	m.jumpTo(rowPos{i, 0})
+	i = m.window.nextVisible(i, 1)
+	m.browser.setCursor(i)
+	m.window.jumpTo(rowPos{i, 0})
 	return true
 }
 
@@ -271,8 +273,8 @@ type (
 
 // target returns the message under the cursor.
 func (m *browser) target() Target {
-	t := Target{Seq: m.items[m.cursor].messageSeq}
-	for _, it := range slices.Backward(m.items[:m.cursor+1]) {
+	t := Target{Seq: m.list.items[m.cursor].messageSeq}
+	for _, it := range slices.Backward(m.list.items[:m.cursor+1]) {
 		if it.kind == kindUser {
 			t.User = it.messageSeq
 			break
@@ -284,7 +286,7 @@ func (m *browser) target() Target {
 // requestCmd returns an action that sends a request to the root.
 func requestCmd(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
-		msg := wrap(m.target())
+		msg := wrap(m.browser.target())
 		return func() tea.Msg { return msg }
 	}
 }

@@ -145,9 +145,9 @@ func rawParts(input string) []*detailPart {
 	return splitParts("arguments", sanitize.Text(input), "arguments")
 }
 
-// A detailView is a Model of its own, of the parts of one block.
+// A detailView shows the parts of one block in a Model of its own.
 type detailView struct {
-	*Model
+	model *Model
 	item  *item
 	stale bool // item has changed
 }
@@ -163,23 +163,23 @@ var pagerKeys = map[string]func(*Model) tea.Cmd{
 	"space": func(m *Model) tea.Cmd { m.Page(1); return nil },
 	"g":     func(m *Model) tea.Cmd { m.Top(); return nil },
 	"G":     func(m *Model) tea.Cmd { m.Bottom(); return nil },
-	"/":     func(m *Model) tea.Cmd { m.beginSearch(); return nil },
-	"n":     func(m *Model) tea.Cmd { m.nextMatch(1); return nil },
-	"N":     func(m *Model) tea.Cmd { m.nextMatch(-1); return nil },
+	"/":     func(m *Model) tea.Cmd { m.search.beginSearch(); return nil },
+	"n":     func(m *Model) tea.Cmd { m.search.nextMatch(1); return nil },
+	"N":     func(m *Model) tea.Cmd { m.search.nextMatch(-1); return nil },
 }
 
 // openDetails shows all parts of the block under the cursor, instead of the conversation.
 func (m *Model) openDetails() {
-	d := &detailView{Model: New(m.theme), item: m.items[m.cursor], stale: true}
-	d.Now, d.styler, d.width, d.height, d.openOutput = m.Now, m.styler, m.width, m.height, true
+	d := &detailView{model: New(m.window.theme), item: m.Blocks.items[m.browser.cursor], stale: true}
+	d.model.Now, d.model.window.styler, d.model.window.width, d.model.window.height, d.model.window.openOutput = m.Now, m.window.styler, m.window.width, m.window.height, true
 	m.details = d
 	d.refresh()
-	d.Top()
+	d.model.Top()
 }
 
 // closeDetails goes back to where the reader was.
 func (m *Model) closeDetails() {
-	m.details, m.dirty = nil, true
+	m.details, m.window.dirty = nil, true
 }
 
 // refresh updates the parts, if the block has changed.
@@ -190,38 +190,38 @@ func (d *detailView) refresh() {
 	d.stale = false
 	all := detailParts(d.item.block)
 	for i, s := range all {
-		if i == len(d.items) {
-			d.addItem(kindNote, "", s)
-			d.items[i].continuesPrevious = s.title == ""
+		if i == len(d.model.Blocks.items) {
+			d.model.Blocks.addItem(kindNote, "", s)
+			d.model.Blocks.items[i].continuesPrevious = s.title == ""
 			continue
 		}
-		if it := d.items[i]; *it.block.(*detailPart) != *s {
+		if it := d.model.Blocks.items[i]; *it.block.(*detailPart) != *s {
 			it.block, it.continuesPrevious = s, s.title == ""
-			d.itemChanged(it)
+			d.model.itemChanged(it)
 		}
 	}
-	for len(d.items) > len(all) {
-		d.removeItem(len(d.items) - 1)
+	for len(d.model.Blocks.items) > len(all) {
+		d.model.removeItem(len(d.model.Blocks.items) - 1)
 	}
-	d.clampTop()
+	d.model.window.clampTop()
 }
 
 // updateDetails handles a key while details are shown.
 func (m *Model) updateDetails(msg tea.Msg) tea.Cmd {
 	d := m.details
 	key, isKey := msg.(tea.KeyPressMsg)
-	if !isKey || d.typing {
-		return d.Update(msg)
+	if !isKey || d.model.search.typing {
+		return d.model.Update(msg)
 	}
 	switch name := key.String(); {
-	case name == "esc" && d.searching:
-		d.endSearch()
+	case name == "esc" && d.model.window.searching:
+		d.model.search.endSearch()
 	case slices.Contains([]string{"esc", "q", "enter", "i"}, name):
 		m.closeDetails()
 	case name == "y":
-		return m.copySelected()
-	case pagerKeys[name] != nil && len(d.items) > 0:
-		return pagerKeys[name](d.Model)
+		return m.browser.copySelected()
+	case pagerKeys[name] != nil && len(d.model.Blocks.items) > 0:
+		return pagerKeys[name](d.model)
 	}
 	return nil
 }

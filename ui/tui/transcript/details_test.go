@@ -74,9 +74,9 @@ func TestDetails(t *testing.T) {
 	for i := range 3000 {
 		fmt.Fprintf(&output, "line %d\n", i)
 	}
-	m.AddUser("go")
-	m.SetTool("c", Tool{Name: "shell", Title: "make all", Input: `{"command":"make all"}`, Status: Done, Output: output.String()})
-	m.AddNote("end")
+	m.Blocks.AddUser("go")
+	m.Blocks.SetTool("c", Tool{Name: "shell", Title: "make all", Input: `{"command":"make all"}`, Status: Done, Output: output.String()})
+	m.Blocks.AddNote("end")
 	m.Browse(true)
 	press(m, "k")
 	before := m.View()
@@ -120,23 +120,23 @@ func TestDetails(t *testing.T) {
 func TestDetailsGrow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 6)
-	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.Blocks.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
 	for i := range 20 {
-		m.AppendToolOutput("c", fmt.Sprintf("line %d\n", i))
+		m.Blocks.AppendToolOutput("c", fmt.Sprintf("line %d\n", i))
 	}
 	m.Browse(true)
 	press(m, "enter", "G")
-	m.AppendToolOutput("c", "more\n")
+	m.Blocks.AppendToolOutput("c", "more\n")
 	if rows := rowsOf(m); rows[5] != "more" {
 		t.Errorf("at the end the details do not follow: %q", rows)
 	}
 	press(m, "k", "k", "k")
 	top := rowsOf(m)[0]
-	m.AppendToolOutput("c", "and more\n")
+	m.Blocks.AppendToolOutput("c", "and more\n")
 	if rows := rowsOf(m); rows[0] != top || rows[5] != "1 new line ↓" {
 		t.Errorf("the reader was moved from %q: %q", top, rows)
 	}
-	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "short"})
+	m.Blocks.SetTool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "short"})
 	if rows := rowsOf(m); rows[0] != top {
 		t.Errorf("the final output moves the reader from %q: %q", top, rows)
 	}

@@ -183,7 +183,7 @@ func TestHugeDiff(t *testing.T) {
 	}
 	m := New(theme.Plain())
 	m.SetSize(60, 10)
-	m.SetTool("1", Tool{Name: "edit", Title: "x.go", Status: Done, Diff: b.String()})
+	m.Blocks.SetTool("1", Tool{Name: "edit", Title: "x.go", Status: Done, Diff: b.String()})
 	m.Browse(true)
 	press(m, "enter", "G")
 	if rows := rowsOf(m); rows[9] != "9000 + new line 8999" {
@@ -254,26 +254,26 @@ func TestDiffSheets(t *testing.T) {
 
 // tools builds a conversation with every way that a tool call can look.
 func tools(m *Model) {
-	m.AddUser("Mend it.")
+	m.Blocks.AddUser("Mend it.")
 	for i, name := range []string{"main.go", "run.go", "stop.go"} {
-		m.SetTool(fmt.Sprint("r", i), Tool{Name: "read", Title: name, Status: Done, Output: "1\tpackage main\n2\t", Duration: time.Millisecond})
+		m.Blocks.SetTool(fmt.Sprint("r", i), Tool{Name: "read", Title: name, Status: Done, Output: "1\tpackage main\n2\t", Duration: time.Millisecond})
 	}
-	m.SetTool("r3", Tool{Name: "read", Title: "gone.go", Status: Failed, Output: "gone.go does not exist"})
-	m.SetTool("r4", Tool{Name: "grep", Title: "func main", Status: Done, Output: "main.go:3: func main()"})
-	m.AppendAnswer("a", "I know.")
-	m.FinishAnswer("a")
-	m.SetTool("e1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 20 * time.Millisecond, Diff: mixedDiff})
-	m.SetTool("w1", Tool{Name: "write", Title: "new.go", Status: Done, Diff: "--- /dev/null\n+++ b/new.go\n@@ -0,0 +1,3 @@\n+package main\n+\n+var x = \"text\" // 1\n"})
-	m.SetTool("e2", Tool{Name: "edit", Status: Arriving, Input: `{"path":"run.go","old":"\trun(1)\n\twait()","new":"\trun(2)\n\tif ok {\n\t\tret`})
-	m.SetTool("w2", Tool{Name: "write", Status: Arriving, Input: `{"path":"notes.py","content":"` + strings.Repeat(`# note\nprint(\"one\", 2)\n`, 8) + `def la`})
-	m.SetTool("s1", Tool{Name: "shell", Status: Arriving, Input: `{"command":"cd /tmp\nfor f in *.go; do\n  echo \"$f\" # name`})
-	m.AddUser("And?")
+	m.Blocks.SetTool("r3", Tool{Name: "read", Title: "gone.go", Status: Failed, Output: "gone.go does not exist"})
+	m.Blocks.SetTool("r4", Tool{Name: "grep", Title: "func main", Status: Done, Output: "main.go:3: func main()"})
+	m.Blocks.AppendAnswer("a", "I know.")
+	m.Blocks.FinishAnswer("a")
+	m.Blocks.SetTool("e1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 20 * time.Millisecond, Diff: mixedDiff})
+	m.Blocks.SetTool("w1", Tool{Name: "write", Title: "new.go", Status: Done, Diff: "--- /dev/null\n+++ b/new.go\n@@ -0,0 +1,3 @@\n+package main\n+\n+var x = \"text\" // 1\n"})
+	m.Blocks.SetTool("e2", Tool{Name: "edit", Status: Arriving, Input: `{"path":"run.go","old":"\trun(1)\n\twait()","new":"\trun(2)\n\tif ok {\n\t\tret`})
+	m.Blocks.SetTool("w2", Tool{Name: "write", Status: Arriving, Input: `{"path":"notes.py","content":"` + strings.Repeat(`# note\nprint(\"one\", 2)\n`, 8) + `def la`})
+	m.Blocks.SetTool("s1", Tool{Name: "shell", Status: Arriving, Input: `{"command":"cd /tmp\nfor f in *.go; do\n  echo \"$f\" # name`})
+	m.Blocks.AddUser("And?")
 	for i, name := range []string{"a.go", "b.go", "c.go"} {
-		m.SetTool(fmt.Sprint("q", i), Tool{Name: "read", Title: name, Status: []Status{Done, Running, Arriving}[i], Started: began, Output: []string{"text", "", ""}[i]})
+		m.Blocks.SetTool(fmt.Sprint("q", i), Tool{Name: "read", Title: name, Status: []Status{Done, Running, Arriving}[i], Started: began, Output: []string{"text", "", ""}[i]})
 	}
-	m.SetTool("s2", Tool{Name: "shell", Title: "go test ./...", Status: Running, Started: began, Hint: "esc stops"})
+	m.Blocks.SetTool("s2", Tool{Name: "shell", Title: "go test ./...", Status: Running, Started: began, Hint: "esc stops"})
 	for i := range 8 {
-		m.AppendToolOutput("s2", fmt.Sprintf("ok  \tpackage%d\n", i))
+		m.Blocks.AppendToolOutput("s2", fmt.Sprintf("ok  \tpackage%d\n", i))
 	}
 	m.Tick(began.Add(4 * time.Second))
 }

@@ -27,49 +27,51 @@ var gallery = []struct {
 	fill  func(m *Model)
 }{
 	{"user", 0, func(m *Model) {
-		m.AddUser("Why does the second test fail?\n\n\tgo test ./session", "image photo.png 1568x1176 412 KB")
+		m.Blocks.AddUser("Why does the second test fail?\n\n\tgo test ./session", "image photo.png 1568x1176 412 KB")
 	}},
-	{"thinking, live", 0, func(m *Model) { m.AppendThinking("1", "First I look at the clock.\nThen at the timer.\n") }},
+	{"thinking, live", 0, func(m *Model) { m.Blocks.AppendThinking("1", "First I look at the clock.\nThen at the timer.\n") }},
 	{"thinking, folded", 0, func(m *Model) { thinks(m) }},
 	{"thinking, unfolded", 0, func(m *Model) { thinks(m); m.ToggleThinking() }},
-	{"tool, arguments arriving", 0, func(m *Model) { m.SetTool("1", Tool{Name: "fetch"}) }},
-	{"tool, the path is known", 0, func(m *Model) { m.SetTool("1", Tool{Name: "read", Input: `{"path":"ui/ui.go","offs`}) }},
-	{"tool, asking", 0, func(m *Model) { m.SetTool("1", Tool{Name: "shell", Title: "make install", Status: AwaitingApproval}) }},
+	{"tool, arguments arriving", 0, func(m *Model) { m.Blocks.SetTool("1", Tool{Name: "fetch"}) }},
+	{"tool, the path is known", 0, func(m *Model) { m.Blocks.SetTool("1", Tool{Name: "read", Input: `{"path":"ui/ui.go","offs`}) }},
+	{"tool, asking", 0, func(m *Model) {
+		m.Blocks.SetTool("1", Tool{Name: "shell", Title: "make install", Status: AwaitingApproval})
+	}},
 	{"tool, running", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "fetch", Title: "https://example.org/", Status: Running, Started: began, Hint: "esc stops it"})
+		m.Blocks.SetTool("1", Tool{Name: "fetch", Title: "https://example.org/", Status: Running, Started: began, Hint: "esc stops it"})
 		m.Tick(began.Add(3 * time.Second))
 	}},
 	{"tool, done", 0, func(m *Model) { ends(m, Done) }},
 	{"plan", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "plan", Title: "1 of 4 done · write a test that fails", Status: Done,
+		m.Blocks.SetTool("1", Tool{Name: "plan", Title: "1 of 4 done · write a test that fails", Status: Done,
 			Output: "Mend the parser:\n\n- [x] read it\n- [>] write a test that fails, for what the user saw and for the two cases beside it\n- [ ] mend it\n- [ ] run all tests"})
 	}},
 	{"plan, not accepted", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "plan", Title: "1 step", Status: Denied, Output: "The user has not accepted this plan: keep planning, and change nothing yet."})
+		m.Blocks.SetTool("1", Tool{Name: "plan", Title: "1 step", Status: Denied, Output: "The user has not accepted this plan: keep planning, and change nothing yet."})
 	}},
 	{"tool, done, unfolded", 0, func(m *Model) { ends(m, Done); m.ToggleOutput() }},
 	{"tool, failed", 0, func(m *Model) { ends(m, Failed) }},
-	{"tool, denied", 0, func(m *Model) { m.SetTool("1", Tool{Name: "shell", Title: "make install", Status: Denied}) }},
+	{"tool, denied", 0, func(m *Model) { m.Blocks.SetTool("1", Tool{Name: "shell", Title: "make install", Status: Denied}) }},
 	{"tool, stopped", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "shell", Title: "make install", Status: Canceled, Duration: 2 * time.Second})
+		m.Blocks.SetTool("1", Tool{Name: "shell", Title: "make install", Status: Canceled, Duration: 2 * time.Second})
 	}},
 	{"shell, a script arriving", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"`})
+		m.Blocks.SetTool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"`})
 	}},
 	{"shell, a script running, unfolded", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"\ndone"}`, Status: Running})
+		m.Blocks.SetTool("1", Tool{Name: "shell", Input: `{"command":"# look\nfor f in *.go; do\n  echo \"$f\"\ndone"}`, Status: Running})
 		m.ToggleOutput()
 	}},
 	{"shell, live tail", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "shell", Title: "make test", Status: Running, Started: began, Hint: "esc stops it"})
+		m.Blocks.SetTool("1", Tool{Name: "shell", Title: "make test", Status: Running, Started: began, Hint: "esc stops it"})
 		for i := range 9 {
-			m.AppendToolOutput("1", fmt.Sprintf("ok  package%d\n", i))
+			m.Blocks.AppendToolOutput("1", fmt.Sprintf("ok  package%d\n", i))
 		}
 		m.Tick(began.Add(75 * time.Second))
 	}},
-	{"edit, arriving", 0, func(m *Model) { m.SetTool("1", Tool{Name: "edit", Input: editInput}) }},
+	{"edit, arriving", 0, func(m *Model) { m.Blocks.SetTool("1", Tool{Name: "edit", Input: editInput}) }},
 	{"write, arriving", 0, func(m *Model) {
-		m.SetTool("1", Tool{Name: "write", Input: `{"path":"f.py","content":"def f():\n    \"\"\"doc\"\"\"\n    return 1\n`})
+		m.Blocks.SetTool("1", Tool{Name: "write", Input: `{"path":"f.py","content":"def f():\n    \"\"\"doc\"\"\"\n    return 1\n`})
 	}},
 	{"edit, done", 0, edits},
 	{"edit, done, unfolded", 0, func(m *Model) { edits(m); m.ToggleOutput() }},
@@ -78,48 +80,48 @@ var gallery = []struct {
 	{"group, done", 0, func(m *Model) { lookAround(m, Done) }},
 	{"group, unfolded", 0, func(m *Model) { lookAround(m, Done); m.ToggleOutput() }},
 	{"answer", 0, func(m *Model) {
-		m.AppendAnswer("1", everything)
-		m.FinishAnswer("1")
+		m.Blocks.AppendAnswer("1", everything)
+		m.Blocks.FinishAnswer("1")
 	}},
 	{"error", 0, func(m *Model) {
-		m.AddError("openai: 429 quota exceeded", "check the plan and billing · ctrl+x r tries again")
+		m.Blocks.AddError("openai: 429 quota exceeded", "check the plan and billing · ctrl+x r tries again")
 	}},
 	{"switch", 0, func(m *Model) {
-		m.AddMarker(Switch, "model: openai/a → gemini/b · thinking of other models left out")
+		m.Blocks.AddMarker(Switch, "model: openai/a → gemini/b · thinking of other models left out")
 	}},
-	{"retry", 0, func(m *Model) { m.SetNote("retry", Retry, "retry 2 in 12 s: rate limit") }},
-	{"note", 0, func(m *Model) { m.AddNote("the temperature is not sent: the model does not take one") }},
-	{"warning", 0, func(m *Model) { m.AddMarker(Warn, "the answer reached its length limit") }},
-	{"interrupted", 0, func(m *Model) { m.AddMarker(Interrupted, "the answer broke off here") }},
+	{"retry", 0, func(m *Model) { m.Blocks.SetNote("retry", Retry, "retry 2 in 12 s: rate limit") }},
+	{"note", 0, func(m *Model) { m.Blocks.AddNote("the temperature is not sent: the model does not take one") }},
+	{"warning", 0, func(m *Model) { m.Blocks.AddMarker(Warn, "the answer reached its length limit") }},
+	{"interrupted", 0, func(m *Model) { m.Blocks.AddMarker(Interrupted, "the answer broke off here") }},
 	{"compaction", 0, summarised},
 	{"compaction, unfolded", 0, func(m *Model) { summarised(m); m.ToggleOutput() }},
 	{"footer", 0, func(m *Model) {
-		m.AddFooter("openai/gpt-6.1-sol · 12k in (80% cached) · 678 out · $0.0412 · first token 0.8 s · 61 tok/s · 12 s")
+		m.Blocks.AddFooter("openai/gpt-6.1-sol · 12k in (80% cached) · 678 out · $0.0412 · first token 0.8 s · 61 tok/s · 12 s")
 	}},
 }
 
 func thinks(m *Model) {
-	m.AppendThinking("1", "First I look at the clock.\nThen at the timer.")
-	m.FinishThinking("1", 12*time.Second)
+	m.Blocks.AppendThinking("1", "First I look at the clock.\nThen at the timer.")
+	m.Blocks.FinishThinking("1", 12*time.Second)
 }
 
 func ends(m *Model, s Status) {
-	m.SetTool("1", Tool{Name: "shell", Title: "make all", Status: s, Duration: 65 * time.Second,
+	m.Blocks.SetTool("1", Tool{Name: "shell", Title: "make all", Status: s, Duration: 65 * time.Second,
 		Output: "one\ntwo\nthree\nfour\nfive\nsix\nseven"})
 }
 
 func edits(m *Model) {
-	m.SetTool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: sampleDiff})
+	m.Blocks.SetTool("1", Tool{Name: "edit", Title: "main.go", Status: Done, Duration: 40 * time.Millisecond, Diff: sampleDiff})
 }
 
 func lookAround(m *Model, last Status) {
-	m.SetTool("1", Tool{Name: "read", Title: "a.go", Status: Done, Output: "package a"})
-	m.SetTool("2", Tool{Name: "read", Title: "b.go", Status: Done, Output: "package b"})
-	m.SetTool("3", Tool{Name: "list", Title: ".", Status: Done, Output: "a.go\nb.go"})
-	m.SetTool("4", Tool{Name: "grep", Title: "deadline", Status: last})
+	m.Blocks.SetTool("1", Tool{Name: "read", Title: "a.go", Status: Done, Output: "package a"})
+	m.Blocks.SetTool("2", Tool{Name: "read", Title: "b.go", Status: Done, Output: "package b"})
+	m.Blocks.SetTool("3", Tool{Name: "list", Title: ".", Status: Done, Output: "a.go\nb.go"})
+	m.Blocks.SetTool("4", Tool{Name: "grep", Title: "deadline", Status: last})
 }
 
-func summarised(m *Model) { m.SetSummary("s", "We looked at the *session* package.", 12) }
+func summarised(m *Model) { m.Blocks.SetSummary("s", "We looked at the *session* package.", 12) }
 
 // screens lists what a user brings up, over a short conversation.
 var screens = []struct{ name, keys string }{
@@ -132,13 +134,13 @@ var screens = []struct{ name, keys string }{
 }
 
 func brief(m *Model) {
-	m.AddUser("What about the timer?")
+	m.Blocks.AddUser("What about the timer?")
 	thinks(m)
 	ends(m, Done)
 	edits(m)
-	m.AppendAnswer("1", "It is the *timer*, and not the clock:\n\n"+strings.Repeat("- the `timer` fires\n", 6))
-	m.FinishAnswer("1")
-	m.AddFooter("a/b · 12 in · 3 out")
+	m.Blocks.AppendAnswer("1", "It is the *timer*, and not the clock:\n\n"+strings.Repeat("- the `timer` fires\n", 6))
+	m.Blocks.FinishAnswer("1")
+	m.Blocks.AddFooter("a/b · 12 in · 3 out")
 }
 
 // Every block in every state and every theme. Styles are written as tags: what a
@@ -165,7 +167,7 @@ func TestGallery(t *testing.T) {
 					brief(m)
 					if c.keys == "" {
 						m.Scroll(-3)
-						m.AppendAnswer("2", "more")
+						m.Blocks.AppendAnswer("2", "more")
 					}
 					for _, key := range strings.Fields(c.keys) {
 						if key == "tab" {

@@ -43,7 +43,7 @@ func (g *group) countCall(s Status, by int) {
 
 // groupFor returns the group of a new call of a tool: that of the call before it in the same
 // answer, or a new one; nil if calls of the tool are not joined.
-func (m *blockList) groupFor(name string) *item {
+func (m *Blocks) groupFor(name string) *item {
 	if act.FactsOf(name).Did == "" {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (m *blockList) groupFor(name string) *item {
 }
 
 // joinGroup adds a call to the group of, unless that is nil.
-func (m *blockList) joinGroup(it, of *item) {
+func (m *Blocks) joinGroup(it, of *item) {
 	if of == nil {
 		return
 	}
@@ -70,7 +70,7 @@ func (m *blockList) joinGroup(it, of *item) {
 }
 
 // leaveGroup removes a call from its group.
-func (m *blockList) leaveGroup(it *item) {
+func (m *Blocks) leaveGroup(it *item) {
 	if it.groupItem == nil {
 		return
 	}
@@ -81,7 +81,7 @@ func (m *blockList) leaveGroup(it *item) {
 }
 
 // regroup counts a call again whose status was was.
-func (m *blockList) regroup(it *item, was Status) {
+func (m *Blocks) regroup(it *item, was Status) {
 	if it.groupItem == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (m *blockList) regroup(it *item, was Status) {
 }
 
 // refreshGroup marks a group and its calls as changed.
-func (m *blockList) refreshGroup(of *item) {
+func (m *Blocks) refreshGroup(of *item) {
 	m.listener.itemChanged(of)
 	for _, member := range of.asGroup().members {
 		m.listener.itemChanged(member)
@@ -108,27 +108,27 @@ func (m *blockList) refreshGroup(of *item) {
 
 // isHidden reports whether its group hides a call. One that was unfolded by itself stays in
 // sight.
-func (m *lineCache) isHidden(it *item) bool {
+func (m *viewport) isHidden(it *item) bool {
 	return it.groupItem != nil && it.groupItem.asGroup().isClosed() && !m.isOpen(it.groupItem) &&
 		it.fold != foldOpen && it.block.(*call).tool.Status == Done
 }
 
 // losesLines reports whether an item at the top of the window loses all its lines to its group.
 func (m *viewport) losesLines(it *item, lines []string) bool {
-	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.items[m.top.item] == it &&
+	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.list.items[m.top.item] == it &&
 		(it.groupItem != nil || it.asGroup() != nil)
 }
 
 // isJoined reports whether there is no blank row before item i: so it is between the lines of
 // a group, unless unfolded. A blank row at the top of the window stays.
 func (m *viewport) isJoined(i int) bool {
-	it := m.items[i]
+	it := m.list.items[i]
 	if it.groupItem == nil || m.isOpen(it) || !m.follow && m.top == (rowPos{i, -1}) {
 		return it.continuesPrevious
 	}
-	for i--; i > 0 && m.items[i].groupItem == it.groupItem && m.isHidden(m.items[i]); i-- {
+	for i--; i > 0 && m.list.items[i].groupItem == it.groupItem && m.isHidden(m.list.items[i]); i-- {
 	}
-	before := m.items[i]
+	before := m.list.items[i]
 	return (before == it.groupItem || before.groupItem == it.groupItem) && len(m.linesOf(before)) == 1
 }
 

@@ -14,7 +14,7 @@ func looked(m *Model, id, tool, title string, s Status) {
 	if s > Running {
 		output = "what is in " + title
 	}
-	m.SetTool(id, Tool{Name: tool, Title: title, Status: s, Output: output})
+	m.Blocks.SetTool(id, Tool{Name: tool, Title: title, Status: s, Output: output})
 }
 
 func TestGroups(t *testing.T) {
@@ -37,7 +37,7 @@ func TestGroups(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(theme.Plain())
 			m.SetSize(120, 30)
-			m.SetMessageSeq(7)
+			m.Blocks.SetMessageSeq(7)
 			for call := range strings.SplitSeq(c.calls, ", ") {
 				f := strings.Fields(call)
 				looked(m, f[0], f[1], f[2], map[string]Status{"Arriving": Arriving, "Running": Running, "Done": Done, "Failed": Failed, "Denied": Denied, "Canceled": Canceled}[f[3]])
@@ -55,11 +55,11 @@ func TestGroupsOfAnswers(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 20)
 	for i := range 9 {
-		m.SetMessageSeq(1 + i/3)
+		m.Blocks.SetMessageSeq(1 + i/3)
 		looked(m, fmt.Sprint(i), "read", fmt.Sprint("f", i), Done)
 	}
-	m.AppendAnswer("a", "And now:")
-	m.FinishAnswer("a")
+	m.Blocks.AppendAnswer("a", "And now:")
+	m.Blocks.FinishAnswer("a")
 	looked(m, "x", "read", "x", Done)
 	if got, want := visible(m), "✓ Read f0, f1, f2|✓ Read f3, f4, f5|✓ Read f6, f7, f8|And now:|✓ read x  1 line"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -71,11 +71,11 @@ func TestBrowseGroup(t *testing.T) {
 	group := func() *Model {
 		m := New(theme.Plain())
 		m.SetSize(60, 30)
-		m.AddUser("look")
+		m.Blocks.AddUser("look")
 		for i, name := range []string{"a", "b", "c"} {
 			looked(m, fmt.Sprint(i), "read", name, Done)
 		}
-		m.AddNote("end")
+		m.Blocks.AddNote("end")
 		m.Browse(true)
 		return m
 	}
@@ -139,11 +139,11 @@ func TestCursorGoesToTheGroup(t *testing.T) {
 func TestGroupHoldsWhatIsRead(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 4)
-	m.AddUser("look")
+	m.Blocks.AddUser("look")
 	for i, name := range []string{"a", "b", "c"} {
 		looked(m, fmt.Sprint(i), "read", name, Running)
 	}
-	m.AddNote(strings.Repeat("x\n", 10))
+	m.Blocks.AddNote(strings.Repeat("x\n", 10))
 	m.Top()
 	m.Scroll(3)
 	if got, want := topRow(m), "● read b  running"; got != want {
@@ -167,7 +167,7 @@ func TestLiveGroupLooksLikeStored(t *testing.T) {
 	show := func(statuses ...Status) string {
 		m := New(theme.Plain())
 		m.SetSize(60, 20)
-		m.AddUser("look")
+		m.Blocks.AddUser("look")
 		for _, s := range statuses {
 			for i, name := range names {
 				if s == Done && name == "d" {
@@ -178,7 +178,7 @@ func TestLiveGroupLooksLikeStored(t *testing.T) {
 				m.View()
 			}
 		}
-		m.AddFooter("end")
+		m.Blocks.AddFooter("end")
 		return pages(m)
 	}
 	if live, stored := show(Arriving, AwaitingApproval, Running, Done), show(Canceled, Done); live != stored {

@@ -48,7 +48,9 @@ const (
 
 // A mouse selects text while its button is held.
 type mouse struct {
-	*browser
+	list    *Blocks
+	window  *viewport
+	browser *browser
 	drag
 	now func() time.Time
 }
@@ -80,7 +82,7 @@ type EdgeMsg struct{ edge int }
 // of the mouse are for Update.
 func (m *Model) Dragging() bool {
 	if m.details != nil {
-		return m.details.Dragging()
+		return m.details.model.Dragging()
 	}
 	return m.mouse.pressed
 }
@@ -88,7 +90,7 @@ func (m *Model) Dragging() bool {
 // Deselect removes the selection of the mouse.
 func (m *Model) Deselect() {
 	if m.details != nil {
-		m.details.Deselect()
+		m.details.model.Deselect()
 		return
 	}
 	m.mouse.deselect()
@@ -97,7 +99,7 @@ func (m *Model) Deselect() {
 func (m *mouse) deselect() {
 	if m.pressed || !m.selection.isEmpty() {
 		m.resumeFollow()
-		m.drag, m.dirty = drag{}, true
+		m.drag, m.window.dirty = drag{}, true
 	}
 }
 
@@ -129,29 +131,29 @@ func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 func (m *mouse) pressMouse(x, y int) {
 	last := m.drag
 	m.deselect()
-	if len(m.items) == 0 || y < 0 || y >= m.windowRows() {
+	if len(m.list.items) == 0 || y < 0 || y >= m.window.windowRows() {
 		return
 	}
 	now := m.now()
-	m.drag = drag{pressed: true, followed: m.follow, x: x, y: y, downX: x, downY: y, down: now}
+	m.drag = drag{pressed: true, followed: m.window.follow, x: x, y: y, downX: x, downY: y, down: now}
 	if last.downX == x && last.downY == y && now.Sub(last.down) < clickWithin {
 		m.unit = (last.unit + 1) % numUnits
 	}
-	if m.follow {
-		m.fixTop()
-		m.finishMove()
+	if m.window.follow {
+		m.window.fixTop()
+		m.window.finishMove()
 	}
-	m.clampTop()
+	m.window.clampTop()
 	m.first = m.rangeAt(x, y, m.unit)
 	if m.unit != unitChar {
 		m.selection = m.first
 	}
-	if m.browsing {
-		if i := m.indexOfSeq(m.first.from.seq); i >= 0 {
-			m.setCursor(m.nextVisible(i, -1))
+	if m.browser.browsing {
+		if i := m.list.indexOfSeq(m.first.from.seq); i >= 0 {
+			m.browser.setCursor(m.window.nextVisible(i, -1))
 		}
 	}
-	m.dirty = true
+	m.window.dirty = true
 }
 
 // dragMouse extends the selection to the mouse.
@@ -173,7 +175,7 @@ func (m *mouse) edgeDirection() int {
 	switch y := m.y; {
 	case y <= 0:
 		return -1
-	case y >= m.windowRows()-1:
+	case y >= m.window.windowRows()-1:
 		return 1
 	}
 	return 0
@@ -187,26 +189,26 @@ func (m *mouse) edgeTick() tea.Cmd {
 // scrollAtEdge scrolls a line towards the edge, and returns a tick for the next one unless that
 // was the last.
 func (m *mouse) scrollAtEdge() tea.Cmd {
-	was := m.top
+	was := m.window.top
 	direction := m.edgeDirection()
 	if direction < 0 {
 		m.followed = false
 	}
-	m.Scroll(direction)
+	m.window.Scroll(direction)
 	m.extendSelection()
-	if m.top == was {
+	if m.window.top == was {
 		return nil
 	}
 	return m.edgeTick()
 }
 
 func (m *mouse) extendSelection() {
-	if len(m.items) == 0 {
+	if len(m.list.items) == 0 {
 		return
 	}
-	m.clampTop()
+	m.window.clampTop()
 	m.selection = m.first.union(m.rangeAt(m.x, m.y, m.unit))
-	m.dirty = true
+	m.window.dirty = true
 }
 
 // releaseMouse copies the selection, which stays visible.
@@ -221,16 +223,16 @@ func (m *mouse) releaseMouse() tea.Cmd {
 // resumeFollow ends a drag, and follows new blocks again if the window did before.
 func (m *mouse) resumeFollow() {
 	pressed := m.pressed
-	if m.pressed = false; pressed && m.followed && !m.pinned() {
-		m.Bottom()
+	if m.pressed = false; pressed && m.followed && !m.window.pinned() {
+		m.window.Bottom()
 	}
 }
 
 // rangeAt returns the unit at a cell.
 func (m *mouse) rangeAt(x, y int, u unit) textRange {
-	p, _ := m.rowsDown(m.top, max(0, min(y, m.windowRows()-1)))
-	it := m.items[p.item]
-	lines := m.linesOf(it)
+	p, _ := m.window.rowsDown(m.window.top, max(0, min(y, m.window.windowRows()-1)))
+	it := m.list.items[p.item]
+	lines := m.window.linesOf(it)
 	if p.line < 0 || p.line >= len(lines) { // a blank row, or below the end
 		s := textPos{it.seq, 0, 0}
 		if n := len(lines); p.line >= 0 && n > 0 {
@@ -239,7 +241,7 @@ func (m *mouse) rangeAt(x, y int, u unit) textRange {
 		return textRange{s, s}
 	}
 	line := plainText(lines[p.line])
-	from, to := bytesAtCell(line, x-m.gutterWidth())
+	from, to := bytesAtCell(line, x-m.window.gutterWidth())
 	low, high := p.line, p.line
 	switch u {
 	case unitWord:
@@ -335,7 +337,7 @@ func lineEnd(src string, at int) int {
 }
 
 // indexOfSeq returns the index of the item with a seq, -1 if there is none.
-func (m *blockList) indexOfSeq(seq int) int {
+func (m *Blocks) indexOfSeq(seq int) int {
 	i, ok := slices.BinarySearchFunc(m.items, seq, func(it *item, seq int) int { return cmp.Compare(it.seq, seq) })
 	if !ok {
 		return -1

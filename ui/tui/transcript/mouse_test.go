@@ -91,9 +91,9 @@ const talk = "## Plan\n\nRead **the file** first, then `main.go` of the package,
 
 // The selection is copied as it is in the source.
 func TestSelectByMouse(t *testing.T) {
-	answer := func(m *Model) { m.AppendAnswer("a", talk); m.FinishAnswer("a") }
+	answer := func(m *Model) { m.Blocks.AppendAnswer("a", talk); m.Blocks.FinishAnswer("a") }
 	shell := func(m *Model) {
-		m.SetTool("t", Tool{Name: "shell", Title: "make test", Status: Done, Output: "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"})
+		m.Blocks.SetTool("t", Tool{Name: "shell", Title: "make test", Status: Done, Output: "one\ntwo\nthree\nfour\nfive\nsix\nseven\n"})
 	}
 	for _, c := range []struct {
 		name     string
@@ -109,29 +109,29 @@ func TestSelectByMouse(t *testing.T) {
 		{"from text into code", answer, "words", "}", "words*\n  1. inner\n  1. other\n\n```go\nfunc main() {\n\tprintln(\"hi\")\n}\n```"},
 		{"a row of a table", answer, "cell one", "three", "| cell one | **three** |"},
 		{"all of it", answer, "Plan", "The end.", talk},
-		{"what a person wrote", func(m *Model) { m.AddUser("do   it\n\tnow") }, "do", "now", "do   it\n\tnow"},
-		{"wide characters", func(m *Model) { m.AddUser("全部 日本語の文 done") }, "日本", "語", "日本語"},
-		{"joined characters", func(m *Model) { m.AddUser("a 👩‍👩‍👧 b e\u0301 c") }, "👩‍👩‍👧", "e\u0301", "👩‍👩‍👧 b e\u0301"},
-		{"right to left", func(m *Model) { m.AddUser("see שלום עולם here") }, "שלום", "עולם", "שלום עולם"},
-		{"a long word", func(m *Model) { m.AddUser(strings.Repeat("0123456789", 9) + "end") }, "0123", "end", strings.Repeat("0123456789", 9) + "end"},
+		{"what a person wrote", func(m *Model) { m.Blocks.AddUser("do   it\n\tnow") }, "do", "now", "do   it\n\tnow"},
+		{"wide characters", func(m *Model) { m.Blocks.AddUser("全部 日本語の文 done") }, "日本", "語", "日本語"},
+		{"joined characters", func(m *Model) { m.Blocks.AddUser("a 👩‍👩‍👧 b e\u0301 c") }, "👩‍👩‍👧", "e\u0301", "👩‍👩‍👧 b e\u0301"},
+		{"right to left", func(m *Model) { m.Blocks.AddUser("see שלום עולם here") }, "שלום", "עולם", "שלום עולם"},
+		{"a long word", func(m *Model) { m.Blocks.AddUser(strings.Repeat("0123456789", 9) + "end") }, "0123", "end", strings.Repeat("0123456789", 9) + "end"},
 		{"the output of a call, not what is folded", shell, "make", "seven", "make test\nthree\nfour\nfive\nsix\nseven"},
 		{"over its fold", shell, "…", "four", "three\nfour"},
 		{"far down", func(m *Model) {
-			m.AppendAnswer("a", strings.Repeat(talk+"\n\n", 50)+"At *last* done.")
-			m.FinishAnswer("a")
+			m.Blocks.AppendAnswer("a", strings.Repeat(talk+"\n\n", 50)+"At *last* done.")
+			m.Blocks.FinishAnswer("a")
 		}, "last", "done", "last* done"},
-		{"two blocks", func(m *Model) { m.AddUser("question"); answer(m) }, "question", "Plan", "question\n\n## Plan"},
+		{"two blocks", func(m *Model) { m.Blocks.AddUser("question"); answer(m) }, "question", "Plan", "question\n\n## Plan"},
 		{"a diff has no numbers and no signs", func(m *Model) {
-			m.SetTool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n func main() {\n-\told()\n+\tnew()\n }\n"})
+			m.Blocks.SetTool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n func main() {\n-\told()\n+\tnew()\n }\n"})
 		}, "func", "}", "func main() {\n\told()\n\tnew()\n}"},
 		{"thinking", func(m *Model) {
-			m.AppendThinking("t", "It may be\nso.")
-			m.FinishThinking("t", time.Second)
+			m.Blocks.AppendThinking("t", "It may be\nso.")
+			m.Blocks.FinishThinking("t", time.Second)
 			m.ToggleThinking()
 		}, "It", "so.", "It may be\nso."},
 		{"what is in no source", func(m *Model) {
 			for i := range 3 {
-				m.SetTool(fmt.Sprint(i), Tool{Name: "read", Title: fmt.Sprint(i, ".go"), Status: Done, Output: "x"})
+				m.Blocks.SetTool(fmt.Sprint(i), Tool{Name: "read", Title: fmt.Sprint(i, ".go"), Status: Done, Output: "x"})
 			}
 		}, "Read 0", "2.go", "Read 0.go, 1.go, 2.go"},
 	} {
@@ -160,7 +160,7 @@ func TestSelectByMouse(t *testing.T) {
 func TestSelectInSplitDiff(t *testing.T) {
 	m := New(theme.Dark())
 	m.SetSize(140, 30)
-	m.SetTool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -8,7 +8,7 @@\n" +
+	m.Blocks.SetTool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -8,7 +8,7 @@\n" +
 		" \treturn nil\n }\n \n-\told(1)\n+\tnew(1)\n \treturn nil\n // end\n"})
 	want := "\treturn nil\n}\n\n\told(1)\n\tnew(1)\n\treturn nil\n// end"
 	if got := handOn(m).drag(t, "8", "end"); got.Text != want {
@@ -187,8 +187,8 @@ func TestClicks(t *testing.T) {
 	} {
 		m := New(theme.Plain())
 		m.SetSize(40, 12)
-		m.AddUser(text)
-		m.AppendAnswer("a", "The *answer*.")
+		m.Blocks.AddUser(text)
+		m.Blocks.AppendAnswer("a", "The *answer*.")
 		h := handOn(m)
 		if got := h.click(t, c.on, c.times); got.Text != c.want {
 			t.Errorf("%d clicks on %q copied %q, want %q", c.times, c.on, got.Text, c.want)
@@ -222,7 +222,7 @@ func TestDragOverTheEdge(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 8)
 	for i := range 30 {
-		m.AddUser(fmt.Sprintf("line %02d.", i))
+		m.Blocks.AddUser(fmt.Sprintf("line %02d.", i))
 	}
 	h := handOn(m)
 	x, _, y := h.find(t, "line 28")
@@ -238,7 +238,7 @@ func TestDragOverTheEdge(t *testing.T) {
 	if !m.Dragging() || !strings.Contains(top, "line 23") {
 		t.Errorf("top row %q, want line 23", top)
 	}
-	m.AddUser("line 30.") // what arrives moves nothing
+	m.Blocks.AddUser("line 30.") // what arrives moves nothing
 	if got := topRow(m); got != top {
 		t.Errorf("top row %q, want %q", got, top)
 	}
@@ -259,7 +259,7 @@ func TestPressHolds(t *testing.T) {
 	x, _, y := h.find(t, "answer 3")
 	h.down(x, y)
 	was := topRow(m)
-	m.AddNote("new\nnewer")
+	m.Blocks.AddNote("new\nnewer")
 	if got := topRow(m); got != was {
 		t.Errorf("top row %q, want %q", got, was)
 	}
@@ -289,7 +289,7 @@ func TestDeselectLeavesTheReader(t *testing.T) {
 		c.do(handOn(m))
 		was := topRow(m)
 		m.Deselect()
-		m.AddNote("new")
+		m.Blocks.AddNote("new")
 		if got := topRow(m); got != was || m.AtBottom() {
 			t.Errorf("%s: top row %q, want %q", c.name, got, was)
 		}
@@ -300,7 +300,7 @@ func TestSelectInDetails(t *testing.T) {
 	m := chat()
 	m.Browse(true)
 	press(m, "enter")
-	h := handOn(m.details.Model)
+	h := handOn(m.details.model)
 	x, _, y := h.find(t, "make")
 	m.Update(tea.MouseClickMsg{X: x, Y: y, Button: tea.MouseLeft})
 	m.Update(tea.MouseMotionMsg{X: x + 3, Y: y, Button: tea.MouseLeft})
@@ -325,10 +325,10 @@ func FuzzSelect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width, x, y, x2, y2 uint8) {
 		m := New(theme.Dark())
 		m.SetSize(int(width), 20)
-		m.AddUser(text)
-		m.AppendAnswer("a", text)
-		m.FinishAnswer("a")
-		m.SetTool("t", Tool{Name: "shell", Title: text, Status: Done, Output: text, Diff: text})
+		m.Blocks.AddUser(text)
+		m.Blocks.AppendAnswer("a", text)
+		m.Blocks.FinishAnswer("a")
+		m.Blocks.SetTool("t", Tool{Name: "shell", Title: text, Status: Done, Output: text, Diff: text})
 		h := handOn(m)
 		h.down(int(x), int(y))
 		h.move(int(x2), int(y2))
@@ -337,13 +337,13 @@ func FuzzSelect(f *testing.F) {
 		check(t, m, "release")
 		words := New(theme.Plain())
 		words.SetSize(max(int(width), 2), 4000)
-		words.AddUser(text)
+		words.Blocks.AddUser(text)
 		words.ToggleOutput()
-		it := words.items[0]
+		it := words.Blocks.items[0]
 		source, _ := it.source()
 		h = handOn(words)
 		words.View()
-		rows := len(words.linesOf(it))
+		rows := len(words.window.linesOf(it))
 		if rows == 0 || rows > 3000 {
 			return
 		}

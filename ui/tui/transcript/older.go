@@ -9,9 +9,9 @@ import (
 // Prepend and reports whether there was one; left returns about how many blocks are not loaded.
 // With a nil load there are none. Clear resets it.
 func SetOlder(m *Model, load func() bool, left func() int) {
-	m.older = older{load, left}
-	if m.fixTop() {
-		m.dirty = true
+	m.window.older = older{load, left}
+	if m.window.fixTop() {
+		m.window.dirty = true
 	}
 }
 
@@ -68,33 +68,33 @@ func (m *viewport) loadAllOlder() {
 // NewPage returns an empty transcript for blocks that Prepend adds to m. Until then nothing may
 // be added to m.
 func NewPage(m *Model) *Model {
-	page := New(m.theme)
-	page.lastID = m.lastID
+	page := New(m.window.theme)
+	page.Blocks.lastID = m.Blocks.lastID
 	return page
 }
 
 // Prepend adds the blocks of a page before the first one. The rows in sight, the cursor and
 // the selection stay the same.
 func Prepend(m, page *Model) {
-	n, first := len(page.items), m.nextSeq
-	if len(m.items) > 0 {
-		first = m.items[0].seq
+	n, first := len(page.Blocks.items), m.Blocks.nextSeq
+	if len(m.Blocks.items) > 0 {
+		first = m.Blocks.items[0].seq
 	}
-	for i, it := range page.items {
+	for i, it := range page.Blocks.items {
 		it.seq = first - n + i
-		if m.searching {
+		if m.window.searching {
 			it.matchCount, it.countStale = 0, true
-			m.changed = append(m.changed, it)
+			m.search.changed = append(m.search.changed, it)
 		}
 	}
-	maps.Copy(m.byID, page.byID)
-	m.lastID = page.lastID
-	m.items = slices.Concat(page.items, m.items)
-	m.top.item += n
-	m.cursor += n
-	m.originItem, m.originTop.item = m.originItem+n, m.originTop.item+n
-	if m.anchor >= 0 {
-		m.anchor += n
+	maps.Copy(m.Blocks.byID, page.Blocks.byID)
+	m.Blocks.lastID = page.Blocks.lastID
+	m.Blocks.items = slices.Concat(page.Blocks.items, m.Blocks.items)
+	m.window.top.item += n
+	m.browser.cursor += n
+	m.search.originItem, m.search.originTop.item = m.search.originItem+n, m.search.originTop.item+n
+	if m.browser.anchor >= 0 {
+		m.browser.anchor += n
 	}
-	m.dirty = true
+	m.window.dirty = true
 }

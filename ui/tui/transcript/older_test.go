@@ -18,18 +18,18 @@ import (
 func fillTurns(m *Model, from, to int) {
 	for i := from; i < to; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
-		m.SetMessageSeq(2*i + 1)
-		m.AddUser(fmt.Sprintf("prompt %d: which word%d is it?", i, i%7))
-		m.SetMessageSeq(2*i + 2)
+		m.Blocks.SetMessageSeq(2*i + 1)
+		m.Blocks.AddUser(fmt.Sprintf("prompt %d: which word%d is it?", i, i%7))
+		m.Blocks.SetMessageSeq(2*i + 2)
 		if r.IntN(2) == 0 {
-			id := m.NewID()
-			m.AppendThinking(id, "hm\n\nperhaps so")
-			m.FinishThinking(id, time.Second)
+			id := m.Blocks.NewID()
+			m.Blocks.AppendThinking(id, "hm\n\nperhaps so")
+			m.Blocks.FinishThinking(id, time.Second)
 		}
 		for range r.IntN(4) {
-			m.SetTool(m.NewID(), Tool{Name: "read", Title: "file.go", Status: Done, Output: "one\ntwo"})
+			m.Blocks.SetTool(m.Blocks.NewID(), Tool{Name: "read", Title: "file.go", Status: Done, Output: "one\ntwo"})
 		}
-		id := m.NewID()
+		id := m.Blocks.NewID()
 		text := fmt.Sprintf("answer %d\n\nwith word%d", i, i%5)
 		for n := range r.IntN(6) {
 			text += fmt.Sprintf("\n\nparagraph %d of some words", n)
@@ -37,11 +37,11 @@ func fillTurns(m *Model, from, to int) {
 		if r.IntN(3) == 0 {
 			text += "\n\n```go\nfunc f() {}\n```\n"
 		}
-		m.AppendAnswer(id, text)
-		m.FinishAnswer(id)
-		m.AddFooter("model · 1s")
+		m.Blocks.AppendAnswer(id, text)
+		m.Blocks.FinishAnswer(id)
+		m.Blocks.AddFooter("model · 1s")
 	}
-	m.SetMessageSeq(0)
+	m.Blocks.SetMessageSeq(0)
 }
 
 // inPages returns a transcript of turns; the last one is there, and the others come in
@@ -54,7 +54,7 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 	blocks := func(n int) int {
 		whole := New(theme.Dark())
 		fillTurns(whole, 0, n)
-		return len(whole.items)
+		return len(whole.Blocks.items)
 	}
 	left := blocks(from)
 	SetOlder(m, func() bool {
@@ -100,7 +100,7 @@ func TestPagesReadAsTheWhole(t *testing.T) {
 			case 14: // the next answer arrives
 				piece := rest[:min(1+r.IntN(40), len(rest))]
 				rest = rest[len(piece):]
-				both(fmt.Sprintf("arrives(%q)", piece), func(m *Model) { m.AppendAnswer("live", piece) })
+				both(fmt.Sprintf("arrives(%q)", piece), func(m *Model) { m.Blocks.AppendAnswer("live", piece) })
 			case 0:
 				lines := r.IntN(30) - 20
 				both(fmt.Sprintf("scroll(%d)", lines), func(m *Model) { m.Scroll(lines) })

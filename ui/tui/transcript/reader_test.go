@@ -32,22 +32,22 @@ var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 func check(t *testing.T, m *Model, after string) {
 	t.Helper()
 	view := m.View()
-	if x, y, ok := m.Cursor(); ok && (x < 0 || x >= m.width || y != m.height-1) {
-		t.Fatalf("%s: the cursor is at %d, %d of %d×%d", after, x, y, m.width, m.height)
+	if x, y, ok := m.Cursor(); ok && (x < 0 || x >= m.window.width || y != m.window.height-1) {
+		t.Fatalf("%s: the cursor is at %d, %d of %d×%d", after, x, y, m.window.width, m.window.height)
 	}
-	if m.width == 0 || m.height == 0 {
+	if m.window.width == 0 || m.window.height == 0 {
 		if view != "" {
-			t.Fatalf("%s: %d×%d shows %q", after, m.width, m.height, view)
+			t.Fatalf("%s: %d×%d shows %q", after, m.window.width, m.window.height, view)
 		}
 		return
 	}
 	lines := strings.Split(view, "\n")
-	if len(lines) != m.height {
-		t.Fatalf("%s: %d lines, want %d", after, len(lines), m.height)
+	if len(lines) != m.window.height {
+		t.Fatalf("%s: %d lines, want %d", after, len(lines), m.window.height)
 	}
 	for _, line := range lines {
-		if w := ansi.StringWidth(line); w > m.width {
-			t.Fatalf("%s: %d cells of %d: %q", after, w, m.width, line)
+		if w := ansi.StringWidth(line); w > m.window.width {
+			t.Fatalf("%s: %d cells of %d: %q", after, w, m.window.width, line)
 		}
 		for _, r := range sgr.ReplaceAllString(line, "") {
 			if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u200b' {
@@ -66,49 +66,51 @@ type op struct {
 }
 
 var ops = []op{
-	{"user", true, func(m *Model, n int, s string) { m.AddUser(s) }},
-	{"user with files", true, func(m *Model, n int, s string) { m.AddUser(s, s, "image a.png 12x12 4 KB") }},
-	{"summary", true, func(m *Model, n int, s string) { m.SetSummary("summary", s, n%3) }},
-	{"marker", true, func(m *Model, n int, s string) { m.AddMarker(NoteKind(n%5), s) }},
-	{"tag", true, func(m *Model, n int, s string) { m.SetMessageSeq(n) }},
-	{"think", true, func(m *Model, n int, s string) { m.AppendThinking(fmt.Sprint(n%3), s) }},
-	{"thought", true, func(m *Model, n int, s string) { m.FinishThinking(fmt.Sprint(n%3), time.Duration(n)*time.Second) }},
-	{"answer", true, func(m *Model, n int, s string) { m.AppendAnswer(fmt.Sprint(n%3), s) }},
-	{"answered", true, func(m *Model, n int, s string) { m.FinishAnswer(fmt.Sprint(n % 3)) }},
-	{"tool", true, func(m *Model, n int, s string) {
-		m.SetTool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Duration: time.Second})
+	{"user", true, func(m *Model, n int, s string) { m.Blocks.AddUser(s) }},
+	{"user with files", true, func(m *Model, n int, s string) { m.Blocks.AddUser(s, s, "image a.png 12x12 4 KB") }},
+	{"summary", true, func(m *Model, n int, s string) { m.Blocks.SetSummary("summary", s, n%3) }},
+	{"marker", true, func(m *Model, n int, s string) { m.Blocks.AddMarker(NoteKind(n%5), s) }},
+	{"tag", true, func(m *Model, n int, s string) { m.Blocks.SetMessageSeq(n) }},
+	{"think", true, func(m *Model, n int, s string) { m.Blocks.AppendThinking(fmt.Sprint(n%3), s) }},
+	{"thought", true, func(m *Model, n int, s string) {
+		m.Blocks.FinishThinking(fmt.Sprint(n%3), time.Duration(n)*time.Second)
 	}},
-	{"arguments", true, func(m *Model, n int, s string) { m.SetTool(fmt.Sprint(n%4), Tool{Name: s, Input: s}) }},
+	{"answer", true, func(m *Model, n int, s string) { m.Blocks.AppendAnswer(fmt.Sprint(n%3), s) }},
+	{"answered", true, func(m *Model, n int, s string) { m.Blocks.FinishAnswer(fmt.Sprint(n % 3)) }},
+	{"tool", true, func(m *Model, n int, s string) {
+		m.Blocks.SetTool(fmt.Sprint(n%4), Tool{Name: "shell", Title: s, Status: Status(n % 7), Started: began, Duration: time.Second})
+	}},
+	{"arguments", true, func(m *Model, n int, s string) { m.Blocks.SetTool(fmt.Sprint(n%4), Tool{Name: s, Input: s}) }},
 	{"result", true, func(m *Model, n int, s string) {
-		m.SetTool(fmt.Sprint(n%4), Tool{Name: "edit", Title: "x", Status: Done, Output: s, Diff: s})
+		m.Blocks.SetTool(fmt.Sprint(n%4), Tool{Name: "edit", Title: "x", Status: Done, Output: s, Diff: s})
 	}},
 	{"look", true, func(m *Model, n int, s string) {
-		m.SetTool(fmt.Sprint("look", n%6), Tool{Name: []string{"read", "grep", "list"}[n%3], Title: s, Status: []Status{Arriving, Running, Done, Done, Failed}[n%5], Output: s})
+		m.Blocks.SetTool(fmt.Sprint("look", n%6), Tool{Name: []string{"read", "grep", "list"}[n%3], Title: s, Status: []Status{Arriving, Running, Done, Done, Failed}[n%5], Output: s})
 	}},
 	{"looked", true, func(m *Model, n int, s string) {
 		for i := range 2 + n%4 {
-			m.SetTool(fmt.Sprint("look", i), Tool{Name: "read", Title: s, Status: Done, Output: s + "\n" + s})
+			m.Blocks.SetTool(fmt.Sprint("look", i), Tool{Name: "read", Title: s, Status: Done, Output: s + "\n" + s})
 		}
 	}},
 	{"draft", true, func(m *Model, n int, s string) {
 		id := fmt.Sprint("draft", n%3)
 		input := ""
-		if b, ok := m.blockByID(kindCall, id).(*call); ok && b.tool.Status == Arriving {
+		if b, ok := m.Blocks.blockByID(kindCall, id).(*call); ok && b.tool.Status == Arriving {
 			input = b.received.Input
 		}
 		if input == "" {
 			input = []string{`{"path":"a.go","old":"`, `{"content":"`, `{"path":"x","new":"a\nb","old":"`}[n%3]
 		}
-		m.SetTool(id, Tool{Name: []string{"edit", "write", "shell"}[n%3], Input: input + s + `\n`, Status: Status(n % 9 / 7)})
+		m.Blocks.SetTool(id, Tool{Name: []string{"edit", "write", "shell"}[n%3], Input: input + s + `\n`, Status: Status(n % 9 / 7)})
 	}},
 	{"drafted", true, func(m *Model, n int, s string) {
-		m.SetTool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: sampleDiff, Hint: s})
+		m.Blocks.SetTool(fmt.Sprint("draft", n%3), Tool{Name: "edit", Title: s, Status: Status(n % 7), Diff: sampleDiff, Hint: s})
 	}},
-	{"output", true, func(m *Model, n int, s string) { m.AppendToolOutput(fmt.Sprint(n%4), s+"\n") }},
-	{"footer", true, func(m *Model, n int, s string) { m.AddFooter(s) }},
-	{"note", true, func(m *Model, n int, s string) { m.AddNote(s) }},
-	{"replace", true, func(m *Model, n int, s string) { m.SetNote("note", NoteKind(n%4), s) }},
-	{"fail", true, func(m *Model, n int, s string) { m.AddError(s, s) }},
+	{"output", true, func(m *Model, n int, s string) { m.Blocks.AppendToolOutput(fmt.Sprint(n%4), s+"\n") }},
+	{"footer", true, func(m *Model, n int, s string) { m.Blocks.AddFooter(s) }},
+	{"note", true, func(m *Model, n int, s string) { m.Blocks.AddNote(s) }},
+	{"replace", true, func(m *Model, n int, s string) { m.Blocks.SetNote("note", NoteKind(n%4), s) }},
+	{"fail", true, func(m *Model, n int, s string) { m.Blocks.AddError(s, s) }},
 	{"tick", true, func(m *Model, n int, s string) { m.Tick(began.Add(time.Duration(n) * time.Second)) }},
 	{"scroll up", false, func(m *Model, n int, s string) { m.Scroll(-n % 40) }},
 	{"scroll up again", false, func(m *Model, n int, s string) { m.Scroll(-n % 7) }},
@@ -140,7 +142,7 @@ var ops = []op{
 		m.Update(tea.PasteMsg{Content: s[:min(len(s), n%20)]})
 	}},
 	{"details", false, func(m *Model, n int, s string) {
-		if len(m.items) > 0 {
+		if len(m.Blocks.items) > 0 {
 			m.Browse(true)
 			m.openDetails()
 		}
@@ -161,27 +163,27 @@ var ops = []op{
 // apply runs an op and checks what must hold after it.
 func apply(t *testing.T, m *Model, o op, n int, s string) {
 	t.Helper()
-	if !o.arrives || m.details != nil || m.AtBottom() || m.height == 0 || m.width == 0 {
+	if !o.arrives || m.details != nil || m.AtBottom() || m.window.height == 0 || m.window.width == 0 {
 		o.do(m, n, s)
 		check(t, m, o.name)
 		return
 	}
 	check(t, m, "before "+o.name)
-	at, it := m.top, m.items[m.top.item]
+	at, it := m.window.top, m.Blocks.items[m.window.top.item]
 	was := append([]string(nil), it.lines...)
 	o.do(m, n, s)
 	check(t, m, o.name)
 	if it.kind == kindNote && len(it.lines) == 0 {
 		return // replaced by nothing: there is no row to stay at
 	}
-	if m.AtBottom() || m.items[m.top.item] != it || m.top.line > at.line {
-		t.Fatalf("%s %q: the reader was moved from row %v to %v", o.name, s, at, m.top)
+	if m.AtBottom() || m.Blocks.items[m.window.top.item] != it || m.window.top.line > at.line {
+		t.Fatalf("%s %q: the reader was moved from row %v to %v", o.name, s, at, m.window.top)
 	}
 	if it.kind == kindAnswer && !it.isDone() || it.kind == kindNote {
 		return // the open end of markdown may still turn into something else; a note is replaced
 	}
-	if m.top != at || at.line > 0 && it.lines[at.line] != was[at.line] {
-		t.Fatalf("%s %q: the reader's line %q became %q", o.name, s, was[max(at.line, 0)], it.lines[max(m.top.line, 0)])
+	if m.window.top != at || at.line > 0 && it.lines[at.line] != was[at.line] {
+		t.Fatalf("%s %q: the reader's line %q became %q", o.name, s, was[max(at.line, 0)], it.lines[max(m.window.top.line, 0)])
 	}
 }
 
@@ -246,9 +248,9 @@ func TestResizeKeepsWhatIsRead(t *testing.T) {
 			m := New(theme.Plain())
 			m.SetSize(80, 20)
 			for i := range 5 {
-				m.AddUser(numbered(fmt.Sprintf("u%d.", i), 60))
-				m.AppendAnswer("a", numbered(fmt.Sprintf("a%d.", i), 300))
-				m.FinishAnswer("a")
+				m.Blocks.AddUser(numbered(fmt.Sprintf("u%d.", i), 60))
+				m.Blocks.AppendAnswer("a", numbered(fmt.Sprintf("a%d.", i), 300))
+				m.Blocks.FinishAnswer("a")
 			}
 			m.Scroll(-up)
 			was, view := topRow(m), m.View()
@@ -270,7 +272,7 @@ func TestFollowing(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 10)
 	for i := range 30 {
-		m.AddNote(fmt.Sprintf("note %d", i))
+		m.Blocks.AddNote(fmt.Sprintf("note %d", i))
 	}
 	if !m.AtBottom() || !strings.Contains(m.View(), "note 29") {
 		t.Fatalf("the last note is not in sight:\n%s", m.View())
@@ -278,9 +280,9 @@ func TestFollowing(t *testing.T) {
 
 	m.Scroll(-1)
 	view := m.View()
-	m.AddNote("one\ntwo")
-	m.AppendAnswer("a", "three")
-	if got := m.NewLines(); got != 3 || m.AtBottom() {
+	m.Blocks.AddNote("one\ntwo")
+	m.Blocks.AppendAnswer("a", "three")
+	if got := newLines(m); got != 3 || m.AtBottom() {
 		t.Errorf("%d new lines, at bottom %v; want 3, false", got, m.AtBottom())
 	}
 	rows, want := strings.Split(ansi.Strip(m.View()), "\n"), strings.Split(ansi.Strip(view), "\n")
@@ -295,14 +297,14 @@ func TestFollowing(t *testing.T) {
 
 	m.Scroll(1) // the last note of before
 	m.Scroll(2) // a blank row and "one"
-	if got := m.NewLines(); got != 2 {
+	if got := newLines(m); got != 2 {
 		t.Errorf("%d new lines after one came in sight, want 2", got)
 	}
 	m.Scroll(100)
-	if !m.AtBottom() || m.NewLines() != 0 || !strings.Contains(m.View(), "three") {
+	if !m.AtBottom() || newLines(m) != 0 || !strings.Contains(m.View(), "three") {
 		t.Errorf("not at the bottom after scrolling down:\n%s", m.View())
 	}
-	m.AppendAnswer("a", " and\n\nfour")
+	m.Blocks.AppendAnswer("a", " and\n\nfour")
 	if !strings.Contains(m.View(), "four") {
 		t.Errorf("at the bottom the view does not follow:\n%s", m.View())
 	}
@@ -314,15 +316,15 @@ func trimMark(row string) string { return strings.TrimRight(row, "┃ ") }
 func TestHeldWindow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 5)
-	m.AddUser("go")
-	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
-	m.AppendToolOutput("c", numbered("", 39)+"\nb\nc\nd\ne\nf\n")
-	m.AddNote(strings.Repeat("x\n", 10))
+	m.Blocks.AddUser("go")
+	m.Blocks.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.Blocks.AppendToolOutput("c", numbered("", 39)+"\nb\nc\nd\ne\nf\n")
+	m.Blocks.AddNote(strings.Repeat("x\n", 10))
 	m.Top()
 	m.Scroll(5) // past the title and the count of earlier lines
 	was := topRow(m)
-	m.AppendToolOutput("c", "g\n")
-	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "quite\nanother\noutput\nof\nsix\nlines"})
+	m.Blocks.AppendToolOutput("c", "g\n")
+	m.Blocks.SetTool("c", Tool{Name: "shell", Title: "make", Status: Done, Output: "quite\nanother\noutput\nof\nsix\nlines"})
 	if got := topRow(m); got != was {
 		t.Errorf("the top row became %q from %q", got, was)
 	}
@@ -336,9 +338,9 @@ func TestUserMessages(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 8)
 	for i := range 5 {
-		m.AddUser(fmt.Sprintf("question %d", i))
-		m.AppendAnswer("a", numbered("w", 100))
-		m.FinishAnswer("a")
+		m.Blocks.AddUser(fmt.Sprintf("question %d", i))
+		m.Blocks.AppendAnswer("a", numbered("w", 100))
+		m.Blocks.FinishAnswer("a")
 	}
 	for _, want := range []string{"question 4", "question 3", "question 2"} {
 		m.PrevUser()
@@ -363,12 +365,12 @@ func TestUnseenIsNotLaidOut(t *testing.T) {
 	m := New(theme.Dark())
 	m.SetSize(80, 24)
 	for range 10_000 {
-		m.AddUser("and?")
-		m.AppendAnswer("a", "It is so.")
-		m.FinishAnswer("a")
+		m.Blocks.AddUser("and?")
+		m.Blocks.AppendAnswer("a", "It is so.")
+		m.Blocks.FinishAnswer("a")
 	}
 	count := func() (n int) {
-		for _, it := range m.items {
+		for _, it := range m.Blocks.items {
 			if it.lines != nil {
 				n++
 			}
@@ -428,10 +430,10 @@ func TestThinkingStreams(t *testing.T) {
 		m.SetSize(24, 20)
 		m.ToggleThinking()
 		for at := 0; at < len(thought); at += step {
-			m.AppendThinking("1", thought[at:min(at+step, len(thought))])
+			m.Blocks.AppendThinking("1", thought[at:min(at+step, len(thought))])
 			m.View()
 		}
-		m.FinishThinking("1", time.Second)
+		m.Blocks.FinishThinking("1", time.Second)
 		return m.View()
 	}
 	want := show(len(thought))
@@ -447,10 +449,10 @@ func TestThinkingStreams(t *testing.T) {
 func TestLiveWindows(t *testing.T) {
 	long := strings.Repeat("word ", 5000) + "the end"
 	for name, add := range map[string]func(m *Model){
-		"thinking":                func(m *Model) { m.AppendThinking("1", long) },
-		"thinking without spaces": func(m *Model) { m.AppendThinking("1", strings.ReplaceAll(long, " ", "")+"the end") },
-		"output":                  func(m *Model) { m.AppendToolOutput("1", strings.Repeat("line\n", 50_000)+"the end\n") },
-		"output without lines":    func(m *Model) { m.AppendToolOutput("1", strings.Repeat("日", 100_000)+"\nthe end") },
+		"thinking":                func(m *Model) { m.Blocks.AppendThinking("1", long) },
+		"thinking without spaces": func(m *Model) { m.Blocks.AppendThinking("1", strings.ReplaceAll(long, " ", "")+"the end") },
+		"output":                  func(m *Model) { m.Blocks.AppendToolOutput("1", strings.Repeat("line\n", 50_000)+"the end\n") },
+		"output without lines":    func(m *Model) { m.Blocks.AppendToolOutput("1", strings.Repeat("日", 100_000)+"\nthe end") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := New(theme.Plain())
@@ -459,15 +461,21 @@ func TestLiveWindows(t *testing.T) {
 			if view := m.View(); !strings.Contains(view, "the end") || strings.Contains(view, "\uFFFD") {
 				t.Errorf("the end is not in sight, or damaged:\n%s", view)
 			}
-			if b, ok := m.items[0].block.(*call); ok && len(b.live) > 2*minLiveBytes {
+			if b, ok := m.Blocks.items[0].block.(*call); ok && len(b.live) > 2*minLiveBytes {
 				t.Errorf("%d bytes of live output are kept", len(b.live))
 			}
 		})
 	}
 	m := New(theme.Plain())
 	m.SetSize(60, 12)
-	m.AppendToolOutput("1", strings.Repeat("line\n", 50_000))
+	m.Blocks.AppendToolOutput("1", strings.Repeat("line\n", 50_000))
 	if !strings.Contains(m.View(), "… 49995 earlier lines") {
 		t.Errorf("the lines before are not counted:\n%s", m.View())
 	}
+}
+
+// newLines returns how many new lines are below the window.
+func newLines(m *Model) int {
+	m.window.renderPending()
+	return m.window.newLines
 }

@@ -46,7 +46,7 @@ func (m *viewport) keepsOldLines(it *item, lines []string) bool {
 	if m.losesLines(it, lines) {
 		return true
 	}
-	if m.follow || at <= 0 || m.items[m.top.item] != it || it.kind == kindAnswer || at >= len(it.lines) {
+	if m.follow || at <= 0 || m.list.items[m.top.item] != it || it.kind == kindAnswer || at >= len(it.lines) {
 		return false
 	}
 	return at >= len(lines) || lines[at] != it.lines[at]
@@ -54,7 +54,7 @@ func (m *viewport) keepsOldLines(it *item, lines []string) bool {
 
 // firstRow returns the first row of item i; an item without lines has none.
 func (m *viewport) firstRow(i int) rowPos {
-	if i > 0 && len(m.linesOf(m.items[i])) > 0 && !m.isJoined(i) {
+	if i > 0 && len(m.linesOf(m.list.items[i])) > 0 && !m.isJoined(i) {
 		return rowPos{i, -1}
 	}
 	return rowPos{i, 0}
@@ -62,8 +62,8 @@ func (m *viewport) firstRow(i int) rowPos {
 
 // endRow returns the row after the last one.
 func (m *viewport) endRow() rowPos {
-	i := len(m.items) - 1
-	return rowPos{i, len(m.linesOf(m.items[i]))}
+	i := len(m.list.items) - 1
+	return rowPos{i, len(m.linesOf(m.list.items[i]))}
 }
 
 // rowsUp returns the row n rows above p, or the first one.
@@ -78,7 +78,7 @@ func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 			return first
 		}
 		n -= rows
-		p = rowPos{p.item - 1, len(m.linesOf(m.items[p.item-1]))}
+		p = rowPos{p.item - 1, len(m.linesOf(m.list.items[p.item-1]))}
 	}
 }
 
@@ -86,12 +86,12 @@ func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 // false.
 func (m *viewport) rowsDown(p rowPos, n int) (rowPos, bool) {
 	for {
-		rows := len(m.linesOf(m.items[p.item])) - p.line
+		rows := len(m.linesOf(m.list.items[p.item])) - p.line
 		if n < rows {
 			return rowPos{p.item, p.line + n}, true
 		}
 		n -= rows
-		if p.item == len(m.items)-1 {
+		if p.item == len(m.list.items)-1 {
 			return m.endRow(), false
 		}
 		p = m.firstRow(p.item + 1)
@@ -105,25 +105,25 @@ func (p rowPos) before(q rowPos) bool {
 
 // clampTop makes top a row that exists.
 func (m *viewport) clampTop() {
-	if len(m.items) == 0 {
+	if len(m.list.items) == 0 {
 		m.follow = true
 	}
 	if m.follow {
 		return
 	}
-	m.top.item = min(m.top.item, len(m.items)-1)
-	lines := m.linesOf(m.items[m.top.item])
+	m.top.item = min(m.top.item, len(m.list.items)-1)
+	lines := m.linesOf(m.list.items[m.top.item])
 	if m.bookmark.ok && m.bookmark.moved {
 		m.top.line = m.bookmark.lineIn(lines)
 		m.bookmark.moved = false
 	}
-	for len(lines) == 0 && m.top.item < len(m.items)-1 {
+	for len(lines) == 0 && m.top.item < len(m.list.items)-1 {
 		m.top = m.firstRow(m.top.item + 1)
-		lines = m.linesOf(m.items[m.top.item])
+		lines = m.linesOf(m.list.items[m.top.item])
 	}
 	if len(lines) == 0 { // no item from here on has lines
 		m.top = m.lastWindow()
-		lines = m.linesOf(m.items[m.top.item])
+		lines = m.linesOf(m.list.items[m.top.item])
 	}
 	m.top.line = max(m.firstRow(m.top.item).line, min(m.top.line, len(lines)-1))
 }
@@ -131,14 +131,14 @@ func (m *viewport) clampTop() {
 // fixTop sets top to an existing row, also while the window follows new blocks, before top
 // is used to scroll. It reports whether there are any rows.
 func (m *viewport) fixTop() bool {
-	if len(m.items) == 0 || m.windowRows() <= 0 {
+	if len(m.list.items) == 0 || m.windowRows() <= 0 {
 		return false
 	}
 	if m.follow {
 		m.top = m.lastWindow()
 		return true
 	}
-	if it := m.items[min(m.top.item, len(m.items)-1)]; it.keepsLines {
+	if it := m.list.items[min(m.top.item, len(m.list.items)-1)]; it.keepsLines {
 		it.state, it.keepsLines = stateStale, false
 	}
 	m.clampTop()
@@ -157,7 +157,7 @@ func (m *viewport) finishMove() {
 		return
 	}
 	if m.follow {
-		m.follow, m.seenSeq = false, m.items[len(m.items)-1].seq
+		m.follow, m.seenSeq = false, m.list.items[len(m.list.items)-1].seq
 	}
 	m.renderPending()
 	m.newLines = m.linesBelow(bottom, m.newLines)
@@ -169,9 +169,9 @@ func (m *viewport) linesBelow(p rowPos, limit int) int {
 	if limit == 0 {
 		return 0
 	}
-	n := len(m.linesOf(m.items[p.item])) - max(p.line, 0)
-	for i := p.item + 1; i < len(m.items) && n < limit; i++ {
-		n += rowCount(m, m.items[i])
+	n := len(m.linesOf(m.list.items[p.item])) - max(p.line, 0)
+	for i := p.item + 1; i < len(m.list.items) && n < limit; i++ {
+		n += rowCount(m, m.list.items[i])
 	}
 	return min(n, limit)
 }
@@ -223,15 +223,6 @@ func (m *viewport) Bottom() {
 	m.pending = m.pending[:0]
 }
 
-// AtBottom reports whether the window follows new blocks.
-func (m *viewport) AtBottom() bool { return m.follow }
-
-// NewLines returns how many new lines are below the window, 0 if it follows them.
-func (m *viewport) NewLines() int {
-	m.renderPending()
-	return m.newLines
-}
-
 // renderPending renders changed items, to count their new lines.
 func (m *viewport) renderPending() {
 	for _, it := range m.pending {
@@ -248,7 +239,7 @@ func (m *viewport) PrevUser() {
 	}
 	for {
 		for i := m.top.item; i >= 0; i-- {
-			if p := (rowPos{i, 0}); m.items[i].kind == kindUser && p.before(m.top) {
+			if p := (rowPos{i, 0}); m.list.items[i].kind == kindUser && p.before(m.top) {
 				m.jumpTo(p)
 				return
 			}
@@ -265,8 +256,8 @@ func (m *viewport) NextUser() {
 	if !m.fixTop() {
 		return
 	}
-	for i := m.top.item; i < len(m.items); i++ {
-		if p := (rowPos{i, 0}); m.items[i].kind == kindUser && m.top.before(p) {
+	for i := m.top.item; i < len(m.list.items); i++ {
+		if p := (rowPos{i, 0}); m.list.items[i].kind == kindUser && m.top.before(p) {
 			m.jumpTo(p)
 			return
 		}
@@ -285,11 +276,11 @@ type bookmark struct {
 
 // saveBookmark saves the position of the top, before the width changes.
 func (m *viewport) saveBookmark() {
-	if m.follow || len(m.items) == 0 {
+	if m.follow || len(m.list.items) == 0 {
 		return
 	}
 	m.bookmark.moved = true
-	if it := m.items[m.top.item]; !m.bookmark.ok {
+	if it := m.list.items[m.top.item]; !m.bookmark.ok {
 		m.bookmark = bookmarkAt(it.lines, m.top.line)
 	}
 }

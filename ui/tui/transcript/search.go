@@ -15,7 +15,10 @@ import (
 // A search searches the texts of all blocks. The matches in each are counted once per query,
 // and again when the block changes; their rows are only found for blocks in sight.
 type search struct {
-	*browser
+	list    *Blocks
+	window  *viewport
+	browser *browser
+
 	typing     bool
 	typed      string
 	query      query
@@ -33,7 +36,7 @@ type search struct {
 // Typing reports whether a query is being typed: then every key is for Update.
 func (m *Model) Typing() bool {
 	if m.details != nil {
-		return m.details.Typing()
+		return m.details.model.Typing()
 	}
 	return m.search.typing
 }
@@ -41,21 +44,21 @@ func (m *Model) Typing() bool {
 // Cursor returns the position of the cursor in the query, false if none is being typed.
 func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.details != nil {
-		return m.details.Cursor()
+		return m.details.model.Cursor()
 	}
-	if !m.search.typing || m.windowRows() == m.height || m.width == 0 {
+	if !m.search.typing || m.window.windowRows() == m.window.height || m.window.width == 0 {
 		return 0, 0, false
 	}
-	return min(textwrap.Width(m.searchLine()), m.width-1), m.height - 1, true
+	return min(textwrap.Width(m.search.searchLine()), m.window.width-1), m.window.height - 1, true
 }
 
 // Search searches for words, as / does while browsing; with "" it opens the line to type them.
 func Search(m *Model, words string) {
 	m.Browse(true)
-	m.beginSearch()
+	m.search.beginSearch()
 	if words != "" {
-		m.updateSearch(tea.PasteMsg{Content: words})
-		m.updateSearch(tea.KeyPressMsg{Code: tea.KeyEnter})
+		m.search.updateSearch(tea.PasteMsg{Content: words})
+		m.search.updateSearch(tea.KeyPressMsg{Code: tea.KeyEnter})
 	}
 }
 
@@ -64,13 +67,13 @@ func (m *search) beginSearch() {
 	m.unfoldForMatch(nil)
 	m.endSearch()
 	s := m
-	s.searching, s.typing = true, true
-	m.fixTop()
-	if !m.browsing {
-		m.cursor = m.top.item
+	s.window.searching, s.typing = true, true
+	m.window.fixTop()
+	if !m.browser.browsing {
+		m.browser.cursor = m.window.top.item
 	}
-	m.loadAllOlder()
-	s.originItem, s.originTop = m.cursor, m.top
+	m.window.loadAllOlder()
+	s.originItem, s.originTop = m.browser.cursor, m.window.top
 	m.countAll(query{})
 	m.refitWindow()
 }
@@ -91,15 +94,15 @@ func (m *search) endSearch() {
 
 // reset clears the search, except for the last query.
 func (m *search) reset(last string) {
-	m.searching, m.match = false, -1
-	*m = search{browser: m.browser, last: last}
+	m.window.searching, m.browser.match = false, -1
+	*m = search{list: m.list, window: m.window, browser: m.browser, last: last}
 }
 
 // refitWindow adjusts top to a window that grew or shrank by a row.
 func (m *search) refitWindow() {
-	m.dirty = true
-	if m.fixTop() {
-		m.finishMove()
+	m.window.dirty = true
+	if m.window.fixTop() {
+		m.window.finishMove()
 	}
 }
 
@@ -115,7 +118,7 @@ func (m *search) updateSearch(msg tea.Msg) {
 			m.endSearch()
 			return
 		case "enter":
-			s.typing, m.dirty = false, true
+			s.typing, m.window.dirty = false, true
 			if s.typed == "" {
 				m.nextMatch(0)
 			}
@@ -145,11 +148,11 @@ func (m *search) updateSearch(msg tea.Msg) {
 	m.countAll(newQuery(s.typed))
 	i := m.nearestMatch(s.originItem)
 	if i < 0 { // back to where the search began
-		last := max(len(m.items)-1, 0)
+		last := max(len(m.list.items)-1, 0)
 		m.unfoldForMatch(nil)
-		m.setCursor(min(s.originItem, last))
-		m.jumpTo(rowPos{min(s.originTop.item, last), s.originTop.line})
-		m.dirty = true
+		m.browser.setCursor(min(s.originItem, last))
+		m.window.jumpTo(rowPos{min(s.originTop.item, last), s.originTop.line})
+		m.window.dirty = true
 		return
 	}
 	m.showMatch(i, m.firstMatchFrom(i))
@@ -167,8 +170,8 @@ func dropLastCluster(s string) string {
 // countAll sets the query, and counts its matches.
 func (m *search) countAll(w query) {
 	s := m
-	s.query, s.total, s.match, s.changed = w, 0, -1, s.changed[:0]
-	for _, it := range m.items {
+	s.query, s.total, s.browser.match, s.changed = w, 0, -1, s.changed[:0]
+	for _, it := range m.list.items {
 		it.countStale, it.spansValid = false, false
 		it.matchCount = m.countIn(it)
 		s.total += it.matchCount
@@ -206,7 +209,7 @@ func (m *search) recount() {
 // forgetItem removes an item, which had the index i, from the search.
 func (m *search) forgetItem(it *item, i int) {
 	s := m
-	if !s.searching {
+	if !s.window.searching {
 		return
 	}
 	s.total -= it.matchCount
@@ -214,8 +217,8 @@ func (m *search) forgetItem(it *item, i int) {
 	if it == s.unfoldedItem {
 		s.unfoldedItem = nil
 	}
-	if i == m.cursor {
-		s.match = -1
+	if i == m.browser.cursor {
+		s.browser.match = -1
 	}
 	if i < s.originItem {
 		s.originItem--
@@ -228,22 +231,22 @@ func (m *search) forgetItem(it *item, i int) {
 // chosenMatch returns the index of the selected match of item i, -1 for none. The rows may
 // show fewer matches than the source has, as the address of a link may be hidden.
 func (m *search) chosenMatch(i int) int {
-	if i != m.cursor {
+	if i != m.browser.cursor {
 		return -1
 	}
-	return min(m.match, m.visibleMatches(m.items[i])-1)
+	return min(m.browser.match, m.visibleMatches(m.list.items[i])-1)
 }
 
 // nearestMatch returns the first item from i on with a match, or else the last one before it;
 // -1 if there is none.
 func (m *search) nearestMatch(i int) int {
-	for j := i; j < len(m.items); j++ {
-		if m.items[j].matchCount > 0 {
+	for j := i; j < len(m.list.items); j++ {
+		if m.list.items[j].matchCount > 0 {
 			return j
 		}
 	}
-	for j := min(i, len(m.items)) - 1; j >= 0; j-- {
-		if m.items[j].matchCount > 0 {
+	for j := min(i, len(m.list.items)) - 1; j >= 0; j-- {
+		if m.list.items[j].matchCount > 0 {
 			return j
 		}
 	}
@@ -253,7 +256,7 @@ func (m *search) nearestMatch(i int) int {
 // firstMatchFrom returns the index of the first match of item i that is not above the row where
 // the search began.
 func (m *search) firstMatchFrom(i int) int {
-	if it := m.items[i]; i == m.originTop.item && m.visibleMatches(it) == it.matchCount {
+	if it := m.list.items[i]; i == m.originTop.item && m.visibleMatches(it) == it.matchCount {
 		for _, s := range m.spansOf(it) {
 			if s.line >= m.originTop.line {
 				return s.match
@@ -268,13 +271,13 @@ func (m *search) firstMatchFrom(i int) int {
 // no match.
 func (m *search) nextMatch(direction int) bool {
 	s := m
-	if !s.searching || direction == 0 {
+	if !s.window.searching || direction == 0 {
 		if s.last == "" {
 			m.endSearch()
 			return false
 		}
-		m.loadAllOlder()
-		s.searching, s.typed = true, s.last
+		m.window.loadAllOlder()
+		s.window.searching, s.typed = true, s.last
 		m.countAll(newQuery(s.last))
 		m.refitWindow()
 	}
@@ -282,20 +285,20 @@ func (m *search) nextMatch(direction int) bool {
 	if s.total == 0 {
 		return false
 	}
-	i, match := m.cursor, s.match+direction
-	if s.match < 0 {
+	i, match := m.browser.cursor, s.browser.match+direction
+	if s.browser.match < 0 {
 		match = 0
 		if direction < 0 {
 			match = -1
 		}
 	}
-	for match < 0 || match >= m.items[i].matchCount {
+	for match < 0 || match >= m.list.items[i].matchCount {
 		if direction < 0 {
-			i = (i + len(m.items) - 1) % len(m.items)
-			match = m.items[i].matchCount - 1
+			i = (i + len(m.list.items) - 1) % len(m.list.items)
+			match = m.list.items[i].matchCount - 1
 			continue
 		}
-		i, match = (i+1)%len(m.items), 0
+		i, match = (i+1)%len(m.list.items), 0
 	}
 	m.showMatch(i, match)
 	return true
@@ -303,16 +306,16 @@ func (m *search) nextMatch(direction int) bool {
 
 // showMatch scrolls a match of item i into sight, and unfolds the block if that hides it.
 func (m *search) showMatch(i, match int) {
-	it := m.items[i]
+	it := m.list.items[i]
 	if it != m.unfoldedItem {
 		m.unfoldForMatch(nil)
 	}
-	m.setCursor(i)
-	m.match = match
-	if !m.fixTop() {
+	m.browser.setCursor(i)
+	m.browser.match = match
+	if !m.window.fixTop() {
 		return
 	}
-	if m.visibleMatches(it) < it.matchCount && (!m.isOpen(it) || m.isHidden(it)) {
+	if m.visibleMatches(it) < it.matchCount && (!m.window.isOpen(it) || m.window.isHidden(it)) {
 		m.unfoldForMatch(it)
 	}
 	line, chosen := 0, m.chosenMatch(i)
@@ -339,22 +342,22 @@ func (m *search) unfoldForMatch(it *item) {
 		it.fold = foldOpen
 		it.dropLines()
 	}
-	m.dirty = true
-	m.clampTop()
+	m.window.dirty = true
+	m.window.clampTop()
 }
 
 // scrollIntoView scrolls, unless p is in sight, so that it is a third of the window from the top.
 func (m *search) scrollIntoView(p rowPos) {
-	bottom, inside := m.rowsDown(m.top, m.windowRows())
-	if p.before(m.top) || inside && !p.before(bottom) {
-		m.top = m.rowsUp(p, m.windowRows()/3)
+	bottom, inside := m.window.rowsDown(m.window.top, m.window.windowRows())
+	if p.before(m.window.top) || inside && !p.before(bottom) {
+		m.window.top = m.window.rowsUp(p, m.window.windowRows()/3)
 	}
-	m.finishMove()
+	m.window.finishMove()
 }
 
 // searchLine returns the end of the typed query that fits, after a slash.
 func (m *search) searchLine() string {
-	line, room := m.typed, m.width-1-min(textwrap.Width(m.searchTally())+2, m.width/2)
+	line, room := m.typed, m.window.width-1-min(textwrap.Width(m.searchTally())+2, m.window.width/2)
 	if over := textwrap.Width(line) - max(room-1, 0); over > 0 {
 		line = ansi.TruncateLeft(line, over, "")
 	}
@@ -369,11 +372,11 @@ func (m *search) searchTally() string {
 		return ""
 	case s.total == 0:
 		return "not found"
-	case s.match < 0:
+	case s.browser.match < 0:
 		return fmt.Sprintf("%d found", s.total)
 	}
-	n := s.match + 1
-	for _, it := range m.items[:m.cursor] {
+	n := s.browser.match + 1
+	for _, it := range m.list.items[:m.browser.cursor] {
 		n += it.matchCount
 	}
 	return fmt.Sprintf("%d/%d", min(n, s.total), s.total)
@@ -381,12 +384,12 @@ func (m *search) searchTally() string {
 
 // writeSearchRow writes the last row of a search.
 func (m *Model) writeSearchRow() {
-	line, tally := m.searchLine(), m.searchTally()
-	room := m.width - textwrap.Width(line) - 1
-	m.buf = append(m.buf, m.styler.apply(roleAccent, line[:1])...)
+	line, tally := m.search.searchLine(), m.search.searchTally()
+	room := m.window.width - textwrap.Width(line) - 1
+	m.buf = append(m.buf, m.window.styler.apply(roleAccent, line[:1])...)
 	m.buf = append(m.buf, line[1:]...)
 	if tally = textwrap.Truncate(tally, max(room-1, 0)); tally != "" {
 		m.buf = append(m.buf, strings.Repeat(" ", room-textwrap.Width(tally))...)
-		m.buf = append(m.buf, m.styler.apply(roleDim, tally)...)
+		m.buf = append(m.buf, m.window.styler.apply(roleDim, tally)...)
 	}
 }

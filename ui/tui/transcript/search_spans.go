@@ -16,9 +16,9 @@ type searchSpan struct {
 
 // spansOf returns the matches in the lines of an item.
 func (m *search) spansOf(it *item) []searchSpan {
-	lines := m.linesOf(it)
+	lines := m.window.linesOf(it)
 	if !it.spansValid {
-		it.spans, it.spansValid = m.query.spans(it.spans[:0], lines, min(m.renderContext(it).width, maxProseWidth)), true
+		it.spans, it.spansValid = m.query.spans(it.spans[:0], lines, min(m.window.renderContext(it).width, maxProseWidth)), true
 	}
 	return it.spans
 }

@@ -156,8 +156,8 @@ func TestEveryPlaceIsSeen(t *testing.T) {
 			m := New(theme.Plain())
 			m.SetSize(width, 12)
 			conversation(m)
-			m.AppendAnswer("x", "# The *timer*\n\n- **the** timer,\n  which runs\n- 日本語のテキストは文字の間で改行できます、日本。\n\n> It could\n> be\n\n| the | line |\n|---|---|\n| run | `wait()` |\n")
-			m.FinishAnswer("x")
+			m.Blocks.AppendAnswer("x", "# The *timer*\n\n- **the** timer,\n  which runs\n- 日本語のテキストは文字の間で改行できます、日本。\n\n> It could\n> be\n\n| the | line |\n|---|---|\n| run | `wait()` |\n")
+			m.Blocks.FinishAnswer("x")
 			m.Browse(true)
 			press(m, "g", "/")
 			m.Update(tea.PasteMsg{Content: word})
@@ -166,12 +166,12 @@ func TestEveryPlaceIsSeen(t *testing.T) {
 			if total == 0 {
 				t.Errorf("%q is not found at width %d", word, width)
 			}
-			first := m.cursor
+			first := m.browser.cursor
 			for i := range total + 1 {
-				if want := fmt.Sprintf("%d/%d", i%total+1, total); i > 0 && m.searchTally() != want {
-					t.Fatalf("%q at width %d: %s, want %s", word, width, m.searchTally(), want)
-				} else if i == 0 && m.searchTally() != want {
-					t.Fatalf("%q at width %d begins with %s in block %d", word, width, m.searchTally(), first)
+				if want := fmt.Sprintf("%d/%d", i%total+1, total); i > 0 && m.search.searchTally() != want {
+					t.Fatalf("%q at width %d: %s, want %s", word, width, m.search.searchTally(), want)
+				} else if i == 0 && m.search.searchTally() != want {
+					t.Fatalf("%q at width %d begins with %s in block %d", word, width, m.search.searchTally(), first)
 				}
 				if !strings.Contains(m.View(), sgrCurrent) {
 					t.Fatalf("%q at width %d: place %d of %d is not in sight\n%s", word, width, i+1, total, m.View())

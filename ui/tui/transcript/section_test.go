@@ -15,12 +15,12 @@ import (
 func stream(m *Model, id, text string) {
 	for at := 0; at < len(text); {
 		end := min(at+(64<<10), len(text))
-		m.AppendAnswer(id, text[at:end])
+		m.Blocks.AppendAnswer(id, text[at:end])
 		m.View()
 		Share(m, id, text[:end])
 		at = end
 	}
-	m.FinishAnswer(id)
+	m.Blocks.FinishAnswer(id)
 	m.View()
 }
 
@@ -81,13 +81,13 @@ func TestLongAnswersAreOne(t *testing.T) {
 	live, opened := New(theme.Plain()), New(theme.Plain())
 	for _, m := range []*Model{live, opened} {
 		m.SetSize(100, 30)
-		m.AddUser("go")
+		m.Blocks.AddUser("go")
 	}
 	stream(live, "a", text)
-	opened.AppendAnswer("a", text)
-	opened.FinishAnswer("a")
-	if live.View() != opened.View() || len(live.items) != len(opened.items) || len(live.items) < 5 {
-		t.Errorf("%d blocks live, %d opened", len(live.items), len(opened.items))
+	opened.Blocks.AppendAnswer("a", text)
+	opened.Blocks.FinishAnswer("a")
+	if live.View() != opened.View() || len(live.Blocks.items) != len(opened.Blocks.items) || len(live.Blocks.items) < 5 {
+		t.Errorf("%d blocks live, %d opened", len(live.Blocks.items), len(opened.Blocks.items))
 	}
 	code, _ := live.LastCode()
 	if want := longAnswer("\tx := f(%d)\n", 900<<10); code != want {
@@ -96,13 +96,13 @@ func TestLongAnswersAreOne(t *testing.T) {
 	if got := live.LastAnswer(); got != text {
 		t.Errorf("%d bytes of source, want %d", len(got), len(text))
 	}
-	live.countAll(newQuery("x := f"))
+	live.search.countAll(newQuery("x := f"))
 	if want := strings.Count(text, "x := f"); live.search.total != want {
 		t.Errorf("%d places found, want %d", live.search.total, want)
 	}
 	live.Top()
-	if live.Remove("a"); len(live.items) != 1 {
-		t.Errorf("%d blocks are left", len(live.items))
+	if live.Remove("a"); len(live.Blocks.items) != 1 {
+		t.Errorf("%d blocks are left", len(live.Blocks.items))
 	}
 }
 

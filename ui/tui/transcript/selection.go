@@ -36,7 +36,7 @@ func (m *mouse) selectedBytes(it *item, line int, text string) (from, to int) {
 func (m *mouse) selectedText() (text, what string) {
 	c := m.selection
 	var all strings.Builder
-	for i, it := range m.items {
+	for i, it := range m.list.items {
 		if it.seq < c.from.seq || it.seq > c.to.seq {
 			continue
 		}
@@ -46,7 +46,7 @@ func (m *mouse) selectedText() (text, what string) {
 		}
 		if all.Len() > 0 {
 			all.WriteString("\n")
-			if !m.isJoined(i) {
+			if !m.window.isJoined(i) {
 				all.WriteString("\n")
 			}
 		}
@@ -62,7 +62,7 @@ func (m *mouse) selectedText() (text, what string) {
 // excerptOf returns the source of the selected part of an item, or the text of its rows if it
 // is not in the source.
 func (m *mouse) excerptOf(it *item) string {
-	lines := m.linesOf(it)
+	lines := m.window.linesOf(it)
 	low, from, high, to := -1, 0, -1, 0
 	for i, line := range lines {
 		if a, b := m.selectedBytes(it, i, line); a < b {
@@ -93,7 +93,7 @@ var foldNoteRow = lazy.NewRegexp(`^… \d+ (more|earlier) line`)
 // sourceRows returns the rows of an item without styles, and the source text of them, in the
 // same order.
 func (m *mouse) sourceRows(it *item) (rows []string, src string) {
-	for _, line := range m.linesOf(it) {
+	for _, line := range m.window.linesOf(it) {
 		row := plainText(line)
 		if !it.isMarkdown() && foldNoteRow.MatchString(row) {
 			row = ""
@@ -104,7 +104,7 @@ func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	if !ok {
 		return rows, strings.Join(it.texts(nil), "\n")
 	}
-	if m.renderContext(it).width >= minSplitWidth && b.parsedDiff().removed > 0 {
+	if m.window.renderContext(it).width >= minSplitWidth && b.parsedDiff().removed > 0 {
 		for i, row := range rows {
 			rows[i] = leftHalf(row)
 		}

@@ -90,7 +90,7 @@ func streams(m *Model, f *feed, tokens, step int) (c cost) {
 	for range tokens / step {
 		text := f.take(step)
 		begin := time.Now()
-		m.AppendAnswer("a", text)
+		m.Blocks.AppendAnswer("a", text)
 		m.View()
 		c.steps = append(c.steps, time.Since(begin))
 	}

@@ -74,11 +74,11 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 					}
 					m := New(theme.Dark())
 					m.SetSize(width, 12)
-					m.AddUser("go on")
+					m.Blocks.AddUser("go on")
 					var cuts []int
 					for rest := text; rest != ""; {
 						n := min(1+rnd.IntN(most), len(rest))
-						m.AppendAnswer("a", rest[:n])
+						m.Blocks.AppendAnswer("a", rest[:n])
 						m.View()
 						rest = rest[n:]
 						cuts = append(cuts, n)
@@ -87,14 +87,14 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 							m.View()
 						}
 						if so := text[:len(text)-len(rest)]; len(so) < 2000 && (long || rnd.IntN(8) == 0) {
-							if got, want := m.View(), soFar(so, m.width, m.height); got != want {
+							if got, want := m.View(), soFar(so, m.window.width, m.window.height); got != want {
 								t.Fatalf("%q in pieces of %v:\n%s\nwant\n%s", so, cuts, got, want)
 							}
 						}
 					}
 					m.SetSize(width, 12)
-					m.FinishAnswer("a")
-					m.AddFooter("end")
+					m.Blocks.FinishAnswer("a")
+					m.Blocks.AddFooter("end")
 					if got := pages(m); got != want {
 						t.Fatalf("in pieces of %v:\n%s\nwant\n%s", cuts, got, want)
 					}
@@ -131,33 +131,33 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 			}
 			for i := range 4 {
 				id, thought, said, output := fmt.Sprint(i), pick(), pick(), cleanText(pick())
-				live.AddUser(said)
-				stored.AddUser(said)
-				stream(thought, func(s string) { live.AppendThinking(id, s) })
-				live.FinishThinking(id, 2*time.Second)
-				stored.AppendThinking(id, thought)
-				stored.FinishThinking(id, 2*time.Second)
-				stream(said, func(s string) { live.AppendAnswer(id, s) })
-				live.FinishAnswer(id)
-				stored.AppendAnswer(id, said)
-				stored.FinishAnswer(id)
+				live.Blocks.AddUser(said)
+				stored.Blocks.AddUser(said)
+				stream(thought, func(s string) { live.Blocks.AppendThinking(id, s) })
+				live.Blocks.FinishThinking(id, 2*time.Second)
+				stored.Blocks.AppendThinking(id, thought)
+				stored.Blocks.FinishThinking(id, 2*time.Second)
+				stream(said, func(s string) { live.Blocks.AppendAnswer(id, s) })
+				live.Blocks.FinishAnswer(id)
+				stored.Blocks.AppendAnswer(id, said)
+				stored.Blocks.FinishAnswer(id)
 				done := turnCalls(i, output)
 				for call, tool := range done {
 					arriving := Tool{Name: tool.Name}
 					stream(tool.Input, func(s string) {
 						arriving.Input += s
-						live.SetTool(call, arriving)
+						live.Blocks.SetTool(call, arriving)
 					})
 				}
 				for call, tool := range done {
-					live.SetTool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Running, Started: began, Hint: "esc stops"})
-					stream(tool.Output, func(s string) { live.AppendToolOutput(call, s) })
-					live.SetTool(call, tool)
-					stored.SetTool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Canceled})
-					stored.SetTool(call, tool)
+					live.Blocks.SetTool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Running, Started: began, Hint: "esc stops"})
+					stream(tool.Output, func(s string) { live.Blocks.AppendToolOutput(call, s) })
+					live.Blocks.SetTool(call, tool)
+					stored.Blocks.SetTool(call, Tool{Name: tool.Name, Input: tool.Input, Status: Canceled})
+					stored.Blocks.SetTool(call, tool)
 				}
-				live.AddFooter("model · 12 in · 3 out")
-				stored.AddFooter("model · 12 in · 3 out")
+				live.Blocks.AddFooter("model · 12 in · 3 out")
+				stored.Blocks.AddFooter("model · 12 in · 3 out")
 			}
 			for _, open := range []bool{false, true} {
 				if open {
@@ -201,18 +201,18 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 func soFar(text string, width, height int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, height)
-	m.AddUser("go on")
-	m.AppendAnswer("a", text)
+	m.Blocks.AddUser("go on")
+	m.Blocks.AppendAnswer("a", text)
 	return m.View()
 }
 
 func loaded(text string, width int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, 12)
-	m.AddUser("go on")
-	m.AppendAnswer("a", text)
-	m.FinishAnswer("a")
-	m.AddFooter("end")
+	m.Blocks.AddUser("go on")
+	m.Blocks.AppendAnswer("a", text)
+	m.Blocks.FinishAnswer("a")
+	m.Blocks.AddFooter("end")
 	return pages(m)
 }
 
@@ -229,15 +229,15 @@ func FuzzStreamed(f *testing.F) {
 		}
 		m := New(theme.Dark())
 		m.SetSize(int(width), 12)
-		m.AddUser("go on")
+		m.Blocks.AddUser("go on")
 		for rest := text; rest != ""; {
 			n := min(int(step), len(rest))
-			m.AppendAnswer("a", rest[:n])
+			m.Blocks.AppendAnswer("a", rest[:n])
 			m.View()
 			rest = rest[n:]
 		}
-		m.FinishAnswer("a")
-		m.AddFooter("end")
+		m.Blocks.FinishAnswer("a")
+		m.Blocks.AddFooter("end")
 		if got, want := pages(m), loaded(text, int(width)); text != "" && got != want {
 			t.Fatalf("%q:\n%s\nwant\n%s", text, got, want)
 		}

@@ -14,18 +14,18 @@ import (
 func tagged() *Model {
 	m := New(theme.Plain())
 	m.SetSize(60, 30)
-	m.SetMessageSeq(1)
-	m.AddUser("first")
-	m.SetMessageSeq(2)
-	m.AppendAnswer("a", "one")
-	m.FinishAnswer("a")
-	m.SetMessageSeq(5)
-	m.AddUser("second")
-	m.SetMessageSeq(6)
-	m.AppendThinking("t", "hm")
-	m.AppendAnswer("b", "two")
-	m.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
-	m.AddFooter("costs nothing")
+	m.Blocks.SetMessageSeq(1)
+	m.Blocks.AddUser("first")
+	m.Blocks.SetMessageSeq(2)
+	m.Blocks.AppendAnswer("a", "one")
+	m.Blocks.FinishAnswer("a")
+	m.Blocks.SetMessageSeq(5)
+	m.Blocks.AddUser("second")
+	m.Blocks.SetMessageSeq(6)
+	m.Blocks.AppendThinking("t", "hm")
+	m.Blocks.AppendAnswer("b", "two")
+	m.Blocks.SetTool("c", Tool{Name: "shell", Title: "make", Status: Running})
+	m.Blocks.AddFooter("costs nothing")
 	return m
 }
 
@@ -50,7 +50,7 @@ func TestTargets(t *testing.T) {
 	}
 	m := New(theme.Plain())
 	m.SetSize(20, 5)
-	m.AddNote("before any message")
+	m.Blocks.AddNote("before any message")
 	m.Browse(true)
 	if got, want := press(m, "r"), (RegenerateMsg{Target{}}); got != want {
 		t.Errorf("%#v, want %#v", got, want)
@@ -92,8 +92,8 @@ func TestSelection(t *testing.T) {
 
 func TestFoldAll(t *testing.T) {
 	m := chat()
-	m.AppendThinking("t", "what I think")
-	m.FinishThinking("t", 0)
+	m.Blocks.AppendThinking("t", "what I think")
+	m.Blocks.FinishThinking("t", 0)
 	m.SetSize(60, 100)
 	m.Browse(true)
 	for range 2 {
@@ -109,8 +109,8 @@ func TestFoldAll(t *testing.T) {
 func TestAttachments(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 10)
-	m.AddUser("look", "image a.png\n\x1b[2J 3 KB", "b.txt")
-	m.AddUser("", "image c.png 1 KB")
+	m.Blocks.AddUser("look", "image a.png\n\x1b[2J 3 KB", "b.txt")
+	m.Blocks.AddUser("", "image c.png 1 KB")
 	m.Browse(true)
 	if got, want := press(m, "y"), (CopyMsg{"[image c.png 1 KB]", "message"}); got != want {
 		t.Errorf("copied %q, want %q", got, want)

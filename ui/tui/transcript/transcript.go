@@ -25,20 +25,23 @@ import (
 	"parley/ui/theme"
 )
 
-// A Model is the scrollable conversation. It belongs to one goroutine. Each of its parts
-// embeds the one before: blockList, lineCache, viewport, browser, search; mouse embeds browser.
+// A Model is the scrollable conversation. It belongs to one goroutine.
 type Model struct {
-	*search
+	Blocks *Blocks
+	Now    func() time.Time // clock for double clicks; New sets time.Now
+
+	window  *viewport
+	browser *browser
+	search  *search
 	mouse   *mouse
-	details *detailView      // shown instead of the rest
-	Now     func() time.Time // clock for double clicks; New sets time.Now
+	details *detailView // shown instead of the rest
 
 	view string
 	buf  []byte
 }
 
-// A blockList holds the blocks in their order. It reports each change to a listener.
-type blockList struct {
+// Blocks are the blocks in their order. They report each change to a listener.
+type Blocks struct {
 	items      []*item
 	byID       map[key]*item
 	running    []*item // tool calls that run
@@ -48,31 +51,26 @@ type blockList struct {
 	listener   listener
 }
 
-// A listener is told of changes of a blockList.
+// A listener is told of changes of Blocks.
 type listener interface {
 	itemChanged(*item)
 	itemInserted(i int)    // at index i, between others
 	groupChanged(of *item) // other calls may be hidden now
 }
 
-// A lineCache renders items for one theme and width, as they are folded.
-type lineCache struct {
-	*blockList
+// A viewport is the window on the lines, which it renders for one theme and width, as they are
+// folded. While it follows new blocks (follow), top is computed for each frame; otherwise it stays.
+type viewport struct {
+	list          *Blocks
 	theme         *theme.Theme
 	styler        *styler
-	width         int
+	width, height int
 	now           time.Time // of the last Tick
 	reducedMotion bool      // nothing moves by itself
 	cachedCost    int       // sum of the items' cost, about
 
 	openThinking, openOutput bool
-}
 
-// A viewport is the window on the lines. While it follows new blocks (follow), top is computed
-// for each frame; otherwise it stays.
-type viewport struct {
-	*lineCache
-	height    int
 	searching bool // the last row belongs to a search
 	follow    bool
 	top       rowPos
@@ -135,17 +133,18 @@ type CopyMsg struct {
 // New returns an empty transcript.
 func New(th *theme.Theme) *Model {
 	m := &Model{Now: time.Now}
-	lines := &lineCache{blockList: &blockList{listener: m}, theme: th, styler: newStyler(th)}
-	cursor := &browser{viewport: &viewport{lineCache: lines, pinned: m.isPinned}}
-	m.search = &search{browser: cursor}
-	m.mouse = &mouse{browser: cursor, now: func() time.Time { return m.Now() }}
+	m.Blocks = &Blocks{listener: m}
+	m.window = &viewport{list: m.Blocks, theme: th, styler: newStyler(th), pinned: m.isPinned}
+	m.browser = &browser{list: m.Blocks, window: m.window}
+	m.search = &search{list: m.Blocks, window: m.window, browser: m.browser}
+	m.mouse = &mouse{list: m.Blocks, window: m.window, browser: m.browser, now: func() time.Time { return m.Now() }}
 	m.Clear()
 	return m
 }
 
 // NewID returns an id for a block that is never used again, also after Clear. Callers use no
 // other ids, as addresses, indexes and ids of providers may repeat.
-func (m *blockList) NewID() string {
+func (m *Blocks) NewID() string {
 	m.lastID++
 	return strconv.Itoa(m.lastID)
 }
@@ -153,7 +152,7 @@ func (m *blockList) NewID() string {
 // current returns the Model that is shown: the details of a block, if they are open.
 func (m *Model) current() *Model {
 	if m.details != nil {
-		return m.details.Model
+		return m.details.model
 	}
 	return m
 }
@@ -164,74 +163,74 @@ func (m *Model) Scroll(lines int) {
 	if lines < 0 {
 		m.mouse.followed = false
 	}
-	m.viewport.Scroll(lines)
+	m.window.Scroll(lines)
 }
 
 // Page scrolls by n windows, or parts of one: down, or up if negative.
-func (m *Model) Page(n float64) { m.current().viewport.Page(n) }
+func (m *Model) Page(n float64) { m.current().window.Page(n) }
 
 // Top goes to the beginning.
 func (m *Model) Top() {
 	m = m.current()
-	m.loadAllOlder()
-	m.viewport.Top()
+	m.window.loadAllOlder()
+	m.window.Top()
 }
 
 // Bottom scrolls to the end and follows new blocks.
-func (m *Model) Bottom() { m.current().viewport.Bottom() }
+func (m *Model) Bottom() { m.current().window.Bottom() }
 
 // PrevUser goes to the user's message before the top row.
 func (m *Model) PrevUser() {
 	if m.details == nil {
-		m.viewport.PrevUser()
+		m.window.PrevUser()
 	}
 }
 
 // NextUser goes to the user's message after the top row, or to the end.
 func (m *Model) NextUser() {
 	if m.details == nil {
-		m.viewport.NextUser()
+		m.window.NextUser()
 	}
 }
 
 // Clear removes all blocks. Size, theme and what is folded stay.
 func (m *Model) Clear() {
-	m.items, m.byID, m.running, m.pending = nil, map[key]*item{}, nil, nil
-	m.cachedCost, m.cursor, m.code, m.anchor = 0, 0, -1, -1
-	m.details, m.mouse.drag, m.older = nil, drag{}, older{}
-	m.search.reset(m.last)
-	m.SetMessageSeq(0)
+	m.Blocks.items, m.Blocks.byID, m.Blocks.running, m.window.pending = nil, map[key]*item{}, nil, nil
+	m.window.cachedCost, m.browser.cursor, m.browser.code, m.browser.anchor = 0, 0, -1, -1
+	m.details, m.mouse.drag, m.window.older = nil, drag{}, older{}
+	m.search.reset(m.search.last)
+	m.Blocks.SetMessageSeq(0)
 	m.Bottom()
 }
 
 // SetSize sets the size in cells. The text at the top stays there.
 func (m *Model) SetSize(width, height int) {
 	width, height = max(width, 0), max(height, 0)
-	if width == m.width && height == m.height {
+	if width == m.window.width && height == m.window.height {
 		return
 	}
-	if width != m.width {
-		m.saveBookmark()
+	if width != m.window.width {
+		m.window.saveBookmark()
 		m.invalidateAll()
 	}
-	m.width, m.height, m.dirty = width, height, true
-	if m.follow && m.older.load != nil {
-		m.fixTop()
+	m.window.width, m.window.height, m.window.dirty = width, height, true
+	if m.window.follow && m.window.older.load != nil {
+		m.window.fixTop()
 	}
 	if m.details != nil {
-		m.details.SetSize(width, height)
+		m.details.model.SetSize(width, height)
 	}
 }
 
 // SetTheme sets the theme.
 func (m *Model) SetTheme(th *theme.Theme) {
-	if th == m.theme {
+	if th == m.window.theme {
 		return
 	}
-	m.theme, m.styler = th, newStyler(th)
+	m.window.theme, m.window.styler = th, newStyler(th)
 	m.invalidateAll()
 	if m.details != nil {
-		m.details.SetTheme(th)
+		m.details.model.SetTheme(th)
 	}
 }
 
@@ -239,41 +238,44 @@ func (m *Model) SetTheme(th *theme.Theme) {
 func (m *Model) invalidateAll() {
 	m.mouse.resumeFollow()
 	m.mouse.drag = drag{}
-	for _, it := range m.items {
+	for _, it := range m.Blocks.items {
 		it.dropLines()
 	}
-	m.cachedCost, m.dirty = 0, true
+	m.window.cachedCost, m.window.dirty = 0, true
 }
 
 // SetMotion sets whether anything moves by itself, such as the time of a running call. It does
 // by default.
 func (m *Model) SetMotion(on bool) {
-	if m.reducedMotion == !on {
+	if m.window.reducedMotion == !on {
 		return
 	}
-	m.reducedMotion = !on
-	for _, it := range m.running {
+	m.window.reducedMotion = !on
+	for _, it := range m.Blocks.running {
 		m.itemChanged(it)
 	}
 }
 
+// AtBottom reports whether the window follows new blocks.
+func (m *Model) AtBottom() bool { return m.window.follow }
+
 // ToggleThinking unfolds or folds all thinking blocks, also future ones.
-func (m *viewport) ToggleThinking() {
-	m.openThinking = !m.openThinking
-	m.resetFolds(func(k kind) bool { return k == kindThinking })
+func (m *Model) ToggleThinking() {
+	m.window.openThinking = !m.window.openThinking
+	m.window.resetFolds(func(k kind) bool { return k == kindThinking })
 }
 
 // ToggleOutput unfolds or folds all other blocks that can be folded: the output of tools,
 // diffs, long messages.
-func (m *viewport) ToggleOutput() {
-	m.openOutput = !m.openOutput
-	m.resetFolds(func(k kind) bool { return k != kindThinking && k != kindAnswer })
+func (m *Model) ToggleOutput() {
+	m.window.openOutput = !m.window.openOutput
+	m.window.resetFolds(func(k kind) bool { return k != kindThinking && k != kindAnswer })
 }
 
 func (m *viewport) resetFolds(which func(kind) bool) {
 	m.clampTop()
 	m.bookmark = bookmark{}
-	for _, it := range m.items {
+	for _, it := range m.list.items {
 		if which(it.kind) {
 			it.fold = foldDefault
 			it.dropLines()
@@ -283,7 +285,7 @@ func (m *viewport) resetFolds(which func(kind) bool) {
 }
 
 // isOpen reports whether an item is unfolded.
-func (m *lineCache) isOpen(it *item) bool {
+func (m *viewport) isOpen(it *item) bool {
 	switch {
 	case it.fold != foldDefault:
 		return it.fold == foldOpen
@@ -294,8 +296,8 @@ func (m *lineCache) isOpen(it *item) bool {
 }
 
 // LastAnswer returns the source of the last answer; "" if there is none.
-func (m *viewport) LastAnswer() (text string) {
-	m.lastItem(func(it *item) bool {
+func (m *Model) LastAnswer() (text string) {
+	m.window.lastItem(func(it *item) bool {
 		a, ok := it.block.(*answer)
 		if !ok {
 			return false
@@ -307,9 +309,9 @@ func (m *viewport) LastAnswer() (text string) {
 }
 
 // LastCode returns the last code block of the conversation, false if there is none.
-func (m *viewport) LastCode() (text string, ok bool) {
-	ok = m.lastItem(func(it *item) bool {
-		codes := m.codeBlocks(it)
+func (m *Model) LastCode() (text string, ok bool) {
+	ok = m.window.lastItem(func(it *item) bool {
+		codes := m.window.codeBlocks(it)
 		if len(codes) > 0 {
 			text = codes[len(codes)-1].Text
 		}
@@ -320,16 +322,16 @@ func (m *viewport) LastCode() (text string, ok bool) {
 
 // lastItem calls is for the items, last first, until it returns true, and reports whether it did.
 func (m *viewport) lastItem(is func(*item) bool) bool {
-	for end := len(m.items); ; {
-		for _, it := range slices.Backward(m.items[:end]) {
+	for end := len(m.list.items); ; {
+		for _, it := range slices.Backward(m.list.items[:end]) {
 			if is(it) {
 				return true
 			}
 		}
-		had := len(m.items)
+		had := len(m.list.items)
 		if !m.loadOlder() {
 			return false
 		}
-		end = len(m.items) - had
+		end = len(m.list.items) - had
 	}
 }

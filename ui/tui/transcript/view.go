@@ -14,7 +14,7 @@ const (
 )
 
 // gutterWidth returns the left margin: a sign, and the bar of browsing.
-func (m *lineCache) gutterWidth() int {
+func (m *viewport) gutterWidth() int {
 	if m.width < minGutterWidth {
 		return 0
 	}
@@ -22,14 +22,14 @@ func (m *lineCache) gutterWidth() int {
 }
 
 // edgeWidth returns the right margin, for the scroll mark.
-func (m *lineCache) edgeWidth() int {
+func (m *viewport) edgeWidth() int {
 	if m.width < minEdgeWidth {
 		return 0
 	}
 	return 1
 }
 
-func (m *lineCache) renderContext(it *item) renderContext {
+func (m *viewport) renderContext(it *item) renderContext {
 	p := renderContext{
 		theme: m.theme, styler: m.styler,
 		width: max(1, m.width-m.gutterWidth()-m.edgeWidth()),
@@ -46,44 +46,44 @@ func (m *lineCache) renderContext(it *item) renderContext {
 func (m *Model) View() string {
 	if m.details != nil {
 		m.details.refresh()
-		return m.details.Model.View()
+		return m.details.model.View()
 	}
-	if !m.dirty {
+	if !m.window.dirty {
 		return m.view
 	}
-	m.dirty = false
+	m.window.dirty = false
 	m.buf = m.buf[:0]
-	if m.height > 0 && m.width > 0 {
-		m.clampTop()
-		m.renderPending()
+	if m.window.height > 0 && m.window.width > 0 {
+		m.window.clampTop()
+		m.window.renderPending()
 		m.composeRows()
 	}
 	m.view = string(m.buf)
-	m.evict()
+	m.window.evict()
 	return m.view
 }
 
 // composeRows writes the rows in sight to buf.
 func (m *Model) composeRows() {
-	if len(m.items) == 0 {
-		m.buf = append(m.buf, strings.Repeat("\n", m.height-1)...)
+	if len(m.Blocks.items) == 0 {
+		m.buf = append(m.buf, strings.Repeat("\n", m.window.height-1)...)
 		return
 	}
-	m.recount()
-	if m.follow {
-		m.top = m.lastWindow()
+	m.search.recount()
+	if m.window.follow {
+		m.window.top = m.window.lastWindow()
 	}
-	mark, window := m.scrollMarkRow(), m.windowRows()
+	mark, window := m.scrollMarkRow(), m.window.windowRows()
 	rows := window
-	if m.newLines > 0 && !m.follow {
+	if m.window.newLines > 0 && !m.window.follow {
 		rows--
 	}
-	at := m.top
-	lines := m.linesOf(m.items[at.item])
+	at := m.window.top
+	lines := m.window.linesOf(m.Blocks.items[at.item])
 	for row := range rows {
-		for at.line >= len(lines) && at.item < len(m.items)-1 {
-			at = m.firstRow(at.item + 1)
-			lines = m.linesOf(m.items[at.item])
+		for at.line >= len(lines) && at.item < len(m.Blocks.items)-1 {
+			at = m.window.firstRow(at.item + 1)
+			lines = m.window.linesOf(m.Blocks.items[at.item])
 		}
 		start := len(m.buf)
 		if at.line < len(lines) {
@@ -92,16 +92,16 @@ func (m *Model) composeRows() {
 		}
 		if row == mark {
 			m.padRow(start)
-			m.buf = append(m.buf, m.styler.apply(roleFaint, "┃")...)
+			m.buf = append(m.buf, m.window.styler.apply(roleFaint, "┃")...)
 		}
 		if row < window-1 {
 			m.buf = append(m.buf, '\n')
 		}
 	}
 	if rows < window {
-		m.buf = append(m.buf, m.styler.apply(roleAccent, textwrap.Truncate(m.newLinesLabel(), m.width))...)
+		m.buf = append(m.buf, m.window.styler.apply(roleAccent, textwrap.Truncate(m.window.newLinesLabel(), m.window.width))...)
 	}
-	if window < m.height {
+	if window < m.window.height {
 		m.buf = append(m.buf, '\n')
 		m.writeSearchRow()
 	}
@@ -113,21 +113,21 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 	if at.line < 0 {
 		return
 	}
-	it, line := m.items[at.item], textwrap.TruncateStyled(lines[at.line], m.width-m.gutterWidth()-m.edgeWidth())
+	it, line := m.Blocks.items[at.item], textwrap.TruncateStyled(lines[at.line], m.window.width-m.window.gutterWidth()-m.window.edgeWidth())
 	sign, bar := " ", " "
 	if (at.line == 0 || it.kind == kindUser) && it.sign != "" {
 		sign = it.sign
 	}
 	if it.kind == kindUser {
-		bar = m.styler.band.Apply(bar)
+		bar = m.window.styler.band.Apply(bar)
 	}
-	switch low, high := m.selectedItems(); {
-	case m.browsing && at.item >= low && at.item <= high && m.anchor >= 0:
-		bar = m.styler.apply(roleAccent, "▌")
-	case m.browsing && at.item == m.cursor:
-		bar = m.styler.apply(roleAccent, "▎")
+	switch low, high := m.browser.selectedItems(); {
+	case m.browser.browsing && at.item >= low && at.item <= high && m.browser.anchor >= 0:
+		bar = m.window.styler.apply(roleAccent, "▌")
+	case m.browser.browsing && at.item == m.browser.cursor:
+		bar = m.window.styler.apply(roleAccent, "▎")
 	}
-	if m.gutterWidth() > 0 && (line != "" || len(sign) > 1 || len(bar) > 1) {
+	if m.window.gutterWidth() > 0 && (line != "" || len(sign) > 1 || len(bar) > 1) {
 		m.buf = append(m.buf, sign...)
 		m.buf = append(m.buf, bar...)
 	}
@@ -135,8 +135,8 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 		m.writeHighlighted(line, []searchSpan{{at.line, from, to, 0}}, -1)
 		return
 	}
-	if m.searching {
-		m.writeHighlighted(line, spansOnLine(m.spansOf(it), at.line), m.chosenMatch(at.item))
+	if m.window.searching {
+		m.writeHighlighted(line, spansOnLine(m.search.spansOf(it), at.line), m.search.chosenMatch(at.item))
 		return
 	}
 	m.buf = append(m.buf, line...)
@@ -152,7 +152,7 @@ func (m *viewport) windowRows() int {
 
 // padRow fills the row that begins at start of buf up to the edge.
 func (m *Model) padRow(start int) {
-	for n := textwrap.Width(string(m.buf[start:])); n < m.width-1; n++ {
+	for n := textwrap.Width(string(m.buf[start:])); n < m.window.width-1; n++ {
 		m.buf = append(m.buf, ' ')
 	}
 }
@@ -169,14 +169,14 @@ func (m *viewport) newLinesLabel() string {
 // scrollMarkRow returns the row of the scroll mark; -1 for none. It is computed from items, so
 // that nothing has to be rendered.
 func (m *Model) scrollMarkRow() int {
-	if m.follow || m.mouse.pressed && m.mouse.followed || m.edgeWidth() == 0 {
+	if m.window.follow || m.mouse.pressed && m.mouse.followed || m.window.edgeWidth() == 0 {
 		return -1
 	}
-	it := m.items[m.top.item]
-	part := float64(max(0, m.top.line)) / float64(max(1, len(it.lines)))
-	before := m.older.blocks()
-	whole := (float64(before+m.top.item) + part) / float64(before+len(m.items))
-	return int(whole * float64(m.windowRows()-1))
+	it := m.Blocks.items[m.window.top.item]
+	part := float64(max(0, m.window.top.line)) / float64(max(1, len(it.lines)))
+	before := m.window.older.blocks()
+	whole := (float64(before+m.window.top.item) + part) / float64(before+len(m.Blocks.items))
+	return int(whole * float64(m.window.windowRows()-1))
 }
 
 // minCachedCost is the cost of the items on either side of those in sight whose lines are kept,
@@ -185,14 +185,14 @@ const minCachedCost = 128
 
 // evict drops the lines of items far from sight, except for their number.
 func (m *viewport) evict() {
-	if m.cachedCost < 4*minCachedCost || m.top.item >= len(m.items) {
+	if m.cachedCost < 4*minCachedCost || m.top.item >= len(m.list.items) {
 		return
 	}
-	m.cachedCost = m.items[m.top.item].cost()
+	m.cachedCost = m.list.items[m.top.item].cost()
 	for _, direction := range []int{-1, 1} {
 		near := 0 // weight of those nearer
-		for i := m.top.item + direction; i >= 0 && i < len(m.items); i += direction {
-			it := m.items[i]
+		for i := m.top.item + direction; i >= 0 && i < len(m.list.items); i += direction {
+			it := m.list.items[i]
 			weight := it.cost()
 			if weight > 0 && near > max(minCachedCost, m.height) && it.isDone() {
 				peak := it.maxLines
