@@ -43,7 +43,7 @@ func TestHelpTellsEveryKey(t *testing.T) {
 	for _, row := range slices.Concat(basic, readline) {
 		expect("writing", row[0])
 	}
-	for _, s := range dialog.DefaultKeys().HelpSections() {
+	for _, s := range dialog.HelpSections() {
 		for _, row := range s.Rows {
 			expect("dialogs", row[0])
 		}

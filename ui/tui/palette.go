@@ -177,7 +177,7 @@ func (k *keymap) bindings() []dialog.Section {
 		out = append(out, s)
 	}
 	out = append(out, dialog.Section{Title: "Browsing", Rows: transcript.Bindings()})
-	out = append(out, dialog.DefaultKeys().HelpSections()...)
+	out = append(out, dialog.HelpSections()...)
 	return append(out, dialog.Section{Title: "Editing", Rows: editing})
 }
 

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -87,8 +86,6 @@ const (
 // later times come from the field Now.
 func Approve(id string, a *act.Action, now time.Time, th *theme.Theme) *Approval {
 	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a, selected: describe.AllowOnce}
-	d.Keys.Up.SetKeys("up") // the palette and others open over an approval
-	d.Keys.Down.SetKeys("down")
 	d.arrange()
 	return d
 }
@@ -238,7 +235,7 @@ func (a *Approval) Update(msg tea.Msg) tea.Cmd {
 	}
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		a.hinted = ""
-		if !a.isUncovered() && key.Matches(press, a.Keys.Accept, a.Keys.Close, a.Keys.Dismiss) {
+		if !a.isUncovered() && pressed(press, keyAccept, keyClose, keyDismiss) {
 			return a.onTyping()
 		}
 	}
@@ -263,13 +260,13 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	switch {
 	case a.browse(msg), !ok && !isPrintable(msg):
 		return nil
-	case ok && key.Matches(press, a.Keys.Dismiss) && !a.firstSeenAt.IsZero():
+	case ok && pressed(press, keyDismiss) && !a.firstSeenAt.IsZero():
 		return a.reply(act.Approval{Verdict: act.Deny})
 	case isPrintable(msg):
 		return a.Type(msg)
-	case key.Matches(press, a.Keys.Accept) && works(a, choiceOf(a, press)):
+	case pressed(press, keyAccept) && works(a, choiceOf(a, press)):
 		return takeChoice(a, choiceOf(a, press))
-	case key.Matches(press, a.Keys.Accept) && a.woke:
+	case pressed(press, keyAccept) && a.woke:
 		a.hinted = a.answers(press)
 	}
 	return a.onTyping()
@@ -289,7 +286,7 @@ func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 	choice := choiceOf(a, press)
 	worked := works(a, choice)
 	switch {
-	case choice == describe.NoChoice && !key.Matches(press, a.Keys.Last):
+	case choice == describe.NoChoice && !pressed(press, keyLast):
 		return nil
 	case choice == describe.NoChoice:
 		return func() tea.Cmd { a.browse(msg); return nil }
@@ -325,12 +322,12 @@ func (a *Approval) browse(msg tea.Msg) bool {
 	if isPrintable(msg) && !a.isCalm() {
 		return false
 	}
-	if press, ok := msg.(tea.KeyPressMsg); ok && key.Matches(press, a.Keys.Details) {
+	if press, ok := msg.(tea.KeyPressMsg); ok && pressed(press, keyDetails) {
 		a.details, a.top = !a.details, 0
 		a.arrange()
 		return true
 	}
-	return selectNext(a, msg) || a.key(msg, a.Keys.reading(), len(a.rows), a.visible())
+	return selectNext(a, msg) || a.key(msg, scrollMode{reading: true, covering: true}, len(a.rows), a.visible())
 }
 
 // isPrintable reports whether msg is text from the user.
@@ -352,14 +349,14 @@ func (a *Approval) reply(answer act.Approval) tea.Cmd {
 // esc does.
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
-		if key.Matches(press, a.Keys.Accept) {
+		if pressed(press, keyAccept) {
 			return a.reply(act.Approval{Verdict: act.Deny, Note: strings.TrimSpace(a.note.text)})
 		}
-		if key.Matches(press, a.Keys.Close) {
+		if pressed(press, keyClose) {
 			return a.reply(act.Approval{Verdict: act.Deny})
 		}
 	}
-	a.note.key(msg, a.Keys.FieldKeys)
+	a.note.key(msg)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -38,22 +37,21 @@ func rowOrder(a *Approval) []describe.Choice {
 }
 
 // letterOf returns the letter of a choice.
-func letterOf(a *Approval, c describe.Choice) key.Binding {
-	k := a.Keys.ApprovalKeys
-	return map[describe.Choice]key.Binding{
-		describe.AllowOnce: k.Once, describe.AllowSession: k.Session, describe.AlwaysAllow: k.Always,
-		describe.DenyCall: k.Deny, describe.EditArguments: k.Edit, describe.WithNetwork: k.Network,
+func letterOf(c describe.Choice) keyName {
+	return map[describe.Choice]keyName{
+		describe.AllowOnce: keyOnce, describe.AllowSession: keySession, describe.AlwaysAllow: keyAlways,
+		describe.DenyCall: keyDeny, describe.EditArguments: keyEdit, describe.WithNetwork: keyNetwork,
 	}[c]
 }
 
 // choiceOf returns the answer of a key: by its letter, or for enter the selected one; NoChoice for
 // other keys.
 func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
-	if key.Matches(press, a.Keys.Accept) && a.hasSelection() {
+	if pressed(press, keyAccept) && a.hasSelection() {
 		return a.selected
 	}
 	for c := describe.AllowOnce; c <= describe.WithNetwork; c++ {
-		if key.Matches(press, letterOf(a, c)) {
+		if pressed(press, letterOf(c)) {
 			return c
 		}
 	}
@@ -105,12 +103,13 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 		order = choicesOf(a)
 	}
 	if a.listRows() > 0 || len(a.rows) <= a.visible() {
-		up, down = key.Matches(press, a.Keys.Up), key.Matches(press, a.Keys.Down)
+		move := moveOf(press, scrollMode{covering: true})
+		up, down = move == keyUp, move == keyDown
 	}
 	switch {
-	case down, key.Matches(press, a.Keys.Next):
+	case down, pressed(press, keyNext):
 		by = 1
-	case up, key.Matches(press, a.Keys.Previous):
+	case up, pressed(press, keyPrevious):
 		by = -1
 	default:
 		return false
@@ -149,7 +148,7 @@ func choiceList(a *Approval) []string {
 	}
 	rows := []string{a.theme.Faint.Render(strings.Repeat("─", a.width))}
 	for _, c := range choicesOf(a) {
-		label := letterOf(a, c).Help().Key + "  "
+		label := letterOf(c).String() + "  "
 		label += c.Phrase(a.action, sessionScope(a.action, "Allow ", a.width-signWidth-len(label)), a.network)
 		rows = append(rows, a.sign(c == a.selected)+choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…")))
 	}
@@ -177,9 +176,9 @@ func denyWord(of *act.Action) string {
 
 // listFoot returns the key hints below the list.
 func listFoot(a *Approval) string {
-	keys := []key.Binding{hint(a.Keys.Accept, "choose"), hint(a.Keys.Dismiss, denyWord(a.action)), hint(a.Keys.Details, "details")}
+	keys := []hint{keyAccept.hint("choose"), keyDismiss.hint(denyWord(a.action)), keyDetails.hint("details")}
 	if a.selected == describe.NoChoice {
-		keys[0] = hintText(a.Keys.Up.Help().Key+"/"+a.Keys.Down.Help().Key, "select")
+		keys[0] = scrollHint("select")
 	}
 	return a.keyHint(a.theme.Dim, keys...)
 }
@@ -192,7 +191,7 @@ type rowEntry struct {
 
 // choiceRow returns the choices as a row, in short words if there is little room. It leaves out those
 // that do not fit, except deny and the selected one.
-func choiceRow(a *Approval, deny key.Binding) string {
+func choiceRow(a *Approval, deny hint) string {
 	room := a.width
 	if a.hasSelection() && a.selected != describe.NoChoice {
 		room -= signWidth
@@ -208,7 +207,7 @@ func choiceRow(a *Approval, deny key.Binding) string {
 	for i, e := range entries {
 		cells := ansi.StringWidth(e.text)
 		if i > 0 {
-			cells += ansi.StringWidth(hints.ShortSeparator)
+			cells += ansi.StringWidth(hintSeparator)
 		}
 		if cells > room {
 			continue
@@ -226,14 +225,14 @@ func choiceRow(a *Approval, deny key.Binding) string {
 	if len(parts) == 0 {
 		return a.keyHint(a.theme.Text, deny)
 	}
-	return strings.Join(parts, a.theme.Faint.Render(hints.ShortSeparator))
+	return strings.Join(parts, a.theme.Faint.Render(hintSeparator))
 }
 
 // rowWidth returns the cells that entries take.
 func rowWidth(entries []rowEntry) int {
-	width := -ansi.StringWidth(hints.ShortSeparator)
+	width := -ansi.StringWidth(hintSeparator)
 	for _, e := range entries {
-		width += ansi.StringWidth(e.text) + ansi.StringWidth(hints.ShortSeparator)
+		width += ansi.StringWidth(e.text) + ansi.StringWidth(hintSeparator)
 	}
 	return width
 }
@@ -256,9 +255,9 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	}
 	fill := func() (list []rowEntry) {
 		for _, c := range rowOrder(a) {
-			list = append(list, rowEntry{c, letterOf(a, c).Help().Key + " " + words[c]})
+			list = append(list, rowEntry{c, letterOf(c).String() + " " + words[c]})
 		}
-		return append(list, rowEntry{text: a.Keys.Details.Help().Key + " details"})
+		return append(list, rowEntry{text: keyDetails.String() + " details"})
 	}
 	if a.action.Proposal != "" {
 		return fill()
@@ -298,13 +297,12 @@ func (a *Approval) NoteTyping() tea.Cmd {
 // HandlesKey reports whether a key is for the approval: it answers, selects, scrolls or types.
 // Function keys never are.
 func (a *Approval) HandlesKey(press tea.KeyPressMsg) bool {
-	k := a.Keys
 	switch {
 	case press.Code >= tea.KeyF1 && press.Code <= tea.KeyF63:
 		return false
 	case a.state == editing, a.state == noting, isPrintable(press):
 		return true
 	}
-	return key.Matches(press, k.Accept, k.Close, k.Dismiss, k.Details, k.Next, k.Previous, k.Wider, k.Narrower,
-		k.Up, k.Down, k.PageUp, k.PageDown, k.Top, k.Bottom, k.Erase)
+	return moveOf(press, scrollMode{covering: true}) >= 0 ||
+		pressed(press, keyAccept, keyClose, keyDismiss, keyDetails, keyNext, keyPrevious, keyWider, keyNarrower, keyErase)
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools/act"
@@ -72,19 +71,19 @@ func (c *ruleChoice) limitReason() []string {
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	c := &a.always
 	total := len(c.rows(a))
-	if c.key(msg, a.Keys.ScrollKeys, total, contentRows(min(total+2, a.height))) {
+	if c.key(msg, scrollMode{covering: true}, total, contentRows(min(total+2, a.height))) {
 		return nil
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok && !isPrintable(msg):
-	case key.Matches(press, a.Keys.Close):
+	case pressed(press, keyClose):
 		a.state = reviewing
-	case key.Matches(press, a.Keys.Wider) && c.at < len(c.prefixes)-1:
+	case pressed(press, keyWider) && c.at < len(c.prefixes)-1:
 		c.changeWidth(1)
-	case key.Matches(press, a.Keys.Narrower) && c.at > 0:
+	case pressed(press, keyNarrower) && c.at > 0:
 		c.changeWidth(-1)
-	case key.Matches(press, a.Keys.Accept) && a.ruleArmed():
+	case pressed(press, keyAccept) && a.ruleArmed():
 		return a.reply(act.Approval{Verdict: act.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
 	case isPrintable(msg):
 		return a.onTyping()
@@ -120,12 +119,12 @@ func (a *Approval) viewRule() string {
 	for _, r := range all[c.top:min(c.top+visible, len(all))] {
 		rows = append(rows, r.draw(a.width, a.theme))
 	}
-	keys := []key.Binding{hint(a.Keys.Accept, "always"), hint(a.Keys.Close, "back")}
+	keys := []hint{keyAccept.hint("always"), keyClose.hint("back")}
 	if c.at < len(c.prefixes)-1 {
-		keys = append(keys, hint(a.Keys.Wider, "wider"))
+		keys = append(keys, keyWider.hint("wider"))
 	}
 	if c.at > 0 {
-		keys = append(keys, hint(a.Keys.Narrower, "narrower"))
+		keys = append(keys, keyNarrower.hint("narrower"))
 	}
 	style := a.theme.Faint
 	if a.ruleArmed() {

@@ -55,7 +55,7 @@ func (a *Approval) View() string {
 		if a.action.Proposal != "" {
 			title, with = "Keep planning – what should change? (optional)", "send"
 		}
-		foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, with), hint(a.Keys.Close, denyWord(a.action)))
+		foot := a.keyHint(a.theme.Dim, keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
 		return frame(a.Height(), a.titleLine(title, ""), []string{line}, foot)
 	case choosing:
 		return a.viewRule()
@@ -82,7 +82,7 @@ func (a *Approval) View() string {
 
 // foot returns the keys, dim while they do not work, or why they do not.
 func (a *Approval) foot() string {
-	deny := hint(a.Keys.Deny, denyWord(a.action))
+	deny := keyDeny.hint(denyWord(a.action))
 	if a.width < minConsentWidth {
 		return a.keyHint(a.theme.Warn, deny)
 	}
@@ -90,7 +90,7 @@ func (a *Approval) foot() string {
 	if a.hinted != "" {
 		below, style = "scroll to the end first", style.Bold(true)
 	}
-	if line := a.unreadHint(a.Keys.ScrollKeys, a.width, below, deny); line != "" {
+	if line := a.unreadHint(a.width, below, deny); line != "" {
 		return style.Render(line)
 	}
 	if a.hinted != "" {
@@ -114,9 +114,9 @@ func (a *Approval) answers(press tea.KeyPressMsg) string {
 	}
 	var keys []string
 	for _, c := range rowOrder(a) {
-		keys = append(keys, letterOf(a, c).Help().Key)
+		keys = append(keys, letterOf(c).String())
 	}
-	return why + strings.Join(append(keys, a.Keys.Details.Help().Key), ", ") + " or " + a.Keys.Dismiss.Help().Key
+	return why + strings.Join(append(keys, keyDetails.String()), ", ") + " or " + keyDismiss.String()
 }
 
 // percent returns done of total in percent, rounded down.

@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -155,20 +154,20 @@ func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
 	switch {
 	case isPrintable(msg) && c.takesText():
 		return c.Type(msg)
-	case (!c.list || c.Scrolls()) && c.key(msg, c.Keys.ScrollKeys, len(c.rows), c.visible()):
+	case (!c.list || c.Scrolls()) && c.key(msg, scrollMode{}, len(c.rows), c.visible()):
 		return nil
 	case !ok && !isPrintable(msg):
 		return nil
-	case key.Matches(press, c.Keys.Close), !c.list && key.Matches(press, c.Keys.No):
+	case pressed(press, keyClose), !c.list && pressed(press, keyNo):
 		return c.choose(c.last())
-	case key.Matches(press, c.Keys.Accept):
+	case pressed(press, keyAccept):
 		return c.choose(c.selected)
-	case !c.list && key.Matches(press, c.Keys.Yes):
+	case !c.list && pressed(press, keyYes):
 		return c.choose(0)
-	case key.Matches(press, c.Keys.Next), c.list && key.Matches(press, c.Keys.Down):
+	case pressed(press, keyNext), c.list && pressed(press, keyDown):
 		c.selected = (c.selected + 1) % len(c.answers)
 		return c.onSelecting()
-	case key.Matches(press, c.Keys.Previous), c.list && key.Matches(press, c.Keys.Up):
+	case pressed(press, keyPrevious), c.list && pressed(press, keyUp):
 		c.selected = (max(c.selected, 0) + c.last()) % len(c.answers)
 		return c.onSelecting()
 	}
@@ -191,9 +190,9 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	case c.list && c.isArmed() && len(press.Text) == 1:
 		n = strings.Index("123456789"[:min(len(c.answers), 9)], press.Text)
 	case c.list || !c.isCalm():
-	case key.Matches(press, c.Keys.Yes):
+	case pressed(press, keyYes):
 		n = 0
-	case key.Matches(press, c.Keys.No):
+	case pressed(press, keyNo):
 		n = c.last()
 	}
 	if n < 0 {
@@ -281,11 +280,11 @@ func verb(answer string) string {
 
 // foot returns the keys, faint while they do not work, or why they do not.
 func (c *Confirmation) foot() string {
-	yes, no := hint(c.Keys.Yes, verb(c.answers[0])), hint(c.Keys.No, verb(c.answers[c.last()]))
+	yes, no := keyYes.hint(verb(c.answers[0])), keyNo.hint(verb(c.answers[c.last()]))
 	if c.list {
-		yes, no = hint(c.Keys.Accept, "choose"), hint(c.Keys.Close, verb(c.answers[c.last()]))
+		yes, no = keyAccept.hint("choose"), keyClose.hint(verb(c.answers[c.last()]))
 		if c.selected < 0 { // enter chooses nothing
-			yes = hintText(c.Keys.Up.Help().Key+"/"+c.Keys.Down.Help().Key, "select")
+			yes = scrollHint("select")
 		}
 	}
 	style := c.theme.Dim
@@ -293,14 +292,14 @@ func (c *Confirmation) foot() string {
 		if c.width < minConsentWidth {
 			return c.keyHint(c.theme.Warn, no)
 		}
-		if line := c.unreadHint(c.Keys.ScrollKeys, c.width, "read to the end", no); line != "" {
+		if line := c.unreadHint(c.width, "read to the end", no); line != "" {
 			return c.theme.Warn.Render(line)
 		}
 		style = c.theme.Faint
 	}
-	keys := []key.Binding{yes, no}
+	keys := []hint{yes, no}
 	if len(c.rows) > c.visible() {
-		keys = append(keys, hintText(c.Keys.Up.Help().Key+"/"+c.Keys.Down.Help().Key, "scroll"))
+		keys = append(keys, scrollHint("scroll"))
 	}
 	return c.keyHint(style, keys...)
 }

@@ -18,7 +18,6 @@ package dialog
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -60,7 +59,6 @@ type ClosedMsg struct {
 
 // base is the common part of all dialogs.
 type base struct {
-	Keys          Keys
 	width, height int
 	theme         *theme.Theme
 	view          string // result of the last View; "" if something has changed
@@ -87,7 +85,7 @@ func (o *Outbox) TakeSaid() []tea.Msg {
 }
 
 func newBase(th *theme.Theme) base {
-	return base{Keys: DefaultKeys(), width: 80, height: 24, theme: th}
+	return base{width: 80, height: 24, theme: th}
 }
 
 // SetTheme changes the theme.
@@ -157,18 +155,18 @@ func contentRows(height int) int { return max(height-2, min(height, 1)) }
 type textField struct{ text string }
 
 // key handles a key or a paste, and reports whether msg was for the field.
-func (f *textField) key(msg tea.Msg, k FieldKeys) bool {
+func (f *textField) key(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		f.text += strings.Join(strings.Fields(msg.Content), " ")
 	case tea.KeyPressMsg:
 		switch {
-		case key.Matches(msg, k.Erase):
+		case pressed(msg, keyErase):
 			f.dropLastCluster()
-		case key.Matches(msg, k.EraseWord):
+		case pressed(msg, keyEraseWord):
 			f.text = strings.TrimRight(f.text, " ")
 			f.text = f.text[:strings.LastIndex(f.text, " ")+1]
-		case key.Matches(msg, k.Clear):
+		case pressed(msg, keyClear):
 			f.text = ""
 		case msg.Text != "":
 			f.text += msg.Text

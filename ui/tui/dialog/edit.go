@@ -3,7 +3,6 @@ package dialog
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -37,7 +36,7 @@ func (a *Approval) startEdit() {
 // new action, which the session asks about again.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
-		if key.Matches(press, a.Keys.Accept) {
+		if pressed(press, keyAccept) {
 			input, err := describe.Arguments(a.action, a.edited, a.Editor.Value())
 			if err != nil {
 				a.fault = sanitize.Line(err.Error())
@@ -45,7 +44,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 			}
 			return a.reply(act.Approval{Verdict: act.Allow, Input: input})
 		}
-		if key.Matches(press, a.Keys.Close) {
+		if pressed(press, keyClose) {
 			a.state, a.left = reviewing, a.Editor.Value()
 			return nil
 		}
@@ -59,9 +58,9 @@ func (a *Approval) viewEdit() string {
 	if a.edited != "" {
 		use = "use this"
 	}
-	foot := a.keyHint(a.theme.Dim, hint(a.Keys.Accept, use), hint(a.Keys.Close, "back"))
+	foot := a.keyHint(a.theme.Dim, keyAccept.hint(use), keyClose.hint("back"))
 	if a.fault != "" {
-		foot = a.keyHint(a.theme.Bad, hintText(a.fault, ""))
+		foot = a.keyHint(a.theme.Bad, hint{a.fault, ""})
 	}
 	title := "Edit the arguments"
 	if a.edited != "" {

@@ -3,7 +3,6 @@ package dialog
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -169,10 +168,10 @@ func (g *HelpDialog) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	g.view = ""
-	if press, ok := msg.(tea.KeyPressMsg); ok && (key.Matches(press, g.Keys.Close) || key.Matches(press, g.Keys.Accept)) {
+	if press, ok := msg.(tea.KeyPressMsg); ok && (pressed(press, keyClose) || pressed(press, keyAccept)) {
 		return g.answer(ClosedMsg{})
 	}
-	if !g.key(msg, g.Keys.ScrollKeys, len(g.rows), g.visible()) && g.query.key(msg, g.Keys.FieldKeys) {
+	if !g.key(msg, scrollMode{}, len(g.rows), g.visible()) && g.query.key(msg) {
 		g.top = 0
 		g.arrange()
 	}
@@ -194,7 +193,7 @@ func (g *HelpDialog) View() string {
 	if len(rows) == 0 {
 		rows = []string{g.theme.Dim.Render(ansi.Truncate("  No key matches", g.width, "…"))}
 	}
-	foot := g.keyHint(g.theme.Dim, hint(g.Keys.Close, "close"), hintText(g.Keys.Up.Help().Key+"/"+g.Keys.Down.Help().Key, "scroll"), hintText("type", "to search"))
+	foot := g.keyHint(g.theme.Dim, keyClose.hint("close"), scrollHint("scroll"), hint{"type", "to search"})
 	g.view = frame(g.Height(), g.queryLine(helpTitle, place, &g.query), rows, foot)
 	return g.view
 }

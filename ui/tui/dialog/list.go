@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -17,12 +16,12 @@ import (
 type window struct{ top int }
 
 // key scrolls, and reports whether msg is a key for that.
-func (s *window) key(msg tea.Msg, k ScrollKeys, total, visible int) bool {
-	return s.step(msg, k, total, visible, visible)
+func (s *window) key(msg tea.Msg, mode scrollMode, total, visible int) bool {
+	return s.step(msg, mode, total, visible, visible)
 }
 
 // step is key with the given length of a page.
-func (s *window) step(msg tea.Msg, k ScrollKeys, total, visible, page int) bool {
+func (s *window) step(msg tea.Msg, mode scrollMode, total, visible, page int) bool {
 	page = max(page, 1)
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
@@ -33,18 +32,18 @@ func (s *window) step(msg tea.Msg, k ScrollKeys, total, visible, page int) bool 
 			s.top += 3
 		}
 	case tea.KeyPressMsg:
-		switch {
-		case key.Matches(msg, k.Up):
+		switch moveOf(msg, mode) {
+		case keyUp:
 			s.top--
-		case key.Matches(msg, k.Down):
+		case keyDown:
 			s.top++
-		case key.Matches(msg, k.PageUp):
+		case keyPageUp:
 			s.top -= page
-		case key.Matches(msg, k.PageDown):
+		case keyPageDown:
 			s.top += page
-		case key.Matches(msg, k.Top):
+		case keyTop:
 			s.top = 0
-		case key.Matches(msg, k.Bottom):
+		case keyBottom:
 			s.top = total
 		default:
 			return false
@@ -65,9 +64,9 @@ type selectList struct {
 }
 
 // move moves the selection, and reports whether msg is a key for that.
-func (l *selectList) move(msg tea.Msg, k ScrollKeys, total, visible int) bool {
+func (l *selectList) move(msg tea.Msg, mode scrollMode, total, visible int) bool {
 	sel := window{l.selected}
-	if !sel.step(msg, k, total, 1, visible-1) {
+	if !sel.step(msg, mode, total, 1, visible-1) {
 		return false
 	}
 	l.selected = sel.top

@@ -110,7 +110,7 @@ func namedAlike(p *Picker) (titles []string) {
 // noMatchReason returns why enter did nothing.
 func (p *Picker) noMatchReason() string {
 	wanted, _ := p.split()
-	like, down := namedAlike(p), p.Keys.Down.Help().Key
+	like, down := namedAlike(p), keyDown.String()
 	switch {
 	case wanted == "":
 		return down + " select a command"

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/format"
@@ -144,13 +143,13 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 		}
 	}
 	switch name := press.String(); {
-	case key.Matches(press, p.Keys.Close), name == "q", key.Matches(press, p.Keys.Accept) && !p.folds():
+	case pressed(press, keyClose), name == "q", pressed(press, keyAccept) && !p.folds():
 		return p.answer(ClosedMsg{})
-	case key.Matches(press, p.Keys.Accept):
+	case pressed(press, keyAccept):
 		p.toggle()
-	case key.Matches(press, p.Keys.Next), name == "]":
+	case pressed(press, keyNext), name == "]":
 		p.jump(1)
-	case key.Matches(press, p.Keys.Previous), name == "[":
+	case pressed(press, keyPrevious), name == "[":
 		p.jump(-1)
 	case name == "/":
 		p.typing, p.query.text = true, ""
@@ -191,7 +190,7 @@ func pagerKey(key string) rune {
 func (p *Pager) handleScroll(msg tea.Msg) bool {
 	visible := max(p.visible(), 1)
 	if turn, wheel := msg.(tea.MouseWheelMsg); wheel {
-		p.window.key(msg, p.Keys.ScrollKeys, len(p.rows), visible)
+		p.window.key(msg, scrollMode{}, len(p.rows), visible)
 		p.selected = max(min(p.selected, p.top+visible-1), p.top)
 		if turn.Button == tea.MouseWheelDown && p.top+visible >= len(p.rows) {
 			p.selected = max(len(p.rows)-1, 0) // so that SetParts follows the end
@@ -203,23 +202,23 @@ func (p *Pager) handleScroll(msg tea.Msg) bool {
 			msg = tea.KeyPressMsg{Code: code}
 		}
 	}
-	return p.move(msg, p.Keys.reading(), len(p.rows), visible)
+	return p.move(msg, scrollMode{reading: true}, len(p.rows), visible)
 }
 
 // updateQuery types the query.
 func (p *Pager) updateQuery(msg tea.Msg) {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && key.Matches(press, p.Keys.Close):
+	case ok && pressed(press, keyClose):
 		p.typing = false
-	case ok && key.Matches(press, p.Keys.Accept):
+	case ok && pressed(press, keyAccept):
 		p.typing = false
 		if p.query.text != "" {
 			p.lastQuery = p.query.text
 		}
 		p.find(1)
 	default:
-		p.query.key(msg, p.Keys.FieldKeys)
+		p.query.key(msg)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
@@ -199,25 +198,25 @@ func (p *Pager) foot() string {
 	if p.Back {
 		leave = "back"
 	}
-	keys := []key.Binding{hint(p.Keys.Close, leave)}
+	keys := []hint{keyClose.hint(leave)}
 	if len(p.rows) > 0 {
 		if l := p.lines[p.rows[p.selected].line]; p.full(l) != "" {
 			does := "unfold"
 			if p.open[[2]int{l.part, l.line}] {
 				does = "fold"
 			}
-			keys = append(keys, hint(p.Keys.Accept, does))
+			keys = append(keys, keyAccept.hint(does))
 		}
 	}
-	keys = append(keys, hintText("/", "search"))
+	keys = append(keys, hint{"/", "search"})
 	if p.lastQuery != "" {
-		keys = append(keys, hintText("n/N", "next/previous match"))
+		keys = append(keys, hint{"n/N", "next/previous match"})
 	}
-	keys = append(keys, hintText("y", "copy part"))
+	keys = append(keys, hint{"y", "copy part"})
 	for _, act := range p.Actions {
-		keys = append(keys, hintText(act.Key, act.Help))
+		keys = append(keys, hint{act.Key, act.Help})
 	}
-	keys = append(keys, hint(p.Keys.Next, "next part"), hintText("Y", "copy line"))
+	keys = append(keys, keyNext.hint("next part"), hint{"Y", "copy line"})
 	return p.keyHint(p.theme.Dim, keys...)
 }
 

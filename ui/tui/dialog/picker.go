@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/fuzzy"
@@ -308,7 +307,7 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	}
 	said := p.message
 	p.view, p.message = "", ""
-	if press, ok := msg.(tea.KeyPressMsg); ok && said != "" && sendsAgain(p) && key.Matches(press, p.Keys.Accept) {
+	if press, ok := msg.(tea.KeyPressMsg); ok && said != "" && sendsAgain(p) && pressed(press, keyAccept) {
 		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true, Again: true})
 	}
 	before := p.Selected()
@@ -326,22 +325,22 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && key.Matches(press, p.Keys.Close):
+	case ok && pressed(press, keyClose):
 		return p.answer(ClosedMsg{Typed: p.query.text})
-	case ok && key.Matches(press, p.Keys.Accept):
+	case ok && pressed(press, keyAccept):
 		return p.accept()
-	case ok && p.Favorites && key.Matches(press, p.Keys.Favorite):
+	case ok && p.Favorites && pressed(press, keyFavorite):
 		return p.itemCmd(func(i Item) tea.Msg { return PinMsg{i.Value, !i.Pinned} })
-	case ok && p.Favorites && key.Matches(press, p.Keys.Hide):
+	case ok && p.Favorites && pressed(press, keyHide):
 		return p.itemCmd(func(i Item) tea.Msg { return HideMsg{i.Value, !i.Hidden} })
-	case ok && p.Favorites && key.Matches(press, p.Keys.ShowHidden):
+	case ok && p.Favorites && pressed(press, keyShowHidden):
 		p.showAll()
-	case ok && p.Remove != nil && p.hasSelection() && key.Matches(press, p.Keys.Trash):
+	case ok && p.Remove != nil && p.hasSelection() && pressed(press, keyTrash):
 		p.Remove(p.Selected())
-	case ok && p.commands && key.Matches(press, p.Keys.Fill):
+	case ok && p.commands && pressed(press, keyFill):
 		fill(p)
-	case p.move(msg, p.Keys.ScrollKeys, len(p.hits), p.visibleRows()):
-	case p.query.key(msg, p.Keys.FieldKeys):
+	case p.move(msg, scrollMode{}, len(p.hits), p.visibleRows()):
+	case p.query.key(msg):
 		p.filter()
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/textwrap"
@@ -12,7 +11,6 @@ import (
 
 // foot returns the keys, or details of the selected item that do not fit its row.
 func (p *Picker) foot(t table) string {
-	k := p.Keys
 	if unsaid := p.hiddenDetail(t); unsaid != "" {
 		style := p.theme.Dim
 		if p.message != "" || unsaid == p.item(p.hits[p.selected]).Unavailable {
@@ -20,31 +18,31 @@ func (p *Picker) foot(t table) string {
 		}
 		return style.Render(ansi.Truncate(unsaid, p.width, "…"))
 	}
-	var keys []key.Binding
+	var keys []hint
 	switch {
 	case p.hasSelection():
-		keys = append(keys, hint(k.Accept, "choose"))
+		keys = append(keys, keyAccept.hint("choose"))
 	case len(p.hits) > 0:
-		keys = append(keys, hint(k.Down, "select"))
+		keys = append(keys, keyDown.hint("select"))
 	}
 	if p.Remove != nil && p.hasSelection() {
-		keys = append(keys, hint(k.Trash, "remove"))
+		keys = append(keys, keyTrash.hint("remove"))
 	}
 	if p.Favorites && len(p.hits) > 0 {
-		keys = append(keys, hint(k.Favorite, "favorite"), hint(k.Hide, "hide"))
+		keys = append(keys, keyFavorite.hint("favorite"), keyHide.hint("hide"))
 	}
 	if p.Favorites && p.hidden > 0 {
 		show := fmt.Sprintf("show hidden (%d)", p.hidden)
 		if p.showHidden {
 			show = fmt.Sprintf("hide hidden (%d)", p.hidden)
 		}
-		keys = append(keys, hint(k.ShowHidden, show))
+		keys = append(keys, keyShowHidden.hint(show))
 	}
-	keys = append(keys, hint(k.Close, "close"))
+	keys = append(keys, keyClose.hint("close"))
 	if p.commands && len(p.hits) > 0 {
-		keys = append(keys, hint(k.Fill, "fill in"))
+		keys = append(keys, keyFill.hint("fill in"))
 	}
-	return p.keyHint(p.theme.Dim, append(keys, hintText("type", "to filter"))...)
+	return p.keyHint(p.theme.Dim, append(keys, hint{"type", "to filter"})...)
 }
 
 // listsArgs reports whether arguments of a command are listed.

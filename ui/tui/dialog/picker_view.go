@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/fuzzy"
@@ -127,16 +126,16 @@ func (p *Picker) titleLine() string {
 
 // legend returns the meaning of letters in the columns; "" if there are none.
 func (p *Picker) legend() string {
-	var letters []key.Binding
+	var letters []hint
 	t := p.table()
 	for i, c := range p.Columns {
 		if t.letters && t.wide[i] > 0 {
 			for _, l := range c.Letters {
-				letters = append(letters, hintText(l[1], l[0]))
+				letters = append(letters, hint{l[1], l[0]})
 			}
 		}
 	}
-	return hints.ShortHelpView(letters)
+	return joinHints(letters...)
 }
 
 // Cursor implements Dialog: it is after the query.

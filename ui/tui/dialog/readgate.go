@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -147,19 +146,19 @@ func (g *readGate) isArmed() bool {
 
 // unreadHint returns a hint for the key that scrolls to rows that were not seen, followed by the key
 // that refuses; "" if all were seen or are visible. It is shorter in a narrow window.
-func (g *readGate) unreadHint(k ScrollKeys, width int, below string, refuse key.Binding) string {
+func (g *readGate) unreadHint(width int, below string, refuse hint) string {
 	up, down := g.seen[:min(g.shown[0], len(g.seen))], g.seen[min(g.shown[1], len(g.seen)):]
-	page, todo := k.PageDown, below
+	page, todo := keyPageDown, below
 	switch {
 	case g.unseen == 0:
 		return ""
 	case slices.Contains(down, false):
 	case slices.Contains(up, false):
-		page, todo = k.PageUp, "scroll back: not all was shown"
+		page, todo = keyPageUp, "scroll back: not all was shown"
 	default:
 		return ""
 	}
-	name, no := strings.Replace(page.Help().Key, "pgdown", "pgdn", 1), hints.ShortHelpView([]key.Binding{refuse})
+	name, no := strings.Replace(page.String(), "pgdown", "pgdn", 1), joinHints(refuse)
 	part := percent(len(g.seen)-g.unseen, len(g.seen))
 	for _, said := range []string{" " + todo + " (" + part + ")", " " + part, ""} {
 		line := name + said + " · " + no

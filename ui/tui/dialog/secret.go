@@ -3,7 +3,6 @@ package dialog
 import (
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -146,16 +145,16 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 	s.view = ""
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && (key.Matches(press, s.Keys.Close) || s.ended != "" && key.Matches(press, s.Keys.Accept)):
+	case ok && (pressed(press, keyClose) || s.ended != "" && pressed(press, keyAccept)):
 		s.field.text = ""
 		return s.answer(ClosedMsg{})
 	case s.checking, s.ended != "":
-	case ok && key.Matches(press, s.Keys.Accept):
+	case ok && pressed(press, keyAccept):
 		return s.submit()
 	default:
 		if paste, ok := msg.(tea.PasteMsg); ok { // unchanged: the receiver validates it
 			s.field.text += strings.Trim(paste.Content, "\r\n")
-		} else if !s.field.key(msg, s.Keys.FieldKeys) {
+		} else if !s.field.key(msg) {
 			return nil
 		}
 		s.problem, s.touched = "", true
@@ -185,12 +184,12 @@ func (s *Secret) View() string {
 	if s.shown {
 		accept = "continue"
 	}
-	foot := s.keyHint(s.theme.Dim, hint(s.Keys.Accept, accept), hint(s.Keys.Clear, "clear"), hint(s.Keys.Close, "cancel"))
+	foot := s.keyHint(s.theme.Dim, keyAccept.hint(accept), keyClear.hint("clear"), keyClose.hint("cancel"))
 	if s.checking {
-		foot = s.keyHint(s.theme.Dim, hintText("Checking", "it…"), hint(s.Keys.Close, "cancel"))
+		foot = s.keyHint(s.theme.Dim, hint{"Checking", "it…"}, keyClose.hint("cancel"))
 	}
 	if s.ended != "" {
-		foot = s.keyHint(s.theme.Dim, hint(s.Keys.Close, "close"))
+		foot = s.keyHint(s.theme.Dim, keyClose.hint("close"))
 	}
 	rows := s.lines()
 	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // the line at the end must stay visible

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/fuzzy"
@@ -275,22 +274,22 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		l.note = ""
 		for _, do := range []struct {
-			keys key.Binding
+			keys keyName
 			run  func() tea.Cmd
 		}{
-			{l.Keys.Close, func() tea.Cmd { return l.answer(ClosedMsg{Typed: l.query.text}) }},
-			{l.Keys.Accept, l.open}, {l.Keys.Fork, l.fork},
-			{l.Keys.Rename, l.startRename}, {l.Keys.Pin, l.pin},
-			{l.Keys.Trash, l.trash}, {l.Keys.Undo, l.restore},
+			{keyClose, func() tea.Cmd { return l.answer(ClosedMsg{Typed: l.query.text}) }},
+			{keyAccept, l.open}, {keyFork, l.fork},
+			{keyRename, l.startRename}, {keyPin, l.pin},
+			{keyTrash, l.trash}, {keyUndo, l.restore},
 		} {
-			if key.Matches(press, do.keys) {
+			if pressed(press, do.keys) {
 				return do.run()
 			}
 		}
 	}
 	switch {
-	case l.move(msg, l.Keys.ScrollKeys, l.total(), l.layout().visible):
-	case l.query.key(msg, l.Keys.FieldKeys):
+	case l.move(msg, scrollMode{}, l.total(), l.layout().visible):
+	case l.query.key(msg):
 		return l.onQuery()
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools/sanitize"
@@ -23,9 +22,9 @@ func (l *SessionList) startRename() tea.Cmd {
 func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
-	case ok && key.Matches(press, l.Keys.Close):
+	case ok && pressed(press, keyClose):
 		l.renaming = ""
-	case ok && key.Matches(press, l.Keys.Accept):
+	case ok && pressed(press, keyAccept):
 		msg := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
 		l.renaming = ""
 		r := l.row()
@@ -36,7 +35,7 @@ func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 		l.refresh(msg.ID)
 		return l.Say(msg)
 	default:
-		l.name.key(msg, l.Keys.FieldKeys)
+		l.name.key(msg)
 	}
 	return nil
 }
@@ -69,7 +68,7 @@ func (l *SessionList) trash() tea.Cmd {
 	l.trashed = append(l.trashed, gone)
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.refresh("")
-	l.note = "Deleted \"" + titleOf(gone.row) + "\" · " + l.Keys.Undo.Help().Key + " undo"
+	l.note = "Deleted \"" + titleOf(gone.row) + "\" · " + keyUndo.String() + " undo"
 	return l.Say(SessionTrash{gone.row.ID})
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"charm.land/bubbles/v2/key"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
@@ -270,19 +269,19 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 
 // foot returns the result of the last key, or the keys.
 func (l *SessionList) foot() string {
-	k := l.Keys
 	switch {
 	case l.renaming != "":
-		return l.keyHint(l.theme.Dim, hint(k.Accept, "rename"), hint(k.Close, "cancel"))
+		return l.keyHint(l.theme.Dim, keyAccept.hint("rename"), keyClose.hint("cancel"))
 	case l.note != "":
 		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
 	}
-	undo := hint(k.Undo, "undo")
-	undo.SetEnabled(len(l.trashed) > 0)
-	keys := []key.Binding{hint(k.Accept, "open"), hint(k.Close, "close"), undo,
-		hint(k.Rename, "rename"), hint(k.Pin, "pin"), hint(k.Fork, "copy"), hint(k.Trash, "delete"), hintText("type", "to filter")}
-	if l.total() == 0 {
-		keys = keys[1:3]
+	keys := []hint{keyClose.hint("close")}
+	if len(l.trashed) > 0 {
+		keys = append(keys, keyUndo.hint("undo"))
+	}
+	if l.total() > 0 {
+		keys = slices.Insert(keys, 0, keyAccept.hint("open"))
+		keys = append(keys, keyRename.hint("rename"), keyPin.hint("pin"), keyFork.hint("copy"), keyTrash.hint("delete"), hint{"type", "to filter"})
 	}
 	return l.keyHint(l.theme.Dim, keys...)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -120,18 +119,18 @@ func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	l.view = ""
-	if l.move(msg, l.Keys.reading(), len(l.branches), contentRows(l.Height())) {
+	if l.move(msg, scrollMode{reading: true}, len(l.branches), contentRows(l.Height())) {
 		return nil
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case !ok:
-	case key.Matches(press, l.Keys.Close):
+	case pressed(press, keyClose):
 		return l.answer(ClosedMsg{})
 	case len(l.branches) == 0:
-	case key.Matches(press, l.Keys.Accept):
+	case pressed(press, keyAccept):
 		return l.answer(BranchChosen{l.branches[l.selected].Seq})
-	case key.Matches(press, l.Keys.Fork):
+	case pressed(press, keyFork):
 		return l.answer(ForkChosen{l.branches[l.selected].Seq})
 	}
 	return nil
@@ -149,7 +148,7 @@ func (l *BranchList) View() string {
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
 	}
-	keys := []key.Binding{hint(l.Keys.Accept, "open"), hint(l.Keys.Close, "close"), hint(l.Keys.Fork, "copy"), hintText("•", "current path")}
+	keys := []hint{keyAccept.hint("open"), keyClose.hint("close"), keyFork.hint("copy"), hint{"•", "current path"}}
 	if len(l.branches) == 0 {
 		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  No branches yet", l.width, "…"))}, keys[1:2]
 	}

@@ -58,7 +58,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case dialog.HideMsg:
 		cmd := f.setModelPref("hidden", msg.Value, msg.On)
 		if msg.On {
-			cmd = tea.Batch(cmd, f.ShowToast("Hidden · "+strings.Join(f.picker.Keys.ShowHidden.Keys(), ", ")+" show hidden"))
+			cmd = tea.Batch(cmd, f.ShowToast("Hidden · "+dialog.ShowHiddenKeys()+" show hidden"))
 		}
 		return cmd, true
 	}
