@@ -60,11 +60,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case *app.Confirm:
 		return m.ask(*e, func(yes bool) tea.Cmd { return m.perform(e.Answer(yes)) })
 	case *app.Secret:
-		cmd, ok := m.parts.offer(e)
-		if !ok && e.OnDismiss != nil {
-			e.OnDismiss()
-		}
-		return tea.Batch(cmd, lapses(m, e.Lapse))
+		return m.askSecret(e)
 	case app.Play:
 		return m.chat.Play(e)
 	case app.Async:
@@ -102,6 +98,15 @@ func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	cmd := m.overlay.Ask(d, answered)
 	onLeave(m, c.OnDismiss)
 	return tea.Batch(cmd, lapses(m, c.Lapse))
+}
+
+// askSecret asks for a line. It is left where no part of the screen asks for one.
+func (m *Model) askSecret(s *app.Secret) tea.Cmd {
+	cmd, ok := m.parts.offer(s)
+	if !ok && s.OnDismiss != nil {
+		s.OnDismiss()
+	}
+	return tea.Batch(cmd, lapses(m, s.Lapse))
 }
 
 // lapses takes the dialog that was just opened back once what it asks needs no answer any more. A line
