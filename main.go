@@ -15,7 +15,7 @@ import (
 
 func main() {
 	print.CheckAddressSpace()
-	sandbox.RunIfHelper() // what confines a command is this program too
+	sandbox.Register() // what confines a command is this program too
 	tools.ScrubEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))
 }

@@ -48,7 +48,7 @@ import (
 const heapPercent = 400
 
 func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
+	sandbox.Register()
 	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
 	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which wait more than they compute
 		parallel.Tests(8)

@@ -20,6 +20,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/process"
 )
 
 // hooked returns a session whose hooks are "event: command" lines for a shell, and its folder.
@@ -29,12 +30,12 @@ func hooked(t *testing.T, mode act.Mode, rules []permission.Rule, project bool, 
 	var list []hooks.Hook
 	for _, line := range lines {
 		event, command, _ := strings.Cut(line, ": ")
-		list = append(list, hooks.Hook{Config: hooks.Config{Event: event, Command: tools.CommandLine{Words: []string{command}, Shell: true}}, Source: "hooks.toml", Project: project})
+		list = append(list, hooks.Hook{Config: hooks.Config{Event: event, Command: process.CommandLine{Words: []string{command}, Shell: true}}, Source: "hooks.toml", Project: project})
 	}
 	policy := tools.NewPolicy(mode)
 	policy.AddRules(rules)
 	fake := llmtest.New(turns...)
-	s := New(Options{Schemas: schema.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
+	s := New(Options{Schemas: schema.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})
@@ -221,9 +222,9 @@ func TestHooksCanceled(t *testing.T) {
 // A prompt that is stopped while hooks look at it is the user's again.
 func TestHooksCanceledPrompt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := New(Options{Model: endpoint("m/x", llmtest.New()), Hooks: hooks.New(t.TempDir(), func(context.Context, tools.ProgramRun) tools.ProgramResult {
+	s := New(Options{Model: endpoint("m/x", llmtest.New()), Hooks: hooks.New(t.TempDir(), func(context.Context, process.Run) process.Result {
 		cancel()
-		return tools.ProgramResult{Exit: -1, Err: context.Canceled}
+		return process.Result{Exit: -1, Err: context.Canceled}
 	}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})})
 	back := ""
 	for e := range s.Turn(ctx, say("go")) {

@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -16,7 +17,10 @@ import (
 // apart from the output for the user, all of its lines.
 func TestTemplateNotes(t *testing.T) {
 	const hook = `PostToolUse: echo '{"hookSpecificOutput":{"additionalContext":"seen"}}'`
-	const ended = "[ended 1 process still running in the background: nothing outlives its command]"
+	output, notes := "a\n", "[ended 1 process still running in the background: nothing outlives its command]\n[exit status 3]"
+	if runtime.GOOS == "linux" { // its helper reports that, as output
+		output, notes = "a\n[ended what still ran in the background, processes: 1; nothing outlives its command]\n", "[exit status 3]"
+	}
 	const stopped = "The user stopped this call before it was finished. Until then:\n\n"
 	tests := []struct {
 		name, command string
@@ -30,7 +34,7 @@ func TestTemplateNotes(t *testing.T) {
 		{"its own last line", "echo '[exit status 0]'", nil, false, "[exit status 0]", "[exit status 0]\n", "[exit status 0]"},
 		{"a failure", "echo a; exit 3", nil, false, "a\n[exit status 3]", "a\n", "[exit status 3]"},
 		{"removed characters", `printf 'a\342\200\213b\n'`, nil, false, "ab\n[1 invisible character removed]", "ab\n", "[1 invisible character removed]\n[exit status 0]"},
-		{"left running", "sleep 1000 & echo a; exit 3", nil, false, "a\n" + ended + "\n[exit status 3]", "a\n", ended + "\n[exit status 3]"},
+		{"left running", "sleep 1000 & echo a; exit 3", nil, false, output + notes, output, notes},
 		{"a hook's", "echo a", []string{hook}, false, "a\n\nA hook adds: seen", "a\n", "[exit status 0]\n\nA hook adds: seen"},
 		{"stopped", "echo a; sleep 1000", nil, true, stopped + "a\n[", "a\n", "["},
 	}

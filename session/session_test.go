@@ -23,7 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
+	sandbox.Register()
 	goleak.VerifyTestMain(m)
 }
 

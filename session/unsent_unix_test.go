@@ -16,6 +16,7 @@ import (
 	"parley/session/hooks"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/process"
 )
 
 // A message is given back as the user wrote it. What the model was to be told with it, of hooks and of jobs
@@ -30,9 +31,9 @@ func TestGivenBackWithoutNotes(t *testing.T) {
 	model.Context = 4000
 	var list []hooks.Hook
 	for _, h := range [][2]string{{"SessionStart", "echo began"}, {"UserPromptSubmit", "echo today"}} {
-		list = append(list, hooks.Hook{Config: hooks.Config{Event: h[0], Command: tools.CommandLine{Words: []string{h[1]}, Shell: true}}, Source: "hooks.toml"})
+		list = append(list, hooks.Hook{Config: hooks.Config{Event: h[0], Command: process.CommandLine{Words: []string{h[1]}, Shell: true}}, Source: "hooks.toml"})
 	}
-	s := New(Options{Model: model, Attended: true, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
+	s := New(Options{Model: model, Attended: true, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})

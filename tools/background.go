@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"parley/tools/act"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 )
 
 // errKilled ends a background command on request of the user or the model.
@@ -24,7 +24,7 @@ func stopReason(ctx context.Context) error {
 
 // runShell runs a command in the workspace, in the sandbox if there is a policy, to its end or its
 // deadline, or until it goes on in the background.
-func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args shellCommand, progress func(string)) act.Outcome {
+func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy, args shellCommand, progress func(string)) act.Outcome {
 	shell, err := findShell()
 	if err != nil {
 		return failedOutcome("%v", err)
@@ -40,7 +40,7 @@ func (w *workspace) runShell(ctx context.Context, policy *sandbox.Policy, args s
 				ended <- failedOutcome("shell: internal error: %v", p)
 			}
 		}()
-		ended <- w.run(running, r, append(shell, args.Command), time.Duration(args.Timeout)*time.Second)
+		ended <- w.runForModel(running, r, append(shell, args.Command), time.Duration(args.Timeout)*time.Second)
 	}()
 	out, moved := w.jobs.waitOrMove(ctx, j, args, ended)
 	if !moved {
@@ -109,7 +109,6 @@ func RunUserCommand(ctx context.Context, dir string, jobs *Jobs, command string,
 	if jobs != nil {
 		set.jobs = jobs
 	}
-	set.EnableSandbox(SandboxConfig{Off: true}) // a helper still sees to it that nothing outlives parley
 	args := shellCommand{shellArgs{Command: command}, true}
 	if _, err := planShell(ctx, set.workspace, args.shellArgs); err != nil {
 		_ = set.release()

@@ -15,18 +15,19 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/process"
 )
 
 // A CustomTool is a tool that the user configures: a program that receives the arguments of a call
 // as one JSON object on standard input, and writes the result to standard output. It is a table
 // [tools.NAME] of the configuration.
 type CustomTool struct {
-	Description string           `toml:"description"` // for the model
-	Command     CommandLine      `toml:"command"`
-	Schema      CustomToolSchema `toml:"schema"`  // of the arguments; none: any object
-	Rule        string           `toml:"rule"`    // CustomAsk, CustomAllow; "": as the approval mode says of commands
-	Timeout     Timeout          `toml:"timeout"` // 0: that of commands
-	Sandbox     Confinement      `toml:"sandbox"`
+	Description string              `toml:"description"` // for the model
+	Command     process.CommandLine `toml:"command"`
+	Schema      CustomToolSchema    `toml:"schema"`  // of the arguments; none: any object
+	Rule        string              `toml:"rule"`    // CustomAsk, CustomAllow; "": as the approval mode says of commands
+	Timeout     process.Timeout     `toml:"timeout"` // 0: that of commands
+	Sandbox     process.Confinement `toml:"sandbox"`
 }
 
 // The rules of custom tools.
@@ -157,7 +158,7 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 		timeout = time.Duration(c.Timeout)
 	}
 	a := &act.Action{Access: act.AccessRun, Title: name + ": " + firstLine(c.Command.String()), Command: c.Command.String()}
-	run := func(how Confinement) func(context.Context, func(string)) act.Outcome {
+	run := func(how process.Confinement) func(context.Context, func(string)) act.Outcome {
 		return func(ctx context.Context, progress func(string)) act.Outcome {
 			policy, err := confineProgram(w, how)
 			if err != nil {
@@ -168,13 +169,13 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 				return failedOutcome("%v", err)
 			}
 			r := &runningCommand{policy: policy, streams: &programStreams{input: append(slices.Clip(input), '\n')}, result: headTail{limit: maxText - maxErrors - 1000}, progress: progress}
-			return w.run(ctx, r, argv, timeout)
+			return w.runForModel(ctx, r, argv, timeout)
 		}
 	}
 	a.Do = run(c.Sandbox)
 	switch {
-	case c.Sandbox != Unconfined && w.cmdSandbox.isActive():
-		a.Sandboxed, a.Network, a.DoOnline = true, c.Sandbox == Networked, run(Networked)
+	case c.Sandbox != process.Unconfined && w.cmdSandbox.isActive():
+		a.Sandboxed, a.Network, a.DoOnline = true, c.Sandbox == process.Networked, run(process.Networked)
 	case w.cmdSandbox.Required:
 		return nil, refuse("%s cannot run: the configuration requires a sandbox: %s", name, unconfinedReason(c.Sandbox, w.cmdSandbox.backend().Reason))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/process"
 )
 
 // own reads tools as the configuration has them.
@@ -212,7 +213,7 @@ func TestOwnToolIsHeld(t *testing.T) {
 	}
 	outside := filepath.Join(t.TempDir(), "x")
 	start := time.Now()
-	r := f.RunProgram(t.Context(), ProgramRun{Command: CommandLine{Words: []string{"echo in >here; env; echo out >" + outside}, Shell: true}, Timeout: time.Minute, RequireSandbox: true})
+	r := f.RunProgram(t.Context(), process.Run{Command: process.CommandLine{Words: []string{"echo in >here; env; echo out >" + outside}, Shell: true}, Timeout: time.Minute, RequireSandbox: true})
 	if r.Err != nil || strings.Contains(string(r.Stdout), "canary") || time.Since(start) > time.Minute {
 		t.Errorf("got %+v", r)
 	}
@@ -231,7 +232,7 @@ func TestProgramThatDoesNotStart(t *testing.T) {
 		"/nowhere/format":      "/nowhere/format did not start: no such file or directory",
 		"no-such-program-4711": "no-such-program-4711 is not on PATH",
 	} {
-		r := f.RunProgram(t.Context(), ProgramRun{Command: CommandLine{Words: []string{program}}, Timeout: time.Minute})
+		r := f.RunProgram(t.Context(), process.Run{Command: process.CommandLine{Words: []string{program}}, Timeout: time.Minute})
 		if got := errorText(r.Err); got != want || r.Exit != -1 {
 			t.Errorf("%s: %q with %d, want %q", program, got, r.Exit, want)
 		}

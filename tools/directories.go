@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"parley/tools/sandbox"
+	"parley/tools/process"
 )
 
 // An addedDirectory is a further directory that file tools reach and commands may change. Its files are
@@ -21,8 +21,8 @@ type addedDirectory struct {
 	dir  string // absolute, without links
 
 	mu      sync.Mutex
-	watch   *sandbox.Watch // detects what commands make there for git to run; nil: none has run
-	running int            // sandboxed commands that run now
+	watch   process.RepositoryWatch // detects what commands make there for git to run; nil: none has run
+	running int                     // sandboxed commands that run now
 }
 
 // Directories returns the added directories, in the order in which they were added.
@@ -255,7 +255,7 @@ func (f *addedDirectory) begin(sandboxed bool) (notice string) {
 	case !sandboxed:
 		return ""
 	case f.watch == nil:
-		f.watch = sandbox.NewWatch(f.dir)
+		f.watch = process.Sandbox.NewWatch(f.dir)
 	default:
 		f.watch.Accept()
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"parley/tools/places"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 )
 
 // ServerPolicy returns what SandboxPolicy does for a program that lasts, such as an MCP server. Key
@@ -17,15 +17,15 @@ import (
 // theirs is not for it to run. Env is its environment; own reports which variables of
 // it the user has set for this program. Where the directory is no workspace, the
 // program works in an empty one.
-func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name string) bool) (sandbox.Policy, error) {
+func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name string) bool) (process.SandboxPolicy, error) {
 	cache, err := serverCacheDir(key)
 	if err != nil {
-		return sandbox.Policy{}, err
+		return process.SandboxPolicy{}, err
 	}
 	p := s.SandboxPolicy(network)
 	if s.problem != "" {
 		if p.Workspace, p.Protected = filepath.Join(cache, "empty"), nil; os.MkdirAll(p.Workspace, 0o700) != nil {
-			return sandbox.Policy{}, os.ErrPermission
+			return process.SandboxPolicy{}, os.ErrPermission
 		}
 	}
 	p.LongRunning = true
@@ -81,7 +81,7 @@ func cacheVariables(dir string, network bool) []string {
 // by p to reach path: the project that it belongs to, its directory, or the file alone where the
 // directory is no workspace. It is "" for what the program can reach already, and for what must not
 // be allowed in passing: home directories, those of the system, and sensitive places.
-func GrantablePath(p sandbox.Policy, path string, write bool) string {
+func GrantablePath(p process.SandboxPolicy, path string, write bool) string {
 	if !filepath.IsAbs(path) {
 		return ""
 	}
@@ -165,7 +165,3 @@ func isWithin(path, dir string) bool {
 	dir = strings.TrimSuffix(dir, string(filepath.Separator))
 	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
-
-// ExplainDenial guesses from the output of a confined program what the sandbox denied it, and
-// quotes the line that shows it; !ok if nothing shows it.
-func ExplainDenial(output string) (what string, ok bool) { return sandbox.ExplainDenial(output) }

@@ -4,12 +4,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"slices"
 	"sync"
 	"time"
 
 	"parley/tools/process"
-	"parley/tools/sandbox"
 )
 
 // A Program runs beside parley until it is ended, and dies with it.
@@ -22,16 +20,10 @@ type Program struct {
 	terminateOnce sync.Once
 }
 
-// A ConfineFunc makes the command of a confined program, and a function that ends it and releases
-// what it needs; see [parley/tools/sandbox.Command]. A nil cmd means that the program is not
-// confined.
-type ConfineFunc func(argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
-
 // StartProgram starts argv in dir, in a session of its own. Its environment is what commands get of
-// parley's own, and env. Confine may be nil: the program is not confined. The calling program must
-// call [parley/tools/sandbox.RunIfHelper] first thing in main: a helper makes sure that nothing
-// outlives the program.
-func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program, error) {
+// parley's own, and env. Confine returns what the program may do with its whole environment; nil,
+// as without confine, if it is not confined.
+func StartProgram(dir string, argv, env []string, confine func(env []string) (*process.SandboxPolicy, error)) (*Program, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("there is no command")
 	}
@@ -68,18 +60,18 @@ func StartProgram(dir string, argv, env []string, confine ConfineFunc) (*Program
 }
 
 // newCommand returns the program's command, not yet started.
-func (p *Program) newCommand(dir string, argv, env []string, confine ConfineFunc) (cmd *exec.Cmd, letGo func(), err error) {
-	env = append(slices.Clip(env), p.child.Mark())
+func (p *Program) newCommand(dir string, argv, env []string, confine func(env []string) (*process.SandboxPolicy, error)) (cmd *exec.Cmd, letGo func(), err error) {
+	var policy *process.SandboxPolicy
 	if confine != nil {
-		cmd, letGo, err = confine(argv, env)
+		policy, err = confine(env)
 	}
-	if err == nil && cmd == nil {
-		cmd, letGo, err = unsandboxedCommand(sandbox.Policy{Workspace: dir, Env: env}, argv, true)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case policy == nil:
+		return p.child.Command(process.Sandbox.Supervise, process.SandboxPolicy{Workspace: dir, Env: env}, argv)
 	}
-	if err == nil && letGo != nil {
-		cmd.Env = append(cmd.Env, p.child.Mark()) // the helper's own
-	}
-	return cmd, letGo, err
+	return p.child.Command(process.Sandbox.Command, *policy, argv)
 }
 
 // PID returns the number of the first process: the program's, or its helper's.
@@ -87,9 +79,6 @@ func (p *Program) PID() int { return p.child.PID() }
 
 // Exited returns what is closed once the program's first process has ended.
 func (p *Program) Exited() <-chan struct{} { return p.child.Exited() }
-
-// ProcessAlive reports whether a process of this id runs.
-func ProcessAlive(pid int) bool { return process.Alive(pid) }
 
 // ExitState returns how the program ended, such as "exit status 1"; "" while it runs.
 func (p *Program) ExitState() string {

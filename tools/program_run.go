@@ -12,12 +12,11 @@ import (
 	"time"
 
 	"parley/tools/process"
-	"parley/tools/sandbox"
 	"parley/tools/sanitize"
 )
 
 // CommandArgv returns what is started. A relative path with a slash is one in the workspace.
-func CommandArgv(c CommandLine) ([]string, error) {
+func CommandArgv(c process.CommandLine) ([]string, error) {
 	if !c.Shell {
 		return slices.Clone(c.Words), nil
 	}
@@ -25,28 +24,12 @@ func CommandArgv(c CommandLine) ([]string, error) {
 	return append(slices.Clip(shell), c.Words...), err
 }
 
-// The vocabulary of programs of the configuration.
-type (
-	CommandLine   = process.CommandLine
-	Timeout       = process.Timeout
-	Confinement   = process.Confinement
-	ProgramRun    = process.Run
-	ProgramResult = process.Result
-)
-
-// The confinements.
-const (
-	Confined   = process.Confined
-	Networked  = process.Networked
-	Unconfined = process.Unconfined
-)
-
 // MaxProgramOutput is how many bytes of standard output are kept.
 const MaxProgramOutput = 1 << 20
 
 // RunProgram runs a program in the workspace, with the sandbox, environment and process group of
 // commands. Nothing that it started lives on; canceling ctx ends it.
-func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
+func (s *Set) RunProgram(ctx context.Context, run process.Run) process.Result {
 	policy, err := confineProgram(s.workspace, run.Sandbox)
 	if err == nil && policy == nil && run.RequireSandbox {
 		err = fmt.Errorf("it runs in a sandbox only, and there is none: %s", s.cmdSandbox.backend().Reason)
@@ -56,44 +39,30 @@ func (s *Set) RunProgram(ctx context.Context, run ProgramRun) ProgramResult {
 		argv, err = CommandArgv(run.Command)
 	}
 	if err != nil {
-		return ProgramResult{Exit: -1, Err: err}
+		return process.Result{Exit: -1, Err: err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, run.Timeout)
-	defer cancel()
-	seen := s.cmdSandbox.quarantineNew()
-	notice, endWatch := watchDirectories(s.workspace, policy != nil)
-	defer endWatch()
 	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: MaxProgramOutput}}
 	r := &runningCommand{policy: policy, streams: streams, progress: func(string) {}}
-	if err := r.start(ctx, s.workspace, argv); err != nil {
-		return ProgramResult{Exit: -1, Err: startError(argv[0], err)}
+	notices, err := s.run(ctx, r, argv, run.Timeout)
+	if err != nil {
+		return process.Result{Exit: -1, Err: startError(argv[0], err)}
 	}
-	func() {
-		defer r.cleanUp() // also after a panic
-		r.collect(ctx)
-	}()
-	if policy == nil {
-		s.cmdSandbox.acceptRepositories()
-	}
-	seen = s.noticesOf(r, seen, notice, endWatch())
-	out := ProgramResult{Stdout: streams.stdout.Bytes(), Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
+	out := process.Result{Stdout: streams.stdout.Bytes(), Stderr: streams.lastErrors(), Exit: -1, Err: r.stopped}
 	if errors.Is(r.stopped, context.DeadlineExceeded) {
 		out.Err = fmt.Errorf("timed out after %s", run.Timeout)
 	}
 	if r.stopped == nil && r.State() != nil {
 		out.Exit = r.State().ExitCode()
 	}
-	if seen != "" {
-		out.Stderr = strings.TrimSpace(out.Stderr + "\n" + seen)
-	}
+	out.Stderr = strings.TrimSpace(out.Stderr + "\n" + notices)
 	return out
 }
 
 // confineProgram returns the policy of a program; nil: it is not confined.
-func confineProgram(w *workspace, how Confinement) (*sandbox.Policy, error) {
+func confineProgram(w *workspace, how process.Confinement) (*process.SandboxPolicy, error) {
 	switch {
-	case how != Unconfined && w.cmdSandbox.isActive():
-		p := w.sandboxPolicy(how == Networked)
+	case how != process.Unconfined && w.cmdSandbox.isActive():
+		p := w.SandboxPolicy(how == process.Networked)
 		return &p, nil
 	case w.cmdSandbox.Required:
 		return nil, fmt.Errorf("the configuration requires a sandbox (sandbox.required): %s", unconfinedReason(how, w.cmdSandbox.backend().Reason))
@@ -102,8 +71,8 @@ func confineProgram(w *workspace, how Confinement) (*sandbox.Policy, error) {
 }
 
 // unconfinedReason returns why a program is not confined.
-func unconfinedReason(how Confinement, backend string) string {
-	if how == Unconfined {
+func unconfinedReason(how process.Confinement, backend string) string {
+	if how == process.Unconfined {
 		return "this one says sandbox = \"off\""
 	}
 	return backend

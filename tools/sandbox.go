@@ -9,13 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"parley/tools/act"
 	"parley/tools/process"
-	"parley/tools/sandbox"
 )
 
 // A SandboxConfig is how commands are held; the section [sandbox] of the
@@ -54,25 +54,20 @@ func (c SandboxConfig) Validate() error {
 
 // EnableSandbox runs all commands in a sandbox from now on, also those of the views of s. The
 // function that it returns waits until the sandbox of this system is known; if there is none,
-// Reason says why. The program has to call [sandbox.RunIfHelper] first thing in main. Without a
-// call of EnableSandbox commands run without a sandbox.
-func (s *Set) EnableSandbox(cfg SandboxConfig) func() sandbox.Backend {
-	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, hasHelper: true, watch: new(atomic.Pointer[sandbox.Watch])}
-	s.cmdSandbox.probe = sync.OnceValue(func() sandbox.Backend {
+// Reason says why. Without a call of EnableSandbox commands run without a sandbox.
+func (s *Set) EnableSandbox(cfg SandboxConfig) func() process.Backend {
+	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, watch: new(atomic.Pointer[process.RepositoryWatch])}
+	s.cmdSandbox.probe = sync.OnceValue(func() process.Backend {
 		if cfg.Off {
-			return sandbox.Backend{Reason: "it is turned off (sandbox.off)"}
+			return process.Backend{Reason: "it is turned off (sandbox.off)"}
 		}
-		if err := (sandbox.Policy{Workspace: s.realDir, WritePaths: AbsolutePaths(cfg.Write)}).CheckAgainst(s.places); err != nil {
-			return sandbox.Backend{Reason: err.Error()}
+		if err := process.Sandbox.Check(process.SandboxPolicy{Workspace: s.realDir, WritePaths: AbsolutePaths(cfg.Write)}, s.places.WorkspaceProblem); err != nil {
+			return process.Backend{Reason: err.Error()}
 		}
-		return sandbox.Probe()
+		return process.Sandbox.Probe()
 	})
 	return s.cmdSandbox.probe
 }
-
-// SandboxPolicy returns what commands of s may do, for programs that others start. Where one may
-// run beside commands of s, WatchBeside comes first.
-func (s *Set) SandboxPolicy(network bool) sandbox.Policy { return s.sandboxPolicy(network) }
 
 // WatchBeside provides for a program that runs beside commands of s: from now on, and without end,
 // each command looks for repositories that have appeared in between, in the workspace and in added
@@ -87,7 +82,8 @@ func (s *Set) WatchBeside() {
 // watchRepositories has each command look for repositories that a program beside it has made.
 func (w *workspace) watchRepositories() {
 	if w.cmdSandbox.isActive() && w.cmdSandbox.watch.Load() == nil {
-		w.cmdSandbox.watch.CompareAndSwap(nil, sandbox.NewWatch(w.realDir))
+		watch := process.Sandbox.NewWatch(w.realDir)
+		w.cmdSandbox.watch.CompareAndSwap(nil, &watch)
 	}
 }
 
@@ -96,28 +92,27 @@ func (b *commandSandbox) quarantineNew() string {
 	if b.watch == nil || b.watch.Load() == nil {
 		return ""
 	}
-	return strings.TrimSpace(b.watch.Load().QuarantineNew())
+	return strings.TrimSpace((*b.watch.Load()).QuarantineNew())
 }
 
 // acceptRepositories takes what a command has made that was not held: a user has let it.
 func (b *commandSandbox) acceptRepositories() {
 	if b.watch != nil && b.watch.Load() != nil {
-		b.watch.Load().Accept()
+		(*b.watch.Load()).Accept()
 	}
 }
 
 // A commandSandbox is how the commands of a workspace are held.
 type commandSandbox struct {
 	SandboxConfig
-	probe     func() sandbox.Backend         // nil: they are not held
-	hasHelper bool                           // the program calls sandbox.RunIfHelper
-	watch     *atomic.Pointer[sandbox.Watch] // to nil: no program runs beside; nil: none can
+	probe func() process.Backend                   // nil: they are not held
+	watch *atomic.Pointer[process.RepositoryWatch] // to nil: no program runs beside; nil: none can
 }
 
 // backend returns the sandbox of this system.
-func (b *commandSandbox) backend() sandbox.Backend {
+func (b *commandSandbox) backend() process.Backend {
 	if b.probe == nil {
-		return sandbox.Backend{}
+		return process.Backend{}
 	}
 	return b.probe()
 }
@@ -125,18 +120,15 @@ func (b *commandSandbox) backend() sandbox.Backend {
 // isActive reports whether commands are held.
 func (b *commandSandbox) isActive() bool { return b.backend().Available() }
 
-// sandboxPolicy returns the policy of the workspace's commands.
-func (w *workspace) sandboxPolicy(network bool) sandbox.Policy {
-	environ := commandEnvironment(os.Environ(), w.cmdSandbox.Env)
-	p := sandbox.Policy{
-		Workspace:   w.realDir,
-		ReadPaths:   append(sandbox.ReadablePaths(environ), append(AbsolutePaths(w.cmdSandbox.Read), w.readable...)...),
-		WritePaths:  AbsolutePaths(w.cmdSandbox.Write),
-		Protected:   append(sandbox.Protected(), w.protectedPlaces()...),
-		Network:     network,
-		Directories: (&Set{workspace: w}).Directories(), ReadOnly: directoryPlaces(w),
-		Env: environ, Notices: &w.notices,
-	}
+// SandboxPolicy returns what commands may do, also for programs that others start. Where one may
+// run beside commands of the workspace, WatchBeside comes first.
+func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
+	p := process.Sandbox.Policy(w.realDir, commandEnvironment(os.Environ(), w.cmdSandbox.Env))
+	p.ReadPaths = slices.Concat(p.ReadPaths, AbsolutePaths(w.cmdSandbox.Read), w.readable)
+	p.WritePaths = AbsolutePaths(w.cmdSandbox.Write)
+	p.Protected = append(p.Protected, w.protectedPlaces()...)
+	p.Network, p.Notices = network, &w.notices
+	p.Directories, p.ReadOnly = (&Set{workspace: w}).Directories(), directoryPlaces(w)
 	if dir, err := w.cacheDir(); err == nil {
 		p.WritePaths = append(p.WritePaths, dir)
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
@@ -202,32 +194,13 @@ func AbsolutePaths(paths []string) []string {
 // session of its own. LetGo, nil where there is no helper, ends what the helper
 // keeps.
 func (w *workspace) newCommand(ctx context.Context, r *runningCommand, argv []string) (cmd *exec.Cmd, letGo func(), err error) {
-	mark := r.Mark() // a variable that tells the command's processes
-	if policy := r.policy; policy != nil {
-		policy.Env, policy.Ready, policy.Notices = append(policy.Env, mark), act.Ready(ctx), &r.undone
-		cmd, letGo, err = sandbox.Command(*policy, argv...)
+	p, start := process.SandboxPolicy{Workspace: w.realDir}, process.Sandbox.Supervise
+	if r.policy != nil {
+		p, start = *r.policy, process.Sandbox.Command
+		p.Notices = &r.undone
 	} else {
-		p := sandbox.Policy{Workspace: w.realDir, Env: append(commandEnvironment(os.Environ(), w.cmdSandbox.Env), mark), Ready: act.Ready(ctx)}
-		cmd, letGo, err = unsandboxedCommand(p, argv, w.cmdSandbox.hasHelper)
+		p.Env = commandEnvironment(os.Environ(), w.cmdSandbox.Env)
 	}
-	if err == nil && letGo != nil {
-		cmd.Env = append(cmd.Env, mark) // the helper's own
-	}
-	return cmd, letGo, err
-}
-
-// unsandboxedCommand returns argv, not yet started, with nothing held back; see
-// [sandbox.Supervise]. With a helper, which the program has to provide for, nothing outlives
-// parley's own death; without, the first process does not.
-func unsandboxedCommand(p sandbox.Policy, argv []string, helper bool) (cmd *exec.Cmd, letGo func(), err error) {
-	if helper {
-		return sandbox.Supervise(p, argv...)
-	}
-	if p.Ready != nil {
-		<-p.Ready
-	}
-	cmd = exec.Command(argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = p.Workspace, p.Env
-	process.Detach(cmd)
-	return cmd, nil, nil
+	p.Ready = act.Ready(ctx)
+	return r.Command(start, p, argv)
 }

@@ -262,7 +262,7 @@ func TestSandboxNotices(t *testing.T) {
 	if got := f.TakeSandboxNotices(); !strings.HasPrefix(got, undid) {
 		t.Errorf("of a job: got %q", got)
 	}
-	run := ProgramRun{Command: CommandLine{Words: []string{"sh", "-c", "echo evil > .envrc"}}, Timeout: time.Minute}
+	run := process.Run{Command: process.CommandLine{Words: []string{"sh", "-c", "echo evil > .envrc"}}, Timeout: time.Minute}
 	if res := f.RunProgram(t.Context(), run); res.Err != nil || !strings.HasPrefix(f.TakeSandboxNotices(), undid) {
 		t.Errorf("of a program: %+v", res)
 	}

@@ -13,16 +13,17 @@ import (
 	"strings"
 
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/tools/sanitize"
 )
 
 // A SearchConfig is [search] of the configuration: the service that the tool search asks. The
 // zero value offers none.
 type SearchConfig struct {
-	Kind    string      `toml:"kind"`    // searxng, brave, tavily or command
-	Address string      `toml:"address"` // of the service; "": the public one, but for searxng
-	KeyEnv  string      `toml:"key_env"` // environment variable that has its key
-	Command CommandLine `toml:"command"` // of kind command: gets {"query": …} on standard input, and prints what it finds
+	Kind    string              `toml:"kind"`    // searxng, brave, tavily or command
+	Address string              `toml:"address"` // of the service; "": the public one, but for searxng
+	KeyEnv  string              `toml:"key_env"` // environment variable that has its key
+	Command process.CommandLine `toml:"command"` // of kind command: gets {"query": …} on standard input, and prints what it finds
 }
 
 // A searchService is how one kind is asked, and how it answers.
@@ -154,7 +155,7 @@ func (s *Set) AddSearch(c SearchConfig, getenv func(string) string) error {
 				return nil, refuse("the query is empty")
 			}
 			if c.Kind == searchCommand {
-				return planCustomTool(s.workspace, act.SearchName, CustomTool{Command: c.Command, Sandbox: Networked}, input)
+				return planCustomTool(s.workspace, act.SearchName, CustomTool{Command: c.Command, Sandbox: process.Networked}, input)
 			}
 			return planSearch(c, args.Query, getenv)
 		},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/tools/sanitize"
 )
 
@@ -86,7 +87,7 @@ func TestSearchConfig(t *testing.T) {
 	}{
 		{SearchConfig{}, ""},
 		{SearchConfig{Kind: "brave"}, ""},
-		{SearchConfig{Kind: "command", Command: CommandLine{Words: []string{"find"}}}, ""},
+		{SearchConfig{Kind: "command", Command: process.CommandLine{Words: []string{"find"}}}, ""},
 		{SearchConfig{Kind: "searxng"}, "search.address: searxng needs the address of your server"},
 		{SearchConfig{Kind: "google"}, `search.kind = "google": use searxng, brave, tavily or command`},
 		{SearchConfig{KeyEnv: "X"}, `search.kind = "": use`},

@@ -11,7 +11,6 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/process"
-	"parley/tools/sandbox"
 	"parley/tools/sanitize"
 )
 
@@ -60,7 +59,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*act.Action, er
 	}
 	held := func(network bool) func(context.Context, func(string)) act.Outcome {
 		return func(ctx context.Context, progress func(string)) act.Outcome {
-			p := w.sandboxPolicy(network)
+			p := w.SandboxPolicy(network)
 			return w.runShell(ctx, &p, shellCommand{shellArgs: args}, progress)
 		}
 	}
@@ -100,9 +99,9 @@ func findShell() ([]string, error) {
 	return nil, errors.New("no shell on PATH")
 }
 
-// run runs a program in the workspace, to its end or its deadline, 0 for none, and held if
-// there is a policy. Nothing that it started lives on.
-func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) act.Outcome {
+// run runs a program in the workspace, to its end or its deadline, 0 for none, and confined if
+// there is a policy. Nothing that it started lives on. Notices are about what it made for git to run.
+func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) (notices string, err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -113,7 +112,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	defer endWatch()
 	start := time.Now()
 	if err := r.start(ctx, w, argv); err != nil {
-		return failedOutcome("the command did not start: %v", err)
+		return "", err
 	}
 	defer r.cleanUp()
 	r.collect(ctx)
@@ -123,13 +122,23 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	if r.streams != nil {
 		r.streams.close()
 	}
-	out := r.outcome(time.Since(start))
+	r.took = time.Since(start)
 	if r.policy == nil {
 		w.cmdSandbox.acceptRepositories()
 	}
-	if seen = w.noticesOf(r, seen, notice, endWatch()); seen != "" {
-		out.Text, out.Notes = out.Text+"\n"+seen, strings.TrimPrefix(out.Notes+"\n"+seen, "\n")
-		r.notes = append(r.notes, seen)
+	return w.noticesOf(r, seen, notice, endWatch()), nil
+}
+
+// runForModel runs a program and returns what the model is told of it.
+func (w *workspace) runForModel(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) act.Outcome {
+	notices, err := w.run(ctx, r, argv, timeout)
+	if err != nil {
+		return failedOutcome("the command did not start: %v", err)
+	}
+	out := r.outcome()
+	if notices != "" {
+		out.Text, out.Notes = out.Text+"\n"+notices, strings.TrimPrefix(out.Notes+"\n"+notices, "\n")
+		r.notes = append(r.notes, notices)
 	}
 	return out
 }
@@ -138,7 +147,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 // everything but to wait for output and for the end of the shell.
 type runningCommand struct {
 	*process.Child
-	policy    *sandbox.Policy // nil: it can do whatever parley can
+	policy    *process.SandboxPolicy // nil: it can do whatever parley can
 	undone    sandboxNotices
 	streams   *programStreams // nil: it has no input, and its errors are part of its output
 	pipe      *os.File
@@ -150,6 +159,7 @@ type runningCommand struct {
 	stopped    error // why it was ended before it had: the context's error, or errKilled
 	allExited  bool  // everything it started is known to be dead
 	terminated int   // processes that outlived the shell and were ended
+	took       time.Duration
 
 	output sanitize.Screen
 	result headTail
@@ -330,7 +340,7 @@ func (r *runningCommand) denialHint() string {
 	return "if that is so, ask the user to allow the network, or to run it outside"
 }
 
-func (r *runningCommand) outcome(took time.Duration) act.Outcome {
+func (r *runningCommand) outcome() act.Outcome {
 	if r.saved != nil {
 		r.result.gapNote = r.saved.notice() + "\n"
 	}
@@ -345,7 +355,7 @@ func (r *runningCommand) outcome(took time.Duration) act.Outcome {
 	if !r.HasExited() {
 		notes = append(notes, note("it could not be ended"))
 	}
-	took = took.Round(100 * time.Millisecond)
+	took := r.took.Round(100 * time.Millisecond)
 	success := false
 	switch {
 	case errors.Is(r.stopped, context.DeadlineExceeded):
@@ -359,7 +369,7 @@ func (r *runningCommand) outcome(took time.Duration) act.Outcome {
 		if r.streams == nil || !success {
 			notes = append(notes, note("%s", r.State()))
 		}
-		if what, denied := sandbox.ExplainDenial(text); denied && !success && r.policy != nil {
+		if what, denied := process.Sandbox.ExplainDenial(text); denied && !success && r.policy != nil {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}
 	}

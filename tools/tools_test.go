@@ -25,7 +25,7 @@ const asRole = "PARLEY_TEST_ROLE"
 var roles = map[string]func(){}
 
 func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
+	sandbox.Register()
 	if play, ok := roles[os.Getenv(asRole)]; ok {
 		play()
 		return

@@ -16,6 +16,7 @@ import (
 	"parley/session/hooks"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/process"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -41,7 +42,7 @@ func runner(t *testing.T, project bool, text string) (*hooks.Runner, string) {
 	for _, c := range f.Hooks {
 		list = append(list, hooks.Hook{Config: c, Source: "hooks.toml", Project: project})
 	}
-	return hooks.New(dir, func(ctx context.Context, run tools.ProgramRun) tools.ProgramResult {
+	return hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false // that is held in tools
 		return set.RunProgram(ctx, run)
 	}, list...), dir

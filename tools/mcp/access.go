@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/tools"
 	"parley/tools/lazy"
+	"parley/tools/process"
 )
 
 // Access is what a user has allowed a server's program beyond its configuration. The zero value is
@@ -168,7 +168,7 @@ func explainRefusal(c Config, mask secretMask, stderr string, ended int, grantab
 		}
 	}
 	for line := range strings.Lines(stderr) {
-		what, denied := tools.ExplainDenial(line)
+		what, denied := process.Sandbox.ExplainDenial(line)
 		if !denied {
 			continue
 		}

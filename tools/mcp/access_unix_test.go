@@ -18,7 +18,6 @@ import (
 
 	"parley/tools"
 	"parley/tools/process"
-	"parley/tools/sandbox"
 )
 
 // A notebook is what parley stores about servers, which use it at once.
@@ -46,22 +45,19 @@ func held(t *testing.T, c Config, memory *notebook) *testServer {
 	if backend := set.EnableSandbox(tools.SandboxConfig{})(); !backend.Available() {
 		t.Skipf("there is no sandbox: %s", backend.Reason)
 	}
-	policy := func(server string, c Config, env []string) (sandbox.Policy, error) {
+	policy := func(server string, c Config, env []string) (process.SandboxPolicy, error) {
 		p, err := set.ServerPolicy(server, c.Network, env, func(name string) bool { _, own := c.Env[name]; return own })
 		p.ReadPaths, p.WritePaths = append(p.ReadPaths, c.Read...), append(p.WritePaths, c.Write...)
 		return p, err
 	}
 	o := Options{
 		Dir: set.Root(),
-		Confine: func(server string, c Config, argv, env []string) (*exec.Cmd, func(), error) {
+		Confine: func(server string, c Config, env []string) (*process.SandboxPolicy, error) {
 			if c.Unsandboxed {
-				return nil, nil, nil
+				return nil, nil
 			}
 			p, err := policy(server, c, env)
-			if err != nil {
-				return nil, nil, err
-			}
-			return sandbox.Command(p, argv...)
+			return &p, err
 		},
 		GrantablePath: func(server string, c Config, path string, write bool) string {
 			p, err := policy(server, c, nil)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"reflect"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"parley/tools"
 	"parley/tools/mcp/oauth"
+	"parley/tools/process"
 )
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
@@ -166,13 +166,13 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 	for name, value := range env {
 		environ = append(environ, name+"="+value)
 	}
-	var confine tools.ConfineFunc
+	var confine func(env []string) (*process.SandboxPolicy, error)
 	if s.opts.Confine != nil {
 		c := s.effectiveConfig()
-		confine = func(argv, env []string) (*exec.Cmd, func(), error) {
-			cmd, letGo, err := s.opts.Confine(s.name, c, argv, env)
-			l.sandboxed = cmd != nil
-			return cmd, letGo, err
+		confine = func(env []string) (*process.SandboxPolicy, error) {
+			p, err := s.opts.Confine(s.name, c, env)
+			l.sandboxed = p != nil
+			return p, err
 		}
 	}
 	argv, err := tools.CommandArgv(s.config.program())

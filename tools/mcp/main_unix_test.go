@@ -27,7 +27,7 @@ import (
 
 // TestMain is also the servers: the test starts itself.
 func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
+	sandbox.Register()
 	if name := os.Getenv("PARLEY_TEST_SERVER"); name != "" {
 		serveAs(name)
 		os.Exit(0)

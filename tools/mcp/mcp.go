@@ -18,12 +18,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"sync"
 	"time"
 
 	"parley/tools"
+	"parley/tools/process"
 )
 
 // Options are what Open needs to know beside the configuration. The zero value
@@ -32,9 +32,9 @@ type Options struct {
 	Dir     string // in which programs are started that have no directory of their own
 	Version string // of parley, which servers are told
 
-	// Confine makes the command of a server's program in the sandbox; with a nil cmd, or a nil
-	// Confine, the program is not confined. Env is its whole environment.
-	Confine func(server string, c Config, argv, env []string) (cmd *exec.Cmd, letGo func(), err error)
+	// Confine returns what a server's program may do; nil, or without Confine, it is not confined.
+	// Env is its whole environment.
+	Confine func(server string, c Config, env []string) (*process.SandboxPolicy, error)
 
 	// GrantablePath returns what would have to be allowed for a confined program to reach a path; ""
 	// for nothing. See tools.GrantablePath. Nil: nothing can be.

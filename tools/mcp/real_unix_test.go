@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"parley/providers/llm"
+	"parley/tools/process"
 	"parley/tools/sandbox"
 )
 
@@ -286,10 +286,9 @@ func TestConfine(t *testing.T) {
 	workspace := t.TempDir()
 	var given []string
 	c := self(t, "real")
-	b := start(t, c, Options{Confine: func(_ string, c Config, argv, env []string) (*exec.Cmd, func(), error) {
+	b := start(t, c, Options{Confine: func(_ string, c Config, env []string) (*process.SandboxPolicy, error) {
 		given = env
-		p := sandbox.Policy{Workspace: workspace, Env: env, ReadPaths: append(sandbox.ReadablePaths(env), argv[0]), Network: c.Network}
-		return sandbox.Command(p, argv...)
+		return &process.SandboxPolicy{Workspace: workspace, Env: env, ReadPaths: append(sandbox.ReadablePaths(env), c.Command.Words[0]), Network: c.Network}, nil
 	}})
 	if s := b.state(); s.Status != StatusReady {
 		t.Fatalf("got %+v", s)

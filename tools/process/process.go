@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -43,6 +44,17 @@ func New(pipe *os.File) *Child {
 // Mark returns the variable, with its value, that has to be in the environment of the
 // program, and of its helper.
 func (c *Child) Mark() string { return c.tree.mark }
+
+// Command returns argv, not yet started, as start makes it of p; its processes can be told. StopHelper
+// is for Start.
+func (c *Child) Command(start func(SandboxPolicy, ...string) (*exec.Cmd, func(), error), p SandboxPolicy, argv []string) (cmd *exec.Cmd, stopHelper func(), err error) {
+	p.Env = append(slices.Clip(p.Env), c.Mark())
+	cmd, stopHelper, err = start(p, argv...)
+	if err == nil && stopHelper != nil {
+		cmd.Env = append(cmd.Env, c.Mark()) // the helper's own
+	}
+	return cmd, stopHelper, err
+}
 
 // Start starts cmd. StopHelper makes its helper end it; nil if it has none.
 func (c *Child) Start(cmd *exec.Cmd, stopHelper func()) error {

@@ -5,13 +5,11 @@ import (
 	"os"
 	"os/exec"
 
+	"parley/tools/places"
 	"parley/tools/process"
 )
 
 const seatbeltPath = "/usr/bin/sandbox-exec"
-
-// RunIfHelper does nothing here: sandbox-exec is the helper.
-func RunIfHelper() {}
 
 // Probe reports whether sandbox-exec is available.
 func Probe() Backend {
@@ -21,14 +19,15 @@ func Probe() Backend {
 	return Backend{Name: "seatbelt"}
 }
 
-// Command returns argv confined by p, not yet started, in a session of its own. Cleanup, to
-// be called after its end, removes the private temp directory. No helper can wait for p.Ready:
+// Command returns argv confined by a policy, not yet started, in a session of its own. Cleanup, to
+// be called after its end, removes the private temp directory. No helper can wait for its Ready:
 // Command itself does.
-func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
+func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
+	p := policy{Policy: allowed}
 	if len(argv) == 0 {
 		return nil, nil, errors.New("no command")
 	}
-	if err := p.Check(); err != nil {
+	if err := check(allowed, places.New(os.Getenv).WorkspaceProblem); err != nil {
 		return nil, nil, err
 	}
 	p.dropReplaceable()
@@ -40,9 +39,9 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd = exec.Command(seatbeltPath, append([]string{"-p", Profile(p)}, argv...)...)
+	cmd = exec.Command(seatbeltPath, append([]string{"-p", Profile(p.Policy)}, argv...)...)
 	cmd.Dir, cmd.Env = p.Workspace, append(p.Env, "TMPDIR="+p.TempDir)
 	process.Detach(cmd)
-	p.awaitReady()
+	p.AwaitReady()
 	return cmd, cleanup, nil
 }

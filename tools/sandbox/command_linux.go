@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/places"
 )
 
 // helperName is argument 0 of the helper process.
@@ -32,16 +34,16 @@ const maxReport = 1 << 20
 // sockets are denied, and making one takes as long as all the others.
 const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 
-// Command returns argv confined by p, not yet started, in a session of its own and in the
+// Command returns argv confined by a policy, not yet started, in a session of its own and in the
 // workspace directory. The caller may set its streams and Dir, and end it by cleanup: the
 // helper then ends every process of the command, with SIGTERM and after 0.7 s with SIGKILL,
-// restores protected paths, and exits; a command that p.Ready holds back does not run then. Cleanup must be called in any case, and once more
+// restores protected paths, and exits; a command that its Ready holds back does not run then. Cleanup must be called in any case, and once more
 // after the end if it was called before;
 // it does not wait, and removes the private temp directory. The exit status is that of the
 // command, 128+n after signal n, 125 if the sandbox could not be set up, 126 or 127 if the
-// command could not be started. Notices of p has what the helper had to do.
-func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
-	b := Probe()
+// command could not be started. Its Notices has what the helper had to do.
+func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
+	p, b := policy{Policy: allowed}, Probe()
 	if !b.Available() {
 		return nil, nil, errors.New(b.Reason)
 	}
@@ -55,7 +57,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	if p.Workspace, err = filepath.EvalSymlinks(p.Workspace); err != nil {
 		return nil, nil, err
 	}
-	if err := p.Check(); err != nil {
+	if err := check(p.Policy, places.New(os.Getenv).WorkspaceProblem); err != nil {
 		return nil, nil, err
 	}
 	p.dropReplaceable()
@@ -75,7 +77,7 @@ func Command(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error
 	}
 	remove := func() { removeTemp(); removeUndone() }
 	j := job{
-		Policy: p, path: path, argv: argv, ownsTempDir: made, abi: b.ABI,
+		policy: p, path: path, argv: argv, ownsTempDir: made, abi: b.ABI,
 		hasNamespaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
 	}
 	cmd, letGo, err := j.helperCommand()
@@ -97,7 +99,7 @@ func Supervise(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err err
 	if err != nil {
 		return nil, nil, err
 	}
-	j := job{Policy: Policy{Workspace: p.Workspace, Env: p.Env, Ready: p.Ready}, path: path, argv: argv, unrestricted: true}
+	j := job{policy: policy{Policy: Policy{Workspace: p.Workspace, Env: p.Env, Ready: p.Ready}}, path: path, argv: argv, unrestricted: true}
 	return j.helperCommand()
 }
 

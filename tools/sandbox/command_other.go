@@ -8,9 +8,6 @@ import (
 	"runtime"
 )
 
-// RunIfHelper does nothing here: there is no helper.
-func RunIfHelper() {}
-
 // Probe reports that there is no backend.
 func Probe() Backend { return Backend{Reason: "there is no sandbox for " + runtime.GOOS} }
 

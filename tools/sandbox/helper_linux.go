@@ -32,9 +32,10 @@ const (
 	exitCanceled  = 128 + int(syscall.SIGTERM)
 )
 
-// RunIfHelper runs the helper and never returns in a process that was started as one; in all
-// others it returns at once. Call it first in main.
-func RunIfHelper() {
+// addHelper has a helper supervise programs. It runs the helper and never returns in a process
+// that was started as one.
+func addHelper(d *process.SandboxDriver) {
+	d.Supervise = Supervise
 	if len(os.Args) == 0 || os.Args[0] != helperName {
 		return
 	}
@@ -246,7 +247,7 @@ func (h *helper) prepare() error {
 		return err
 	}
 	if h.hasNamespaces {
-		if err := isolateMounts(&h.Policy); err != nil {
+		if err := isolateMounts(&h.policy); err != nil {
 			return err
 		}
 	}

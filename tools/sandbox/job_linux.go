@@ -14,7 +14,7 @@ import (
 
 // job holds the instructions for the helper.
 type job struct {
-	Policy
+	policy
 	path          string   // of the program
 	argv          []string // with the name it was called by as the first
 	abi           int      // of Landlock

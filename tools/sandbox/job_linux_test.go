@@ -8,17 +8,17 @@ import (
 
 // jobs holds jobs as odd as paths and variables can be.
 var jobs = []job{
-	{Policy: Policy{Workspace: "/w"}, path: "/bin/sh", argv: []string{"sh"}},
+	{policy: policy{Policy: Policy{Workspace: "/w"}}, path: "/bin/sh", argv: []string{"sh"}},
 	{
-		Policy: Policy{
+		policy: policy{Policy: Policy{
 			Workspace: "/w \n\xff", TempDir: "/t", ReadPaths: []string{"/a", ""}, WritePaths: []string{"/é"},
 			Protected: []string{".git/hooks"}, Network: true, Env: []string{"A=1", "B=", "C=\xff\n"},
 			LongRunning: true, QuarantineDir: "/u\xff",
-		},
+		}},
 		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, hasNamespaces: true, uid: 65534, gid: 1,
 		listableEtc: []string{"/etc"}, readableEtc: []string{"/etc/a\n", "/etc/b"},
 	},
-	{Policy: Policy{Workspace: "/w"}, path: "/x", argv: []string{""}, unrestricted: true},
+	{policy: policy{Policy: Policy{Workspace: "/w"}}, path: "/x", argv: []string{""}, unrestricted: true},
 }
 
 func TestJob(t *testing.T) {

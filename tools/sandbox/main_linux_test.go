@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.RaiseTimeLimits()
 	sandbox.ReadFewNames()
-	sandbox.RunIfHelper()
+	sandbox.Register()
 	if len(os.Args) > 1 && os.Args[1] == role {
 		os.Exit(runAsCaller(os.Args[2:]))
 	}

@@ -18,7 +18,7 @@ type detachedMount struct {
 // isolateMounts gives the helper, in its namespaces, a read-only view of the file system but
 // for what p allows to write, with its own /proc, /tmp and /dev/shm. It updates p
 // accordingly.
-func isolateMounts(p *Policy) error {
+func isolateMounts(p *policy) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("own mounts: %w", err)
 	}
@@ -76,7 +76,7 @@ func isolateMounts(p *Policy) error {
 }
 
 // protectDirectories makes what is protected in added folders read-only.
-func protectDirectories(p *Policy) error {
+func protectDirectories(p *policy) error {
 	for _, dir := range p.Directories {
 		held := map[string]bool{}
 		for _, path := range p.readOnlyParts {
@@ -92,7 +92,7 @@ func protectDirectories(p *Policy) error {
 
 // canReplaceTmp reports whether the private temp directory can replace /tmp: nothing that
 // the command needs may be hidden below it.
-func canReplaceTmp(p Policy, dir string) bool {
+func canReplaceTmp(p policy, dir string) bool {
 	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.ReadPaths, p.WritePaths), func(path string) bool {
 		return isWithin(path, "/tmp")
 	})

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"parley/tools/places"
 )
 
 // homeToolchains holds the files and directories below the home directory that builds read:
@@ -94,7 +92,7 @@ func linksToSecrets(path, home string) bool {
 // dropReplaceable drops the paths to read or write that lead through a directory that a command
 // can write to: there is nothing to add to that, and where a command has put a link in the place
 // of such a path, the next one would be given what that leads to.
-func (p *Policy) dropReplaceable() {
+func (p *policy) dropReplaceable() {
 	dirs := []string{resolved(p.Workspace)}
 	for _, dir := range p.Directories {
 		dirs = append(dirs, resolved(dir))
@@ -150,16 +148,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Check reports why p cannot be enforced: it would restrict nothing. Directories in
-// WritePaths follow the rules of a workspace.
-func (p Policy) Check() error { return p.CheckAgainst(places.New(os.Getenv)) }
-
-// CheckAgainst does as Check, with a table that was made before.
-func (p Policy) CheckAgainst(table *places.Table) error {
+// check reports why p cannot be enforced: it would restrict nothing. Directories in
+// WritePaths follow the rules of a workspace; problem says why one is none.
+func check(p Policy, problem func(dir string) string) error {
 	if !filepath.IsAbs(p.Workspace) {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
 	}
-	if why := table.WorkspaceProblem(filepath.Clean(p.Workspace)); why != "" {
+	if why := problem(filepath.Clean(p.Workspace)); why != "" {
 		return fmt.Errorf("the folder is no workspace: it %s. Start in a project's folder", why)
 	}
 	for _, path := range p.WritePaths {
@@ -169,7 +164,7 @@ func (p Policy) CheckAgainst(table *places.Table) error {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			continue // one file, by its name
 		}
-		if why := table.WorkspaceProblem(filepath.Clean(path)); why != "" {
+		if why := problem(filepath.Clean(path)); why != "" {
 			return fmt.Errorf("%s cannot be changed as a whole: it %s", path, why)
 		}
 	}

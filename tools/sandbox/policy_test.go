@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/tools/places"
 )
 
 func TestProfile(t *testing.T) {
@@ -122,7 +124,7 @@ func TestCheck(t *testing.T) {
 		{"protected, outside", Policy{Workspace: filepath.Join(home, "src"), Protected: []string{"a/../../x"}}, "leads out"},
 	}
 	for _, test := range tests {
-		err := test.policy.Check()
+		err := check(test.policy, places.New(os.Getenv).WorkspaceProblem)
 		if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
@@ -133,7 +135,7 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (Policy{Workspace: real}).Check(); err == nil {
+	if err := check(Policy{Workspace: real}, places.New(os.Getenv).WorkspaceProblem); err == nil {
 		t.Error("a home folder behind a link")
 	}
 }
@@ -188,7 +190,7 @@ func TestAllowWorktree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Policy{Workspace: workspace, LongRunning: test.lasting}
+		p := policy{Policy: Policy{Workspace: workspace, LongRunning: test.lasting}}
 		p.allowWorktree(!test.without)
 		var read, written []string
 		if test.read {

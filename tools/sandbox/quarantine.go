@@ -52,7 +52,7 @@ type movedPath struct {
 
 // makeQuarantineDir creates the quarantine directory, unless the policy names one. Without a
 // cache directory it is a temporary one, which remove removes only if it is empty.
-func makeQuarantineDir(p *Policy) (remove func(), err error) {
+func makeQuarantineDir(p *policy) (remove func(), err error) {
 	if p.QuarantineDir != "" || p.LongRunning || len(p.Protected) == 0 {
 		if p.QuarantineDir != "" {
 			err = os.MkdirAll(p.QuarantineDir, 0o700)

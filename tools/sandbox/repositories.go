@@ -29,7 +29,7 @@ func gitConfigPaths(gitDir string) (all []string) {
 
 // protectRepositories adds to the protected paths those of all existing repositories, the
 // topmost first, if git is protected at all, and records where it searched.
-func (p *Policy) protectRepositories() {
+func (p *policy) protectRepositories() {
 	if !slices.Contains(p.Protected, ".git/config") {
 		return
 	}

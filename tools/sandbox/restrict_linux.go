@@ -154,7 +154,7 @@ func (w *etcWalk) addReadable(path string, e fs.DirEntry) (whole bool) {
 }
 
 // grants returns all that p allows, and what j may read below /etc.
-func (j *job) grants(p Policy) (all []grant) {
+func (j *job) grants(p policy) (all []grant) {
 	for _, path := range j.listableEtc {
 		all = append(all, grant{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR})
 	}
@@ -176,7 +176,7 @@ func (j *job) grants(p Policy) (all []grant) {
 }
 
 // createRuleset returns the ruleset of p, the policy of j.
-func (j *job) createRuleset(p Policy) (fd int, err error) {
+func (j *job) createRuleset(p policy) (fd int, err error) {
 	attr := handledRights(j.abi)
 	if p.Network {
 		attr.Handled_access_net = 0
@@ -253,7 +253,7 @@ func (h *helper) restrictThread() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
 	}
-	p := h.Policy
+	p := h.policy
 	if h.LongRunning && !h.hasNamespaces {
 		p = p.splitWorkspace()
 	}

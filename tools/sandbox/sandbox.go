@@ -56,30 +56,34 @@
 package sandbox
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"parley/tools/process"
 )
 
-// Policy restricts a command. Paths are absolute unless said; absent ones are skipped. With
-// only Workspace set it is the strictest.
-type Policy struct {
-	Workspace     string   // readable and writable; must neither be nor hold the home directory
-	TempDir       string   // private temp directory, and the command's /tmp; "": created, and removed by cleanup
-	ReadPaths     []string // further files and directories to read; see [ReadablePaths]
-	WritePaths    []string // further files and directories to read and write
-	Directories   []string // further directories to read and write, in which what configures or runs programs for git, parley and the shell is read-only
-	ReadOnly      []string // files and directories in Directories that are, too
-	Protected     []string // files and directories that keep their content, relative to Workspace; absent ones stay absent
-	Network       bool     // may open IP sockets, to anywhere; Unix sockets stay closed
-	Env           []string // the whole environment; nothing of the caller's own is added but TMPDIR
-	LongRunning   bool     // runs beside a user's own work, as a server does: only what configures new repositories is put back, and more is read-only
-	QuarantineDir string   // keeps what was in the place of a protected path; "": the workspace's own in the cache directory
+// The vocabulary of programs that confine others.
+type (
+	Policy  = process.SandboxPolicy
+	Backend = process.Backend
+)
 
-	Ready   <-chan struct{} `json:"-"` // no instruction of the command runs before it is closed; nil: it need not wait
-	Notices io.Writer       `json:"-"` // receives what was undone, and warnings, from cleanup; nil: they go to the standard error of the command
+// Register has the programs of this process confined here. In a process that was started as the
+// helper it runs that, and does not return: call it first in main.
+func Register() {
+	d := &process.Sandbox
+	addHelper(d)
+	d.Probe, d.Check, d.Command, d.GitRuns, d.ExplainDenial = Probe, check, Command, GitRuns, ExplainDenial
+	d.Policy = func(workspace string, env []string) Policy {
+		return Policy{Workspace: workspace, Env: env, ReadPaths: ReadablePaths(env), Protected: Protected()}
+	}
+	d.NewWatch = func(dir string) process.RepositoryWatch { return NewWatch(dir) }
+}
 
+// A policy is a Policy with what was found on the disk for it.
+type policy struct {
+	Policy
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
 	outsideGitDirs []string // git directories in WritePaths, outside of the workspace
 	readOnlyParts  []string // paths in Directories that are read-only; needs namespaces
@@ -101,24 +105,13 @@ func Protected() []string {
 	return append([]string{".parley", ".mcp.json", ".envrc"}, gitConfigPaths(".git")...)
 }
 
-// Backend describes how the system can confine commands.
-type Backend struct {
-	Name    string   // "landlock+seccomp+pidns", "landlock+seccomp", "seatbelt"; "" if there is none
-	ABI     int      // of Landlock; 0 without Landlock
-	Details []string // further facts for the user, one each
-	Reason  string   // why nothing is available, where Name is ""
-}
-
-// Available reports whether commands can be confined at all.
-func (b Backend) Available() bool { return b.Name != "" }
-
 // isWithin reports whether path is dir or below it; both are clean.
 func isWithin(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
 // makeTempDir creates a private temp directory, unless the policy names one.
-func makeTempDir(p *Policy) (remove func(), err error) {
+func makeTempDir(p *policy) (remove func(), err error) {
 	if p.TempDir != "" {
 		return func() {}, nil
 	}

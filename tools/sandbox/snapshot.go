@@ -55,7 +55,7 @@ type node struct {
 }
 
 // newSnapshot returns an empty snapshot of root.
-func (p Policy) newSnapshot(root *os.Root) *snapshot {
+func (p policy) newSnapshot(root *os.Root) *snapshot {
 	s := &snapshot{
 		root: root, before: map[string]node{}, newGitDirs: map[string]bool{}, since: fileTimeNow(), began: time.Now(), searchResult: p.searchResult,
 	}
@@ -70,7 +70,7 @@ func (p Policy) newSnapshot(root *os.Root) *snapshot {
 
 // takeSnapshot records the protected paths of root. With mounted, existing paths are
 // read-only for the command, and their content need not be held.
-func (p Policy) takeSnapshot(root *os.Root, mounted bool) *snapshot {
+func (p policy) takeSnapshot(root *os.Root, mounted bool) *snapshot {
 	s := p.newSnapshot(root)
 	s.mountedReadOnly = mounted
 	for _, p := range s.paths {
@@ -212,14 +212,14 @@ func (s *snapshot) isUnchanged(was node, name string) bool {
 // by [NewWatch].
 type Watch struct {
 	mu     sync.Mutex
-	policy Policy // with the baseline's repositories
+	policy policy // with the baseline's repositories
 	states map[string]map[string]fileState
 	began  time.Time
 }
 
 // NewWatch returns a watch with the current repositories as its baseline.
 func NewWatch(workspace string) *Watch {
-	w := &Watch{policy: Policy{Workspace: workspace}}
+	w := &Watch{policy: policy{Policy: Policy{Workspace: workspace}}}
 	w.acceptLocked()
 	return w
 }
@@ -233,7 +233,7 @@ func (w *Watch) Accept() {
 }
 
 func (w *Watch) acceptLocked() {
-	w.policy = Policy{Workspace: w.policy.Workspace, Protected: Protected()}
+	w.policy = policy{Policy: Policy{Workspace: w.policy.Workspace, Protected: Protected()}}
 	w.policy.protectRepositories()
 	w.states, w.began = nil, time.Now()
 	if root, err := os.OpenRoot(w.policy.Workspace); err == nil {

@@ -23,7 +23,7 @@ const submodulesDir = "modules"
 
 // allowWorktree lets commands use the repository that the workspace is a worktree of. The
 // repository itself must confirm that: files of the workspace may be a stranger's.
-func (p *Policy) allowWorktree(mounts bool) {
+func (p *policy) allowWorktree(mounts bool) {
 	to, ok := strings.CutPrefix(readConfig(filepath.Join(p.Workspace, ".git")), "gitdir:")
 	own := strings.TrimSpace(to)
 	if !ok || !filepath.IsAbs(own) || !isRealDir(own) {
@@ -65,10 +65,10 @@ func isRealDir(path string) bool {
 // whole run, as for a program that lasts: nothing is put back. With mounts that is git's
 // directories and what else is protected; new repositories are for a [Watch]. Without them it is
 // each entry that has something of that in it, and nothing can be made beside the entries.
-func (p *Policy) allowDirectories(mounts bool) {
+func (p *policy) allowDirectories(mounts bool) {
 	p.WritePaths, p.ReadPaths = slices.Clip(p.WritePaths), slices.Clip(p.ReadPaths)
 	for _, dir := range p.Directories {
-		inner := Policy{Workspace: dir, Protected: Protected()}
+		inner := policy{Policy: Policy{Workspace: dir, Protected: Protected()}}
 		for _, path := range p.ReadOnly {
 			if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 				inner.Protected = append(inner.Protected, filepath.ToSlash(rel))
@@ -94,7 +94,7 @@ func (p *Policy) allowDirectories(mounts bool) {
 
 // splitWorkspace makes each entry of the workspace without protected paths writable, and not
 // the workspace directory itself: rules can only add.
-func (p Policy) splitWorkspace() Policy {
+func (p policy) splitWorkspace() policy {
 	entries, _ := os.ReadDir(p.Workspace)
 	p.ReadPaths, p.WritePaths = append(slices.Clone(p.ReadPaths), p.Workspace), slices.Clone(p.WritePaths)
 	for _, e := range entries {

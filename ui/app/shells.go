@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools"
+	"parley/tools/process"
 )
 
 // A ShellRecord is a command that the user typed, from before it starts until
@@ -71,7 +71,7 @@ func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 // process ended, and the records that are left.
 func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range o.Shells(draftKey) {
-		if r.PID == os.Getpid() || tools.ProcessAlive(r.PID) {
+		if r.PID == os.Getpid() || process.Alive(r.PID) {
 			left = append(left, r)
 			continue
 		}

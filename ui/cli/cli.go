@@ -25,7 +25,7 @@ import (
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 	"parley/tools/undo"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
@@ -45,7 +45,7 @@ type program struct {
 	nextDir   string // the one to continue in once the screen has ended; "": none
 	project   project
 	toolSet   *tools.Set             // nil: no tools
-	backend   func() sandbox.Backend // tells what confines commands, once that is known; nil: nothing does
+	backend   func() process.Backend // tells what confines commands, once that is known; nil: nothing does
 	mcp       mcpServers
 	recording recording
 	learned   func() *providers.Memory // what servers refused, in this run and in those before it

@@ -15,7 +15,7 @@ import (
 
 // TestMain lets the examples of the manual run this program as parley.
 func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
+	sandbox.Register()
 	if os.Getenv("PARLEY_TEST_AS_PROGRAM") != "" {
 		os.Exit(Main(os.Args[1:]))
 	}

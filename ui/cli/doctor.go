@@ -17,7 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools"
 	"parley/tools/mcp"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -175,7 +175,7 @@ func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 // sandbox checks what confines commands.
 func (d doctor) sandbox() app.Check {
 	c := app.Check{Section: app.SectionSandbox, Name: "commands", Status: app.Warns}
-	b := sandbox.Probe()
+	b := process.Sandbox.Probe()
 	switch {
 	case d.config.Sandbox.Off:
 		c.Detail, c.Hint = "off in the configuration", "Commands run with all your rights: remove off under [sandbox]"

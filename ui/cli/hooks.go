@@ -12,6 +12,7 @@ import (
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/ui/app"
 )
 
@@ -71,7 +72,7 @@ func (p *project) hookItems(own []hooks.Hook) (items []app.Item) {
 		if h.Timeout > 0 {
 			about = append(about, time.Duration(h.Timeout).String())
 		}
-		if h.Sandbox != "" && h.Sandbox != tools.Confined {
+		if h.Sandbox != "" && h.Sandbox != process.Confined {
 			about = append(about, "sandbox "+string(h.Sandbox))
 		}
 		source := h.Source

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -13,7 +12,7 @@ import (
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/mcp"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 )
 
 // mcpServers are the MCP servers of this run.
@@ -75,7 +74,7 @@ func (a *program) startMCPServers() error {
 	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
 	agreement := func(server string) string { return a.project.mcpEntry(server, project) }
 	servers := mcp.Open(context.Background(), configs, mcp.Options{
-		Dir: string(filepath.Separator), Version: version(), Confine: confine.command,
+		Dir: string(filepath.Separator), Version: version(), Confine: confine.confine,
 		Approved: func(server string) string {
 			seal, _ := a.library.Get(agreement(server))
 			return seal
@@ -119,45 +118,42 @@ func (m *mcpServers) sync(set *tools.Set) {
 // mcpConfinement holds the programs of servers to what the sandbox allows them.
 type mcpConfinement struct {
 	set     *tools.Set
-	backend func() sandbox.Backend // of commands; nil: nothing confines them
+	backend func() process.Backend // of commands; nil: nothing confines them
 	config  tools.SandboxConfig
 }
 
 // confinement returns what confines commands, once that is known; the zero value for nil.
-func confinement(probe func() sandbox.Backend) sandbox.Backend {
+func confinement(probe func() process.Backend) process.Backend {
 	if probe == nil {
-		return sandbox.Backend{}
+		return process.Backend{}
 	}
 	return probe()
 }
 
-// command returns the command that runs a server in the sandbox; nil where it runs
-// without one.
-func (m mcpConfinement) command(server string, c mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
+// confine returns what the program of a server with an environment may do; nil where it runs
+// without a sandbox.
+func (m mcpConfinement) confine(server string, c mcp.Config, env []string) (*process.SandboxPolicy, error) {
 	backend := confinement(m.backend)
 	if m.set.WorkspaceProblem() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
-		backend = sandbox.Probe()
+		backend = process.Sandbox.Probe()
 	}
 	switch {
 	case c.Unsandboxed:
-		return nil, nil, nil
+		return nil, nil
 	case !backend.Available() && m.config.Required:
-		return nil, nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Reason)
+		return nil, fmt.Errorf("sandbox.required is set, and there is no sandbox: %s", backend.Reason)
 	case !backend.Available():
-		return nil, nil, nil
+		return nil, nil
 	}
 	if m.set.WorkspaceProblem() == "" { // else it works in an empty folder
 		m.set.WatchBeside()
 	}
 	p, err := m.policy(server, c, env)
-	if err != nil {
-		return nil, nil, err
-	}
-	return sandbox.Command(p, argv...)
+	return &p, err
 }
 
 // policy returns what the program of a server may do.
-func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (sandbox.Policy, error) {
+func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (process.SandboxPolicy, error) {
 	key := server + "\x00" + strings.Join(c.Command.Words, "\x00") + "\x00" + strings.Join(c.Args, "\x00")
 	p, err := m.set.ServerPolicy(key, c.Network, env, func(name string) bool {
 		_, own := c.Env[name]

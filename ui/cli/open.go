@@ -9,7 +9,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -19,7 +19,7 @@ import (
 // what the user has to know at the start; "" is nothing.
 func (a *program) openSession(screen bool) (s *session.Session, notice string, err error) {
 	if a.flags.toolNames != "none" && !a.config.Sandbox.Off {
-		go sandbox.Probe() // once, and beside the opening of the store
+		go process.Sandbox.Probe() // once, and beside the opening of the store
 	}
 	if a.dir, err = os.Getwd(); err != nil {
 		return nil, "", fmt.Errorf("the working folder: %w", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/tools"
-	"parley/tools/sandbox"
+	"parley/tools/process"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -41,7 +41,7 @@ func (a *program) sandboxCommand() *cobra.Command {
 				return fmt.Errorf("there is no sandbox: %s", backend.Reason)
 			}
 			set.WatchBeside()
-			held, cleanup, err := sandbox.Command(set.SandboxPolicy(network), argv...)
+			held, cleanup, err := process.Sandbox.Command(set.SandboxPolicy(network), argv...)
 			if errors.Is(err, exec.ErrNotFound) {
 				return cmdutil.Fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
 			}

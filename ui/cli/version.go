@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"parley/tools/sandbox"
+	"parley/tools/process"
 )
 
 // version returns the version that the build knows, "devel" if it knows none.
@@ -52,13 +52,13 @@ func versionCommand(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, commit, Go, platform and features", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return writeVersion(a.Out, cmd.Root().Name(), sandbox.Probe())
+			return writeVersion(a.Out, cmd.Root().Name(), process.Sandbox.Probe())
 		},
 	}
 }
 
 // writeVersion writes a line for the version and for each fact about the build.
-func writeVersion(w io.Writer, name string, backend sandbox.Backend) error {
+func writeVersion(w io.Writer, name string, backend process.Backend) error {
 	commit := setting("vcs.revision")
 	switch {
 	case commit == "":

@@ -30,6 +30,7 @@ import (
 	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/app/flows"
@@ -40,7 +41,10 @@ import (
 // TestMain runs the screen instead of the tests in the processes that launch
 // starts.
 func TestMain(m *testing.M) {
-	sandbox.RunIfHelper()
+	sandbox.Register()
+	if !sandbox.Probe().Available() { // what tests show of it needs none
+		process.Sandbox.Command = process.Sandbox.Supervise
+	}
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
 		os.Exit(child(where))
 	}

@@ -5,7 +5,6 @@ package tui
 import (
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -24,12 +23,11 @@ func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) *
 	for name, script := range scripts {
 		config[name] = mcp.Config{Command: process.CommandLine{Words: []string{"/bin/sh"}}, Args: []string{"-c", script}}
 	}
+	dir := t.TempDir()
 	servers := mcp.Open(t.Context(), config, mcp.Options{
-		Dir: t.TempDir(),
-		Confine: func(_ string, _ mcp.Config, argv, env []string) (*exec.Cmd, func(), error) {
-			cmd := exec.Command(argv[0], argv[1:]...)
-			cmd.Env = env
-			return cmd, func() {}, nil
+		Dir: dir,
+		Confine: func(_ string, _ mcp.Config, env []string) (*process.SandboxPolicy, error) {
+			return &process.SandboxPolicy{Workspace: dir, ReadPaths: []string{os.TempDir()}, Env: env}, nil
 		},
 		SaveState: func(_, memory string) error { kept <- memory; return nil },
 		WithTimeout: func(ctx context.Context, _ time.Duration, _ error) (context.Context, context.CancelFunc) {
