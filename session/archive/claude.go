@@ -169,7 +169,9 @@ func (t *claudeThread) addAnswer(l *claudeLine) {
 	n := t.node(t.head)
 	n.Reason = cmp.Or(reasons[m.Reason], n.Reason)
 	if m.Usage != nil { // repeated on each line; the last one is complete
-		n.Usage = consumption{input: m.Usage.Input, read: m.Usage.Read, written: m.Usage.Written, output: m.Usage.Output}.usage()
+		n.Usage = consumption{
+			input: m.Usage["input_tokens"], read: m.Usage["cache_read_input_tokens"], written: m.Usage["cache_creation_input_tokens"], output: m.Usage["output_tokens"],
+		}.usage()
 	}
 }
 

@@ -30,18 +30,11 @@ type claudeLine struct {
 }
 
 type claudeMessage struct {
-	ID      string       `json:"id"`
-	Model   string       `json:"model"`
-	Content jsonList     `json:"content"`
-	Reason  string       `json:"stop_reason"`
-	Usage   *claudeUsage `json:"usage"`
-}
-
-type claudeUsage struct {
-	Input   float64 `json:"input_tokens"` // without what the cache read or wrote
-	Read    float64 `json:"cache_read_input_tokens"`
-	Written float64 `json:"cache_creation_input_tokens"`
-	Output  float64 `json:"output_tokens"`
+	ID      string   `json:"id"`
+	Model   string   `json:"model"`
+	Content jsonList `json:"content"`
+	Reason  string   `json:"stop_reason"`
+	Usage   counts   `json:"usage"`
 }
 
 // reasons translates stop_reason.

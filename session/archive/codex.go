@@ -159,7 +159,8 @@ func (d *codexImporter) usage(e *codexEvent) {
 	}
 	if n := d.items.node(d.items.head); n != nil && n.Role == llm.RoleAssistant {
 		n.Usage = &llm.Usage{
-			Input: count(u.Input), CacheRead: count(u.Cached), CacheWrite: count(u.Written), Output: count(u.Output), Thinking: count(u.Thinking),
+			Input: count(u["input_tokens"]), CacheRead: count(u["cached_input_tokens"]), CacheWrite: count(u["cache_write_input_tokens"]),
+			Output: count(u["output_tokens"]), Thinking: count(u["reasoning_output_tokens"]),
 		}
 	}
 }

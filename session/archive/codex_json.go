@@ -27,13 +27,7 @@ type codexEvent struct {
 	Turns   int    `json:"num_turns"`
 	Info    struct {
 		Total json.RawMessage `json:"total_token_usage"` // of all responses: it grows with each
-		Last  *struct {
-			Input    float64 `json:"input_tokens"` // with what the cache read
-			Cached   float64 `json:"cached_input_tokens"`
-			Written  float64 `json:"cache_write_input_tokens"`
-			Output   float64 `json:"output_tokens"` // with the reasoning
-			Thinking float64 `json:"reasoning_output_tokens"`
-		} `json:"last_token_usage"`
+		Last  counts          `json:"last_token_usage"`  // the input with what the cache read, the output with the reasoning
 	} `json:"info"`
 }
 

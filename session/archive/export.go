@@ -110,17 +110,23 @@ func holdsConversations(name string) bool {
 	return ok && strings.HasSuffix(name, ".json") && strings.Trim(number, "-0123456789") == ""
 }
 
-// errZipTooLarge reports that a zip, or what is in it, is larger than limits allow.
+// errZipTooLarge reports that the content of a zip is larger than limits allow.
 var errZipTooLarge = errors.New("the zip is too large")
 
-// zip reads an export of ChatGPT or Claude from r; b has read its first bytes. If r cannot
-// seek, the zip is held in memory.
-func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversation, error) {
-	at, size, err := l.readerAt(r, b)
+// zip reads an export of ChatGPT or Claude from r, which must be able to seek.
+func (l limits) zip(r io.Reader, n *skippedCounts) ([]Conversation, error) {
+	whole, ok := r.(interface {
+		io.ReaderAt
+		io.Seeker
+	})
+	if !ok {
+		return nil, errors.New("a zip has to be a file")
+	}
+	size, err := whole.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
 	}
-	z, err := zip.NewReader(at, size)
+	z, err := zip.NewReader(whole, size)
 	if err != nil {
 		return nil, fmt.Errorf("not a whole zip: %w", err)
 	}
@@ -145,26 +151,6 @@ func (l limits) zip(r io.Reader, b *bufio.Reader, n *skippedCounts) ([]Conversat
 		}
 	}
 	return d.found, nil
-}
-
-// readerAt returns r, or a copy in memory if r cannot seek, and its size in bytes.
-func (l limits) readerAt(r io.Reader, b *bufio.Reader) (io.ReaderAt, int64, error) {
-	if f, ok := r.(interface {
-		io.ReaderAt
-		io.Seeker
-	}); ok {
-		if size, err := f.Seek(0, io.SeekEnd); err == nil {
-			return f, size, nil
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(b, l.zipped+1))
-	if err != nil {
-		return nil, 0, err
-	}
-	if int64(len(data)) > l.zipped {
-		return nil, 0, errZipTooLarge
-	}
-	return bytes.NewReader(data), int64(len(data)), nil
 }
 
 func (d *exportImporter) readFile(f *zip.File, left *int64) error {

@@ -142,6 +142,9 @@ func textFile(name, body string) llm.Part {
 	return llm.Part{Kind: llm.Text, Name: path.Base(filepath.ToSlash(name)), Text: fmt.Sprintf("<file path=%q>\n%s\n</file>", name, body)}
 }
 
+// counts holds the numbers of an object that counts tokens.
+type counts map[string]float64
+
 // A consumption holds the tokens of a response, as programs count them that leave what was
 // read from a cache or written to one out of the input.
 type consumption struct {

@@ -308,12 +308,9 @@ func titleOf(c Conversation) string {
 // fence returns a row of backticks longer than any in text, so that nothing in it ends
 // the code block.
 func fence(text string) string {
-	longest, run := 2, 0
-	for i := 0; i < len(text); i++ {
-		if run++; text[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
+	longest := 2
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	return strings.Repeat("`", longest+1)
 }

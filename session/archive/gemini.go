@@ -51,15 +51,9 @@ type geminiMessage struct {
 		Subject string `json:"subject"`
 		Text    string `json:"description"`
 	} `json:"thoughts"`
-	Tokens *struct {
-		Input    float64 `json:"input"` // with what was cached
-		Output   float64 `json:"output"`
-		Cached   float64 `json:"cached"`
-		Thoughts float64 `json:"thoughts"` // not part of Output
-		Tool     float64 `json:"tool"`
-	} `json:"tokens"`
-	Model string       `json:"model"`
-	Calls []geminiCall `json:"toolCalls"`
+	Tokens counts       `json:"tokens"` // the input with what was cached, the output without thoughts
+	Model  string       `json:"model"`
+	Calls  []geminiCall `json:"toolCalls"`
 
 	parent   int
 	position position
@@ -231,7 +225,7 @@ func workspaceDirectory(context string) string {
 func (g *geminiBuilder) addAnswer(m *geminiMessage) {
 	n := g.answer(m.Time.Time, "gemini", m.Model)
 	if t := m.Tokens; t != nil {
-		n.Usage = consumption{input: t.Input + t.Tool - t.Cached, read: t.Cached, output: t.Output + t.Thoughts, thinking: t.Thoughts}.usage()
+		n.Usage = consumption{input: t["input"] + t["tool"] - t["cached"], read: t["cached"], output: t["output"] + t["thoughts"], thinking: t["thoughts"]}.usage()
 	}
 	for _, t := range m.Thoughts {
 		g.think(join(strings.TrimSpace(t.Subject), t.Text), nil)

@@ -29,14 +29,8 @@ type qwenLine struct {
 	Model     string      `json:"model"`
 	Sidechain bool        `json:"isSidechain"`
 	Message   qwenMessage `json:"message"`
-	Tokens    *struct {
-		Prompt     float64 `json:"promptTokenCount"` // with what was cached
-		Candidates float64 `json:"candidatesTokenCount"`
-		Thoughts   float64 `json:"thoughtsTokenCount"` // part of Candidates at most services
-		Cached     float64 `json:"cachedContentTokenCount"`
-		Total      float64 `json:"totalTokenCount"`
-	} `json:"usageMetadata"`
-	Result struct {
+	Tokens    counts      `json:"usageMetadata"`
+	Result    struct {
 		Status  string `json:"status"`
 		Display struct {
 			Diff string `json:"fileDiff"`
@@ -182,11 +176,11 @@ func (d *qwenImporter) addAnswer(l *qwenLine, more bool) {
 		}
 	}
 	if t := l.Tokens; t != nil {
-		output := t.Candidates
-		if t.Prompt+t.Candidates+t.Thoughts == t.Total {
-			output += t.Thoughts
+		input, cached, output, thinking := t["promptTokenCount"], t["cachedContentTokenCount"], t["candidatesTokenCount"], t["thoughtsTokenCount"]
+		if input+output+thinking == t["totalTokenCount"] { // at most services, thoughts are part of the output
+			output += thinking
 		}
-		d.node(d.head).Usage = consumption{input: t.Prompt - t.Cached, read: t.Cached, output: output, thinking: t.Thoughts}.usage()
+		d.node(d.head).Usage = consumption{input: input - cached, read: cached, output: output, thinking: thinking}.usage()
 	}
 }
 

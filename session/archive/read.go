@@ -17,17 +17,16 @@ import (
 
 // limits bound what is read of a file, in bytes unless said otherwise.
 type limits struct {
-	line   int   // longest line, or conversation of a list
-	lead   int   // number of lines to look at before giving up on a file
-	zipped int64 // a zip that has to be held in memory
-	unzip  int64 // the unpacked content of a zip, in all
-	image  int64 // one image of a zip
+	line  int   // longest line, or conversation of a list
+	lead  int   // number of lines to look at before giving up on a file
+	unzip int64 // the unpacked content of a zip, in all
+	image int64 // one image of a zip
 
 	database int64 // a database, or its log
 	files    int   // number of files in one directory
 }
 
-var standard = limits{line: 64 << 20, lead: 1000, zipped: 1 << 30, unzip: 1 << 30, image: 32 << 20, database: 8 << 30, files: 1_000_000}
+var standard = limits{line: 64 << 20, lead: 1000, unzip: 1 << 30, image: 32 << 20, database: 8 << 30, files: 1_000_000}
 
 // conversations returns the conversations in r that have messages or a title. The content of r tells
 // which program wrote it; name is that of the file, for the id of a session of Claude Code, or "".
@@ -55,7 +54,7 @@ func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Con
 func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	head, _ := b.Peek(4)
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
-		return l.zip(r, b, n)
+		return l.zip(r, n)
 	}
 	first, err := firstRune(b)
 	switch {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"parley/providers/llm"
@@ -227,24 +226,13 @@ func TestZip(t *testing.T) {
 	}
 	data := makeZip(t, "export/conversations-001.json", `[{"id":"second","mapping":{"a":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["2"]}}}}}]`,
 		"export/conversations-000.json", string(list), "export/file_00a1-cup.png", png, "export/file_00a12.png", "other", "user.json", "{}")
-	for _, tt := range []struct {
-		name   string
-		seeker bool
-	}{{"a file", true}, {"a pipe", false}} {
-		var err error
-		var found []Conversation
-		if tt.seeker {
-			found, _, err = standard.read(bytes.NewReader(data), "x.zip")
-		} else {
-			found, _, err = standard.read(iotest.OneByteReader(bytes.NewBuffer(data)), "x.zip")
-		}
-		if err != nil || len(found) != 3 {
-			t.Fatalf("%s: %d conversations, %v", tt.name, len(found), err)
-		}
-		got := found[0].Nodes[0].Parts[0]
-		if got.Kind != llm.Media || string(got.Data) != png || got.Name != "cup.png" || got.MIME != "image/png" {
-			t.Errorf("%s: picture %+v", tt.name, got)
-		}
+	found, _, err := standard.read(bytes.NewReader(data), "x.zip")
+	if err != nil || len(found) != 3 {
+		t.Fatalf("%d conversations, %v", len(found), err)
+	}
+	got := found[0].Nodes[0].Parts[0]
+	if got.Kind != llm.Media || string(got.Data) != png || got.Name != "cup.png" || got.MIME != "image/png" {
+		t.Errorf("picture %+v", got)
 	}
 }
 
@@ -253,7 +241,7 @@ func TestReadSkipsMalformed(t *testing.T) {
 	user := func(id, parent, text string) string {
 		return `{"type":"user","uuid":"` + id + `","parentUuid":"` + parent + `","sessionId":"s","message":{"content":"` + text + `"}}`
 	}
-	small := limits{line: 400, lead: 10, zipped: 1 << 20, unzip: 4000, image: 100}
+	small := limits{line: 400, lead: 10, unzip: 4000, image: 100}
 	deep := strings.Repeat("[", 150) + strings.Repeat("]", 150)
 	tests := []struct {
 		name, in string
@@ -445,7 +433,7 @@ func fuzzFormat(f *testing.F, names ...string) {
 }
 
 func fuzzStream(t *testing.T, data []byte) {
-	small := limits{line: 1 << 20, lead: 100, zipped: 1 << 20, unzip: 1 << 20, image: 1 << 10}
+	small := limits{line: 1 << 20, lead: 100, unzip: 1 << 20, image: 1 << 10}
 	list, _, err := small.read(bytes.NewReader(data), "fuzz")
 	if err == nil && len(list) == 0 {
 		t.Fatal("nothing, and no error")

@@ -178,12 +178,9 @@ func textContent(text string) []sdk.ToolCallContent {
 // codeBlock returns text as a code block. Clients show Markdown, in which comments and definitions of
 // links are hidden, and images are fetched.
 func codeBlock(text string) string {
-	longest, run := 2, 0
-	for i := range len(text) {
-		if run++; text[i] != '`' {
-			run = 0
-		}
-		longest = max(longest, run)
+	longest := 2
+	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
+		longest = max(longest, len(run))
 	}
 	marks := strings.Repeat("`", longest+1)
 	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
