@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools/lazy"
 )
 
 // chatgpt adds a conversation of an export of ChatGPT, which maps ids to messages with
@@ -48,34 +49,30 @@ func (g *chatgptBuilder) link() (roots, ids []string) {
 	})
 	parents := make(map[string]string, len(ids))
 	for _, id := range ids {
-		if parents[id] == "" {
-			parents[id] = g.mapping[id].Parent
-		}
+		parents[id] = cmp.Or(g.mapping[id].Parent, parents[id])
 		for _, child := range g.mapping[id].Children {
-			if c, ok := g.mapping[child]; ok && c.Parent == "" && parents[child] == "" && child != id {
-				parents[child] = id
+			if child != id {
+				parents[child] = cmp.Or(parents[child], id)
 			}
 		}
 	}
 	g.children = make(map[string][]string, len(ids))
 	listed := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		for _, child := range g.mapping[id].Children {
-			if _, ok := g.mapping[child]; ok && parents[child] == id && !listed[child] {
-				listed[child] = true
-				g.children[id] = append(g.children[id], child)
-			}
-		}
-	}
-	for _, id := range ids {
-		switch parent := parents[id]; {
-		case parent == "":
-			roots = append(roots, id)
-		case !listed[id]:
+	list := func(parent, id string) {
+		if _, ok := g.mapping[id]; ok && parents[id] == parent && !listed[id] {
+			listed[id] = true
 			g.children[parent] = append(g.children[parent], id)
 		}
 	}
-	return roots, ids
+	for _, id := range ids {
+		for _, child := range g.mapping[id].Children {
+			list(id, child)
+		}
+	}
+	for _, id := range ids {
+		list(parents[id], id)
+	}
+	return g.children[""], ids
 }
 
 func (g *chatgptBuilder) time(id string) time.Time {
@@ -333,6 +330,8 @@ const (
 	refEnd   = "\ue201"
 )
 
+var reference = lazy.NewRegexp(refBegin + "([^" + refEnd + "]*)" + refEnd)
+
 // resolveReferences returns said with its references replaced by their text, or without them.
 func (m *gptMessage) resolveReferences(said string) string {
 	if !strings.Contains(said, refBegin) {
@@ -342,26 +341,13 @@ func (m *gptMessage) resolveReferences(said string) string {
 	for _, r := range m.Metadata.References {
 		words[r.Match] = r.Alt
 	}
-	var b strings.Builder
-	for {
-		before, rest, ok := strings.Cut(said, refBegin)
-		b.WriteString(before)
-		if !ok {
-			return b.String()
+	said = reference.ReplaceAllStringFunc(said, func(ref string) string {
+		kind, arguments, _ := strings.Cut(strings.Trim(ref, refBegin+refEnd), refNext)
+		var names []string
+		if words[ref] == "" && kind == "entity" && json.Unmarshal([]byte(arguments), &names) == nil && len(names) > 1 {
+			return names[1]
 		}
-		inside, after, ok := strings.Cut(rest, refEnd)
-		if !ok {
-			b.WriteString(rest)
-			return b.String()
-		}
-		alt := words[refBegin+inside+refEnd]
-		if kind, arguments, _ := strings.Cut(inside, refNext); alt == "" && kind == "entity" {
-			var names []string
-			if json.Unmarshal([]byte(arguments), &names) == nil && len(names) > 1 {
-				alt = names[1]
-			}
-		}
-		b.WriteString(alt)
-		said = after
-	}
+		return words[ref]
+	})
+	return strings.Replace(said, refBegin, "", 1) // of one that does not end
 }

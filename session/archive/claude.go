@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools/lazy"
 )
 
 // A claudeImporter reads sessions of Claude Code, ~/.claude/projects/DIRECTORY/ID.jsonl.
@@ -215,33 +215,16 @@ func count(n float64) int {
 	return int(n)
 }
 
+// claudeModel matches the ids of Anthropic's own models: claude-3-5-sonnet-20241022, claude-opus-4-5.
+var claudeModel = lazy.NewRegexp(`^claude-(?:(\d{1,3})(?:-(\d{1,3}))?-([a-z]+)|([a-z]+)-(\d{1,3})(?:-(\d{1,3}))?)(?:-\d{8})?$`)
+
 // claudeOrigin returns the Origin that providers/anthropic gives messages of a model: its
 // family and version, however its id is written. It is "" for ids that are not Anthropic's
 // own; then no State is kept, as it could not be sent back.
 func claudeOrigin(id string) string {
-	rest, ok := strings.CutPrefix(strings.ToLower(id), "claude-")
-	if !ok {
+	m := claudeModel.FindStringSubmatch(strings.ToLower(id))
+	if m == nil {
 		return ""
 	}
-	var family string
-	var version []string
-	for _, word := range strings.Split(rest, "-") {
-		n, err := strconv.Atoi(word)
-		switch {
-		case err == nil && n >= 0 && len(word) < 4 && len(version) < 2:
-			version = append(version, strconv.Itoa(n))
-		case err == nil && len(word) == len("20250514") && len(version) > 0: // the date
-		case err != nil && family == "" && word != "" && word != "v" && !strings.ContainsAny(word, ".:@_/0123456789 []"):
-			family = word
-		default:
-			return ""
-		}
-	}
-	if family == "" || len(version) == 0 {
-		return ""
-	}
-	if len(version) == 1 {
-		version = append(version, "0")
-	}
-	return "anthropic/" + family + "-" + strings.Join(version, ".")
+	return "anthropic/" + m[3] + m[4] + "-" + m[1] + m[5] + "." + cmp.Or(m[2]+m[6], "0")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/tools/lazy"
 )
 
 type codexLine struct {
@@ -46,17 +47,16 @@ type codexItem struct {
 	Encrypted string          `json:"encrypted_content"`
 }
 
-// cwd returns the working directory in the environment that Codex tells the model. The first
+// cwdText precedes the working directory in the environment that Codex tells the model. The first
 // line of a rollout has it only since September 2025.
+var cwdText = lazy.NewRegexp(`(?:<cwd>|Current working directory: )([^<\n]*)`)
+
+// cwd returns the working directory in an environment.
 func cwd(environment string) string {
-	_, path, ok := strings.Cut(environment, "<cwd>")
-	if !ok {
-		_, path, _ = strings.Cut(environment, "Current working directory: ")
+	if m := cwdText.FindStringSubmatch(environment); m != nil {
+		return directory(strings.TrimSpace(m[1]))
 	}
-	if end := strings.IndexAny(path, "<\n"); end >= 0 {
-		path = path[:end]
-	}
-	return directory(strings.TrimSpace(path))
+	return ""
 }
 
 // commandOutput returns the output of a command and whether it failed: said may be JSON with

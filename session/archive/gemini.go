@@ -7,6 +7,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/store"
+	"parley/tools/lazy"
 )
 
 // A geminiImporter reads sessions of Gemini CLI, ~/.gemini/tmp/PROJECT/chats/session-*.json
@@ -211,15 +212,15 @@ func (g *geminiBuilder) addPrompt(m *geminiMessage) {
 	g.user(m.Time.Time, g.content(said...))
 }
 
-// workspaceDirectory returns the directory that Gemini CLI tells the model it works in.
+// workspaceText precedes the directory that Gemini CLI tells the model it works in.
+var workspaceText = lazy.NewRegexp(`(?:Workspace Directories:\*\*|working in the directory:)[- \n\t]*([^\n]*)`)
+
+// workspaceDirectory returns the directory that a context names.
 func workspaceDirectory(context string) string {
-	_, rest, ok := strings.Cut(context, "Workspace Directories:**")
-	if !ok {
-		_, rest, _ = strings.Cut(context, "working in the directory:")
+	if m := workspaceText.FindStringSubmatch(context); m != nil {
+		return directory(strings.TrimSpace(m[1]))
 	}
-	rest = strings.TrimLeft(rest, "- \n\t")
-	dir, _, _ := strings.Cut(rest, "\n")
-	return directory(strings.TrimSpace(dir))
+	return ""
 }
 
 func (g *geminiBuilder) addAnswer(m *geminiMessage) {
