@@ -18,7 +18,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"image"
 	"io"
 	"os"
 	"path/filepath"
@@ -106,8 +105,8 @@ func PartLabel(p llm.Part) string {
 		}
 		size, what = len(body), lineCount(body)
 	case strings.HasPrefix(p.MIME, "image/"):
-		if c, _, err := image.DecodeConfig(bytes.NewReader(p.Data)); err == nil {
-			what = fmt.Sprintf("%dx%d", c.Width, c.Height)
+		if w, h := Dimensions(p.Data); w > 0 {
+			what = fmt.Sprintf("%dx%d", w, h)
 		}
 	}
 	return label(name, what, size)
@@ -238,7 +237,7 @@ func item(path string, data []byte, l Limits) (Attachment, error) {
 	switch {
 	case kind == nil:
 		return textItem(path, data)
-	case kind.decode != nil:
+	case kind.image:
 		return imageItem(path, kind, data, l)
 	case kind.mime != "":
 		it := Attachment{
@@ -258,7 +257,7 @@ func (l Limits) limitFor(kind *format) int64 {
 	switch {
 	case kind == nil:
 		return l.Text
-	case kind.decode != nil:
+	case kind.image:
 		return l.Bytes
 	case kind.mime != "":
 		return l.Media
@@ -272,7 +271,7 @@ func tooLarge(path string, kind *format, size, limit int64) error {
 	case kind == nil:
 	case kind.mime == "":
 		return refusal(path, kind, nil)
-	case kind.decode != nil:
+	case kind.image:
 		name, advice = kind.name+" image", "scale it down first"
 	default:
 		name, advice = kind.name, "attach a part of it"

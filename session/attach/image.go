@@ -44,7 +44,7 @@ func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error
 // is decoded.
 func Preview(part llm.Part, edge int) (data []byte, width, height int, err error) {
 	f := sniff(part.Data)
-	if f == nil || f.decode == nil {
+	if f == nil || !f.image {
 		return nil, 0, 0, fmt.Errorf("%s (%s) is not an image that can be shown", printable(part.Name), printable(part.MIME))
 	}
 	p, err := decode(part.Name, f, part.Data, DefaultLimits().Pixels)
@@ -106,7 +106,7 @@ func decode(path string, f *format, data []byte, pixels int) (decodedImage, erro
 				printable(path), f.name, s.X, s.Y, mega(float64(s.X)*float64(s.Y)), mega(float64(pixels)))
 		}
 	}
-	img, err := f.decode(bytes.NewReader(data))
+	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
 		return decodedImage{}, unreadable(err)
 	}
@@ -127,7 +127,7 @@ func measure(f *format, data []byte) ([]image.Point, error) {
 	if f.name == "WebP" {
 		sizes = framesWebP(data)
 	}
-	config, err := f.config(bytes.NewReader(data))
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	return append(sizes, image.Pt(config.Width, config.Height)), err
 }
 

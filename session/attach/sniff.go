@@ -3,13 +3,9 @@ package attach
 import (
 	"bytes"
 	"fmt"
-	"image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
-	"io"
+	_ "image/gif" // decodes GIF
 
-	"golang.org/x/image/webp"
+	_ "golang.org/x/image/webp" // decodes WebP
 )
 
 // headSize sets how many bytes tell what a file is.
@@ -22,11 +18,9 @@ type format struct {
 	name  string // as people say it
 	mime  string // what it is sent as; "" if no model takes it
 
-	// Of images alone. Those that are not kept are sent as PNG or JPEG.
-	decode func(io.Reader) (image.Image, error)
-	config func(io.Reader) (image.Config, error)
-	meta   func([]byte) imageMetadata
-	keep   bool
+	image bool // package image decodes it
+	keep  bool // of an image: it is sent as it is, others as PNG or JPEG
+	meta  func([]byte) imageMetadata
 
 	instead string // what to do about a file that no model takes
 }
@@ -42,11 +36,11 @@ const (
 // wins. OpenAI and Anthropic take PNG, JPEG, GIF and WebP, Gemini no GIF, xAI and
 // several local servers only the first two, which is what everything becomes.
 var formats = []format{
-	{magic: "\x89PNG\r\n\x1a\n", name: "PNG", mime: "image/png", decode: png.Decode, config: png.DecodeConfig, meta: metaPNG, keep: true},
-	{magic: "\xff\xd8\xff", name: "JPEG", mime: "image/jpeg", decode: jpeg.Decode, config: jpeg.DecodeConfig, meta: metaJPEG, keep: true},
-	{magic: "GIF87a", name: "GIF", mime: "image/gif", decode: gif.Decode, config: gif.DecodeConfig},
-	{magic: "GIF89a", name: "GIF", mime: "image/gif", decode: gif.Decode, config: gif.DecodeConfig},
-	{magic: "RIFF????WEBPVP8", name: "WebP", mime: "image/webp", decode: webp.Decode, config: webp.DecodeConfig, meta: metaWebP},
+	{magic: "\x89PNG\r\n\x1a\n", name: "PNG", mime: "image/png", image: true, meta: metaPNG, keep: true},
+	{magic: "\xff\xd8\xff", name: "JPEG", mime: "image/jpeg", image: true, meta: metaJPEG, keep: true},
+	{magic: "GIF87a", name: "GIF", mime: "image/gif", image: true},
+	{magic: "GIF89a", name: "GIF", mime: "image/gif", image: true},
+	{magic: "RIFF????WEBPVP8", name: "WebP", mime: "image/webp", image: true, meta: metaWebP},
 
 	{magic: "%PDF-", name: "PDF", mime: "application/pdf"},
 	{magic: "ID3", name: "MP3 audio", mime: "audio/mpeg"},
