@@ -137,7 +137,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
 		"docs":                 {lazy},
 		"docs/pictures":        {},
-		"ui/print":             {act, "ui/app", theme, md, format, safe, "session", "providers/schema", llm},
+		"ui/print":             {act, "ui/app", theme, md, wrap, format, safe, "session", "providers/schema", llm},
 		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {exchange, act, "session", "session/attach", "session/prompts", "tools", "tools/mcp", proc, "providers/schema", llm, catalog, "ui/clip", format, fuzzy, safe},

@@ -7,14 +7,13 @@ import (
 	"io"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/markdown"
+	"parley/ui/textwrap"
 )
 
 // textWriter writes the answer to Out as it arrives, and everything else to Err.
@@ -313,22 +312,14 @@ func (s *stderrWriter) wrapThinking(piece string) {
 	if !s.open {
 		s.open, s.unwritten = true, "Thinking: "
 	}
-	s.unwritten += piece
-	width := max(cmp.Or(s.o.Width, 80), 10)
-	for {
-		line, rest, whole := strings.Cut(s.unwritten, "\n")
-		if size := len(ansi.Truncate(line, width, "")); size < len(line) {
-			if at := strings.LastIndexByte(line[:size+1], ' '); at > 0 {
-				size = at
-			}
-			line, rest, whole = line[:size], strings.TrimPrefix(s.unwritten[size:], " "), true
-		}
-		if !whole {
-			return
-		}
-		s.unwritten = rest
-		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(line))
+	whole := s.unwritten + piece
+	text := strings.TrimRight(whole, " ") // a word may follow the spaces
+	rows := textwrap.Lines(text, max(cmp.Or(s.o.Width, 80), 10))
+	last := len(rows) - 1
+	for _, row := range rows[:last] {
+		fmt.Fprintln(s.o.Err, s.o.Theme.Dim.Render(row))
 	}
+	s.unwritten = rows[last] + whole[len(text):]
 }
 
 func (s *stderrWriter) done(d session.Done) {
