@@ -15,17 +15,20 @@ import (
 
 // ask has the user of the client decide about a call. What is no answer denies.
 func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest) act.Approval {
-	offers := offersFor(request)
-	call := c.view.call(request)
-	r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: optionsOf(offers)})
-	if err == nil && r.Outcome.Selected != nil {
-		for _, o := range offers {
-			if o.option.OptionId == r.Outcome.Selected.OptionId {
-				return o.approval
-			}
-		}
+	options, approvals := offersFor(request)
+	if approval, ok := approvals[c.choose(ctx, c.view.call(request), options)]; ok {
+		return approval
 	}
 	return act.Approval{Verdict: act.Deny}
+}
+
+// choose has the user of the client choose one of options; "" is no answer.
+func (c *conversation) choose(ctx context.Context, call sdk.ToolCallUpdate, options []sdk.PermissionOption) sdk.PermissionOptionId {
+	r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: options})
+	if err != nil || r.Outcome.Selected == nil {
+		return ""
+	}
+	return r.Outcome.Selected.OptionId
 }
 
 // askServers has the user of the client decide about servers of the client, once each. What is no
@@ -47,11 +50,10 @@ func (c *conversation) askServers(ctx context.Context) {
 		call := sdk.ToolCallUpdate{ToolCallId: id, Title: sdk.Ptr(sanitize.Line("Start MCP server " + q.Name + "?")), Kind: sdk.Ptr(sdk.ToolKindExecute), Status: &status, Content: textContent(text)}
 		c.view.last = nil
 		c.update(sdk.StartToolCall(id, *call.Title, sdk.WithStartKind(*call.Kind), sdk.WithStartStatus(status), sdk.WithStartContent(call.Content)))
-		r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: options})
 		status = sdk.ToolCallStatusFailed
-		if chosen := r.Outcome.Selected; err == nil && chosen != nil && (chosen.OptionId == always || chosen.OptionId == once) {
+		if chosen := c.choose(ctx, call, options); chosen == always || chosen == once {
 			status = sdk.ToolCallStatusCompleted
-			if err := q.Allow(chosen.OptionId == always); err != nil {
+			if err := q.Allow(chosen == always); err != nil {
 				c.view.say(sanitize.Text(app.ErrorText(err)), false)
 			}
 		}
@@ -62,18 +64,14 @@ func (c *conversation) askServers(ctx context.Context) {
 	}
 }
 
-// An approvalOption is an answer to the question whether a call may run, and what it does.
-type approvalOption struct {
-	option   sdk.PermissionOption
-	approval act.Approval
-}
-
-// offersFor returns the answers that a call can get. Each says all that it allows: what holds
-// for longer is named with the rule that is remembered.
-func offersFor(request session.ApprovalRequest) (all []approvalOption) {
+// offersFor returns the answers that a call can get, and what they do. Each says all that it allows:
+// what holds for longer is named with the rule that is remembered.
+func offersFor(request session.ApprovalRequest) (options []sdk.PermissionOption, approvals map[sdk.PermissionOptionId]act.Approval) {
 	a := request.Action
-	add := func(id string, kind sdk.PermissionOptionKind, name string, approval act.Approval) {
-		all = append(all, approvalOption{sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: sanitize.Line(name)}, approval})
+	approvals = map[sdk.PermissionOptionId]act.Approval{}
+	add := func(id sdk.PermissionOptionId, kind sdk.PermissionOptionKind, name string, approval act.Approval) {
+		options = append(options, sdk.PermissionOption{OptionId: id, Kind: kind, Name: sanitize.Line(name)})
+		approvals[id] = approval
 	}
 	for _, choice := range describe.Choices(a, false, false) {
 		switch name := choice.Text(a, false); choice {
@@ -91,14 +89,7 @@ func offersFor(request session.ApprovalRequest) (all []approvalOption) {
 			add("deny", sdk.PermissionOptionKindRejectOnce, name, act.Approval{Verdict: act.Deny})
 		}
 	}
-	return all
-}
-
-func optionsOf(offers []approvalOption) (list []sdk.PermissionOption) {
-	for _, o := range offers {
-		list = append(list, o.option)
-	}
-	return list
+	return options, approvals
 }
 
 // call returns what the user is asked about: all that the call would do.
