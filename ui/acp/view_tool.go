@@ -43,22 +43,20 @@ func (v *view) tool(c app.Change) {
 		v.asked = id
 	}
 	started := sent == nil
-	switch {
-	case started:
+	if !started && status == sent.status && (c.Event == nil || t.Status < app.CallDone && t.Input == sent.input) {
+		return // more of its arguments, or nothing that a client does not know
+	}
+	name, kind, places, args := title(t), kindOf(t.Name), v.locations(t.Input), rawInput(t.Input)
+	if started {
 		sent = &sentCall{}
 		v.calls[c.ID] = sent
-		v.send(sdk.StartToolCall(id, title(t), sdk.WithStartKind(kindOf(t.Name)), sdk.WithStartStatus(status), func(s *sdk.SessionUpdateToolCall) {
-			s.Locations, s.RawInput = v.locations(t.Input), rawInput(t.Input)
-		}))
-	case status == sent.status && (c.Event == nil || t.Status < app.CallDone && t.Input == sent.input):
-		return // more of its arguments, or nothing that a client does not know
+		v.send(sdk.StartToolCall(id, name, sdk.WithStartKind(kind), sdk.WithStartStatus(status), sdk.WithStartLocations(places), sdk.WithStartRawInput(args)))
 	}
 	sent.status, sent.input = status, ""
 	if c.Event != nil {
 		sent.input = t.Input
 	}
-	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: sdk.Ptr(title(t)), Kind: sdk.Ptr(kindOf(t.Name))}
-	update.Locations, update.RawInput = v.locations(t.Input), rawInput(t.Input)
+	update := sdk.SessionToolCallUpdate{ToolCallId: id, Status: &status, Title: &name, Kind: &kind, Locations: places, RawInput: args}
 	if t.Status >= app.CallDone {
 		if update.Content = v.diffs(t.Diff); len(update.Content) == 0 {
 			update.Content = textContent(t.Output)

@@ -1,6 +1,9 @@
 package markdown
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // closeMarks returns source with the inline marks closed that its last line leaves open, and the
 // math that its last paragraph does, so that bold text looks bold while it arrives, instead of
@@ -73,11 +76,8 @@ func halfClosed(open []string, mark string) bool {
 
 // closingMarks returns the marks that close open, the last one first.
 func closingMarks(open []string) string {
-	var b strings.Builder
-	for i := len(open) - 1; i >= 0; i-- {
-		b.WriteString(open[i])
-	}
-	return b.String()
+	slices.Reverse(open)
+	return strings.Join(open, "")
 }
 
 // opensMark reports whether the run of marks from i to n may open emphasis: a word follows,
