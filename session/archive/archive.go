@@ -6,8 +6,8 @@
 //
 // Exports are written for hostile content: no text of a model or a tool can
 // end the block it is in, run, load anything, or hide itself. An import
-// is a valid tree whatever the file says: each message follows one before it,
-// each call has its result, and what could not be imported is counted. Files are
+// is a valid tree even if the file is not: each message follows one before it,
+// each call has its result, and anything that could not be imported is counted. Files are
 // read line by line, or conversation by conversation: of a large file, only the
 // conversations that are returned stay in memory.
 package archive
@@ -70,7 +70,7 @@ func countBranches(c Conversation) int {
 	return leaves
 }
 
-// usage returns what all responses on all branches used.
+// usage returns the usage of all responses on all branches.
 func usageOf(c Conversation) llm.Usage {
 	if c.Session.Usage != (llm.Usage{}) {
 		return c.Session.Usage
@@ -97,7 +97,7 @@ type message struct {
 	sources  int                    // how many were written
 }
 
-// A callResult is the result of a call, with what belongs to it.
+// A callResult is the result of a call, with its media and outcome.
 type callResult struct {
 	result  llm.Part
 	media   []llm.Part

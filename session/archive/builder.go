@@ -108,7 +108,7 @@ func (t *builder) removeEmpty() bool {
 	return true
 }
 
-// setEnding sets why the message at the head ended, and if it was stopped, by what ("": unknown).
+// setEnding sets why the message at the head ended, and the cause if it was stopped ("": unknown).
 func (t *builder) setEnding(reason llm.Reason, stopped bool, by string) {
 	n := t.node(t.head)
 	n.Reason = reason
@@ -168,7 +168,7 @@ func (t *builder) end() []Conversation {
 	for _, call := range t.localCalls {
 		pending[call.node] = append(pending[call.node], call)
 	}
-	ends := make([]int, len(t.nodes)+1) // by Seq in t: what its children follow in c, itself or its results
+	ends := make([]int, len(t.nodes)+1) // by Seq in t: the Seq in c of the message itself, or of its results, which its children follow
 	for i, n := range t.nodes {
 		n.Seq, n.Parent = len(c.Nodes)+1, ends[n.Parent]
 		if n.Parts == nil {

@@ -25,7 +25,7 @@ type codexImporter struct {
 	model     string
 	provider  string // of model
 	answering bool   // the message at the head is a response that more items belong to
-	counted   string // what the last token_count said of all responses; "": none did
+	counted   string // total of the last token_count; "" if there was none
 }
 
 // codexLines holds the types of lines that have a payload.
@@ -64,7 +64,7 @@ func (d *codexImporter) line(data []byte) error {
 		d.item(&l, l.Payload)
 	case l.Type == "compacted":
 		d.compacted(&l)
-	case l.Type == "world_state", l.Type == "token_usage_record": // what it told the model of its surroundings; what token_count says too
+	case l.Type == "world_state", l.Type == "token_usage_record": // surroundings of the model; numbers of token_count
 	case len(l.Payload) == 0:
 		d.item(&l, data)
 	default:
@@ -82,7 +82,7 @@ func (d *codexImporter) end() []Conversation {
 	return t.end()
 }
 
-// meta reads what a rollout says of its session. One that was forked has a copy
+// meta reads facts about the session of a rollout. One that was forked has a copy
 // of the line of the first after its own.
 func (d *codexImporter) meta(payload json.RawMessage) {
 	var m struct {
@@ -144,7 +144,7 @@ func (d *codexImporter) event(l *codexLine) {
 }
 
 // usage sets the usage of the response at the head, which ends with it: a call without a result is all
-// that may stand between it and the next. Codex repeats what it said when its limits change.
+// that may stand between it and the next. Codex repeats the numbers when its limits change.
 func (d *codexImporter) usage(e *codexEvent) {
 	total, u := string(e.Info.Total), e.Info.Last
 	if total == "null" {

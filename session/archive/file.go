@@ -18,7 +18,7 @@ import (
 )
 
 // ReadFile calls each for the conversations at path, which may be a database of crush,
-// opencode or llm, or the directory "storage" of an older opencode, besides what Read reads.
+// opencode or llm, or the directory "storage" of an older opencode, besides files.
 // Of databases and that directory, conversations for which known(id, stamp) is true are
 // skipped: stamp is that of the Conversation that was read before. A nil known skips none.
 // An error of each ends reading and is returned, with path before it.
@@ -164,7 +164,7 @@ type database struct {
 	longest int                 // in bytes; longer values are read as NULL
 }
 
-// openDatabase copies the database at path, with the log of what is not in it yet.
+// openDatabase copies the database at path, with the log of changes that are not in it yet.
 func (l limits) openDatabase(ctx context.Context, path string) (*database, error) {
 	dir, err := os.MkdirTemp("", "parley-import-")
 	if err != nil {

@@ -25,7 +25,7 @@ func sanitize(s string) string {
 	var b strings.Builder
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	var prev rune
-	for _, r := range s { // what is not UTF-8 comes as U+FFFD
+	for _, r := range s { // invalid UTF-8 comes as U+FFFD
 		switch {
 		case r == '\n' || r == '\t':
 			b.WriteRune(r)

@@ -33,7 +33,7 @@ const (
 //
 //	{"type":"message","seq":1,"parent":0,"at":…,"role":"user",…,"parts":[…]}
 //
-// and a line for each annotation, which is what was shown between messages:
+// and a line for each annotation, which was shown between messages:
 //
 //	{"type":"annotation","n":1,"after":1,"next":2,"at":…,"kind":"notice","data":{…}}
 //
@@ -164,7 +164,7 @@ func (l *nodeLine) node() store.Node {
 	return n
 }
 
-// A jsonlImporter reads what JSONL wrote.
+// A jsonlImporter reads files of JSONL.
 type jsonlImporter struct {
 	skipped *skippedCounts
 	all     []*Conversation

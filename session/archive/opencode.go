@@ -35,7 +35,7 @@ type opencodeMessage struct {
 	Role     string          `json:"role"`
 	Model    string          `json:"modelID"`
 	Provider string          `json:"providerID"`
-	Summary  json.RawMessage `json:"summary"` // true of what a compaction wrote
+	Summary  json.RawMessage `json:"summary"` // true for the summary of a compaction
 	Finish   string          `json:"finish"`
 	Cost     float64         `json:"cost"`
 	Tokens   opencodeTokens  `json:"tokens"`

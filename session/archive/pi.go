@@ -12,7 +12,7 @@ import (
 // A piImporter reads sessions of pi, ~/.pi/agent/sessions/FOLDER/TIME_ID.jsonl.
 //
 // The first line names the session. Each other line is an entry of a tree: id and parentId
-// link messages, changes of the model, summaries and what extensions note; in version 1 one
+// link messages, changes of the model, summaries and notes of extensions; in version 1 one
 // follows the other. The last line is the head of the conversation. (pi's
 // docs/session-format.md, version 3.)
 type piImporter struct {
@@ -122,7 +122,7 @@ func (d *piImporter) summary(l *piLine, text string) {
 	}
 }
 
-// custom adds what an extension wrote as a message of the user, if it was displayed.
+// custom adds the text of an extension as a message of the user, if it was displayed.
 func (d *piImporter) custom(l *piLine, content jsonList, displayed bool) {
 	if !displayed {
 		d.skip(injected)

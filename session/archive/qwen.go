@@ -100,7 +100,7 @@ func (d *qwenImporter) addLine(l *qwenLine) {
 	}
 }
 
-// system takes what a line says of the session, and adds a summary.
+// system takes facts about the session from a line, and adds a summary.
 func (d *qwenImporter) system(l *qwenLine) {
 	d.auth = cmp.Or(l.System.Event.Auth, l.System.Auth, d.auth)
 	if l.Subtype == "custom_title" {

@@ -15,7 +15,7 @@ import (
 	"parley/session/transfer"
 )
 
-// limits bound what is read of a file, in bytes unless said otherwise.
+// limits bound the reading of a file, in bytes unless said otherwise.
 type limits struct {
 	line  int   // longest line, or conversation of a list
 	lead  int   // number of lines to look at before giving up on a file
@@ -34,8 +34,8 @@ var standard = limits{line: 64 << 20, lead: 1000, unzip: 1 << 30, image: 32 << 2
 // The ids of the sessions are unique among them; an imported session keeps the id its program gave
 // it, so that a second import can be recognized.
 //
-// If there is no conversation, the error is ErrNoConversation, or says what was too long. If r fails
-// midway, what was read until then comes with the error.
+// If there is no conversation, the error is ErrNoConversation, or names the part that was too long. If r fails
+// midway, the conversations read until then come with the error.
 func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	b := bufio.NewReaderSize(r, 64<<10)
 	found, err := l.open(r, b, name, n)
@@ -50,7 +50,7 @@ func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Con
 	return found, err
 }
 
-// open reads a file, whose first bytes tell what it is: a zip, a list, or lines. B reads from r.
+// open reads a file. Its first bytes tell its kind: a zip, a list, or lines. B reads from r.
 func (l limits) open(r io.Reader, b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	head, _ := b.Peek(4)
 	if bytes.HasPrefix(head, []byte("PK\x03\x04")) || bytes.HasPrefix(head, []byte("PK\x05\x06")) {
@@ -259,7 +259,7 @@ func unique(list []Conversation) {
 // A Notice counts things of one kind that could not be imported.
 type Notice = transfer.Notice
 
-// skippedCounts counts what could not be imported, by kind.
+// skippedCounts counts things that could not be imported, by kind.
 type skippedCounts struct {
 	kinds    map[string]*Notice
 	position position
@@ -280,7 +280,7 @@ func (p position) String() string {
 
 func newSkipped() *skippedCounts { return &skippedCounts{kinds: map[string]*Notice{}} }
 
-// at sets the position of what is counted next, see position.
+// at sets the position of the next count, see position.
 func (n *skippedCounts) at(unit string, number int) { n.position = position{unit, number} }
 
 // The kinds of things that are counted, in the words of their notices.
@@ -309,7 +309,7 @@ const (
 	badRows        = "rows or files skipped: invalid, or too long"
 )
 
-// decode reads data into v, as the function decode does. If it fails, it counts one of kind what.
+// decode reads data into v, as the function decode does. If it fails, it counts one of the kind what.
 func (n *skippedCounts) decode(data []byte, v any, what string) bool {
 	if decode(data, v) != nil {
 		n.add(what, 1)

@@ -1,11 +1,11 @@
-// Package attach turns what a user hands over (a file, the clipboard, a path
+// Package attach turns things a user hands over (a file, the clipboard, a path
 // dragged into the terminal, an @mention) into parts of a prompt that every
 // provider takes.
 //
 //	File, Bytes ──► sniff ─┬► text: UTF-8 between tags that name the file
 //	                       ├► image: a PNG or JPEG, upright, small, without metadata
 //	                       ├► PDF, sound, film: as it is
-//	                       └► anything else: an error that says what it is and what to do
+//	                       └► anything else: an error that names it, with advice
 //	Paths, Mentions ──► which files a text speaks of
 //
 // The bytes of a file decide its type, not its name. Files are hostile: pipes and
@@ -30,7 +30,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Limits holds what an attachment may measure. A field that is zero has the value
+// Limits bounds the size of an attachment. A field that is zero has the value
 // it has in Default.
 type Limits struct {
 	Bytes      int64 // of an image as it lies on disk
@@ -41,7 +41,7 @@ type Limits struct {
 	ImageBytes int   // of an image that is sent, before base64
 }
 
-// DefaultLimits returns what every provider takes, for a conversation may go on with any.
+// DefaultLimits returns limits that every provider accepts, for a conversation may go on with any.
 //
 // Anthropic refuses images of more than 5 MB in base64, and of more than 2000
 // pixels a side as soon as a request holds more than twenty; others scale down
@@ -65,14 +65,14 @@ func (l Limits) withDefaults() Limits {
 // An Attachment is one attachment.
 type Attachment struct {
 	Part  llm.Part
-	Note  string // what was changed, in one line for the user; "" if nothing was
+	Note  string // changes, in one line for the user; "" if there are none
 	Label string // "photo.png, 1568x1176, 412 KB"
 }
 
-// closeOutput ends what a command wrote. What follows it in the same part was not written by the command.
+// closeOutput ends the output of a command. Text after it in the same part is not output.
 const closeOutput = "</output>"
 
-// Output returns what a command of the user's wrote as an attachment; notes say how it ended, "" for
+// Output returns the output of a command of the user's as an attachment; notes say how it ended, "" for
 // nothing.
 func Output(name, command, output, notes string) llm.Part {
 	if output != "" && !strings.HasSuffix(output, "\n") {
@@ -112,7 +112,7 @@ func PartLabel(p llm.Part) string {
 	return label(name, what, size)
 }
 
-// label returns a name, what it is and its size in bytes, without those that are not known.
+// label returns a name, a kind and a size in bytes, without those that are not known.
 func label(name, what string, size int) string {
 	text := printable(name)
 	if what != "" {
@@ -124,8 +124,7 @@ func label(name, what string, size int) string {
 	return text
 }
 
-// ErrNotRegular marks errors about what is no regular file: a directory, a
-// pipe, a device.
+// ErrNotRegular marks errors about directories, pipes and devices.
 var ErrNotRegular = errors.New("not a regular file")
 
 // FromFile attaches a file. Symbolic links are followed; their target has to
@@ -140,8 +139,8 @@ func FromFile(path string, l Limits) (Attachment, error) {
 	return fromOpened(f, path, size, l)
 }
 
-// maxWait is how long what says that it is empty may take to be read: some of /proc and /sys, such as
-// /proc/kmsg, call themselves regular and wait for what comes.
+// maxWait bounds the reading of a file with a size of zero: some of /proc and /sys, such as
+// /proc/kmsg, call themselves regular files and block until there is data.
 const maxWait = time.Second
 
 func fromOpened(f *os.File, path string, size int64, l Limits) (Attachment, error) {
@@ -181,7 +180,7 @@ func FromBytes(name string, data []byte, l Limits) (Attachment, error) {
 }
 
 // PrepareMedia makes an image or a file that a tool returned fit for every provider, as an attachment
-// of the user's is. Changed tells what that took; "" if nothing.
+// of the user's is. Changed describes the changes; "" if there are none.
 func PrepareMedia(p llm.Part) (out llm.Part, changed string, err error) {
 	it, err := FromBytes(p.Name, p.Data, DefaultLimits())
 	if err != nil {
@@ -262,7 +261,7 @@ func (l Limits) limitFor(kind *format) int64 {
 	case kind.mime != "":
 		return l.Media
 	}
-	return headSize // it is refused, whatever its size
+	return headSize // it is refused at any size
 }
 
 func tooLarge(path string, kind *format, size, limit int64) error {
@@ -283,7 +282,7 @@ func tooLarge(path string, kind *format, size, limit int64) error {
 	return fmt.Errorf("%s (%s) has %s, and at most %s can be attached: %s", printable(path), name, has, most, advice)
 }
 
-// refusal returns the error about what no model takes. Data may be missing.
+// refusal returns the error about a format that no model takes. Data may be missing.
 func refusal(path string, kind *format, data []byte) error {
 	size := ""
 	if len(data) > 0 {

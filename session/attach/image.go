@@ -64,7 +64,7 @@ type decodedImage struct {
 	image.Image
 	imageMetadata
 	turn   orientation
-	lossy  bool // it was made small by leaving out what one does not see
+	lossy  bool // it was compressed with losses
 	cmyk   bool // in colors of print, which few models' readers know
 	frames bool // it is the first of an animation
 }
@@ -77,8 +77,7 @@ func (p decodedImage) size() image.Point {
 	return s
 }
 
-// decode measures an image and then reads it: what is left of it without metadata, where that is
-// what will be sent.
+// decode measures an image and then reads it: without its metadata, where that form will be sent.
 func decode(path string, f *format, data []byte, pixels int) (decodedImage, error) {
 	whole := data
 	unreadable := func(err error) error {
@@ -151,7 +150,7 @@ func framesWebP(b []byte) []image.Point {
 	return sizes
 }
 
-// note returns what became of an image, for the user.
+// note describes the changes to an image, for the user.
 func (p decodedImage) note(f *format, out encoded) string {
 	var said []string
 	say := func(when bool, format string, args ...any) {

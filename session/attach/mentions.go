@@ -170,7 +170,7 @@ func missing(err error) bool {
 	return false
 }
 
-// SplitMessage returns what a message of the user's says, and what goes with it.
+// SplitMessage returns the text of a message of the user's, and its attachments.
 func SplitMessage(msg llm.Message) (text string, attached []llm.Part) {
 	var texts []string
 	for _, p := range msg.Parts {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// imageMetadata holds what an image file says besides the image: where and when it was
-// taken, with what, a thumbnail from before it was cropped.
+// imageMetadata holds the metadata of an image file: place, time and camera, a thumbnail
+// from before it was cropped.
 type imageMetadata struct {
 	bare  []byte // the file without it; nil if that cannot be had without decoding
 	exif  []byte // the Exif block, which is a TIFF file; nil if there is none

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Limits of what may be a list of dragged files.
+// Limits of a list of dragged files.
 const (
 	maxPasted = 32 << 10 // bytes
 	maxPaths  = 64

@@ -33,14 +33,14 @@ func Slug(text string) string {
 	return strings.Join(words, "-")
 }
 
-// reservedNames holds names of devices on Windows, whatever follows after a dot.
+// reservedNames holds names of devices on Windows, which any extension may follow.
 var reservedNames = []string{
 	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
 
-// SlugFileName returns a name for a new file made of text, with what it is called if the text has
-// no letters, such as "image", and with the extension of its type.
+// SlugFileName returns a name for a new file made of text, or otherwise, such as "image", if the text
+// has no letters, with the extension of its type.
 func SlugFileName(text, otherwise, mime string) string {
 	name := Slug(text)
 	switch {
@@ -52,8 +52,7 @@ func SlugFileName(text, otherwise, mime string) string {
 	return name + Extension(mime)
 }
 
-// Extension returns what names of files of a type end in, with the dot; "" if that is not
-// known.
+// Extension returns the extension of files of a type, with the dot; "" if it is not known.
 func Extension(mime string) string {
 	_, kind, _ := strings.Cut(mime, "/")
 	switch mime {
@@ -120,7 +119,7 @@ func SaveNew(path string, data []byte) error {
 	})
 }
 
-// SaveWith is Save of what write writes to a file, which may take long. Write returns the name
+// SaveWith is Save of data that write writes to a file, which may take long. Write returns the name
 // of the file, in the directory of path, which may depend on what it is.
 func SaveWith(path string, write func(*os.File) (path string, err error)) (string, error) {
 	saving := func(err error) error { return fmt.Errorf("saving %s: %w", printable(path), plain(err)) }
@@ -215,7 +214,7 @@ func escapeGlob(dir string) string {
 	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "?", "\\?", "[", "\\[").Replace(dir)
 }
 
-// plain returns what the system says without the names of its call and of the file.
+// plain returns the system's error without the names of its call and of the file.
 func plain(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -8,21 +8,21 @@ import (
 	_ "golang.org/x/image/webp" // decodes WebP
 )
 
-// headSize sets how many bytes tell what a file is.
+// headSize is how many bytes decide the type of a file.
 const headSize = 4 << 10
 
-// A format is one row of what files begin with.
+// A format is recognized by the beginning of a file.
 type format struct {
 	at    int
 	magic string // at offset at; ? stands for any byte
 	name  string // as people say it
-	mime  string // what it is sent as; "" if no model takes it
+	mime  string // type it is sent as; "" if no model takes it
 
 	image bool // package image decodes it
 	keep  bool // of an image: it is sent as it is, others as PNG or JPEG
 	meta  func([]byte) imageMetadata
 
-	instead string // what to do about a file that no model takes
+	instead string // advice about a file that no model takes
 }
 
 const (
@@ -106,7 +106,7 @@ var unsupported = []format{
 	{magic: "RIFF????WEBP", name: "a damaged WebP image", instead: saveImage},
 }
 
-// sniff returns what data is by its first bytes; nil is text.
+// sniff returns the format of data by its first bytes; nil is text.
 func sniff(data []byte) *format {
 	head := data[:min(len(data), headSize)]
 	for i := range formats {
@@ -120,7 +120,7 @@ func sniff(data []byte) *format {
 	return unknownFormat(head)
 }
 
-// unknownFormat names what is neither text nor one of the formats.
+// unknownFormat names data that is neither text nor of one of the formats.
 func unknownFormat(head []byte) *format {
 	for i := range unsupported {
 		if unsupported[i].matches(head) {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// An Expansion is what a prompt becomes with arguments.
+// An Expansion is a prompt with its arguments.
 type Expansion struct {
 	Commands []Command // that run before it is sent; their output takes their place
 	Mentions string    // the files that the prompt itself mentions, as a text of mentions: @path
@@ -29,7 +29,7 @@ type Field struct {
 	Choices []string // nil: any text
 }
 
-// Text returns what is sent, with what the commands printed in their places.
+// Text returns the text to send, with the outputs of commands in their places.
 func (e Expansion) Text(outputs ...string) string {
 	var b strings.Builder
 	for i, piece := range e.pieces {
@@ -119,16 +119,16 @@ func (p *Prompt) Fields() []Field {
 	return fields
 }
 
-// values are what stands in the places of placeholders.
+// values holds the values of placeholders.
 type values struct {
-	args   string // without what gives a name a value
+	args   string // without those that give a name a value
 	words  []string
 	of     map[string]string
 	fields []node // the first place of each name
 	used   bool   // there is a place for arguments
 }
 
-// valuesOf works out what args say for the placeholders of nodes.
+// valuesOf takes the values for the placeholders of nodes from args and given.
 func valuesOf(nodes []node, args string, given map[string]string) *values {
 	v := &values{of: map[string]string{}}
 	inOrder := false // the file counts arguments itself
@@ -215,7 +215,7 @@ func (v *values) fill(starts []int) {
 	}
 }
 
-// value returns what stands in the place of a node.
+// value returns the text in the place of a node.
 func (v *values) value(n node) string {
 	switch n.kind {
 	case all:
@@ -276,7 +276,7 @@ func split(args string) (words []word) {
 			return words
 		}
 		end := 0
-		var text strings.Builder // what is pasted may be long
+		var text strings.Builder // a paste may be long
 		for end < len(args) {
 			c := args[end]
 			if begins := end == 0 || args[end-1] == '='; begins && (c == '"' || c == '\'') {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A kind is what a node stands for.
+// A kind is the kind of a node.
 type kind int
 
 const (
@@ -79,7 +79,7 @@ func (r *reader) add(n int, is node) {
 	r.out = append(r.out, is)
 }
 
-// next reads what comes next.
+// next reads the next node.
 func (r *reader) next() error {
 	if n, plain := r.escape(); n > 0 {
 		r.take(n)

@@ -58,7 +58,7 @@ func ProjectPlaces(dir string) []Place {
 	}
 }
 
-// Bounds of what is looked through in a place.
+// Bounds of the search in a place.
 const (
 	maxDepth = 4    // directories in one another
 	maxFiles = 1000 // and directories
@@ -103,7 +103,7 @@ func (p Place) extension() string {
 	return ".md"
 }
 
-// nameOf returns how a file of a place is called, or what is wrong with its name. Directories
+// nameOf returns the name of the prompt in a file of a place, or a problem with it. Directories
 // are parts of it.
 func nameOf(p Place, path string) (name, problem string) {
 	rel, err := filepath.Rel(p.Dir, path)
@@ -169,7 +169,7 @@ func Read(p Place, path string) (Prompt, error) {
 	return Parse(p, path, data)
 }
 
-// cause returns what the system said, without the path and the name of its call.
+// cause returns the system's error without the path and the name of its call.
 func cause(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -4,9 +4,9 @@
 //	Places ──► Files ──► Parse ──► Prompt ──► Expand ──► text, files, commands
 //	             (.md with front matter, .toml)    └──► fields that have no value yet
 //
-// A file says what is sent, and may choose a model, its effort, tools, a system prompt and the
-// schema of the answer. Expand is data alone: what runs and what is read is up to its caller.
-// It goes through the file once; what takes the place of something is never looked at again.
+// A file holds the text to send, and may choose a model, its effort, tools, a system prompt and the
+// schema of the answer. Expand is data alone: its caller runs commands and reads files.
+// It goes through the file once; values are never expanded again.
 package prompts
 
 import (
@@ -22,7 +22,7 @@ import (
 	"parley/session/frontmatter"
 )
 
-// A Prompt is what one file says.
+// A Prompt is the content of one file.
 type Prompt struct {
 	Name    string // typed after a slash, such as "review" or "team:review"
 	Path    string // of the file
@@ -43,8 +43,7 @@ type Key struct {
 // ownKeys are those of parley's own files.
 var ownKeys = []string{"description", "argument-hint", "arguments", "model", "effort", "tools", "web", "system", "schema"}
 
-// UnknownKeys returns what is wrong with the keys of a file of parley's own: those that have no
-// effect, each with its line. Files of other programs have keys that are for those.
+// UnknownKeys returns the keys of a file of parley's own that have no effect, each with its line. Files of other programs have keys that are for those.
 func (p *Prompt) UnknownKeys() (problems []*Error) {
 	if p.Program != Parley {
 		return nil
@@ -70,7 +69,7 @@ type Settings struct {
 	SchemaFile  string          // the same as a file's path, relative to the prompt's; "": none
 }
 
-// An Error says what is wrong with a file, and where.
+// An Error reports a mistake in a file, and its line.
 type Error struct {
 	Path string
 	Line int // 0: the whole file

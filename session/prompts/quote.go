@@ -29,7 +29,7 @@ type place struct {
 	words []string // of the value, outside of quotes
 }
 
-// parse finds out what the places are in.
+// parse sets in of each place.
 func (t *template) parse() error {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(t.source), "")
 	if err != nil {
@@ -114,7 +114,7 @@ func quoteWord(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// shell returns a command with its arguments: each stays one word, whatever is in it. It refuses
+// shell returns a command with its arguments: each stays one word. It refuses
 // values where it cannot tell how a shell reads them, and those that the shell would read once more,
 // however they are quoted: in arithmetic, eval, declare and such. Values of nothing but letters,
 // digits and a few signs may stand there.

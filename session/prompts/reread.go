@@ -23,7 +23,7 @@ var (
 	remote = []string{"ssh", "watch"}
 )
 
-// rereadIn names what in n itself has a shell read values once more; "": nothing. Arithmetic counts
+// rereadIn names the construct in n itself that has a shell read values once more; "": none. Arithmetic counts
 // wherever it is, as the values may come to it in variables.
 func rereadIn(n syntax.Node) string {
 	const arithmetic = "arithmetic"
