@@ -319,19 +319,20 @@ var errAfterSummary = errors.New("not undone: there are answers after the summar
 // with it goes with the next one. It reports whether the message is given back.
 func (g *givenPrompt) giveBack() bool {
 	t := g.turn
+	s := t.session
 	t.mu.Lock()
 	last, ok := t.tree.Last()
 	if ok = ok && last.Seq == g.Seq; ok {
-		edited := t.branch.edited
-		t.branch.setHead(last.Parent)
-		g.Edits, g.Ends = t.branch.undoEdit(edited), true
-		t.branch.unsaid, t.hooks.unsaid, t.branch.givenBack = g.notes, g.starts, true
+		edited := s.branch.edited
+		s.branch.setHead(last.Parent)
+		g.Edits, g.Ends = s.branch.undoEdit(edited), true
+		s.branch.unsaid, s.hooks.unsaid, s.branch.givenBack = g.notes, g.starts, true
 	}
 	t.mu.Unlock()
 	if !ok {
 		return false
 	}
-	t.personas.follow()
+	s.personas.follow()
 	t.emit(g.Unsent)
 	return true
 }

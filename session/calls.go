@@ -158,7 +158,7 @@ func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 // keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
 // user is asked about one.
 func (b *callBatch) keepLastPlan() {
-	if b.turn.policy.Mode() != act.ModePlan {
+	if b.turn.session.policy.Mode() != act.ModePlan {
 		return
 	}
 	last := true
@@ -226,7 +226,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "policy"})
 			return true
 		case act.Deny:
-			b.deny(call, "policy", notRun+t.policy.DenialReason(call.action))
+			b.deny(call, "policy", notRun+t.session.policy.DenialReason(call.action))
 			return false
 		}
 		call.tellIrreversible()
@@ -270,24 +270,25 @@ func (b *callBatch) decide(call *pendingCall) bool {
 // is for this time only: no rule says that a command may reach it.
 func (b *callBatch) rememberApproval(call *pendingCall, answer act.Approval) {
 	t := b.turn
+	s := t.session
 	switch {
 	case call.action.Proposal != "":
 		want := act.ModeAsk
 		if answer.Session {
 			want = act.ModeAuto
 		}
-		if mode := t.policy.Accept(want); mode != want {
+		if mode := s.policy.Accept(want); mode != want {
 			t.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
 		}
 	case answer.Network:
 		call.action = call.action.WithNetwork()
 	case call.action.AskEachTime:
 	case answer.Always:
-		if err := t.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
+		if err := s.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
 			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
 		}
 	case answer.Session:
-		t.policy.AllowForSession(call.action)
+		s.policy.AllowForSession(call.action)
 	}
 }
 
@@ -298,7 +299,7 @@ func (b *callBatch) ask(call *pendingCall) (act.Approval, bool) {
 	notifyHooks(t, call.action)
 	part := call.part
 	part.Input = cmp.Or(call.changed, part.Input)
-	t.emit(ApprovalRequest{Call: part, Action: call.action, Policy: t.policy, reply: reply})
+	t.emit(ApprovalRequest{Call: part, Action: call.action, Policy: t.session.policy, reply: reply})
 	select {
 	case answer := <-reply:
 		return answer, t.ctx.Err() == nil
@@ -316,8 +317,9 @@ func (b *callBatch) execute(calls []*pendingCall) {
 		end          *act.Outcome
 	}
 	t := b.turn
+	s := t.session
 	b.recordStart(calls)
-	stoppable := t.calls.start(t.ctx, calls)
+	stoppable := s.calls.start(t.ctx, calls)
 	events := make(chan update)
 	slots, media := make(chan struct{}, maxParallelCalls), act.NewMediaGate()
 	var running sync.WaitGroup
@@ -325,18 +327,18 @@ func (b *callBatch) execute(calls []*pendingCall) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(act.WithShown(stoppable[i], t.HasSkill))
+			ctx, turn := media.Turn(act.WithShown(stoppable[i], s.HasSkill))
 			defer turn.End()
 			ctx = act.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
 			out := call.action.Run(ctx, func(text string) { events <- update{call: call, text: text} })
 			if notice := call.compareFiles(t.callable, &out); notice != "" {
 				events <- update{call: call, notice: notice}
 			}
-			prepareOutcome(t.prepareMedia, call, &out, turn)
-			for _, notice := range t.hooks.afterCall(ctx, t.id, call, &out) {
+			prepareOutcome(s.prepareMedia, call, &out, turn)
+			for _, notice := range s.hooks.afterCall(ctx, t.id, call, &out) {
 				events <- update{call: call, notice: notice}
 			}
-			if stopped := t.calls.end(call, stoppable[i]); stopped && out.Failed {
+			if stopped := s.calls.end(call, stoppable[i]); stopped && out.Failed {
 				call.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- update{call: call, end: &out}

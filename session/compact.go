@@ -48,9 +48,10 @@ type compaction struct {
 // After a failure it tries again once the conversation is a tenth longer.
 func (c *compaction) automatic() error {
 	t := c.turn
+	s := t.session
 	t.mu.Lock()
-	full := t.compactAt > 0 && t.answering().Context > 0 && t.mode == HistoryFull &&
-		float64(t.contextTokens()) > max(t.compactAt*float64(t.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
+	full := s.compactAt > 0 && s.answering().Context > 0 && s.mode == HistoryFull &&
+		float64(s.contextTokens()) > max(s.compactAt*float64(s.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -87,7 +88,7 @@ func (t *Tree) messagesSinceSummary() (n int) {
 // fit, if that is to be done without asking, and reports whether to try again.
 func (c *compaction) onOverflow(err error) bool {
 	t := c.turn
-	if llm.FaultOf(err) != llm.ContextOverflow || t.compactAt <= 0 || c.overflowed || t.ctx.Err() != nil {
+	if llm.FaultOf(err) != llm.ContextOverflow || t.session.compactAt <= 0 || c.overflowed || t.ctx.Err() != nil {
 		return false
 	}
 	c.overflowed = true
@@ -102,7 +103,7 @@ func (c *compaction) onOverflow(err error) bool {
 // noticeFailure tells why the conversation could not be summarized.
 func (c *compaction) noticeFailure(err error) {
 	t := c.turn
-	c.failedAt = t.ContextTokens()
+	c.failedAt = t.session.ContextTokens()
 	t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
 }
 
@@ -111,6 +112,7 @@ func (c *compaction) noticeFailure(err error) {
 // response are not summarized: they follow the summary again.
 func (c *compaction) summarize() error {
 	t := c.turn
+	s := t.session
 	path, waiting := c.summarizable()
 	if err := noticeUnread(t); err != nil {
 		return err
@@ -121,7 +123,7 @@ func (c *compaction) summarize() error {
 	before, began := 0, t.now()
 	t.mu.Lock()
 	for _, n := range path {
-		before += t.tokens.message(n)
+		before += s.tokens.message(n)
 	}
 	t.mu.Unlock()
 	paths := pathsOfCalls(t.Path())
@@ -131,9 +133,9 @@ func (c *compaction) summarize() error {
 	}
 	summary = appendPaths(summary, paths)
 	skills := skillsOf(path)
-	after := t.tokens.estimate(summaryPreface+summary) + messageOverhead
+	after := s.tokens.estimate(summaryPreface+summary) + messageOverhead
 	for _, p := range skills {
-		after += t.tokens.estimate(p.Text)
+		after += s.tokens.estimate(p.Text)
 	}
 	if after >= before {
 		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
@@ -177,11 +179,12 @@ func firstWaiting(path []store.Node) int {
 // where there is none or it does not.
 func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
 	t := c.turn
-	model = t.current()
-	if name := t.helpers.summary; name != "" && t.helpers.open != nil {
-		other, err := t.helpers.open(name)
+	s := t.session
+	model = s.current()
+	if name := s.helpers.summary; name != "" && s.helpers.open != nil {
+		other, err := s.helpers.open(name)
 		if err == nil {
-			if summary, usage, err = c.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || t.attended && errors.Is(err, ErrBudget) {
+			if summary, usage, err = c.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || s.attended && errors.Is(err, ErrBudget) {
 				return other, summary, usage, err
 			}
 		}
@@ -199,7 +202,7 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 	if model.Context > 0 {
 		room = max(model.Context/2, minChunkTokens)
 	}
-	for i, chunk := range t.tokens.chunks(path, room) {
+	for i, chunk := range t.session.tokens.chunks(path, room) {
 		if err := t.budget.check(model); err != nil {
 			return "", usage, err
 		}
@@ -213,7 +216,7 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
-		said, used, err := t.complete(t.ctx, model, req, t.emit)
+		said, used, err := t.session.complete(t.ctx, model, req, t.emit)
 		t.budget.addSideRequest(store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
 		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {

@@ -138,7 +138,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if t.callable != nil {
 		if reads := t.callable.ReadOnly(); len(reads.Tools()) > 0 {
 			c.toolsForCandidates = reads
-			set(&t.mu, &t.turnTools, reads)
+			set(&t.mu, &t.session.turnTools, reads)
 		}
 	}
 	if err := c.run(); err != nil || judge == nil {
@@ -178,7 +178,7 @@ func (c *comparison) run() error {
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := t.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
+			if err := t.session.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
 				c.stop(err)
 			}
 		}
@@ -233,18 +233,19 @@ func (c *comparison) at(one *candidate, f func()) {
 // prepare makes the next request of a candidate.
 func (c *comparison) prepare(one *candidate) {
 	t := c.turn
+	s := t.session
 	var req llm.Request
 	var omitted omission
 	var over Overflow
 	c.at(one, func() {
-		req, omitted = t.compile(one.model, nil)
-		over, _, _ = t.overflowOf(one.model)
+		req, omitted = s.compile(one.model, nil)
+		over, _, _ = s.overflowOf(one.model)
 	})
 	if one.steps++; c.toolsForCandidates == nil || one.steps == comparedSteps {
 		req.ToolChoice = "none"
 	}
 	one.last = newResponseStream(one.model, req, t.now())
-	one.last.trimmed = t.isTrimmed(omitted)
+	one.last.trimmed = s.isTrimmed(omitted)
 	t.done.Steps++
 	c.emit(one, Step{Model: one.model.Name, N: one.steps})
 	if notice := omitted.notice(one.omitted, one.model); notice != "" {
@@ -344,6 +345,7 @@ func (c *comparison) judge(model llm.Endpoint) error {
 // askJudge asks for a verdict, and once more if that does not fit its form.
 func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdict, error) {
 	t, form := c.turn, verdictForm(answered)
+	s := t.session
 	req := llm.Request{System: judgePrompt, Session: t.id, AnswerSchema: form, Messages: []llm.Message{c.judgePromptOf(answered)}}
 	for again := false; ; again = true {
 		sent := req
@@ -352,14 +354,14 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 			return Verdict{}, err
 		}
 		t.done.Steps++
-		text, usage, err := t.complete(t.ctx, model, sent, func(Event) {})
+		text, usage, err := s.complete(t.ctx, model, sent, func(Event) {})
 		t.budget.addSideRequest(store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err
 		}
 		value := json.RawMessage(text)
-		if t.schemas != nil {
-			value, err = t.schemas.Fit(form.JSON, text)
+		if s.schemas != nil {
+			value, err = s.schemas.Fit(form.JSON, text)
 		}
 		if err == nil {
 			return readVerdict(model.Name, value, answered)

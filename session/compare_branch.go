@@ -82,7 +82,7 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 // not to ask it; that no limit is reached was checked.
 func (c *comparison) reserveNext(one *candidate) {
 	t := c.turn
-	if t.log == nil || !slices.ContainsFunc(t.limitsOf(one.model), Limit.Shared) {
+	if t.log == nil || !slices.ContainsFunc(t.session.limitsOf(one.model), Limit.Shared) {
 		return
 	}
 	room, err := t.log.Ledger().Reserve(one.model.Name, estimateRequest(t, one.model))
@@ -162,12 +162,13 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 		return fail(err.Error())
 	}
 	t := c.turn
-	verdict := t.policy.Decide(action)
+	s := t.session
+	verdict := s.policy.Decide(action)
 	switch {
 	case action.Access != act.AccessRead:
 		return fail(comparedWriteText)
 	case verdict == act.Deny:
-		return fail(notRun + t.policy.DenialReason(action))
+		return fail(notRun + s.policy.DenialReason(action))
 	case verdict != act.Allow:
 		return fail(comparedAskText)
 	}
@@ -178,8 +179,8 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 	ctx, turn := c.media.Turn(c.ctx)
 	defer turn.End()
 	out := action.Run(ctx, func(string) {})
-	prepareOutcome(t.prepareMedia, call, &out, turn)
-	c.tell(one, t.hooks.afterCall(c.ctx, t.id, call, &out))
+	prepareOutcome(s.prepareMedia, call, &out, turn)
+	c.tell(one, s.hooks.afterCall(c.ctx, t.id, call, &out))
 	c.stopByHook(call)
 	return out
 }
@@ -187,10 +188,10 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 // askHooks asks the hooks about a call, and returns why it does not run; "": it may.
 func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string) {
 	t := c.turn
-	if t.hooks.Hooks == nil {
+	if t.session.hooks.Hooks == nil {
 		return ""
 	}
-	a := t.hooks.Fire(c.ctx, act.HookInput{Session: t.id, Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
+	a := t.session.hooks.Fire(c.ctx, act.HookInput{Session: t.id, Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	c.tell(one, a.Notices)
 	call.hook = &a
 	c.stopByHook(call)
@@ -276,7 +277,7 @@ func (c *comparison) chooseBranch() error {
 	}
 	t.mu.Lock()
 	t.tree.head = head
-	t.last = t.tree.lastUsage()
+	t.session.last = t.tree.lastUsage()
 	t.mu.Unlock()
 	t.persistHead(head)
 	if t.ctx.Err() != nil {

@@ -282,7 +282,7 @@ type turnQuestions struct {
 func (a *turnQuestions) ask(q Question) Choice {
 	t := a.turn
 	stop := len(q.Choices) - 1
-	if !t.attended {
+	if !t.session.attended {
 		return q.Choices[q.Default]
 	}
 	a.asked++

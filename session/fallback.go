@@ -151,9 +151,10 @@ type turnModels struct {
 // that may be asked again.
 func (m *turnModels) choose() {
 	t := m.turn
-	f := &t.fallback
+	s := t.session
+	f := &s.fallback
 	t.mu.Lock()
-	chosen, stoodIn := t.model, f.stoodIn
+	chosen, stoodIn := s.model, f.stoodIn
 	f.standIn, f.stoodIn = llm.Endpoint{}, "" // the chosen one has its place again
 	t.mu.Unlock()
 	m.tried = map[string]bool{}
@@ -161,7 +162,7 @@ func (m *turnModels) choose() {
 		return
 	}
 	until, fault := f.cooldowns.Of(chosen.Name, t.now())
-	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && t.ContextTokens() >= at {
+	if at, known := f.overflowed[chosen.Name]; known && until.IsZero() && s.ContextTokens() >= at {
 		fault = llm.ContextOverflow
 	}
 	if fault != "" {
@@ -185,7 +186,7 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
 	t.mu.Lock()
-	t.fallback.standIn, t.fallback.stoodIn = model, model.Name
+	t.session.fallback.standIn, t.session.fallback.stoodIn = model, model.Name
 	t.mu.Unlock()
 }
 
@@ -194,23 +195,24 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 // told.
 func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
 	t := m.turn
-	need := FallbackNeed{Model: t.Model().Name, Fault: fault, Tokens: t.ContextTokens()}
+	s := t.session
+	need := FallbackNeed{Model: s.Model().Name, Fault: fault, Tokens: s.ContextTokens()}
 	if fault == llm.ContextOverflow { // whatever was estimated
 		need.Tokens = max(need.Tokens, failed.Context)
 	}
 	m.tried[failed.Name] = true
 	var rest []llm.Endpoint
-	for _, name := range t.fallback.models(need) {
+	for _, name := range s.fallback.models(need) {
 		if m.tried[name] {
 			continue
 		}
-		model, err := t.fallback.open(name)
+		model, err := s.fallback.open(name)
 		if err != nil {
 			m.tried[name] = true
 			t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
 			continue
 		}
-		until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
+		until, _ := s.fallback.cooldowns.Of(model.Name, t.now())
 		switch { // by its own name: a chain may have another one for it
 		case m.tried[model.Name], fault == llm.Authentication && store.ProviderOf(model.Name) == store.ProviderOf(failed.Name),
 			fault == llm.ContextOverflow && (model.Context == 0 || !FitsWindow(need.Tokens, model.Context)):
@@ -231,8 +233,9 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 // none of its calls ever runs.
 func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	t := m.turn
-	f := &t.fallback
-	model, fault := t.current(), llm.FaultOf(err)
+	s := t.session
+	f := &s.fallback
+	model, fault := s.current(), llm.FaultOf(err)
 	if t.ctx.Err() != nil || f.models == nil || f.open == nil || !f.isReason(fault) {
 		return false
 	}
@@ -245,16 +248,16 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 		if f.overflowed == nil {
 			f.overflowed = map[string]int{}
 		}
-		f.overflowed[model.Name] = t.ContextTokens()
+		f.overflowed[model.Name] = s.ContextTokens()
 	}
 	next, ok := m.next(model, fault, true)
 	if !ok {
 		return false
 	}
 	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
-	chosen := t.Model().Name
+	chosen := s.Model().Name
 	choice := t.questions.ask(failureQuestion(failed, fault))
-	if t.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // by the user, meanwhile: that one goes on
+	if s.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // by the user, meanwhile: that one goes on
 		t.abandonInterrupted()
 		return true
 	}
@@ -274,7 +277,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 		t.abandonInterrupted()
 		return true
 	case StopTurn:
-		if t.attended { // the user wants nobody else: it is asked with the next prompt
+		if s.attended { // the user wants nobody else: it is asked with the next prompt
 			f.cooldowns.Clear(model.Name)
 		}
 	}

@@ -22,7 +22,7 @@ func (s *Session) Files() act.Files { return s.files }
 // reads.
 func (b *callBatch) watch(call *pendingCall) {
 	a, t := call.action, b.turn
-	if call.fileWatch != nil || t.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
+	if call.fileWatch != nil || t.session.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
 		return
 	}
 	watched := act.FileCall{ID: call.part.ID, Seq: b.results.Seq, Title: a.Title}
@@ -36,7 +36,7 @@ func (b *callBatch) watch(call *pendingCall) {
 	if unwatched := unwatchedDirectories(t.callable); unwatched != "" && len(watched.Paths) == 0 {
 		a.Irreversible = strings.Trim(a.Irreversible+"; "+unwatched, "; ")
 	}
-	call.fileWatch = t.files.Watch(watched)
+	call.fileWatch = t.session.files.Watch(watched)
 }
 
 // tellIrreversible tells with the question about a call what of it cannot be undone.
@@ -95,11 +95,11 @@ func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice str
 // warmFiles reads files ahead of the snapshots before calls, beside the turn, once in it. Soon says
 // that a command has arrived, which runs once the answer has ended: its snapshot is taken now.
 func (t *turn) warmFiles(soon bool) {
-	if t.files == nil || t.warmed && !soon || t.callable.WorkspaceProblem() != "" {
+	if t.session.files == nil || t.warmed && !soon || t.callable.WorkspaceProblem() != "" {
 		return
 	}
 	t.warmed = true
-	go t.files.Warm(t.ctx, soon)
+	go t.session.files.Warm(t.ctx, soon)
 }
 
 // maxPrefetchInput is the longest input of a call, in bytes, that is checked for its end while it arrives.
@@ -108,7 +108,7 @@ const maxPrefetchInput = 8 << 10
 // prefetchFiles reads files that the call of delta d may change, while the rest of the answer arrives.
 func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
 	soon := false
-	if t.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
+	if t.session.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
 		call := p.call(d.Block)
 		soon = len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && t.callable.MayChangeAnything(call.Name)
 	}
@@ -126,10 +126,10 @@ func unwatchedDirectories(set act.Set) string {
 // endedJobs returns what the model is told of commands in the background that have ended since
 // it was told last; "" for nothing.
 func endedJobs(t *turn) string {
-	if t.tools == nil {
+	if t.session.tools == nil {
 		return ""
 	}
-	return t.tools.TakeEndedJobs(t.id)
+	return t.session.tools.TakeEndedJobs(t.id)
 }
 
 // tellEndedJobs tells the model of them with the result of a call of its own.
@@ -258,7 +258,7 @@ func mayExist(dir string) bool {
 // prompt with what the model is told of that. Where another one stands by now it is no longer among
 // them, which the user is told.
 func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
-	d := t.Directories()
+	d := t.session.Directories()
 	missing := d.Missing()
 	if d.tools == nil || !slices.ContainsFunc(missing, mayExist) {
 		return parts

@@ -34,7 +34,7 @@ type sessionHooks struct {
 // fire runs the hooks of an event and tells the user what they say.
 func fire(t *turn, in act.HookInput) act.HookAnswer {
 	in.Session = t.id
-	a := t.hooks.Fire(t.ctx, in)
+	a := t.session.hooks.Fire(t.ctx, in)
 	for _, notice := range a.Notices {
 		t.emit(llm.Notice{Text: notice})
 	}
@@ -44,9 +44,9 @@ func fire(t *turn, in act.HookInput) act.HookAnswer {
 // verdict returns what the policy and the hooks say about a call. Not ok: it has its result, or
 // the turn was canceled.
 func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
-	policy := b.turn.policy
+	policy := b.turn.session.policy
 	verdict = policy.Decide(call.action)
-	if verdict == act.Deny || b.turn.hooks.Hooks == nil {
+	if verdict == act.Deny || b.turn.session.hooks.Hooks == nil {
 		return verdict, true
 	}
 	if call.hook == nil {
@@ -152,7 +152,7 @@ func (g *givenPrompt) submit(m llm.Message, own ...llm.Part) (llm.Message, error
 	if len(own) > 0 {
 		g.Message.Parts = own
 	}
-	if t.hooks.Hooks == nil {
+	if t.session.hooks.Hooks == nil {
 		return m, nil
 	}
 	added, err := g.hookContexts(m)
@@ -169,13 +169,14 @@ func (g *givenPrompt) submit(m llm.Message, own ...llm.Part) (llm.Message, error
 // giveBackBlocked gives the user a message back that did not enter the conversation.
 func (g *givenPrompt) giveBackBlocked() {
 	t := g.turn
+	s := t.session
 	t.mu.Lock()
-	g.Edits, g.Ends = t.branch.undoEdit(t.branch.edited), t.turnSeq == 0
+	g.Edits, g.Ends = s.branch.undoEdit(s.branch.edited), t.turnSeq == 0
 	head := t.tree.head
 	t.mu.Unlock()
 	if g.Edits > 0 {
 		t.persistHead(head)
-		t.personas.follow()
+		s.personas.follow()
 	}
 	if g.Command != "" || len(g.Message.Parts) > 0 {
 		t.emit(g.Unsent)
@@ -185,14 +186,15 @@ func (g *givenPrompt) giveBackBlocked() {
 // hookContexts tells the hooks of a message of the user's, and returns the texts that they add to it.
 func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 	t := g.turn
-	if !t.hooks.started {
-		t.hooks.started = true
+	s := t.session
+	if !s.hooks.started {
+		s.hooks.started = true
 		source := "startup"
 		if !t.Empty() {
 			source = "resume"
 		}
 		a := fire(t, act.HookInput{Event: act.HookSessionStart, Source: source})
-		t.hooks.unsaid = a.Contexts
+		s.hooks.unsaid = a.Contexts
 		if a.Stop {
 			return nil, fmt.Errorf("%w: %s", ErrHookStopped, a.StopWhy)
 		}
@@ -206,8 +208,8 @@ func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 	case a.Stop:
 		return nil, fmt.Errorf("%w: %s", ErrHookBlocked, a.StopWhy)
 	}
-	added = append(slices.Clip(t.hooks.unsaid), a.Contexts...)
-	g.starts, t.hooks.unsaid = t.hooks.unsaid, nil
+	added = append(slices.Clip(s.hooks.unsaid), a.Contexts...)
+	g.starts, s.hooks.unsaid = s.hooks.unsaid, nil
 	return added, nil
 }
 
@@ -215,7 +217,7 @@ func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 // through; false if there is none.
 func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 	for {
-		m, ok := t.next(steers)
+		m, ok := t.session.next(steers)
 		if !ok {
 			return m, false, nil
 		}
@@ -233,7 +235,7 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 // stopHooks asks the hooks, once everything is answered, whether the turn may end. It reports
 // whether a model is to go on, with what they want of it.
 func stopHooks(t *turn, last llm.Message) (again bool, err error) {
-	if t.hooks.Hooks == nil || t.ctx.Err() != nil {
+	if t.session.hooks.Hooks == nil || t.ctx.Err() != nil {
 		return false, nil
 	}
 	a := fire(t, act.HookInput{Event: act.HookStop, StopActive: t.hookRounds > 0, LastMessage: last.Text()})
@@ -250,11 +252,12 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 
 // notifyHooks tells the hooks that the user is asked about a call, and does not wait for them.
 func notifyHooks(t *turn, a *act.Action) {
-	if t.hooks.Hooks == nil {
+	s := t.session
+	if s.hooks.Hooks == nil {
 		return
 	}
 	in := act.HookInput{Session: t.id, Event: act.HookNotification, Notification: "permission_prompt", Message: "parley needs your permission to use " + a.Tool}
-	t.hooks.notifying.Go(func() { t.hooks.Fire(t.ctx, in) })
+	s.hooks.notifying.Go(func() { s.hooks.Fire(t.ctx, in) })
 }
 
 // end tells the hooks that the conversation is closed, if it had begun, and waits for all.

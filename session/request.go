@@ -64,8 +64,8 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 // it is told when it changes.
 func (t *turn) request() (llm.Endpoint, llm.Request) {
 	t.mu.Lock()
-	model := t.answering()
-	req, omitted := t.compile(model, nil)
+	model := t.session.answering()
+	req, omitted := t.session.compile(model, nil)
 	t.mu.Unlock()
 	if notice := omitted.notice(t.omitted, model); notice != "" {
 		t.emit(llm.Notice{Text: notice})

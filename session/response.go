@@ -76,8 +76,8 @@ func (t *turn) endStream(r *responseStream) {
 	}
 	r.partial.stop()
 	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
-	if t.schemas != nil {
-		t.schemas.RepairCalls(r.event.Message.Parts, r.req.Tools)
+	if t.session.schemas != nil {
+		t.session.schemas.RepairCalls(r.event.Message.Parts, r.req.Tools)
 	}
 	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
 	if errors.Is(t.cause(nil), ErrProgramEnded) && llm.Canceled(r.err) {
@@ -108,7 +108,7 @@ func (t *turn) addResponse(r *responseStream) {
 	if r.event.UsageKnown {
 		t.budget.add(r.event.Usage)
 		if n.Origin != llm.OriginImages { // which counts no conversation
-			t.last = r.event.Usage
+			t.session.last = r.event.Usage
 		}
 	}
 	t.partial = nil // it is complete
@@ -153,7 +153,7 @@ func noticeUnread(t *turn) error {
 // streamFrom sends req to model and stores the response.
 func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
-	r.trimmed = t.isTrimmed(t.omitted)
+	r.trimmed = t.session.isTrimmed(t.omitted)
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
@@ -221,10 +221,11 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 // report nothing, or only what was sent, and one whose provider counts nothing: it is paid
 // for all the same. It may stand for several answers to the same request.
 func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
+	s := t.session
 	size := 0
 	for _, p := range r.Message.Parts {
 		if !p.Remote {
-			size += t.tokens.estimate(p.Text) + t.tokens.estimate(p.Input)
+			size += s.tokens.estimate(p.Text) + s.tokens.estimate(p.Input)
 		}
 	}
 	if len(r.Message.Parts) == 0 {
@@ -237,7 +238,7 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	}
 	input := 0
 	if r.Usage.Input == 0 && size > 0 {
-		input = t.ContextTokens()
+		input = s.ContextTokens()
 	}
 	r.Usage.Shared = r.Usage.Shared || answers > 1
 	r.Usage, r.UsageKnown = estimatedUsage(model, r.Usage, input, answers*size), true
@@ -265,17 +266,18 @@ const maxCorrections = 2
 // whether the model has to answer once more. An answer that was cut or refused
 // is what it is: asking again would not change that.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
-	want := get(&t.mu, &t.answerSchema)
-	if want == nil || t.schemas == nil || reason == llm.Length || reason == llm.Refused {
+	s := t.session
+	want := get(&t.mu, &s.answerSchema)
+	if want == nil || s.schemas == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}
-	value, err := t.schemas.Fit(want.JSON, answer.Text())
+	value, err := s.schemas.Fit(want.JSON, answer.Text())
 	if err == nil {
 		t.latest.corrections = 0
 		t.emit(StructuredOutput{JSON: value})
 		return false, nil
 	}
-	if t.latest.corrections == maxCorrections || t.done.Steps >= t.maxSteps {
+	if t.latest.corrections == maxCorrections || t.done.Steps >= s.maxSteps {
 		return false, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	t.latest.corrections++

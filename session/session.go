@@ -234,7 +234,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		ctx, cancel := context.WithCancelCause(act.WithJobOwner(ctx, s.id))
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
-		t := &turn{Session: s, ctx: ctx, start: s.now()}
+		t := &turn{conversation: &s.conversation, session: s, ctx: ctx, start: s.now()}
 		t.given.turn, t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t, t
 		t.emit = func(e Event) {
 			if kind, _ := kindOf(e); kind != "" {
@@ -254,7 +254,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			defer func() { // also after a panic
 				t.budget.endReservations()
 				t.mu.Lock()
-				t.turnSeq, t.turnTools, t.omitsOldest, t.fallback.standIn, t.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
+				t.turnSeq, s.turnTools, s.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
 				t.mu.Unlock()
 			}()
 			if s.tools != nil {
@@ -275,7 +275,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			if !t.done.Unsent { // nothing was stopped in what the conversation is now
 				t.annotate(t.done, 0)
 			}
-			t.saveInfo()
+			s.saveInfo()
 		}()
 		t.done.Duration = s.now().Sub(t.start)
 		if t.done.Err != nil {
@@ -295,7 +295,7 @@ func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
 }
 
 func (t *turn) reportSandbox() {
-	if e, ok := t.TakeSandbox(); ok {
+	if e, ok := t.session.TakeSandbox(); ok {
 		t.emit(e)
 	}
 }

@@ -226,6 +226,7 @@ type replaced struct {
 
 // useSettings has the running prompt answered with settings of its own.
 func useSettings(t *turn, o TurnSettings) error {
+	s := t.session
 	offered := t.callable
 	if len(o.Tools) > 0 && t.callable != nil {
 		var err error
@@ -235,41 +236,42 @@ func useSettings(t *turn, o TurnSettings) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	model, effort, system := t.model, t.effort, t.system
-	t.replaced = &replaced{&model, &effort, &system, t.answerSchema, t.callable}
+	model, effort, system := s.model, s.effort, s.system
+	s.replaced = &replaced{&model, &effort, &system, s.answerSchema, t.callable}
 	if o.Model.Name != "" {
-		t.model, t.fallback.standIn, t.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
+		s.model, s.fallback.standIn, s.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
 	}
-	t.effort, t.system = cmp.Or(o.Effort, t.effort), cmp.Or(o.System, t.system)
+	s.effort, s.system = cmp.Or(o.Effort, s.effort), cmp.Or(o.System, s.system)
 	if o.Schema != nil {
-		t.answerSchema = o.Schema
+		s.answerSchema = o.Schema
 	}
-	t.settings.Web = t.settings.Web || o.Web
-	t.callable, t.turnTools = offered, offered
-	t.tokens.reset()
+	s.settings.Web = s.settings.Web || o.Web
+	t.callable, s.turnTools = offered, offered
+	s.tokens.reset()
 	return nil
 }
 
 // restoreSettings ends what useSettings began, but for what the user chose meanwhile.
 func (t *turn) restoreSettings() {
+	s := t.session
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := t.replaced
+	r := s.replaced
 	if r == nil {
 		return
 	}
-	if t.replaced = nil; r.model != nil {
-		t.model = *r.model
+	if s.replaced = nil; r.model != nil {
+		s.model = *r.model
 	}
 	if r.effort != nil {
-		t.effort = *r.effort
+		s.effort = *r.effort
 	}
 	if r.system != nil {
-		t.system = *r.system
+		s.system = *r.system
 	}
-	t.settings = t.ownSettings.now.Override(t.ownSettings.configured)
-	t.answerSchema, t.callable, t.turnTools = r.answerSchema, r.tools, r.tools
-	t.tokens.reset()
+	s.settings = s.ownSettings.now.Override(s.ownSettings.configured)
+	s.answerSchema, t.callable, s.turnTools = r.answerSchema, r.tools, r.tools
+	s.tokens.reset()
 }
 
 // HasPromptModel reports whether the running prompt is answered by a model of its own, which the user
@@ -333,7 +335,7 @@ func (t *turn) notOffered(name string) error {
 		return noTools(name)
 	}
 	t.mu.Lock()
-	off := len(t.ownSettings.now.Tools) > 0 && !t.ownSettings.now.Offers(name)
+	off := len(t.session.ownSettings.now.Tools) > 0 && !t.session.ownSettings.now.Offers(name)
 	t.mu.Unlock()
 	if off && slices.ContainsFunc(t.callable.Tools(), func(tool llm.Tool) bool { return tool.Name == name }) {
 		return fmt.Errorf("the user has turned the tool %q off", name)

@@ -103,7 +103,7 @@ func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
 	var u llm.Usage // an image has a price of its own
 	if model.Origin != llm.OriginImages {
 		t.mu.Lock()
-		u = t.estimateInput(model)
+		u = t.session.estimateInput(model)
 		t.mu.Unlock()
 		u.Output = usualOutput
 	}

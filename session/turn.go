@@ -16,7 +16,8 @@ import (
 
 // A turn is one run of the loop: from a prompt to an answer without calls.
 type turn struct {
-	*Session
+	*conversation
+	session  *Session
 	ctx      context.Context
 	emit     func(Event)
 	start    time.Time
@@ -74,12 +75,13 @@ func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 
 // answerSteps sends requests until the model calls no more tools and no prompt is queued.
 func answerSteps(t *turn) error {
+	s := t.session
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
 		}
-		if step > t.maxSteps {
-			return fmt.Errorf("%w: %d", ErrSteps, t.maxSteps)
+		if step > s.maxSteps {
+			return fmt.Errorf("%w: %d", ErrSteps, s.maxSteps)
 		}
 		if err := t.prepareStep(); err != nil {
 			return err
@@ -93,7 +95,7 @@ func answerSteps(t *turn) error {
 			}
 			return t.cause(err)
 		}
-		t.fallback.cooldowns.Clear(response.Model)
+		s.fallback.cooldowns.Clear(response.Model)
 		if calls := response.Calls(); len(calls) > 0 {
 			if err := newCallBatch(t, calls, reason).run(); err != nil {
 				return err
@@ -129,12 +131,13 @@ func answerSteps(t *turn) error {
 
 // beginPrompt resets what was decided about the prompt before, and chooses the model.
 func beginPrompt(t *turn) {
+	s := t.session
 	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
-	set(&t.mu, &t.omitsOldest, false)
+	set(&t.mu, &s.omitsOldest, false)
 	t.budget.begin()
 	t.models.choose()
-	if t.tools != nil {
-		t.tools.BeginPrompt()
+	if s.tools != nil {
+		s.tools.BeginPrompt()
 	}
 }
 
@@ -156,10 +159,11 @@ func (t *turn) begin(parts []llm.Part) error {
 // where nothing can come between that and the request: no limit, no question, no other model. Nothing
 // of the request is sent.
 func warm(t *turn) {
-	model := t.Model()
+	s := t.session
+	model := s.Model()
 	m, ok := model.Model.(interface{ Warm(context.Context) })
-	until, _ := t.fallback.cooldowns.Of(model.Name, t.now())
-	if !ok || !t.fitsWell(model) || t.attended && t.confirmCost > 0 || len(t.limitsOf(model)) > 0 || !until.IsZero() {
+	until, _ := s.fallback.cooldowns.Of(model.Name, t.now())
+	if !ok || !s.fitsWell(model) || s.attended && s.confirmCost > 0 || len(s.limitsOf(model)) > 0 || !until.IsZero() {
 		return
 	}
 	go func() {
@@ -208,13 +212,14 @@ func steer(t *turn) error {
 // prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
 // number and the notes.
 func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
-	t.Branch().StoreGivenBack()
+	s := t.session
+	s.Branch().StoreGivenBack()
 	own := len(m.Parts)
-	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), t.branch.unsaid...)))
-	t.branch.unsaid = nil
+	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), s.branch.unsaid...)))
+	s.branch.unsaid = nil
 	n := t.append(m)
 	set(&t.mu, &t.turnSeq, n.Seq)
-	t.saveInfo()
+	s.saveInfo()
 	showPrompt(t, n)
 	return n.Seq, m.Parts[own:]
 }
@@ -223,7 +228,7 @@ func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 func showPrompt(t *turn, n store.Node) {
 	m := n.Message
 	t.emit(Prompt{Message: m, Seq: n.Seq, Steers: n.Steers})
-	model := t.current()
+	model := t.session.current()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
 		t.emit(llm.Notice{Text: model.Name + ": " + c.String()})
@@ -272,11 +277,11 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 			return err
 		}
 		parts = m.Parts
-		t.Branch().StoreGivenBack()
+		t.session.Branch().StoreGivenBack()
 		n := t.append(m)
 		set(&t.mu, &t.turnSeq, n.Seq)
 		t.given.Seq = n.Seq
-		t.saveInfo()
+		t.session.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
 	}
 	if err := t.budget.checkExpense(model); err != nil {

@@ -26,19 +26,20 @@ type turnBudget struct {
 func (b *turnBudget) begin() {
 	t := b.turn
 	b.costConfirmed = false
-	set(&t.mu, &t.turnUsage, llm.Usage{})
-	maps.DeleteFunc(t.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
+	set(&t.mu, &t.session.turnUsage, llm.Usage{})
+	maps.DeleteFunc(t.session.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
 // add adds u to the totals of the session and of the turn. The session is
 // locked.
 func (b *turnBudget) add(u llm.Usage) {
 	t := b.turn
+	s := t.session
 	u = u.Clamped()
-	t.hasUnpriced = t.hasUnpriced || !u.Priced
-	t.total = t.total.Add(u)
+	s.hasUnpriced = s.hasUnpriced || !u.Priced
+	s.total = s.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)
-	t.turnUsage = t.turnUsage.Add(u)
+	s.turnUsage = s.turnUsage.Add(u)
 }
 
 // addSideRequest enters a request of the turn that is no message in the ledger and the totals, unless
@@ -83,8 +84,8 @@ func (b *turnBudget) check(models ...llm.Endpoint) error {
 func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 	t := b.turn
 	b.warnUnpriced("", models...)
-	for _, l := range t.limitsOf(models...) {
-		used, err := t.Used(l)
+	for _, l := range t.session.limitsOf(models...) {
+		used, err := t.session.Used(l)
 		if err != nil {
 			return fmt.Errorf("what was spent cannot be read: %w", err)
 		}
@@ -107,13 +108,14 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 // request reports.
 func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 	t, share := b.turn, l.Share(used)
-	if share < noticeShare || share >= 1 || !t.notified[l].Before(l.Period.Began(t.now())) {
+	s := t.session
+	if share < noticeShare || share >= 1 || !s.notified[l].Before(l.Period.Began(t.now())) {
 		return
 	}
-	if t.notified == nil {
-		t.notified = map[Limit]time.Time{}
+	if s.notified == nil {
+		s.notified = map[Limit]time.Time{}
 	}
-	t.notified[l] = t.now()
+	s.notified[l] = t.now()
 	t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 }
 
@@ -121,8 +123,8 @@ func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 // almost used.
 func (b *turnBudget) booked(model llm.Endpoint) {
 	b.endReservations()
-	for _, l := range b.turn.limitsOf(model) {
-		if used, err := b.turn.Used(l); err == nil { // else the next request fails
+	for _, l := range b.turn.session.limitsOf(model) {
+		if used, err := b.turn.session.Used(l); err == nil { // else the next request fails
 			b.noticeShare(l, used)
 		}
 	}
@@ -136,6 +138,7 @@ const leastShare = 0.75
 // are 0, and that of an image is.
 func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 	t := b.turn
+	s := t.session
 	if l.Cost == 0 {
 		return 0
 	}
@@ -145,12 +148,12 @@ func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 		if !l.AppliesTo(m.Name) || m.Cost == nil || m.Origin == llm.OriginImages {
 			continue
 		}
-		u := t.estimateInput(m)
-		for _, n := range t.tokens.countBranch(t.mode).media {
+		u := s.estimateInput(m)
+		for _, n := range s.tokens.countBranch(s.mode).media {
 			u.Input -= n * imageTokens
 		}
 		u.Input = int(leastShare * float64(max(u.Input, 0)))
-		u.CacheRead = min(u.Input, max(u.CacheRead, t.tokens.overhead(t.emptyRequest(m))))
+		u.CacheRead = min(u.Input, max(u.CacheRead, s.tokens.overhead(s.emptyRequest(m))))
 		if least, priced := m.Cost(u); priced && least > 0 {
 			cost += least
 		}
@@ -164,11 +167,11 @@ func (b *turnBudget) noticeReached() {
 	t := b.turn
 	var ended *BudgetError
 	errors.As(t.done.Err, &ended)
-	for _, l := range t.Limits() {
+	for _, l := range t.session.Limits() {
 		if !b.notReached[l] || ended != nil && ended.Limit == l {
 			continue
 		}
-		if used, err := t.Used(l); err == nil && l.Share(used) >= 1 {
+		if used, err := t.session.Used(l); err == nil && l.Share(used) >= 1 {
 			t.emit(llm.Notice{Text: (&BudgetError{Limit: l, Used: used}).Error()})
 		}
 	}
@@ -195,7 +198,7 @@ func (b *turnBudget) askToRaise(e *BudgetError) error {
 	} else {
 		raised.Cost = choice.Amount
 	}
-	t.SetLimit(raised)
+	t.session.SetLimit(raised)
 	return nil
 }
 
@@ -203,7 +206,8 @@ func (b *turnBudget) askToRaise(e *BudgetError) error {
 // much; where nobody can be asked it emits a notice. Models without a known price do not count.
 func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	t := b.turn
-	if t.confirmCost <= 0 || b.costConfirmed {
+	s := t.session
+	if s.confirmCost <= 0 || b.costConfirmed {
 		return nil
 	}
 	var about Expense
@@ -218,11 +222,11 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 			names = append(names, m.Name)
 		}
 	}
-	if about.Cost <= t.confirmCost {
+	if about.Cost <= s.confirmCost {
 		return nil
 	}
 	about.Model, b.costConfirmed = strings.Join(names, ", "), true
-	if !t.attended {
+	if !s.attended {
 		t.emit(llm.Notice{Text: about.String()})
 		return nil
 	}
@@ -242,7 +246,7 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 	}
 	reserved := map[Limit]bool{} // what is reserved here is no reason not to ask the others
 	for _, m := range models {
-		shared := slices.DeleteFunc(t.limitsOf(m), func(l Limit) bool { return !l.Shared() })
+		shared := slices.DeleteFunc(t.session.limitsOf(m), func(l Limit) bool { return !l.Shared() })
 		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return reserved[l] })
 		var room Reservation
 		var err error
@@ -272,8 +276,8 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 // noticeUnreserved tells once in a session why limits are not held among processes; nil: they are.
 func (b *turnBudget) noticeUnreserved(err error) {
 	t := b.turn
-	if err != nil && !t.noticedUnreserved {
-		t.noticedUnreserved = true
+	if err != nil && !t.session.noticedUnreserved {
+		t.session.noticedUnreserved = true
 		t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
 	}
 }
@@ -283,7 +287,7 @@ func (b *turnBudget) endReservations(rooms ...Reservation) {
 	if rooms == nil {
 		rooms = b.reservations
 	}
-	b.noticeUnreserved(b.turn.endReservations(rooms...))
+	b.noticeUnreserved(b.turn.session.endReservations(rooms...))
 	b.reservations = slices.DeleteFunc(slices.Clone(b.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
 }
 
@@ -292,10 +296,11 @@ func (b *turnBudget) endReservations(rooms ...Reservation) {
 // there, for there may be no other.
 func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 	t := b.turn
-	if !get(&t.mu, &t.hasUnpriced) || t.warnedUnpriced || len(t.limitsOf(b.orCurrent(asked)...)) == 0 {
+	s := t.session
+	if !get(&t.mu, &s.hasUnpriced) || s.warnedUnpriced || len(s.limitsOf(b.orCurrent(asked)...)) == 0 {
 		return
 	}
-	t.warnedUnpriced = true
+	s.warnedUnpriced = true
 	const what = "has no known price: the spending limit does not count it"
 	text := "An answer " + what
 	if provider, id, ok := strings.Cut(model, "/"); ok {
@@ -307,7 +312,7 @@ func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 // orCurrent returns models, or the one that answers if there are none.
 func (b *turnBudget) orCurrent(models []llm.Endpoint) []llm.Endpoint {
 	if len(models) == 0 {
-		models = []llm.Endpoint{b.turn.current()}
+		models = []llm.Endpoint{b.turn.session.current()}
 	}
 	return models
 }

@@ -44,11 +44,11 @@ func (w *turnWindow) fit() (changed bool, err error) {
 	if w.sendsAnyway {
 		return false, nil
 	}
-	over, turnTokens, afterSummary := w.overflow(t.current())
+	over, turnTokens, afterSummary := w.overflow(t.session.current())
 	if over.Tokens == 0 {
 		return false, nil
 	}
-	if !t.attended {
+	if !t.session.attended {
 		w.sendsAnyway = true
 		t.emit(llm.Notice{Text: sentAnyway(over)})
 		return false, nil
@@ -84,9 +84,9 @@ func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 	case Fork:
 		return model, errForked
 	case OmitOldest:
-		set(&t.mu, &t.omitsOldest, true)
+		set(&t.mu, &t.session.omitsOldest, true)
 	case SwitchModel:
-		if model, err = t.fallback.open(choice.Model); err != nil {
+		if model, err = t.session.fallback.open(choice.Model); err != nil {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
 			return llm.Endpoint{}, nil
 		}
@@ -101,7 +101,7 @@ func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 // nobody can be asked nothing changes.
 func (w *turnWindow) fitCandidates(list []*candidate) error {
 	t := w.turn
-	for i := 0; t.attended && i < len(list); i++ {
+	for i := 0; t.session.attended && i < len(list); i++ {
 		over, turnTokens, afterSummary := w.overflow(list[i].model)
 		if over.Tokens == 0 || list[i].skipped != nil || list[i].overflowNoticed {
 			continue
@@ -149,7 +149,7 @@ func (w *turnWindow) overflow(model llm.Endpoint) (o Overflow, turnTokens, after
 	t := w.turn
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.overflowOf(model)
+	return t.session.overflowOf(model)
 }
 
 // overflowOf does as overflow. The session is locked.
@@ -199,7 +199,7 @@ func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ..
 	if afterSummary <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
 		q.Choices = append(q.Choices, Choice{Action: Summarize})
 	}
-	if turnTokens <= room && t.HistoryMode() == HistoryFull && hasTurns(path) {
+	if turnTokens <= room && t.session.HistoryMode() == HistoryFull && hasTurns(path) {
 		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
 	if name := w.fittingModel(o, asked); name != "" {
@@ -224,11 +224,12 @@ func hasTurns(path []store.Node) bool {
 // none but those that are asked.
 func (w *turnWindow) fittingModel(o Overflow, asked []llm.Endpoint) string {
 	t := w.turn
-	if t.fallback.open == nil || t.fallback.alternatives == nil {
+	s := t.session
+	if s.fallback.open == nil || s.fallback.alternatives == nil {
 		return ""
 	}
-	for _, name := range t.fallback.alternatives(FallbackNeed{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
-		m, err := t.fallback.open(name)
+	for _, name := range s.fallback.alternatives(FallbackNeed{Model: o.Model, Fault: llm.ContextOverflow, Tokens: o.Tokens}) {
+		m, err := s.fallback.open(name)
 		if err == nil && m.Context > 0 && FitsWindow(o.Tokens, m.Context) && m.Name != o.Model && !slices.ContainsFunc(asked, func(a llm.Endpoint) bool { return a.Name == m.Name }) {
 			return m.Name
 		}
