@@ -197,7 +197,7 @@ func (b *CurrentBranch) setHead(seq int) {
 		s.files.MarkBranch(s.tree.head)
 	}
 	s.tree.head, b.edited = seq, edit{}
-	s.last = s.tree.lastUsage()
+	s.Spending.last = s.tree.lastUsage()
 }
 
 // ErrNoSummary says that there is no summary to edit or to undo.

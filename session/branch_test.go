@@ -382,7 +382,7 @@ func TestRewriteUsage(t *testing.T) {
 	if err := s.Branch().Rewrite(4, "better"); err != nil {
 		t.Fatal(err)
 	}
-	if _, last := s.Usage(); last.Input != 10 {
+	if _, last := s.Spending.Usage(); last.Input != 10 {
 		t.Errorf("the last response of the branch had %d tokens, want 10", last.Input)
 	}
 }

@@ -140,7 +140,7 @@ func TestLimitIsRaised(t *testing.T) {
 				if o := questions[0].About.(Overspend); o.Limit.Period != tt.limit.Period {
 					t.Errorf("asked about %v", o)
 				}
-				if got := s.Limits(); asked == 1 && (len(got) != 1 || got[0] != tt.want) {
+				if got := s.Spending.Limits(); asked == 1 && (len(got) != 1 || got[0] != tt.want) {
 					t.Errorf("%v, want %v", got, tt.want)
 				}
 			}
@@ -173,7 +173,7 @@ func TestLimitHoldsAcrossSessions(t *testing.T) {
 		})
 	}
 	group.Wait()
-	used, err := sessions[0].Used(Limit{Period: PerDay})
+	used, err := sessions[0].Spending.Used(Limit{Period: PerDay})
 	if err != nil || used.Cost < limit || used.Cost > limit+all {
 		t.Errorf("%v spent of %d, %v", used.Cost, limit, err)
 	}
@@ -235,7 +235,7 @@ func TestPeriodsBegin(t *testing.T) {
 	spend(now.Add(24 * time.Hour))
 	s := New(Options{Model: endpoint("a/a", llmtest.New()), Log: lib.Create(Info{}), Now: func() time.Time { return now.Add(24 * time.Hour) }})
 	for period, want := range map[Period]float64{PerDay: 1, PerMonth: 2} {
-		if used, err := s.Used(Limit{Period: period}); err != nil || used.Cost != want {
+		if used, err := s.Spending.Used(Limit{Period: period}); err != nil || used.Cost != want {
 			t.Error(fmt.Sprint(period, ": ", used.Cost, err))
 		}
 	}
@@ -353,7 +353,7 @@ func TestSummaryStopsAtALimit(t *testing.T) {
 	for range 3 {
 		play(t.Context(), s, nil, long(6000))
 	}
-	s.SetLimit(Limit{Period: PerSession, Cost: 4})
+	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 4})
 	events := slices.Collect(s.Compact(t.Context()))
 	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || len(fake.Requests()) != 4 {
 		t.Errorf("%v after %d requests, 3 of them answers", err, len(fake.Requests()))
@@ -382,11 +382,11 @@ func TestSideUsageIsKept(t *testing.T) {
 	for range s.Compare(t.Context(), models, &judge, say("which?")) {
 	}
 	for run := range 3 {
-		if u, _ := s.Usage(); u.Cost != 3 || u.Input != 60 || !u.Priced {
+		if u, _ := s.Spending.Usage(); u.Cost != 3 || u.Input != 60 || !u.Priced {
 			t.Errorf("run %d: used %+v, want $3 of 6 requests", run, u)
 		}
 		s = reopen(t, lib, s, o)
-		s.SetLimit(Limit{Period: PerSession, Cost: 3})
+		s.Spending.SetLimit(Limit{Period: PerSession, Cost: 3})
 	}
 	if d := doneOf(t, play(t.Context(), s, nil, say("more"))); !errors.Is(d.Err, ErrBudget) {
 		t.Errorf("the limit is forgotten: %v", d.Err)
@@ -437,7 +437,7 @@ func TestCutAnswerIsPriced(t *testing.T) {
 	model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 100, true }
 	s := New(Options{Model: model})
 	play(t.Context(), s, nil, say("hi"))
-	if total, _ := s.Usage(); total.Cost != 1 || !total.Priced {
+	if total, _ := s.Spending.Usage(); total.Cost != 1 || !total.Priced {
 		t.Errorf("%+v", total)
 	}
 }
@@ -448,9 +448,9 @@ func TestRaiseLeavesRoom(t *testing.T) {
 	for range 3 {
 		replies(t, s, nil, say("hi"))
 	}
-	s.SetLimit(Limit{Period: PerSession, Cost: 0.5})
-	if _, asked := replies(t, s, []Action{RaiseLimit}, say("hi")); len(asked) != 1 || s.Limits()[0].Cost != 4 {
-		t.Errorf("asked %d times, %v", len(asked), s.Limits())
+	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 0.5})
+	if _, asked := replies(t, s, []Action{RaiseLimit}, say("hi")); len(asked) != 1 || s.Spending.Limits()[0].Cost != 4 {
+		t.Errorf("asked %d times, %v", len(asked), s.Spending.Limits())
 	}
 }
 
@@ -559,8 +559,8 @@ func TestLaterInputAboveALimit(t *testing.T) {
 	if err := doneOf(t, events).Err; err != nil || len(asked) != 1 || len(fake.Requests()) != 2 {
 		t.Fatalf("%v, asked %d times for %d requests", err, len(asked), len(fake.Requests()))
 	}
-	if about := asked[0].About.(Overspend); about.Next <= 0 || s.Limits()[0].Cost != about.Used.Cost+about.Next+1 {
-		t.Errorf("asked about %+v, raised to %v", about, s.Limits())
+	if about := asked[0].About.(Overspend); about.Next <= 0 || s.Spending.Limits()[0].Cost != about.Used.Cost+about.Next+1 {
+		t.Errorf("asked about %+v, raised to %v", about, s.Spending.Limits())
 	}
 
 	lib, _ := newTestStore(t)

@@ -50,7 +50,7 @@ func (c *compaction) automatic() error {
 	t := c.turn
 	s := t.session
 	t.mu.Lock()
-	full := s.compactAt > 0 && s.answering().Context > 0 && s.mode == HistoryFull &&
+	full := s.compactAt > 0 && s.answering().Context > 0 && s.request.mode == HistoryFull &&
 		float64(s.contextTokens()) > max(s.compactAt*float64(s.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {

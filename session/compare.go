@@ -138,7 +138,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if t.callable != nil {
 		if reads := t.callable.ReadOnly(); len(reads.Tools()) > 0 {
 			c.toolsForCandidates = reads
-			set(&t.mu, &t.session.turnTools, reads)
+			set(&t.mu, &t.session.request.turnTools, reads)
 		}
 	}
 	if err := c.run(); err != nil || judge == nil {
@@ -178,7 +178,7 @@ func (c *comparison) run() error {
 			running--
 		}
 		if e.over && running > 0 { // not one request more
-			if err := t.session.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
+			if err := t.session.Spending.overBudget(llm.Usage{}, modelsOf(c.list)...); err != nil {
 				c.stop(err)
 			}
 		}

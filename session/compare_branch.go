@@ -82,7 +82,7 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 // not to ask it; that no limit is reached was checked.
 func (c *comparison) reserveNext(one *candidate) {
 	t := c.turn
-	if t.log == nil || !slices.ContainsFunc(t.session.limitsOf(one.model), Limit.Shared) {
+	if t.log == nil || !slices.ContainsFunc(t.session.Spending.limitsOf(one.model), Limit.Shared) {
 		return
 	}
 	room, err := t.log.Ledger().Reserve(one.model.Name, estimateRequest(t, one.model))
@@ -277,7 +277,7 @@ func (c *comparison) chooseBranch() error {
 	}
 	t.mu.Lock()
 	t.tree.head = head
-	t.session.last = t.tree.lastUsage()
+	t.session.Spending.last = t.tree.lastUsage()
 	t.mu.Unlock()
 	t.persistHead(head)
 	if t.ctx.Err() != nil {

@@ -329,7 +329,7 @@ func TestCompareShares(t *testing.T) {
 	if got, want := candidateTexts(events, 4), []string{"0 of 3", "1 of 3", "alone", "2 of 3"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if u, _ := s.Usage(); u.Input != 2000 || u.Output != 400 {
+	if u, _ := s.Spending.Usage(); u.Input != 2000 || u.Output != 400 {
 		t.Errorf("counted %+v", u)
 	}
 	for _, n := range s.Nodes() {
@@ -570,7 +570,7 @@ func TestJudgeUsage(t *testing.T) {
 	s := New(Options{Model: models[0], Log: lib.Create(Info{Dir: "/work"})})
 	for range s.Compare(t.Context(), models, &judge, say("which?")) {
 	}
-	if u, _ := s.Usage(); u.Cost != 1.5 || u.Input != 30 {
+	if u, _ := s.Spending.Usage(); u.Cost != 1.5 || u.Input != 30 {
 		t.Errorf("used %+v", u)
 	}
 	sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose")

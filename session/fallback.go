@@ -55,7 +55,7 @@ func (s *Session) answering() llm.Endpoint {
 	if s.fallback.standIn.Name != "" {
 		return s.fallback.standIn
 	}
-	return s.model
+	return s.request.model
 }
 
 // A Cooldowns holds which models are not asked for a while since they failed: each time for
@@ -154,7 +154,7 @@ func (m *turnModels) choose() {
 	s := t.session
 	f := &s.fallback
 	t.mu.Lock()
-	chosen, stoodIn := s.model, f.stoodIn
+	chosen, stoodIn := s.request.model, f.stoodIn
 	f.standIn, f.stoodIn = llm.Endpoint{}, "" // the chosen one has its place again
 	t.mu.Unlock()
 	m.tried = map[string]bool{}

@@ -217,7 +217,7 @@ func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 // through; false if there is none.
 func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 	for {
-		m, ok := t.session.next(steers)
+		m, ok := t.session.Queue.next(steers)
 		if !ok {
 			return m, false, nil
 		}

@@ -136,10 +136,10 @@ func TestHooksOfTurns(t *testing.T) {
 func TestHooksGiveBack(t *testing.T) {
 	var s *Session
 	queue := func(ctx context.Context, req llm.Request, out *llm.Out) error {
-		s.Steer(say("a secret first"))
-		s.Steer(say("quietly"))
-		s.Queue(say("the secret then"))
-		s.Queue(say("and commit"))
+		s.Queue.Steer(say("a secret first"))
+		s.Queue.Steer(say("quietly"))
+		s.Queue.Add(say("the secret then"))
+		s.Queue.Add(say("and commit"))
 		return llmtest.Call(call("c1", "list", `{}`))(ctx, req, out)
 	}
 	s, _, _ = hooked(t, act.ModeYolo, nil, false, []llmtest.Turn{queue, llmtest.Say("done"), llmtest.Say("committed")},

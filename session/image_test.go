@@ -85,7 +85,7 @@ func TestDraw(t *testing.T) {
 	if n := s.ContextTokens(); n > 100_000 {
 		t.Errorf("the conversation takes %d tokens", n)
 	}
-	if total, last := s.Usage(); total.Cost < 0.15 || last.Input > 100_000 {
+	if total, last := s.Spending.Usage(); total.Cost < 0.15 || last.Input > 100_000 {
 		t.Errorf("used %+v, last %+v", total, last)
 	}
 }
@@ -195,8 +195,8 @@ func TestQueuedWhileDrawing(t *testing.T) {
 	images.Origin = llm.OriginImages
 	s := New(Options{Model: endpoint("m/talk", talker)})
 	for e := range s.GenerateImage(t.Context(), images, false, llm.Part{Kind: llm.Text, Text: "a fox"}) {
-		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(talker.Requests()) == 0 {
-			s.Queue(llm.Part{Kind: llm.Text, Text: "what is it?"})
+		if _, ok := e.(Step); ok && s.Queue.Len() == 0 && len(talker.Requests()) == 0 {
+			s.Queue.Add(llm.Part{Kind: llm.Text, Text: "what is it?"})
 		}
 	}
 	if got, want := told(talker.Requests()[0]), "u:a fox+Made by the assistant: fox.png+<fox.png>+what is it?"; got != want {

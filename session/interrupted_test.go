@@ -48,7 +48,7 @@ func TestCutAnswersCount(t *testing.T) {
 					}
 				}
 			}
-			total, _ := s.Usage()
+			total, _ := s.Spending.Usage()
 			path := s.Path()
 			n := path[len(path)-1]
 			if total != tt.want || n.Usage == nil || *n.Usage != tt.want {
@@ -110,7 +110,7 @@ func TestRequestsAsideThatAreNotCounted(t *testing.T) {
 		play(t.Context(), s, nil, say(strings.Repeat("long ", 100)))
 		play(t.Context(), s, nil, say("two"))
 		summarize(t, s)
-		if total, _ := s.Usage(); total.Cost != 2+5 || !total.Priced {
+		if total, _ := s.Spending.Usage(); total.Cost != 2+5 || !total.Priced {
 			t.Errorf("counted %+v", total)
 		}
 	})
@@ -138,7 +138,7 @@ func TestRequestsAsideThatAreNotCounted(t *testing.T) {
 		models := []llm.Endpoint{endpoint("c/1", llmtest.New(spends())), endpoint("c/2", llmtest.New(spends()))}
 		for range s.Compare(t.Context(), models, &judge, say("which?")) {
 		}
-		if total, _ := s.Usage(); total.Cost != 2+32 {
+		if total, _ := s.Spending.Usage(); total.Cost != 2+32 {
 			t.Errorf("counted %+v", total)
 		}
 	})
@@ -156,7 +156,7 @@ func TestFiguresThatCannotBe(t *testing.T) {
 		for range 3 {
 			play(t.Context(), s, nil, say("hi"))
 		}
-		total, last := s.Usage()
+		total, last := s.Spending.Usage()
 		if total.Cost != 2 || total.Input < 120 || total.Output < 80 || last.Input < 0 {
 			t.Errorf("%+v: counted %+v", absurd, total)
 		}
@@ -193,7 +193,7 @@ func TestEstimatesOfSharedResponses(t *testing.T) {
 		}
 	}
 	alone := 10 * len("alone") / 6
-	if u, _ := s.Usage(); counted != 2 || u.Output != 3*10+alone {
+	if u, _ := s.Spending.Usage(); counted != 2 || u.Output != 3*10+alone {
 		t.Errorf("%d counted: %+v", counted, u)
 	}
 }

@@ -67,13 +67,13 @@ func TestPagedConversation(t *testing.T) {
 		now := func() time.Time { return time.Unix(2e9, 0) }
 		paged := New(Options{Log: log, Model: endpoint, Now: now})
 		whole := New(Options{Model: endpoint, Now: now})
-		whole.id, whole.total, whole.tree = paged.id, info.Usage, newTree(nodes, info.Head)
+		whole.id, whole.Spending.total, whole.tree = paged.id, info.Usage, newTree(nodes, info.Head)
 		for i := range whole.tree.count {
 			if n := whole.tree.at(i + 1); n.Usage != nil {
 				whole.restoreCache(*n)
 			}
 		}
-		whole.last = whole.tree.lastUsage()
+		whole.Spending.last = whole.tree.lastUsage()
 		other := endpoint
 		other.Name, other.Origin = "other/model", "other"
 		ask := map[string]func(*Session) any{
@@ -84,7 +84,7 @@ func TestPagedConversation(t *testing.T) {
 			"fit":       func(s *Session) any { return []ModelFit{s.EstimateFit(endpoint), s.EstimateFit(other)} },
 			"request":   func(s *Session) any { _, req := s.Request(); return req },
 			"history":   func(s *Session) any { return s.History() },
-			"usage":     func(s *Session) any { return s.last },
+			"usage":     func(s *Session) any { return s.Spending.last },
 			"back":      func(s *Session) any { return s.PathBack(s.Head(), 300) },
 			"asked":     func(s *Session) any { return []bool{s.HasPrompt(), s.Empty(), s.Unanswered()} },
 			"title":     func(s *Session) any { return s.tree.title() },

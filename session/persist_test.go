@@ -56,7 +56,7 @@ func TestResume(t *testing.T) {
 	o := Options{Model: endpoint("a/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Effort: llm.EffortHigh, Log: lib.Create(Info{Dir: "/work"})}
 	s := New(o)
 	play(t.Context(), s, nil, llm.Part{Kind: llm.Media, Name: "p.png", MIME: "image/png", Data: []byte{1, 2, 3}}, say("read a.txt, please"))
-	before, total := s.History(), func() llm.Usage { u, _ := s.Usage(); return u }
+	before, total := s.History(), func() llm.Usage { u, _ := s.Spending.Usage(); return u }
 	used := total()
 
 	s = reopen(t, lib, s, o)
@@ -381,7 +381,7 @@ func TestLedger(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	total, _ := s.Usage()
+	total, _ := s.Spending.Usage()
 	if sum, err := lib.Ledger().Spent(time.Time{}, time.Time{}, ""); err != nil || sum.Usage.Output != total.Output || sum.Usage.Input != total.Input {
 		t.Errorf("the ledger has %+v, %v, the session %+v", sum.Usage, err, total)
 	}

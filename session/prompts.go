@@ -106,7 +106,7 @@ type promptQueue struct {
 	lock   sync.Mutex
 	queued []llm.Message
 	steers int         // how many of the first ones steer
-	taken  *queuePlace // of the message that EditQueued took last; nil: none, or the queue was emptied
+	taken  *queuePlace // of the message that Edit took last; nil: none, or the queue was emptied
 }
 
 // A queuePlace is where a message was taken from.
@@ -115,8 +115,8 @@ type queuePlace struct {
 	steers bool
 }
 
-// Queue adds a message of the user's that waits until there is an answer.
-func (q *promptQueue) Queue(parts ...llm.Part) {
+// Add adds a message of the user's that waits until there is an answer.
+func (q *promptQueue) Add(parts ...llm.Part) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	q.queued = append(q.queued, llm.Message{Role: llm.RoleUser, Parts: parts})
@@ -134,7 +134,7 @@ func (q *promptQueue) Steer(parts ...llm.Part) {
 	q.steers++
 }
 
-// Requeue adds a message of the user's where EditQueued took the last one, and reports whether it
+// Requeue adds a message of the user's where Edit took the last one, and reports whether it
 // steers; false for ok if there is no such place.
 func (q *promptQueue) Requeue(parts ...llm.Part) (steers, ok bool) {
 	q.lock.Lock()
@@ -151,29 +151,29 @@ func (q *promptQueue) Requeue(parts ...llm.Part) (steers, ok bool) {
 	return place.steers, true
 }
 
-// Queued returns the messages that wait, the next one first, and how many of the first of them
+// All returns the messages that wait, the next one first, and how many of the first of them
 // steer.
-func (q *promptQueue) Queued() (waiting []llm.Message, steer int) {
+func (q *promptQueue) All() (waiting []llm.Message, steer int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	return slices.Clone(q.queued), q.steers
 }
 
-// QueueLen returns how many messages wait.
-func (q *promptQueue) QueueLen() int {
+// Len returns how many messages wait.
+func (q *promptQueue) Len() int {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	return len(q.queued)
 }
 
-// UnqueueAt removes and returns the nth waiting message, from 0; false if it does not say text
+// TakeAt removes and returns the nth waiting message, from 0; false if it does not say text
 // (any more).
-func (q *promptQueue) UnqueueAt(n int, text string) (llm.Message, bool) {
+func (q *promptQueue) TakeAt(n int, text string) (llm.Message, bool) {
 	return q.take(n, text, false)
 }
 
-// EditQueued is UnqueueAt for a message that is to come back to its place; see Requeue.
-func (q *promptQueue) EditQueued(n int, text string) (llm.Message, bool) {
+// Edit is TakeAt for a message that is to come back to its place; see Requeue.
+func (q *promptQueue) Edit(n int, text string) (llm.Message, bool) {
 	return q.take(n, text, true)
 }
 
@@ -189,8 +189,8 @@ func (q *promptQueue) take(n int, text string, comesBack bool) (llm.Message, boo
 	return q.remove(n), true
 }
 
-// Unqueue removes and returns every waiting message.
-func (q *promptQueue) Unqueue() []llm.Message {
+// TakeAll removes and returns every waiting message.
+func (q *promptQueue) TakeAll() []llm.Message {
 	waiting, _ := q.drain()
 	return waiting
 }
@@ -204,18 +204,18 @@ func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
 	return waiting, steer
 }
 
-// Dequeue removes and returns the first waiting message, to begin a turn with; false if none waits.
+// Take removes and returns the first waiting message, to begin a turn with; false if none waits.
 // Those after it stay queued: some may steer that turn.
-func (q *promptQueue) Dequeue() (llm.Message, bool) { return q.next(false) }
+func (q *promptQueue) Take() (llm.Message, bool) { return q.next(false) }
 
-// MoveQueued moves the waiting messages to another session, those that steer first.
-func (q *promptQueue) MoveQueued(to *Session) {
+// MoveTo moves the waiting messages to another session, those that steer first.
+func (q *promptQueue) MoveTo(to *Session) {
 	waiting, steer := q.drain()
 	for i, m := range waiting {
 		if i < steer {
-			to.Steer(m.Parts...)
+			to.Queue.Steer(m.Parts...)
 		} else {
-			to.Queue(m.Parts...)
+			to.Queue.Add(m.Parts...)
 		}
 	}
 }

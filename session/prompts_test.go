@@ -115,8 +115,8 @@ func TestTemplateSettings(t *testing.T) {
 	from := template()
 	from.Settings = TurnSettings{Model: endpoint("fake/other", other), Effort: llm.EffortHigh, System: "other", Tools: []string{"read"}}
 	for e := range s.TurnFromTemplate(t.Context(), from) {
-		if _, ok := e.(Step); ok && s.QueueLen() == 0 && len(own.Requests()) == 0 && len(other.Requests()) == 0 {
-			s.Queue(llm.Part{Kind: llm.Text, Text: "later"})
+		if _, ok := e.(Step); ok && s.Queue.Len() == 0 && len(own.Requests()) == 0 && len(other.Requests()) == 0 {
+			s.Queue.Add(llm.Part{Kind: llm.Text, Text: "later"})
 		}
 	}
 	told := func(fake *llmtest.Fake) (lines []string) {

@@ -56,8 +56,8 @@ func (t *Tree) messages() []llm.Message {
 func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req, _ := s.compile(s.model, parts)
-	return s.model, req
+	req, _ := s.compile(s.request.model, parts)
+	return s.request.model, req
 }
 
 // request returns the next request of the turn. What the history mode leaves out of
@@ -213,7 +213,7 @@ func (s *Session) ContextTokens() int {
 }
 
 func (s *Session) contextTokens() int {
-	c := s.tokens.countBranch(s.mode)
+	c := s.tokens.countBranch(s.request.mode)
 	if c.tokens == 0 || c.counted {
 		return c.tokens
 	}
@@ -221,8 +221,8 @@ func (s *Session) contextTokens() int {
 }
 
 func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
-	req := llm.Request{System: s.system, Effort: s.effort, Session: s.id, Settings: s.settings, AnswerSchema: s.answerSchema}
-	set := s.turnTools
+	req := llm.Request{System: s.request.system, Effort: s.request.effort, Session: s.id, Settings: s.request.settings, AnswerSchema: s.request.answerSchema}
+	set := s.request.turnTools
 	if set == nil {
 		set = s.offeredTools()
 	}

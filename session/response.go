@@ -108,7 +108,7 @@ func (t *turn) addResponse(r *responseStream) {
 	if r.event.UsageKnown {
 		t.budget.add(r.event.Usage)
 		if n.Origin != llm.OriginImages { // which counts no conversation
-			t.session.last = r.event.Usage
+			t.session.Spending.last = r.event.Usage
 		}
 	}
 	t.partial = nil // it is complete
@@ -267,7 +267,7 @@ const maxCorrections = 2
 // is what it is: asking again would not change that.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	s := t.session
-	want := get(&t.mu, &s.answerSchema)
+	want := get(&t.mu, &s.request.answerSchema)
 	if want == nil || s.schemas == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}

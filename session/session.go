@@ -13,17 +13,17 @@
 //
 // A Session is made of parts that each own their state, and methods for it; the rules about several
 // of them are those of the session and of the turn. What the user asks of the conversation as a
-// whole are methods of the session, some of them its parts' own; four parts are reached by name:
+// whole are methods of the session; parts with a task of their own are reached by name:
 //
 //	conversation     the tree of messages, in memory and on disk; its mutex guards the session
-//	requestSettings  what the next request asks for: model, effort, system prompt, schema, history mode
-//	promptQueue      prompts that wait for the running turn
-//	spending         usage so far, the limits on it, and what is reserved of them
-//	runningCalls     the tool calls of the moment, to be stopped
-//	tokenCounter     estimates of what messages and tools take of the model's window
-//	fallbackChain    models to go on with after a fault, and which are not asked for a while
-//	helperModels     the models that give the conversation its title and write its summaries
+//	request          what the next request asks for: model, effort, system prompt, schema, history mode
+//	calls            the tool calls of the moment, to be stopped
+//	tokens           estimates of what messages and tools take of the model's window
+//	fallback         models to go on with after a fault, and which are not asked for a while
+//	helpers          the models that give the conversation its title and write its summaries
 //
+//	Queue          prompts that wait for the running turn
+//	Spending       usage so far, the limits on it, and what is reserved of them
 //	Branch()       CurrentBranch  edits, regenerated answers, other branches, summaries undone
 //	Personas()     Personas       the system prompt and the tools that each branch continues with
 //	OwnSettings()  OwnSettings    what the user set for the conversation, over the configuration
@@ -135,9 +135,9 @@ var (
 // also while a turn runs; only one turn runs at a time.
 type Session struct {
 	conversation
-	requestSettings
-	promptQueue
-	spending
+	request  requestSettings
+	Queue    promptQueue // prompts that wait for the running turn
+	Spending spending    // usage so far, the limits on it, and what is reserved of them
 
 	personas    Personas
 	ownSettings OwnSettings
@@ -182,28 +182,28 @@ func New(o Options) *Session {
 	}
 	s := &Session{
 		conversation: conversation{id: rand.Text(), log: o.Log, now: o.Now},
-		requestSettings: requestSettings{
+		request: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
+		Spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy,
 	}
-	s.requestSettings.conversation, s.spending.conversation = &s.conversation, &s.conversation
+	s.Spending.conversation = &s.conversation
 	s.tokens = tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
 	s.personas.session, s.branch.session = s, s
 	s.ownSettings = OwnSettings{session: s, configured: o.Settings}
 	for _, l := range o.Limits {
-		s.SetLimit(l)
+		s.Spending.SetLimit(l)
 	}
 	if s.log != nil {
-		s.total = s.restore()
+		s.Spending.total = s.restore()
 		if s.tree.count > 0 { // a new conversation has that of the configuration
-			s.mode = s.log.Session().History
+			s.request.mode = s.log.Session().History
 		}
-		s.last = s.tree.lastUsage()
+		s.Spending.last = s.tree.lastUsage()
 		s.helpers.titled = s.tree.answered()
 		s.ownSettings.restore()
 	}
@@ -254,13 +254,13 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			defer func() { // also after a panic
 				t.budget.endReservations()
 				t.mu.Lock()
-				t.turnSeq, s.turnTools, s.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
+				t.turnSeq, s.request.turnTools, s.request.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
 				t.mu.Unlock()
 			}()
 			if s.tools != nil {
 				t.callable = locked(&s.mu, s.offeredTools)
 			}
-			set(&s.mu, &s.turnTools, t.callable)
+			set(&s.mu, &s.request.turnTools, t.callable)
 			t.budget.begin()
 			if t.done.Err = f(t); t.done.Err == errForked {
 				t.done.Err, t.done.Fork = nil, t.Head()
@@ -320,7 +320,7 @@ func (s *Session) saveInfo() {
 	info, title := s.log.Session(), ""
 	s.mu.Lock()
 	model, effort := s.storedModel()
-	mode := s.mode
+	mode := s.request.mode
 	if info.Title == "" && !info.Named { // it may have to be read from the beginning of the conversation
 		title = s.tree.title()
 	}
@@ -350,7 +350,7 @@ func (s *Session) Close() error {
 	if !s.Empty() {
 		s.saveInfo()
 	}
-	return errors.Join(s.endReservations(), s.log.Close())
+	return errors.Join(s.Spending.endReservations(), s.log.Close())
 }
 
 // errStopped holds why the context of a call ended that the user stopped.

@@ -287,15 +287,15 @@ func TestQueue(t *testing.T) {
 			prompts = append(prompts, e.Message.Text())
 		case llm.Delta:
 			if e.Text == "one" {
-				s.Queue(say("second"))
+				s.Queue.Add(say("second"))
 			}
 		}
 	}
 	if want := []string{"first", "second"}; !slices.Equal(prompts, want) {
 		t.Errorf("prompts %q, want %q", prompts, want)
 	}
-	if n := len(s.History()); n != 4 || s.QueueLen() != 0 {
-		t.Errorf("%d messages and %d waiting, want 4 and 0", n, s.QueueLen())
+	if n := len(s.History()); n != 4 || s.Queue.Len() != 0 {
+		t.Errorf("%d messages and %d waiting, want 4 and 0", n, s.Queue.Len())
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 // requestSettings holds what the next request asks for. All of it is guarded by the mutex of the
 // conversation.
 type requestSettings struct {
-	conversation *conversation
 	model        llm.Endpoint
 	effort       llm.Effort
 	system       string
@@ -38,40 +37,40 @@ type runModel struct {
 // SetModelForRun makes the current model and effort hold for this run only: the conversation
 // stores stored (provider/model) and effort for the next run instead. A model or an effort that is
 // set later is stored as usual.
-func (r *requestSettings) SetModelForRun(stored string, effort llm.Effort) {
-	r.conversation.mu.Lock()
-	defer r.conversation.mu.Unlock()
-	r.forRun = runModel{r.model.Name, stored, r.effort, effort}
+func (s *Session) SetModelForRun(stored string, effort llm.Effort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.request.forRun = runModel{s.request.model.Name, stored, s.request.effort, effort}
 }
 
 // storedModel returns the model and the effort to store with the conversation. The session is
 // locked.
-func (r *requestSettings) storedModel() (model string, effort llm.Effort) {
-	model, effort = r.model.Name, r.effort
-	if r.forRun == (runModel{}) {
+func (s *Session) storedModel() (model string, effort llm.Effort) {
+	model, effort = s.request.model.Name, s.request.effort
+	if s.request.forRun == (runModel{}) {
 		return model, effort
 	}
-	if model == r.forRun.model {
-		model = r.forRun.storedModel
+	if model == s.request.forRun.model {
+		model = s.request.forRun.storedModel
 	}
-	if effort == r.forRun.effort {
-		effort = r.forRun.storedEffort
+	if effort == s.request.forRun.effort {
+		effort = s.request.forRun.storedEffort
 	}
 	return model, effort
 }
 
 // Model returns the model that the next request goes to.
-func (r *requestSettings) Model() llm.Endpoint { return get(&r.conversation.mu, &r.model) }
+func (s *Session) Model() llm.Endpoint { return get(&s.mu, &s.request.model) }
 
 // SetModel makes the next request go to model, also in the middle of a turn, and
 // returns what of the conversation has to be adapted for it. Nothing is lost:
 // going back restores what the first model said, byte for byte.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
-	from := s.model.Name
-	s.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
-	if s.replaced != nil {
-		from = s.replaced.chooseModel(from, model.Name)
+	from := s.request.model.Name
+	s.request.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
+	if s.request.replaced != nil {
+		from = s.request.replaced.chooseModel(from, model.Name)
 	}
 	s.mu.Unlock()
 	return ModelSwitched{From: from, To: model.Name, Changes: s.changesFor(model)}
@@ -90,56 +89,56 @@ func (s *Session) Switched() (e ModelSwitched, ok bool) {
 
 // RefreshModel replaces the model in use by known, the same model opened again, now that more is
 // known of it, such as its context window. If another model is in use by now, nothing happens.
-func (r *requestSettings) RefreshModel(known llm.Endpoint) {
-	r.conversation.mu.Lock()
-	defer r.conversation.mu.Unlock()
-	if r.model.Name == known.Name {
-		r.model = known
+func (s *Session) RefreshModel(known llm.Endpoint) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.request.model.Name == known.Name {
+		s.request.model = known
 	}
-	if own := r.replaced; own != nil && own.model != nil && own.model.Name == known.Name {
+	if own := s.request.replaced; own != nil && own.model != nil && own.model.Name == known.Name {
 		own.model = &known
 	}
 }
 
 // Effort returns the reasoning effort of the next request; "" is the provider's default.
-func (r *requestSettings) Effort() llm.Effort { return get(&r.conversation.mu, &r.effort) }
+func (s *Session) Effort() llm.Effort { return get(&s.mu, &s.request.effort) }
 
 // SetEffort changes the reasoning effort of later requests.
-func (r *requestSettings) SetEffort(e llm.Effort) {
-	r.conversation.mu.Lock()
-	defer r.conversation.mu.Unlock()
-	if r.effort = e; r.replaced != nil {
-		r.replaced.effort = nil
+func (s *Session) SetEffort(e llm.Effort) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.request.effort = e; s.request.replaced != nil {
+		s.request.replaced.effort = nil
 	}
 }
 
 // System returns the system prompt of the next request.
-func (r *requestSettings) System() string { return get(&r.conversation.mu, &r.system) }
+func (s *Session) System() string { return get(&s.mu, &s.request.system) }
 
 // SetSystem changes the system prompt. Providers' prompt caches of the conversation are then
 // of no use.
 func (s *Session) SetSystem(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.system = text; s.replaced != nil {
-		s.replaced.system = nil
+	if s.request.system = text; s.request.replaced != nil {
+		s.request.replaced.system = nil
 	}
 	s.tokens.reset()
 }
 
 // WebSearch reports whether answers may search the web; see llm.Settings.Web.
-func (r *requestSettings) WebSearch() bool {
-	return locked(&r.conversation.mu, func() bool { return r.settings.Web })
+func (s *Session) WebSearch() bool {
+	return locked(&s.mu, func() bool { return s.request.settings.Web })
 }
 
 // HistoryMode returns which messages of the conversation requests hold.
-func (r *requestSettings) HistoryMode() HistoryMode { return get(&r.conversation.mu, &r.mode) }
+func (s *Session) HistoryMode() HistoryMode { return get(&s.mu, &s.request.mode) }
 
 // SetHistoryMode changes which messages of the conversation later requests hold.
 func (s *Session) SetHistoryMode(h HistoryMode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.mode = h
+	s.request.mode = h
 	s.tokens.branch = branchCounts{} // what was sent says something else now
 }
 
@@ -199,8 +198,8 @@ func (o *OwnSettings) restore() {
 // apply makes next the settings of the conversation. The session is locked.
 func (o *OwnSettings) apply(next Settings) {
 	given := o.configured
-	given.Web = o.session.settings.Web // a prompt may search the web while it is answered
-	o.now, o.session.settings = next, next.Override(given)
+	given.Web = o.session.request.settings.Web // a prompt may search the web while it is answered
+	o.now, o.session.request.settings = next, next.Override(given)
 	o.session.tokens.reset()
 }
 
@@ -236,17 +235,17 @@ func useSettings(t *turn, o TurnSettings) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	model, effort, system := s.model, s.effort, s.system
-	s.replaced = &replaced{&model, &effort, &system, s.answerSchema, t.callable}
+	model, effort, system := s.request.model, s.request.effort, s.request.system
+	s.request.replaced = &replaced{&model, &effort, &system, s.request.answerSchema, t.callable}
 	if o.Model.Name != "" {
-		s.model, s.fallback.standIn, s.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
+		s.request.model, s.fallback.standIn, s.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
 	}
-	s.effort, s.system = cmp.Or(o.Effort, s.effort), cmp.Or(o.System, s.system)
+	s.request.effort, s.request.system = cmp.Or(o.Effort, s.request.effort), cmp.Or(o.System, s.request.system)
 	if o.Schema != nil {
-		s.answerSchema = o.Schema
+		s.request.answerSchema = o.Schema
 	}
-	s.settings.Web = s.settings.Web || o.Web
-	t.callable, s.turnTools = offered, offered
+	s.request.settings.Web = s.request.settings.Web || o.Web
+	t.callable, s.request.turnTools = offered, offered
 	s.tokens.reset()
 	return nil
 }
@@ -256,30 +255,30 @@ func (t *turn) restoreSettings() {
 	s := t.session
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := s.replaced
+	r := s.request.replaced
 	if r == nil {
 		return
 	}
-	if s.replaced = nil; r.model != nil {
-		s.model = *r.model
+	if s.request.replaced = nil; r.model != nil {
+		s.request.model = *r.model
 	}
 	if r.effort != nil {
-		s.effort = *r.effort
+		s.request.effort = *r.effort
 	}
 	if r.system != nil {
-		s.system = *r.system
+		s.request.system = *r.system
 	}
-	s.settings = s.ownSettings.now.Override(s.ownSettings.configured)
-	s.answerSchema, t.callable, s.turnTools = r.answerSchema, r.tools, r.tools
+	s.request.settings = s.ownSettings.now.Override(s.ownSettings.configured)
+	s.request.answerSchema, t.callable, s.request.turnTools = r.answerSchema, r.tools, r.tools
 	s.tokens.reset()
 }
 
 // HasPromptModel reports whether the running prompt is answered by a model of its own, which the user
 // did not choose for what follows.
-func (r *requestSettings) HasPromptModel() bool {
-	r.conversation.mu.Lock()
-	defer r.conversation.mu.Unlock()
-	return r.replaced != nil && r.replaced.model != nil && r.replaced.model.Name != r.model.Name
+func (s *Session) HasPromptModel() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.request.replaced != nil && s.request.replaced.model != nil && s.request.replaced.model.Name != s.request.model.Name
 }
 
 // chooseModel notes that the user chose a model, and returns which it is in the place of: that in
@@ -297,8 +296,8 @@ func (r *replaced) chooseModel(from, to string) string {
 // chooses none of them. Where open fails, the model stays as it is.
 func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpoint, error)) {
 	s.mu.Lock()
-	names := []string{s.model.Name}
-	if r := s.replaced; r != nil && r.model != nil && r.model.Name != s.model.Name {
+	names := []string{s.request.model.Name}
+	if r := s.request.replaced; r != nil && r.model != nil && r.model.Name != s.request.model.Name {
 		names = append(names, r.model.Name)
 	}
 	s.mu.Unlock()
@@ -325,7 +324,7 @@ func (s *Session) Tools() (all, offered []llm.Tool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return all, s.emptyRequest(s.model).Tools
+	return all, s.emptyRequest(s.request.model).Tools
 }
 
 // notOffered says why a call of a tool does not run, whatever the policy allows: the model had no tools, or

@@ -44,9 +44,13 @@ func TestSteer(t *testing.T) {
 	}
 	list := func(id string) llmtest.Turn { return llmtest.Call(call(id, "list", "{}")) }
 	fake := llmtest.New(
-		turn(func() { s.Queue(say("then commit")); s.Steer(say("tests first")); s.Steer(say("and quietly")) }, list("1")),
+		turn(func() {
+			s.Queue.Add(say("then commit"))
+			s.Queue.Steer(say("tests first"))
+			s.Queue.Steer(say("and quietly"))
+		}, list("1")),
 		turn(func() {}, list("2")),
-		turn(func() { s.Steer(say("thanks")) }, llmtest.Say("done")),
+		turn(func() { s.Queue.Steer(say("thanks")) }, llmtest.Say("done")),
 		turn(func() {}, llmtest.Say("at your service")),
 		turn(func() {}, llmtest.Say("committed")))
 	s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
@@ -76,7 +80,7 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 	var got []string
 	fake := llmtest.New(llmtest.Say("before"),
 		func(ctx context.Context, req llm.Request, out *llm.Out) error {
-			s.Steer(say("the other one"))
+			s.Queue.Steer(say("the other one"))
 			return llmtest.Call(call("1", "list", "{}"))(ctx, req, out)
 		},
 		func(ctx context.Context, req llm.Request, out *llm.Out) error {
@@ -100,25 +104,25 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 // Waiting prompts can be taken back one by one, and those that steer come first.
 func TestQueueOrder(t *testing.T) {
 	s := New(Options{})
-	s.Queue(say("a"))
-	s.Steer(say("b"))
-	s.Queue(say("c"))
-	s.Steer(say("d"))
-	waiting, steer := s.Queued()
+	s.Queue.Add(say("a"))
+	s.Queue.Steer(say("b"))
+	s.Queue.Add(say("c"))
+	s.Queue.Steer(say("d"))
+	waiting, steer := s.Queue.All()
 	if got := spoken(waiting); steer != 2 || !slices.Equal(got, []string{"user: b", "user: d", "user: a", "user: c"}) {
 		t.Errorf("%q wait, %d of them steer", got, steer)
 	}
-	if _, ok := s.UnqueueAt(0, "a"); ok {
+	if _, ok := s.Queue.TakeAt(0, "a"); ok {
 		t.Error("a message was taken back that stands elsewhere")
 	}
-	if m, ok := s.UnqueueAt(0, "b"); !ok || m.Text() != "b" {
+	if m, ok := s.Queue.TakeAt(0, "b"); !ok || m.Text() != "b" {
 		t.Errorf("took back %q, %v", m.Text(), ok)
 	}
-	if _, steer := s.Queued(); steer != 1 {
+	if _, steer := s.Queue.All(); steer != 1 {
 		t.Errorf("%d steer, want 1", steer)
 	}
-	if all := s.Unqueue(); len(all) != 3 || s.QueueLen() != 0 {
-		t.Errorf("%d messages were taken back, %d are left", len(all), s.QueueLen())
+	if all := s.Queue.TakeAll(); len(all) != 3 || s.Queue.Len() != 0 {
+		t.Errorf("%d messages were taken back, %d are left", len(all), s.Queue.Len())
 	}
 }
 
@@ -131,35 +135,35 @@ func TestRequeue(t *testing.T) {
 		steer     int
 	}{
 		"one that steers":         {0, func(*Session) {}, "B d a c", 2},
-		"the last that steers":    {1, func(s *Session) { s.Steer(say("e")); s.Queue(say("f")) }, "b D e a c f", 3},
-		"the first that waits":    {2, func(s *Session) { s.Steer(say("e")) }, "b d e A c", 3},
-		"the last":                {3, func(s *Session) { s.Queue(say("f")) }, "b d a C f", 2},
-		"those ahead were sent":   {3, func(s *Session) { s.Dequeue(); s.Dequeue() }, "a C", 0},
-		"some behind it were":     {0, func(s *Session) { s.Dequeue() }, "B a c", 1},
-		"one ahead was dropped":   {2, func(s *Session) { s.UnqueueAt(0, "b") }, "d A c", 1},
-		"all were taken back":     {1, func(s *Session) { s.Unqueue() }, "D", 1},
-		"another one was edited":  {0, func(s *Session) { s.EditQueued(2, "c") }, "d a C", 1},
-		"it was sent, and is new": {3, func(s *Session) { s.Requeue(say("c")) }, "b d C a c", 3},
+		"the last that steers":    {1, func(s *Session) { s.Queue.Steer(say("e")); s.Queue.Add(say("f")) }, "b D e a c f", 3},
+		"the first that waits":    {2, func(s *Session) { s.Queue.Steer(say("e")) }, "b d e A c", 3},
+		"the last":                {3, func(s *Session) { s.Queue.Add(say("f")) }, "b d a C f", 2},
+		"those ahead were sent":   {3, func(s *Session) { s.Queue.Take(); s.Queue.Take() }, "a C", 0},
+		"some behind it were":     {0, func(s *Session) { s.Queue.Take() }, "B a c", 1},
+		"one ahead was dropped":   {2, func(s *Session) { s.Queue.TakeAt(0, "b") }, "d A c", 1},
+		"all were taken back":     {1, func(s *Session) { s.Queue.TakeAll() }, "D", 1},
+		"another one was edited":  {0, func(s *Session) { s.Queue.Edit(2, "c") }, "d a C", 1},
+		"it was sent, and is new": {3, func(s *Session) { s.Queue.Requeue(say("c")) }, "b d C a c", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := New(Options{})
-			s.Steer(say("b"))
-			s.Steer(say("d"))
-			s.Queue(say("a"))
-			s.Queue(say("c"))
-			waiting, _ := s.Queued()
+			s.Queue.Steer(say("b"))
+			s.Queue.Steer(say("d"))
+			s.Queue.Add(say("a"))
+			s.Queue.Add(say("c"))
+			waiting, _ := s.Queue.All()
 			text := waiting[tt.edit].Text()
-			if _, ok := s.EditQueued(tt.edit, text); !ok {
+			if _, ok := s.Queue.Edit(tt.edit, text); !ok {
 				t.Fatal("not taken")
 			}
 			tt.meanwhile(s)
 			if name == "another one was edited" {
 				text = "c"
 			}
-			if _, ok := s.Requeue(say(strings.ToUpper(text))); !ok {
-				s.Steer(say(strings.ToUpper(text)))
+			if _, ok := s.Queue.Requeue(say(strings.ToUpper(text))); !ok {
+				s.Queue.Steer(say(strings.ToUpper(text)))
 			}
-			waiting, steer := s.Queued()
+			waiting, steer := s.Queue.All()
 			got := strings.ReplaceAll(strings.Join(spoken(waiting), " "), "user: ", "")
 			if got != tt.want || steer != tt.steer {
 				t.Errorf("%s wait, %d of them steer; want %s, %d", got, steer, tt.want, tt.steer)
@@ -178,7 +182,7 @@ func TestTitleAfterMore(t *testing.T) {
 			return then(ctx, req, out)
 		}
 	}
-	more := func(text string) func() { return func() { s.Steer(say(text)) } }
+	more := func(text string) func() { return func() { s.Queue.Steer(say(text)) } }
 	list := llmtest.Call(call("1", "list", "{}"))
 	tests := []struct {
 		name    string
@@ -188,7 +192,7 @@ func TestTitleAfterMore(t *testing.T) {
 	}{
 		{"steered", []string{"mend it"}, []llmtest.Turn{meanwhile(more("tests first"), list), llmtest.Say("done")}, "mend it\n\ndone\n\n"},
 		{"said during the last answer", []string{"mend it"}, []llmtest.Turn{meanwhile(more("thanks"), llmtest.Say("done")), llmtest.Say("welcome")}, "mend it\n\ndone\n\n"},
-		{"queued", []string{"mend it"}, []llmtest.Turn{meanwhile(func() { s.Queue(say("go on")) }, llmtest.Say("done")), llmtest.Say("went")}, "mend it\n\ndone\n\n"},
+		{"queued", []string{"mend it"}, []llmtest.Turn{meanwhile(func() { s.Queue.Add(say("go on")) }, llmtest.Say("done")), llmtest.Say("went")}, "mend it\n\ndone\n\n"},
 		{"after a turn that failed", []string{"mend it", "now"}, []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest}), llmtest.Say("done")}, "mend it\n\ndone\n\n"},
 		{"no answer", []string{"mend it"}, []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest})}, ""},
 	}
@@ -240,19 +244,19 @@ func TestTitleAfterMore(t *testing.T) {
 // A waiting prompt that is moved to another conversation keeps waiting, and steers if it did.
 func TestMoveQueued(t *testing.T) {
 	from, to := New(Options{}), New(Options{})
-	from.Queue(say("c"))
-	from.Steer(say("a"))
-	from.Steer(say("b"))
-	from.MoveQueued(to)
-	if m, ok := to.Dequeue(); !ok || m.Text() != "a" {
+	from.Queue.Add(say("c"))
+	from.Queue.Steer(say("a"))
+	from.Queue.Steer(say("b"))
+	from.Queue.MoveTo(to)
+	if m, ok := to.Queue.Take(); !ok || m.Text() != "a" {
 		t.Errorf("got %q, %v first", m.Text(), ok)
 	}
-	waiting, steer := to.Queued()
-	if got := spoken(waiting); !slices.Equal(got, []string{"user: b", "user: c"}) || steer != 1 || from.QueueLen() != 0 {
-		t.Errorf("got %q, %d of them steer, %d were left", got, steer, from.QueueLen())
+	waiting, steer := to.Queue.All()
+	if got := spoken(waiting); !slices.Equal(got, []string{"user: b", "user: c"}) || steer != 1 || from.Queue.Len() != 0 {
+		t.Errorf("got %q, %d of them steer, %d were left", got, steer, from.Queue.Len())
 	}
-	to.Unqueue()
-	if m, ok := to.Dequeue(); ok {
+	to.Queue.TakeAll()
+	if m, ok := to.Queue.Take(); ok {
 		t.Errorf("got %q of nothing", m.Text())
 	}
 }
@@ -266,7 +270,7 @@ func TestMoveQueuedMeanwhile(t *testing.T) {
 	for range 2 {
 		queueing.Go(func() {
 			for range each {
-				from.Queue(say("x"))
+				from.Queue.Add(say("x"))
 			}
 		})
 	}
@@ -278,9 +282,9 @@ func TestMoveQueuedMeanwhile(t *testing.T) {
 			moving = false
 		default:
 		}
-		from.MoveQueued(to)
+		from.Queue.MoveTo(to)
 	}
-	if got := to.QueueLen() + from.QueueLen(); got != 2*each {
+	if got := to.Queue.Len() + from.Queue.Len(); got != 2*each {
 		t.Errorf("%d messages wait, want %d", got, 2*each)
 	}
 }

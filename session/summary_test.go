@@ -359,8 +359,8 @@ func TestWaitingPromptsAreNotSummarized(t *testing.T) {
 	var s *Session
 	stop := llmtest.Fail(&llm.Error{Fault: llm.Server})
 	fake := llmtest.New(llmtest.Say(strings.Repeat("a long answer ", 100)), func(ctx context.Context, req llm.Request, out *llm.Out) error {
-		s.Steer(say("tests first"))
-		s.Steer(say("and quietly"))
+		s.Queue.Steer(say("tests first"))
+		s.Queue.Steer(say("and quietly"))
 		return llmtest.Call(call("1", "list", "{}"))(ctx, req, out)
 	}, stop, llmtest.Say("They mend."))
 	s = New(Options{Model: endpoint("m/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})

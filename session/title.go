@@ -113,10 +113,10 @@ func (t *Tree) answered() bool {
 // in the ledger.
 func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
 	estimate := s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
-	if err := s.overBudget(estimate, model); err != nil {
+	if err := s.Spending.overBudget(estimate, model); err != nil {
 		return "", err
 	}
-	room, err := Reserve(s.log.Ledger(), s.now(), s.Limits(), model.Name, estimate)
+	room, err := Reserve(s.log.Ledger(), s.now(), s.Spending.Limits(), model.Name, estimate)
 	if errors.Is(err, ErrBudget) {
 		return "", err
 	}
@@ -126,10 +126,10 @@ func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.End
 	} else if err == nil || usage != (llm.Usage{}) { // an empty conversation is not on the disk, and may never be
 		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: info.Dir, Model: model.Name, Purpose: purpose, Usage: usage})
 	}
-	_ = s.endReservations(room) // it is tried again with the next
+	_ = s.Spending.endReservations(room) // it is tried again with the next
 	s.mu.Lock()
-	s.hasUnpriced = s.hasUnpriced || usage.Output > 0 && !usage.Priced
-	s.total = s.total.Add(usage)
+	s.Spending.hasUnpriced = s.Spending.hasUnpriced || usage.Output > 0 && !usage.Priced
+	s.Spending.total = s.Spending.total.Add(usage)
 	s.mu.Unlock()
 	return said, err
 }

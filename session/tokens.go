@@ -119,7 +119,7 @@ func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 	req := s.emptyRequest(model)
 	overhead := s.tokens.overhead(req)
 	whole := s.contextTokens()
-	if c := s.tokens.countBranch(s.mode); c.lastOrigin != model.Origin { // which is not told it
+	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin { // which is not told it
 		whole -= c.lastThinking
 	}
 	own := overhead
@@ -194,17 +194,17 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
 		f.Strategy = model.Strategy
 	}
-	if s.mode == HistoryStateless { // nothing of what was said is sent
+	if s.request.mode == HistoryStateless { // nothing of what was said is sent
 		f.Tokens = s.tokens.overhead(req)
 		return f
 	}
-	s.tokens.countOlder(s.mode)
-	c := s.tokens.countBranch(s.mode)
+	s.tokens.countOlder(s.request.mode)
+	c := s.tokens.countBranch(s.request.mode)
 	f.Tokens = s.contextTokens()
 	if c.lastOrigin != model.Origin {
 		f.Tokens -= c.lastThinking
 	}
-	if room := s.tokens.messageBudget(model, req) + s.tokens.overhead(req); s.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
+	if room := s.tokens.messageBudget(model, req) + s.tokens.overhead(req); s.request.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
 		f.Tokens, f.Omitted = room, true
 	}
 	for mime, n := range c.media {

@@ -276,7 +276,7 @@ func TestDiscardedAttempts(t *testing.T) {
 		llm.Delta{Block: "1", Part: say("yes")}, llm.Usage{Input: 210, Output: 30, CacheRead: 200, Discarded: 120}, llm.Finish{Reason: llm.Stop},
 	)))})
 	play(t.Context(), s, nil, say("hi"))
-	total, _ := s.Usage()
+	total, _ := s.Spending.Usage()
 	if got := s.ContextTokens(); got != 120 || total.Input != 210 {
 		t.Errorf("the next request takes %d tokens, and %d were paid for", got, total.Input)
 	}

@@ -133,7 +133,7 @@ func answerSteps(t *turn) error {
 func beginPrompt(t *turn) {
 	s := t.session
 	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
-	set(&t.mu, &s.omitsOldest, false)
+	set(&t.mu, &s.request.omitsOldest, false)
 	t.budget.begin()
 	t.models.choose()
 	if s.tools != nil {
@@ -163,7 +163,7 @@ func warm(t *turn) {
 	model := s.Model()
 	m, ok := model.Model.(interface{ Warm(context.Context) })
 	until, _ := s.fallback.cooldowns.Of(model.Name, t.now())
-	if !ok || !s.fitsWell(model) || s.attended && s.confirmCost > 0 || len(s.limitsOf(model)) > 0 || !until.IsZero() {
+	if !ok || !s.fitsWell(model) || s.attended && s.Spending.confirmCost > 0 || len(s.Spending.limitsOf(model)) > 0 || !until.IsZero() {
 		return
 	}
 	go func() {

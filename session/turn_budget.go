@@ -26,8 +26,8 @@ type turnBudget struct {
 func (b *turnBudget) begin() {
 	t := b.turn
 	b.costConfirmed = false
-	set(&t.mu, &t.session.turnUsage, llm.Usage{})
-	maps.DeleteFunc(t.session.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
+	set(&t.mu, &t.session.Spending.turnUsage, llm.Usage{})
+	maps.DeleteFunc(t.session.Spending.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
 // add adds u to the totals of the session and of the turn. The session is
@@ -36,10 +36,10 @@ func (b *turnBudget) add(u llm.Usage) {
 	t := b.turn
 	s := t.session
 	u = u.Clamped()
-	s.hasUnpriced = s.hasUnpriced || !u.Priced
-	s.total = s.total.Add(u)
+	s.Spending.hasUnpriced = s.Spending.hasUnpriced || !u.Priced
+	s.Spending.total = s.Spending.total.Add(u)
 	t.done.Usage = t.done.Usage.Add(u)
-	s.turnUsage = s.turnUsage.Add(u)
+	s.Spending.turnUsage = s.Spending.turnUsage.Add(u)
 }
 
 // addSideRequest enters a request of the turn that is no message in the ledger and the totals, unless
@@ -84,8 +84,8 @@ func (b *turnBudget) check(models ...llm.Endpoint) error {
 func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 	t := b.turn
 	b.warnUnpriced("", models...)
-	for _, l := range t.session.limitsOf(models...) {
-		used, err := t.session.Used(l)
+	for _, l := range t.session.Spending.limitsOf(models...) {
+		used, err := t.session.Spending.Used(l)
 		if err != nil {
 			return fmt.Errorf("what was spent cannot be read: %w", err)
 		}
@@ -109,13 +109,13 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 	t, share := b.turn, l.Share(used)
 	s := t.session
-	if share < noticeShare || share >= 1 || !s.notified[l].Before(l.Period.Began(t.now())) {
+	if share < noticeShare || share >= 1 || !s.Spending.notified[l].Before(l.Period.Began(t.now())) {
 		return
 	}
-	if s.notified == nil {
-		s.notified = map[Limit]time.Time{}
+	if s.Spending.notified == nil {
+		s.Spending.notified = map[Limit]time.Time{}
 	}
-	s.notified[l] = t.now()
+	s.Spending.notified[l] = t.now()
 	t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
 }
 
@@ -123,8 +123,8 @@ func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 // almost used.
 func (b *turnBudget) booked(model llm.Endpoint) {
 	b.endReservations()
-	for _, l := range b.turn.session.limitsOf(model) {
-		if used, err := b.turn.session.Used(l); err == nil { // else the next request fails
+	for _, l := range b.turn.session.Spending.limitsOf(model) {
+		if used, err := b.turn.session.Spending.Used(l); err == nil { // else the next request fails
 			b.noticeShare(l, used)
 		}
 	}
@@ -149,7 +149,7 @@ func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 			continue
 		}
 		u := s.estimateInput(m)
-		for _, n := range s.tokens.countBranch(s.mode).media {
+		for _, n := range s.tokens.countBranch(s.request.mode).media {
 			u.Input -= n * imageTokens
 		}
 		u.Input = int(leastShare * float64(max(u.Input, 0)))
@@ -167,11 +167,11 @@ func (b *turnBudget) noticeReached() {
 	t := b.turn
 	var ended *BudgetError
 	errors.As(t.done.Err, &ended)
-	for _, l := range t.session.Limits() {
+	for _, l := range t.session.Spending.Limits() {
 		if !b.notReached[l] || ended != nil && ended.Limit == l {
 			continue
 		}
-		if used, err := t.session.Used(l); err == nil && l.Share(used) >= 1 {
+		if used, err := t.session.Spending.Used(l); err == nil && l.Share(used) >= 1 {
 			t.emit(llm.Notice{Text: (&BudgetError{Limit: l, Used: used}).Error()})
 		}
 	}
@@ -198,7 +198,7 @@ func (b *turnBudget) askToRaise(e *BudgetError) error {
 	} else {
 		raised.Cost = choice.Amount
 	}
-	t.session.SetLimit(raised)
+	t.session.Spending.SetLimit(raised)
 	return nil
 }
 
@@ -207,7 +207,7 @@ func (b *turnBudget) askToRaise(e *BudgetError) error {
 func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	t := b.turn
 	s := t.session
-	if s.confirmCost <= 0 || b.costConfirmed {
+	if s.Spending.confirmCost <= 0 || b.costConfirmed {
 		return nil
 	}
 	var about Expense
@@ -222,7 +222,7 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 			names = append(names, m.Name)
 		}
 	}
-	if about.Cost <= s.confirmCost {
+	if about.Cost <= s.Spending.confirmCost {
 		return nil
 	}
 	about.Model, b.costConfirmed = strings.Join(names, ", "), true
@@ -246,7 +246,7 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 	}
 	reserved := map[Limit]bool{} // what is reserved here is no reason not to ask the others
 	for _, m := range models {
-		shared := slices.DeleteFunc(t.session.limitsOf(m), func(l Limit) bool { return !l.Shared() })
+		shared := slices.DeleteFunc(t.session.Spending.limitsOf(m), func(l Limit) bool { return !l.Shared() })
 		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return reserved[l] })
 		var room Reservation
 		var err error
@@ -276,8 +276,8 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 // noticeUnreserved tells once in a session why limits are not held among processes; nil: they are.
 func (b *turnBudget) noticeUnreserved(err error) {
 	t := b.turn
-	if err != nil && !t.session.noticedUnreserved {
-		t.session.noticedUnreserved = true
+	if err != nil && !t.session.Spending.noticedUnreserved {
+		t.session.Spending.noticedUnreserved = true
 		t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
 	}
 }
@@ -287,7 +287,7 @@ func (b *turnBudget) endReservations(rooms ...Reservation) {
 	if rooms == nil {
 		rooms = b.reservations
 	}
-	b.noticeUnreserved(b.turn.session.endReservations(rooms...))
+	b.noticeUnreserved(b.turn.session.Spending.endReservations(rooms...))
 	b.reservations = slices.DeleteFunc(slices.Clone(b.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
 }
 
@@ -297,10 +297,10 @@ func (b *turnBudget) endReservations(rooms ...Reservation) {
 func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 	t := b.turn
 	s := t.session
-	if !get(&t.mu, &s.hasUnpriced) || s.warnedUnpriced || len(s.limitsOf(b.orCurrent(asked)...)) == 0 {
+	if !get(&t.mu, &s.Spending.hasUnpriced) || s.Spending.warnedUnpriced || len(s.Spending.limitsOf(b.orCurrent(asked)...)) == 0 {
 		return
 	}
-	s.warnedUnpriced = true
+	s.Spending.warnedUnpriced = true
 	const what = "has no known price: the spending limit does not count it"
 	text := "An answer " + what
 	if provider, id, ok := strings.Cut(model, "/"); ok {

@@ -142,7 +142,7 @@ func TestGivenBack(t *testing.T) {
 			}
 			want := tt.prompt
 			if tt.queued.Text != "" {
-				s.Queue(tt.queued)
+				s.Queue.Add(tt.queued)
 				want = tt.queued
 			}
 			turn := s.Turn(t.Context(), tt.prompt)

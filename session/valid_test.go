@@ -51,18 +51,18 @@ func (k *talker) turn(parts ...llm.Part) {
 		if n++; n == stop {
 			cancel()
 		}
-		if k.s.QueueLen() < 3 && k.r.IntN(15) == 0 {
-			k.s.Steer(say("no, so"))
+		if k.s.Queue.Len() < 3 && k.r.IntN(15) == 0 {
+			k.s.Queue.Steer(say("no, so"))
 		}
-		if k.s.QueueLen() < 3 && k.r.IntN(30) == 0 {
-			k.s.Queue(say("and then"))
+		if k.s.Queue.Len() < 3 && k.r.IntN(30) == 0 {
+			k.s.Queue.Add(say("and then"))
 		}
 		if ask, ok := e.(ApprovalRequest); ok {
 			ask.Reply(act.Approval{Verdict: []act.Verdict{act.Allow, act.Deny}[k.r.IntN(2)]})
 		}
 	}
 	if k.r.IntN(2) == 0 {
-		k.s.Unqueue()
+		k.s.Queue.TakeAll()
 	}
 }
 
@@ -169,7 +169,7 @@ func TestReopenedAsItWas(t *testing.T) {
 		}
 		for range 12 {
 			k.act()
-			k.s.Unqueue()
+			k.s.Queue.TakeAll()
 			LeaveEdit(k.s)   // it ends with the session
 			if k.s.Empty() { // then nothing may be stored
 				continue

@@ -84,7 +84,7 @@ func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 	case Fork:
 		return model, errForked
 	case OmitOldest:
-		set(&t.mu, &t.session.omitsOldest, true)
+		set(&t.mu, &t.session.request.omitsOldest, true)
 	case SwitchModel:
 		if model, err = t.session.fallback.open(choice.Model); err != nil {
 			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
@@ -168,7 +168,7 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 		turnTokens += s.tokens.message(n)
 	}
 	size := s.contextTokens()
-	if c := s.tokens.countBranch(s.mode); c.lastOrigin != model.Origin { // which is not told it
+	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin { // which is not told it
 		size -= c.lastThinking
 	}
 	if s.historyMode() != HistoryFull { // the rest fits: see compile
@@ -181,11 +181,11 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 }
 
 // historyMode returns what of the conversation the requests of this turn hold.
-func (r *requestSettings) historyMode() HistoryMode {
-	if r.omitsOldest && r.mode == HistoryFull {
+func (s *Session) historyMode() HistoryMode {
+	if s.request.omitsOldest && s.request.mode == HistoryFull {
 		return HistoryDynamic
 	}
-	return r.mode
+	return s.request.mode
 }
 
 // question returns what to ask about a request that is too large. Choices that would not help
@@ -244,8 +244,8 @@ type omission struct {
 }
 
 // isTrimmed reports whether a request that leaves out omitted has less than the current branch.
-func (r *requestSettings) isTrimmed(omitted omission) bool {
-	return omitted != omission{} || r.HistoryMode() == HistoryStateless
+func (s *Session) isTrimmed(omitted omission) bool {
+	return omitted != omission{} || s.HistoryMode() == HistoryStateless
 }
 
 // String says what is left out, with the verb for it.

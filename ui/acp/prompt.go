@@ -163,7 +163,7 @@ func ending(ctx context.Context, d session.Done) (sdk.PromptResponse, error) {
 
 // tellUsage says how full the model's window is, and what the conversation cost so far.
 func (c *conversation) tellUsage() {
-	total, last := c.opened.App.Session.Usage()
+	total, last := c.opened.App.Session.Spending.Usage()
 	u := sdk.SessionUsageUpdate{Used: last.Input + last.Output, Size: c.opened.App.Session.Model().Context}
 	if u.Size == 0 || u.Used == 0 {
 		return // nothing that a client could draw

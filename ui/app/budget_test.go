@@ -43,20 +43,20 @@ func TestBudget(t *testing.T) {
 			t.Errorf("%q: %q, %v", tt.typed, see(e).Toast, see(e).Err)
 		}
 	}
-	if got := fmt.Sprint(a.Session.Limits()); got != "[turn limit of 1000000 tokens session limit of $2.50 and 200000 tokens monthly limit of $20.00 at openai]" {
+	if got := fmt.Sprint(a.Session.Spending.Limits()); got != "[turn limit of 1000000 tokens session limit of $2.50 and 200000 tokens monthly limit of $20.00 at openai]" {
 		t.Error(got)
 	}
 	monthly := budgetItems(a.Session)
 	list := see(chooseBudget(a.Session)(monthly[len(monthly)-1], "")).List
 	chosen := list.Choose(list.Items[0], "")
-	if a.Session.Limits()[2].Cost != 21 {
-		t.Errorf("%v after %q", a.Session.Limits(), list.Items[0].Title)
+	if a.Session.Spending.Limits()[2].Cost != 21 {
+		t.Errorf("%v after %q", a.Session.Spending.Limits(), list.Items[0].Title)
 	}
 	if said := see(see(chosen).Prepare(t.Context())()).Toast; said != "This month at openai: $0.00 of $21.00 · 0%" {
 		t.Errorf("said %q", said)
 	}
-	if list.Choose(list.Items[len(list.Items)-1], ""); len(a.Session.Limits()) != 2 {
-		t.Errorf("%v", a.Session.Limits())
+	if list.Choose(list.Items[len(list.Items)-1], ""); len(a.Session.Spending.Limits()) != 2 {
+		t.Errorf("%v", a.Session.Spending.Limits())
 	}
 }
 

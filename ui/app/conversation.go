@@ -89,7 +89,7 @@ func ContinueInFork(a *App, head int) Effect {
 			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
 				_, _ = left.Branch().Rewind(head) // which is no turn of its own any more
 			}
-			left.MoveQueued(own)
+			left.Queue.MoveTo(own)
 			return Then{e, Play(own.TurnFromSummary)}
 		}
 	})

@@ -127,15 +127,15 @@ func FirstLine(s string) string {
 func QueueOrSteer(a *App, later, edited bool, parts []llm.Part) string {
 	steers, queued := false, false
 	if edited && !later {
-		steers, queued = a.Session.Requeue(parts...)
+		steers, queued = a.Session.Queue.Requeue(parts...)
 		later = queued && !steers
 	}
 	switch {
 	case queued:
 	case later:
-		a.Session.Queue(parts...)
+		a.Session.Queue.Add(parts...)
 	default:
-		a.Session.Steer(parts...)
+		a.Session.Queue.Steer(parts...)
 	}
 	if later {
 		return "Queued – sent when the answer is done"

@@ -63,7 +63,7 @@ func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	a.Attached = append(a.Attached, part("meanwhile"))
 	a.Busy = func() bool { return true } // so that what is sent waits, and can be looked at
 	read()
-	queued, _ := a.Session.Queued()
+	queued, _ := a.Session.Queue.All()
 	if len(queued) != 1 || len(queued[0].Parts) != 3 || queued[0].Parts[1].Name != "meanwhile" || len(a.Attached) > 0 {
 		t.Errorf("queued %+v, attached %+v", queued, a.Attached)
 	}
@@ -84,7 +84,7 @@ func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
 		read := see(e).Prepare(context.Background())
 		a.Busy = func() bool { return true }
 		e = read()
-		if n := a.Session.QueueLen(); n > 0 || see(e).Err == nil || see(e).Text != "/review now" || len(a.Attached) != 1 {
+		if n := a.Session.Queue.Len(); n > 0 || see(e).Err == nil || see(e).Text != "/review now" || len(a.Attached) != 1 {
 			t.Errorf("%q: %d queued, %d attached, %+v", p.Body, n, len(a.Attached), e)
 		}
 	}

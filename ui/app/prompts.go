@@ -223,7 +223,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
 			a.Attached = nil
 			if a.Busy() {
-				s.Queue(from.Parts(nil)...)
+				s.Queue.Add(from.Parts(nil)...)
 				return Then{Notes(notes), Toast("Queued – sent when the answer is done")}
 			}
 			return Then{Notes(notes), Play(func(ctx context.Context) iter.Seq[session.Event] { return s.TurnFromTemplate(ctx, from) })}

@@ -87,7 +87,7 @@ func useSkill(a *App, line string) Effect {
 	parts = append(parts, llm.Part{Kind: llm.Text, Text: task})
 	a.RememberPrompt("/skill " + line)
 	if a.Busy() {
-		a.Session.Queue(parts...)
+		a.Session.Queue.Add(parts...)
 		return Toast("Queued – sent when the answer is done")
 	}
 	own := a.Session

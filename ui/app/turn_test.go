@@ -288,14 +288,14 @@ func (k *talk) run(events func(context.Context) iter.Seq[session.Event]) {
 func (k *talk) prompt() {
 	k.run(func(ctx context.Context) iter.Seq[session.Event] {
 		if k.r.IntN(4) == 0 {
-			k.s.Queue(llm.Part{Kind: llm.Text, Text: "and more"})
+			k.s.Queue.Add(llm.Part{Kind: llm.Text, Text: "and more"})
 		}
 		if k.r.IntN(4) == 0 {
-			k.s.Steer(llm.Part{Kind: llm.Text, Text: "no, the other file"})
+			k.s.Queue.Steer(llm.Part{Kind: llm.Text, Text: "no, the other file"})
 		}
 		return k.s.Turn(ctx, llm.Part{Kind: llm.Text, Text: fmt.Sprint("prompt ", k.r.IntN(1000))})
 	})
-	k.s.Unqueue()
+	k.s.Queue.TakeAll()
 }
 
 // act does what a user may do.

@@ -234,7 +234,7 @@ func budget(a *App, arg string) Effect {
 	if err != nil {
 		return Failure{Err: err}
 	}
-	for _, known := range a.Session.Limits() { // the other amount stays
+	for _, known := range a.Session.Spending.Limits() { // the other amount stays
 		if known.Period == limit.Period && known.Provider == "" && (limit.Cost > 0) != (limit.Tokens > 0) {
 			if limit.Cost > 0 {
 				limit.Tokens = known.Tokens
@@ -243,7 +243,7 @@ func budget(a *App, arg string) Effect {
 			}
 		}
 	}
-	a.Session.SetLimit(limit)
+	a.Session.Spending.SetLimit(limit)
 	return limitEffect(a.Session, limit)
 }
 
@@ -257,7 +257,7 @@ func limitEffect(s *session.Session, l session.Limit) Effect {
 
 // budgetItems lists each period with its limits and what is used of them.
 func budgetItems(s *session.Session) (items []Item) {
-	limits := s.Limits()
+	limits := s.Spending.Limits()
 	for _, p := range session.Periods {
 		set := false
 		for _, l := range limits {
@@ -282,7 +282,7 @@ func budgetItem(s *session.Session, l session.Limit) Item {
 		item.Title += " at " + l.Provider
 		item.Value += " " + l.Provider
 	}
-	used, err := s.Used(l)
+	used, err := s.Spending.Used(l)
 	if err != nil {
 		item.Detail = format.ErrorText(err)
 		return item
@@ -315,7 +315,7 @@ func isUncounted(s *session.Session, m llm.Endpoint) bool {
 			return false
 		}
 	}
-	_, last := s.Usage()
+	_, last := s.Spending.Usage()
 	return !last.Priced
 }
 
@@ -324,11 +324,11 @@ func chooseBudget(s *session.Session) func(Item, string) Effect {
 	return func(row Item, _ string) Effect {
 		period, provider, _ := strings.Cut(row.Value, " ")
 		set := func(l session.Limit) Effect {
-			s.SetLimit(l)
+			s.Spending.SetLimit(l)
 			return limitEffect(s, l)
 		}
 		was := session.Limit{Period: session.Period(period), Provider: provider}
-		for _, l := range s.Limits() {
+		for _, l := range s.Spending.Limits() {
 			if l.Period == was.Period && l.Provider == was.Provider {
 				was = l
 			}

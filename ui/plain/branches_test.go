@@ -104,10 +104,10 @@ func TestLateAnswer(t *testing.T) {
 				d.input.lastLine = time.Time{}
 				d.paste(typed)
 				said := strings.Contains(d.said(), "Not sent: "+typed+". The question it may answer has ended.")
-				if queued := d.app.Session.QueueLen() > 0; said != held || queued == held {
+				if queued := d.app.Session.Queue.Len() > 0; said != held || queued == held {
 					t.Errorf("told %v, queued %v:\n%s", said, queued, d.said())
 				}
-				if d.paste(typed); d.app.Session.QueueLen() == 0 {
+				if d.paste(typed); d.app.Session.Queue.Len() == 0 {
 					t.Errorf("%s is never sent", typed)
 				}
 			})

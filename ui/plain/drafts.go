@@ -87,7 +87,7 @@ func (d *drafts) restoreUnsent(e session.Unsent) {
 
 // unqueue moves queued messages to the draft, and reports whether there were any.
 func (d *drafts) unqueue() bool {
-	waiting := d.app.Session.Unqueue()
+	waiting := d.app.Session.Queue.TakeAll()
 	for _, m := range waiting {
 		d.restore(m)
 	}

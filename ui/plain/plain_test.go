@@ -151,7 +151,7 @@ func TestTypedAhead(t *testing.T) {
 				d.pass(answerDelay)
 				d.paste("n")
 			}
-			d.until(func() bool { return d.turns.current == nil && d.app.Session.QueueLen() == 0 })
+			d.until(func() bool { return d.turns.current == nil && d.app.Session.Queue.Len() == 0 })
 			if _, err := os.Stat(filepath.Join(d.dir, "ran")); (err == nil) != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", err == nil, tt.ran, d.said())
 			}
@@ -222,7 +222,7 @@ func TestPastedCommands(t *testing.T) {
 				d.questions.close()
 			}
 			d.until(func() bool {
-				return d.turns.current == nil && d.pending == 0 && len(d.shells.running) == 0 && d.app.Session.QueueLen() == 0
+				return d.turns.current == nil && d.pending == 0 && len(d.shells.running) == 0 && d.app.Session.Queue.Len() == 0
 			})
 			if ran != tt.ran {
 				t.Errorf("ran: %v, want %v:\n%s", ran, tt.ran, d.said())
@@ -266,9 +266,9 @@ func TestSteersBehindTurn(t *testing.T) {
 	list := llmtest.Call(llm.Part{Kind: llm.Call, ID: "1", Name: "list", Input: "{}"})
 	d := talk(t, func(_ *app.Options, so *session.Options) { so.Policy = tools.NewPolicy(act.ModeYolo) }, list, llmtest.Say("Done."), llmtest.Say("Bye."))
 	s := d.app.Session
-	s.Queue(llm.Part{Kind: llm.Text, Text: "third"})
-	s.Steer(llm.Part{Kind: llm.Text, Text: "first"})
-	s.Steer(llm.Part{Kind: llm.Text, Text: "second"})
+	s.Queue.Add(llm.Part{Kind: llm.Text, Text: "third"})
+	s.Queue.Steer(llm.Part{Kind: llm.Text, Text: "first"})
+	s.Queue.Steer(llm.Part{Kind: llm.Text, Text: "second"})
 	d.turns.follow(session.Done{})
 	d.idle()
 	var last []string
@@ -704,7 +704,7 @@ func TestStopAtOnce(t *testing.T) {
 	d.pass(90 * time.Millisecond)
 	d.paste("/stop")
 	d.until(func() bool { return d.turns.current == nil && d.pending == 0 })
-	if said := d.said(); !strings.Contains(said, "Stopp") || strings.Contains(said, "not a command") || d.app.Session.QueueLen() > 0 {
+	if said := d.said(); !strings.Contains(said, "Stopp") || strings.Contains(said, "not a command") || d.app.Session.Queue.Len() > 0 {
 		t.Errorf("it said\n%s", said)
 	}
 }

@@ -161,8 +161,8 @@ func (t *turns) follow(d session.Done) {
 		t.run(true)
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow:
 		t.offerSummary()
-	case t.app.Session.QueueLen() > 0: // queued too late for the turn
-		next, _ := t.app.Session.Dequeue()
+	case t.app.Session.Queue.Len() > 0: // queued too late for the turn
+		next, _ := t.app.Session.Queue.Take()
 		t.run(false, next.Parts...)
 	case d.Err == nil:
 		t.name()

@@ -93,7 +93,7 @@ func actions(shared []app.Command) []action {
 
 func talkingActions() []action {
 	busy := func(m *Model) bool { return m.chat.Turn != nil }
-	queued := func(m *Model) bool { return m.App.Session.QueueLen() > 0 }
+	queued := func(m *Model) bool { return m.App.Session.Queue.Len() > 0 }
 	attached := func(m *Model) bool { return len(m.App.Attached) > 0 }
 	holding := func(m *Model) bool { return idle(m) && attached(m) }
 	waitsToRetry := func(m *Model) bool { return busy(m) && m.chat.Turn.RetryIn(m.Now()) > 0 }

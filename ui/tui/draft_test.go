@@ -30,7 +30,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 		for how, bring := range map[string]func(*stage){
 			"a server's prompt": func(s *stage) { s.Send(app.Draft(text)) },
 			"taken back from the queue": func(s *stage) {
-				s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: text})
+				s.m.App.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: text})
 				s.Send(composer.UnqueueMsg{Text: text, Edit: true})
 			},
 		} {

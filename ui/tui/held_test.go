@@ -83,7 +83,7 @@ func TestKeysBehindEnter(t *testing.T) {
 	s.Shows("Conversation history sent to the model  xy").Press("esc").Shows("› Ask anything")
 	s.ask("hi", "half an answer")
 	s.packet(t, "a", "enter", "b", "enter")
-	queued, _ := s.m.App.Session.Queued()
+	queued, _ := s.m.App.Session.Queue.All()
 	if len(queued) != 2 || queued[0].Text() != "a" || queued[1].Text() != "b" {
 		t.Errorf("queued %+v", queued)
 	}
@@ -188,7 +188,7 @@ func TestEditQueued(t *testing.T) {
 				}
 				s.Press(key)
 			}
-			queued, _ := s.m.App.Session.Queued()
+			queued, _ := s.m.App.Session.Queue.All()
 			var got []string
 			for _, m := range queued {
 				got = append(got, m.Text())

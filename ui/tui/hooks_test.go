@@ -17,7 +17,7 @@ import (
 func TestBlockedPrompt(t *testing.T) {
 	var queue func()
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		queue = func() { o.Session.Queue(llm.Part{Kind: llm.Text, Text: "queued"}) }
+		queue = func() { o.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: "queued"}) }
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("hello")), Name: "fake/one", Origin: "fake/one", Strategy: "native"}
 		o.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(_ context.Context, run process.Run) process.Result {
 			if strings.Contains(string(run.Input), "secret") {

@@ -127,14 +127,14 @@ func TestQuestionForks(t *testing.T) {
 			s.ask("one", "word")
 			s.idle()
 			first := s.m.App.Session
-			first.Queue(llm.Part{Kind: llm.Text, Text: "then this"})
+			first.Queue.Add(llm.Part{Kind: llm.Text, Text: "then this"})
 			s.Paste(strings.Repeat("more ", 300))
 			s.clock.Add(time.Second) // after a paste enter is part of it
 			s.Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
 			s.seen().Press("2").WaitForText("to what was queued")
 			s.WaitForScreen(contains("an answer in the copy"))
-			if own := s.m.App.Session; own.ID() == first.ID() || len(first.History()) != 2 || first.QueueLen() > 0 {
-				t.Errorf("the original has %d messages, %d queued", len(first.History()), first.QueueLen())
+			if own := s.m.App.Session; own.ID() == first.ID() || len(first.History()) != 2 || first.Queue.Len() > 0 {
+				t.Errorf("the original has %d messages, %d queued", len(first.History()), first.Queue.Len())
 			}
 			requests := s.fake.Requests()
 			if sent := requests[len(requests)-2].Messages; !strings.Contains(sent[0].Text(), "in short") || !strings.Contains(sent[len(sent)-1].Text(), "more more") {

@@ -162,7 +162,7 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	m.App.Attached = nil
 	sent := m.input.Sent(text)
 	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
-		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, s.Later, s.Requeued, parts)+" · ↑ to edit", func() bool { return m.App.Session.QueueLen() > 0 }))
+		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, s.Later, s.Requeued, parts)+" · ↑ to edit", func() bool { return m.App.Session.Queue.Len() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
 	m.HideToast()

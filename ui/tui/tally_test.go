@@ -31,7 +31,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 		llmtest.Think("hm", "It holds *two* lines."),
 		llmtest.Call(llm.Part{ID: "3", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("last answer"))
 	s.ask("one", "first answer")
-	s.Type("two").Press("ctrl+x", "q").WaitForText("queued").Type("three").Press("ctrl+x", "q").WaitFor(func() bool { return s.m.App.Session.QueueLen() == 2 })
+	s.Type("two").Press("ctrl+x", "q").WaitForText("queued").Type("three").Press("ctrl+x", "q").WaitFor(func() bool { return s.m.App.Session.Queue.Len() == 2 })
 	close(release)
 	s.WaitForText("Run this command?")
 	s.Send(overlay.DrawnMsg{})

@@ -82,7 +82,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 		return m.chat.SendPrompt()
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.overlay.Dialog == nil:
 		return m.offerSummary()
-	case m.App.Session.QueueLen() > 0: // queued after the turn's last look
+	case m.App.Session.Queue.Len() > 0: // queued after the turn's last look
 		return m.chat.Next()
 	case d.Err == nil:
 		return tea.Batch(m.chat.GenerateTitle(), m.perform(app.LearnModel(m.App)), m.Notify("Answered: "+m.App.Session.Title()))

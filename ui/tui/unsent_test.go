@@ -188,8 +188,8 @@ func TestTooLongStaysInOrder(t *testing.T) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
 		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
 	})
-	s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: strings.Repeat("long ", 400)})
-	s.m.App.Session.Queue(llm.Part{Kind: llm.Text, Text: "short"})
+	s.m.App.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: strings.Repeat("long ", 400)})
+	s.m.App.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: "short"})
 	s.Type("hello").Press("enter").WaitForText("Too long for fake/one")
 	s.clock.Add(time.Second)
 	s.seen().Press("esc").WaitForText("Not sent: your message")

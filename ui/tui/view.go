@@ -224,7 +224,7 @@ func strategyOf(m llm.Endpoint) string {
 // line returns the status line.
 func (m *Model) line() string {
 	model := m.App.Session.Model()
-	total, _ := m.App.Session.Usage()
+	total, _ := m.App.Session.Spending.Usage()
 	fill := m.input.ContextTokens()
 	if m.App.Unnamed { // what they cost tells who is dear
 		total = llm.Usage{}
@@ -232,7 +232,7 @@ func (m *Model) line() string {
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.App.Session.QueueLen(), Jobs: len(m.App.Jobs.Running()), Command: m.StatusText,
+		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.Jobs.Running()), Command: m.StatusText,
 	}
 	switch {
 	case app.Unsandboxed(m.App):

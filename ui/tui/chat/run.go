@@ -73,7 +73,7 @@ func (c *Chat) handleEvents(msg eventsMsg) tea.Cmd {
 
 // Next starts a turn with the first queued message; nil if none is queued.
 func (c *Chat) Next() tea.Cmd {
-	next, _ := c.App.Session.Dequeue()
+	next, _ := c.App.Session.Queue.Take()
 	return c.SendPrompt(next.Parts...)
 }
 

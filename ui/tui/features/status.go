@@ -86,13 +86,13 @@ func (s *StatusCommand) updated() tea.Cmd {
 	}
 	c := s.App.Session
 	model := c.Model()
-	total, _ := c.Usage()
+	total, _ := c.Spending.Usage()
 	if s.App.Unnamed { // what they cost tells who is dear
 		total = llm.Usage{}
 	}
 	return s.changed(statusFacts{
 		Session: c.ID(), Title: c.Title(), Model: model.Name, Effort: string(c.Effort()), Mode: string(c.Policy().Mode()),
-		Window: model.Context, Filled: s.Filled(), Total: total, Busy: s.App.Busy(), Queue: c.QueueLen(),
+		Window: model.Context, Filled: s.Filled(), Total: total, Busy: s.App.Busy(), Queue: c.Queue.Len(),
 	})
 }
 

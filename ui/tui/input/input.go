@@ -185,7 +185,7 @@ func (in *Input) Clear() tea.Cmd {
 
 // Unqueue moves the queued prompts back into the composer.
 func (in *Input) Unqueue() {
-	waiting := in.App.Session.Unqueue()
+	waiting := in.App.Session.Queue.TakeAll()
 	for i := range waiting {
 		in.RestoreMessage(waiting[len(waiting)-1-i])
 	}
@@ -193,7 +193,7 @@ func (in *Input) Unqueue() {
 
 // QueueToDraft adds the queued prompts to the draft, so that they are stored with it.
 func (in *Input) QueueToDraft() {
-	if in.App.Session.QueueLen() > 0 {
+	if in.App.Session.Queue.Len() > 0 {
 		in.Unqueue()
 		in.draft.changed = true
 	}
@@ -201,15 +201,15 @@ func (in *Input) QueueToDraft() {
 
 // unqueueAt takes one queued prompt back, to be edited or to be dropped.
 func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
-	queued, _ := in.App.Session.Queued()
+	queued, _ := in.App.Session.Queue.All()
 	for i, waiting := range queued {
 		text, _ := app.SplitPrompt(waiting)
 		if i != msg.Index || text != msg.Text {
 			continue
 		}
 		if !msg.Edit {
-			in.App.Session.UnqueueAt(i, waiting.Text())
-		} else if taken, ok := in.App.Session.EditQueued(i, waiting.Text()); ok {
+			in.App.Session.Queue.TakeAt(i, waiting.Text())
+		} else if taken, ok := in.App.Session.Queue.Edit(i, waiting.Text()); ok {
 			in.RestoreMessage(taken)
 			in.Composer.MarkRequeued()
 		}
@@ -219,7 +219,7 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 // ShowQueue shows the queued prompts above the composer.
 func (in *Input) ShowQueue() {
 	var texts []string
-	queued, steer := in.App.Session.Queued()
+	queued, steer := in.App.Session.Queue.All()
 	for _, waiting := range queued {
 		text, _ := app.SplitPrompt(waiting)
 		texts = append(texts, text)

@@ -25,7 +25,7 @@ func Register(o *app.Options) {
 // show shows the tokens and costs of the conversation and of the last days.
 func show(a *app.App, _ string) app.Effect {
 	now, missed := a.Now(), missedText(a.Session.Path())
-	total, last := a.Session.Usage()
+	total, last := a.Session.Spending.Usage()
 	usage := app.UsageReader{Store: a.Library, AbbrevPath: a.AbbrevPath}
 	return app.Async(func(context.Context) app.Effect {
 		sums, err := usage.Recent(now)
