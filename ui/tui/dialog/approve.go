@@ -60,7 +60,7 @@ type Approval struct {
 	woke     bool   // a key came in sight of it: one that does nothing is told why
 	hinted   string // why the last key did nothing; "" if it did something
 
-	draftAnswer
+	draft draftAnswer
 }
 
 // A draftAnswer holds input of the user for an answer that is not given yet.
@@ -132,7 +132,7 @@ func (a *Approval) SetSize(width, height int) {
 // Uncover shows a again after another dialog took its place.
 func (a *Approval) Uncover(now time.Time) {
 	a.uncover(now)
-	a.always.drawnAt = time.Time{}
+	a.draft.always.drawnAt = time.Time{}
 	a.view, a.hinted, a.woke = "", "", false
 }
 
@@ -153,7 +153,7 @@ func (a *Approval) Height() int {
 	case noting:
 		return min(3, a.height)
 	case choosing:
-		return min(len(a.always.rows(a))+2, a.height)
+		return min(len(a.draft.always.rows(a))+2, a.height)
 	}
 	return min(len(a.rows)+a.chromeRows(), a.height)
 }
@@ -178,7 +178,7 @@ func (a *Approval) Scrolls() bool {
 	case noting:
 		return false
 	case choosing:
-		return len(a.always.rows(a)) > contentRows(a.Height())
+		return len(a.draft.always.rows(a)) > contentRows(a.Height())
 	}
 	return len(a.rows) > a.visible()
 }
@@ -210,7 +210,7 @@ func (a *Approval) Drawn(now time.Time) tea.Cmd {
 // wake sends a settledMsg at the time when the keys that allow begin to work.
 func (a *Approval) wake(now time.Time) tea.Cmd {
 	if a.state == choosing {
-		return a.wakeAt(now, a.always.drawnAt, quietDelay-now.Sub(a.typedAt))
+		return a.wakeAt(now, a.draft.always.drawnAt, quietDelay-now.Sub(a.typedAt))
 	}
 	return a.readGate.wake(now)
 }
@@ -350,13 +350,13 @@ func (a *Approval) reply(answer act.Approval) tea.Cmd {
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		if pressed(press, keyAccept) {
-			return a.reply(act.Approval{Verdict: act.Deny, Note: strings.TrimSpace(a.note.text)})
+			return a.reply(act.Approval{Verdict: act.Deny, Note: strings.TrimSpace(a.draft.note.text)})
 		}
 		if pressed(press, keyClose) {
 			return a.reply(act.Approval{Verdict: act.Deny})
 		}
 	}
-	a.note.key(msg)
+	a.draft.note.key(msg)
 	return nil
 }
 
@@ -374,7 +374,7 @@ func (a *Approval) Cursor() (x, y int, ok bool) {
 		x, y, ok = a.Editor.Cursor()
 		return x, y + below, ok
 	case noting:
-		return min(signWidth+ansi.StringWidth(a.note.visibleText(a.width-signWidth)), max(a.width-1, 0)), below, true
+		return min(signWidth+ansi.StringWidth(a.draft.note.visibleText(a.width-signWidth)), max(a.width-1, 0)), below, true
 	}
 	return 0, 0, false
 }

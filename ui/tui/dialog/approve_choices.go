@@ -25,7 +25,7 @@ const (
 
 // choicesOf returns the possible answers, in the order of the list.
 func choicesOf(a *Approval) []describe.Choice {
-	return describe.Choices(a.action, a.Editor != nil, a.network)
+	return describe.Choices(a.action, a.Editor != nil, a.draft.network)
 }
 
 // rowOrder returns the answers in the order of the row. Those at the end may not fit, so deny is
@@ -62,7 +62,7 @@ func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	switch c {
 	case describe.AllowOnce:
-		return a.reply(act.Approval{Verdict: act.Allow, Network: a.network})
+		return a.reply(act.Approval{Verdict: act.Allow, Network: a.draft.network})
 	case describe.AllowSession:
 		return a.reply(act.Approval{Verdict: act.Allow, Session: true})
 	case describe.AlwaysAllow:
@@ -75,7 +75,7 @@ func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	case describe.EditArguments:
 		a.startEdit()
 	case describe.WithNetwork:
-		a.network, a.selected = !a.network, describe.AllowOnce
+		a.draft.network, a.selected = !a.draft.network, describe.AllowOnce
 		a.arrange()
 		a.markAllSeen() // the text is the same, only the network changes
 	}
@@ -149,7 +149,7 @@ func choiceList(a *Approval) []string {
 	rows := []string{a.theme.Faint.Render(strings.Repeat("─", a.width))}
 	for _, c := range choicesOf(a) {
 		label := letterOf(c).String() + "  "
-		label += c.Phrase(a.action, sessionScope(a.action, "Allow ", a.width-signWidth-len(label)), a.network)
+		label += c.Phrase(a.action, sessionScope(a.action, "Allow ", a.width-signWidth-len(label)), a.draft.network)
 		rows = append(rows, a.sign(c == a.selected)+choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…")))
 	}
 	return rows
@@ -247,7 +247,7 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	if allow != "" {
 		words[describe.AlwaysAllow] = "always allow…"
 	}
-	if a.network {
+	if a.draft.network {
 		words[describe.AllowOnce], words[describe.WithNetwork] = "allow with network", "without network"
 	}
 	if a.action.Proposal != "" {

@@ -25,7 +25,7 @@ type ruleChoice struct {
 // startRule offers the rule for exactly this action.
 func (a *Approval) startRule() {
 	words, why := a.Policy.PrefixLengths(a.action)
-	a.state, a.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
+	a.state, a.draft.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
 }
 
 // rules returns the rules as they would be written in the configuration.
@@ -69,7 +69,7 @@ func (c *ruleChoice) limitReason() []string {
 // updateRule handles keys that widen and narrow the rule. Enter allows the call and stores the rule,
 // once that was drawn and settleDelay has passed; text is typing, whose end it may be.
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
-	c := &a.always
+	c := &a.draft.always
 	total := len(c.rows(a))
 	if c.key(msg, scrollMode{covering: true}, total, contentRows(min(total+2, a.height))) {
 		return nil
@@ -100,18 +100,18 @@ func (c *ruleChoice) changeWidth(n int) {
 // ruleArmed reports whether the rule was on the screen for long enough, and nobody types.
 func (a *Approval) ruleArmed() bool {
 	now := a.Now()
-	return a.width >= minConsentWidth && !a.always.drawnAt.IsZero() && now.Sub(a.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay
+	return a.width >= minConsentWidth && !a.draft.always.drawnAt.IsZero() && now.Sub(a.draft.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay
 }
 
 func (a *Approval) ruleDrawn(now time.Time) tea.Cmd {
-	if a.drawn && a.always.drawnAt.IsZero() && a.height > 2 {
-		a.always.drawnAt = now
+	if a.drawn && a.draft.always.drawnAt.IsZero() && a.height > 2 {
+		a.draft.always.drawnAt = now
 	}
 	return a.wake(now)
 }
 
 func (a *Approval) viewRule() string {
-	c := &a.always
+	c := &a.draft.always
 	all := c.rows(a)
 	visible := contentRows(min(len(all)+2, a.height))
 	c.clampTop(len(all), visible)

@@ -15,10 +15,10 @@ func (a *Approval) title() string { return describe.Question(a.action) }
 
 const titleGap = 2 // cells between the title and the text at its right
 
-func (a *Approval) sandboxText() string { return describe.SandboxPhrase(a.action, a.network) }
+func (a *Approval) sandboxText() string { return describe.SandboxPhrase(a.action, a.draft.network) }
 
 func (a *Approval) sandboxStyle() describe.Style {
-	if a.action.Sandboxed && !a.network && !a.action.Network {
+	if a.action.Sandboxed && !a.draft.network && !a.action.Network {
 		return describe.Dim
 	}
 	return describe.Warning
@@ -50,7 +50,7 @@ func (a *Approval) View() string {
 	case editing:
 		return a.viewEdit()
 	case noting:
-		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.note.visibleText(a.width-signWidth)), a.width, "")
+		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.draft.note.visibleText(a.width-signWidth)), a.width, "")
 		title, with := "Deny – add a reason for the model (optional)", "deny with reason"
 		if a.action.Proposal != "" {
 			title, with = "Keep planning – what should change? (optional)", "send"
@@ -107,7 +107,7 @@ func (a *Approval) answers(press tea.KeyPressMsg) string {
 	why, choice := "Press ", choiceOf(a, press)
 	switch {
 	case choice == describe.NoChoice:
-	case a.network:
+	case a.draft.network:
 		why = "Network is allowed once only: "
 	case a.action.AskEachTime && (choice == describe.AllowSession || choice == describe.AlwaysAllow):
 		why = "This asks every time: "

@@ -15,20 +15,20 @@ import (
 // as JSON. It does nothing if the editor cannot hold them unchanged.
 func (a *Approval) startEdit() {
 	a.sizeEditor()
-	a.fault = ""
+	a.draft.fault = ""
 	name, value := describe.Editable(a.action)
-	a.edited = name
+	a.draft.edited = name
 	a.Editor.SetValue(value)
 	if name != "" && a.Editor.Value() != value {
-		a.edited, value = "", describe.Indented(a.action.Input)
+		a.draft.edited, value = "", describe.Indented(a.action.Input)
 		a.Editor.SetValue(value)
 	}
 	if a.Editor.Value() != value {
 		return
 	}
 	a.state = editing
-	if a.left != "" {
-		a.Editor.SetValue(a.left)
+	if a.draft.left != "" {
+		a.Editor.SetValue(a.draft.left)
 	}
 }
 
@@ -37,34 +37,34 @@ func (a *Approval) startEdit() {
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		if pressed(press, keyAccept) {
-			input, err := describe.Arguments(a.action, a.edited, a.Editor.Value())
+			input, err := describe.Arguments(a.action, a.draft.edited, a.Editor.Value())
 			if err != nil {
-				a.fault = sanitize.Line(err.Error())
+				a.draft.fault = sanitize.Line(err.Error())
 				return nil
 			}
 			return a.reply(act.Approval{Verdict: act.Allow, Input: input})
 		}
 		if pressed(press, keyClose) {
-			a.state, a.left = reviewing, a.Editor.Value()
+			a.state, a.draft.left = reviewing, a.Editor.Value()
 			return nil
 		}
 	}
-	a.fault = ""
+	a.draft.fault = ""
 	return a.Editor.Update(msg)
 }
 
 func (a *Approval) viewEdit() string {
 	use := "use these"
-	if a.edited != "" {
+	if a.draft.edited != "" {
 		use = "use this"
 	}
 	foot := a.keyHint(a.theme.Dim, keyAccept.hint(use), keyClose.hint("back"))
-	if a.fault != "" {
-		foot = a.keyHint(a.theme.Bad, hint{a.fault, ""})
+	if a.draft.fault != "" {
+		foot = a.keyHint(a.theme.Bad, hint{a.draft.fault, ""})
 	}
 	title := "Edit the arguments"
-	if a.edited != "" {
-		title = "Edit the " + sanitize.Line(a.edited)
+	if a.draft.edited != "" {
+		title = "Edit the " + sanitize.Line(a.draft.edited)
 	}
 	if a.action.Tool == act.PlanTool {
 		title = "Edit the plan"

@@ -72,7 +72,7 @@ func (p *Picker) preselect() {
 		return // "/the file is" may be a message
 	}
 	p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == at })
-	if arg == "" || !p.listsArgs() {
+	if arg == "" || !p.arg.listsArgs() {
 		return
 	}
 	if i := p.argument(arg); i >= 0 {
@@ -86,7 +86,7 @@ func (p *Picker) argument(arg string) int {
 	names := make([][]string, len(p.args))
 	for i := range p.args {
 		item := &p.args[i]
-		title := strings.TrimPrefix(item.Title, p.argCommand.Title+" ")
+		title := strings.TrimPrefix(item.Title, p.arg.argCommand.Title+" ")
 		if item.Exact && !strings.EqualFold(title, arg) && item.Value != arg {
 			continue
 		}
@@ -161,7 +161,7 @@ func (p *Picker) promoteExact() {
 		return
 	}
 	p.args = sanitizeItems([]Item{item})
-	p.argIndex = indexItems(p.args)
+	p.arg.argIndex = indexItems(p.args)
 	at := len(p.hits)
 	if front {
 		at = 0
@@ -173,7 +173,7 @@ func (p *Picker) promoteExact() {
 func (p *Picker) completeArgs() {
 	command, arg := p.split()
 	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
-	p.paths.wanted = false
+	p.arg.paths.wanted = false
 	if p.argsOf == nil || !strings.HasPrefix(typed, command+" ") {
 		return
 	}
@@ -182,22 +182,22 @@ func (p *Picker) completeArgs() {
 		return
 	}
 	c := &p.items[at]
-	another := p.argCommand.Value != c.Value
+	another := p.arg.argCommand.Value != c.Value
 	if another {
-		p.argCommand, p.offered, p.paths = *c, p.argsOf(c.Value), pathSet{}
+		p.arg.argCommand, p.arg.offered, p.arg.paths = *c, p.argsOf(c.Value), pathSet{}
 	}
-	p.paths.wanted = p.offered.Paths != nil
-	if p.paths.follow(strings.TrimLeft(typed[len(command):], " ")) || another {
+	p.arg.paths.wanted = p.arg.offered.Paths != nil
+	if p.arg.paths.follow(strings.TrimLeft(typed[len(command):], " ")) || another {
 		listArgs(p)
 	}
 	words := fuzzy.Parse(arg)
 	p.words = slices.Concat(p.words, words) // highlights both
-	found := p.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden && i < len(p.offered.Items) })
-	if p.completing = len(found)+len(p.paths.known) > 0; p.completing || p.paths.wanted {
+	found := p.arg.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden && i < len(p.arg.offered.Items) })
+	if p.arg.completing = len(found)+len(p.arg.paths.known) > 0; p.arg.completing || p.arg.paths.wanted {
 		p.hits = append(p.hits, fuzzy.Hit{Item: at})
 	}
-	for i := range p.paths.known {
-		p.hits = append(p.hits, fuzzy.Hit{Item: len(p.items) + len(p.offered.Items) + i})
+	for i := range p.arg.paths.known {
+		p.hits = append(p.hits, fuzzy.Hit{Item: len(p.items) + len(p.arg.offered.Items) + i})
 	}
 	for _, h := range found {
 		p.hits = append(p.hits, fuzzy.Hit{Item: h.Item + len(p.items), Score: h.Score})
@@ -206,13 +206,13 @@ func (p *Picker) completeArgs() {
 
 // listArgs prepares the arguments of the command for display.
 func listArgs(p *Picker) {
-	p.args = sanitizeItems(slices.Concat(p.offered.Items, p.paths.known))
-	p.argTitleWidth = 0
+	p.args = sanitizeItems(slices.Concat(p.arg.offered.Items, p.arg.paths.known))
+	p.arg.argTitleWidth = 0
 	for i := range p.args {
-		p.args[i].Title = p.argCommand.Title + " " + p.args[i].Title
-		p.argTitleWidth = max(p.argTitleWidth, textwrap.Width(p.args[i].Title))
+		p.args[i].Title = p.arg.argCommand.Title + " " + p.args[i].Title
+		p.arg.argTitleWidth = max(p.arg.argTitleWidth, textwrap.Width(p.args[i].Title))
 	}
-	p.argIndex = indexItems(p.args)
+	p.arg.argIndex = indexItems(p.args)
 }
 
 // Args are the possible arguments of a command.
@@ -249,12 +249,12 @@ type pathsMsg struct {
 
 // requestPaths requests the completions of the typed path, unless they are known or requested.
 func requestPaths(p *Picker) tea.Cmd {
-	s := &p.paths
+	s := &p.arg.paths
 	if !s.wanted || s.asking || s.fresh || p.done {
 		return nil
 	}
 	s.asking = true
-	msg, paths := pathsMsg{of: p, command: p.argCommand.Value, typed: s.typed}, p.offered.Paths
+	msg, paths := pathsMsg{of: p, command: p.arg.argCommand.Value, typed: s.typed}, p.arg.offered.Paths
 	return func() tea.Msg {
 		msg.found = paths(msg.typed)
 		return msg
@@ -263,10 +263,10 @@ func requestPaths(p *Picker) tea.Cmd {
 
 // onPaths handles completions, unless another path has been typed meanwhile.
 func onPaths(p *Picker, msg pathsMsg) {
-	if msg.of != p || msg.command != p.argCommand.Value {
+	if msg.of != p || msg.command != p.arg.argCommand.Value {
 		return
 	}
-	s := &p.paths
+	s := &p.arg.paths
 	if s.asking = false; msg.typed != s.typed {
 		return
 	}
@@ -286,17 +286,17 @@ func fill(p *Picker) {
 		return
 	}
 	at := max(p.selected, 0)
-	if (p.completing || p.paths.wanted) && at == 0 {
-		if common := commonPath(p.paths.known); len(common) > len(p.paths.typed) {
-			p.SetQuery(p.argCommand.Title + " " + common)
-		} else if p.completing {
+	if (p.arg.completing || p.arg.paths.wanted) && at == 0 {
+		if common := commonPath(p.arg.paths.known); len(common) > len(p.arg.paths.typed) {
+			p.SetQuery(p.arg.argCommand.Title + " " + common)
+		} else if p.arg.completing {
 			p.selected = 1
 		}
 		return
 	}
 	item := p.item(p.hits[at])
-	if n := p.hits[at].Item - len(p.items) - len(p.offered.Items); p.commands && p.completing && n >= 0 {
-		p.SetQuery(p.argCommand.Title + " " + p.paths.known[n].Value) // no space: the path may continue
+	if n := p.hits[at].Item - len(p.items) - len(p.arg.offered.Items); p.commands && p.arg.completing && n >= 0 {
+		p.SetQuery(p.arg.argCommand.Title + " " + p.arg.paths.known[n].Value) // no space: the path may continue
 		return
 	}
 	p.SetQuery(item.Title + " ")

@@ -76,7 +76,7 @@ type Picker struct {
 	query   textField
 	message string // why enter chose nothing; "" after another key
 	itemSet
-	argSet
+	arg argSet
 }
 
 // An itemSet holds the items to choose from, the matching ones, and their widths.
@@ -184,7 +184,7 @@ func (p *Picker) setItems(items []Item) {
 			p.groupReasons[item.Group] = item.Unavailable
 		}
 	}
-	p.index, p.argCommand = fuzzy.Index{}, Item{}
+	p.index, p.arg.argCommand = fuzzy.Index{}, Item{}
 	p.countRows()
 	p.filter()
 }
@@ -249,7 +249,7 @@ func (p *itemSet) item(h fuzzy.Hit) *Item {
 
 // filter finds the matching items and selects one.
 func (p *Picker) filter() {
-	p.selected, p.top, p.hits, p.completing = 0, 0, p.hits[:0], false
+	p.selected, p.top, p.hits, p.arg.completing = 0, 0, p.hits[:0], false
 	p.find()
 	if p.commands {
 		p.preselect()
@@ -263,7 +263,7 @@ func (p *Picker) find() {
 	wanted, _ := p.split()
 	words := fuzzy.Parse(wanted)
 	p.words = words
-	if p.completeArgs(); p.paths.wanted {
+	if p.completeArgs(); p.arg.paths.wanted {
 		return // the query is a command with a path
 	}
 	shown := func(i int) bool { return p.showHidden || !p.items[i].Hidden }
@@ -279,7 +279,7 @@ func (p *Picker) find() {
 		p.index = indexItems(p.items)
 	}
 	from := len(p.hits)
-	if p.completing {
+	if p.arg.completing {
 		own, isShown := p.hits[0].Item, shown
 		shown = func(i int) bool { return i != own && isShown(i) }
 	}
@@ -378,7 +378,7 @@ func (p *Picker) accept() tea.Cmd {
 	}
 	h := p.hits[p.selected]
 	if h.Item >= len(p.items) && p.commands {
-		return p.answer(PickedMsg{Value: p.argCommand.Value, Arg: p.item(h).Value})
+		return p.answer(PickedMsg{Value: p.arg.argCommand.Value, Arg: p.item(h).Value})
 	}
 	item := p.item(h)
 	typed, arg := p.split()

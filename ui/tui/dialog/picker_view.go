@@ -112,7 +112,7 @@ func (p *Picker) titleLine() string {
 	}
 	count := fmt.Sprint(listed)
 	switch {
-	case p.listsArgs():
+	case p.arg.listsArgs():
 		count = fmt.Sprint(len(p.hits))
 	case len(p.hits) < listed:
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
@@ -260,8 +260,8 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	if detail != "" {
 		line = ansi.Truncate(line, signWidth+item.titleCells(p.width-signWidth), "…")
 		wide := p.titleWidth
-		if p.listsArgs() {
-			wide = max(wide, p.argTitleWidth)
+		if p.arg.listsArgs() {
+			wide = max(wide, p.arg.argTitleWidth)
 		}
 		pad := max(min(wide, p.width/2)-len(pin)-textwrap.Width(title), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.Apply(detail) + t.faint.Apply(why)
@@ -331,7 +331,7 @@ func (p *Picker) marks(h fuzzy.Hit, title string) []int {
 	case len(p.words) == 0:
 		return nil
 	case h.Item >= len(p.items):
-		return p.argIndex.Marks(h.Item-len(p.items), title, p.words)
+		return p.arg.argIndex.Marks(h.Item-len(p.items), title, p.words)
 	}
 	return p.index.Marks(h.Item, title, p.words)
 }
