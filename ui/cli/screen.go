@@ -112,7 +112,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if a.plainMode() && a.runPlain != nil {
 		err = cmdutil.Exit(a.runPlain(o))
 	} else {
-		err = cmdutil.Exit(tui.Run(tui.Options{Options: o, Config: a.config.UI, Keys: a.config.Keys}))
+		err = cmdutil.Exit(tui.Run(tui.Options{App: o, Config: a.config.UI, Keys: a.config.Keys}))
 	}
 	if err == nil && a.recording.replay != nil && a.recording.replay.Err() != nil {
 		err = cmdutil.Exit(print.Mismatch)

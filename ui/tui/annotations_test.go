@@ -30,18 +30,18 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 	t.Helper()
 	s := setUpWith(t, w, h, func(o *Options) {
 		build := func(log *session.Log) *session.Session {
-			one, _ := o.Open("fake/one")
-			return session.New(session.Options{Model: one, Log: log, Now: o.Now, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two"} }, OpenModel: o.Open, EstimateTokens: func(string) int { return 0 }})
+			one, _ := o.App.Open("fake/one")
+			return session.New(session.Options{Model: one, Log: log, Now: o.App.Now, Fallback: func(session.FallbackNeed) []string { return []string{"fake/two"} }, OpenModel: o.App.Open, EstimateTokens: func(string) int { return 0 }})
 		}
-		o.Session = build(o.Library.Create(session.Info{Dir: o.Directory}))
-		o.Resume = func(id string) (*session.Session, string, error) {
-			log, err := o.Library.Resume(id)
+		o.App.Session = build(o.App.Library.Create(session.Info{Dir: o.App.Directory}))
+		o.App.Resume = func(id string) (*session.Session, string, error) {
+			log, err := o.App.Library.Resume(id)
 			if err != nil {
 				return nil, "", err
 			}
 			return build(log), "", nil
 		}
-		o.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
+		o.App.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
 			return act.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
 		}
 	}, turns...)
@@ -74,7 +74,7 @@ func (k *reopened) sameAgain() string {
 	}
 	o := k.m.options()
 	var err error
-	if o.Session, _, err = o.Resume(k.m.App.Session.ID()); err != nil {
+	if o.App.Session, _, err = o.App.Resume(k.m.App.Session.ID()); err != nil {
 		k.t.Fatal(err)
 	}
 	again := newModel(o)

@@ -153,7 +153,7 @@ func (b *branches) leaveEdit() {
 // endEdit leaves an edit where the program ends. What was made of the message is the draft, unless
 // another one was set aside for it.
 func (b *branches) endEdit() {
-	if a := b.aside; a != nil && !a.stashed && len(a.attached) == 0 && b.input.Composer.Written() != b.text {
+	if a := b.aside; a != nil && !a.stashed && len(a.attached) == 0 && b.input.Composer.Recall.Written() != b.text {
 		b.rememberEdit()
 		b.editing, b.aside = 0, nil
 		return
@@ -163,9 +163,9 @@ func (b *branches) endEdit() {
 
 // rememberEdit adds what was made of the message to the history.
 func (b *branches) rememberEdit() {
-	if text := b.input.Composer.Written(); text != b.text && strings.TrimSpace(text) != "" {
+	if text := b.input.Composer.Recall.Written(); text != b.text && strings.TrimSpace(text) != "" {
 		b.App.RememberPrompt(text)
-		b.input.Composer.CommitHistory(text)
+		b.input.Composer.Recall.CommitHistory(text)
 	}
 }
 
@@ -178,7 +178,7 @@ func (b *branches) restoreAside() {
 	b.aside, b.input.Aside = nil, nil
 	b.App.Attached = slices.Concat(left.attached, b.App.Attached)
 	if left.stashed && b.input.Composer.Empty() {
-		b.input.Composer.Unstash()
+		b.input.Composer.Recall.Unstash()
 	}
 	b.Defer(b.input.Changed())
 }

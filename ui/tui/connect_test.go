@@ -39,8 +39,8 @@ func connectStage(t *testing.T, w, h int, turns ...llmtest.Turn) (*stage, *keyri
 
 // needs has openai/gpt-x lack the key that k is given.
 func (k *keyring) needs(o *Options) {
-	open := o.Open
-	o.Open = func(name string) (llm.Endpoint, error) {
+	open := o.App.Open
+	o.App.Open = func(name string) (llm.Endpoint, error) {
 		if name != "openai/gpt-x" {
 			return open(name)
 		}
@@ -51,17 +51,17 @@ func (k *keyring) needs(o *Options) {
 		m.Name = name
 		return m, err
 	}
-	o.Choices = func() []app.ModelChoice {
+	o.App.Choices = func() []app.ModelChoice {
 		return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "openai/gpt-x", Ready: k.ready(), Why: "set OPENAI_API_KEY", LacksKey: !k.ready()}}
 	}
-	o.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
-	o.Connection = func(name string) (app.Connection, error) {
+	o.App.Connections = func() []app.Connection { return []app.Connection{{Provider: "openai", Name: "OpenAI"}} }
+	o.App.Connection = func(name string) (app.Connection, error) {
 		if name != "openai" {
 			return app.Connection{}, errors.New("there is no provider " + name)
 		}
 		return app.Connection{Provider: "openai", Name: "OpenAI"}, nil
 	}
-	o.Connect = func(ctx context.Context, key app.Key) (string, error) {
+	o.App.Connect = func(ctx context.Context, key app.Key) (string, error) {
 		k.mu.Lock()
 		hang := k.hang
 		k.mu.Unlock()

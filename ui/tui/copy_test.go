@@ -60,7 +60,7 @@ func TestCopies(t *testing.T) {
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
 			state := t.TempDir()
-			s := setUpWith(t, 120, 24, func(o *Options) { o.Getenv = bare(state) }, llmtest.Say(answer))
+			s := setUpWith(t, 120, 24, func(o *Options) { o.App.Getenv = bare(state) }, llmtest.Say(answer))
 			s.ask("go on", "Println")
 			s.idle()
 			s.Press(c.keys...).WaitForText(c.say)

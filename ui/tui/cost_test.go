@@ -38,7 +38,7 @@ func holding(tb testing.TB, n int) *Model {
 		tb.Fatal(err)
 	}
 	s := session.New(session.Options{Log: log, Model: llm.Endpoint{Model: llmtest.New(), Name: storetest.Model, Origin: storetest.Origin, Strategy: "native", Known: true, Context: 1 << 30}})
-	m := newModel(Options{Config: Default(), Options: app.Options{
+	m := newModel(Options{Config: Default(), App: app.Options{
 		Commands: flows.Commands(), Session: s, Library: lib, Directory: dir, Workspace: "~/work", Now: time.Now, AbbrevPath: func(p string) string { return p },
 		Estimate: func(text string) int { return len(text) / 4 },
 	}})
@@ -154,9 +154,9 @@ func asking(tb testing.TB, n int) func() {
 	lib := session.MemoryStore()
 	tb.Cleanup(func() { _ = lib.Close() })
 	const name = "claude-sonnet-4-5"
+	claude := anthropic.New(anthropic.Options{BaseURL: "http://127.0.0.1:1/v1", Key: "test-key", Model: name, HTTP: &http.Client{Transport: answering{}}})
 	model := llm.Endpoint{
-		Model: anthropic.New(anthropic.Options{BaseURL: "http://127.0.0.1:1/v1", Key: "test-key", Model: name, HTTP: &http.Client{Transport: answering{}}}),
-		Name:  "p/" + name, Origin: anthropic.Origin(name), Strategy: "native", Known: true, Context: 1 << 30,
+		Model: claude, Name: "p/" + name, Origin: claude.Origin(), Strategy: "native", Known: true, Context: 1 << 30,
 	}
 	ids, err := storetest.Fill(lib, 1, n, "/p")
 	if err != nil {

@@ -39,7 +39,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		return m.input.Changed()
 	case app.DraftCommand:
 		var stashed tea.Cmd
-		if m.input.Composer.Written() != "" {
+		if m.input.Composer.Recall.Written() != "" {
 			stashed = m.input.Stash()
 		}
 		m.input.Composer.SetValue(string(e))

@@ -22,8 +22,8 @@ func TestFindAtStart(t *testing.T) {
 	s.idle()
 	words := "cats"
 	o := s.m.options()
-	o.Session, _ = o.New()
-	o.Start.Find, o.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
+	o.App.Session, _ = o.App.New()
+	o.App.Start.Find, o.App.Start.Prompt = &words, []llm.Part{{Kind: llm.Text, Text: "the prompt"}}
 	again := newModel(o)
 	again.Tick = s.m.Tick
 	d := uitest.New(t, again, 80, 30)
@@ -49,8 +49,8 @@ func TestFindWithDrafts(t *testing.T) {
 			write(s)
 			s.stored(t)
 			o := s.m.options()
-			o.Session, _ = o.New()
-			o.Start.Find, o.Start.Prompt = new(string), []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}, {Kind: llm.Text, Text: "the prompt"}}
+			o.App.Session, _ = o.App.New()
+			o.App.Start.Find, o.App.Start.Prompt = new(string), []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}, {Kind: llm.Text, Text: "the prompt"}}
 			again := newModel(o)
 			again.Tick = s.m.Tick
 			d := uitest.New(t, again, 80, 30)
@@ -69,8 +69,8 @@ func TestFindToFork(t *testing.T) {
 	s.idle()
 	old := s.m.App.Session.ID()
 	o := s.m.options()
-	o.Session, _ = o.New()
-	o.Start = app.Start{Find: new(string), Fork: true}
+	o.App.Session, _ = o.App.New()
+	o.App.Start = app.Start{Find: new(string), Fork: true}
 	again := newModel(o)
 	again.Tick = s.m.Tick
 	d := uitest.New(t, again, 80, 30)
@@ -83,7 +83,7 @@ func TestFindToFork(t *testing.T) {
 // The note about an exported conversation is shown with its file.
 func TestExportNote(t *testing.T) {
 	s := setUpWith(t, 100, 30, func(o *Options) {
-		o.Export = func(_ *session.Session, format, path string) (string, string, error) {
+		o.App.Export = func(_ *session.Session, format, path string) (string, string, error) {
 			return "/home/me/" + format + "/" + path, " · keys masked in 1 text · the key of providers.x is not masked: it failed", nil
 		}
 	}, llmtest.Say("not a good idea"))

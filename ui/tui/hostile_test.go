@@ -76,7 +76,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	for i, text := range texts[:60] {
 		choices = append(choices, app.ModelChoice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
 	}
-	return Options{Config: Default(), Options: app.Options{
+	return Options{Config: Default(), App: app.Options{
 		Commands: flows.Commands(), Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log}),
 		FirstScreen: app.FirstScreen{Notice: texts[8], Version: texts[8]}, Workspace: texts[9], Directory: dir, Library: lib,
 		Models: app.Models{
@@ -176,7 +176,7 @@ func TestHostileTexts(t *testing.T) {
 				t.Fatal(err)
 			}
 			at := &clock{now: time.Unix(1e9, 0)} // two presses of esc belong together, however slow the machine is
-			o.Now = at.Now
+			o.App.Now = at.Now
 			m := newModel(o)
 			m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
 				if _, ok := msg.(overlay.DrawnMsg); !ok {

@@ -18,14 +18,14 @@ import (
 // writes there is followed at its end, and leaves a reader above it alone.
 func TestOutputOfJobIsFollowed(t *testing.T) {
 	s := setUpWith(t, 80, 16, func(o *Options) {
-		set, err := tools.Open(o.Directory)
+		set, err := tools.Open(o.App.Directory)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { set.Close() })
-		dir := o.Directory
-		o.Jobs = set.Jobs()
-		o.Shell = func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome {
+		dir := o.App.Directory
+		o.App.Jobs = set.Jobs()
+		o.App.Shell = func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
 		}
 	})

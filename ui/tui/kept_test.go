@@ -126,7 +126,7 @@ func TestDrafts(t *testing.T) {
 	open := func() *stage {
 		log := lib.Create(session.Info{})
 		s := &stage{fake: fake, clock: &clock{}}
-		s.m = newModel(Options{Config: Default(), Options: app.Options{Commands: flows.Commands(), Session: session.New(session.Options{
+		s.m = newModel(Options{Config: Default(), App: app.Options{Commands: flows.Commands(), Session: session.New(session.Options{
 			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Directory: "/work"}})
 		s.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 		s.Driver = uitest.New(t, s.m, 80, 24)
@@ -220,8 +220,8 @@ func TestTrust(t *testing.T) {
 	var asked []bool
 	long := "Do you trust this?\n" + strings.Repeat("one more line\n", 60) + "the end"
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Question = long
-		o.Decide = func(yes bool) (string, error) { asked = append(asked, yes); return "with its words", nil }
+		o.App.Question = long
+		o.App.Decide = func(yes bool) (string, error) { asked = append(asked, yes); return "with its words", nil }
 	}, llmtest.Say("ok"))
 	s.WaitForText("Do you trust this?")
 	s.Type("yyy")

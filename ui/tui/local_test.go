@@ -14,11 +14,11 @@ import (
 // withLocal has a screen on which no model was chosen, and which looks for servers by look.
 func withLocal(look func(context.Context) []app.Service) func(*Options) {
 	return func(o *Options) {
-		open := o.Open
-		o.NoKey = true
-		o.Session.SetModel(llm.Endpoint{Model: o.Session.Model().Model, Name: "demo/parley"})
-		o.Local.Discover = look
-		o.Open = func(name string) (llm.Endpoint, error) {
+		open := o.App.Open
+		o.App.NoKey = true
+		o.App.Session.SetModel(llm.Endpoint{Model: o.App.Session.Model().Model, Name: "demo/parley"})
+		o.App.Local.Discover = look
+		o.App.Open = func(name string) (llm.Endpoint, error) {
 			if name == "ollama/llama3.2" {
 				e, err := open("fake/one")
 				e.Name = name
@@ -79,7 +79,7 @@ func TestLookingDoesNotHold(t *testing.T) {
 func TestPromptOfTheCommandLineWaits(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		withLocal(anOllama)(o)
-		o.Start.Prompt = llm.UserText("explain this").Parts
+		o.App.Start.Prompt = llm.UserText("explain this").Parts
 	}, llmtest.Say("an answer"))
 	s.Send(common.FirstFrameMsg{})
 	s.WaitForText("use llama3.2?")

@@ -41,7 +41,7 @@ type Model struct {
 }
 
 func newModel(o Options) *Model {
-	a := app.New(o.Options)
+	a := app.New(o.App)
 	s := common.New(o.Config, os.Getenv, a.Now)
 	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys, a.Commands)}
 	s.KeyOf = m.keymap.keyOf

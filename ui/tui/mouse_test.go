@@ -24,7 +24,7 @@ func (s *stage) on(t *testing.T, text string) (x, y int) {
 
 func TestMouseSelects(t *testing.T) {
 	state := t.TempDir()
-	s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse, o.Getenv = true, bare(state) }, llmtest.Say("Use **the `mouse`** now."))
+	s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Mouse, o.App.Getenv = true, bare(state) }, llmtest.Say("Use **the `mouse`** now."))
 	s.ask("how?", "Use the mouse now.")
 	s.idle()
 	x, y := s.on(t, "the mouse")

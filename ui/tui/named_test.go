@@ -90,8 +90,8 @@ func TestBeginningsRun(t *testing.T) {
 func TestNamedModelWins(t *testing.T) {
 	t.Parallel()
 	opened := func(o *Options) {
-		open := o.Open
-		o.Open = func(name string) (llm.Endpoint, error) {
+		open := o.App.Open
+		o.App.Open = func(name string) (llm.Endpoint, error) {
 			if name == "mo/m1" {
 				m, err := open("fake/two")
 				m.Name = name
@@ -99,7 +99,7 @@ func TestNamedModelWins(t *testing.T) {
 			}
 			return open(name)
 		}
-		o.Choices = func() []app.ModelChoice {
+		o.App.Choices = func() []app.ModelChoice {
 			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/mo/m1", Ready: true}, {Name: "mo/m10", Ready: true}, {Name: "mo/m1-mini", Ready: true}}
 		}
 	}

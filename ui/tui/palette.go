@@ -68,7 +68,7 @@ func (m *Model) palette() tea.Cmd {
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
 		line := strings.TrimSpace("/" + cmp.Or(p.Alias, p.Value) + " " + p.Arg)
 		if p.Arg != "" { // which up brings back, to be corrected
-			m.input.Composer.CommitHistory(line)
+			m.input.Composer.Recall.CommitHistory(line)
 		}
 		return m.command(line)
 	}), m.parts.broadcast(common.CommandsMsg{}))

@@ -18,7 +18,7 @@ import (
 // and in earlier ones.
 func TestSuggestedCommands(t *testing.T) {
 	s := setUpWith(t, 80, 40, func(o *Options) {
-		if err := o.Library.Set("command_uses", "theme 7\nusage 3\nmouse 1\nnew 9\ngone 5"); err != nil {
+		if err := o.App.Library.Set("command_uses", "theme 7\nusage 3\nmouse 1\nnew 9\ngone 5"); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -122,7 +122,7 @@ func TestPathsAreCompleted(t *testing.T) {
 // A command with an argument stays if it is refused, and comes back with up, whichever way it was typed.
 func TestCommandsComeBack(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Export = func(*session.Session, string, string) (string, string, error) {
+		o.App.Export = func(*session.Session, string, string) (string, string, error) {
 			return "", "", errors.New(`unknown format "pdf"`)
 		}
 	}, llmtest.Say("an answer"))

@@ -12,7 +12,7 @@ import (
 // is asked, and it stands among the commands. The whole name of a command means that command.
 func TestPromptFiles(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.FindPrompts = func() (found []prompts.Prompt, problems []error) {
+		o.App.FindPrompts = func() (found []prompts.Prompt, problems []error) {
 			for name, text := range map[string]string{"mod": "---\nargument-hint: [file]\ndescription: Look closely\n---\nLook at $1", "tone": "Be {{tone:short|long}}", "mouse": "Draw a mouse"} {
 				p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/"+name+".md", []byte(text))
 				if err != nil {
@@ -32,14 +32,14 @@ func TestPromptFiles(t *testing.T) {
 // A prompt that did not become a message is the draft again, as it was typed, with its attachments.
 func TestPromptFileNotSent(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.FindPrompts = func() ([]prompts.Prompt, []error) {
+		o.App.FindPrompts = func() ([]prompts.Prompt, []error) {
 			p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/runs.md", []byte("It printed !`echo hello`"))
 			if err != nil {
 				t.Error(err)
 			}
 			return []prompts.Prompt{p}, nil
 		}
-		o.Attached = []llm.Part{{Kind: llm.Text, Name: "note.txt", Text: "a note"}}
+		o.App.Attached = []llm.Part{{Kind: llm.Text, Name: "note.txt", Text: "a note"}}
 	})
 	s.WaitForText("[").Type("/runs now").Press("enter").WaitForText("Run this command?")
 	s.seen().Press("esc").WaitForText("Not sent: a command of the prompt was not allowed: echo hello")

@@ -23,8 +23,8 @@ func attended(other llm.Model) func(*Options) {
 		open := func(name string) (llm.Endpoint, error) {
 			return llm.Endpoint{Model: other, Name: name, Origin: name, Strategy: "native"}, nil
 		}
-		model := o.Session.Model()
-		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Fallback: func(session.FallbackNeed) []string { return []string{"other/two"} }, OpenModel: open})
+		model := o.App.Session.Model()
+		o.App.Session = session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Fallback: func(session.FallbackNeed) []string { return []string{"other/two"} }, OpenModel: open})
 	}
 }
 
@@ -102,14 +102,14 @@ func windowed(o *Options) {
 		e.Context = 1200
 		return e, err
 	}
-	lib, open := o.Library, o.Open
-	model, _ := small(o.Session.Model(), nil)
+	lib, open := o.App.Library, o.App.Open
+	model, _ := small(o.App.Session.Model(), nil)
 	build := func(log *session.Log) *session.Session {
-		return session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: log})
+		return session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Log: log})
 	}
-	o.Session = build(lib.Create(session.Info{Dir: o.Directory}))
-	o.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
-	o.Fork = func(id string, head int) (*session.Session, string, error) {
+	o.App.Session = build(lib.Create(session.Info{Dir: o.App.Directory}))
+	o.App.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
+	o.App.Fork = func(id string, head int) (*session.Session, string, error) {
 		log, err := lib.Fork(id, head)
 		return build(log), "", err
 	}
@@ -149,7 +149,7 @@ func TestQuestionForkFails(t *testing.T) {
 	said := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("word ", 700)}}, llm.Finish{Reason: llm.Stop})
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		windowed(o)
-		o.Fork = func(string, int) (*session.Session, string, error) { return nil, "", errors.New("the disk is full") }
+		o.App.Fork = func(string, int) (*session.Session, string, error) { return nil, "", errors.New("the disk is full") }
 	}, said, llmtest.Say("an answer"))
 	s.ask("one", "word")
 	s.idle()
@@ -197,7 +197,7 @@ func TestSentenceAtQuestion(t *testing.T) {
 	}
 	trust := func(t *testing.T) *stage {
 		s := setUpWith(t, 80, 24, func(o *Options) {
-			o.Question, o.Decide = "Do you trust this?", func(bool) (string, error) { return "", nil }
+			o.App.Question, o.App.Decide = "Do you trust this?", func(bool) (string, error) { return "", nil }
 		})
 		s.WaitForText("Do you trust this?")
 		return s

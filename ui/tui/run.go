@@ -34,7 +34,7 @@ func Default() Config { return common.DefaultConfig() }
 
 // Options is what the screen is made of.
 type Options struct {
-	app.Options
+	App    app.Options
 	Config Config
 	Keys   Keys
 }

@@ -101,7 +101,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 		return build(log), "", nil
 	}
 	create := func() *session.Session { return build(lib.Create(session.Info{Dir: s.dir})) }
-	o := Options{Config: Default(), Options: app.Options{
+	o := Options{Config: Default(), App: app.Options{
 		Session: create(),
 		Opening: app.Opening{
 			New:    func() (*session.Session, error) { return create(), nil },
@@ -119,7 +119,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
 		}},
 	}}
-	flows.Register(&o.Options)
+	flows.Register(&o.App)
 	change(&o)
 	s.m = newModel(o)
 	s.m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
@@ -573,7 +573,7 @@ func TestKeysAreUnique(t *testing.T) {
 }
 
 // options are what m was made of, to make another screen of the same.
-func (m *Model) options() Options { return Options{Options: m.App.Options, Config: m.Config} }
+func (m *Model) options() Options { return Options{App: m.App.Options, Config: m.Config} }
 
 // long tries many more hostile texts, sizes and seeds.
 var long = os.Getenv("PARLEY_LONG") == "1"

@@ -52,7 +52,7 @@ func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
 func TestRefusedServer(t *testing.T) {
 	kept := make(chan string, 8)
 	servers := refusedServer(t, kept)
-	s := setUpWith(t, 100, 40, func(o *Options) { o.Servers = func() *mcp.Servers { return servers } })
+	s := setUpWith(t, 100, 40, func(o *Options) { o.App.Servers = func() *mcp.Servers { return servers } })
 	s.Type("/mcp weather").Press("enter").WaitForText("the sandbox refused it the network")
 	s.WaitForText("network: getaddrinfo EAI_AGAIN registry.example").WaitForText("Last lines of standard error").WaitForText("starting")
 	s.Type("y").WaitForText("Allow network").WaitForText("Run without the sandbox").WaitForText("Stop")
@@ -70,7 +70,7 @@ func TestServersChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	servers := shellServers(t, make(chan string, 8), map[string]string{"clock": "exit 1", "weather": "cat '" + gate + "'; exit 3"})
-	s := setUpWith(t, 100, 40, func(o *Options) { o.Servers = func() *mcp.Servers { return servers } })
+	s := setUpWith(t, 100, 40, func(o *Options) { o.App.Servers = func() *mcp.Servers { return servers } })
 	row := func(name string) string {
 		for line := range strings.Lines(s.Screen()) {
 			if strings.Contains(line, name+" ") && strings.Contains(line, " · ") {

@@ -15,7 +15,7 @@ import (
 // A call that ran when parley ended is shown as interrupted, with what is known.
 func TestInterruptedCallIsShown(t *testing.T) {
 	s := setUpWith(t, 100, 24, func(o *Options) {
-		id, err := o.Library.Import(session.Info{}, []session.Node{
+		id, err := o.App.Library.Import(session.Info{}, []session.Node{
 			{Seq: 1, Message: llm.UserText("run it")},
 			{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "fake/one", Parts: []llm.Part{{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"make"}`}}}},
 			{Seq: 3, Parent: 2, Results: map[string]session.Outcome{"1": {Started: true}}, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{
@@ -24,7 +24,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Session, _, err = o.Resume(id); err != nil {
+		if o.App.Session, _, err = o.App.Resume(id); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -37,7 +37,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 // A command of the user's that they stop did not fail.
 func TestStoppedCommand(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
+		o.App.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
 			progress("ready")
 			<-ctx.Done()
 			return act.Outcome{Text: "ready\n[canceled after 2s]", Notes: "[canceled after 2s]", Failed: true}

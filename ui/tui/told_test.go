@@ -43,11 +43,11 @@ func TestKnownCostStays(t *testing.T) {
 // A context window that only the server knows is told once it has answered.
 func TestServerTellsContextWindow(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		model := o.Session.Model()
+		model := o.App.Session.Model()
 		learned := model
 		model.Context, learned.Context = 0, 40_000
-		o.Session.SetModel(model)
-		o.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) { return learned, name == learned.Name }
+		o.App.Session.SetModel(model)
+		o.App.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) { return learned, name == learned.Name }
 	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "the answer"}})
 		out.Send(llm.Usage{Input: 3900, Output: 100})
@@ -65,7 +65,7 @@ func TestServerTellsContextWindow(t *testing.T) {
 // /context and the status line tell of the same request.
 func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Context = func() []app.ContextItem {
+		o.App.Context = func() []app.ContextItem {
 			return []app.ContextItem{{Name: "system prompt", Tokens: 1000}, {Name: "tool read", Tokens: 2000}}
 		}
 	}, func(_ context.Context, _ llm.Request, out *llm.Out) error {

@@ -42,7 +42,7 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 		return m.overlay.HandleInput(msg)
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
-	own := m.input.Composer.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
+	own := m.input.Composer.Recall.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
 	if isKey && m.keymap.leader == "" && greets(m) {
 		if cmd, done := m.greeter.Key(key.String()); done {
 			return cmd
@@ -80,7 +80,7 @@ func writesText(m *Model, msg tea.Msg) bool {
 // greets reports whether the keys of the first screen count: it is shown, and nothing was
 // written.
 func greets(m *Model) bool {
-	return m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Searching() && idle(m)
+	return m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Recall.Searching() && idle(m)
 }
 
 // mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.

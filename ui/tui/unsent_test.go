@@ -104,7 +104,7 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 80, 24, func(o *Options) {
 				model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine"), llmtest.Say("fine again")), Name: "fake/one", Strategy: "native", Context: 300}
-				o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+				o.App.Session = session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Log: o.App.Library.Create(session.Info{Dir: o.App.Directory})})
 			})
 			for _, said := range []string{"", "hello"} {
 				if said != "" {
@@ -132,7 +132,7 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 func TestTooLongEditGoesOn(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("first"), llmtest.Say("second"), llmtest.Say("third")), Name: "fake/one", Strategy: "native", Context: 300}
-		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+		o.App.Session = session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Log: o.App.Library.Create(session.Info{Dir: o.App.Directory})})
 	})
 	s.ask("one", "first")
 	s.idle()
@@ -163,7 +163,7 @@ func TestTooLongEditGoesOn(t *testing.T) {
 func TestForkBehindGivenBack(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
-		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+		o.App.Session = session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Log: o.App.Library.Create(session.Info{Dir: o.App.Directory})})
 	})
 	s.ask("hello", "fine")
 	s.idle()
@@ -186,7 +186,7 @@ func TestForkBehindGivenBack(t *testing.T) {
 func TestTooLongStaysInOrder(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
-		o.Session = session.New(session.Options{Model: model, Attended: true, Now: o.Now, Log: o.Library.Create(session.Info{Dir: o.Directory})})
+		o.App.Session = session.New(session.Options{Model: model, Attended: true, Now: o.App.Now, Log: o.App.Library.Create(session.Info{Dir: o.App.Directory})})
 	})
 	s.m.App.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: strings.Repeat("long ", 400)})
 	s.m.App.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: "short"})
@@ -348,7 +348,7 @@ func TestEditWhileATurnRuns(t *testing.T) {
 func TestOutputBelongsToItsConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(context.Context, string, string, func(string)) act.Outcome {
+		o.App.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			<-gate
 			return act.Outcome{Text: "alpha"}
 		}
@@ -376,7 +376,7 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 func TestOutputOfAnEmptyConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(context.Context, string, string, func(string)) act.Outcome {
+		o.App.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			<-gate
 			return act.Outcome{Text: "alpha"}
 		}
@@ -390,7 +390,7 @@ func TestOutputOfAnEmptyConversation(t *testing.T) {
 // ctrl+c clears what is written, then stops a typed command, and quits only after that.
 func TestInterruptedShell(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {
+		o.App.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {
 			<-ctx.Done()
 			return act.Outcome{Text: "stopped here"}
 		}

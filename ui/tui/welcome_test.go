@@ -29,9 +29,9 @@ func firstScreen(t *testing.T, w, h int, change func(*Options), titles ...string
 // firstScreenFiles makes the project and the conversations.
 func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 	t.Helper()
-	o.Version = "1.2.0"
+	o.App.Version = "1.2.0"
 	for _, file := range [][2]string{{".git/HEAD", "ref: refs/heads/main\n"}, {"go.mod", "module m\n"}, {"README.md", "# m\n"}} {
-		path := filepath.Join(o.Directory, file[0])
+		path := filepath.Join(o.App.Directory, file[0])
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -40,8 +40,8 @@ func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 		}
 	}
 	for _, title := range titles {
-		log := o.Library.Create(session.Info{Dir: o.Directory, Model: "fake/one"})
-		if err := log.Put(session.Node{Seq: 1, At: o.Now(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: title}}}}); err != nil {
+		log := o.App.Library.Create(session.Info{Dir: o.App.Directory, Model: "fake/one"})
+		if err := log.Put(session.Node{Seq: 1, At: o.App.Now(), Message: llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: title}}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := log.Close(); err != nil {
@@ -60,7 +60,7 @@ func TestFirstNotice(t *testing.T) {
 	words := func(s *stage) string { return strings.Join(strings.Fields(s.Screen()), " ") }
 	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
-			s := firstScreen(t, size[0], size[1], func(o *Options) { o.Notice = notice })
+			s := firstScreen(t, size[0], size[1], func(o *Options) { o.App.Notice = notice })
 			if s.WaitForText("2026-11-20"); !strings.Contains(words(s), notice) {
 				t.Error(s.Screen())
 			}
@@ -68,8 +68,8 @@ func TestFirstNotice(t *testing.T) {
 	}
 	t.Run("resumed", func(t *testing.T) {
 		s := setUpWith(t, 80, 24, func(o *Options) {
-			o.Notice = notice
-			for range o.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
+			o.App.Notice = notice
+			for range o.App.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 			}
 		}, llmtest.Say("fine"))
 		if s.WaitForText("2026-11-20"); !strings.Contains(words(s), notice) {
@@ -96,10 +96,10 @@ func TestFirstScreen(t *testing.T) {
 
 // demoAnswers has the demo answer because there is no key.
 func demoAnswers(o *Options) {
-	o.NoKey = true
-	demo := o.Session.Model()
+	o.App.NoKey = true
+	demo := o.App.Session.Model()
 	demo.Name = "demo/parley"
-	o.Session.SetModel(demo)
+	o.App.Session.SetModel(demo)
 }
 
 func TestFirstScreenKeys(t *testing.T) {
@@ -135,7 +135,7 @@ func TestFirstScreenKeys(t *testing.T) {
 	t.Run("up recalls a prompt where nothing is selected", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged, "asked before")
 		s.WaitForText("asked before")
-		s.m.input.Composer.Remember("asked before")
+		s.m.input.Composer.Recall.Remember("asked before")
 		s.Press("up")
 		if got := s.m.input.Composer.Value(); got != "asked before" {
 			t.Errorf("up wrote %q", got)
@@ -160,7 +160,7 @@ func TestFirstScreenKeys(t *testing.T) {
 func TestFirstRequestIsCounted(t *testing.T) {
 	counted, size := 0, 1200
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.Context = func() []app.ContextItem {
+		o.App.Context = func() []app.ContextItem {
 			counted++
 			return []app.ContextItem{{Name: "system prompt", Tokens: size}}
 		}

@@ -35,7 +35,7 @@ func exchanges(at time.Time) []exchange.Exchange {
 // wired are the options of a screen on these exchanges.
 func wired(list *[]exchange.Exchange) func(*Options) {
 	return func(o *Options) {
-		o.Wire = app.Wire{
+		o.App.Wire = app.Wire{
 			List: func() []exchange.Exchange { return *list },
 			Get: func(id int) (exchange.Exchange, bool) {
 				for _, e := range *list {

@@ -35,15 +35,14 @@ type Submission struct {
 	Requeued bool // it was taken from the queue to be edited, and goes back to its place
 }
 
-// A Model is the composer. It starts empty, focused, and one row high. Its parts
-// share an editor.
+// A Model is the composer. It starts empty, focused, and one row high. Its parts share an editor.
 type Model struct {
-	Now func() time.Time // time.Now, unless it is set
+	Now    func() time.Time // time.Now, unless it is set
+	Recall *Recall
+	Queue  *Queue
 
-	*editor
-	*recall
-	*completion
-	*promptQueue
+	editor     *editor
+	completion *completion
 	keys       map[string]action
 	vim        *vim      // nil unless it is on
 	lastAction action    // of the key before this one; kills in a row add up
@@ -66,9 +65,9 @@ type editor struct {
 	view                             string // of the last View; "" if something changed
 }
 
-// A recall restores earlier text: the history, a search in it, and the stash.
-type recall struct {
-	*editor
+// A Recall restores earlier text: the history, a search in it, and the stash.
+type Recall struct {
+	editor  *editor
 	history history
 	search  *search     // nil unless ctrl+r is on
 	stash   []savedText // set aside, the latest last
@@ -77,15 +76,15 @@ type recall struct {
 
 // A completion offers what the word at the cursor may become.
 type completion struct {
-	*editor
+	editor    *editor
 	completer Completer
 	menu      *menu  // nil if nobody asked
 	submit    func() // sends the prompt
 }
 
-// A promptQueue shows the prompts that wait to be sent.
-type promptQueue struct {
-	*editor
+// A Queue shows the prompts that wait to be sent.
+type Queue struct {
+	editor       *editor
 	queue        []string
 	steerCount   int  // number of prompts, from the first, that are sent within the turn
 	pickedPrompt int  // -1 for none
@@ -96,92 +95,109 @@ type promptQueue struct {
 func New(th *theme.Theme) *Model {
 	e := &editor{width: 80, height: 1}
 	m := &Model{Now: time.Now, editor: e, keys: keyActions(), focused: true, goalColumn: -1}
-	m.recall = &recall{editor: e, swapped: m.resetTransient}
+	m.Recall = &Recall{editor: e, swapped: m.resetTransient}
 	m.completion = &completion{editor: e, submit: m.Send}
-	m.promptQueue = &promptQueue{editor: e, pickedPrompt: -1}
+	m.Queue = &Queue{editor: e, pickedPrompt: -1}
 	m.SetTheme(th)
 	return m
 }
 
 // SetSize gives the composer its width and the most rows it may grow to.
-func (m *editor) SetSize(width, maxHeight int) {
-	if width, maxHeight = max(width, 1), max(maxHeight, 1); width != m.width || maxHeight != m.height {
-		m.width, m.height, m.view = width, maxHeight, ""
+func (m *Model) SetSize(width, maxHeight int) {
+	e := m.editor
+	if width, maxHeight = max(width, 1), max(maxHeight, 1); width != e.width || maxHeight != e.height {
+		e.width, e.height, e.view = width, maxHeight, ""
 	}
 }
 
 // SetTheme changes the looks.
-func (m *editor) SetTheme(th *theme.Theme) {
-	m.theme, m.view = th, ""
-	m.textSGR, m.accentSGR, m.selectionSGR = theme.NewSGR(th.Text), theme.NewSGR(th.Accent), theme.NewSGR(th.Text.Reverse(true))
+func (m *Model) SetTheme(th *theme.Theme) {
+	e := m.editor
+	e.theme, e.view = th, ""
+	e.textSGR, e.accentSGR, e.selectionSGR = theme.NewSGR(th.Text), theme.NewSGR(th.Accent), theme.NewSGR(th.Text.Reverse(true))
 }
 
 // SetPlaceholder sets what an empty composer shows.
-func (m *editor) SetPlaceholder(s string) { m.placeholder, m.view = sanitize.Line(s), "" }
+func (m *Model) SetPlaceholder(s string) { m.editor.placeholder, m.editor.view = sanitize.Line(s), "" }
 
-// Focus makes the composer take keys and show a cursor, or not.
-func (m *Model) Focus(on bool) { m.focused, m.view = on, "" }
+// SetCompleter sets the function that completes words; nil turns completion off.
+func (m *Model) SetCompleter(c Completer) { m.completion.completer, m.completion.menu = c, nil }
 
 // Empty reports whether nothing is written.
-func (m *editor) Empty() bool { return len(m.units) == 0 }
+func (m *Model) Empty() bool { return m.editor.isEmpty() }
+
+// Value returns the prompt: chips expanded, control characters left out. Read back by
+// SetValue it means the same: a chip that would begin a command gets a leading
+// space.
+func (m *Model) Value() string { return value(m.editor.units) }
+
+// Changes counts how often the text has become another one.
+func (m *Model) Changes() int { return m.editor.changes }
+
+// Shell reports whether the text is a line for the shell. A space
+// before the ! makes it a prompt.
+func (m *Model) Shell() bool {
+	units := m.editor.units
+	return len(units) > 0 && units[0].kind == kindChar && units[0].text == "!"
+}
+
+// Focus makes the composer take keys and show a cursor, or not.
+func (m *Model) Focus(on bool) { m.focused, m.editor.view = on, "" }
+
+// isEmpty reports whether nothing is written.
+func (m *editor) isEmpty() bool { return len(m.units) == 0 }
 
 // Searching reports whether a reverse search is on, which esc ends.
-func (m *recall) Searching() bool { return m.search != nil }
+func (m *Recall) Searching() bool { return m.search != nil }
 
 // HandlesEsc reports whether esc means something to the composer at the moment: it
 // leaves a search, a list, or one of vim's modes.
 func (m *Model) HandlesEsc() bool {
-	return m.search != nil || m.menuOpen() || m.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
-}
-
-// Shell reports whether the text is a line for the shell. A space
-// before the ! makes it a prompt.
-func (m *editor) Shell() bool {
-	return len(m.units) > 0 && m.units[0].kind == kindChar && m.units[0].text == "!"
+	return m.Recall.search != nil || m.completion.menuOpen() || m.Queue.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
 }
 
 // Insert writes s at the cursor, as if it had been typed.
 func (m *Model) Insert(s string) {
-	m.stopSearch(true)
-	m.insert(normalize(s))
+	m.Recall.stopSearch(true)
+	m.editor.insert(normalize(s))
 	m.resetTransient()
 }
 
 // Reset empties the composer and forgets its undos.
 func (m *Model) Reset() {
-	m.stopSearch(false)
-	m.load(nil, 0)
-	m.dropUndos()
-	m.history.reset()
+	m.Recall.stopSearch(false)
+	m.editor.load(nil, 0)
+	m.editor.dropUndos()
+	m.Recall.history.reset()
 	m.resetTransient()
 	if m.vim != nil {
-		m.vim.enterInsert(m)
+		m.vim.enterInsert(m.editor)
 	}
 }
 
 // Clear empties the composer. The draft goes to the history, and undo brings
 // it back as it was.
 func (m *Model) Clear() {
-	m.stopSearch(false)
-	m.CommitHistory(m.Value())
+	m.Recall.stopSearch(false)
+	m.Recall.CommitHistory(m.Value())
 	if !m.Empty() {
-		m.set(nil)
+		m.editor.set(nil)
 	}
 	m.resetTransient()
 }
 
 // resetTransient forgets what keys and lists were about, as the text is another one.
 func (m *Model) resetTransient() {
-	m.lastAction, m.goalColumn, m.pickedPrompt, m.menu = none, -1, -1, nil
-	m.requeued = m.requeued && !m.Empty()
-	m.invalidate()
+	m.lastAction, m.goalColumn, m.Queue.pickedPrompt, m.completion.menu = none, -1, -1, nil
+	m.Queue.requeued = m.Queue.requeued && !m.Empty()
+	m.editor.invalidate()
 }
 
 // Update takes keys and pastes, if the composer has the focus, and answers of
 // the Completer.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if msg, ok := msg.(CompletedMsg); ok {
-		return m.onCompleted(msg)
+		return m.completion.onCompleted(msg)
 	}
 	if !m.focused {
 		return nil
@@ -201,7 +217,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if afterPaste && do == submit {
 		do = newLine
 	}
-	if m.search != nil && !m.searchKey(do, msg) {
+	if m.Recall.search != nil && !m.Recall.searchKey(do, msg) {
 		m.lastAction = none
 		return nil
 	}
@@ -214,36 +230,36 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		if do == none {
-			m.insert(normalize(msg.Text))
+			m.editor.insert(normalize(msg.Text))
 		}
 		cmd = m.runAction(do)
 		switch {
-		case do == none && m.menu == nil && !afterPaste:
-			m.onTyped(msg.Text)
+		case do == none && m.completion.menu == nil && !afterPaste:
+			m.completion.onTyped(msg.Text)
 		case !slices.Contains(keepsMenu, do):
-			m.menu = nil
+			m.completion.menu = nil
 		}
 	}
 	m.lastAction = do
-	m.requeued = m.requeued && !m.Empty()
-	m.invalidate()
-	return tea.Batch(cmd, m.updateMenu())
+	m.Queue.requeued = m.Queue.requeued && !m.Empty()
+	m.editor.invalidate()
+	return tea.Batch(cmd, m.completion.updateMenu())
 }
 
 // handleModal passes a key to the menu, the queue and vim, and reports whether one of them
 // handled it.
 func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
-	if m.menu != nil {
-		if cmd, done = m.menuKey(do); do == cancel {
+	if m.completion.menu != nil {
+		if cmd, done = m.completion.menuKey(do); do == cancel {
 			done = done && m.vim == nil // in vim, esc means more than that
 		}
 	}
-	if !done && m.pickedPrompt >= 0 {
-		cmd, done = m.queueKey(do)
+	if !done && m.Queue.pickedPrompt >= 0 {
+		cmd, done = m.Queue.queueKey(do)
 	}
 	if !done && m.vim != nil {
-		if cmd, done = m.vim.key(m, do, msg); done && do != complete {
-			m.menu = nil
+		if cmd, done = m.vim.key(m.editor, do, msg); done && do != complete {
+			m.completion.menu = nil
 		}
 	}
 	return cmd, done
@@ -281,19 +297,19 @@ func (m *Model) paste(content string) {
 	if content == "" {
 		return
 	}
-	m.stopSearch(true)
+	m.Recall.stopSearch(true)
 	content = normalize(content)
-	m.splitUndo()
+	m.editor.splitUndo()
 	if isLargePaste(content) {
-		m.replace(m.cur, m.cur, []unit{newChip(content)})
+		m.editor.replace(m.editor.cur, m.editor.cur, []unit{newChip(content)})
 	} else {
 		units := split(content)
 		for i := range units {
 			units[i].pasted = true
 		}
-		m.replace(m.cur, m.cur, units)
+		m.editor.replace(m.editor.cur, m.editor.cur, units)
 	}
-	m.splitUndo()
+	m.editor.splitUndo()
 	m.resetTransient()
 }
 
@@ -314,18 +330,18 @@ func (m *Model) Send() { m.sendWith(false) }
 func (m *Model) SendLater() { m.sendWith(true) }
 
 func (m *Model) sendWith(later bool) {
-	if m.cur > 0 && m.units[m.cur-1].text == `\` {
-		m.replace(m.cur-1, m.cur, split("\n"))
+	if m.editor.cur > 0 && m.editor.units[m.editor.cur-1].text == `\` {
+		m.editor.replace(m.editor.cur-1, m.editor.cur, split("\n"))
 		return
 	}
-	msg := Submission{Text: promptText(m.units), Typed: textWithoutChips(m.units), Shell: m.Shell(), Plain: startsWithChip(m.units), Later: later, Requeued: m.requeued}
+	msg := Submission{Text: promptText(m.editor.units), Typed: textWithoutChips(m.editor.units), Shell: m.Shell(), Plain: startsWithChip(m.editor.units), Later: later, Requeued: m.Queue.requeued}
 	if msg.Shell {
 		msg.Text, msg.Typed = msg.Text[1:], msg.Typed[1:]
 	}
 	if strings.TrimSpace(msg.Text) == "" {
 		return
 	}
-	m.CommitHistory(m.Value())
+	m.Recall.CommitHistory(m.Value())
 	m.Reset()
 	m.submitted = append(m.submitted, msg)
 }

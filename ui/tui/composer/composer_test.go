@@ -225,7 +225,7 @@ func TestHistory(t *testing.T) {
 			m := composer.New(theme.Plain())
 			m.SetSize(24, 5)
 			for _, prompt := range []string{"first", "second", " ", "third"} {
-				m.Remember(prompt)
+				m.Recall.Remember(prompt)
 			}
 			play(t, m, c.keys...)
 			if got := screen(m); got != c.want {
@@ -338,7 +338,7 @@ func TestDraftsOutliveTheHistory(t *testing.T) {
 			m := composer.New(theme.Plain())
 			m.SetSize(40, 9)
 			for _, prompt := range []string{"first", "second", "third"} {
-				m.Remember(prompt)
+				m.Recall.Remember(prompt)
 			}
 			play(t, m, c.keys...)
 			latest := ""
@@ -429,11 +429,11 @@ func TestScreens(t *testing.T) {
 		"narrowed": func(d *uitest.Driver, m *composer.Model) { d.Type("@main") },
 		"commands": func(d *uitest.Driver, m *composer.Model) { d.Type("/mo").Press("down") },
 		"queued": func(d *uitest.Driver, m *composer.Model) {
-			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit", "write a summary of what was done, for those who were not there", "stop"}, 0)
+			m.Queue.SetQueue([]string{"then run the tests", "and if they pass\ncommit", "write a summary of what was done, for those who were not there", "stop"}, 0)
 			d.Type("also this")
 		},
 		"queue": func(d *uitest.Driver, m *composer.Model) {
-			m.SetQueue([]string{"then run the tests", "and if they pass\ncommit"}, 0)
+			m.Queue.SetQueue([]string{"then run the tests", "and if they pass\ncommit"}, 0)
 			d.Press("up", "up")
 		},
 		"shell":     func(d *uitest.Driver, m *composer.Model) { d.Type("!git status --short") },
@@ -448,7 +448,7 @@ func TestScreens(t *testing.T) {
 			t.Run(size.name+"/"+name, func(t *testing.T) {
 				m := composer.New(theme.Dark())
 				m.SetPlaceholder("Ask anything · / for commands · @ for files")
-				m.Remember("what does the fox say?")
+				m.Recall.Remember("what does the fox say?")
 				m.SetCompleter(prefix)
 				d := uitest.New(t, uitest.Standalone(component{m}), size.w, size.h/2)
 				act(d, m)

@@ -1,4 +1,4 @@
 package composer
 
 // Stashed returns how many drafts are set aside.
-func (m *recall) Stashed() int { return len(m.stash) }
+func (m *Recall) Stashed() int { return len(m.stash) }

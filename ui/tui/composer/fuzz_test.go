@@ -70,14 +70,14 @@ func FuzzComposer(f *testing.F) {
 		m := &rig{Model: New(theme.Plain())}
 		m.SetCompleter(hostile)
 		m.SetSize(int(width), 4)
-		m.Remember("one two\nthree")
+		m.Recall.Remember("one two\nthree")
 		p := &plain{}
 		modeled := true // the simple model does not know every key
 		for _, k := range keys {
 			modeled = step(m, p, k) && modeled
 			check(t, m.Model)
-			if got := text(m.units); modeled && (got != p.text || text(m.units[:m.cur]) != p.text[:p.cur]) {
-				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.units[:m.cur]), p.text, p.text[:p.cur])
+			if got := text(m.editor.units); modeled && (got != p.text || text(m.editor.units[:m.editor.cur]) != p.text[:p.cur]) {
+				t.Fatalf("holds %q with the cursor behind %q, want %q, %q", got, text(m.editor.units[:m.editor.cur]), p.text, p.text[:p.cur])
 			}
 		}
 	})
@@ -133,18 +133,18 @@ var others = []func(m *rig){
 	func(m *rig) { m.send(tea.KeyPressMsg{Code: '@', Text: "@"}) },
 	func(m *rig) { m.send(tea.KeyPressMsg{Code: '/', Text: "/"}) },
 	func(m *rig) {
-		m.SetQueue([]string{"first", "\x1b[2J\nsecond", strings.Repeat("日本", 50), "", "last"}, 0)
+		m.Queue.SetQueue([]string{"first", "\x1b[2J\nsecond", strings.Repeat("日本", 50), "", "last"}, 0)
 	},
-	func(m *rig) { m.SetQueue(nil, 0) },
-	func(m *rig) { m.Stash() },
-	func(m *rig) { m.Unstash() },
+	func(m *rig) { m.Queue.SetQueue(nil, 0) },
+	func(m *rig) { m.Recall.Stash() },
+	func(m *rig) { m.Recall.Unstash() },
 	func(m *rig) { m.SetValue("@a !\n日本語 /x") },
 	func(m *rig) { m.Insert(" @ ") },
 	func(m *rig) { m.Clear() },
 	func(m *rig) { m.Reset() },
 	func(m *rig) {
 		for y := -1; y <= m.Height(); y++ {
-			m.do(m.Click(m.width/2+y, y))
+			m.do(m.Click(m.editor.width/2+y, y))
 		}
 	},
 }
@@ -207,31 +207,31 @@ func step(m *rig, p *plain, k byte) bool {
 func check(t *testing.T, m *Model) {
 	t.Helper()
 	lines := strings.Split(m.View(), "\n")
-	if len(lines) != m.Height() || len(lines) > m.height {
-		t.Fatalf("view of %d rows, Height %d, at most %d", len(lines), m.Height(), m.height)
+	if len(lines) != m.Height() || len(lines) > m.editor.height {
+		t.Fatalf("view of %d rows, Height %d, at most %d", len(lines), m.Height(), m.editor.height)
 	}
 	for _, line := range lines {
-		if w := ansi.StringWidth(line); w > m.width {
-			t.Fatalf("row of %d cells, width %d: %q", w, m.width, line)
+		if w := ansi.StringWidth(line); w > m.editor.width {
+			t.Fatalf("row of %d cells, width %d: %q", w, m.editor.width, line)
 		}
 	}
-	if x, y, ok := m.Cursor(); !ok || x < 0 || x >= m.width || y < 0 || y >= len(lines) {
-		t.Fatalf("cursor at %d, %d, %v in a view of %d by %d", x, y, ok, m.width, len(lines))
+	if x, y, ok := m.Cursor(); !ok || x < 0 || x >= m.editor.width || y < 0 || y >= len(lines) {
+		t.Fatalf("cursor at %d, %d, %v in a view of %d by %d", x, y, ok, m.editor.width, len(lines))
 	}
 	var whole layout
-	if whole.update(&buffer{units: m.units}, m.layout.width); !slices.Equal(whole.rows, m.rows) {
-		t.Fatalf("rows are %v, want %v", m.rows, whole.rows)
+	if whole.update(&buffer{units: m.editor.units}, m.editor.layout.width); !slices.Equal(whole.rows, m.editor.rows) {
+		t.Fatalf("rows are %v, want %v", m.editor.rows, whole.rows)
 	}
 	if row := m.PromptRow(); row < 0 || row >= len(lines) {
 		t.Fatalf("the sign is in row %d of %d", row, len(lines))
 	}
-	if i, j := m.selection(); i < 0 || i > j || j > len(m.units) || m.cur > len(m.units) {
-		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.cur, len(m.units))
+	if i, j := m.vim.selection(m.editor); i < 0 || i > j || j > len(m.editor.units) || m.editor.cur > len(m.editor.units) {
+		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.editor.cur, len(m.editor.units))
 	}
 	if v := m.Value(); hasControl(v) {
 		t.Fatalf("the value has control characters: %q", v)
 	}
-	for rest := m.units; len(rest) > 0; {
+	for rest := m.editor.units; len(rest) > 0; {
 		n := max(slices.IndexFunc(rest, func(u unit) bool { return u.kind != kindChar }), 0)
 		if n == 0 && rest[0].kind == kindChar {
 			n = len(rest)
@@ -262,9 +262,9 @@ func BenchmarkKey(b *testing.B) {
 				m.SetValue(c.text)
 				switch key {
 				case tea.KeyHome:
-					m.cur = 0
+					m.editor.cur = 0
 				case 0:
-					m.cur = len(m.units) / 2
+					m.editor.cur = len(m.editor.units) / 2
 				}
 				m.View()
 				b.ReportAllocs()
@@ -314,11 +314,11 @@ func FuzzSetValue(f *testing.F) {
 		m := New(theme.Plain())
 		m.SetSize(20, 5)
 		m.SetValue(before)
-		m.replace(m.cur, m.cur, []unit{newChip(normalize(held))})
-		m.insert(normalize(behind))
+		m.editor.replace(m.editor.cur, m.editor.cur, []unit{newChip(normalize(held))})
+		m.editor.insert(normalize(behind))
 		m.SetValue(s)
 		check(t, m)
-		got, want := promptText(m.units), stripControl(normalize(s))
+		got, want := promptText(m.editor.units), stripControl(normalize(s))
 		if got != want && (strings.TrimRight(got, "\n") != strings.TrimRight(want, "\n") || len(got) < len(want)) {
 			t.Errorf("%q with %q and %q became %q of %q", before, held, behind, got, want)
 		}

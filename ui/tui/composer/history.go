@@ -37,7 +37,7 @@ type savedText struct {
 func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
 // Remember adds a prompt to the history, unless it is blank or the latest.
-func (m *recall) Remember(prompt string) {
+func (m *Recall) Remember(prompt string) {
 	h := &m.history
 	n := len(h.prompts)
 	if strings.TrimSpace(prompt) == "" || n > 0 && h.prompts[n-1] == prompt {
@@ -54,7 +54,7 @@ func (m *recall) Remember(prompt string) {
 
 // CommitHistory ends a walk through the history. What was sent becomes its latest
 // prompt, and the draft that the walk began with, if it did, the one before.
-func (m *recall) CommitHistory(sent string) {
+func (m *Recall) CommitHistory(sent string) {
 	if m.history.steps > 0 {
 		m.Remember(value(m.history.drafts[0].units))
 	}
@@ -64,19 +64,19 @@ func (m *recall) CommitHistory(sent string) {
 
 // saveHistoryDraft saves changes of the current prompt of the history, and makes the one to
 // steps back current.
-func (m *recall) saveHistoryDraft(to int) {
+func (m *Recall) saveHistoryDraft(to int) {
 	h := &m.history
 	if h.drafts == nil {
 		h.drafts = map[int]savedText{}
 	}
-	if h.steps == 0 || text(m.units) != h.prompts[len(h.prompts)-h.steps] {
-		h.drafts[h.steps] = savedText{slices.Clone(m.units), m.cur}
+	if h.steps == 0 || text(m.editor.units) != h.prompts[len(h.prompts)-h.steps] {
+		h.drafts[h.steps] = savedText{slices.Clone(m.editor.units), m.editor.cur}
 	}
 	h.steps = to
 }
 
 // stepHistory goes through the history: by is -1 for older, 1 for newer.
-func (m *recall) stepHistory(by int) {
+func (m *Recall) stepHistory(by int) {
 	h := &m.history
 	to := h.steps - by
 	if to < 0 || to > len(h.prompts) {
@@ -88,8 +88,8 @@ func (m *recall) stepHistory(by int) {
 		units := unitsOf(h.prompts[len(h.prompts)-to])
 		d = savedText{units, len(units)}
 	}
-	m.set(d.units)
-	m.cur = d.cur
+	m.editor.set(d.units)
+	m.editor.cur = d.cur
 }
 
 // A search goes back through the history for a text. Meanwhile the buffer
@@ -101,30 +101,30 @@ type search struct {
 	savedText savedText
 }
 
-func (m *recall) startSearch() {
-	m.search = &search{index: len(m.history.prompts), savedText: savedText{slices.Clone(m.units), m.cur}}
+func (m *Recall) startSearch() {
+	m.search = &search{index: len(m.history.prompts), savedText: savedText{slices.Clone(m.editor.units), m.editor.cur}}
 }
 
 // stopSearch ends a search: with the prompt it found, or with what was there
 // before.
-func (m *recall) stopSearch(accept bool) {
+func (m *Recall) stopSearch(accept bool) {
 	s := m.search
 	if s == nil {
 		return
 	}
 	m.search = nil
-	m.load(s.savedText.units, s.savedText.cur)
+	m.editor.load(s.savedText.units, s.savedText.cur)
 	if accept && s.index < len(m.history.prompts) {
 		m.saveHistoryDraft(len(m.history.prompts) - s.index)
-		m.set(unitsOf(m.history.prompts[s.index]))
+		m.editor.set(unitsOf(m.history.prompts[s.index]))
 	}
-	m.invalidate()
+	m.editor.invalidate()
 }
 
 // searchKey handles a key during a search, and reports whether it acts on the text as
 // well. As in readline, any other key accepts the prompt that was found; enter only
 // accepts it, so that it is not sent unread.
-func (m *recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
+func (m *Recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	s := m.search
 	switch {
 	case do == none && msg.Text != "":
@@ -142,7 +142,7 @@ func (m *recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 		m.stopSearch(true)
 		return do != submit
 	}
-	m.invalidate()
+	m.editor.invalidate()
 	return false
 }
 
@@ -156,33 +156,33 @@ func (s *search) matches(prompt string) bool {
 
 // find looks for the query from the prompt at index from backwards. Capitals
 // count only if the query has some.
-func (m *recall) find(from int) {
+func (m *Recall) find(from int) {
 	s := m.search
 	s.notFound = false
 	if s.query == "" {
 		s.index = len(m.history.prompts)
-		m.load(s.savedText.units, s.savedText.cur)
+		m.editor.load(s.savedText.units, s.savedText.cur)
 		return
 	}
 	for i := min(from, len(m.history.prompts)-1); i >= 0; i-- {
 		if s.matches(m.history.prompts[i]) {
 			s.index = i
 			units := unitsOf(m.history.prompts[i])
-			m.load(units, len(units))
+			m.editor.load(units, len(units))
 			return
 		}
 	}
 	s.notFound = true
 }
 
-func (m *recall) searchRows() int {
+func (m *Recall) searchRows() int {
 	if m.search == nil {
 		return 0
 	}
 	return 1
 }
 
-func (m *recall) searchText() string {
+func (m *Recall) searchText() string {
 	name := "history: "
 	switch s := m.search; {
 	case s.notFound && s.index < len(m.history.prompts) && s.matches(m.history.prompts[s.index]):
@@ -190,17 +190,17 @@ func (m *recall) searchText() string {
 	case s.notFound:
 		name = "Not in history: "
 	}
-	room := max(m.width-1-len(name), 0)
+	room := max(m.editor.width-1-len(name), 0)
 	query := sanitize.Line(m.search.query)
 	if over := ansi.StringWidth(query) - room; over > 0 {
 		query = ansi.TruncateLeft(query, over, "")
 	}
-	return ansi.Truncate(name+query, max(m.width-1, 0), "")
+	return ansi.Truncate(name+query, max(m.editor.width-1, 0), "")
 }
 
-func (m *recall) searchLine() string { return m.theme.Dim.Render(m.searchText()) }
+func (m *Recall) searchLine() string { return m.editor.theme.Dim.Render(m.searchText()) }
 
-func (m *recall) searchCursor() int { return ansi.StringWidth(m.searchText()) }
+func (m *Recall) searchCursor() int { return ansi.StringWidth(m.searchText()) }
 
 // isWord reports whether u is part of a word, for alt+b and alt+f.
 func isWord(u unit) bool {

@@ -138,36 +138,36 @@ func (m *Model) runAction(do action) tea.Cmd {
 	case submit:
 		m.Send()
 	case newLine:
-		m.insert("\n")
+		m.editor.insert("\n")
 	case up:
 		m.vertical(-1)
 	case down:
 		m.vertical(1)
 	case yank:
-		m.yank()
+		m.editor.yank()
 	case yankPop:
 		if m.lastAction == yank || m.lastAction == yankPop {
-			m.yankPop()
+			m.editor.yankPop()
 		}
 	case undo:
-		m.undo()
+		m.editor.undo()
 	case redo:
-		m.redo()
+		m.editor.redo()
 	case upper, lower, capital:
-		m.changeCase(do)
+		m.editor.changeCase(do)
 	case complete:
-		return m.complete()
+		return m.completion.complete()
 	case searchBack:
-		m.startSearch()
+		m.Recall.startSearch()
 	case deleteLeft, deleteRight:
-		if i, j := m.span(do); i < j {
-			m.replace(i, j, nil)
+		if i, j := m.editor.span(do); i < j {
+			m.editor.replace(i, j, nil)
 		}
 	case killStart, killEnd, killWord, killWordLeft, killField:
-		i, j := m.span(do)
-		m.kill(i, j, killStart <= m.lastAction && m.lastAction <= killField)
+		i, j := m.editor.span(do)
+		m.editor.kill(i, j, killStart <= m.lastAction && m.lastAction <= killField)
 	default:
-		m.cur = m.target(do)
+		m.editor.cur = m.editor.target(do)
 	}
 	return nil
 }
@@ -235,18 +235,18 @@ func (m *editor) span(do action) (i, j int) {
 
 // vertical moves by rows of the screen, and at the edge through the history.
 func (m *Model) vertical(by int) {
-	if by < 0 && m.Empty() && len(m.queue) > 0 && m.history.steps == 0 {
-		m.pickedPrompt = len(m.queue) - 1
+	if by < 0 && m.Empty() && len(m.Queue.queue) > 0 && m.Recall.history.steps == 0 {
+		m.Queue.pickedPrompt = len(m.Queue.queue) - 1
 		return
 	}
 	m.layOut()
-	r := m.rowOf(m.cur) + by
-	if r < 0 || r >= len(m.rows) {
-		m.stepHistory(by)
+	r := m.editor.rowOf(m.editor.cur) + by
+	if r < 0 || r >= len(m.editor.rows) {
+		m.Recall.stepHistory(by)
 		return
 	}
 	if m.goalColumn < 0 {
-		m.goalColumn = m.column(m.units, m.cur)
+		m.goalColumn = m.editor.column(m.editor.units, m.editor.cur)
 	}
-	m.cur = m.index(m.units, r, m.goalColumn)
+	m.editor.cur = m.editor.index(m.editor.units, r, m.goalColumn)
 }

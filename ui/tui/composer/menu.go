@@ -36,9 +36,6 @@ type CompletedMsg struct {
 	more       bool
 }
 
-// SetCompleter sets the function that completes words; nil turns completion off.
-func (m *completion) SetCompleter(c Completer) { m.completer, m.menu = c, nil }
-
 // A menu lists the completions of the word at the cursor. It opens when the sign of the
 // word is typed, but not pasted, and closes when the cursor leaves the word.
 type menu struct {
@@ -71,11 +68,11 @@ const (
 // onTyped opens a list if the character that was just typed is a sign where one
 // counts.
 func (m *completion) onTyped(typed string) {
-	if m.completer == nil || m.cur == 0 {
+	if m.completer == nil || m.editor.cur == 0 {
 		return
 	}
-	if i := m.cur - 1; typed == m.units[i].text && m.signAt(i) != 0 {
-		m.menu = &menu{kind: m.signAt(i), start: i}
+	if i := m.editor.cur - 1; typed == m.editor.units[i].text && m.editor.signAt(i) != 0 {
+		m.menu = &menu{kind: m.editor.signAt(i), start: i}
 	}
 }
 
@@ -140,15 +137,15 @@ func (m *editor) wordAfter(start int) (string, bool) {
 // complete takes what is offered; without an offer it opens the chip at the
 // cursor, or asks what the word before the cursor may become.
 func (m *completion) complete() tea.Cmd {
-	if i := m.chipAt(); i >= 0 {
-		return m.expandChip(i)
+	if i := m.editor.chipAt(); i >= 0 {
+		return m.editor.expandChip(i)
 	}
 	if m.completer == nil {
 		return nil
 	}
-	for i := m.cur - 1; i >= max(m.cur-maxWord, 0) && m.units[i].kind != kindNewline; i-- {
-		if _, ok := m.wordAfter(i); ok {
-			m.menu = &menu{kind: m.signAt(i), start: i}
+	for i := m.editor.cur - 1; i >= max(m.editor.cur-maxWord, 0) && m.editor.units[i].kind != kindNewline; i-- {
+		if _, ok := m.editor.wordAfter(i); ok {
+			m.menu = &menu{kind: m.editor.signAt(i), start: i}
 			return nil // key asks
 		}
 	}
@@ -161,8 +158,8 @@ func (m *completion) updateMenu() tea.Cmd {
 	if o == nil {
 		return nil
 	}
-	word, ok := m.wordAfter(o.start)
-	if !ok || o.kind != m.signAt(o.start) {
+	word, ok := m.editor.wordAfter(o.start)
+	if !ok || o.kind != m.editor.signAt(o.start) {
 		m.menu = nil
 		return nil
 	}
@@ -211,7 +208,7 @@ func (m *completion) onCompleted(msg CompletedMsg) tea.Cmd {
 		}
 	}
 	o.height = max(o.height, min(len(o.candidates), maxMenuRows))
-	m.invalidate()
+	m.editor.invalidate()
 	var cmds []tea.Cmd
 	if msg.more {
 		cmds = append(cmds, m.completeCmd(askAgain))
@@ -281,13 +278,13 @@ func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	if o.kind == '@' {
 		name = quotePath(name, c.Directory)
 	}
-	if !c.Directory && (m.cur == len(m.units) || !isSpace(m.units[m.cur])) {
+	if !c.Directory && (m.editor.cur == len(m.editor.units) || !isSpace(m.editor.units[m.editor.cur])) {
 		name += " "
 	}
-	m.splitUndo()
-	m.replace(o.start, m.cur, split(string(o.kind)+name))
-	m.splitUndo()
-	m.invalidate()
+	m.editor.splitUndo()
+	m.editor.replace(o.start, m.editor.cur, split(string(o.kind)+name))
+	m.editor.splitUndo()
+	m.editor.invalidate()
 	if !c.Directory {
 		m.menu = nil
 		return nil
@@ -330,23 +327,23 @@ func (m *completion) menuLines(rows int) []string {
 	lines := make([]string, rows)
 	names := make([]string, len(shown))
 	wide := 0
-	room := max(m.width-len(menuIndent), 0)
+	room := max(m.editor.width-len(menuIndent), 0)
 	for i, c := range shown {
 		names[i] = m.candidateName(c, room)
 		wide = max(wide, ansi.StringWidth(names[i]))
 	}
 	for i, c := range shown {
-		sign, look := menuIndent, m.theme.Text
+		sign, look := menuIndent, m.editor.theme.Text
 		if first+i == m.menu.selected && !m.menu.isUndecided() {
-			sign, look = m.theme.Accent.Render(menuSign), m.theme.Strong
+			sign, look = m.editor.theme.Accent.Render(menuSign), m.editor.theme.Strong
 		}
 		line := sign + look.Render(names[i])
 		detail := sanitize.Line(truncateBytes(c.Detail, maxShownBytes))
 		if left := room - wide - detailGap; detail != "" && left >= 8 {
 			line += strings.Repeat(" ", wide-ansi.StringWidth(names[i])+detailGap)
-			line += m.theme.Faint.Render(ansi.Truncate(detail, left, "…"))
+			line += m.editor.theme.Faint.Render(ansi.Truncate(detail, left, "…"))
 		}
-		lines[rows-len(shown)+i] = ansi.Truncate(line, m.width, "")
+		lines[rows-len(shown)+i] = ansi.Truncate(line, m.editor.width, "")
 	}
 	return lines
 }

@@ -285,8 +285,8 @@ func TestQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := composer.New(theme.Plain())
 			m.SetSize(60, 12)
-			m.Remember("past")
-			m.SetQueue(c.queue, 0)
+			m.Recall.Remember("past")
+			m.Queue.SetQueue(c.queue, 0)
 			heard := strings.Join(play(t, m, c.keys...), "|")
 			if got := screen(m); got != c.want {
 				t.Errorf("got\n%s\nwant\n%s", got, c.want)
@@ -301,7 +301,7 @@ func TestQueue(t *testing.T) {
 func TestQueueShowsWhatSteers(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(60, 12)
-	m.SetQueue([]string{"one", "two"}, 1)
+	m.Queue.SetQueue([]string{"one", "two"}, 1)
 	if got, want := screen(m), "next: one\nqueued: two\n|"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -310,13 +310,13 @@ func TestQueueShowsWhatSteers(t *testing.T) {
 func TestQueueChangesUnderTheCursor(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(60, 12)
-	m.SetQueue([]string{"one", "two"}, 0)
+	m.Queue.SetQueue([]string{"one", "two"}, 0)
 	play(t, m, "up")
-	m.SetQueue([]string{"two"}, 0)
+	m.Queue.SetQueue([]string{"two"}, 0)
 	if got, want := screen(m), "queued: two  enter edit · del remove\n|"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	m.SetQueue(nil, 0)
+	m.Queue.SetQueue(nil, 0)
 	if heard := play(t, m, "enter", "delete"); len(heard) > 0 || m.Height() != 1 {
 		t.Errorf("heard %q, %d rows", heard, m.Height())
 	}
@@ -326,33 +326,33 @@ func TestStash(t *testing.T) {
 	large := strings.Repeat("line\n", 40)
 	m := composer.New(theme.Plain())
 	m.SetSize(40, 5)
-	if m.Stash() || m.Unstash() || m.Stashed() != 0 {
+	if m.Recall.Stash() || m.Recall.Unstash() || m.Recall.Stashed() != 0 {
 		t.Error("there is something to stash in nothing")
 	}
 	play(t, m, "see ", "paste:"+large, "left")
 	first := screen(m)
-	if !m.Stash() || !m.Empty() || m.Stashed() != 1 {
-		t.Errorf("after Stash: %q, %d stashed", m.Value(), m.Stashed())
+	if !m.Recall.Stash() || !m.Empty() || m.Recall.Stashed() != 1 {
+		t.Errorf("after Stash: %q, %d stashed", m.Value(), m.Recall.Stashed())
 	}
 	play(t, m, "second")
-	m.Unstash()
-	if got := screen(m); got != first || m.Stashed() != 1 {
-		t.Errorf("after Unstash: %d stashed\n%s\nwant\n%s", m.Stashed(), got, first)
+	m.Recall.Unstash()
+	if got := screen(m); got != first || m.Recall.Stashed() != 1 {
+		t.Errorf("after Unstash: %d stashed\n%s\nwant\n%s", m.Recall.Stashed(), got, first)
 	}
-	m.Unstash()
+	m.Recall.Unstash()
 	if got := screen(m); got != "second|" {
 		t.Errorf("swapped back: %s", got)
 	}
 	m.Clear()
-	for m.Unstash() {
+	for m.Recall.Unstash() {
 		play(t, m, "enter")
 	}
 	for i := range 30 {
 		play(t, m, string(rune('A'+i)))
-		m.Stash()
+		m.Recall.Stash()
 	}
-	if m.Stashed() > 20 {
-		t.Errorf("%d drafts are kept", m.Stashed())
+	if m.Recall.Stashed() > 20 {
+		t.Errorf("%d drafts are kept", m.Recall.Stashed())
 	}
 	play(t, m, "ctrl+r", "A")
 	if got := m.Value(); got != "A" {
@@ -399,7 +399,7 @@ func TestClickOnLists(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetCompleter(prefix)
 	m.SetSize(40, 12)
-	m.SetQueue([]string{"one", "two"}, 0)
+	m.Queue.SetQueue([]string{"one", "two"}, 0)
 	m.Click(0, 0)
 	if heard := play(t, m, "enter"); len(heard) != 1 || heard[0] != "unqueue 0 one, edit true" {
 		t.Errorf("heard %q", heard)
@@ -411,7 +411,7 @@ func TestClickOnLists(t *testing.T) {
 		t.Errorf("took %q", got)
 	}
 	m.Clear()
-	m.SetQueue(nil, 0)
+	m.Queue.SetQueue(nil, 0)
 	play(t, m, "paste:"+strings.Repeat("line\n", 40))
 	m.Click(3, 0)
 	if got := screen(m); got != "|[pasted 40 lines]" {
@@ -422,7 +422,7 @@ func TestClickOnLists(t *testing.T) {
 		t.Errorf("the chip is not open: %d rows", got)
 	}
 	m.Reset()
-	m.Remember("some fox")
+	m.Recall.Remember("some fox")
 	play(t, m, "ctrl+r", "fox")
 	m.Click(5, 1)
 	if got := screen(m); got != "some |fox" {
@@ -500,7 +500,7 @@ func TestSign(t *testing.T) {
 func TestEscapes(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetCompleter(prefix)
-	m.SetQueue([]string{"one"}, 0)
+	m.Queue.SetQueue([]string{"one"}, 0)
 	m.SetSize(40, 12)
 	for _, c := range []struct {
 		keys []string

@@ -26,22 +26,22 @@ const maxQueued = 3
 // SetQueue sets the prompts that wait to be sent, the next one first; so many of the first
 // steer. They stand above the text. Up on an empty line chooses the last one: enter or right
 // takes it back to be written on, delete or backspace drops it, esc or down leaves.
-func (m *promptQueue) SetQueue(prompts []string, steer int) {
+func (m *Queue) SetQueue(prompts []string, steer int) {
 	if slices.Equal(prompts, m.queue) && steer == m.steerCount {
 		return
 	}
 	m.queue, m.steerCount = slices.Clone(prompts), steer
 	m.pickedPrompt = min(m.pickedPrompt, len(prompts)-1)
-	m.invalidate()
+	m.editor.invalidate()
 }
 
 // MarkRequeued notes that what is written was taken from the queue. That ends once it is sent, or nothing
 // of it is left.
-func (m *promptQueue) MarkRequeued() { m.requeued = true }
+func (m *Queue) MarkRequeued() { m.requeued = true }
 
 // queueKey deals with a key while a queued prompt is chosen, and reports whether
 // that is all it does. What means nothing there goes to the text.
-func (m *promptQueue) queueKey(do action) (cmd tea.Cmd, done bool) {
+func (m *Queue) queueKey(do action) (cmd tea.Cmd, done bool) {
 	at := m.pickedPrompt
 	ask := func(edit bool) tea.Cmd {
 		msg := UnqueueMsg{Index: at, Text: m.queue[at], Edit: edit}
@@ -68,7 +68,7 @@ func (m *promptQueue) queueKey(do action) (cmd tea.Cmd, done bool) {
 	return nil, true
 }
 
-func (m *promptQueue) queueRows() int {
+func (m *Queue) queueRows() int {
 	if len(m.queue) > maxQueued {
 		return maxQueued + 1
 	}
@@ -77,7 +77,7 @@ func (m *promptQueue) queueRows() int {
 
 // queueWindow returns the part of the queue that rows show; the last row says
 // how many more there are.
-func (m *promptQueue) queueWindow(rows int) (first, n int) {
+func (m *Queue) queueWindow(rows int) (first, n int) {
 	n = min(rows, len(m.queue))
 	if n < len(m.queue) && n > 1 {
 		n--
@@ -88,7 +88,7 @@ func (m *promptQueue) queueWindow(rows int) (first, n int) {
 	return first, n
 }
 
-func (m *promptQueue) queueLines(rows int) []string {
+func (m *Queue) queueLines(rows int) []string {
 	if rows == 0 {
 		return nil
 	}
@@ -105,18 +105,18 @@ func (m *promptQueue) queueLines(rows int) []string {
 			line += " …"
 		}
 		if i != m.pickedPrompt {
-			lines = append(lines, m.theme.Dim.Render(ansi.Truncate(line, m.width, "…")))
+			lines = append(lines, m.editor.theme.Dim.Render(ansi.Truncate(line, m.editor.width, "…")))
 			continue
 		}
 		hint := "  enter edit · del remove"
-		if room := m.width - len(hint) + 1; room >= 20 {
-			lines = append(lines, m.theme.Strong.Render(ansi.Truncate(line, room, "…"))+m.theme.Faint.Render(hint))
+		if room := m.editor.width - len(hint) + 1; room >= 20 {
+			lines = append(lines, m.editor.theme.Strong.Render(ansi.Truncate(line, room, "…"))+m.editor.theme.Faint.Render(hint))
 			continue
 		}
-		lines = append(lines, m.theme.Strong.Render(ansi.Truncate("› "+line, m.width, "…")))
+		lines = append(lines, m.editor.theme.Strong.Render(ansi.Truncate("› "+line, m.editor.width, "…")))
 	}
 	if n < rows && n < len(m.queue) {
-		lines = append(lines, m.theme.Faint.Render(ansi.Truncate(fmt.Sprintf("%d more", len(m.queue)-n), m.width, "")))
+		lines = append(lines, m.editor.theme.Faint.Render(ansi.Truncate(fmt.Sprintf("%d more", len(m.queue)-n), m.editor.width, "")))
 	}
 	return lines
 }

@@ -5,17 +5,12 @@ import (
 	"strings"
 )
 
-// Value returns the prompt: chips expanded, control characters left out. Read back by
-// SetValue it means the same: a chip that would begin a command gets a leading
-// space.
-func (m *editor) Value() string { return value(m.units) }
-
 // Written is Value, but during a search what was written before.
-func (m *recall) Written() string { return value(m.written()) }
+func (m *Recall) Written() string { return value(m.written()) }
 
 // Draft returns what is to be stored as the draft: Written, but while the history is looked at and
 // nothing there was changed, what was written before.
-func (m *recall) Draft() string {
+func (m *Recall) Draft() string {
 	units, h := m.written(), &m.history
 	if own := h.drafts[0].units; h.steps > 0 && len(own) > 0 && text(units) == h.prompts[len(h.prompts)-h.steps] {
 		units = own
@@ -24,15 +19,12 @@ func (m *recall) Draft() string {
 }
 
 // written returns the units of the prompt, without what a search shows in their place.
-func (m *recall) written() []unit {
+func (m *Recall) written() []unit {
 	if m.search != nil {
 		return m.search.savedText.units
 	}
-	return m.units
+	return m.editor.units
 }
-
-// Changes counts how often the text has become another one.
-func (m *editor) Changes() int { return m.changes }
 
 func value(units []unit) string {
 	if startsWithChip(units) {
@@ -100,8 +92,8 @@ const maxInlineBytes = 64 << 10
 // becomes a chip, and chips that are still in it stay: an editor is given all that
 // they hold.
 func (m *Model) SetValue(s string) {
-	m.stopSearch(false)
-	m.set(mergeChips(m.units, normalize(s)))
+	m.Recall.stopSearch(false)
+	m.editor.set(mergeChips(m.editor.units, normalize(s)))
 	m.resetTransient()
 }
 
@@ -157,9 +149,9 @@ func unitsOf(s string) []unit {
 }
 
 // Len returns how many bytes the prompt has.
-func (m *editor) Len() int {
+func (m *Model) Len() int {
 	n := 0
-	for _, u := range m.units {
+	for _, u := range m.editor.units {
 		n += len(u.text)
 	}
 	return n

@@ -112,13 +112,13 @@ func TestHistoryIsBounded(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(80, 5)
 	for _, sign := range []string{"a", "b", "c"} {
-		m.Remember(strings.Repeat(sign, 7<<20))
+		m.Recall.Remember(strings.Repeat(sign, 7<<20))
 	}
 	if play(t, m, "up", "up", "up", "up"); m.Value()[0] != 'b' {
 		t.Errorf("the oldest is %.3q", m.Value())
 	}
 	m.Reset()
-	m.Remember(strings.Repeat("d", 20<<20))
+	m.Recall.Remember(strings.Repeat("d", 20<<20))
 	if play(t, m, "up", "up"); m.Value()[0] != 'd' {
 		t.Errorf("the oldest is %.3q", m.Value())
 	}

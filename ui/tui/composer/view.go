@@ -16,21 +16,21 @@ func (p rowCounts) above() int { return p.queue + p.menu + p.search }
 // layOut lays the text out and divides the rows. One cell at the right is left
 // for a cursor at the end of a full row.
 func (m *Model) layOut() rowCounts {
-	m.update(&m.buffer, max(m.width-1, 1))
-	p := rowCounts{search: m.searchRows()}
-	spare := max(m.height-p.search-min(len(m.rows), max(m.height/3, 1)), 0)
-	p.menu = min(m.menuRows(), spare)
-	p.queue = min(m.queueRows(), spare-p.menu)
-	p.text = min(len(m.rows), max(m.height-p.above(), 1))
-	r := m.rowOf(m.cur)
-	m.top = max(min(m.top, r, len(m.rows)-p.text), r-p.text+1, 0)
+	m.editor.update(&m.editor.buffer, max(m.editor.width-1, 1))
+	p := rowCounts{search: m.Recall.searchRows()}
+	spare := max(m.editor.height-p.search-min(len(m.editor.rows), max(m.editor.height/3, 1)), 0)
+	p.menu = min(m.completion.menuRows(), spare)
+	p.queue = min(m.Queue.queueRows(), spare-p.menu)
+	p.text = min(len(m.editor.rows), max(m.editor.height-p.above(), 1))
+	r := m.editor.rowOf(m.editor.cur)
+	m.editor.top = max(min(m.editor.top, r, len(m.editor.rows)-p.text), r-p.text+1, 0)
 	return p
 }
 
 // Height returns how many rows View has, from 1 to the most that SetSize allows.
 func (m *Model) Height() int {
 	p := m.layOut()
-	return min(p.above()+p.text, m.height)
+	return min(p.above()+p.text, m.editor.height)
 }
 
 // PromptRow returns the row of View next to which the prompt sign belongs: the first
@@ -43,21 +43,21 @@ func (m *Model) PromptRow() int {
 // View returns the composer: Height rows, none wider than its width. Above the text
 // stand the queue and what a word may become.
 func (m *Model) View() string {
-	if m.view != "" {
-		return m.view
+	if m.editor.view != "" {
+		return m.editor.view
 	}
 	p := m.layOut()
-	lines := make([]string, 0, m.height)
-	lines = append(lines, m.queueLines(p.queue)...)
-	lines = append(lines, m.menuLines(p.menu)...)
+	lines := make([]string, 0, m.editor.height)
+	lines = append(lines, m.Queue.queueLines(p.queue)...)
+	lines = append(lines, m.completion.menuLines(p.menu)...)
 	if p.search > 0 {
-		lines = append(lines, m.searchLine())
+		lines = append(lines, m.Recall.searchLine())
 	}
-	for r := m.top; r < m.top+p.text && len(lines) < m.height; r++ {
-		lines = append(lines, m.renderRow(m.rows[r])+m.scrollMark(r, p.text))
+	for r := m.editor.top; r < m.editor.top+p.text && len(lines) < m.editor.height; r++ {
+		lines = append(lines, m.renderRow(m.editor.rows[r])+m.editor.scrollMark(r, p.text))
 	}
-	m.view = strings.Join(lines, "\n")
-	return m.view
+	m.editor.view = strings.Join(lines, "\n")
+	return m.editor.view
 }
 
 // scrollMark returns an arrow at the right edge where the text goes on out of sight.
@@ -77,31 +77,31 @@ func (m *editor) scrollMark(r, visible int) string {
 
 // renderRow draws a row. Chips and unseen characters stand out from the text.
 func (m *Model) renderRow(r row) string {
-	if m.Empty() && m.search == nil {
-		return m.theme.Faint.Render(ansi.Truncate(m.placeholder, m.layout.width, "…"))
+	if m.Empty() && m.Recall.search == nil {
+		return m.editor.theme.Faint.Render(ansi.Truncate(m.editor.placeholder, m.editor.layout.width, "…"))
 	}
 	var out strings.Builder
-	used, style := 0, &m.textSGR
-	from, to := m.selection()
+	used, style := 0, &m.editor.textSGR
+	from, to := m.vim.selection(m.editor)
 	shell := m.Shell()
 	out.WriteString(style.On)
-	for i, u := range m.units[r.start:r.end] {
+	for i, u := range m.editor.units[r.start:r.end] {
 		i += r.start
-		if used += u.cells(m.layout.width); used > m.layout.width {
+		if used += u.cells(m.editor.layout.width); used > m.editor.layout.width {
 			break // spaces that hang
 		}
-		want := &m.textSGR
+		want := &m.editor.textSGR
 		switch {
 		case from <= i && i < to:
-			want = &m.selectionSGR
+			want = &m.editor.selectionSGR
 		case u.display != "" && !isSpace(u), shell && i == 0:
-			want = &m.accentSGR
+			want = &m.editor.accentSGR
 		}
 		if want != style {
 			out.WriteString(style.Off + want.On)
 			style = want
 		}
-		out.WriteString(u.draw(m.layout.width))
+		out.WriteString(u.draw(m.editor.layout.width))
 	}
 	out.WriteString(style.Off)
 	return out.String()
@@ -115,43 +115,50 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 		return 0, 0, false
 	}
 	p := m.layOut()
-	if m.search != nil {
-		return m.searchCursor(), min(p.queue+p.menu, m.height-1), true
+	if m.Recall.search != nil {
+		return m.Recall.searchCursor(), min(p.queue+p.menu, m.editor.height-1), true
 	}
-	return min(m.column(m.units, m.cur), m.width-1), p.above() + m.rowOf(m.cur) - m.top, true
+	return min(m.editor.column(m.editor.units, m.editor.cur), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.cur) - m.editor.top, true
 }
 
 // Click puts the cursor at a cell of the view. A queued prompt is chosen, what
 // is offered is taken, and a chip at which the cursor stands is opened.
 func (m *Model) Click(x, y int) tea.Cmd {
 	p := m.layOut()
-	defer m.invalidate()
+	defer m.editor.invalidate()
 	switch row := y - p.queue; {
 	case y < 0 || y >= p.above()+p.text:
 		return nil
 	case row < 0:
-		if first, n := m.queueWindow(p.queue); y < n {
-			m.pickedPrompt = first + y
+		if first, n := m.Queue.queueWindow(p.queue); y < n {
+			m.Queue.pickedPrompt = first + y
 		}
 		return nil
 	case row < p.menu:
-		return m.clickMenu(row, p.menu)
+		return m.completion.clickMenu(row, p.menu)
 	case row < p.menu+p.search:
 		return nil
 	}
-	at := m.index(m.units, m.top+y-p.above(), max(x, 0))
-	again := at == m.cur && at < len(m.units) && m.units[at].kind == kindChip
-	m.stopSearch(true)
+	at := m.editor.index(m.editor.units, m.editor.top+y-p.above(), max(x, 0))
+	again := at == m.editor.cur && at < len(m.editor.units) && m.editor.units[at].kind == kindChip
+	m.Recall.stopSearch(true)
 	m.resetTransient()
-	m.cur = min(at, len(m.units))
+	m.editor.cur = min(at, len(m.editor.units))
 	var cmd tea.Cmd
 	if again {
-		cmd = m.expandChip(at)
+		cmd = m.editor.expandChip(at)
 	}
 	if m.vim != nil {
-		m.vim.clamp(m)
+		m.vim.clamp(m.editor)
 	}
 	return cmd
+}
+
+// canMove reports whether there is a row so many below that of the cursor.
+func (m *Model) canMove(by int) bool {
+	m.layOut()
+	r := m.editor.rowOf(m.editor.cur) + by
+	return r >= 0 && r < len(m.editor.rows)
 }
 
 // menuOpen reports whether a list is shown.

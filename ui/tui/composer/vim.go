@@ -12,12 +12,12 @@ func (m *Model) SetVim(on bool) {
 	switch {
 	case !on:
 		m.vim = nil
-		m.endUndoGroup()
+		m.editor.endUndoGroup()
 	case m.vim == nil:
-		m.vim = &vim{}
-		m.vim.enterInsert(m)
+		m.vim = &vim{run: m.runAction, vertical: m.vertical, canMove: m.canMove}
+		m.vim.enterInsert(m.editor)
 	}
-	m.invalidate()
+	m.editor.invalidate()
 }
 
 // Mode returns vim's mode, "insert", "normal" or "visual", with the keys of an
@@ -52,6 +52,10 @@ type vim struct {
 	register        []unit   // what was deleted or copied last
 	registerIsLines bool     // it is whole lines
 	anchor          int      // where visual mode began
+
+	run      func(action) tea.Cmd // carries an action out
+	vertical func(by int)         // moves by rows of the screen
+	canMove  func(by int) bool    // reports whether there is such a row
 }
 
 // maxCount bounds how often something is repeated.
@@ -60,14 +64,14 @@ const maxCount = 999
 func (v *vim) escapes() bool { return v.mode != modeNormal || v.typed != "" }
 
 // enterInsert begins inserting. What is written until esc is undone at once.
-func (v *vim) enterInsert(m *Model) {
+func (v *vim) enterInsert(m *editor) {
 	v.clearCommand()
 	v.mode = modeInsert
 	m.beginUndoGroup()
 }
 
 // enterNormal goes back to normal mode.
-func (v *vim) enterNormal(m *Model) {
+func (v *vim) enterNormal(m *editor) {
 	v.clearCommand()
 	if v.mode == modeInsert {
 		m.cur = max(m.cur-1, m.lineStart(m.cur))
@@ -83,7 +87,7 @@ func (v *vim) clearCommand() {
 }
 
 // clamp keeps the cursor on a character, outside of insert mode.
-func (v *vim) clamp(m *Model) {
+func (v *vim) clamp(m *editor) {
 	m.cur = min(m.cur, len(m.units))
 	v.anchor = min(v.anchor, len(m.units))
 	if v.mode == modeInsert {
@@ -96,7 +100,7 @@ func (v *vim) clamp(m *Model) {
 
 // key deals with a key, and reports whether that is all it does. Keys that do
 // not print do what they always do, in every mode.
-func (v *vim) key(m *Model, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
+func (v *vim) key(m *editor, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	switch key := msg.String(); {
 	case do == cancel:
 		v.enterNormal(m)
@@ -116,7 +120,7 @@ func (v *vim) key(m *Model, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done b
 	default: // an arrow, enter, a key of readline's
 		visual := v.mode == modeVisual
 		v.clearCommand()
-		cmd = m.runAction(do)
+		cmd = v.run(do)
 		if v.mode != modeInsert && (!visual || do < left || do > textEnd) {
 			v.mode = modeNormal
 		}
@@ -144,7 +148,7 @@ func (v *vim) repeat(do func()) {
 }
 
 // handleChar deals with a character outside of insert mode.
-func (v *vim) handleChar(m *Model, key string) {
+func (v *vim) handleChar(m *editor, key string) {
 	if v.mode == modeInsert { // an earlier character of the same message began it
 		m.insert(key)
 		return
@@ -178,7 +182,7 @@ func (v *vim) handleChar(m *Model, key string) {
 }
 
 // finishPending deals with the character that f, F, t, T, g or r want.
-func (v *vim) finishPending(m *Model, key string) {
+func (v *vim) finishPending(m *editor, key string) {
 	waits := v.pendingKey
 	v.pendingKey = ""
 	v.typed += key
@@ -193,15 +197,15 @@ func (v *vim) finishPending(m *Model, key string) {
 		v.overwrite(m, key)
 	default:
 		v.lastFind = charFind{waits, key}
-		v.move(m, waits, func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), false) })
+		v.move(m, waits, func(m *editor, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), false) })
 	}
 }
 
 // move goes where a motion leads, or lets the operator act on what lies between.
-func (v *vim) move(m *Model, key string, to motion) {
+func (v *vim) move(m *editor, key string, to motion) {
 	if v.operator == "" {
 		if (key == "j" || key == "k") && v.mode == modeNormal {
-			v.vertical(m, key)
+			v.moveRows(key)
 			return
 		}
 		t := to(m, v)
@@ -234,29 +238,28 @@ func (v *vim) move(m *Model, key string, to motion) {
 	v.operate(m, operator, i, j)
 }
 
-// vertical moves by rows of the screen, as the arrows do: what is written here is
+// moveRows moves by rows of the screen, as the arrows do: what is written here is
 // prose, whose lines are long. A single step leads on into the history.
-func (v *vim) vertical(m *Model, key string) {
+func (v *vim) moveRows(key string) {
 	by, n := 1, v.repeatCount()
 	if key == "k" {
 		by = -1
 	}
 	v.clearCommand()
 	if n == 1 {
-		m.vertical(by)
+		v.vertical(by)
 		return
 	}
 	for range n {
-		m.layOut()
-		if r := m.rowOf(m.cur) + by; r < 0 || r >= len(m.rows) {
+		if !v.canMove(by) {
 			return
 		}
-		m.vertical(by)
+		v.vertical(by)
 	}
 }
 
 // operate carries an operator out on the units from i to j.
-func (v *vim) operate(m *Model, operator string, i, j int) {
+func (v *vim) operate(m *editor, operator string, i, j int) {
 	if i < j {
 		v.register, v.registerIsLines = append([]unit(nil), m.units[i:j]...), false
 	}
@@ -274,7 +277,7 @@ func (v *vim) operate(m *Model, operator string, i, j int) {
 
 // linewise carries an operator out on the lines from that of i to that of j. The
 // line that c empties stays.
-func (v *vim) linewise(m *Model, operator string, i, j int) {
+func (v *vim) linewise(m *editor, operator string, i, j int) {
 	i, j = m.lineStart(i), m.lineEnd(j)
 	v.register, v.registerIsLines = append([]unit(nil), m.units[i:j]...), true
 	switch operator {
@@ -304,9 +307,9 @@ func (v *vim) linewise(m *Model, operator string, i, j int) {
 }
 
 // visual deals with a character in visual mode that is no motion.
-func (v *vim) visual(m *Model, key string) {
+func (v *vim) visual(m *editor, key string) {
 	v.clearCommand()
-	i, j := m.selection()
+	i, j := v.selection(m)
 	operator := map[string]string{"d": "d", "x": "d", "c": "c", "s": "c", "y": "y"}[key]
 	switch {
 	case operator != "":
@@ -322,10 +325,10 @@ func (v *vim) visual(m *Model, key string) {
 
 // selection returns what visual mode has selected, the character under the cursor
 // included.
-func (m *Model) selection() (i, j int) {
-	if m.vim == nil || m.vim.mode != modeVisual {
+func (v *vim) selection(m *editor) (i, j int) {
+	if v == nil || v.mode != modeVisual {
 		return 0, 0
 	}
-	i, j = min(m.cur, m.vim.anchor), max(m.cur, m.vim.anchor)
+	i, j = min(m.cur, v.anchor), max(m.cur, v.anchor)
 	return min(i, len(m.units)), min(j+1, len(m.units))
 }

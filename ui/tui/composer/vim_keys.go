@@ -1,7 +1,7 @@
 package composer
 
 // A motion tells where the cursor would go.
-type motion func(m *Model, v *vim) motionTarget
+type motion func(m *editor, v *vim) motionTarget
 
 type motionTarget struct {
 	at        int
@@ -15,33 +15,33 @@ var vimMotions = []struct {
 	key string
 	to  motion
 }{
-	{"h", func(m *Model, v *vim) motionTarget { return exclusive(max(m.cur-v.repeatCount(), m.lineStart(m.cur))) }},
-	{"l", func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) }},
-	{" ", func(m *Model, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) }},
-	{"0", func(m *Model, v *vim) motionTarget { return exclusive(m.lineStart(m.cur)) }},
-	{"^", func(m *Model, v *vim) motionTarget { return exclusive(m.firstInLine(m.cur)) }},
-	{"$", func(m *Model, v *vim) motionTarget {
+	{"h", func(m *editor, v *vim) motionTarget { return exclusive(max(m.cur-v.repeatCount(), m.lineStart(m.cur))) }},
+	{"l", func(m *editor, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) }},
+	{" ", func(m *editor, v *vim) motionTarget { return exclusive(min(m.cur+v.repeatCount(), m.lineEnd(m.cur))) }},
+	{"0", func(m *editor, v *vim) motionTarget { return exclusive(m.lineStart(m.cur)) }},
+	{"^", func(m *editor, v *vim) motionTarget { return exclusive(m.firstInLine(m.cur)) }},
+	{"$", func(m *editor, v *vim) motionTarget {
 		return exclusive(m.lineEnd(m.lineBelow(m.cur, v.repeatCount()-1)))
 	}},
-	{"w", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inWord)) }},
-	{"W", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inField)) }},
-	{"b", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inWord)) }},
-	{"B", func(m *Model, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inField)) }},
-	{"e", func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inWord)) }},
-	{"E", func(m *Model, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inField)) }},
-	{"j", func(m *Model, v *vim) motionTarget { return m.lineAway(v.repeatCount()) }},
-	{"k", func(m *Model, v *vim) motionTarget { return m.lineAway(-v.repeatCount()) }},
-	{"gg", func(m *Model, v *vim) motionTarget {
+	{"w", func(m *editor, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inWord)) }},
+	{"W", func(m *editor, v *vim) motionTarget { return exclusive(m.moveWords(v, m.nextWord, inField)) }},
+	{"b", func(m *editor, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inWord)) }},
+	{"B", func(m *editor, v *vim) motionTarget { return exclusive(m.moveWords(v, m.wordStart, inField)) }},
+	{"e", func(m *editor, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inWord)) }},
+	{"E", func(m *editor, v *vim) motionTarget { return inclusive(m.moveWords(v, m.wordEnd, inField)) }},
+	{"j", func(m *editor, v *vim) motionTarget { return m.lineAway(v.repeatCount()) }},
+	{"k", func(m *editor, v *vim) motionTarget { return m.lineAway(-v.repeatCount()) }},
+	{"gg", func(m *editor, v *vim) motionTarget {
 		return motionTarget{at: m.firstInLine(m.lineBelow(0, v.repeatCount()-1)), lines: true, ok: true}
 	}},
-	{"G", func(m *Model, v *vim) motionTarget {
+	{"G", func(m *editor, v *vim) motionTarget {
 		if v.count == 0 && v.countBefore == 0 {
 			return motionTarget{at: m.firstInLine(len(m.units)), lines: true, ok: true}
 		}
 		return motionTarget{at: m.firstInLine(m.lineBelow(0, v.repeatCount()-1)), lines: true, ok: true}
 	}},
-	{";", func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), true) }},
-	{",", func(m *Model, v *vim) motionTarget { return m.seek(v.lastFind.reversed(), v.repeatCount(), true) }},
+	{";", func(m *editor, v *vim) motionTarget { return m.seek(v.lastFind, v.repeatCount(), true) }},
+	{",", func(m *editor, v *vim) motionTarget { return m.seek(v.lastFind.reversed(), v.repeatCount(), true) }},
 }
 
 // motionOf returns the motion of a key, or nil.
@@ -60,36 +60,36 @@ func inclusive(at int) motionTarget { return motionTarget{at: at, inclusive: tru
 // vimCommands lists the keys of normal mode that are no motions; n is their count.
 var vimCommands = []struct {
 	key string
-	do  func(m *Model, v *vim, n int)
+	do  func(m *editor, v *vim, n int)
 }{
-	{"x", func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, min(m.cur+n, m.lineEnd(m.cur))) }},
-	{"X", func(m *Model, v *vim, n int) { v.operate(m, "d", max(m.cur-n, m.lineStart(m.cur)), m.cur) }},
-	{"s", func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, min(m.cur+n, m.lineEnd(m.cur))) }},
-	{"D", func(m *Model, v *vim, n int) { v.operate(m, "d", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) }},
-	{"C", func(m *Model, v *vim, n int) { v.operate(m, "c", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) }},
-	{"S", func(m *Model, v *vim, n int) { v.linewise(m, "c", m.cur, m.lineBelow(m.cur, n-1)) }},
-	{"Y", func(m *Model, v *vim, n int) { v.linewise(m, "y", m.cur, m.lineBelow(m.cur, n-1)) }},
-	{"p", func(m *Model, v *vim, n int) { v.put(m, n, true) }},
-	{"P", func(m *Model, v *vim, n int) { v.put(m, n, false) }},
-	{"u", func(m *Model, v *vim, n int) {
+	{"x", func(m *editor, v *vim, n int) { v.operate(m, "d", m.cur, min(m.cur+n, m.lineEnd(m.cur))) }},
+	{"X", func(m *editor, v *vim, n int) { v.operate(m, "d", max(m.cur-n, m.lineStart(m.cur)), m.cur) }},
+	{"s", func(m *editor, v *vim, n int) { v.operate(m, "c", m.cur, min(m.cur+n, m.lineEnd(m.cur))) }},
+	{"D", func(m *editor, v *vim, n int) { v.operate(m, "d", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) }},
+	{"C", func(m *editor, v *vim, n int) { v.operate(m, "c", m.cur, m.lineEnd(m.lineBelow(m.cur, n-1))) }},
+	{"S", func(m *editor, v *vim, n int) { v.linewise(m, "c", m.cur, m.lineBelow(m.cur, n-1)) }},
+	{"Y", func(m *editor, v *vim, n int) { v.linewise(m, "y", m.cur, m.lineBelow(m.cur, n-1)) }},
+	{"p", func(m *editor, v *vim, n int) { v.put(m, n, true) }},
+	{"P", func(m *editor, v *vim, n int) { v.put(m, n, false) }},
+	{"u", func(m *editor, v *vim, n int) {
 		for range n {
 			m.undo()
 		}
 	}},
-	{"i", func(m *Model, v *vim, _ int) { v.insertAt(m, m.cur, "") }},
-	{"a", func(m *Model, v *vim, _ int) { v.insertAt(m, min(m.cur+1, m.lineEnd(m.cur)), "") }},
-	{"I", func(m *Model, v *vim, _ int) { v.insertAt(m, m.firstInLine(m.cur), "") }},
-	{"A", func(m *Model, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "") }},
-	{"o", func(m *Model, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "\n") }},
-	{"O", func(m *Model, v *vim, _ int) {
+	{"i", func(m *editor, v *vim, _ int) { v.insertAt(m, m.cur, "") }},
+	{"a", func(m *editor, v *vim, _ int) { v.insertAt(m, min(m.cur+1, m.lineEnd(m.cur)), "") }},
+	{"I", func(m *editor, v *vim, _ int) { v.insertAt(m, m.firstInLine(m.cur), "") }},
+	{"A", func(m *editor, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "") }},
+	{"o", func(m *editor, v *vim, _ int) { v.insertAt(m, m.lineEnd(m.cur), "\n") }},
+	{"O", func(m *editor, v *vim, _ int) {
 		v.insertAt(m, m.lineStart(m.cur), "\n")
 		m.cur--
 	}},
-	{"v", func(m *Model, v *vim, _ int) { v.mode, v.anchor = modeVisual, m.cur }},
+	{"v", func(m *editor, v *vim, _ int) { v.mode, v.anchor = modeVisual, m.cur }},
 }
 
 // commandOf returns what a key of normal mode does, or nil.
-func commandOf(key string) func(m *Model, v *vim, n int) {
+func commandOf(key string) func(m *editor, v *vim, n int) {
 	for _, c := range vimCommands {
 		if c.key == key {
 			return c.do
@@ -99,7 +99,7 @@ func commandOf(key string) func(m *Model, v *vim, n int) {
 }
 
 // command deals with a character in normal mode that is no motion.
-func (v *vim) command(m *Model, key string) {
+func (v *vim) command(m *editor, key string) {
 	n := v.repeatCount()
 	switch operator := v.operator; {
 	case operator == "" && (key == "d" || key == "c" || key == "y"):
@@ -118,7 +118,7 @@ func (v *vim) command(m *Model, key string) {
 }
 
 // insertAt inserts text at i and begins to insert after it.
-func (v *vim) insertAt(m *Model, i int, text string) {
+func (v *vim) insertAt(m *editor, i int, text string) {
 	v.enterInsert(m)
 	m.cur = i
 	if text != "" {
@@ -128,7 +128,7 @@ func (v *vim) insertAt(m *Model, i int, text string) {
 
 // put writes the register n times: after the cursor or before it, lines below
 // or above its own.
-func (v *vim) put(m *Model, n int, behind bool) {
+func (v *vim) put(m *editor, n int, behind bool) {
 	if len(v.register) == 0 && !v.registerIsLines {
 		return
 	}
@@ -166,7 +166,7 @@ func (v *vim) put(m *Model, n int, behind bool) {
 
 // overwrite puts char in the place of those at the cursor, if the line has as
 // many as are to be replaced.
-func (v *vim) overwrite(m *Model, char string) {
+func (v *vim) overwrite(m *editor, char string) {
 	n := v.repeatCount()
 	v.clearCommand()
 	if m.cur+n > m.lineEnd(m.cur) {

@@ -166,7 +166,7 @@ func TestVimModes(t *testing.T) {
 		t.Errorf("the mode is %q without vim", m.Mode())
 	}
 	m.SetVim(true)
-	m.Remember("past")
+	m.Recall.Remember("past")
 	for _, c := range []struct{ key, mode, screen string }{
 		{"hello", "insert", "hello|"},
 		{"esc", "normal", "hell|o"},

@@ -132,7 +132,7 @@ func (in *Input) SaveDraftNow() {
 func (in *Input) saver(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
-	d, key := in.App.NewDraft(in.Composer.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
+	d, key := in.App.NewDraft(in.Composer.Recall.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
 	d.Left = left
 	empty := d.Text == "" && len(d.Parts) == 0
 	if empty && in.draft.key == "" {
@@ -188,7 +188,7 @@ func (in *Input) Forget() func() {
 // Leave stores the draft of a conversation that is left.
 func (in *Input) Leave() tea.Cmd {
 	in.Watch()
-	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Draft(), in.App.Attached}
+	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Recall.Draft(), in.App.Attached}
 	if !in.draft.changed && in.draft.key == "" {
 		return nil
 	}

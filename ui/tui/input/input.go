@@ -74,7 +74,7 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		in.setTokens(msg)
 	case promptHistoryMsg:
 		for _, prompt := range msg {
-			in.Composer.Remember(prompt)
+			in.Composer.Recall.Remember(prompt)
 		}
 	default:
 		return nil, false
@@ -91,7 +91,7 @@ type editedMsg struct {
 // edited replaces the text that the user's editor was given by the text that it left. Text that came before
 // it meanwhile stays.
 func (in *Input) edited(msg editedMsg) {
-	now := in.Composer.Written()
+	now := in.Composer.Recall.Written()
 	switch came, only := strings.CutSuffix(now, msg.given); {
 	case now == msg.given:
 		in.Composer.SetValue(msg.text)
@@ -104,7 +104,7 @@ func (in *Input) edited(msg editedMsg) {
 
 // Editor opens the draft in $VISUAL or $EDITOR.
 func (in *Input) Editor() tea.Cmd {
-	given := in.Composer.Written()
+	given := in.Composer.Recall.Written()
 	cmd, written, err := app.Editor(in.App.Getenv, given)
 	if err != nil {
 		return in.ShowToast(format.ErrorText(err))
@@ -118,7 +118,7 @@ func (in *Input) Editor() tea.Cmd {
 // InsertPrompt writes a prompt into the composer, before the text there. It may be a
 // server's: nothing of it runs when it is sent unread.
 func (in *Input) InsertPrompt(text string) {
-	if rest := in.Composer.Written(); strings.TrimSpace(rest) != "" {
+	if rest := in.Composer.Recall.Written(); strings.TrimSpace(rest) != "" {
 		text += "\n\n" + rest
 	}
 	in.Composer.SetPromptText(text)
@@ -139,10 +139,10 @@ func (in *Input) RestoreMessage(msg llm.Message) {
 // mix with what was typed meanwhile: then the history has it.
 func (in *Input) RestoreCommand(line string, attached []llm.Part) {
 	in.App.Attached = append(in.App.Attached, attached...)
-	if in.Composer.Written() == "" {
+	if in.Composer.Recall.Written() == "" {
 		in.Composer.SetValue(line)
 	} else {
-		in.Composer.Remember(line)
+		in.Composer.Recall.Remember(line)
 	}
 }
 
@@ -156,7 +156,7 @@ func (in *Input) Detach() tea.Cmd {
 // Stash sets the draft aside, or restores the last one that was if there is no draft.
 func (in *Input) Stash() tea.Cmd {
 	if in.Composer.Empty() {
-		if !in.Composer.Unstash() {
+		if !in.Composer.Recall.Unstash() {
 			return in.ShowToast("No stashed draft")
 		}
 		return in.Changed()
@@ -168,8 +168,8 @@ func (in *Input) Stash() tea.Cmd {
 // SetAside stashes what is written, and remembers it as a prompt: stashes end with the program. It
 // reports whether anything is.
 func (in *Input) SetAside() bool {
-	text := in.Composer.Written()
-	if !in.Composer.Stash() {
+	text := in.Composer.Recall.Written()
+	if !in.Composer.Recall.Stash() {
 		return false
 	}
 	in.App.RememberPrompt(text)
@@ -211,7 +211,7 @@ func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 			in.App.Session.Queue.TakeAt(i, waiting.Text())
 		} else if taken, ok := in.App.Session.Queue.Edit(i, waiting.Text()); ok {
 			in.RestoreMessage(taken)
-			in.Composer.MarkRequeued()
+			in.Composer.Queue.MarkRequeued()
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (in *Input) ShowQueue() {
 		text, _ := app.SplitPrompt(waiting)
 		texts = append(texts, text)
 	}
-	in.Composer.SetQueue(texts, steer)
+	in.Composer.Queue.SetQueue(texts, steer)
 }
 
 // complete finds the completions of the word after an @.
