@@ -1,5 +1,5 @@
-// Package frontmatter reads what stands between two lines of --- at the beginning of a
-// Markdown file, and its YAML:
+// Package frontmatter reads the front matter of Markdown files, which stands between two
+// lines of ---, and its YAML:
 //
 //	text ──► Split ──► head ──► Parse ──► Value (keys, lists, maps, texts)
 //	              └──► body
@@ -17,7 +17,7 @@ import (
 	"syscall"
 )
 
-// Bounds of what is read.
+// Bounds of front matter.
 const (
 	maxHead  = 256 << 10 // bytes
 	maxDepth = 20        // values in one another
@@ -67,7 +67,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Line, e.Text) }
 
-// Kind is what a Value is.
+// Kind is the kind of a Value.
 type Kind int
 
 // The kinds.
@@ -104,8 +104,8 @@ func (v Value) Get(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// Words returns the texts of a list, or what a text has between commas; without commas, what
-// it has between spaces. Spaces in parentheses separate nothing: "Bash(git log:*) Read" are two.
+// Words returns the texts of a list, or the parts of a text between commas; without commas, those
+// between spaces. Spaces in parentheses separate nothing: "Bash(git log:*) Read" are two.
 func (v Value) Words() []string {
 	var words []string
 	if v.Kind == List {

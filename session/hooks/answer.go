@@ -13,7 +13,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// output is what a hook may write to standard output.
+// output is the JSON that a hook may write to standard output.
 type output struct {
 	Continue *bool  `json:"continue"`
 	StopWhy  string `json:"stopReason"`
@@ -28,7 +28,7 @@ type output struct {
 	} `json:"hookSpecificOutput"`
 }
 
-// read returns what one hook says.
+// read returns the answer of one hook.
 func (r *Runner) read(h Hook, res process.Result) (a act.HookAnswer) {
 	switch {
 	case res.Err != nil:
@@ -52,7 +52,7 @@ func (r *Runner) read(h Hook, res process.Result) (a act.HookAnswer) {
 	return out.answer(h)
 }
 
-// answer returns what the output means.
+// answer returns the answer in the output.
 func (o output) answer(h Hook) (a act.HookAnswer) {
 	switch decision := cmp.Or(o.Specific.Decision, o.Decision); decision {
 	case "deny", "block":
@@ -60,7 +60,7 @@ func (o output) answer(h Hook) (a act.HookAnswer) {
 	case "ask":
 		a.Verdict, a.Reason = act.Ask, o.Specific.Reason
 	case "allow":
-		if !h.Project { // what came with a folder allows nothing
+		if !h.Project { // hooks of a folder allow nothing
 			a.Verdict = act.Allow
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Runner) failed(h Hook, why string) (a act.HookAnswer) {
 // rank orders verdicts: the highest of several hooks counts.
 var rank = []act.Verdict{"", act.Allow, act.Ask, act.Deny}
 
-// merge adds what a hook says to what those before it said.
+// merge adds the answer of a hook to those of the hooks before it.
 func merge(a *act.HookAnswer, b act.HookAnswer) {
 	if slices.Index(rank, b.Verdict) > slices.Index(rank, a.Verdict) {
 		a.Verdict, a.Reason = b.Verdict, b.Reason

@@ -1,5 +1,5 @@
-// Package hooks runs programs of the user's when something happens in a conversation, and says
-// what they answer.
+// Package hooks runs programs of the user's on events of a conversation, and returns
+// their answers.
 //
 //	Input as JSON ──► each hook of the event, side by side ──► exit status, JSON ──► Answer
 //
@@ -61,7 +61,7 @@ func Validate(list []Config) error {
 	return nil
 }
 
-// A settingError says what is wrong with a setting of a hook. Reading the configuration finds its line.
+// A settingError reports an invalid setting of a hook. Reading the configuration finds its line.
 type settingError struct {
 	n   int // of the hook, from 1
 	key string
@@ -72,7 +72,7 @@ func (e *settingError) Error() string               { return fmt.Sprintf("hook %
 func (e *settingError) Unwrap() error               { return e.err }
 func (e *settingError) Item() (string, int, string) { return "hooks", e.n, e.key }
 
-// pattern returns what the names of tools match; nil: any does. Letter case does not count:
+// pattern returns the pattern for the names of tools; nil matches all. Letter case does not count:
 // other programs write theirs in capitals.
 func (c Config) pattern() (*regexp.Regexp, error) {
 	if c.Matcher == "" || c.Matcher == "*" {
@@ -113,7 +113,7 @@ type Runner struct {
 	noticed map[string]bool // failures that were told
 }
 
-// New returns what runs hooks in dir by run.
+// New returns a Runner of hooks in dir.
 func New(dir string, run func(context.Context, process.Run) process.Result, list ...Hook) *Runner {
 	return &Runner{dir: dir, run: run, hooks: list, noticed: map[string]bool{}}
 }

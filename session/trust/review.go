@@ -15,7 +15,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Sent returns the instructions as a model is told them: of what is too much, those of the
+// Sent returns the instructions as a model is told them: if they are too long, those of the
 // outermost directories lose their end, or are not sent at all. A Note says so.
 func (o Project) Sent() []File {
 	files := o.FilesOfKind(Instructions)
@@ -37,11 +37,11 @@ func (o Project) Sent() []File {
 // imports reads the files that instructions import.
 type imports struct {
 	root     string    // they lie below
-	sum      hash.Hash // of what is read
+	sum      hash.Hash // of the files that were read
 	withheld func(path string) bool
 }
 
-// expand returns the text of a file with what it imports, and what was left out of it.
+// expand returns the text of a file with its imports, and a note about parts left out.
 func (i imports) expand(path, text string, notes []string) (whole, note string) {
 	whole, more := instructions.Expand(path, text, func(path string) (string, error) {
 		inside, err := filepath.Rel(i.root, path)
@@ -51,7 +51,7 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 			}
 			return "", instructions.ErrOutside
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to what a stranger should not have a model told
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to a file that a stranger should not have a model told
 			return "", errors.New("it is a link")
 		}
 		if tools.IsSensitive(path) {
@@ -92,7 +92,7 @@ func (o Project) PromptContext() string {
 	return b.String()
 }
 
-// Review returns what a user is asked, with everything they agree to, quoted, so that no file can
+// Review returns the question to a user, with everything they agree to, quoted, so that no file can
 // pass for the name of the next: no is the safe answer.
 func (o Project) Review() string {
 	var b strings.Builder

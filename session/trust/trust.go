@@ -1,5 +1,5 @@
-// Package trust knows what a directory would add to parley, and whether the user
-// agreed to it. A repository is a stranger's until its owner's words are let in.
+// Package trust reads the settings that a directory would add to parley, and whether the
+// user agreed to them. A repository is a stranger's until its owner's words are let in.
 //
 //	Load(directory) ──► Project: AGENTS.md, CLAUDE.md, GEMINI.md up the tree with their imports, .parley/config.toml, .mcp.json, prompts, skills
 //	                   │ Digest of path and content
@@ -36,10 +36,10 @@ const (
 	maxFile = 32 << 10
 
 	maxExtras = 4 << 20  // of all prompts and skills
-	maxReview = 64 << 10 // of what is shown of them
+	maxReview = 64 << 10 // of their parts that are shown
 )
 
-// A Kind reports what a file does.
+// A Kind is the purpose of a file.
 type Kind string
 
 // The kinds.
@@ -66,7 +66,7 @@ type File struct {
 	Path string // absolute
 	Name string // relative to the directory, with slashes
 	Text string // clean for a model where it is for one, otherwise as it is
-	Note string // what was left out of it; "" if nothing was
+	Note string // about parts left out; "" if there are none
 
 	place any // of a prompt or a skill
 }
@@ -269,14 +269,14 @@ func isReal(dir string) bool {
 
 // read returns the beginning of a regular file, and whether there is more.
 func read(path string, most int) (data []byte, cut bool, err error) {
-	info, err := os.Lstat(path) // a link may lead to what a stranger should not have a model told
+	info, err := os.Lstat(path) // a link may lead to a file that a stranger should not have a model told
 	if err != nil {
 		return nil, false, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%s is not a regular file", path)
 	}
-	if dir := filepath.Dir(path); !isReal(dir) { // what is there did not come with the repository
+	if dir := filepath.Dir(path); !isReal(dir) { // its files did not come with the repository
 		return nil, false, fmt.Errorf("%s is not used: a link leads to it", path)
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
@@ -314,7 +314,7 @@ type Store interface {
 
 func key(o Project) string { return "trust:" + o.Dir }
 
-// Decision returns what the user decided about exactly these files; known is false if they were
+// Decision returns the user's decision about exactly these files; known is false if they were
 // never asked, or if a file has changed since.
 func Decision(m Store, o Project) (yes, known bool) {
 	kept, err := m.Get(key(o))

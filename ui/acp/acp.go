@@ -28,7 +28,7 @@ import (
 	"parley/ui/app"
 )
 
-// Options say who is spoken to, and what conversations are made of.
+// Options hold the connection to the client, and the ways to open conversations.
 type Options struct {
 	In      io.Reader // messages of the client
 	Out     io.Writer // messages to it, and nothing else
@@ -58,16 +58,16 @@ type Server struct {
 	Headers map[string]string
 }
 
-// Opened is a conversation, with what a user can do in it.
+// Opened is a conversation, with its commands and tools.
 type Opened struct {
 	App    app.Options
-	Notice string     // what the user has to know; "": nothing
+	Notice string     // for the user; "" if there is none
 	Tools  *tools.Set // that work in it; nil: none
-	Close  func()     // ends the conversation, and what was started for it
+	Close  func()     // ends the conversation, and everything started for it
 
 	// Questions are asked before the first Ready, about servers of the client.
 	Questions []ServerQuestion
-	// Ready waits until all tools are there, and calls tell with what it has not told of servers yet:
+	// Ready waits until all tools are there, and calls tell with new notices about servers:
 	// those that cannot be used, above all.
 	Ready func(ctx context.Context, tell func(notice string))
 }
@@ -181,7 +181,7 @@ func (a *agent) find(id sdk.SessionId) (*conversation, error) {
 	return nil, invalid("no session %q is open: session/new or session/load opens one", id)
 }
 
-// Initialize says what parley speaks and can do. See
+// Initialize returns the version and capabilities of parley. See
 // https://agentclientprotocol.com/protocol/initialization.
 func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
 	a.mu.Lock()

@@ -37,7 +37,7 @@ type conversation struct {
 
 	cancelMu sync.Mutex
 	cancels  map[*context.CancelFunc]bool // of the prompts that are answered or wait for that
-	view     *view                        // of what the client was told; prompting guards it
+	view     *view                        // of the client; prompting guards it
 }
 
 // NewSession begins a conversation.
@@ -81,7 +81,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	if !filepath.IsAbs(r.Dir) {
 		return invalid("cwd %q is no absolute path", r.Dir)
 	}
-	a.leave(sdk.SessionId(r.ID)) // what is open already cannot be opened again
+	a.leave(sdk.SessionId(r.ID)) // an open one cannot be opened again
 	opened, err := a.Open(ctx, r)
 	if err != nil {
 		return failed(err)
@@ -106,7 +106,7 @@ func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) 
 	return nil
 }
 
-// reportSandbox reports what the sandbox undid of a job that has ended, unless the turn that runs
+// reportSandbox reports changes of a job that has ended and that the sandbox undid, unless the turn that runs
 // does.
 func (c *conversation) reportSandbox() {
 	c.prompting.Lock()
@@ -260,7 +260,7 @@ func (c *conversation) tellMode() {
 	c.update(sdk.SessionUpdate{ConfigOptionUpdate: &sdk.SessionConfigOptionUpdate{ConfigOptions: c.options()}})
 }
 
-// The ids of what can be configured.
+// The ids of options.
 const (
 	optionMode   = "mode"
 	optionModel  = "model"
@@ -270,7 +270,7 @@ const (
 // providerDefault is the effort of the provider's own choice.
 const providerDefault = "default"
 
-// options returns what can be configured: the approval mode, the model, and how much it thinks.
+// options returns the options: the approval mode, the model, and its reasoning effort.
 func (c *conversation) options() []sdk.SessionConfigOption {
 	s := c.app.Session
 	mode := choice{id: optionMode, name: "Approval mode", category: sdk.SessionConfigOptionCategoryMode, now: string(s.Policy().Mode())}

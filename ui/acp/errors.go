@@ -17,12 +17,12 @@ const (
 	codeAuthRequired  = -32000
 )
 
-// invalid says what cannot be meant in a request.
+// invalid returns an error about an invalid request.
 func invalid(format string, args ...any) error {
 	return &sdk.RequestError{Code: codeInvalidParams, Message: sanitize.Line(fmt.Sprintf(format, args...))}
 }
 
-// failed says what did not work, and what the user can do.
+// failed returns an error with advice for the user.
 func failed(err error) error {
 	code, text := codeInternal, app.ErrorText(err)
 	switch llm.FaultOf(err) {

@@ -64,8 +64,8 @@ func (c *conversation) askServers(ctx context.Context) {
 	}
 }
 
-// offersFor returns the answers that a call can get, and what they do. Each says all that it allows:
-// what holds for longer is named with the rule that is remembered.
+// offersFor returns the answers that a call can get, and their effects. Each says all that it allows:
+// a lasting one is named with the rule that is remembered.
 func offersFor(request session.ApprovalRequest) (options []sdk.PermissionOption, approvals map[sdk.PermissionOptionId]act.Approval) {
 	a := request.Action
 	approvals = map[sdk.PermissionOptionId]act.Approval{}
@@ -92,7 +92,7 @@ func offersFor(request session.ApprovalRequest) (options []sdk.PermissionOption,
 	return options, approvals
 }
 
-// call returns what the user is asked about: all that the call would do.
+// call describes a call for the question to the user: all that it would do.
 func (v *view) call(request session.ApprovalRequest) sdk.ToolCallUpdate {
 	a := request.Action
 	text := describe.Words(a, false)

@@ -161,7 +161,7 @@ func ending(ctx context.Context, d session.Done) (sdk.PromptResponse, error) {
 	return sdk.PromptResponse{StopReason: reason}, nil
 }
 
-// tellUsage says how full the model's window is, and what the conversation cost so far.
+// tellUsage sends how full the model's window is, and the cost of the conversation so far.
 func (c *conversation) tellUsage() {
 	total, last := c.opened.App.Session.Spending.Usage()
 	u := sdk.SessionUsageUpdate{Used: last.Input + last.Output, Size: c.opened.App.Session.Model().Context}
@@ -197,7 +197,7 @@ func (c *conversation) turnOf(ctx context.Context, parts []llm.Part) (iter.Seq[s
 // client's to have, or for a screen.
 const summarize = "compact"
 
-// command returns what a line does that begins with the name of a command or of a prompt.
+// command returns the effect of a line that begins with the name of a command or of a prompt.
 func (c *conversation) command(line string) (app.Effect, bool) {
 	if !strings.HasPrefix(line, "/") {
 		return nil, false

@@ -15,7 +15,7 @@ import (
 	"parley/session/attach"
 )
 
-// promptParts returns what a prompt says, as parts of a message. A directory that links are
+// promptParts returns a prompt as parts of a message. A directory that links are
 // told from is dir; shown returns the text that the client shows of a file, "" if it has none.
 func promptParts(blocks []sdk.ContentBlock, dir string, shown func(file string) string) (parts []llm.Part, err error) {
 	var text promptText
@@ -84,7 +84,7 @@ func linkedFile(file string, shown func(file string) string) (attach.Attachment,
 	return a, nil
 }
 
-// decoded attaches what came in base64.
+// decoded attaches data in base64.
 func decoded(name, data string) (attach.Attachment, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -134,11 +134,11 @@ func lines(uri string) string {
 // A promptText is the text of a prompt, with words where its user named a file.
 type promptText struct {
 	text    string
-	leading string // of what stands before anything typed
+	leading string // names before any typed text
 	named   bool   // text ends in the name of something
 }
 
-// add adds what was typed.
+// add adds typed text.
 func (t *promptText) add(typed string) {
 	if typed == "" {
 		return
@@ -178,7 +178,7 @@ func spaced(text, words string) string {
 
 func (t *promptText) whole() string { return t.leading + t.text }
 
-// uriName returns what an attachment is called.
+// uriName returns the name of an attachment.
 func uriName(uri *string, otherwise string) string {
 	if uri == nil || *uri == "" {
 		return otherwise

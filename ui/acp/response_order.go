@@ -26,7 +26,7 @@ type responseOrder struct {
 	due     int                // cancels that were read and have not been carried out
 }
 
-// header is what a message begins with.
+// header is the part of a message that is read here.
 type header struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
@@ -38,11 +38,11 @@ func (h header) session() string {
 	var about struct {
 		Session string `json:"sessionId"`
 	}
-	_ = json.Unmarshal(h.Params, &about) // what is none is about none
+	_ = json.Unmarshal(h.Params, &about) // an invalid message is about no session
 	return about.Session
 }
 
-// read notes what came from the client, up to the end of the first cancel, and returns how much that is.
+// read notes data from the client, up to the end of the first cancel, and returns how much that is.
 func (a *responseOrder) read(p []byte) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -206,7 +206,7 @@ func (a *responseOrder) await(long time.Duration, done func() bool) {
 	}
 }
 
-// A countedReader has answers count what is read. Messages after a cancel wait until that is carried
+// A countedReader counts requests as they are read. Messages after a cancel wait until that is carried
 // out: the connection would otherwise begin to answer a prompt among them before it.
 type countedReader struct {
 	io.Reader
@@ -231,7 +231,7 @@ func (r *countedReader) Read(p []byte) (int, error) {
 	return n, r.err
 }
 
-// A countedWriter has answers count what is written.
+// A countedWriter counts responses as they are written.
 type countedWriter struct {
 	io.Writer
 	answers *responseOrder

@@ -14,14 +14,14 @@ import (
 	"parley/ui/app"
 )
 
-// A view is what a client was told of a conversation: it sends updates for the changes that a
-// screen would draw.
+// A view sends a client updates for the changes of a conversation that a screen would draw. It
+// remembers what was sent.
 type view struct {
 	send     func(sdk.SessionUpdate)
 	turn     app.Turn
 	folder   string // that paths are told from
 	minted   int
-	replays  bool // what comes is stored, and the client knows none of it
+	replays  bool // messages come from the store, and the client knows none of them
 	title    string
 	commands *string // that were told; nil: none yet
 
@@ -36,7 +36,7 @@ type view struct {
 type sentCall struct {
 	status sdk.ToolCallStatus
 	input  string // the arguments, once they are whole
-	output string // the end of what it printed so far
+	output string // the end of its output so far
 }
 
 func newView(folder string, send func(sdk.SessionUpdate)) *view {
@@ -45,7 +45,7 @@ func newView(folder string, send func(sdk.SessionUpdate)) *view {
 	return v
 }
 
-// live has what comes from here on be new to parley, and of prompts known to the client.
+// live begins a turn: its messages are new to parley, and its prompt is known to the client.
 func (v *view) live() {
 	v.turn, v.replays = app.NewTurn(v.newID), false
 	clear(v.texts)
@@ -179,7 +179,7 @@ func (v *view) event(c app.Change) {
 }
 
 // text tells of text as it comes. What was told of a block that turns out to be of another kind
-// cannot be taken back: the rest is told as what it is.
+// cannot be taken back: the rest is sent as its own kind.
 func (v *view) text(c app.Change) {
 	stream := v.texts[c.ID]
 	if c.Op == app.Renamed {

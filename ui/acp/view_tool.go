@@ -81,7 +81,7 @@ func statusOf(s app.CallStatus) sdk.ToolCallStatus {
 	case app.CallDone:
 		return sdk.ToolCallStatusCompleted
 	}
-	return sdk.ToolCallStatusFailed // ACP has no word for what was denied, canceled or lost: its text says so
+	return sdk.ToolCallStatusFailed // ACP has no word for denied, canceled or lost calls: their text says so
 }
 
 // kindOf returns the kind of a tool, for the icon of a client.
@@ -89,7 +89,7 @@ func kindOf(tool string) sdk.ToolKind {
 	return sdk.ToolKind(cmp.Or(act.FactsOf(tool).Kind, string(sdk.ToolKindOther)))
 }
 
-// title says in a line what a call does.
+// title describes a call in a line.
 func title(t *app.Tool) string {
 	const most = 200 // characters
 	var args map[string]any
@@ -165,7 +165,7 @@ func printable(value any) any {
 	return value
 }
 
-// textContent returns what a tool answered; none for nothing.
+// textContent returns the output of a tool; none if it is blank.
 func textContent(text string) []sdk.ToolCallContent {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -186,7 +186,7 @@ func codeBlock(text string) string {
 
 // diffs returns a unified diff of one file as a client draws it: of each piece that changes, with
 // the lines around it, the old text and the new one. A new file has no old one. Of line ends only those
-// that change, or are not like the others, show what they are.
+// that change, or are not like the others, are shown.
 func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 	var file string
 	var before, after bytes.Buffer

@@ -44,7 +44,7 @@ type Board struct {
 	Getenv    func(string) string
 	System    string           // as in runtime.GOOS, which "" means
 	Terminal  func(seq string) // writes to the terminal, between frames
-	Directory string           // for what no route takes; made if it is not there
+	Directory string           // for text that no route takes; made if it is not there
 	Workspace string           // from which no command is run; absolute, or "" for none
 
 	last    atomic.Int64 // copies asked for
@@ -56,7 +56,7 @@ type Board struct {
 
 type timeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 
-// within limits what a command or the terminal may take.
+// within limits the time of a command or the terminal.
 func (b *Board) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if b.timeout != nil {
 		return b.timeout(ctx, limit)
@@ -64,7 +64,7 @@ func (b *Board) within(ctx context.Context, limit time.Duration) (context.Contex
 	return context.WithTimeout(ctx, limit)
 }
 
-// A Result is what became of a copy.
+// A Result is the result of a copy.
 type Result struct {
 	Bytes      int
 	Hidden     int     // invisible characters, which are not copied
@@ -129,7 +129,7 @@ func (r Result) route(what string) string {
 	return "Copied " + text + " to " + strings.Join(checked, " and ") + size + "; also via " + strings.Join(sent, " and ")
 }
 
-// Copy returns what copies text. It runs commands and waits for them, at most a
+// Copy returns a function that copies text. It runs commands and waits for them, at most a
 // few seconds each. Of several copies the one that was asked for last wins.
 func (b *Board) Copy(text string) func(context.Context) Result {
 	turn := b.last.Add(1)
@@ -197,7 +197,7 @@ func (c *copying) toTerminal(ctx context.Context) {
 	}
 }
 
-// ask asks the terminal what is on its clipboard.
+// ask asks the terminal for the text on its clipboard.
 func (c *copying) ask(ctx context.Context, seq string) (text string, ok bool) {
 	answers := c.onAnswer()
 	select {
@@ -220,7 +220,7 @@ func (b *Board) onAnswer() chan string {
 	return b.answers
 }
 
-// Answered takes what the terminal says is on its clipboard.
+// Answered takes the terminal's answer: the text on its clipboard.
 func (b *Board) Answered(text string) {
 	select {
 	case b.onAnswer() <- text:
@@ -258,7 +258,7 @@ func (c *copying) toCommand(ctx context.Context, row *command) {
 	c.done = !row.buffer && step.Checked
 }
 
-// holds reports whether what a command gives back is the text, within a while.
+// holds reports whether a command returns the text within limit.
 func (c *copying) holds(ctx context.Context, row *command, limit time.Duration) bool {
 	ctx, cancel := c.within(ctx, limit)
 	defer cancel()
@@ -275,7 +275,7 @@ func (c *copying) holds(ctx context.Context, row *command, limit time.Duration) 
 	}
 }
 
-// same compares what came back. Windows ends lines its own way.
+// same compares texts, also if one has the line ends of Windows.
 func same(got, want string) bool {
 	return got == want || strings.ReplaceAll(got, "\r\n", "\n") == strings.ReplaceAll(want, "\r\n", "\n")
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A environment is what decides about the routes.
+// An environment holds the facts that decide about the routes.
 type environment struct {
 	getenv  func(string) string
 	system  string
@@ -18,9 +18,9 @@ type environment struct {
 	tmux    *server // nil: not in one, or it cannot be asked
 }
 
-// A server is what tmux says of itself.
+// A server holds the settings of a tmux server.
 type server struct {
-	clipboard string // set-clipboard: only "on" takes what programs send plainly
+	clipboard string // set-clipboard: only "on" takes plain sequences of programs
 	passes    bool   // allow-passthrough
 	knows     bool   // that the terminal has a clipboard
 }
@@ -46,7 +46,7 @@ func (b *Board) environment(ctx context.Context) environment {
 	return p
 }
 
-// askTmux asks what tmux lets through and which terminal shows it. Since the shell was
+// askTmux asks tmux for its settings and the terminal that shows it. Since the shell was
 // started, people may have left and come back from elsewhere: tmux keeps who is
 // there now, with a minus before removed ones.
 func (b *Board) askTmux(ctx context.Context, p *environment) {
@@ -80,7 +80,7 @@ func (b *Board) askTmux(ctx context.Context, p *environment) {
 	}
 }
 
-// A trait is what is known of a terminal.
+// A trait holds facts about a terminal.
 type trait struct {
 	term, program string // beginning of TERM, or TERM_PROGRAM
 	noOSC52       bool   // it has no OSC 52
@@ -88,10 +88,10 @@ type trait struct {
 	before        string // is sent before the text
 }
 
-// usual holds what hterm's osc52.sh, which many copy from, takes for safe.
+// usual is the limit of hterm's osc52.sh, which many copy from.
 const usual = 100_000
 
-// long holds what terminals take that hold a sequence in memory that grows.
+// long is the limit of terminals that keep a sequence in growing memory.
 const long = 2 << 20
 
 var traits = []trait{

@@ -49,7 +49,7 @@ func certainty(p *environment) string {
 	return "it does not say whether it took it"
 }
 
-// tmuxAdvice returns what would bring the text from tmux to the terminal.
+// tmuxAdvice returns the setting that would bring the text from tmux to the terminal.
 func (s *server) tmuxAdvice() string {
 	switch {
 	case s.knows:

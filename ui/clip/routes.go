@@ -34,7 +34,7 @@ var escapeRoutes = []escapeRoute{
 		case p.tmux != nil:
 			return p.tmux.accepts()
 		case p.screen:
-			return false // it drops what it does not know
+			return false // it drops sequences that it does not know
 		}
 		return true
 	}, func(seq string) string { return seq }},
@@ -77,7 +77,7 @@ type command struct {
 	name   string
 	here   func(*environment) bool
 	put    func(outer bool) []string // outer: tmux hands the text on to the terminal
-	get    []string                  // writes what is on the clipboard; nil if there is nothing quick
+	get    []string                  // prints the text on the clipboard; nil if there is no quick command
 	encode func(string) []byte       // nil: UTF-8
 	buffer bool                      // it is tmux's own buffer, not the user's clipboard
 }

@@ -62,7 +62,7 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	}
 	if stdout != nil {
 		cmd.Stdout = stdout
-		cmd.WaitDelay = limit // what was written is still to be read when the command has ended
+		cmd.WaitDelay = limit // output may still have to be read when the command has ended
 	}
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -77,7 +77,7 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	return err
 }
 
-// capped keeps the beginning of what is written, and refuses the rest.
+// capped keeps up to most bytes, and refuses more.
 type capped struct {
 	text []byte
 	most int

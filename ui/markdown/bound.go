@@ -6,7 +6,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits on what is parsed as markup. They are far beyond what anybody writes; without
+// Limits on parsing as markup. They are far beyond what anybody writes; without
 // them goldmark takes time that grows with the square of crafted text's length.
 const (
 	// inlineLimit is the size of the largest block that is parsed for inline markup, in bytes.

@@ -71,7 +71,7 @@ func neighborOf(r rune) neighbor {
 	return neighbor{r, util.IsSpaceRune(r), util.IsPunctRune(r) && !cjk, cjk}
 }
 
-// A runState is what a run of two marks or more does to strong text.
+// A runState is the effect of a run of two marks or more on strong text.
 type runState uint8
 
 const (

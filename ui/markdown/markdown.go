@@ -80,7 +80,7 @@ type Code struct {
 func New(th *theme.Theme) *Doc { return &Doc{styles: newStyleCache(th)} }
 
 // MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
-// screens that copy the source instead of what is shown.
+// screens that copy the source instead of the shown text.
 func (d *Doc) MarkCode() { d.styles.marksCode = true }
 
 // FoldLines makes a newline inside a paragraph a space, as in CommonMark: for files with long
@@ -147,7 +147,7 @@ func (d *Doc) Finish() {
 	}
 }
 
-// EndAt ends the text after its first n bytes, and keeps what was rendered of them. It does
+// EndAt ends the text after its first n bytes, and keeps their rendering. It does
 // nothing and returns false where that may depend on the rest: if they do not end with a line,
 // or if Lines has seen more than a part of the next one.
 func (d *Doc) EndAt(n int) bool {

@@ -69,7 +69,7 @@ func closeMarks(source string) string {
 // isOpen reports whether mark was opened last.
 func isOpen(open []string, mark string) bool { return len(open) > 0 && open[len(open)-1] == mark }
 
-// halfClosed reports whether mark is the beginning of what closes the mark opened last.
+// halfClosed reports whether mark begins like the mark opened last, which it may close.
 func halfClosed(open []string, mark string) bool {
 	return len(open) > 0 && strings.HasPrefix(open[len(open)-1], mark)
 }

@@ -18,7 +18,7 @@ type rendered struct {
 	missingRefs []string // references that were not found
 }
 
-// blockContext is what rendering a list item needs to know of the items before it.
+// blockContext holds the facts about earlier items that rendering a list item needs.
 type blockContext struct {
 	number int  // of a list's first item; negative: the one in the source
 	loose  bool // the list is known to be loose
@@ -45,7 +45,7 @@ func (ps *styleCache) render(src string, width int, refs references, at blockCon
 type writer struct {
 	styles *styleCache
 	src    string
-	raw    []byte // what was parsed: src, bounded
+	raw    []byte // the parsed form of src, bounded
 	width  int
 	at     blockContext // for the first block, if it is a list
 	inline bool         // the tree has inline nodes

@@ -283,7 +283,7 @@ func lineStart(src string, n ast.Node) int {
 	return strings.LastIndexByte(src[:max(pos, 0)], '\n') + 1
 }
 
-// structure finds blocks only; full finds what is inside them too. Definition
+// structure finds blocks only; full finds their inline nodes too. Definition
 // lists and footnotes are left out: a line far below would change blocks above.
 // Bare URLs need no parsing, as they are shown as they are.
 var (

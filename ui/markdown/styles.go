@@ -24,7 +24,7 @@ const (
 	good
 	warn
 	bad
-	comment // and what follows: of code
+	comment // this and the following ones: of code
 	keyword
 	str
 	number
@@ -71,7 +71,7 @@ func (ps *styleCache) sgr(p textStyle) *theme.SGR {
 // shows reports whether text in the style p looks different from other text.
 func (ps *styleCache) shows(p textStyle) bool { return ps.sgr(p).On != ps.sgr(textStyle{}).On }
 
-// softBreak returns what a newline inside a paragraph is shown as.
+// softBreak returns the text for a newline inside a paragraph.
 func (ps *styleCache) softBreak() string {
 	if ps.folds {
 		return " "

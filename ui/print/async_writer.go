@@ -81,7 +81,7 @@ func (e *asyncWriter) flush() {
 	}
 }
 
-// Close writes what is left and returns the first error.
+// Close writes the rest and returns the first error.
 func (e *asyncWriter) Close() error {
 	e.mu.Lock()
 	e.done = true

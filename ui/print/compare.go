@@ -16,7 +16,7 @@ import (
 )
 
 // Compare writes the answers of several models to the writers of o, one after the other in the order
-// of names, each as Run does: the first as it arrives, the others from what has arrived meanwhile. As
+// of names, each as Run does: the first as it arrives, the others from events that have arrived meanwhile. As
 // text, each has the name of its model as a heading; as JSON, they are one array; as JSON lines, each
 // goes from its start to its done object. It returns the first exit status that is not 0.
 func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {

@@ -354,7 +354,7 @@ func (p *Progress) draw() {
 	fmt.Fprint(p.w, "\r\x1b[K"+line)
 }
 
-// EstimateText says that what is estimated to cost usd, more than limit; both are in US dollars.
+// EstimateText says that the named things are estimated to cost usd, more than limit; both are in US dollars.
 func EstimateText(what string, usd, limit float64) string {
 	return fmt.Sprintf("%s cost about %s, more than %s", what, format.Cost(usd, true), cmp.Or(format.Cost(limit, true), "$0"))
 }

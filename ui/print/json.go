@@ -83,7 +83,7 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	return nil
 }
 
-// count counts what d adds, and returns it with an empty line before a text that stands apart.
+// count counts the bytes of d, and returns it with an empty line before a text that stands apart.
 func (l *jsonlWriter) count(d llm.Delta) llm.Delta {
 	if l.blocks == nil {
 		l.blocks = map[string]blockSize{}

@@ -38,7 +38,7 @@ const (
 	Limit      = 5        // budget or time limit
 	Denied     = 6        // a needed permission was denied
 	Schema     = 7        // the answer does not fit the schema
-	Incomplete = 8        // length, filter, or nothing of what was asked for
+	Incomplete = 8        // length, filter, or nothing of the requested kind
 	Mismatch   = 9        // the request is not in the replayed recording
 	Unread     = 128 + 13 // the reader of the pipe left: as if SIGPIPE had ended the program
 )
@@ -111,7 +111,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	}
 	p.start(s)
 	denied, nothing, unsaved, status := false, false, false, OK
-	var rules []string // rules that would have allowed what was denied
+	var rules []string // rules that would have allowed the denied calls
 	yolo := true       // --yolo would have allowed all of it
 	grantable := true  // rules would have allowed all of it
 	for e := range turn {

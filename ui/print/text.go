@@ -139,7 +139,7 @@ func (t *textWriter) delta(d llm.Delta) error {
 	return err
 }
 
-// flush writes what is still buffered at the end of an answer, and ends its last line.
+// flush writes buffered text at the end of an answer, and ends its last line.
 func (t *textWriter) flush() error {
 	if !t.o.Raw {
 		if err := t.print(t.clean.End()); err != nil {
@@ -154,7 +154,7 @@ func (t *textWriter) flush() error {
 	if t.last == 0 || t.last == '\n' {
 		return nil
 	}
-	t.last = '\n' // what follows, here or on Err, begins on a line of its own
+	t.last = '\n' // the next text, here or on Err, begins on a line of its own
 	_, err := io.WriteString(t.o.Out, "\n")
 	return err
 }

@@ -1,4 +1,4 @@
-// Package report writes what parley's commands list: models, prices that changed, and checkups.
+// Package report writes the lists of parley's commands: models, prices that changed, and checkups.
 // Text from outside is made printable on the way.
 package report
 

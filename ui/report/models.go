@@ -19,10 +19,10 @@ import (
 // A Model is one row of the list of models.
 type Model struct {
 	Name       string        `json:"name"`               // provider/model, or an alias
-	Alias      string        `json:"alias_of,omitempty"` // what the alias stands for
+	Alias      string        `json:"alias_of,omitempty"` // model the alias stands for
 	Title      string        `json:"title"`
 	Ready      bool          `json:"ready"`
-	Why        string        `json:"why,omitempty"` // what it lacks, if it is not ready
+	Why        string        `json:"why,omitempty"` // reason, if it is not ready
 	Context    int           `json:"context,omitempty"`
 	Price      catalog.Price `json:"-"`
 	Vision     bool          `json:"vision"`
@@ -30,7 +30,7 @@ type Model struct {
 	Thinks     bool          `json:"thinks"`
 	Deprecated bool          `json:"deprecated,omitempty"`
 	Retires    string        `json:"retires,omitempty"` // day, as 2006-01-02, if that is soon
-	About      string        `json:"about,omitempty"`   // what it takes and costs, if it does something else than answer
+	About      string        `json:"about,omitempty"`   // input and cost, if it does something else than answer
 }
 
 // ModelOf returns the row of a model. Now decides whether it is deprecated or retires soon.
@@ -42,7 +42,7 @@ func ModelOf(c providers.Choice, now time.Time) Model {
 	}
 }
 
-// Detail describes in a few words what a model is, or what it lacks.
+// Detail describes a model in a few words, or the reason why it is not ready.
 func (m Model) Detail() string {
 	if !m.Ready {
 		return m.Why
@@ -82,7 +82,7 @@ func (m Model) Window() string {
 	return format.Window(m.Context)
 }
 
-// Prices returns what a million tokens cost, of prompts and of answers: "free" and
+// Prices returns the prices of a million tokens, of prompts and of answers: "free" and
 // nothing, or nothing at all where they are not known.
 func (m Model) Prices() (input, output string) {
 	switch {
@@ -94,7 +94,7 @@ func (m Model) Prices() (input, output string) {
 	return "", ""
 }
 
-// Abilities returns words for what a model can do: tools, vision, reasoning.
+// Abilities returns words for the abilities of a model: tools, vision, reasoning.
 func (m Model) Abilities() string {
 	var words []string
 	for _, w := range []struct {
@@ -108,9 +108,9 @@ func (m Model) Abilities() string {
 	return strings.Join(words, " ")
 }
 
-// A ModelRow is a row of a list of models, and its JSON what programs get.
+// A ModelRow is a row of a list of models, as JSON for programs.
 type ModelRow interface {
-	Detail() string // in a few words what it is, or what it lacks
+	Detail() string // a few words, or the reason why it is not ready
 	row() (name string, ready bool)
 }
 
@@ -122,7 +122,7 @@ type ImageModel struct {
 	Name        string   `json:"name"` // provider/model
 	Title       string   `json:"title"`
 	Ready       bool     `json:"ready"`
-	Why         string   `json:"why,omitempty"`      // what it lacks, if it is not ready
+	Why         string   `json:"why,omitempty"`      // reason, if it is not ready
 	Cost        float64  `json:"cost_usd,omitempty"` // of an image, about
 	Inputs      int      `json:"inputs"`             // images that it can be given; 0: it makes new ones only
 	Mask        bool     `json:"mask"`
@@ -162,7 +162,7 @@ func (m ImageModel) row() (name string, ready bool) { return m.Name, m.Ready }
 type EmbeddingModel struct {
 	Name       string        `json:"name"` // provider/model
 	Ready      bool          `json:"ready"`
-	Why        string        `json:"why,omitempty"`            // what it lacks, if it is not ready
+	Why        string        `json:"why,omitempty"`            // reason, if it is not ready
 	Dimensions int           `json:"dimensions,omitempty"`     // without a wish
 	Least      int           `json:"dimensions_min,omitempty"` // that it can be asked for
 	Most       int           `json:"dimensions_max,omitempty"`
@@ -246,7 +246,7 @@ type FactChange struct {
 	OldRetires string `json:"old_retires,omitempty"`
 }
 
-// Rates are what a million tokens cost, in US dollars.
+// Rates are the prices of a million tokens, in US dollars.
 type Rates struct {
 	Free      bool    `json:"free"`
 	Input     float64 `json:"input"`
@@ -265,7 +265,7 @@ func (r *Rates) String() string {
 	return format.Price(r.Input) + "/" + format.Price(r.Output)
 }
 
-// A FactsReport is what was fetched.
+// A FactsReport describes the facts that were fetched.
 type FactsReport struct {
 	Fetched   time.Time      `json:"fetched"`
 	Saved     string         `json:"saved,omitempty"` // the file; "" if only the differences are shown
@@ -335,7 +335,7 @@ func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 	return nil
 }
 
-// line returns the sign of a change, and what changed in words.
+// line returns the sign of a change, and its words.
 func (c FactChange) line() (sign, words string) {
 	window := func(tokens int) string {
 		if tokens == 0 {

@@ -1,5 +1,5 @@
 // Package backup writes everything that parley keeps of conversations into one file, and
-// takes it back: on another machine, or beside what is there already. Its commands stand below
+// restores it: on another machine, or beside existing conversations. Its commands stand below
 // parley sessions.
 package backup
 
@@ -24,7 +24,7 @@ import (
 	"parley/tools/undo"
 )
 
-// A backup is a compressed tar archive: what it is, the store of conversations, and the directory
+// A backup is a compressed tar archive: a manifest, the store of conversations, and the directory
 // of files that tools changed, under these names.
 const (
 	manifestName = "parley-backup.json"
@@ -41,7 +41,7 @@ type manifest struct {
 	Created time.Time `json:"created"`
 }
 
-// Write writes what is in the store, and in the directory files, to w. The directory tmp
+// Write writes the store, and the directory files, to w. The directory tmp
 // holds a copy of the store meanwhile, for its owner only. Other processes may go on.
 func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	dir, err := os.MkdirTemp(tmp, ".backup-")
@@ -113,12 +113,12 @@ func addFile(out *tar.Writer, path, name string) error {
 	return err
 }
 
-// Restored reports what came of a restore.
+// Restored reports the result of a restore.
 type Restored struct {
 	Conversations int      // that are new here
 	Same          int      // that are here already, with all their messages
-	Copies        int      // that went on differently here: what they were is a conversation of its own
-	Damaged       []string // IDs of those that could not be read whole; what could be is here
+	Copies        int      // that went on differently here: the restored ones are conversations of their own
+	Damaged       []string // IDs of those that could not be read whole; the readable parts are here
 	Refused       []Refused
 	Unchanged     []string // kinds of other things that were here already and stay as they are
 }
@@ -128,13 +128,13 @@ type Restored struct {
 // user adds that directory on this machine.
 type Refused struct{ Conversation, Path string }
 
-// restoredKeys are the keys of the store's state that come back. The others say what is trusted
-// and allowed, which the user of this machine decides, or are about processes.
+// restoredKeys are the keys of the store's state that come back. The others are about trust
+// and permissions, which the user of this machine decides, or are about processes.
 var restoredKeys = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
 
-// Restore takes back what r has: conversations into the store lib, and the files that tools
-// changed into the directory files. Nothing that is there is changed or removed, but what is in the
-// trash comes out of it. The directory tmp holds what r has meanwhile.
+// Restore takes back the content of r: conversations into the store lib, and the files that tools
+// changed into the directory files. Nothing that is there is changed or removed, but conversations in the
+// trash come out of it. The directory tmp holds the content of r meanwhile.
 func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err error) {
 	dir, err := os.MkdirTemp(tmp, ".restore-")
 	if err != nil {

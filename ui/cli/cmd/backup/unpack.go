@@ -71,7 +71,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack writes what is in an archive into dir, and nothing outside of it.
+// unpack writes the files of an archive into dir, and nothing outside of it.
 func unpack(r io.Reader, dir string, most limits) error {
 	counted := &io.LimitedReader{R: r, N: math.MaxInt64}
 	packed, err := gzip.NewReader(counted)
@@ -128,7 +128,7 @@ func hasHoles(h *tar.Header) bool {
 	return false
 }
 
-// readManifest checks what stands first in an archive.
+// readManifest checks the first file of an archive.
 func readManifest(h *tar.Header, in io.Reader) error {
 	var about manifest
 	if h.Name != manifestName || json.NewDecoder(io.LimitReader(in, 1<<16)).Decode(&about) != nil || about.Format < 1 {

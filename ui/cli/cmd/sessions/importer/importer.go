@@ -18,7 +18,7 @@ import (
 	"parley/session/transfer"
 )
 
-// A Result counts what is in a place, or what its import changed.
+// A Result counts the conversations in a place, or the changes of its import.
 type Result struct {
 	Program       string            `json:"program"`
 	Path          string            `json:"path"`
@@ -30,11 +30,11 @@ type Result struct {
 	Removed       int               `json:"removed,omitempty"`  // that were removed here, and stay so
 	Failed        int               `json:"failed,omitempty"`   // files that cannot be read, or hold no conversation
 	Busy          int               `json:"busy,omitempty"`     // conversations that are open in another parley, and wait
-	Notices       []transfer.Notice `json:"notices,omitempty"`  // what could not be imported
+	Notices       []transfer.Notice `json:"notices,omitempty"`  // things that could not be imported
 	FirstError    string            `json:"error,omitempty"`    // of Failed
 }
 
-// A record holds what the store keeps of a place between imports.
+// A record is kept in the store between imports of a place.
 type record struct {
 	Files  map[string]readFile `json:"files"`            // by path below the place
 	Stamps map[string]string   `json:"stamps,omitempty"` // of conversations, by ID, where one file has several
@@ -128,8 +128,8 @@ func (r *Result) fail(err error) {
 // saveEvery sets how often the record is saved during a long import.
 const saveEvery = 5 * time.Second
 
-// Import imports what is new in p. A canceled ctx ends it between two conversations; what was
-// imported until then stays.
+// Import imports new conversations of p. A canceled ctx ends it between two conversations; those
+// imported until then stay.
 func Import(ctx context.Context, db *store.DB, read transfer.Reader, p Place) (Result, error) {
 	run := &run{db: db, read: read, place: p, Result: Result{Program: p.Program, Path: p.Path}}
 	var err error

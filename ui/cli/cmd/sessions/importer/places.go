@@ -26,12 +26,12 @@ type Place struct {
 	Path    string // absolute: a directory, or a database
 
 	match func(name string) bool // of files below Path; nil: Path is read as a whole
-	own   []string               // directories that parley itself runs programs in: what is from there is here already
+	own   []string               // directories that parley itself runs programs in: their conversations are here already
 }
 
 // source returns which stored conversations an import of p may add to. Programs that keep theirs in
 // the home add to all that was imported from there; a database in a project, which may have come with
-// a clone, only to what was imported from it.
+// a clone, only to conversations imported from it.
 func (p Place) source() store.ImportSource {
 	if p.Program == "crush" {
 		return store.ImportSource{Key: p.Program + " " + p.Path}
@@ -141,7 +141,7 @@ func (p Place) isOwn(dir string) bool {
 	})
 }
 
-// notInNames matches what Claude Code replaces in names of directories.
+// notInNames matches the characters that Claude Code replaces in names of directories.
 var notInNames = lazy.NewRegexp(`[^A-Za-z0-9]`)
 
 // escapeGlob returns a pattern that matches path alone.
@@ -182,7 +182,7 @@ func crushDatabases(list, start string) (paths []string) {
 	if f, err := os.Open(list); err == nil {
 		data, err := io.ReadAll(io.LimitReader(f, 4<<20))
 		if f.Close(); err == nil {
-			_ = json.Unmarshal(data, &known) // what is no list lists nothing
+			_ = json.Unmarshal(data, &known) // an invalid list is empty
 		}
 	}
 	for _, p := range known.Projects {
@@ -214,7 +214,7 @@ func (p Place) files() map[string]string {
 		found[p.Path] = wholeState(p.Path)
 		return found
 	}
-	_ = filepath.WalkDir(p.Path, func(path string, d fs.DirEntry, err error) error { // what cannot be read has nothing
+	_ = filepath.WalkDir(p.Path, func(path string, d fs.DirEntry, err error) error { // unreadable directories are empty
 		switch {
 		case err != nil:
 			return nil
