@@ -67,10 +67,6 @@ type piMessage struct {
 
 var piReasons = map[string]llm.Reason{"stop": llm.Stop, "length": llm.Length, "toolUse": llm.Calls}
 
-func newPi(n *skippedCounts) *piImporter {
-	return &piImporter{newBuilder("pi", n)}
-}
-
 func (d *piImporter) line(data []byte) error {
 	var l piLine
 	if !d.skipped.decode(data, &l, badLines) {

@@ -52,10 +52,6 @@ type qwenMessage struct {
 	Parts jsonList `json:"parts"`
 }
 
-func newQwen(n *skippedCounts) *qwenImporter {
-	return &qwenImporter{geminiBuilder: geminiBuilder{newBuilder("qwen-code", n)}}
-}
-
 func (d *qwenImporter) line(data []byte) error {
 	var l qwenLine
 	switch {

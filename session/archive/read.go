@@ -188,11 +188,11 @@ func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 	case len(p.Mapping) > 0 && p.Mapping[0] == '{', len(p.ChatMessages) > 0 && p.ChatMessages[0] == '[':
 		return &exportImporter{limits: l, skipped: n}
 	case p.Type == typeSession && p.ID != "" && p.Timestamp != "":
-		return newPi(n)
+		return &piImporter{newBuilder("pi", n)}
 	case p.Session != "" && p.Project != "", len(p.Set) > 0 && p.Set[0] == '{':
 		return newGemini(n)
 	case p.UUID != "" && len(p.System)+len(p.Message.Parts) > 0:
-		return newQwen(n)
+		return &qwenImporter{geminiBuilder: geminiBuilder{newBuilder("qwen-code", n)}}
 	case p.UUID != "", p.Leaf != "", p.Session != "" && p.Type != "":
 		return newClaude(name, n)
 	case len(p.Payload) > 0 && slices.Contains(codexLines, p.Type), p.Record == "state",

@@ -129,8 +129,13 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			nothing = e.Message.Empty()
 			unsaved = !o.saveMedia(e.Message, p) || unsaved
 		case session.Done:
-			if status = statusOf(e, denied); status == OK {
-				status = lacking(nothing, unsaved)
+			status = statusOf(e, denied)
+			switch {
+			case status != OK:
+			case nothing:
+				status = Incomplete
+			case unsaved:
+				status = Failed
 			}
 		}
 		if p.event(e, status) != nil {
@@ -223,17 +228,6 @@ func statusOf(d session.Done, denied bool) int {
 		return Denied
 	case d.Reason == llm.Length, d.Reason == llm.Refused:
 		return Incomplete
-	}
-	return OK
-}
-
-// lacking returns the exit status of an answer that is empty, or that was not saved completely.
-func lacking(nothing, unsaved bool) int {
-	switch {
-	case nothing:
-		return Incomplete
-	case unsaved:
-		return Failed
 	}
 	return OK
 }
