@@ -431,12 +431,12 @@ var mediaFaults = []struct {
 	fault string
 	tests []string
 }{
-	{"empty, blank and 1 MB texts among good ones", []string{"script embed: 2 blank lines skipped", "script embed: long.txt:3: about", "providers/embedding TestTooLong"}},
-	{"2049, 101, 65 and 11 texts: split, in order", []string{"providers/embedding TestSplit", "providers/embedding TestSplitByTokens"}},
+	{"empty, blank and 1 MB texts among good ones", []string{"script embed: 2 blank lines skipped", "script embed: long.txt:3: about", "ui/cli/cmd/embed/embedding TestTooLong"}},
+	{"2049, 101, 65 and 11 texts: split, in order", []string{"ui/cli/cmd/embed/embedding TestSplit", "ui/cli/cmd/embed/embedding TestSplitByTokens"}},
 	{"vectors reversed, doubled, missing, without index", []string{"providers/media TestEmbedPlacesVectors", "providers/media TestEmbedIndexes", "providers/media TestEmbedSuiteBadAnswers"}},
 	{"base64 that cannot be, NaN, the zero vector", []string{"providers/media TestEmbedBase64", "providers/media TestEmbedSuiteBadAnswers"}},
 	{"other dimensions than asked for", []string{"providers/media TestEmbedSuiteBadAnswers", "script embed: --dimensions 5000"}},
-	{"429 in a batch: what came is kept, and goes on", []string{"providers/embedding TestRetries", "providers/embedding TestHalves", "script embed: --continue-from"}},
+	{"429 in a batch: what came is kept, and goes on", []string{"ui/cli/cmd/embed/embedding TestRetries", "ui/cli/cmd/embed/embedding TestHalves", "script embed: --continue-from"}},
 	{"an error in base_resp with status 200", []string{"providers/media TestEmbedSuiteFaults", "providers/media TestVideoBaseResp", "providers/media TestImagesOfMiniMax"}},
 	{"text named .png, HEIC, 60 MB, 17 files", []string{"providers/media TestImageRequestsThatCannotBe", "script image: large.png: ", "script image: words.png: not an image"}},
 	{"a mask of another size, without alpha, a JPEG, for who takes none", []string{"providers/media TestImageRequestsThatCannotBe", "providers/media TestImageServicesThatCannot"}},

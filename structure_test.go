@@ -54,15 +54,16 @@ func TestImports(t *testing.T) {
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
-		"ui/cli/cmdutil":        {"ui/app", "ui/print", "session", theme, safe, llm, catalog},
-		"ui/cli/ability":        {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
-		"ui/cli/cmd/embed":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "providers/embedding", llm, catalog},
-		"ui/cli/cmd/image":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
-		"ui/cli/cmd/video":      {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
-		"ui/cli/cmd/completion": {},
-		"ui/cli/cmd/man":        {"ui/cli/cmdutil", "ui/print", wrap, atomic},
-		"ui/cli/cmd/sessions":   {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
-		"ui/cli/cmd/models":     {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
+		"ui/cli/cmdutil":             {"ui/app", "ui/print", "session", theme, safe, llm, catalog},
+		"ui/cli/ability":             {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
+		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog},
+		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
+		"ui/cli/cmd/video":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
+		"ui/cli/cmd/completion":      {},
+		"ui/cli/cmd/embed/embedding": {llm, catalog, "providers/retry"},
+		"ui/cli/cmd/man":             {"ui/cli/cmdutil", "ui/print", wrap, atomic},
+		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
+		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
@@ -70,12 +71,12 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/embedding", "providers/schema", creds, llm, catalog},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
 		"providers/demo":       {catalog, lazy},
-		"providers/discover":   {safe},
+		"providers/discover":   {catalog, safe},
 		servers:                {},
 		"providers/adapter":    {llm, "providers/wire", proc, safe, swar, lazy},
 		"providers/filter":     {llm, "providers/schema", lazy},
@@ -88,7 +89,6 @@ func TestImports(t *testing.T) {
 		closed:                 {},
 		tests:                  {},
 		"providers/openai":     append([]string{lazy}, adapter...),
-		"providers/embedding":  {llm, catalog, "providers/retry"},
 		"providers/media":      {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"providers/gemini":     append([]string{lazy}, adapter...),
 		"providers/anthropic":  append([]string{lazy}, adapter...),

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"parley/providers/catalog"
-	"parley/providers/discover"
 	"parley/providers/openai"
 	"parley/tools/process"
 )
@@ -25,8 +24,8 @@ type Config struct {
 
 	Recent []string `toml:"-"` // models that were used, as provider/model, the latest first
 
-	found  map[string]discover.Server // by the names of their services; see WithServers
-	listed map[string][]listedModel   // by the names of services; see WithLists
+	found  map[string]LocalServer   // by the names of their services; see WithServers
+	listed map[string][]listedModel // by the names of services; see WithLists
 }
 
 // A Provider is one [providers.NAME] table. Under the name of a provider of the

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"parley/providers/anthropic"
 	"parley/providers/catalog"
 	"parley/providers/demo"
+	"parley/providers/discover"
 	"parley/providers/gemini"
 	"parley/providers/llm"
 	"parley/providers/openai"
@@ -60,7 +62,9 @@ var families = []family{
 // parts holds what providers can do without: a field is nil without its line.
 var parts = struct {
 	toolsByPrompt func(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model
+	localServers  func(ctx context.Context, kind string, hosts []string) []catalog.Server
 }{
+	localServers:  discover.Servers,
 	toolsByPrompt: prompted.Wrap,
 }
 

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"parley/providers/catalog"
-	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -59,7 +58,7 @@ func (s service) findKey(stored KeyStore, getenv func(string) string) key {
 			return key{name: where, stored: stored}
 		}
 	}
-	if s.found.State == discover.NeedKey && k.hint == "" {
+	if s.found.NeedsKey && k.hint == "" {
 		k.hint = "set " + cmp.Or(strings.Join(s.builtin.KeyEnv, " or "), "api_key_env under [providers."+s.name+"]")
 	}
 	return k
@@ -110,7 +109,7 @@ func (p Provider) used() bool { return !reflect.ValueOf(p).IsZero() }
 // keyless reports whether no key can be given to the service: it runs here and did not ask for one, or
 // it is a program with a login of its own.
 func (s service) keyless() bool {
-	return s.isProgram() || s.closestBuiltin().Local && s.found.State != discover.NeedKey && s.key.stored == nil
+	return s.isProgram() || s.closestBuiltin().Local && !s.found.NeedsKey && s.key.stored == nil
 }
 
 // givenKey looks for the key of s in the configuration and in the environment.

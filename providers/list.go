@@ -18,7 +18,6 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
-	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
@@ -140,7 +139,7 @@ func (l lister) showModels(ctx context.Context, path string, offers []listedMode
 				if o := &offers[i]; o.Vision == nil {
 					if page, err := l.fetchPage(ctx, path, map[string]any{"model": o.ID}); err == nil {
 						o.Tools, o.Vision, o.Thinks = hasCapability(page, toolFields), hasCapability(page, visionFields), hasCapability(page, []capabilityField{{"capabilities", "thinking"}})
-						o.embeds = discover.Embeds(page, o.ID)
+						o.embeds = catalog.Embeds(page, o.ID)
 					}
 				}
 			}

@@ -11,7 +11,6 @@ import (
 
 	"parley/providers/adapter"
 	"parley/providers/catalog"
-	"parley/providers/discover"
 )
 
 // A listedModel is a model in the list of its server.
@@ -72,7 +71,7 @@ func parseListing(page map[string]any, local bool) []listedModel {
 	for _, row := range rows {
 		m, _ := row.(map[string]any)
 		id := strings.TrimPrefix(firstText(m, idFields...), "models/")
-		embeds := local && discover.Embeds(m, id)
+		embeds := local && catalog.Embeds(m, id)
 		if id == "" || !embeds && !isChatModel(m) {
 			continue
 		}

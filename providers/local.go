@@ -12,28 +12,30 @@ import (
 	"sync"
 
 	"parley/providers/catalog"
-	"parley/providers/discover"
 )
 
 // A LocalServer is a model server that runs on this machine.
-type LocalServer = discover.Server
+type LocalServer = catalog.Server
 
 // Discover returns the servers that run on this machine, on the ports they have by
-// themselves or by the environment, within discover.Timeout. They are asked without a key. With
+// themselves or by the environment, within a quarter of a second. They are asked without a key. With
 // only, the name of a provider, only its ports are asked.
 func Discover(ctx context.Context, c Config, only string, getenv func(string) string) []LocalServer {
-	var o discover.Options
+	if parts.localServers == nil {
+		return nil
+	}
+	kind, hosts := "", []string(nil)
 	for s := range c.services(getenv) {
 		if like := s.closestBuiltin(); !like.Local || only != "" && only != s.name {
 			continue
 		} else if only != "" {
-			o.Kind = like.ID
+			kind = like.ID
 		}
 		if u, err := url.Parse(s.url); err == nil && u.Port() != "" {
-			o.Hosts = append(o.Hosts, u.Host)
+			hosts = append(hosts, u.Host)
 		}
 	}
-	return discover.Find(ctx, o)
+	return parts.localServers(ctx, kind, hosts)
 }
 
 // WithServers returns c with servers that were found: their models can be asked as if
@@ -94,7 +96,7 @@ func (c Config) Locals(getenv func(string) string) []Local {
 		}
 		l := Local{Provider: s.name, Name: s.found.Name, Models: len(s.found.Models), More: s.found.More, LacksKey: s.key.hint != ""}
 		if s.key.name == "" {
-			l.Problem = string(s.found.State)
+			l.Problem = s.found.Problem
 		}
 		if !l.LacksKey {
 			l.Model = s.defaultName()
@@ -111,8 +113,11 @@ func (s service) isFound() bool { return s.found.Provider != "" }
 // more of them.
 func (s service) withList(listed []listedModel) service {
 	s.told = nil
-	for _, m := range slices.Concat(s.found.Models, s.found.Embedded) {
-		s.told = append(s.told, listedModel{embeds: m.Embeds, Facts: catalog.Facts{ID: m.ID, Context: m.Context, Tools: m.Tools, Vision: m.Vision, Thinks: m.Thinks}})
+	for _, m := range s.found.Models {
+		s.told = append(s.told, listedModel{Facts: m})
+	}
+	for _, m := range s.found.Embedded {
+		s.told = append(s.told, listedModel{Facts: m, embeds: true})
 	}
 	for _, m := range listed {
 		if at := slices.IndexFunc(s.told, func(t listedModel) bool { return t.ID == m.ID }); at >= 0 {

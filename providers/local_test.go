@@ -16,7 +16,7 @@ import (
 // local returns a server that was found, with one model.
 func local(provider, url string) LocalServer {
 	yes := true
-	return LocalServer{Provider: provider, Name: strings.ToUpper(provider), BaseURL: url, Models: []discover.Model{{ID: "m1", Context: 4096, Tools: &yes}}}
+	return LocalServer{Provider: provider, Name: strings.ToUpper(provider), BaseURL: url, Models: []catalog.Facts{{ID: "m1", Context: 4096, Tools: &yes}}}
 }
 
 // TestWithServers: what was found can be picked as if it was configured; what is configured

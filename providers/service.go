@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"parley/providers/catalog"
-	"parley/providers/discover"
 	"parley/providers/llm"
 	"parley/providers/openai"
 	"parley/providers/wire"
@@ -30,7 +29,7 @@ type service struct {
 	url        string
 	conf       Provider
 	builtin    catalog.Provider // what is built in under this name, or zero
-	found      discover.Server  // that runs on this machine, or zero
+	found      LocalServer      // that runs on this machine, or zero
 	told       []listedModel    // models of its server, as far as that was asked: the best first
 	recent     []string         // models that were used, of all services, the latest first
 	key        key
@@ -66,7 +65,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	}
 	s.row = kinds[s.kind]
 	s.family, _ = familyOf(s.kind)
-	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && found.State != discover.NeedKey {
+	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && !found.NeedsKey {
 		s.key = key{} // it answered without one
 	}
 	s.connected = configured || s.row.isDemo || isConnected(s, c.Stored)
@@ -326,7 +325,7 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 	provider, model, slash := strings.Cut(name, "/")
 	if s, ok := c.service(provider, getenv); ok {
 		model = cmp.Or(model, s.defaultModel(), s.firstModel())
-		if model == "" && s.found.State == discover.NeedKey && notReady(s) != nil {
+		if model == "" && s.found.NeedsKey && notReady(s) != nil {
 			return service{}, "", notReady(s)
 		} else if model == "" && len(s.address.missingVariables) > 0 {
 			return service{}, "", missingVariableError(s)

@@ -22,16 +22,16 @@ type answer struct {
 func (a answer) ok() bool { return a.status == http.StatusOK }
 
 // isGuarded reports an answer of somebody who does not talk to everybody, or not yet.
-func (a answer) isGuarded() bool { return a.state() != Ready }
+func (a answer) isGuarded() bool { return a.state() != ready }
 
-func (a answer) state() State {
+func (a answer) state() string {
 	switch a.status {
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return NeedKey
+		return needKey
 	case http.StatusServiceUnavailable:
-		return Loading
+		return loading
 	}
-	return Ready
+	return ready
 }
 
 // text returns the member that path names, "" if it is no text.

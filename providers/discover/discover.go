@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"parley/providers/catalog"
 )
 
 // Limits of what is asked.
@@ -30,35 +32,18 @@ const (
 	maxID     = 200                    // bytes of a model's id
 )
 
-// A Server is a model server that answered.
-type Server struct {
-	Provider string  // catalog's ID, such as "ollama"
-	Name     string  // as users write it, such as "Ollama"
-	BaseURL  string  // of chat completions, such as "http://127.0.0.1:11434/v1"
-	Models   []Model // that chat, loaded ones first
-	Embedded []Model // that turn texts into vectors
-	More     bool    // it has more models than were read
-	State    State   // of its list of models
-}
-
-// State says whether a server can be asked now.
-type State string
-
+// The states of a list of models.
 const (
-	Ready   State = ""
-	NeedKey State = "needs a key"        // it answered 401 or 403
-	Loading State = "is loading a model" // it answered 503
+	ready   = ""
+	needKey = "needs a key"        // it answered 401 or 403
+	loading = "is loading a model" // it answered 503
 )
 
-// A Model is a model as its server lists it. A zero Context and nil abilities are not told.
-type Model struct {
-	ID      string
-	Context int // tokens; the window that it is loaded with, if the server says that
-	Loaded  bool
-	Embeds  bool // it turns texts into vectors, and does not chat
-	Tools   *bool
-	Vision  *bool
-	Thinks  *bool
+// A model is a model as its server lists it. A zero Context and nil abilities are not told.
+type model struct {
+	catalog.Facts
+	loaded bool
+	embeds bool // it turns texts into vectors, and does not chat
 }
 
 // Options say where to look. The zero value looks on the ports that servers have by themselves.
@@ -69,15 +54,21 @@ type Options struct {
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
 }
 
+// Servers returns the servers of this machine on the ports that servers have by themselves, or those of
+// one kind, and on hosts.
+func Servers(ctx context.Context, kind string, hosts []string) []catalog.Server {
+	return Find(ctx, Options{Kind: kind, Hosts: hosts})
+}
+
 // Find returns the servers that answer within o.Timeout, in the order of their kinds. It
 // never returns an error: a server that cannot be told is not found.
-func Find(ctx context.Context, o Options) []Server {
+func Find(ctx context.Context, o Options) []catalog.Server {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, Timeout))
 	defer cancel()
 	client := newClient(o.Dial)
 	defer client.CloseIdleConnections()
 	places := o.places()
-	found := make([]*Server, len(places))
+	found := make([]*catalog.Server, len(places))
 	var wait sync.WaitGroup
 	for i, p := range places {
 		wait.Go(func() { found[i] = p.identify(ctx, client) })
@@ -88,8 +79,8 @@ func Find(ctx context.Context, o Options) []Server {
 
 // distinct returns what was found, each server once: one that listens on both loopback
 // addresses of a port counts as the first.
-func distinct(places []place, found []*Server) []Server {
-	var list []Server
+func distinct(places []place, found []*catalog.Server) []catalog.Server {
+	var list []catalog.Server
 	seen := map[string]bool{}
 	for i, s := range found {
 		if s == nil || seen[s.Provider+" "+places[i].port] {
@@ -98,7 +89,7 @@ func distinct(places []place, found []*Server) []Server {
 		seen[s.Provider+" "+places[i].port] = true
 		list = append(list, *s)
 	}
-	slices.SortStableFunc(list, func(a, b Server) int { return cmp.Compare(rank(a.Provider), rank(b.Provider)) })
+	slices.SortStableFunc(list, func(a, b catalog.Server) int { return cmp.Compare(rank(a.Provider), rank(b.Provider)) })
 	return list
 }
 

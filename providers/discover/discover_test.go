@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/providers/catalog"
 	"parley/providers/discover"
 	"parley/providers/discover/discovertest"
 )
@@ -43,12 +44,12 @@ func (n network) watch(t *testing.T, address string, handler http.Handler, watch
 	t.Cleanup(server.Close)
 }
 
-func (n network) find(hosts ...string) []discover.Server {
+func (n network) find(hosts ...string) []catalog.Server {
 	return discover.Find(context.Background(), discover.Options{Dial: n.dial, Hosts: hosts})
 }
 
 // describe returns servers in a line each.
-func describe(servers []discover.Server) string {
+func describe(servers []catalog.Server) string {
 	var b strings.Builder
 	ability := func(name string, has *bool) string {
 		switch {
@@ -60,7 +61,7 @@ func describe(servers []discover.Server) string {
 		return " -" + name
 	}
 	for _, s := range servers {
-		fmt.Fprintf(&b, "%s %q %s %s", s.Provider, s.Name, s.BaseURL, s.State)
+		fmt.Fprintf(&b, "%s %q %s %s", s.Provider, s.Name, s.BaseURL, s.Problem)
 		for _, m := range s.Models {
 			fmt.Fprintf(&b, " | %s %d%s%s%s", m.ID, m.Context, ability("tools", m.Tools), ability("vision", m.Vision), ability("thinks", m.Thinks))
 		}

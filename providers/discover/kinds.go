@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"parley/providers/catalog"
 )
 
 // A kind is one row of what is known of servers.
@@ -17,7 +19,7 @@ type kind struct {
 	base     string // path of the base URL; "" is "/v1"
 	proofs   []string
 	proves   func(s *session) bool    // by the answers to proofs, which are asked at once, and to others
-	models   func(s *session) []Model // nil: those of the list that all have
+	models   func(s *session) []model // nil: those of the list that all have
 	ownPort  bool                     // its answers prove it on its own port only
 }
 
@@ -38,7 +40,7 @@ var kinds = []kind{
 	{
 		provider: "koboldcpp", name: "KoboldCpp", port: "5001", proofs: []string{"/api/extra/version"},
 		proves: func(s *session) bool { return s.get("/api/extra/version").text("result") == "KoboldCpp" },
-		models: func(s *session) []Model {
+		models: func(s *session) []model {
 			return withContext(s.listedModels(), countAt(s.get("/api/extra/true_max_context_length").object, "value"))
 		},
 	},
@@ -51,7 +53,7 @@ var kinds = []kind{
 		proves: func(s *session) bool {
 			props := s.get("/props")
 			return props.ok() && props.object["build_info"] != nil && props.object["default_generation_settings"] != nil ||
-				s.lists("owned_by", "llamacpp") || s.isLoadingLlama() || s.get(listPath).state() == NeedKey && s.get(listPath).server == "llama.cpp"
+				s.lists("owned_by", "llamacpp") || s.isLoadingLlama() || s.get(listPath).state() == needKey && s.get(listPath).server == "llama.cpp"
 		},
 		models: llamaModels,
 	},
@@ -74,7 +76,7 @@ var kinds = []kind{
 	{
 		provider: "sglang", name: "SGLang", port: "30000", proofs: []string{"/get_model_info"},
 		proves: func(s *session) bool { return s.get("/get_model_info").text("model_path") != "" },
-		models: func(s *session) []Model {
+		models: func(s *session) []model {
 			models := s.listedModels()
 			if len(models) > 0 && models[0].Context == 0 {
 				return withContext(models, countAt(s.get("/get_server_info").object, "context_length"))
@@ -105,7 +107,7 @@ var kinds = []kind{
 	{
 		provider: "docker", name: "Docker Model Runner", port: "12434", ownPort: true, base: "/engines/v1", proofs: []string{"/engines/v1/models"},
 		proves: func(s *session) bool { _, ok := s.get("/engines/v1/models").list("data"); return ok },
-		models: func(s *session) []Model {
+		models: func(s *session) []model {
 			rows, _ := s.get("/engines/v1/models").list("data")
 			return parseModels(rows)
 		},
@@ -128,7 +130,7 @@ func kindsOf(port string) []kind {
 //
 // Somebody else's server is asked for its models, and for the proofs of the kinds that have
 // this port; all proofs are asked of one that lists models, or that asks for a key.
-func (p place) identify(ctx context.Context, client *http.Client) *Server {
+func (p place) identify(ctx context.Context, client *http.Client) *catalog.Server {
 	s := &session{ctx: ctx, client: client, origin: "http://" + p.host, asked: map[string]func() answer{}}
 	paths := []string{listPath}
 	for _, k := range p.own {
@@ -160,37 +162,39 @@ func (s *session) ask(paths []string) {
 }
 
 // describe returns the server of kind k.
-func (s *session) describe(k kind) *Server {
+func (s *session) describe(k kind) *catalog.Server {
 	base, list := "/v1", listPath
 	if k.base != "" {
 		base, list = k.base, k.base+"/models"
 	}
-	found := &Server{Provider: k.provider, Name: k.name, BaseURL: s.origin + base, State: s.get(list).state()}
-	if found.State == Ready && slices.ContainsFunc(k.proofs, func(path string) bool { return s.get(path).state() == NeedKey }) {
-		found.State = NeedKey // its list alone is open to all
+	found := &catalog.Server{Provider: k.provider, Name: k.name, BaseURL: s.origin + base, Problem: s.get(list).state()}
+	if found.Problem == ready && slices.ContainsFunc(k.proofs, func(path string) bool { return s.get(path).state() == needKey }) {
+		found.Problem = needKey // its list alone is open to all
 	}
-	models := k.models
-	if models == nil {
-		models = (*session).listedModels
+	found.NeedsKey = found.Problem == needKey
+	read := k.models
+	if read == nil {
+		read = (*session).listedModels
 	}
-	for _, m := range models(s) {
-		to := &found.Models
-		if m.Embeds {
-			to = &found.Embedded
-		}
-		*to = append(*to, m)
-	}
-	found.More = len(found.Models) > maxModels || s.hasMore()
-	found.Models = found.Models[:min(len(found.Models), maxModels)]
-	slices.SortStableFunc(found.Models, func(a, b Model) int {
+	models := read(s)
+	slices.SortStableFunc(models, func(a, b model) int {
 		switch {
-		case a.Loaded == b.Loaded:
+		case a.loaded == b.loaded:
 			return 0
-		case a.Loaded:
+		case a.loaded:
 			return -1
 		}
 		return 1
 	})
+	for _, m := range models {
+		to := &found.Models
+		if m.embeds {
+			to = &found.Embedded
+		}
+		*to = append(*to, m.Facts)
+	}
+	found.More = len(found.Models) > maxModels || s.hasMore()
+	found.Models = found.Models[:min(len(found.Models), maxModels)]
 	return found
 }
 
@@ -230,5 +234,5 @@ func (s *session) listsWindows() bool {
 // with a code in the body that only it has.
 func (s *session) isLoadingLlama() bool {
 	a := s.get("/props")
-	return a.state() == Loading && a.text("error.message") == "Loading model" && a.text("error.type") == "unavailable_error"
+	return a.state() == loading && a.text("error.message") == "Loading model" && a.text("error.type") == "unavailable_error"
 }

@@ -4,18 +4,19 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/catalog"
 	"parley/tools/sanitize"
 )
 
 // listedModels returns the models of the list that OpenAI's clients read.
-func (s *session) listedModels() []Model {
+func (s *session) listedModels() []model {
 	rows, _ := s.get(listPath).list("data")
 	return parseModels(rows)
 }
 
 // parseModels returns the models in rows that can be named.
-func parseModels(rows []map[string]any) []Model {
-	var models []Model
+func parseModels(rows []map[string]any) []model {
+	var models []model
 	for _, m := range rows {
 		id := firstText(m, "id", "key", "model", "name")
 		if !isName(id) {
@@ -27,12 +28,12 @@ func parseModels(rows []map[string]any) []Model {
 				context = n
 			}
 		}
-		models = append(models, Model{
-			ID: id, Context: context, Loaded: m["state"] == "loaded", Embeds: Embeds(m, id),
+		models = append(models, model{catalog.Facts{
+			ID: id, Context: context,
 			Tools:  ability(m, "capabilities.trained_for_tool_use", "tools", "tool_use"),
 			Vision: ability(m, "capabilities.vision", "vision", "vlm"),
 			Thinks: ability(m, "capabilities.reasoning", "thinking"),
-		})
+		}, m["state"] == "loaded", catalog.Embeds(m, id)})
 	}
 	return models
 }
@@ -40,15 +41,6 @@ func parseModels(rows []map[string]any) []Model {
 // isName reports whether a model's id can be shown and sent back as it is.
 func isName(id string) bool {
 	return id != "" && len(id) <= maxID && !strings.ContainsAny(id, " \t\n") && sanitize.Line(id) == id
-}
-
-// Embeds reports whether a row of a list is a model that turns texts into vectors: by what the
-// server says of it, else by its family or its name.
-func Embeds(m map[string]any, id string) bool {
-	if words, _ := m["capabilities"].([]any); slices.Contains(words, any("embedding")) || slices.Contains(words, any("completion")) {
-		return !slices.Contains(words, any("completion"))
-	}
-	return strings.HasPrefix(textAt(m, "type"), "embedding") || strings.Contains(textAt(m, "details.family"), "bert") || strings.Contains(strings.ToLower(id), "embed")
 }
 
 // ability returns what a model says of itself at path, or with one of words in its list of
@@ -70,7 +62,7 @@ func ability(m map[string]any, path string, words ...string) *bool {
 }
 
 // withContext returns models with the window that their server runs them with; 0 is not told.
-func withContext(models []Model, context int) []Model {
+func withContext(models []model, context int) []model {
 	for i := range models {
 		if context > 0 {
 			models[i].Context = context
@@ -80,7 +72,7 @@ func withContext(models []Model, context int) []Model {
 }
 
 // llamaModels returns the model of llama.cpp, and of what is made from it.
-func llamaModels(s *session) []Model {
+func llamaModels(s *session) []model {
 	props := s.get("/props").object
 	models := withContext(s.listedModels(), countAt(props, "default_generation_settings.n_ctx"))
 	for i := range models {
@@ -99,7 +91,7 @@ func cmpAbility(known *bool, said any) *bool {
 }
 
 // studioModels returns the models of LM Studio: of its second interface, else of the first.
-func studioModels(s *session) []Model {
+func studioModels(s *session) []model {
 	rows, ok := s.get("/api/v1/models").list("models")
 	if !ok {
 		rows, _ = s.get("/api/v0/models").list("data")
@@ -114,7 +106,7 @@ func studioModels(s *session) []Model {
 		instances, _ := rows[at]["loaded_instances"].([]any)
 		for _, instance := range instances {
 			loaded, _ := instance.(map[string]any)
-			models[i].Loaded = true
+			models[i].loaded = true
 			if n := countAt(loaded, "config.context_length"); n > 0 {
 				models[i].Context = n
 			}
@@ -124,7 +116,7 @@ func studioModels(s *session) []Model {
 }
 
 // ollamaModels returns the models of Ollama. The window of one is known while it is loaded.
-func ollamaModels(s *session) []Model {
+func ollamaModels(s *session) []model {
 	rows, _ := s.get("/api/tags").list("models")
 	models := parseModels(rows)
 	running, _ := s.get("/api/ps").list("models")
@@ -132,7 +124,7 @@ func ollamaModels(s *session) []Model {
 		models[i].Context = 0 // the one that it could have
 		for _, r := range running {
 			if firstText(r, "model", "name") == models[i].ID {
-				models[i].Loaded, models[i].Context = true, countAt(r, "context_length")
+				models[i].loaded, models[i].Context = true, countAt(r, "context_length")
 			}
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"parley/providers/catalog"
-	"parley/providers/embedding"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/format"
 )
 

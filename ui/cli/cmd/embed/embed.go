@@ -17,11 +17,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers/catalog"
-	"parley/providers/embedding"
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"

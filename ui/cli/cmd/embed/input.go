@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"parley/providers/embedding"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmdutil"
 )
 

@@ -11,9 +11,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
-	"parley/providers/embedding"
 	"parley/session/attach"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"parley/providers/embedding"
 	"parley/session"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 )

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers/catalog"
-	"parley/providers/embedding"
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/cli/ability"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"parley/providers/embedding"
+	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmd/embed/vectors"
 )
 
