@@ -66,6 +66,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
+		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools", "tools/undo"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
@@ -89,7 +90,7 @@ func TestImports(t *testing.T) {
 		closed:                 {},
 		tests:                  {},
 		"providers/openai":     append([]string{lazy}, adapter...),
-		"providers/media":      {llm, catalog, "providers", "providers/adapter", "providers/openai", "providers/wire", safe},
+		"providers/media":      {llm, catalog, "providers", "providers/adapter", "providers/wire"},
 		"providers/gemini":     append([]string{lazy}, adapter...),
 		"providers/anthropic":  append([]string{lazy}, adapter...),
 		"providers/agentcli":   append([]string{proc, safe, lazy}, adapter...),

@@ -63,17 +63,6 @@ func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (li
 // vendors.
 const openRouter = "openrouter"
 
-// mediaLists holds the lists of OpenRouter's models that do something else than answer, with
-// what such a model is called.
-var mediaLists = []struct {
-	path, what string
-	read       func(*catalog.Media, []any)
-}{
-	{"embeddings/models", "embedding models", func(m *catalog.Media, rows []any) { m.Embeddings = catalog.ReadEmbeddings(rows) }},
-	{"images/models", "image models", func(m *catalog.Media, rows []any) { m.Images = catalog.ReadImages(rows) }},
-	{"videos/models", "video models", func(m *catalog.Media, rows []any) { m.Videos = catalog.ReadVideos(rows) }},
-}
-
 // FetchMedia asks OpenRouter for its models that embed, draw and film. What did not come is told
 // in errs.
 func FetchMedia(ctx context.Context, c Config, o OpenOptions, now time.Time) (lists []catalog.Fetched, errs []error) {
@@ -109,20 +98,20 @@ func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage,
 	defer l.HTTP.CloseIdleConnections()
 	var found catalog.Media
 	var errs []error
-	for _, list := range mediaLists {
-		page, err := l.fetchPage(ctx, list.path, nil)
+	for _, list := range catalog.MediaLists {
+		page, err := l.fetchPage(ctx, list.Path, nil)
 		var e *llm.Error
 		switch {
 		case errors.As(err, &e) && (e.Status == http.StatusNotFound || !open && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)):
 		case err != nil:
 			err = s.listError(err)
 			if errors.As(err, &e) {
-				e.Message = "the list of " + list.what + ": " + e.Message
+				e.Message = "the list of " + list.What + ": " + e.Message
 			}
 			errs = append(errs, err)
 		default:
 			rows, _ := page["data"].([]any)
-			list.read(&found, rows)
+			list.Read(&found, rows)
 		}
 	}
 	return catalog.EncodeMedia(found), errs

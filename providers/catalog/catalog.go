@@ -90,17 +90,17 @@ type Lifecycle struct {
 	ReplacedBy string `toml:"replaced_by"` // id of the model to use instead; "" if unknown
 }
 
-// RetirementNotice is how long before its end users are told that a model retires.
-const RetirementNotice = 30 * 24 * time.Hour
+// retirementNotice is how long before its end users are told that a model retires.
+const retirementNotice = 30 * 24 * time.Hour
 
 // Retired reports whether the model should not be offered at the given time.
 func (l Lifecycle) Retired(at time.Time) bool {
 	return l.Deprecated || l.Retires != "" && l.Retires <= at.Format(time.DateOnly)
 }
 
-// RetiresSoon returns Retires if that is at most RetirementNotice after now, else "".
+// RetiresSoon returns Retires if that is at most retirementNotice after now, else "".
 func (l Lifecycle) RetiresSoon(now time.Time) string {
-	if l.Retires > now.Add(RetirementNotice).Format(time.DateOnly) {
+	if l.Retires > now.Add(retirementNotice).Format(time.DateOnly) {
 		return ""
 	}
 	return l.Retires

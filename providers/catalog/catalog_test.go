@@ -127,7 +127,7 @@ func TestRetirements(t *testing.T) {
 			if !ok {
 				continue // TestCatalog
 			}
-			if soon := Revised().Add(RetirementNotice); m.Retired(soon) {
+			if soon := Revised().Add(retirementNotice); m.Retired(soon) {
 				t.Errorf("%s: %s is %s, and retired on %s (deprecated: %v)", p.ID, as, id, m.Retires, m.Deprecated)
 			}
 		}

@@ -35,7 +35,7 @@ type Embedding struct {
 type ImageModel struct {
 	ID          string     `toml:"id"`
 	Name        string     `toml:"name"` // for people
-	Price       ImagePrice `toml:"price"`
+	Price       imagePrice `toml:"price"`
 	MaxN        int        `toml:"max_n"`       // images per request
 	Inputs      int        `toml:"inputs"`      // most images that a request can contain; 0: it cannot edit
 	Mask        bool       `toml:"mask"`        // edits can be limited by a mask
@@ -52,8 +52,8 @@ type ImageModel struct {
 	Tiers       []string   `toml:"tiers"` // such as "1K"
 }
 
-// An ImagePrice is in US dollars; zero fields are unknown.
-type ImagePrice struct {
+// An imagePrice is in US dollars; zero fields are unknown.
+type imagePrice struct {
 	Free   bool    `toml:"free"`
 	Image  float64 `toml:"image"`  // per image
 	Text   float64 `toml:"text"`   // per million input tokens of text

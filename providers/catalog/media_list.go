@@ -27,8 +27,19 @@ const (
 	maxMediaPrice  = 100 // US dollars a second
 )
 
-// ReadEmbeddings returns the embedding models in rows of GET /embeddings/models.
-func ReadEmbeddings(rows []any) (list []Embedding) {
+// MediaLists holds the lists of OpenRouter's models that do something else than answer, with
+// the name of such models.
+var MediaLists = []struct {
+	Path, What string
+	Read       func(*Media, []any)
+}{
+	{"embeddings/models", "embedding models", func(m *Media, rows []any) { m.Embeddings = readEmbeddings(rows) }},
+	{"images/models", "image models", func(m *Media, rows []any) { m.Images = readImages(rows) }},
+	{"videos/models", "video models", func(m *Media, rows []any) { m.Videos = readVideos(rows) }},
+}
+
+// readEmbeddings returns the embedding models in rows of GET /embeddings/models.
+func readEmbeddings(rows []any) (list []Embedding) {
 	for _, r := range readRows[struct {
 		ID           string
 		Context      float64 `json:"context_length"`
@@ -57,8 +68,8 @@ type listedArchitecture struct {
 	Output []string `json:"output_modalities"`
 }
 
-// ReadImages returns the image models in rows of GET /images/models, which has no prices.
-func ReadImages(rows []any) (list []ImageModel) {
+// readImages returns the image models in rows of GET /images/models, which has no prices.
+func readImages(rows []any) (list []ImageModel) {
 	type parameter struct {
 		Values []string
 		Max    float64
@@ -94,8 +105,8 @@ func ReadImages(rows []any) (list []ImageModel) {
 // maxReferences is how many images a request to OpenRouter can contain.
 const maxReferences = 16
 
-// ReadVideos returns the video models in rows of GET /videos/models.
-func ReadVideos(rows []any) (list []VideoModel) {
+// readVideos returns the video models in rows of GET /videos/models.
+func readVideos(rows []any) (list []VideoModel) {
 	for _, r := range readRows[struct {
 		ID, Name    string
 		Resolutions []string          `json:"supported_resolutions"`
@@ -169,7 +180,7 @@ func (m Media) Check() Media {
 	m.Images, m.Videos = slices.Clone(m.Images), slices.Clone(m.Videos)
 	for i := range m.Images {
 		image := &m.Images[i]
-		image.Name, image.Price = mediaName(image.Name), ImagePrice{} // lists have no prices
+		image.Name, image.Price = mediaName(image.Name), imagePrice{} // lists have no prices
 		for _, words := range []*[]string{&image.Formats, &image.Qualities, &image.Sizes, &image.Ratios, &image.Tiers} {
 			*words = mediaWords(*words)
 		}

@@ -22,7 +22,7 @@ func rowsOf(t *testing.T, text string) (rows []any) {
 // Reads OpenRouter's lists of video, image and embedding models; rows of another shape are skipped.
 func TestReadMedia(t *testing.T) {
 	chat := `{"id":"acme/chat","context_length":8000,"pricing":{"prompt":"0.000001"},"supported_parameters":["tools"],"architecture":{"output_modalities":["text"]}}`
-	videos := ReadVideos(rowsOf(t, `[`+chat+`,7,null,
+	videos := readVideos(rowsOf(t, `[`+chat+`,7,null,
 		{"id":"acme/film","name":"Acme Film","supported_resolutions":["720p","1080p"],"supported_aspect_ratios":["16:9"],"supported_durations":[8,4,0,1e9],"supported_frame_images":["first_frame"],"generate_audio":true,
 		 "pricing_skus":{"duration_seconds_with_audio_720p":"0.3","duration_seconds_without_audio_720p":"0.2","duration_seconds_1080p":"0.5"}}]`))
 	want := VideoModel{
@@ -32,13 +32,13 @@ func TestReadMedia(t *testing.T) {
 	if len(videos) != 1 || !reflect.DeepEqual(videos[0], want) {
 		t.Errorf("got  %+v\nwant %+v", videos, want)
 	}
-	images := ReadImages(rowsOf(t, `[`+chat+`,
+	images := readImages(rowsOf(t, `[`+chat+`,
 		{"id":"acme/draw","name":"Acme Draw","architecture":{"input_modalities":["text","image"],"output_modalities":["image"]},"supports_streaming":true,
 		 "supported_parameters":{"resolution":{"type":"enum","values":["1K","2K"]},"n":{"type":"range","min":1,"max":4},"background":{"type":"enum","values":["transparent"]},"seed":{"type":"boolean"}}}]`))
 	if len(images) != 1 || !reflect.DeepEqual(images[0], ImageModel{ID: "acme/draw", Name: "Acme Draw", MaxN: 4, Inputs: 16, Transparent: true, Partials: true, Tiers: []string{"1K", "2K"}}) {
 		t.Errorf("%+v", images)
 	}
-	embeddings := ReadEmbeddings(rowsOf(t, `[`+chat+`,{"id":"acme/embed","context_length":8192,"pricing":{"prompt":"0.00000002"},"architecture":{"output_modalities":["embeddings"]}}]`))
+	embeddings := readEmbeddings(rowsOf(t, `[`+chat+`,{"id":"acme/embed","context_length":8192,"pricing":{"prompt":"0.00000002"},"architecture":{"output_modalities":["embeddings"]}}]`))
 	if len(embeddings) != 1 || !reflect.DeepEqual(embeddings[0], Embedding{ID: "acme/embed", MaxInput: 8192, Price: Price{Input: 0.02}}) {
 		t.Errorf("%+v", embeddings)
 	}
@@ -68,13 +68,13 @@ func TestListedVideoPrices(t *testing.T) {
 func TestMediaThatCannotBeMeant(t *testing.T) {
 	got := Media{
 		Embeddings: []Embedding{{ID: "a b"}, {ID: "e", Price: Price{Input: -1}}, {ID: "ok", MaxInput: 8}},
-		Images:     []ImageModel{{ID: "i\x1b[2J"}, {ID: "i", Name: "\x1b]0;x\a" + strings.Repeat("x", 500), Sizes: append(slices.Repeat([]string{"1x1"}, 100), "\x1b[31m"), Price: ImagePrice{Image: 1e9}}},
+		Images:     []ImageModel{{ID: "i\x1b[2J"}, {ID: "i", Name: "\x1b]0;x\a" + strings.Repeat("x", 500), Sizes: append(slices.Repeat([]string{"1x1"}, 100), "\x1b[31m"), Price: imagePrice{Image: 1e9}}},
 		Videos:     []VideoModel{{ID: ""}, {ID: "v", PerSecond: map[string]float64{"any": 1e9, "720p": 0.1, "x": -1}, Lengths: []int{-1, 5, 1 << 30}}},
 	}.Check()
 	if len(got.Embeddings) != 1 || len(got.Images) != 1 || len(got.Videos) != 1 {
 		t.Fatalf("%+v", got)
 	}
-	if i := got.Images[0]; len(i.Name) > 130 || strings.Contains(i.Name, "\x1b") || len(i.Sizes) != 40 || i.Price != (ImagePrice{}) {
+	if i := got.Images[0]; len(i.Name) > 130 || strings.Contains(i.Name, "\x1b") || len(i.Sizes) != 40 || i.Price != (imagePrice{}) {
 		t.Errorf("%+v", i)
 	}
 	if v := got.Videos[0]; !reflect.DeepEqual(v.PerSecond, map[string]float64{"720p": 0.1}) || !slices.Equal(v.Lengths, []int{5}) {

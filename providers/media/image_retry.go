@@ -11,8 +11,14 @@ import (
 )
 
 // WithRetries returns m with retries: if the server could not be reached, or rejected the request
-// before anything was generated because of rate limits or load. It sends a notice each time.
-func WithRetries(m llm.ImageMaker) llm.ImageMaker { return retryingMaker{m, pause} }
+// before anything was generated because of rate limits or load. It sends a notice each time. Sleep
+// waits between the attempts; nil is by the clock.
+func WithRetries(m llm.ImageMaker, sleep func(context.Context, time.Duration) error) llm.ImageMaker {
+	if sleep == nil {
+		sleep = pause
+	}
+	return retryingMaker{m, sleep}
+}
 
 type retryingMaker struct {
 	llm.ImageMaker

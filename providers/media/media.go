@@ -1,29 +1,48 @@
-// Package media implements the wire formats of models that do not chat: they turn text into vectors,
-// generate images and make videos.
+// Package media opens models that do not chat: they turn text into vectors, generate images and make
+// videos. It finds them by name, lists them, and runs the jobs of videos.
 //
-//	[]string         ──► embed_*.go ──► llm.Embedded
-//	llm.ImageRequest ──► image_*.go ──► llm.ImageEvents
-//	llm.VideoRequest ──► video_*.go ──► llm.Job ──► a file
+//	Config, name ──► Ability.Open ──► llm.Embedder, llm.ImageMaker, llm.VideoJobs
 //
-// A file holds one format of one or more services; differences between services with the same format
-// are rows of a table. A request that may have created something is never sent twice, since each is
-// paid for. Refusals are outcomes, not errors. Wire facts are of November 2026.
+// The wire formats are in package formats, which the program registers; without it no service has
+// such models. A request that may have created something is never sent twice, since each is paid for.
 package media
 
-import "slices"
+import (
+	"errors"
 
-// A row is a row of a table of services, for one kind in the configuration.
-type row interface{ serviceKind() string }
+	"parley/providers/adapter"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+)
 
-// kindsOf lists the kinds of a table.
-func kindsOf[R row](table []R) (kinds []string) {
-	for _, r := range table {
-		kinds = append(kinds, r.serviceKind())
-	}
-	return kinds
+// An Opener opens the model that o names. It adds prices from facts, which are zero if they are
+// unknown, and masks secrets in everything that it returns. It sends nothing.
+type Opener[T, F any] func(o adapter.Options, facts F, secrets []string) T
+
+// Formats are the wire formats of services. Each method returns nil for a kind of service without
+// such models, or whose host at a base URL has none.
+type Formats interface {
+	Embedder(kind, base string) Opener[llm.Embedder, catalog.Embedding]
+	ImageMaker(kind, base string) Opener[llm.ImageMaker, catalog.ImageModel]
+	VideoJobs(kind, base string) Opener[VideoJobs, catalog.VideoModel]
 }
 
-// rowOf returns the row of a kind; the first one for a kind that has none.
-func rowOf[R row](table []R, kind string) R {
-	return table[max(slices.IndexFunc(table, func(r R) bool { return r.serviceKind() == kind }), 0)]
+// VideoJobs are jobs of a model that can tell whether it makes what a request asks for.
+type VideoJobs interface {
+	llm.VideoJobs
+	// Check returns an error if the model cannot make what r requests, as far as is known. It sends nothing.
+	Check(r llm.VideoRequest) error
+}
+
+var registered Formats // nil if the program is built without any
+
+// Register sets the formats, for the whole program.
+func Register(f Formats) { registered = f }
+
+// WithPurpose returns err with the purpose of the model filled in, such as "image".
+func WithPurpose(err error, purpose string) error {
+	if e := (*llm.Error)(nil); errors.As(err, &e) {
+		e.Purpose = purpose
+	}
+	return err
 }

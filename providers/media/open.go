@@ -2,94 +2,49 @@ package media
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
 
 	"parley/providers"
-	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/wire"
 )
-
-// A family holds the constructors for one or more kinds of services; nil for what they cannot do.
-type family struct {
-	kinds      []string
-	embed      func(o adapter.Options, kind string) llm.Embedder
-	image      func(o adapter.Options, kind string) imageMaker
-	video      func(o adapter.Options, kind string) llm.VideoJobs
-	exceptHost string // host of this kind that has no such models; "" for none
-}
-
-// imageMaker returns the constructor for images; nil if the family has none.
-func (f family) imageMaker() func(adapter.Options, string) llm.ImageMaker {
-	if f.image == nil {
-		return nil
-	}
-	return func(o adapter.Options, kind string) llm.ImageMaker { return f.image(o, kind) }
-}
-
-// families lists the kinds of services that have media models.
-func families() []family {
-	return []family{
-		{kinds: kindsOf(embeddingServices), embed: newOpenAIEmbedder},
-		{kinds: kindsOf(embeddingFormats), embed: newEmbedder},
-		{kinds: kindsOf(imageServices), image: newOpenAIImageMaker},
-		{kinds: kindsOf(imageFormats), image: newImageMaker},
-		{kinds: []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter"}, video: newVideoJobs},
-		{kinds: []string{"openai", openai.KindResponses, "vllm"}, video: newVideoJobs, exceptHost: "api.openai.com"},
-	}
-}
 
 // An Ability is something that models do other than chat. T is the interface of such a model, F the
 // type of its facts in the catalog.
 type Ability[T, F any] struct {
 	label string // plural of such models, for errors
 	name  string // value of llm.Error.Purpose
-	open  func(family) func(adapter.Options, string) T
+	open  func(formats Formats, kind, base string) Opener[T, F]
 	rows  func(catalog.Media) []F
 	id    func(F) string
-	wrap  func(service T, facts F, secrets []string) T // adds prices and masks secrets in errors
 }
 
 // Images is the ability to make images.
 var Images = Ability[llm.ImageMaker, catalog.ImageModel]{
 	label: "image models", name: "image",
-	open: func(f family) func(adapter.Options, string) llm.ImageMaker { return f.imageMaker() },
+	open: Formats.ImageMaker,
 	rows: func(m catalog.Media) []catalog.ImageModel { return m.Images },
 	id:   func(m catalog.ImageModel) string { return m.ID },
-	wrap: func(m llm.ImageMaker, facts catalog.ImageModel, secrets []string) llm.ImageMaker {
-		maker := m.(imageMaker)
-		maker.facts, maker.secrets = facts, secrets
-		return maker
-	},
 }
 
 // Videos is the ability to make videos.
-var Videos = Ability[llm.VideoJobs, catalog.VideoModel]{
+var Videos = Ability[VideoJobs, catalog.VideoModel]{
 	label: "video models", name: "video",
-	open: func(f family) func(adapter.Options, string) llm.VideoJobs { return f.video },
+	open: Formats.VideoJobs,
 	rows: func(m catalog.Media) []catalog.VideoModel { return m.Videos },
 	id:   func(m catalog.VideoModel) string { return m.ID },
-	wrap: func(v llm.VideoJobs, facts catalog.VideoModel, secrets []string) llm.VideoJobs {
-		return pricedVideos{v, facts, secrets}
-	},
 }
 
 // Embeddings is the ability to turn texts into vectors.
 var Embeddings = Ability[llm.Embedder, catalog.Embedding]{
 	label: "embedding models", name: "embed",
-	open: func(f family) func(adapter.Options, string) llm.Embedder { return f.embed },
+	open: Formats.Embedder,
 	rows: func(m catalog.Media) []catalog.Embedding { return m.Embeddings },
 	id:   func(e catalog.Embedding) string { return e.ID },
-	wrap: func(e llm.Embedder, facts catalog.Embedding, secrets []string) llm.Embedder {
-		return pricedEmbedder{e, facts, secrets}
-	},
 }
 
 // A Model is an opened model with an ability.
@@ -137,14 +92,11 @@ func (a Ability[T, F]) services(c providers.Config, getenv func(string) string) 
 }
 
 // opener returns the constructor of the ability for a provider; nil if the provider does not have it.
-func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string) T {
-	for _, f := range families() {
-		u, err := url.Parse(s.BaseURL)
-		if open := a.open(f); open != nil && slices.Contains(f.kinds, s.Kind) && (err != nil || f.exceptHost == "" || u.Hostname() != f.exceptHost) {
-			return open
-		}
+func (a Ability[T, F]) opener(s providers.Service) Opener[T, F] {
+	if registered == nil {
+		return nil
 	}
-	return nil
+	return a.open(registered, s.Kind, s.BaseURL)
 }
 
 // Open opens a model by name: "provider/model", a provider alone for its first model with the
@@ -154,15 +106,7 @@ func (a Ability[T, F]) opener(s providers.Service) func(adapter.Options, string)
 // sends no request.
 func (a Ability[T, F]) Open(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
 	m, err := a.openNamed(ctx, c, name, o)
-	return m, withPurpose(err, a.name)
-}
-
-// withPurpose returns err with the purpose of the model filled in.
-func withPurpose(err error, purpose string) error {
-	if e := (*llm.Error)(nil); errors.As(err, &e) {
-		e.Purpose = purpose
-	}
-	return err
+	return m, WithPurpose(err, a.name)
 }
 
 func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
@@ -179,7 +123,7 @@ func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name s
 	if i := slices.IndexFunc(rows, func(f F) bool { return providers.IsNamed(a.id(f), id) }); i >= 0 {
 		m.Facts, m.Known = rows[i], true
 	}
-	m.Service = a.wrap(a.opener(s)(t.Options, s.Kind), m.Facts, t.Secrets)
+	m.Service = a.opener(s)(t.Options, m.Facts, t.Secrets)
 	return m, nil
 }
 

@@ -102,7 +102,7 @@ var exempt = []struct{ file, text, reason string }{
 	{"ui/plain/console/markdown.go", "”", "where sentences end"},
 	{"providers/demo/schema.go", "somebody@example.com", "an address"},
 	{"providers/openai/responses_event.go", "response.cancelled", "the name of an event"},
-	{"providers/media/video.go", "cancelled", "a word of the services"},
+	{"providers/media/formats/video.go", "cancelled", "a word of the services"},
 	{"session/compact.go", "", "a prompt"},
 	{"session/trust/review.go", "The person trusts", "a prompt"},
 	{"session/calls.go", "person", "stored with conversations"},

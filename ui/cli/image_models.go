@@ -38,7 +38,7 @@ func imageModels(a *program) app.ImageModels {
 			if err != nil {
 				return llm.Endpoint{}, err
 			}
-			m.Service = media.WithRetries(m.Service)
+			m.Service = media.WithRetries(m.Service, nil)
 			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return saveImage(a.dir, prompt, b) }), nil
 		},
 	}

@@ -18,6 +18,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/media/formats"
 	"parley/providers/schema"
 	"parley/session"
 	"parley/session/archive"
@@ -39,6 +40,8 @@ import (
 	"parley/ui/cli/cmdutil"
 	"parley/ui/plain"
 )
+
+func init() { formats.Register() } // images, videos and vectors
 
 // newProgram returns a program that nothing was asked of yet.
 func newProgram() *program {

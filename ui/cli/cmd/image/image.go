@@ -122,7 +122,7 @@ func (c *Options) run(ctx context.Context, words []string) error {
 	if err != nil {
 		return err
 	}
-	status, bill := c.draw(ctx, m.Name, media.WithRetries(m.Service), r)
+	status, bill := c.draw(ctx, m.Name, media.WithRetries(m.Service, nil), r)
 	c.account(library, reservation, m.Name, bill)
 	return cmdutil.Exit(status)
 }

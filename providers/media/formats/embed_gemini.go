@@ -1,0 +1,70 @@
+package formats
+
+import (
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// geminiTask returns Google's name of a task, and the prefix for models that expect the task in the
+// text (gemini-embedding-2 and later, November 2026).
+func geminiTask(task llm.Task) (word, prefix string) {
+	switch task {
+	case llm.TaskDocument:
+		return "RETRIEVAL_DOCUMENT", "title: none | text: "
+	case llm.TaskQuery:
+		return "RETRIEVAL_QUERY", "task: search result | query: "
+	case llm.TaskSimilarity:
+		return "SEMANTIC_SIMILARITY", "task: sentence similarity | query: "
+	case llm.TaskClassify:
+		return "CLASSIFICATION", "task: classification | query: "
+	case llm.TaskCluster:
+		return "CLUSTERING", "task: clustering | query: "
+	case llm.TaskQuestion:
+		return "QUESTION_ANSWERING", "task: question answering | query: "
+	case llm.TaskFact:
+		return "FACT_VERIFICATION", "task: fact checking | query: "
+	case llm.TaskCode:
+		return "CODE_RETRIEVAL_QUERY", "task: code retrieval | query: "
+	}
+	return "", ""
+}
+
+// compileGemini returns a batchEmbedContents request. The service counts no tokens.
+func compileGemini(o adapter.Options, inputs []string, want llm.EmbedOptions) embeddingRequest {
+	model := o.Model
+	if !strings.HasPrefix(model, "models/") {
+		model = "models/" + model
+	}
+	field := strings.Contains(model, "embedding-001") || strings.Contains(model, "embedding-004")
+	requests := make([]map[string]any, len(inputs))
+	for i, text := range inputs {
+		r := map[string]any{"model": model}
+		if word, prefix := geminiTask(want.Task); !field {
+			text = prefix + text
+		} else if word != "" {
+			r["taskType"] = word
+		}
+		if want.Dimensions > 0 {
+			r["outputDimensionality"] = want.Dimensions
+		}
+		r["content"] = map[string]any{"parts": []any{map[string]any{"text": text}}}
+		requests[i] = r
+	}
+	return embeddingRequest{
+		url:  strings.TrimRight(o.BaseURL, "/") + "/" + model + ":batchEmbedContents",
+		body: map[string]any{"requests": requests},
+	}
+}
+
+func decodeGemini(text []byte) (vectors [][]float32, tokens int, err error) {
+	var answer struct {
+		Embeddings []struct{ Values vector }
+	}
+	err = adapter.DecodeLenient(text, &answer)
+	for _, e := range answer.Embeddings {
+		vectors = append(vectors, e.Values)
+	}
+	return vectors, 0, err
+}

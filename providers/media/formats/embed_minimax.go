@@ -1,0 +1,42 @@
+package formats
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// compileMiniMax returns a request in MiniMax's own format, whose vectors are either for documents
+// ("db") or for queries ("query"). The group of an account, which older keys need, comes from
+// group_id in the options of the provider, or from MINIMAX_GROUP_ID.
+func compileMiniMax(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+	r.url = strings.TrimRight(o.BaseURL, "/") + "/embeddings"
+	group, _ := o.Body["group_id"].(string)
+	if group = cmp.Or(group, os.Getenv("MINIMAX_GROUP_ID")); group != "" {
+		r.url += "?GroupId=" + url.QueryEscape(group)
+	}
+	use := "db"
+	switch want.Task {
+	case llm.TaskQuery, llm.TaskQuestion, llm.TaskCode:
+		use = "query"
+	case llm.TaskDocument, "":
+	default:
+		r.notes = append(r.notes, adapter.LeftOut(o.Model, fmt.Sprintf("the task %q", want.Task)))
+	}
+	r.body = map[string]any{"model": o.Model, "texts": inputs, "type": use}
+	return r
+}
+
+func decodeMiniMax(text []byte) (vectors [][]float32, tokens int, err error) {
+	var answer struct {
+		Vectors     []vector
+		TotalTokens int `json:"total_tokens"`
+	}
+	err = adapter.DecodeLenient(text, &answer)
+	return float32s(answer.Vectors), answer.TotalTokens, err
+}

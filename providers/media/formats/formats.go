@@ -1,0 +1,81 @@
+// Package formats implements the wire formats of models that do not chat.
+//
+//	[]string         ──► embed_*.go ──► llm.Embedded
+//	llm.ImageRequest ──► image_*.go ──► llm.ImageEvents
+//	llm.VideoRequest ──► video_*.go ──► llm.Job ──► a file
+//
+// A file holds one format of one or more services; differences between services with the same format
+// are rows of a table. A request that may have created something is never sent twice, since each is
+// paid for. Refusals are outcomes, not errors. Wire facts are of November 2026.
+package formats
+
+import (
+	"net/url"
+	"slices"
+
+	"parley/providers/adapter"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+	"parley/providers/media"
+	"parley/providers/openai"
+)
+
+// Register has media open models by the formats of this package.
+func Register() { media.Register(all{}) }
+
+// all implements media.Formats.
+type all struct{}
+
+// Embedder implements media.Formats.
+func (all) Embedder(kind, _ string) media.Opener[llm.Embedder, catalog.Embedding] {
+	open := newEmbedder
+	if hasRow(embeddingServices, kind) {
+		open = newOpenAIEmbedder
+	} else if !hasRow(embeddingFormats, kind) {
+		return nil
+	}
+	return func(o adapter.Options, facts catalog.Embedding, secrets []string) llm.Embedder {
+		return pricedEmbedder{open(o, kind), facts, secrets}
+	}
+}
+
+// ImageMaker implements media.Formats.
+func (all) ImageMaker(kind, _ string) media.Opener[llm.ImageMaker, catalog.ImageModel] {
+	open := newImageMaker
+	if hasRow(imageServices, kind) {
+		open = newOpenAIImageMaker
+	} else if !hasRow(imageFormats, kind) {
+		return nil
+	}
+	return func(o adapter.Options, facts catalog.ImageModel, secrets []string) llm.ImageMaker {
+		m := open(o, kind)
+		m.facts, m.secrets = facts, secrets
+		return m
+	}
+}
+
+// videoKinds lists the kinds of services that make videos.
+var videoKinds = []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter", "openai", openai.KindResponses, "vllm"}
+
+// VideoJobs implements media.Formats. OpenAI itself makes no videos any more.
+func (all) VideoJobs(kind, base string) media.Opener[media.VideoJobs, catalog.VideoModel] {
+	if u, err := url.Parse(base); !slices.Contains(videoKinds, kind) || err == nil && u.Hostname() == "api.openai.com" {
+		return nil
+	}
+	return func(o adapter.Options, facts catalog.VideoModel, secrets []string) media.VideoJobs {
+		return pricedVideos{newVideoJobs(o, kind), facts, secrets}
+	}
+}
+
+// A row is a row of a table of services, for one kind in the configuration.
+type row interface{ serviceKind() string }
+
+// hasRow reports whether a table has a row of a kind.
+func hasRow[R row](table []R, kind string) bool {
+	return slices.ContainsFunc(table, func(r R) bool { return r.serviceKind() == kind })
+}
+
+// rowOf returns the row of a kind; the first one for a kind that has none.
+func rowOf[R row](table []R, kind string) R {
+	return table[max(slices.IndexFunc(table, func(r R) bool { return r.serviceKind() == kind }), 0)]
+}

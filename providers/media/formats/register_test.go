@@ -1,0 +1,3 @@
+package formats
+
+func init() { Register() }

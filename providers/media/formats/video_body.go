@@ -1,0 +1,107 @@
+package formats
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"mime/multipart"
+	"net/textproto"
+	"slices"
+	"strings"
+
+	"parley/providers/adapter"
+	"parley/providers/llm"
+)
+
+// The functions below build requests for videos.
+
+// exclusive returns an error if both a and b are set, which what names.
+func exclusive(model, what string, a, b bool) error {
+	if a && b {
+		return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take both %s", model, what)}
+	}
+	return nil
+}
+
+// framesOrReferences returns an error for a request with both frames and reference images.
+func framesOrReferences(model string, r llm.VideoRequest) error {
+	return exclusive(model, "reference images, and a first or last frame", r.FirstFrame != nil || r.LastFrame != nil, len(r.References) > 0)
+}
+
+// urlOf returns b as a data URL; "" if b is nil.
+func urlOf(b *llm.Blob) string {
+	if b == nil {
+		return ""
+	}
+	return dataURL(*b)
+}
+
+// videoSize returns width and height of a resolution at 16:9, and whether it is known.
+func videoSize(resolution string) (w, h int, known bool) {
+	switch strings.ToLower(resolution) {
+	case "480p":
+		return 854, 480, true
+	case "720p":
+		return 1280, 720, true
+	case "1080p":
+		return 1920, 1080, true
+	case "4k":
+		return 3840, 2160, true
+	}
+	return 0, 0, false
+}
+
+// pixelsOf returns resolution and ratio of r as WIDTHxHEIGHT, for services that accept nothing else;
+// "" if r requests neither.
+func pixelsOf(model string, r llm.VideoRequest) (string, error) {
+	if strings.Contains(r.Resolution, "x") && r.Ratio == "" {
+		return r.Resolution, nil
+	}
+	w, h, known := videoSize(cmp.Or(r.Resolution, "720p"))
+	switch {
+	case r.Resolution == "" && r.Ratio == "":
+		return "", nil
+	case known && (r.Ratio == "" || r.Ratio == "16:9"):
+		return fmt.Sprintf("%dx%d", w, h), nil
+	case known && r.Ratio == "9:16":
+		return fmt.Sprintf("%dx%d", h, w), nil
+	case known && r.Ratio == "1:1":
+		return fmt.Sprintf("%dx%d", h, h), nil
+	}
+	return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s takes pixels: give the resolution as 1280x720, without a ratio", model)}
+}
+
+// multipartForm returns fields as a form. Blobs become files with a content type, which servers
+// require.
+func multipartForm(fields map[string]any) (adapter.Form, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		var err error
+		switch value := fields[name].(type) {
+		case *llm.Blob:
+			header := textproto.MIMEHeader{}
+			header.Set("Content-Disposition", fmt.Sprintf(`form-data; name="%s"; filename="image.%s"`, name, strings.TrimPrefix(value.MIME, "image/")))
+			header.Set("Content-Type", value.MIME)
+			part, failed := w.CreatePart(header)
+			if err = failed; err == nil {
+				_, err = part.Write(value.Data)
+			}
+		case string:
+			err = w.WriteField(name, value)
+		default:
+			text, failed := adapter.Marshal(value)
+			if err = failed; err == nil {
+				err = w.WriteField(name, string(text))
+			}
+		}
+		if err != nil {
+			return adapter.Form{}, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return adapter.Form{}, err
+	}
+	return adapter.Form{Type: w.FormDataContentType(), Data: b.Bytes()}, nil
+}

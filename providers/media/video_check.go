@@ -1,0 +1,45 @@
+package media
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"parley/providers"
+	"parley/providers/adapter"
+	"parley/providers/catalog"
+	"parley/providers/llm"
+)
+
+// CheckVideo returns an error if a model cannot make the video that r requests, as far as is known.
+// It sends nothing. The error names connected models that can.
+func CheckVideo(c providers.Config, m Model[VideoJobs, catalog.VideoModel], r llm.VideoRequest, getenv func(string) string) error {
+	err := m.Service.Check(r)
+	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Fault == llm.Unsupported {
+		if able := ableVideos(c, r, getenv); len(able) > 0 {
+			e.Message += "; of the connected models, these can: " + strings.Join(able, ", ")
+		}
+	}
+	return err
+}
+
+// ableVideos returns the names of models that are ready and can make what r requests, one of each
+// provider.
+func ableVideos(c providers.Config, r llm.VideoRequest, getenv func(string) string) (able []string) {
+	if getenv == nil {
+		getenv = os.Getenv
+	}
+	for _, s := range Videos.services(c, getenv) {
+		if s.Missing != "" {
+			continue
+		}
+		for _, facts := range catalog.MediaOf(s.Catalog).Videos {
+			o := adapter.Options{Provider: s.Name, Model: facts.ID, BaseURL: s.BaseURL}
+			if Videos.opener(s)(o, facts, nil).Check(r) == nil {
+				able = append(able, s.Name+"/"+facts.ID)
+				break
+			}
+		}
+	}
+	return able
+}
