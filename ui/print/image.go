@@ -16,7 +16,6 @@ import (
 	"github.com/charmbracelet/x/term"
 
 	"parley/providers/llm"
-	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -150,7 +149,7 @@ func (p *images) outcome() (status int, reason string) {
 	case errors.As(p.err, &fault) && fault.Status == 0 && (fault.Fault == llm.Unsupported || fault.Fault == llm.InvalidRequest):
 		return Usage, "error"
 	case p.err != nil:
-		return statusOf(session.Done{Err: p.err}, false), "error"
+		return ErrorStatus(p.err), "error"
 	case len(p.refused) > 0:
 		return Incomplete, "refused"
 	case len(p.saved) < p.Wanted:

@@ -129,14 +129,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			nothing = e.Message.Empty()
 			unsaved = !o.saveMedia(e.Message, p) || unsaved
 		case session.Done:
-			status = statusOf(e, denied)
-			switch {
-			case status != OK:
-			case nothing:
-				status = Incomplete
-			case unsaved:
-				status = Failed
-			}
+			status = statusOf(e, denied, nothing, unsaved)
 		}
 		if p.event(e, status) != nil {
 			break // Close returns the error
@@ -219,15 +212,18 @@ type printer interface {
 	event(e session.Event, status int) error
 }
 
-// statusOf returns the exit status of a turn. Denied says that a call was denied.
-func statusOf(d session.Done, denied bool) int {
+// statusOf returns the exit status of a turn: if a call was denied, the answer is empty, or an image
+// of it was not saved.
+func statusOf(d session.Done, denied, nothing, unsaved bool) int {
 	switch {
 	case d.Err != nil:
 		return ErrorStatus(d.Err)
 	case denied:
 		return Denied
-	case d.Reason == llm.Length, d.Reason == llm.Refused:
+	case d.Reason == llm.Length, d.Reason == llm.Refused, nothing:
 		return Incomplete
+	case unsaved:
+		return Failed
 	}
 	return OK
 }
