@@ -32,6 +32,15 @@ func Cluster(s string) (size, width int) {
 	return len(c), w
 }
 
+// TrimLast returns s without its last grapheme cluster.
+func TrimLast(s string) string {
+	last := 0
+	for rest := s; rest != ""; rest = rest[last:] {
+		last, _ = Cluster(rest)
+	}
+	return s[:len(s)-last]
+}
+
 // Fit returns the bytes and the cells of the clusters at the start of s that fit into
 // width cells, and of at least one: rows that break at any character.
 func Fit(s string, width int) (size, cells int) {

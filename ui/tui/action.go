@@ -112,7 +112,12 @@ func talkingActions() []action {
 		own("editor", []string{"ctrl+g", "ctrl+x ctrl+e"}, app.Messages, "Write in $VISUAL or $EDITOR", then(func(m *Model) tea.Cmd { return m.input.Editor() })).needs(hasEditor, "Set $VISUAL or $EDITOR to use an editor"),
 		shared("sessions"), shared("fork"),
 		shared("tree").unless(noBranches),
-		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach").with(filesToAttach),
+		shared("rename"), shared("export"), shared("compact"), shared("history"), shared("context"), shared("usage"), shared("attach").with(func(m *Model) (items []dialog.Item) {
+			for _, path := range m.input.Paths() {
+				items = append(items, dialog.Item{Title: path, Value: path})
+			}
+			return items
+		}),
 		own("paste-image", []string{"ctrl+v"}, app.Messages, "Attach the clipboard image", then(func(m *Model) tea.Cmd { return m.perform(m.App.AttachClipboard()) })),
 		own("detach", []string{"backspace"}, app.Messages, "Remove last attachment (on an empty line)", then(func(m *Model) tea.Cmd { return m.input.Detach() })).only(holding).needs(attached, "Nothing is attached"),
 		shared("new"), shared("mcp"), shared("prompt"), shared("resource"), shared("permissions"), shared("mode"), shared("next-mode"),
@@ -146,7 +151,10 @@ func readingActions() []action {
 		scroll("previous-message", "alt+up", "Go to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
 		scroll("next-message", "alt+down", "Go to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
 		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).needs(answered, "No answer to copy"),
-		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(copyCode)).needs(hasCode, noCode),
+		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(func(m *Model) tea.Cmd {
+			code, _ := m.chat.Transcript.LastCode()
+			return m.Copy(code, "code")
+		})).needs(hasCode, "No code block to copy"),
 
 		shared("compare"), shared("wire"),
 
@@ -155,21 +163,18 @@ func readingActions() []action {
 		shared("help"),
 		own("keys", []string{"?"}, app.Program, "Keyboard shortcuts (on an empty line)", then((*Model).help)).only(unwritten).unlisted(),
 		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.openPanel(app.PanelQuery{Panel: "theme", Query: arg}) }).takes("NAME"),
-		own("mouse", []string{"ctrl+x o"}, app.Program, "Mouse capture on/off", then(toggleMouse)),
+		own("mouse", []string{"ctrl+x o"}, app.Program, "Mouse capture on/off", then(func(m *Model) tea.Cmd {
+			if m.mouse = !m.mouse; m.mouse {
+				return m.ShowToast("Mouse on: wheel scrolls, selection copies")
+			}
+			return m.ShowToast("Mouse off: the terminal selects")
+		})),
 		own("redraw", []string{"ctrl+l"}, app.Program, "Redraw screen", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),
 		own("suspend", []string{"ctrl+z"}, app.Program, "Suspend to the shell (fg returns)", then(func(*Model) tea.Cmd { return tea.Suspend })).overDialogs(),
 		own("end", []string{"ctrl+d"}, app.Program, "Quit (on an empty line)", then(func(m *Model) tea.Cmd { return m.perform(app.Quit(m.App)) })).only(idle).unlisted(),
 		shared("quit"),
 	}
-}
-
-// filesToAttach returns what /attach may be followed by.
-func filesToAttach(m *Model) (items []dialog.Item) {
-	for _, path := range m.input.Paths() {
-		items = append(items, dialog.Item{Title: path, Value: path})
-	}
-	return items
 }
 
 // why says why a cannot run now; "" if it can.
@@ -221,23 +226,4 @@ func promptFile(m *Model, text string) tea.Cmd {
 	m.chat.Transcript.Bottom()
 	e, _ := app.RunPromptCommand(m.App, text)
 	return m.perform(e)
-}
-
-// noCode is said where there is no code to copy.
-const noCode = "No code block to copy"
-
-func copyCode(m *Model) tea.Cmd {
-	code, ok := m.chat.Transcript.LastCode()
-	if !ok {
-		return m.ShowToast(noCode)
-	}
-	return m.Copy(code, "code")
-}
-
-func toggleMouse(m *Model) tea.Cmd {
-	m.mouse = !m.mouse
-	if m.mouse {
-		return m.ShowToast("Mouse on: wheel scrolls, selection copies")
-	}
-	return m.ShowToast("Mouse off: the terminal selects")
 }

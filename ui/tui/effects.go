@@ -312,14 +312,6 @@ func (m *Model) enter(e app.SessionOpened) {
 	}
 }
 
-// offerSummary asks whether to go on with a summary of what was said.
-func (m *Model) offerSummary() tea.Cmd {
-	return m.perform(app.SummaryOffer(m.App, func() app.Effect {
-		m.compacting = m.chat.Turn == nil
-		return app.Play(m.App.Session.Compact)
-	}))
-}
-
 // askTrust asks whether what the directory brings may be used, and goes on.
 func (m *Model) askTrust() tea.Cmd {
 	decide := m.App.Decide

@@ -81,7 +81,10 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	case again && d.Err == nil:
 		return m.chat.SendPrompt()
 	case !again && llm.FaultOf(d.Err) == llm.ContextOverflow && m.overlay.Dialog == nil:
-		return m.offerSummary()
+		return m.perform(app.SummaryOffer(m.App, func() app.Effect {
+			m.compacting = m.chat.Turn == nil
+			return app.Play(m.App.Session.Compact)
+		}))
 	case m.App.Session.Queue.Len() > 0: // queued after the turn's last look
 		return m.chat.Next()
 	case d.Err == nil:

@@ -43,7 +43,8 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	}
 	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
 	own := m.input.Composer.Recall.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
-	if isKey && m.keymap.leader == "" && greets(m) {
+	greets := m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Recall.Searching() && idle(m)
+	if isKey && m.keymap.leader == "" && greets {
 		if cmd, done := m.greeter.Key(key.String()); done {
 			return cmd
 		}
@@ -75,12 +76,6 @@ func writesText(m *Model, msg tea.Msg) bool {
 	key, ok := msg.(tea.KeyPressMsg)
 	return ok && key.Text != "" && key.Code != tea.KeyEnter && m.overlay.Dialog == nil && m.keymap.leader == "" &&
 		m.keymap.keys[key.String()] == nil && !m.chat.Transcript.Browsing()
-}
-
-// greets reports whether the keys of the first screen count: it is shown, and nothing was
-// written.
-func greets(m *Model) bool {
-	return m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Recall.Searching() && idle(m)
 }
 
 // mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.

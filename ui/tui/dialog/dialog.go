@@ -22,6 +22,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/textwrap"
 	"parley/ui/theme"
 )
 
@@ -162,7 +163,7 @@ func (f *textField) key(msg tea.Msg) bool {
 	case tea.KeyPressMsg:
 		switch {
 		case pressed(msg, keyErase):
-			f.dropLastCluster()
+			f.text = textwrap.TrimLast(f.text)
 		case pressed(msg, keyEraseWord):
 			f.text = strings.TrimRight(f.text, " ")
 			f.text = f.text[:strings.LastIndex(f.text, " ")+1]
@@ -177,17 +178,6 @@ func (f *textField) key(msg tea.Msg) bool {
 		return false
 	}
 	return true
-}
-
-// dropLastCluster removes the last grapheme cluster.
-func (f *textField) dropLastCluster() {
-	last := 0
-	for rest := f.text; rest != ""; {
-		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
-		rest = rest[len(char):]
-		last = len(char)
-	}
-	f.text = f.text[:len(f.text)-last]
 }
 
 // visibleText returns the end of the field that fits into width cells, including one for the cursor.

@@ -21,7 +21,6 @@ import (
 var (
 	_ dialog.Dialog = (*dialog.Picker)(nil)
 	_ dialog.Dialog = (*dialog.Approval)(nil)
-	_ dialog.Dialog = (*dialog.HelpDialog)(nil)
 	_ dialog.Editor = (*composer.Model)(nil)
 )
 
@@ -538,7 +537,7 @@ func TestPickWords(t *testing.T) {
 	}
 }
 
-func guide(th *theme.Theme) *dialog.HelpDialog {
+func guide(th *theme.Theme) dialog.Dialog {
 	s := dialog.Section{Title: "Writing"}
 	for i := range 12 {
 		s.Rows = append(s.Rows, [2]string{fmt.Sprintf("ctrl+%c", 'a'+i), "does what number " + fmt.Sprint(i) + " does, and says it at length"})

@@ -19,8 +19,8 @@ type Section struct {
 	Rows  [][2]string
 }
 
-// A HelpDialog shows key bindings in as many columns as fit. Typing filters them.
-type HelpDialog struct {
+// A helpDialog shows key bindings in as many columns as fit. Typing filters them.
+type helpDialog struct {
 	base
 	window
 	sections []Section
@@ -32,8 +32,8 @@ type HelpDialog struct {
 const helpTitle = "Keys"
 
 // Help returns a dialog of the sections.
-func Help(sections []Section, th *theme.Theme) *HelpDialog {
-	g := &HelpDialog{base: newBase(th)}
+func Help(sections []Section, th *theme.Theme) Dialog {
+	g := &helpDialog{base: newBase(th)}
 	for _, s := range sections {
 		clean := Section{Title: sanitize.Line(s.Title)}
 		for _, r := range s.Rows {
@@ -46,14 +46,14 @@ func Help(sections []Section, th *theme.Theme) *HelpDialog {
 }
 
 // SetSize sets the width and the maximum height.
-func (g *HelpDialog) SetSize(width, height int) {
+func (g *helpDialog) SetSize(width, height int) {
 	if g.resize(width, height) {
 		g.arrange()
 	}
 }
 
 // found returns the bindings that contain every word of the query, section titles included.
-func (g *HelpDialog) found() []Section {
+func (g *helpDialog) found() []Section {
 	words := strings.Fields(strings.ToLower(g.query.text))
 	if len(words) == 0 {
 		return g.sections
@@ -74,7 +74,7 @@ func (g *HelpDialog) found() []Section {
 }
 
 // SetTheme changes the theme.
-func (g *HelpDialog) SetTheme(th *theme.Theme) {
+func (g *helpDialog) SetTheme(th *theme.Theme) {
 	g.base.SetTheme(th)
 	g.arrange()
 }
@@ -87,7 +87,7 @@ const (
 )
 
 // arrange puts each section into the column that is the shortest so far.
-func (g *HelpDialog) arrange() {
+func (g *helpDialog) arrange() {
 	sections := g.found()
 	n := max(min(g.width/narrowColumn, len(sections)), 1)
 	width := max((g.width-(n-1)*columnGap)/n, 0)
@@ -130,7 +130,7 @@ func (g *HelpDialog) arrange() {
 
 // section returns the title and one row per binding; keys that do not fit their column get a row of
 // their own.
-func (g *HelpDialog) section(s Section, width int) []string {
+func (g *helpDialog) section(s Section, width int) []string {
 	keys := 0
 	for _, r := range s.Rows {
 		keys = max(keys, ansi.StringWidth(r[0]))
@@ -158,12 +158,12 @@ func (g *HelpDialog) section(s Section, width int) []string {
 
 // Height implements Dialog. It does not depend on the query, so that the screen does not jump while
 // the user types.
-func (g *HelpDialog) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
+func (g *helpDialog) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
 
-func (g *HelpDialog) visible() int { return contentRows(g.Height()) }
+func (g *helpDialog) visible() int { return contentRows(g.Height()) }
 
 // Update scrolls, searches and closes.
-func (g *HelpDialog) Update(msg tea.Msg) tea.Cmd {
+func (g *helpDialog) Update(msg tea.Msg) tea.Cmd {
 	if g.done {
 		return nil
 	}
@@ -179,7 +179,7 @@ func (g *HelpDialog) Update(msg tea.Msg) tea.Cmd {
 }
 
 // View implements Dialog.
-func (g *HelpDialog) View() string {
+func (g *helpDialog) View() string {
 	if g.view != "" {
 		return g.view
 	}
@@ -199,6 +199,6 @@ func (g *HelpDialog) View() string {
 }
 
 // Cursor implements Dialog: it is after the query.
-func (g *HelpDialog) Cursor() (x, y int, ok bool) {
+func (g *helpDialog) Cursor() (x, y int, ok bool) {
 	return g.queryCursor(helpTitle, &g.query), 0, g.Height() > 2
 }

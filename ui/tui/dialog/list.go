@@ -79,6 +79,12 @@ func (l *selectList) scrollTo(at, total, visible int) {
 	l.clampTop(total, visible)
 }
 
+// A compact list leaves rows of the screen to the conversation.
+type compact struct{}
+
+// Compact marks the dialog.
+func (compact) Compact() {}
+
 const queryGap = 2
 
 // queryLine returns a title line with the query after the title, and a count at the right if there

@@ -61,6 +61,7 @@ type (
 // A Picker is a list of items, filtered by what the user types.
 type Picker struct {
 	base
+	compact
 	selectList
 	Columns     []Column
 	Favorites   bool                                       // items can be marked as favorites and hidden

@@ -14,7 +14,6 @@ import (
 
 var (
 	_ dialog.Dialog = (*dialog.SessionList)(nil)
-	_ dialog.Dialog = (*dialog.BranchList)(nil)
 	_ dialog.Dialog = (*dialog.Confirmation)(nil)
 )
 

@@ -32,9 +32,10 @@ type BranchChosen struct{ Seq int }
 // ForkChosen asks to open a copy of the conversation up to the message Seq.
 type ForkChosen struct{ Seq int }
 
-// A BranchList shows the branches of a conversation as a tree, each below the one that it leaves.
-type BranchList struct {
+// A branchList shows the branches of a conversation as a tree, each below the one that it leaves.
+type branchList struct {
 	base
+	compact
 	selectList
 	branches []Branch
 	lines    []string // tree lines before each branch
@@ -42,8 +43,8 @@ type BranchList struct {
 }
 
 // Tree returns a list of branches. Each must be directly followed by those that leave it.
-func Tree(branches []Branch, th *theme.Theme) *BranchList {
-	l := &BranchList{base: newBase(th), branches: slices.Clone(branches)}
+func Tree(branches []Branch, th *theme.Theme) Dialog {
+	l := &branchList{base: newBase(th), branches: slices.Clone(branches)}
 	deepest := 0
 	for i := range l.branches {
 		b := &l.branches[i]
@@ -108,13 +109,13 @@ func treePrefix(more, own bool) string {
 }
 
 // SetSize sets the width and the maximum height.
-func (l *BranchList) SetSize(width, height int) { l.resize(width, height) }
+func (l *branchList) SetSize(width, height int) { l.resize(width, height) }
 
 // Height returns that of the branches, the title and the keys.
-func (l *BranchList) Height() int { return min(max(len(l.branches), 1)+2, l.height) }
+func (l *branchList) Height() int { return min(max(len(l.branches), 1)+2, l.height) }
 
 // Update moves and chooses.
-func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
+func (l *branchList) Update(msg tea.Msg) tea.Cmd {
 	if l.done {
 		return nil
 	}
@@ -137,7 +138,7 @@ func (l *BranchList) Update(msg tea.Msg) tea.Cmd {
 }
 
 // View implements Dialog.
-func (l *BranchList) View() string {
+func (l *branchList) View() string {
 	if l.view != "" {
 		return l.view
 	}
@@ -158,7 +159,7 @@ func (l *BranchList) View() string {
 
 // row returns the row of a branch: sign, tree lines, mark of the current path, text, and the columns
 // that fit.
-func (l *BranchList) row(i int, cols []column) string {
+func (l *branchList) row(i int, cols []column) string {
 	b := l.branches[i]
 	texts := b.columns()
 	right := alignColumns(cols, texts[:]...)

@@ -217,7 +217,7 @@ func (o *Overlay) Layout(width, room int) int {
 	switch o.Dialog.(type) {
 	case *dialog.Pager:
 		most = room
-	case *dialog.Picker, *dialog.BranchList:
+	case interface{ Compact() }:
 		most = min(most, max(room*2/3, 10))
 	}
 	if _, wide := o.Dialog.(interface{ Wide() }); !wide {

@@ -66,29 +66,27 @@ func Search(m *Model, words string) {
 func (m *search) beginSearch() {
 	m.unfoldForMatch(nil)
 	m.endSearch()
-	s := m
-	s.window.searching, s.typing = true, true
+	m.window.searching, m.typing = true, true
 	m.window.fixTop()
 	if !m.browser.browsing {
 		m.browser.cursor = m.window.top.item
 	}
 	m.window.loadAllOlder()
-	s.originItem, s.originTop = m.browser.cursor, m.window.top
+	m.originItem, m.originTop = m.browser.cursor, m.window.top
 	m.countAll(query{})
 	m.refitWindow()
 }
 
 // endSearch closes it, and keeps the position and the query.
 func (m *search) endSearch() {
-	s := m
-	for _, it := range s.changed {
+	for _, it := range m.changed {
 		it.countStale = false
 	}
-	last := s.last
-	if len(s.query.runes) > 0 {
-		last = string(s.query.runes)
+	last := m.last
+	if len(m.query.runes) > 0 {
+		last = string(m.query.runes)
 	}
-	s.reset(last)
+	m.reset(last)
 	m.refitWindow()
 }
 
@@ -108,18 +106,18 @@ func (m *search) refitWindow() {
 
 // updateSearch edits the query, and goes to the nearest match.
 func (m *search) updateSearch(msg tea.Msg) {
-	s, was := m, m.typed
+	was := m.typed
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
-		s.typed += sanitize.Line(strings.Join(strings.Fields(msg.Content), " "))
+		m.typed += sanitize.Line(strings.Join(strings.Fields(msg.Content), " "))
 	case tea.KeyPressMsg:
 		switch key := msg.String(); key {
 		case "esc":
 			m.endSearch()
 			return
 		case "enter":
-			s.typing, m.window.dirty = false, true
-			if s.typed == "" {
+			m.typing, m.window.dirty = false, true
+			if m.typed == "" {
 				m.nextMatch(0)
 			}
 			return
@@ -128,69 +126,58 @@ func (m *search) updateSearch(msg tea.Msg) {
 		case "up":
 			m.nextMatch(-1)
 		case "backspace", "ctrl+h":
-			if s.typed == "" {
+			if m.typed == "" {
 				m.endSearch()
 				return
 			}
-			s.typed = dropLastCluster(s.typed)
+			m.typed = textwrap.TrimLast(m.typed)
 		case "ctrl+w", "alt+backspace", "ctrl+backspace":
-			s.typed = strings.TrimRight(s.typed, " ")
-			s.typed = s.typed[:strings.LastIndex(s.typed, " ")+1]
+			m.typed = strings.TrimRight(m.typed, " ")
+			m.typed = m.typed[:strings.LastIndex(m.typed, " ")+1]
 		case "ctrl+u":
-			s.typed = ""
+			m.typed = ""
 		default:
-			s.typed += sanitize.Line(msg.Text)
+			m.typed += sanitize.Line(msg.Text)
 		}
 	}
-	if s.typed == was {
+	if m.typed == was {
 		return
 	}
-	m.countAll(newQuery(s.typed))
-	i := m.nearestMatch(s.originItem)
+	m.countAll(newQuery(m.typed))
+	i := m.nearestMatch(m.originItem)
 	if i < 0 { // back to where the search began
 		last := max(len(m.list.items)-1, 0)
 		m.unfoldForMatch(nil)
-		m.browser.setCursor(min(s.originItem, last))
-		m.window.jumpTo(rowPos{min(s.originTop.item, last), s.originTop.line})
+		m.browser.setCursor(min(m.originItem, last))
+		m.window.jumpTo(rowPos{min(m.originTop.item, last), m.originTop.line})
 		m.window.dirty = true
 		return
 	}
 	m.showMatch(i, m.firstMatchFrom(i))
 }
 
-// dropLastCluster returns s without its last grapheme cluster.
-func dropLastCluster(s string) string {
-	last := 0
-	for rest := s; rest != ""; rest = rest[last:] {
-		last, _ = textwrap.Cluster(rest)
-	}
-	return s[:len(s)-last]
-}
-
 // countAll sets the query, and counts its matches.
 func (m *search) countAll(w query) {
-	s := m
-	s.query, s.total, s.browser.match, s.changed = w, 0, -1, s.changed[:0]
+	m.query, m.total, m.browser.match, m.changed = w, 0, -1, m.changed[:0]
 	for _, it := range m.list.items {
 		it.countStale, it.spansValid = false, false
 		it.matchCount = m.countIn(it)
-		s.total += it.matchCount
+		m.total += it.matchCount
 	}
 }
 
 // countIn returns the number of matches in the texts of an item.
 func (m *search) countIn(it *item) (n int) {
-	s := m
-	if len(s.query.runes) == 0 {
+	if len(m.query.runes) == 0 {
 		return 0
 	}
 	over := ""
 	if it.isMarkdown() {
 		over = markupRunes
 	}
-	s.texts = it.texts(s.texts[:0])
-	for _, text := range s.texts {
-		n += s.query.count(text, over)
+	m.texts = it.texts(m.texts[:0])
+	for _, text := range m.texts {
+		n += m.query.count(text, over)
 	}
 	return n
 }
@@ -208,23 +195,22 @@ func (m *search) recount() {
 
 // forgetItem removes an item, which had the index i, from the search.
 func (m *search) forgetItem(it *item, i int) {
-	s := m
-	if !s.window.searching {
+	if !m.window.searching {
 		return
 	}
-	s.total -= it.matchCount
-	s.changed = slices.DeleteFunc(s.changed, func(c *item) bool { return c == it })
-	if it == s.unfoldedItem {
-		s.unfoldedItem = nil
+	m.total -= it.matchCount
+	m.changed = slices.DeleteFunc(m.changed, func(c *item) bool { return c == it })
+	if it == m.unfoldedItem {
+		m.unfoldedItem = nil
 	}
 	if i == m.browser.cursor {
-		s.browser.match = -1
+		m.browser.match = -1
 	}
-	if i < s.originItem {
-		s.originItem--
+	if i < m.originItem {
+		m.originItem--
 	}
-	if i < s.originTop.item {
-		s.originTop.item--
+	if i < m.originTop.item {
+		m.originTop.item--
 	}
 }
 
@@ -270,23 +256,22 @@ func (m *search) firstMatchFrom(i int) int {
 // search, or with direction 0, it searches for the last query again. It is false if there is
 // no match.
 func (m *search) nextMatch(direction int) bool {
-	s := m
-	if !s.window.searching || direction == 0 {
-		if s.last == "" {
+	if !m.window.searching || direction == 0 {
+		if m.last == "" {
 			m.endSearch()
 			return false
 		}
 		m.window.loadAllOlder()
-		s.window.searching, s.typed = true, s.last
-		m.countAll(newQuery(s.last))
+		m.window.searching, m.typed = true, m.last
+		m.countAll(newQuery(m.last))
 		m.refitWindow()
 	}
 	m.recount()
-	if s.total == 0 {
+	if m.total == 0 {
 		return false
 	}
-	i, match := m.browser.cursor, s.browser.match+direction
-	if s.browser.match < 0 {
+	i, match := m.browser.cursor, m.browser.match+direction
+	if m.browser.match < 0 {
 		match = 0
 		if direction < 0 {
 			match = -1
@@ -329,16 +314,15 @@ func (m *search) showMatch(i, match int) {
 
 // unfoldForMatch unfolds a block, and folds the one that it unfolded before. It may be nil.
 func (m *search) unfoldForMatch(it *item) {
-	s := m
-	if s.unfoldedItem == it {
+	if m.unfoldedItem == it {
 		return
 	}
-	if s.unfoldedItem != nil {
-		s.unfoldedItem.fold = s.oldFold
-		s.unfoldedItem.dropLines()
+	if m.unfoldedItem != nil {
+		m.unfoldedItem.fold = m.oldFold
+		m.unfoldedItem.dropLines()
 	}
-	if s.unfoldedItem = it; it != nil {
-		s.oldFold = it.fold
+	if m.unfoldedItem = it; it != nil {
+		m.oldFold = it.fold
 		it.fold = foldOpen
 		it.dropLines()
 	}
@@ -366,20 +350,19 @@ func (m *search) searchLine() string {
 
 // searchTally returns the number of matches and of the selected one, such as "2/5".
 func (m *search) searchTally() string {
-	s := m
 	switch {
-	case len(s.query.runes) == 0 || s.typed == "":
+	case len(m.query.runes) == 0 || m.typed == "":
 		return ""
-	case s.total == 0:
+	case m.total == 0:
 		return "not found"
-	case s.browser.match < 0:
-		return fmt.Sprintf("%d found", s.total)
+	case m.browser.match < 0:
+		return fmt.Sprintf("%d found", m.total)
 	}
-	n := s.browser.match + 1
+	n := m.browser.match + 1
 	for _, it := range m.list.items[:m.browser.cursor] {
 		n += it.matchCount
 	}
-	return fmt.Sprintf("%d/%d", min(n, s.total), s.total)
+	return fmt.Sprintf("%d/%d", min(n, m.total), m.total)
 }
 
 // writeSearchRow writes the last row of a search.
