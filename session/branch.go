@@ -75,7 +75,7 @@ func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 		if err != nil {
 			return 0, err
 		}
-		if n.Role != llm.RoleUser || n.Summary {
+		if !isPrompt(n) {
 			return 0, errors.New("only your own messages can be edited")
 		}
 		message = n.Message
@@ -119,9 +119,9 @@ func (b *CurrentBranch) Regenerate(seq int) error {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
 		}
-		for i := seq; i > 0; i = t.at(i).Parent {
-			if beginsTurn(t.at(i)) {
-				return i, nil
+		for n := range t.back(seq) {
+			if beginsTurn(n) {
+				return n.Seq, nil
 			}
 		}
 		return 0, errors.New("no prompt before this message")

@@ -77,11 +77,14 @@ func (c *compaction) summarizeOrTell() error {
 }
 
 // messagesSinceSummary returns how many messages follow the last summary.
-func (t *Tree) messagesSinceSummary() (n int) {
-	for i := t.head; i > 0 && !t.at(i).Summary; i = t.at(i).Parent {
-		n++
+func (t *Tree) messagesSinceSummary() (count int) {
+	for n := range t.back(t.head) {
+		if n.Summary {
+			break
+		}
+		count++
 	}
-	return n
+	return count
 }
 
 // onOverflow summarizes the conversation after a model said that it does not
@@ -167,7 +170,7 @@ func (c *compaction) summarizable() (path, waiting []store.Node) {
 // that went along with results of tools; len(path) if no prompt waits there.
 func firstWaiting(path []store.Node) int {
 	i := len(path)
-	for i > 0 && path[i-1].Role == llm.RoleUser && !path[i-1].Summary {
+	for i > 0 && isPrompt(path[i-1]) {
 		if i--; !path[i].Steers {
 			break
 		}

@@ -408,9 +408,9 @@ func (c *comparison) judgePromptOf(answered []*candidate) llm.Message {
 	text := func(s string) llm.Part { return llm.Part{Kind: llm.Text, Text: s} }
 	m := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{text("<prompt-" + word + ">")}}
 	path := locked(&c.turn.mu, func() []store.Node { return c.turn.tree.pathTo(c.base) })
-	for i := len(path) - 1; i >= 0; i-- {
-		if path[i].Role == llm.RoleUser && !path[i].Summary {
-			m.Parts = append(m.Parts, path[i].Parts...)
+	for _, n := range slices.Backward(path) {
+		if isPrompt(n) {
+			m.Parts = append(m.Parts, n.Parts...)
 			break
 		}
 	}

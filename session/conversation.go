@@ -86,8 +86,8 @@ func (c *conversation) History() []llm.Message { return locked(&c.mu, c.tree.mes
 func (c *conversation) Empty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := c.tree.head; i > 0; i = c.tree.at(i).Parent {
-		if n := c.tree.at(i); len(n.Parts) > 0 && !n.Summary {
+	for n := range c.tree.back(c.tree.head) {
+		if len(n.Parts) > 0 && !n.Summary {
 			return false
 		}
 	}

@@ -32,12 +32,7 @@ func messages(path []store.Node) []llm.Message {
 
 // sinceSummary returns path from the last summary in it on; all of it if there is none.
 func sinceSummary(path []store.Node) []store.Node {
-	for i := len(path) - 1; i > 0; i-- {
-		if path[i].Summary {
-			return path[i:]
-		}
-	}
-	return path
+	return path[max(lastSummary(path), 0):]
 }
 
 // messages returns the current branch, whole.
@@ -190,7 +185,7 @@ func (t *Tree) messagesOf(seqs []int) []llm.Message {
 }
 
 // beginsTurn reports whether n is a prompt that a turn begins with.
-func beginsTurn(n *store.Node) bool { return n.Role == llm.RoleUser && !n.Summary && !n.Steers }
+func beginsTurn(n *store.Node) bool { return isPrompt(*n) && !n.Steers }
 
 // turnStart returns where in path the turn begins that runs, with the message began,
 // or is to run, if began is 0.
@@ -218,6 +213,16 @@ func (s *Session) contextTokens() int {
 		return c.tokens
 	}
 	return c.tokens + s.tokens.overhead(s.emptyRequest(s.answering()))
+}
+
+// contextTokensFor returns contextTokens without the thinking that model is not sent. The session is
+// locked.
+func (s *Session) contextTokensFor(model llm.Endpoint) int {
+	tokens := s.contextTokens()
+	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin {
+		tokens -= c.lastThinking
+	}
+	return tokens
 }
 
 func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {

@@ -101,8 +101,8 @@ func (c *conversation) Rename(title string) error {
 // answered reports whether there is an answer on the current branch. It looks no further back
 // than the last one.
 func (t *Tree) answered() bool {
-	for i := t.head; i > 0; i = t.at(i).Parent {
-		if t.at(i).Role == llm.RoleAssistant {
+	for n := range t.back(t.head) {
+		if n.Role == llm.RoleAssistant {
 			return true
 		}
 	}
@@ -218,7 +218,7 @@ func (t *Tree) title() (title string) {
 	}
 	t.each(func(n *store.Node) bool {
 		title = titleOf(n)
-		return n.Role != llm.RoleUser || n.Summary
+		return !isPrompt(*n)
 	})
 	return title
 }
@@ -226,7 +226,7 @@ func (t *Tree) title() (title string) {
 // titleOf returns the first words of a prompt, "" for what is none.
 func titleOf(n *store.Node) string {
 	const most = 60
-	if n.Role != llm.RoleUser || n.Summary {
+	if !isPrompt(*n) {
 		return ""
 	}
 	text := strings.Join(strings.Fields(store.TitleText(n.Message)), " ")

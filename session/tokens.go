@@ -118,10 +118,7 @@ func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
 func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 	req := s.emptyRequest(model)
 	overhead := s.tokens.overhead(req)
-	whole := s.contextTokens()
-	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin { // which is not told it
-		whole -= c.lastThinking
-	}
+	whole := s.contextTokensFor(model)
 	own := overhead
 	for _, n := range s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) {
 		own += s.tokens.message(n)
@@ -200,10 +197,7 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	}
 	s.tokens.countOlder(s.request.mode)
 	c := s.tokens.countBranch(s.request.mode)
-	f.Tokens = s.contextTokens()
-	if c.lastOrigin != model.Origin {
-		f.Tokens -= c.lastThinking
-	}
+	f.Tokens = s.contextTokensFor(model)
 	if room := s.tokens.messageBudget(model, req) + s.tokens.overhead(req); s.request.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
 		f.Tokens, f.Omitted = room, true
 	}

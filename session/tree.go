@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"parley/providers/llm"
@@ -186,41 +187,49 @@ func (t *Tree) Put(n store.Node) {
 // is the caller's; the parts are shared and never changed.
 func (t *Tree) Path() []store.Node { return t.pathTo(t.head) }
 
-// pathTo returns the branch that ends with the message seq.
-func (t *Tree) pathTo(seq int) []store.Node {
-	var path []store.Node
-	for i := seq; i > 0; i = t.at(i).Parent {
-		path = append(path, *t.at(i))
+// back returns the messages of the branch that ends with the message seq, the last one first.
+func (t *Tree) back(seq int) iter.Seq[*store.Node] {
+	return func(yield func(*store.Node) bool) {
+		for seq > 0 {
+			n := t.at(seq)
+			if !yield(n) {
+				return
+			}
+			seq = n.Parent
+		}
 	}
-	slices.Reverse(path)
-	return path
 }
 
+// pathTo returns the branch that ends with the message seq.
+func (t *Tree) pathTo(seq int) []store.Node { return t.pathBack(seq, t.count) }
+
 // pathBack returns the last n messages of the branch that ends with the message seq.
-func (t *Tree) pathBack(seq, n int) []store.Node {
-	var path []store.Node
-	for i := seq; i > 0 && len(path) < n; i = t.at(i).Parent {
-		path = append(path, *t.at(i))
+func (t *Tree) pathBack(seq, n int) (path []store.Node) {
+	for m := range t.back(seq) {
+		if len(path) == n {
+			break
+		}
+		path = append(path, *m)
 	}
 	slices.Reverse(path)
 	return path
 }
 
 // summarized counts the messages before the message seq back to a summary, including that.
-func (t *Tree) summarized(seq int) (n int) {
-	for i := t.at(seq).Parent; i > 0; i = t.at(i).Parent {
-		if n++; t.at(i).Summary {
+func (t *Tree) summarized(seq int) (count int) {
+	for n := range t.back(t.at(seq).Parent) {
+		if count++; n.Summary {
 			break
 		}
 	}
-	return n
+	return count
 }
 
 // lastPrompt returns the Seq of the last prompt of the current branch that is not after began,
 // or of the last of all if began is 0; 0 if there is none.
 func (t *Tree) lastPrompt(began int) int {
-	for i := t.head; i > 0; i = t.at(i).Parent {
-		if n := t.at(i); beginsTurn(n) && (began == 0 || n.Seq <= began) {
+	for n := range t.back(t.head) {
+		if beginsTurn(n) && (began == 0 || n.Seq <= began) {
 			return n.Seq
 		}
 	}
@@ -228,11 +237,10 @@ func (t *Tree) lastPrompt(began int) int {
 }
 
 // pathFrom returns the current branch from the message seq on, which is on it; all of it for 0.
-func (t *Tree) pathFrom(seq int) []store.Node {
-	var path []store.Node
-	for i := t.head; i > 0; i = t.at(i).Parent {
-		path = append(path, *t.at(i))
-		if i == seq {
+func (t *Tree) pathFrom(seq int) (path []store.Node) {
+	for n := range t.back(t.head) {
+		path = append(path, *n)
+		if n.Seq == seq {
 			break
 		}
 	}
@@ -258,8 +266,8 @@ func (t *Tree) Last() (store.Node, bool) {
 
 // lastUsage returns what the last response of the current branch used.
 func (t *Tree) lastUsage() llm.Usage {
-	for i := t.head; i > 0; i = t.at(i).Parent {
-		if n := t.at(i); n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
+	for n := range t.back(t.head) {
+		if n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
 			return *n.Usage
 		}
 	}
@@ -375,11 +383,14 @@ func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, str
 }
 
 // prompts counts the prompts of the branch that ends with the message seq.
-func (t *Tree) prompts(seq int) (n int) {
-	for ; seq > 0; seq = t.at(seq).Parent {
-		if m := t.at(seq); m.Role == llm.RoleUser && !m.Summary {
-			n++
+func (t *Tree) prompts(seq int) (count int) {
+	for n := range t.back(seq) {
+		if isPrompt(*n) {
+			count++
 		}
 	}
-	return n
+	return count
 }
+
+// isPrompt reports whether n is a message of the user's.
+func isPrompt(n store.Node) bool { return n.Role == llm.RoleUser && !n.Summary }

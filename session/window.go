@@ -167,10 +167,7 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 	for _, n := range path[from:] {
 		turnTokens += s.tokens.message(n)
 	}
-	size := s.contextTokens()
-	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin { // which is not told it
-		size -= c.lastThinking
-	}
+	size := s.contextTokensFor(model)
 	if s.historyMode() != HistoryFull { // the rest fits: see compile
 		size = turnTokens
 	}
@@ -199,7 +196,7 @@ func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ..
 	if afterSummary <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
 		q.Choices = append(q.Choices, Choice{Action: Summarize})
 	}
-	if turnTokens <= room && t.session.HistoryMode() == HistoryFull && hasTurns(path) {
+	if turnTokens <= room && t.session.HistoryMode() == HistoryFull && slices.ContainsFunc(path, isPrompt) {
 		q.Choices = append(q.Choices, Choice{Action: OmitOldest})
 	}
 	if name := w.fittingModel(o, asked); name != "" {
@@ -208,16 +205,6 @@ func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ..
 	q.Default = len(q.Choices)
 	q.Choices = append(q.Choices, Choice{Action: SendAnyway}, Choice{Action: StopTurn})
 	return q
-}
-
-// hasTurns reports whether path holds a prompt.
-func hasTurns(path []store.Node) bool {
-	for _, n := range path {
-		if n.Role == llm.RoleUser && !n.Summary {
-			return true
-		}
-	}
-	return false
 }
 
 // fittingModel returns the first model to go on with whose window takes o; "" if there is
