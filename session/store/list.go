@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -113,15 +114,15 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads the sessions that where selects, in the order of lists; text is that of
+// sessions reads the sessions that where selects, in an order of places; text is that of
 // joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
 // the rest is read from the end.
-func sessions[T any](db *DB, q querier, text joinedText, of func(*Session) T, where string, args ...any) ([]T, error) {
-	if found, err := joinedSessions(db, q, text, byNum, place.compare, of, where, args...); err == nil {
+func sessions[T any](db *DB, q querier, text joinedText, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
+	if found, err := joinedSessions(db, q, text, byNum, order, of, where, args...); err == nil {
 		return found, nil
 	}
 	rows, err := checkedSessions(db, q, where, args...)
-	sortRows(rows, place.compare)
+	sortRows(rows, order)
 	found := make([]T, len(rows))
 	for i, r := range rows {
 		found[i] = of(&r.Session)
@@ -166,13 +167,6 @@ func (r *sessionRow) place() place {
 
 func sortRows(rows []*sessionRow, order func(a, b place) int) {
 	slices.SortFunc(rows, func(a, b *sessionRow) int { return order(a.place(), b.place()) })
-}
-
-func sessionsOf(rows []*sessionRow) (list []Session) {
-	for _, r := range rows {
-		list = append(list, r.Session)
-	}
-	return list
 }
 
 // filter returns q as a condition on sessions s, without its words and model.
@@ -230,10 +224,10 @@ func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 				err = errUnusual
 			}
 		} else {
-			list, err = sessions(db, r, text, of, firstOf(where, limit), args...)
+			list, err = sessions(db, r, text, place.compare, of, firstOf(where, limit), args...)
 		}
 		if err != nil {
-			list, err = sessions(db, r, text, of, where, args...) // damage may have hidden some, or changed the order
+			list, err = sessions(db, r, text, place.compare, of, where, args...) // damage may have hidden some, or changed the order
 		}
 		return err
 	})
@@ -280,47 +274,47 @@ const listOrder = ` ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.nu
 // Find returns the session with the ID word, else the only one whose ID begins with it,
 // else those whose title contains all its words, else all whose ID begins with it;
 // those last written first.
-func (db *DB) Find(word string) ([]Session, error) {
+func (db *DB) Find(word string) (found []Session, err error) {
 	if word == "" {
 		return nil, nil
 	}
-	var found []Session
-	err := db.read(func(q querier) (err error) {
-		var ok bool
-		if found, ok = findJoined(db, q, word); !ok {
-			var rows []*sessionRow
-			rows, err = checkedSessions(db, q, `WHERE s.deleted IS NULL OR s.id = ?`, word)
-			rows = pickNamed(rows, word)
-			sortRows(rows, place.compareFound)
-			found = sessionsOf(rows)
+	err = db.read(func(q querier) (err error) {
+		pick := func(where string, args ...any) ([]Session, error) {
+			return sessions(db, q, joinedSession, place.compareFound, whole, where, args...)
 		}
+		if found, err = pick(`WHERE s.id = ?`, word); len(found) > 0 || err != nil && !isCorrupt(err) {
+			return err
+		}
+		first := strings.ToLower(word)
+		if found, err = pick(`WHERE s.deleted IS NULL AND s.id >= ? AND s.id < ?`, first, first+"\U0010FFFF"); len(found) == 1 || err != nil && !isCorrupt(err) {
+			return err
+		}
+		nums, err := numsNamed(q, word)
+		if err != nil || nums == "[]" {
+			return err
+		}
+		found, err = pick(`WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
 		return err
 	})
 	return found, err
 }
 
-// pickNamed returns the rows that Find returns for word.
-func pickNamed(rows []*sessionRow, word string) []*sessionRow {
-	pick := func(is func(Session) bool) (some []*sessionRow) {
-		for _, r := range rows {
-			if is(r.Session) {
-				some = append(some, r)
-			}
+// numsNamed returns as JSON the nums of sessions whose title contains all words of a text, or whose ID is
+// that text: in a damaged file it may be a blob.
+func numsNamed(q querier, text string) (string, error) {
+	words, nums := strings.Fields(folded(text)), []int64{}
+	err := EachRow(q, func(rows *sql.Rows) error {
+		var num int64
+		var id, title string
+		var c columns
+		err := rows.Scan(c.places("num id title", &num, &id, &title)...)
+		if id == text || holdsAll(title, words) {
+			nums = append(nums, num)
 		}
-		return some
-	}
-	if same := pick(func(s Session) bool { return s.ID == word }); len(same) > 0 {
-		return same
-	}
-	begun := pick(func(s Session) bool { return strings.HasPrefix(s.ID, strings.ToLower(word)) })
-	if len(begun) == 1 {
-		return begun
-	}
-	words := strings.Fields(folded(word))
-	if titled := pick(func(s Session) bool { return holdsAll(s.Title, words) }); len(titled) > 0 {
-		return titled
-	}
-	return begun
+		return err
+	}, `SELECT num, id, title FROM sessions WHERE deleted IS NULL`)
+	list, _ := json.Marshal(nums) // numbers are no error
+	return string(list), err
 }
 
 // Read returns a session and its messages without opening it. With a *DamagedError comes

@@ -71,7 +71,7 @@ func TestJoinedSessions(t *testing.T) {
 				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
 				want, wantErr := checkedSessions(db, q, where)
 				sortRows(want, place.compare)
-				got, gotErr := sessions(db, q, joinedSession, whole, where)
+				got, gotErr := sessions(db, q, joinedSession, place.compare, whole, where)
 				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
 					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
 				}
@@ -122,6 +122,13 @@ func TestListOfOddValues(t *testing.T) {
 			}
 		}
 	}
+}
+
+func sessionsOf(rows []*sessionRow) (list []Session) {
+	for _, r := range rows {
+		list = append(list, r.Session)
+	}
+	return list
 }
 
 // Joined rows are read in several texts where there are many.

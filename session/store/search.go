@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -273,34 +272,6 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	return h, nil
 }
 
-// findJoined is the fast form of Find, false if it finds nothing or something is unusual.
-func findJoined(db *DB, q querier, word string) ([]Session, bool) {
-	found, err := joinedSessions(db, q, joinedSession, byNum, place.compareFound, whole, `WHERE s.id = ?`, word)
-	if err != nil || len(found) > 0 {
-		return found, err == nil
-	}
-	begun, err := joinedSessions(db, q, joinedSession, byNum, place.compareFound, whole, idsFrom, prefixRange(word)...)
-	if err != nil || len(begun) == 1 {
-		return begun, err == nil
-	}
-	words := strings.Fields(folded(word))
-	titled := map[string]bool{} // nums
-	err = eachJoined(q, joinedTitle, byNum, func(texts string, _ int) {
-		for text := range strings.SplitSeq(texts, rowEnd) {
-			num, title, _ := strings.Cut(text, columnEnd)
-			if holdsAll(title, words) {
-				titled[num] = true
-			}
-		}
-	}, `WHERE s.deleted IS NULL`)
-	if err != nil || len(titled) == 0 {
-		return begun, err == nil && len(begun) > 0
-	}
-	nums := "[" + strings.Join(slices.Collect(maps.Keys(titled)), ",") + "]"
-	found, err = joinedSessions(db, q, joinedSession, byNum, place.compareFound, whole, `WHERE s.num IN (SELECT value FROM json_each(?))`, nums)
-	return found, err == nil && len(found) > 0
-}
-
 // holdsAll reports whether a title contains all of words, which are folded; false without words.
 func holdsAll(title string, words []string) bool {
 	if len(words) == 0 {
@@ -308,16 +279,6 @@ func holdsAll(title string, words []string) bool {
 	}
 	title = folded(title)
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
-}
-
-// idsFrom selects sessions whose ID begins with a word, by the index of IDs: its arguments are
-// those of prefixRange.
-const idsFrom = `WHERE s.deleted IS NULL AND s.id >= ? AND s.id < ?`
-
-// prefixRange returns the first and the last of the possible IDs that begin with word.
-func prefixRange(word string) []any {
-	word = strings.ToLower(word)
-	return []any{word, word + "\U0010FFFF"}
 }
 
 // ShortIDs returns by ID the shortest prefixes, of least bytes or more, by which Find knows
