@@ -87,28 +87,20 @@ func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 // Rewrite grows a branch in which the answer seq says text. Answers that call
 // tools stay as they are: their results belong to what was called.
 func (b *CurrentBranch) Rewrite(seq int, text string) error {
-	s := b.session
-	if !s.turn.TryLock() {
-		return errRunning
-	}
-	defer s.turn.Unlock()
-	s.mu.Lock()
-	n, err := s.tree.At(seq)
-	if err == nil && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
-		err = errors.New("only answers without tool calls can be rewritten")
-	}
-	if err != nil {
-		s.mu.Unlock()
-		return err
-	}
-	b.setHead(n.Parent)
-	own := s.tree.newNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
-	own.At = s.now()
-	s.tree.Put(own)
-	s.mu.Unlock()
-	s.persist(own)
-	s.personas.follow()
-	return nil
+	return b.change(func(t *Tree) ([]store.Node, error) {
+		n, err := t.At(seq)
+		if err == nil && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
+			err = errors.New("only answers without tool calls can be rewritten")
+		}
+		if err != nil {
+			return nil, err
+		}
+		b.setHead(n.Parent)
+		own := t.newNode(llm.Message{Role: llm.RoleAssistant, Origin: n.Origin, Model: n.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}}})
+		own.At = b.session.now()
+		t.Put(own)
+		return []store.Node{own}, nil
+	})
 }
 
 // Regenerate makes the conversation end with the prompt that began the turn of the message
@@ -171,22 +163,38 @@ func (b *CurrentBranch) Switch(seq int) error {
 }
 
 func (b *CurrentBranch) move(to func(*Tree) (int, error)) error {
+	return b.change(func(t *Tree) ([]store.Node, error) {
+		head, err := to(t)
+		if err == nil {
+			b.setHead(head)
+		}
+		return nil, err
+	})
+}
+
+// change calls f, which moves the end of the conversation and may add messages there, unless a turn runs,
+// and stores the result.
+func (b *CurrentBranch) change(f func(*Tree) (added []store.Node, err error)) error {
 	s := b.session
 	if !s.turn.TryLock() {
 		return errRunning
 	}
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	head, err := to(&s.tree)
-	if err == nil {
-		b.setHead(head)
-	}
+	added, err := f(&s.tree)
+	head := s.tree.head
 	s.mu.Unlock()
-	if err == nil {
-		s.persistHead(head)
-		s.personas.follow()
+	if err != nil {
+		return err
 	}
-	return err
+	for _, n := range added {
+		s.persist(n)
+	}
+	if len(added) == 0 {
+		s.persistHead(head)
+	}
+	s.personas.follow()
+	return nil
 }
 
 // setHead makes the conversation continue after the message seq; 0 is its beginning. The session is
@@ -233,41 +241,29 @@ func (b *CurrentBranch) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return errors.New("a summary cannot be empty: /compact undo goes back in front of it")
 	}
-	s := b.session
-	if !s.turn.TryLock() {
-		return errRunning
-	}
-	defer s.turn.Unlock()
-	s.mu.Lock()
-	path := s.tree.pathTo(s.tree.head)
-	i := lastSummary(path)
-	switch {
-	case i < 0:
-		s.mu.Unlock()
-		return ErrNoSummary
-	case slices.ContainsFunc(path[i+1:], func(n store.Node) bool { return n.Role != llm.RoleUser }):
-		s.mu.Unlock()
-		return errors.New("the conversation went on after the summary: /compact undo goes back in front of it")
-	}
-	b.setHead(path[i].Parent)
-	var own []store.Node
-	for _, n := range path[i:] {
-		message := n.Message
-		if n.Summary {
-			skills := slices.DeleteFunc(slices.Clone(n.Parts), func(p llm.Part) bool { return !isSkill(p) })
-			message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: append([]llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}, skills...)}
+	return b.change(func(t *Tree) (own []store.Node, err error) {
+		path := t.Path()
+		i := lastSummary(path)
+		switch {
+		case i < 0:
+			return nil, ErrNoSummary
+		case slices.ContainsFunc(path[i+1:], func(n store.Node) bool { return n.Role != llm.RoleUser }):
+			return nil, errors.New("the conversation went on after the summary: /compact undo goes back in front of it")
 		}
-		copied := s.tree.newNode(message)
-		copied.At, copied.Summary, copied.Steers = s.now(), n.Summary, n.Steers
-		s.tree.Put(copied)
-		own = append(own, copied)
-	}
-	s.mu.Unlock()
-	for _, n := range own {
-		s.persist(n)
-	}
-	s.personas.follow()
-	return nil
+		b.setHead(path[i].Parent)
+		for _, n := range path[i:] {
+			message := n.Message
+			if n.Summary {
+				skills := slices.DeleteFunc(slices.Clone(n.Parts), func(p llm.Part) bool { return !isSkill(p) })
+				message = llm.Message{Role: llm.RoleUser, Model: n.Model, Parts: append([]llm.Part{{Kind: llm.Text, Text: summaryPreface + text}}, skills...)}
+			}
+			copied := t.newNode(message)
+			copied.At, copied.Summary, copied.Steers = b.session.now(), n.Summary, n.Steers
+			t.Put(copied)
+			own = append(own, copied)
+		}
+		return own, nil
+	})
 }
 
 // UndoSummary makes the conversation end before its last summary, so that requests

@@ -278,14 +278,14 @@ func (b *callBatch) rememberApproval(call *pendingCall, answer act.Approval) {
 			want = act.ModeAuto
 		}
 		if mode := s.policy.Accept(want); mode != want {
-			t.emit(llm.Notice{Text: fmt.Sprintf("the approval mode stays %s: it was changed while the plan was asked about", mode)})
+			t.notice("the approval mode stays %s: it was changed while the plan was asked about", mode)
 		}
 	case answer.Network:
 		call.action = call.action.WithNetwork()
 	case call.action.AskEachTime:
 	case answer.Always:
 		if err := s.policy.AllowAlways(call.action, answer.PrefixWords); err != nil {
-			t.emit(llm.Notice{Text: "not remembered: " + err.Error()})
+			t.notice("not remembered: %v", err)
 		}
 	case answer.Session:
 		s.policy.AllowForSession(call.action)
@@ -355,7 +355,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 			continue
 		}
 		if n.notice != "" {
-			t.emit(llm.Notice{Text: n.notice})
+			t.notice("%s", n.notice)
 		} else {
 			t.emit(Progress{ID: n.call.part.ID, Text: n.text})
 		}

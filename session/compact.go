@@ -107,7 +107,7 @@ func (c *compaction) onOverflow(err error) bool {
 func (c *compaction) noticeFailure(err error) {
 	t := c.turn
 	c.failedAt = t.session.ContextTokens()
-	t.emit(llm.Notice{Text: fmt.Sprintf("could not summarize the conversation: %v", err)})
+	t.notice("could not summarize the conversation: %v", err)
 }
 
 // summarize asks the model for a summary, in as many steps as its window needs,
@@ -191,7 +191,7 @@ func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoin
 				return other, summary, usage, err
 			}
 		}
-		t.emit(llm.Notice{Text: fmt.Sprintf("%s did not write the summary, %s does: %v", name, model.Name, err)})
+		t.notice("%s did not write the summary, %s does: %v", name, model.Name, err)
 	}
 	summary, again, err := c.summarizePath(model, path, paths)
 	return model, summary, usage.Add(again), err

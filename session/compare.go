@@ -322,7 +322,7 @@ func (c *comparison) judge(model llm.Endpoint) error {
 		}
 	}
 	if len(answered) < 2 {
-		c.turn.emit(llm.Notice{Text: "not judged: fewer than two answers are complete"})
+		c.turn.notice("not judged: fewer than two answers are complete")
 		return nil
 	}
 	shuffle.Shuffle(len(answered), func(i, j int) { answered[i], answered[j] = answered[j], answered[i] }) // judges like what they read first
@@ -331,11 +331,11 @@ func (c *comparison) judge(model llm.Endpoint) error {
 		return context.Cause(c.turn.ctx)
 	}
 	if errors.Is(err, ErrBudget) {
-		c.turn.emit(llm.Notice{Text: fmt.Sprintf("not judged: %v", err)})
+		c.turn.notice("not judged: %v", err)
 		return nil
 	}
 	if err != nil {
-		c.turn.emit(llm.Notice{Text: fmt.Sprintf("the judge %s gave no verdict: %v", model.Name, err)})
+		c.turn.notice("the judge %s gave no verdict: %v", model.Name, err)
 		return nil
 	}
 	c.turn.emit(verdict)

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
@@ -209,7 +208,7 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 		model, err := s.fallback.open(name)
 		if err != nil {
 			m.tried[name] = true
-			t.emit(llm.Notice{Text: fmt.Sprintf("fallback %s: %v", name, err)})
+			t.notice("fallback %s: %v", name, err)
 			continue
 		}
 		until, _ := s.fallback.cooldowns.Of(model.Name, t.now())

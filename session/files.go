@@ -265,7 +265,7 @@ func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
 	}
 	there := slices.DeleteFunc(slices.Clone(d.Stored()), func(dir string) bool { return !mayExist(dir) })
 	if err := d.Restore(there...); err != nil {
-		t.emit(llm.Notice{Text: "Continuing without a folder: " + strings.ReplaceAll(err.Error(), "\n", "; ")})
+		t.notice("Continuing without a folder: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 		_ = d.Set(d.Stored()...) // those that are gone stay
 	}
 	now := d.Reachable()
@@ -274,7 +274,7 @@ func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
 		return parts
 	}
 	notice := "Tools reach " + strings.Join(back, ", ") + " again"
-	t.emit(llm.Notice{Text: notice})
+	t.notice("%s", notice)
 	return append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + notice + ", as before.\n</note>"})
 }
 

@@ -36,7 +36,7 @@ func fire(t *turn, in act.HookInput) act.HookAnswer {
 	in.Session = t.id
 	a := t.session.hooks.Fire(t.ctx, in)
 	for _, notice := range a.Notices {
-		t.emit(llm.Notice{Text: notice})
+		t.notice("%s", notice)
 	}
 	return a
 }
@@ -86,7 +86,7 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 	}
 	// The changed call is planned, decided and shown anew.
 	call.changed, call.notice = string(a.Input), "A hook changed the arguments to "+string(a.Input)+"\n\n"
-	b.turn.emit(llm.Notice{Text: fmt.Sprintf("a hook changed the arguments of %s to %s", call.part.Name, a.Input)})
+	b.turn.notice("a hook changed the arguments of %s to %s", call.part.Name, a.Input)
 	if !b.plan(call, string(a.Input)) {
 		b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 		return false
@@ -228,7 +228,7 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 		case t.ctx.Err() != nil:
 			return m, false, err
 		}
-		t.emit(llm.Notice{Text: err.Error()})
+		t.notice("%v", err)
 	}
 }
 
@@ -243,7 +243,7 @@ func stopHooks(t *turn, last llm.Message) (again bool, err error) {
 		return false, nil
 	}
 	if t.hookRounds++; t.hookRounds > maxHookRounds {
-		t.emit(llm.Notice{Text: fmt.Sprintf("hooks asked %d times to continue; the turn ends here", maxHookRounds)})
+		t.notice("hooks asked %d times to continue; the turn ends here", maxHookRounds)
 		return false, nil
 	}
 	t.prompt(llm.UserText("A hook asks to continue: " + a.Reason))

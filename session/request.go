@@ -63,7 +63,7 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	req, omitted := t.session.compile(model, nil)
 	t.mu.Unlock()
 	if notice := omitted.notice(t.omitted, model); notice != "" {
-		t.emit(llm.Notice{Text: notice})
+		t.notice("%s", notice)
 	}
 	t.omitted = omitted
 	return model, req

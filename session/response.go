@@ -141,7 +141,7 @@ func noticeUnread(t *turn) error {
 	t.mu.Unlock()
 	var damaged *store.DamagedError
 	if errors.As(err, &damaged) {
-		t.emit(llm.Notice{Text: err.Error()})
+		t.notice("%v", err)
 		return nil
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	t.addResponse(r)
 	t.budget.booked(model) // and no room is kept while tools run
 	if r.notice != "" {
-		t.emit(llm.Notice{Text: r.notice})
+		t.notice("%s", r.notice)
 	}
 	if r.err == nil {
 		t.done.Reason = r.event.Finish.Reason
@@ -281,7 +281,7 @@ func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, e
 		return false, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	t.latest.corrections++
-	t.emit(llm.Notice{Text: fmt.Sprintf("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.latest.corrections, maxCorrections)})
+	t.notice("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.latest.corrections, maxCorrections)
 	if len(answer.Parts) > 0 { // of what was not said, nothing is wrong
 		t.prompt(llm.UserText(correctionPrompt(want, err)))
 	}

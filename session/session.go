@@ -294,6 +294,11 @@ func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
 	return e, e.Text != ""
 }
 
+// notice emits a notice.
+func (t *turn) notice(format string, args ...any) {
+	t.emit(llm.Notice{Text: fmt.Sprintf(format, args...)})
+}
+
 func (t *turn) reportSandbox() {
 	if e, ok := t.session.TakeSandbox(); ok {
 		t.emit(e)

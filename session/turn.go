@@ -231,14 +231,14 @@ func showPrompt(t *turn, n store.Node) {
 	model := t.session.current()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
-		t.emit(llm.Notice{Text: model.Name + ": " + c.String()})
+		t.notice("%s: %s", model.Name, c)
 	}
 }
 
 // prepareRetry sets aside an interrupted response and checks that something is unanswered.
 func (t *turn) prepareRetry() error {
 	if t.abandonInterrupted() {
-		t.emit(llm.Notice{Text: "trying again: the answer above is not sent"})
+		t.notice("trying again: the answer above is not sent")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -116,7 +116,7 @@ func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 		s.Spending.notified = map[Limit]time.Time{}
 	}
 	s.Spending.notified[l] = t.now()
-	t.emit(llm.Notice{Text: fmt.Sprintf("%d%% of the %s used", int(100*share), l)})
+	t.notice("%d%% of the %s used", int(100*share), l)
 }
 
 // booked ends all reservations once the answer of model is in the ledger, and reports limits that are
@@ -172,7 +172,7 @@ func (b *turnBudget) noticeReached() {
 			continue
 		}
 		if used, err := t.session.Spending.Used(l); err == nil && l.Share(used) >= 1 {
-			t.emit(llm.Notice{Text: (&BudgetError{Limit: l, Used: used}).Error()})
+			t.notice("%v", &BudgetError{Limit: l, Used: used})
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	}
 	about.Model, b.costConfirmed = strings.Join(names, ", "), true
 	if !s.attended {
-		t.emit(llm.Notice{Text: about.String()})
+		t.notice("%v", about)
 		return nil
 	}
 	if t.questions.ask(Question{About: about, Choices: []Choice{{Action: SendAnyway}, {Action: StopTurn}}}).Action == StopTurn {
@@ -278,7 +278,7 @@ func (b *turnBudget) noticeUnreserved(err error) {
 	t := b.turn
 	if err != nil && !t.session.Spending.noticedUnreserved {
 		t.session.Spending.noticedUnreserved = true
-		t.emit(llm.Notice{Text: fmt.Sprintf("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)})
+		t.notice("what other windows spend at the same time is not held to the limits of a day and a month now: %v", err)
 	}
 }
 
@@ -306,7 +306,7 @@ func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 	if provider, id, ok := strings.Cut(model, "/"); ok {
 		text = fmt.Sprintf("%s: an answer %s; give it one under [providers.%s.model.%q.price]", model, what, provider, id)
 	}
-	t.emit(llm.Notice{Text: text})
+	t.notice("%s", text)
 }
 
 // orCurrent returns models, or the one that answers if there are none.

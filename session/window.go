@@ -50,7 +50,7 @@ func (w *turnWindow) fit() (changed bool, err error) {
 	}
 	if !t.session.attended {
 		w.sendsAnyway = true
-		t.emit(llm.Notice{Text: sentAnyway(over)})
+		t.notice("%s", sentAnyway(over))
 		return false, nil
 	}
 	q := w.question(over, turnTokens, afterSummary)
@@ -87,7 +87,7 @@ func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 		set(&t.mu, &t.session.request.omitsOldest, true)
 	case SwitchModel:
 		if model, err = t.session.fallback.open(choice.Model); err != nil {
-			t.emit(llm.Notice{Text: fmt.Sprintf("%s: %v", choice.Model, err)})
+			t.notice("%s: %v", choice.Model, err)
 			return llm.Endpoint{}, nil
 		}
 	case StopTurn:
