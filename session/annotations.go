@@ -142,7 +142,7 @@ func (t *turn) annotate(e Event, part int) {
 }
 
 // newAnnotation returns an annotation for what is shown where the conversation stands.
-func (t *Tree) newAnnotation(at time.Time) store.Annotation {
+func (t *tree) newAnnotation(at time.Time) store.Annotation {
 	a := store.Annotation{N: 1, After: t.head, Next: t.count + 1, At: at}
 	if n := len(t.annotations); n > 0 {
 		a.N = t.annotations[n-1].N + 1
@@ -173,7 +173,7 @@ func (c *conversation) putAnnotation(a store.Annotation, e Event) bool {
 
 // annotate adds a, or replaces the annotation with the same N. Where there are too many
 // in one place, it drops the oldest and returns its N.
-func (t *Tree) annotate(a store.Annotation) (dropped int, ok bool) {
+func (t *tree) annotate(a store.Annotation) (dropped int, ok bool) {
 	if i, found := slices.BinarySearchFunc(t.annotations, a.N, compareN); found {
 		t.annotations[i] = a
 		return 0, false

@@ -70,7 +70,7 @@ func (b *CurrentBranch) leaveEdit() {
 // returns it, to be changed and sent anew. What came after stays as a branch.
 func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 	var message llm.Message
-	err := b.move(func(t *Tree) (int, error) {
+	err := b.move(func(t *tree) (int, error) {
 		n, err := t.At(seq)
 		if err != nil {
 			return 0, err
@@ -87,7 +87,7 @@ func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 // Rewrite grows a branch in which the answer seq says text. Answers that call
 // tools stay as they are: their results belong to what was called.
 func (b *CurrentBranch) Rewrite(seq int, text string) error {
-	return b.change(func(t *Tree) ([]store.Node, error) {
+	return b.change(func(t *tree) ([]store.Node, error) {
 		n, err := t.At(seq)
 		if err == nil && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
 			err = errors.New("only answers without tool calls can be rewritten")
@@ -107,7 +107,7 @@ func (b *CurrentBranch) Rewrite(seq int, text string) error {
 // seq, so that Turn without parts gives another answer. What was answered stays as a
 // branch.
 func (b *CurrentBranch) Regenerate(seq int) error {
-	return b.move(func(t *Tree) (int, error) {
+	return b.move(func(t *tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
 		}
@@ -124,7 +124,7 @@ func (b *CurrentBranch) Regenerate(seq int) error {
 // nothing, so that Turn without parts asks again, and reports whether it is. That answer stays as a
 // branch.
 func (b *CurrentBranch) DropEmptyAnswer() bool {
-	return b.move(func(t *Tree) (int, error) {
+	return b.move(func(t *tree) (int, error) {
 		last, _ := t.Last()
 		if last.Role != llm.RoleAssistant || last.Interrupted || !last.Message.Empty() {
 			return 0, errNotEmpty
@@ -154,7 +154,7 @@ func (c *conversation) abandonInterrupted() bool {
 // Switch makes the conversation go on at the end of the branch that the message
 // seq is on.
 func (b *CurrentBranch) Switch(seq int) error {
-	return b.move(func(t *Tree) (int, error) {
+	return b.move(func(t *tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
 		}
@@ -162,8 +162,8 @@ func (b *CurrentBranch) Switch(seq int) error {
 	})
 }
 
-func (b *CurrentBranch) move(to func(*Tree) (int, error)) error {
-	return b.change(func(t *Tree) ([]store.Node, error) {
+func (b *CurrentBranch) move(to func(*tree) (int, error)) error {
+	return b.change(func(t *tree) ([]store.Node, error) {
 		head, err := to(t)
 		if err == nil {
 			b.setHead(head)
@@ -174,7 +174,7 @@ func (b *CurrentBranch) move(to func(*Tree) (int, error)) error {
 
 // change calls f, which moves the end of the conversation and may add messages there, unless a turn runs,
 // and stores the result.
-func (b *CurrentBranch) change(f func(*Tree) (added []store.Node, err error)) error {
+func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) error {
 	s := b.session
 	if !s.turn.TryLock() {
 		return errRunning
@@ -241,7 +241,7 @@ func (b *CurrentBranch) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return errors.New("a summary cannot be empty: /compact undo goes back in front of it")
 	}
-	return b.change(func(t *Tree) (own []store.Node, err error) {
+	return b.change(func(t *tree) (own []store.Node, err error) {
 		path := t.Path()
 		i := lastSummary(path)
 		switch {
@@ -270,7 +270,7 @@ func (b *CurrentBranch) EditSummary(text string) error {
 // have the messages themselves again. The summary, and the messages after it, stay as a
 // branch. Prompts that waited while it was made wait again.
 func (b *CurrentBranch) UndoSummary() error {
-	return b.move(func(t *Tree) (int, error) {
+	return b.move(func(t *tree) (int, error) {
 		path := t.pathTo(t.head)
 		i := lastSummary(path)
 		if i < 0 {
@@ -293,7 +293,7 @@ func (b *CurrentBranch) UndoSummary() error {
 
 // endsWith reports whether the branch that ends with the message seq has, after the message
 // parent, the same prompts and nothing else.
-func (t *Tree) endsWith(seq, parent int, prompts []store.Node) bool {
+func (t *tree) endsWith(seq, parent int, prompts []store.Node) bool {
 	for _, p := range slices.Backward(prompts) {
 		if seq <= parent {
 			return false

@@ -77,7 +77,7 @@ func (c *compaction) summarizeOrTell() error {
 }
 
 // messagesSinceSummary returns how many messages follow the last summary.
-func (t *Tree) messagesSinceSummary() (count int) {
+func (t *tree) messagesSinceSummary() (count int) {
 	for n := range t.back(t.head) {
 		if n.Summary {
 			break

@@ -18,8 +18,8 @@ import (
 	"parley/tools/act"
 )
 
-// MaxCompared is how many different models Compare can ask. Each may stand there several times.
-const MaxCompared = 4
+// maxCompared is how many different models Compare can ask. Each may stand there several times.
+const maxCompared = 4
 
 // comparedSteps sets how many requests one of several models may take.
 const comparedSteps = 8
@@ -59,8 +59,8 @@ func CheckCompared(names []string) error {
 	switch {
 	case len(names) < 2:
 		return fmt.Errorf("comparing needs two or more models, not %d", len(names))
-	case len(different) > MaxCompared:
-		return fmt.Errorf("%d models are too many to compare: use at most %d", len(different), MaxCompared)
+	case len(different) > maxCompared:
+		return fmt.Errorf("%d models are too many to compare: use at most %d", len(different), maxCompared)
 	}
 	return nil
 }

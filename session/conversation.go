@@ -16,7 +16,7 @@ import (
 // stop a turn.
 type conversation struct {
 	mu   sync.Mutex // guards the session's state as well
-	tree Tree
+	tree tree
 	log  *store.Log // nil: nothing is stored
 	id   string     // as requests name it
 	now  func() time.Time
@@ -173,7 +173,7 @@ func (c *conversation) At(seq int) (Node, error) {
 // Head returns the Seq of the last message of the current branch; 0 if there is none.
 func (c *conversation) Head() int { return locked(&c.mu, func() int { return c.tree.head }) }
 
-// Branches lists the branches of the conversation; see Tree.Branches.
+// Branches lists the branches of the conversation; see tree.Branches.
 func (c *conversation) Branches() []Branch { return locked(&c.mu, c.tree.Branches) }
 
 // HasBranches reports whether the conversation has more than one branch.
@@ -221,12 +221,12 @@ func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
 
 // isAlong reports whether an annotation is shown along the current branch if there is no
 // other one: before Next, if that follows After.
-func (t *Tree) isAlong(a Annotation) bool {
+func (t *tree) isAlong(a Annotation) bool {
 	return a.After < t.head || a.After == t.head && (a.Next != a.After+1 || a.Next > t.count)
 }
 
 // isOnBranch reports whether an annotation is shown along the current branch, among others.
-func (t *Tree) isOnBranch(a Annotation) bool {
+func (t *tree) isOnBranch(a Annotation) bool {
 	path := t.pathFrom(a.After) // all of it, for one that the conversation begins with
 	along := store.AnnotationsAlong(path, []store.Annotation{a}, func(seq int) (int, bool) {
 		n, err := t.At(seq)
@@ -300,13 +300,10 @@ type (
 	Draft   = store.Draft
 	Outcome = store.Outcome
 
-	Ledger      = store.Ledger      // of what was paid
 	LedgerEntry = store.LedgerEntry // one request of it
 	UsageSum    = store.UsageSum    // what some requests used together
 	CacheMiss   = store.CacheMiss
 	CacheSum    = store.CacheSum // what requests missed for one cause
-	Cap         = store.Cap      // what may be spent
-	CapError    = store.CapError
 	Reservation = store.Reservation
 
 	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation

@@ -172,7 +172,7 @@ func TestReadAhead(t *testing.T) {
 	}
 	var sizes []int
 	fail := errors.New("disk I/O error")
-	open := func(err error) *Tree {
+	open := func(err error) *tree {
 		sizes = nil
 		t := storedTree(len(nodes), len(nodes), func(from, to int) ([]store.Node, error) {
 			sizes = append(sizes, (to-from+1)/pageSize)
@@ -258,7 +258,7 @@ func TestPersonaOfBranch(t *testing.T) {
 				_ = s.Personas().Set(Persona{Name: fmt.Sprint(r.IntN(100))}, "")
 			case 1:
 				if s.tree.count > 0 {
-					_ = s.branch.move(func(t *Tree) (int, error) { return r.IntN(t.count + 1), nil })
+					_ = s.branch.move(func(t *tree) (int, error) { return r.IntN(t.count + 1), nil })
 				}
 			default:
 				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "hm"}}})

@@ -11,7 +11,7 @@ import (
 // neither do those of other models.
 func TestKeptHistoryReplaced(t *testing.T) {
 	for seq := 1; seq <= 4; seq++ {
-		var tree Tree
+		var tree tree
 		for range 2 {
 			tree.Put(tree.newNode(llm.UserText("asked")))
 			tree.Put(tree.newNode(llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "answered"}}}))

@@ -36,7 +36,7 @@ func sinceSummary(path []store.Node) []store.Node {
 }
 
 // messages returns the current branch, whole.
-func (t *Tree) messages() []llm.Message {
+func (t *tree) messages() []llm.Message {
 	var out []llm.Message
 	for _, n := range t.Path() {
 		if len(n.Parts) > 0 && !n.Summary {
@@ -114,7 +114,7 @@ const maxCachedHistories = 3
 
 // portable returns what a request to model holds of the current branch, with parts after it:
 // what model.Portable makes of messages. The slice is the caller's.
-func (h *historyCache) portable(t *Tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
+func (h *historyCache) portable(t *tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
 	for key, cached := range *h {
 		if t.replaced > 0 && cached.to >= t.replaced {
 			delete(*h, key)
@@ -174,7 +174,7 @@ func canCacheUpTo(n *store.Node) bool {
 }
 
 // messagesOf returns the messages with these Seqs, without empty ones.
-func (t *Tree) messagesOf(seqs []int) []llm.Message {
+func (t *tree) messagesOf(seqs []int) []llm.Message {
 	out := make([]llm.Message, 0, len(seqs)+1)
 	for _, seq := range seqs {
 		if n := t.at(seq); len(n.Parts) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session/settings"
+	"parley/session/store"
 )
 
 // Limits of spending, under the session's name: front ends know the session only.
@@ -116,19 +117,19 @@ func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 // Reserve keeps room for what a request to a model is estimated to use in those of limits that
 // all processes share. A *BudgetError reports one that is reached, another error that nothing
 // can be written: then only what is spent already is held to the limits.
-func Reserve(ledger Ledger, now time.Time, limits []Limit, model string, estimate llm.Usage) (Reservation, error) {
-	var caps []Cap
+func Reserve(ledger store.Ledger, now time.Time, limits []Limit, model string, estimate llm.Usage) (Reservation, error) {
+	var caps []store.Cap
 	var of []Limit
 	for _, l := range limits {
 		if l.Shared() && l.AppliesTo(model) {
-			of, caps = append(of, l), append(caps, Cap{Since: l.Period.Began(now), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
+			of, caps = append(of, l), append(caps, store.Cap{Since: l.Period.Began(now), Provider: l.Provider, Cost: l.Cost, Tokens: l.Tokens})
 		}
 	}
 	if len(caps) == 0 {
 		return Reservation{}, nil
 	}
 	room, err := ledger.Reserve(model, estimate, caps...)
-	var full *CapError
+	var full *store.CapError
 	if errors.As(err, &full) {
 		return room, &BudgetError{Limit: of[max(slices.Index(caps, full.Cap), 0)], Used: full.Spent.Usage.Add(full.Reserved)}
 	}

@@ -100,7 +100,7 @@ func (c *conversation) Rename(title string) error {
 
 // answered reports whether there is an answer on the current branch. It looks no further back
 // than the last one.
-func (t *Tree) answered() bool {
+func (t *tree) answered() bool {
 	for n := range t.back(t.head) {
 		if n.Role == llm.RoleAssistant {
 			return true
@@ -209,7 +209,7 @@ func (c *conversation) Title() string {
 }
 
 // title returns the first words of the first prompt; "" where the conversation is empty.
-func (t *Tree) title() (title string) {
+func (t *tree) title() (title string) {
 	if t.head == 0 {
 		return ""
 	}

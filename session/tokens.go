@@ -23,7 +23,7 @@ const (
 // A tokenCounter estimates what messages and what goes with them take of a model's
 // window, each once.
 type tokenCounter struct {
-	tree      *Tree // of the conversation, whose mutex guards what follows
+	tree      *tree // of the conversation, whose mutex guards what follows
 	estimate  func(text string) int
 	messages  map[int]int // by Seq
 	fixed     [2]int      // what requests take beside messages, without and with tools; 0: not known yet

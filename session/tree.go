@@ -10,10 +10,10 @@ import (
 	"parley/session/store"
 )
 
-// A Tree holds every message of a conversation. Editing a message or asking for
+// A tree holds every message of a conversation. Editing a message or asking for
 // another answer grows a branch; nothing is overwritten. The zero value is
 // empty.
-type Tree struct {
+type tree struct {
 	pages [][]store.Node // of pageSize messages by rising Seq, the first with Seq 1; nil: not read yet
 	count int            // messages
 	head  int            // Seq of the last message of the current branch; 0: none
@@ -43,7 +43,7 @@ type readAhead struct{ from, to int } // to is after the last page; the zero val
 // newTree returns a tree of stored nodes, by rising Seq and each after its
 // parent, as the store gives them. A lost one is replaced by a node
 // without a role, which no other follows. The slice is the tree's from now on.
-func newTree(nodes []store.Node, head int) Tree {
+func newTree(nodes []store.Node, head int) tree {
 	if n := len(nodes); n > 0 && nodes[n-1].Seq != n {
 		sparse := nodes
 		nodes = make([]store.Node, 0, sparse[n-1].Seq)
@@ -54,7 +54,7 @@ func newTree(nodes []store.Node, head int) Tree {
 			nodes = append(nodes, n)
 		}
 	}
-	t := Tree{count: len(nodes), head: head}
+	t := tree{count: len(nodes), head: head}
 	for page := range slices.Chunk(nodes, pageSize) {
 		t.pages = append(t.pages, page)
 	}
@@ -68,13 +68,13 @@ func newTree(nodes []store.Node, head int) Tree {
 }
 
 // storedTree returns a tree of n messages that read gives when they are wanted.
-func storedTree(n, head int, read func(from, to int) ([]store.Node, error)) Tree {
-	return Tree{pages: make([][]store.Node, (n+pageSize-1)/pageSize), count: n, head: head, stored: n, read: read}
+func storedTree(n, head int, read func(from, to int) ([]store.Node, error)) tree {
+	return tree{pages: make([][]store.Node, (n+pageSize-1)/pageSize), count: n, head: head, stored: n, read: read}
 }
 
 // at returns the message seq, of 1 to count. What cannot be read is as if it was lost, and
 // tried again the next time.
-func (t *Tree) at(seq int) *store.Node {
+func (t *tree) at(seq int) *store.Node {
 	page := (seq - 1) / pageSize
 	if t.pages[page] == nil && !t.readPage(page) {
 		return &store.Node{Seq: seq}
@@ -83,7 +83,7 @@ func (t *Tree) at(seq int) *store.Node {
 }
 
 // readPage reads a page of stored messages, and reports whether it could.
-func (t *Tree) readPage(page int) bool {
+func (t *tree) readPage(page int) bool {
 	from, to := t.wanted(page)
 	err := t.readPages(from, to)
 	if t.pages[page] == nil && to-from > 1 { // it may be that another one cannot be read
@@ -96,7 +96,7 @@ func (t *Tree) readPage(page int) bool {
 }
 
 // wanted returns which pages to read where page is wanted.
-func (t *Tree) wanted(page int) (from, to int) {
+func (t *tree) wanted(page int) (from, to int) {
 	isThere := func(p int) bool { return p < 0 || p*pageSize >= t.stored || t.pages[p] != nil }
 	from, to = page, page+1
 	n := min(t.ahead.to-t.ahead.from, maxAhead)
@@ -114,7 +114,7 @@ func (t *Tree) wanted(page int) (from, to int) {
 }
 
 // readPages reads the pages from..to-1, all of them or none.
-func (t *Tree) readPages(from, to int) error {
+func (t *tree) readPages(from, to int) error {
 	first, last := from*pageSize+1, min(to*pageSize, t.stored)
 	nodes, err := t.read(first, last)
 	if len(nodes) != last-first+1 {
@@ -140,7 +140,7 @@ func (t *Tree) readPages(from, to int) error {
 
 // closePartials closes the messages of a page that were still arriving when the program that wrote
 // them ended.
-func (t *Tree) closePartials(page int) {
+func (t *tree) closePartials(page int) {
 	for i, n := range t.pages[page] {
 		if n.Partial {
 			before, _ := t.At(n.Parent) // the zero node has no calls
@@ -150,7 +150,7 @@ func (t *Tree) closePartials(page int) {
 }
 
 // each calls f with each message, by rising Seq, until f returns false.
-func (t *Tree) each(f func(*store.Node) bool) {
+func (t *tree) each(f func(*store.Node) bool) {
 	for seq := 1; seq <= t.count && f(t.at(seq)); seq++ {
 	}
 }
@@ -159,13 +159,13 @@ func (t *Tree) each(f func(*store.Node) bool) {
 func isLost(n store.Node) bool { return n.Role == "" }
 
 // newNode returns a node for m that follows the current branch. It is not added yet.
-func (t *Tree) newNode(m llm.Message) store.Node {
+func (t *tree) newNode(m llm.Message) store.Node {
 	return store.Node{Seq: t.count + 1, Parent: t.head, Message: m}
 }
 
 // Put adds a node that newNode made, and makes it the end of the current branch, or replaces the
 // node with the same Seq.
-func (t *Tree) Put(n store.Node) {
+func (t *tree) Put(n store.Node) {
 	if n.Seq <= t.count {
 		*t.at(n.Seq) = n
 		if t.replaced == 0 || n.Seq < t.replaced {
@@ -185,10 +185,10 @@ func (t *Tree) Put(n store.Node) {
 
 // Path returns the current branch from its first message to its last. The slice
 // is the caller's; the parts are shared and never changed.
-func (t *Tree) Path() []store.Node { return t.pathTo(t.head) }
+func (t *tree) Path() []store.Node { return t.pathTo(t.head) }
 
 // back returns the messages of the branch that ends with the message seq, the last one first.
-func (t *Tree) back(seq int) iter.Seq[*store.Node] {
+func (t *tree) back(seq int) iter.Seq[*store.Node] {
 	return func(yield func(*store.Node) bool) {
 		for seq > 0 {
 			n := t.at(seq)
@@ -201,10 +201,10 @@ func (t *Tree) back(seq int) iter.Seq[*store.Node] {
 }
 
 // pathTo returns the branch that ends with the message seq.
-func (t *Tree) pathTo(seq int) []store.Node { return t.pathBack(seq, t.count) }
+func (t *tree) pathTo(seq int) []store.Node { return t.pathBack(seq, t.count) }
 
 // pathBack returns the last n messages of the branch that ends with the message seq.
-func (t *Tree) pathBack(seq, n int) (path []store.Node) {
+func (t *tree) pathBack(seq, n int) (path []store.Node) {
 	for m := range t.back(seq) {
 		if len(path) == n {
 			break
@@ -216,7 +216,7 @@ func (t *Tree) pathBack(seq, n int) (path []store.Node) {
 }
 
 // summarized counts the messages before the message seq back to a summary, including that.
-func (t *Tree) summarized(seq int) (count int) {
+func (t *tree) summarized(seq int) (count int) {
 	for n := range t.back(t.at(seq).Parent) {
 		if count++; n.Summary {
 			break
@@ -227,7 +227,7 @@ func (t *Tree) summarized(seq int) (count int) {
 
 // lastPrompt returns the Seq of the last prompt of the current branch that is not after began,
 // or of the last of all if began is 0; 0 if there is none.
-func (t *Tree) lastPrompt(began int) int {
+func (t *tree) lastPrompt(began int) int {
 	for n := range t.back(t.head) {
 		if beginsTurn(n) && (began == 0 || n.Seq <= began) {
 			return n.Seq
@@ -237,7 +237,7 @@ func (t *Tree) lastPrompt(began int) int {
 }
 
 // pathFrom returns the current branch from the message seq on, which is on it; all of it for 0.
-func (t *Tree) pathFrom(seq int) (path []store.Node) {
+func (t *tree) pathFrom(seq int) (path []store.Node) {
 	for n := range t.back(t.head) {
 		path = append(path, *n)
 		if n.Seq == seq {
@@ -249,7 +249,7 @@ func (t *Tree) pathFrom(seq int) (path []store.Node) {
 }
 
 // At returns the message seq.
-func (t *Tree) At(seq int) (store.Node, error) {
+func (t *tree) At(seq int) (store.Node, error) {
 	if seq < 1 || seq > t.count || isLost(*t.at(seq)) {
 		return store.Node{}, fmt.Errorf("no message %d: the conversation has %d", seq, t.count)
 	}
@@ -257,7 +257,7 @@ func (t *Tree) At(seq int) (store.Node, error) {
 }
 
 // Last returns the last message of the current branch.
-func (t *Tree) Last() (store.Node, bool) {
+func (t *tree) Last() (store.Node, bool) {
 	if t.head == 0 {
 		return store.Node{}, false
 	}
@@ -265,7 +265,7 @@ func (t *Tree) Last() (store.Node, bool) {
 }
 
 // lastUsage returns what the last response of the current branch used.
-func (t *Tree) lastUsage() llm.Usage {
+func (t *tree) lastUsage() llm.Usage {
 	for n := range t.back(t.head) {
 		if n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
 			return *n.Usage
@@ -275,7 +275,7 @@ func (t *Tree) lastUsage() llm.Usage {
 }
 
 // Tip returns the end of the branch through the message seq that grew last.
-func (t *Tree) Tip(seq int) int {
+func (t *tree) Tip(seq int) int {
 	below := make([]bool, t.count+1)
 	below[seq] = true
 	tip := seq
@@ -301,7 +301,7 @@ type Branch struct {
 
 // Branches lists every branch, each after the one it grew from, in the order
 // in which they began.
-func (t *Tree) Branches() []Branch {
+func (t *tree) Branches() []Branch {
 	children := make([][]int, t.count+1)
 	t.each(func(n *store.Node) bool {
 		if !isLost(*n) {
@@ -348,7 +348,7 @@ func (t *Tree) Branches() []Branch {
 }
 
 // branched reports whether the conversation went on in several ways.
-func (t *Tree) branched() bool {
+func (t *tree) branched() bool {
 	for ; t.straight < t.count; t.straight++ {
 		if t.at(t.straight+1).Parent != t.straight { // it may be that the one before is lost
 			return t.stored > 0 || len(t.Branches()) > 1
@@ -359,7 +359,7 @@ func (t *Tree) branched() bool {
 
 // divergence returns why the messages of a request do not begin with those of one before
 // it; "" if they do. It follows the branches only back to where they part.
-func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
+func (t *tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
 	parent := func(seq int) int { return t.at(seq).Parent }
 	a, b, next := before.LastSeq, now.LastSeq, 0 // next is the first message that only before has
 	summarized := false
@@ -383,7 +383,7 @@ func (t *Tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, str
 }
 
 // prompts counts the prompts of the branch that ends with the message seq.
-func (t *Tree) prompts(seq int) (count int) {
+func (t *tree) prompts(seq int) (count int) {
 	for n := range t.back(seq) {
 		if isPrompt(*n) {
 			count++

@@ -271,16 +271,16 @@ func (l *Log) add(n Node) {
 	}
 }
 
-// TypedText returns the text of m that the user typed, without attached files, whose parts
+// typedText returns the text of m that the user typed, without attached files, whose parts
 // have names.
-func TypedText(m llm.Message) string {
+func typedText(m llm.Message) string {
 	typed := llm.Message{Parts: slices.DeleteFunc(slices.Clone(m.Parts), func(p llm.Part) bool { return p.Name != "" })}
 	return typed.Text()
 }
 
-// TitleText returns what stands for m in lists: TypedText without piped input after the words.
+// TitleText returns what stands for m in lists: typedText without piped input after the words.
 func TitleText(m llm.Message) string {
-	words, _, _ := strings.Cut(TypedText(m), "\n\n<stdin>\n")
+	words, _, _ := strings.Cut(typedText(m), "\n\n<stdin>\n")
 	return words
 }
 

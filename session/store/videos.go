@@ -100,7 +100,7 @@ func (v Videos) List() (all []Video, err error) {
 }
 
 // Find returns the job with a number, or else the one with that ID at its provider. The error
-// is ErrNoVideo if there is none.
+// is errNoVideo if there is none.
 func (v Videos) Find(id string) (Video, error) {
 	all, err := v.List()
 	var found []Video
@@ -118,11 +118,11 @@ func (v Videos) Find(id string) (Video, error) {
 	case len(found) > 1:
 		return Video{}, fmt.Errorf("%q: %d video jobs have this ID, such as %d and %d: give a number", id, len(found), found[0].Num, found[1].Num)
 	}
-	return Video{}, errors.Join(fmt.Errorf("%q: %w", id, ErrNoVideo), err)
+	return Video{}, errors.Join(fmt.Errorf("%q: %w", id, errNoVideo), err)
 }
 
-// ErrNoVideo reports that there is no such video job.
-var ErrNoVideo = errors.New("no such video job")
+// errNoVideo reports that there is no such video job.
+var errNoVideo = errors.New("no such video job")
 
 // withoutTarget returns the row of a video job without the file that the user named: on this
 // machine it may be another file. The video is saved in the current directory then.

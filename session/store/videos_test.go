@@ -43,7 +43,7 @@ func TestVideos(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"2", "", "x"} {
-		if _, err := db.Videos().Find(id); !errors.Is(err, ErrNoVideo) {
+		if _, err := db.Videos().Find(id); !errors.Is(err, errNoVideo) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestVideos(t *testing.T) {
 	if got, err := db.Videos().Find("4"); err != nil || got.Num != 4 {
 		t.Errorf("number 4 is %d, %v", got.Num, err)
 	}
-	if got, err := db.Videos().Find("twice"); err == nil || errors.Is(err, ErrNoVideo) || !strings.Contains(err.Error(), "2 video jobs have this ID") {
+	if got, err := db.Videos().Find("twice"); err == nil || errors.Is(err, errNoVideo) || !strings.Contains(err.Error(), "2 video jobs have this ID") {
 		t.Errorf("an ID of two jobs: %d, %v", got.Num, err)
 	}
 }
