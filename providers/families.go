@@ -16,6 +16,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/openai"
 	"parley/providers/prompted"
+	"parley/providers/token"
 	"parley/providers/wire"
 	"parley/tools/process"
 )
@@ -30,7 +31,7 @@ type family struct {
 type target struct {
 	adapter.Options
 	kind            string
-	token           *wire.TokenSource   // has tokens in the place of a key; nil: there are none
+	token           *token.Source       // has tokens in the place of a key; nil: there are none
 	dialect         openai.Dialect      // of chat completions
 	emptyBadRequest llm.Fault           // see kind
 	command         process.CommandLine // program to run, for those that are one

@@ -12,6 +12,7 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/token"
 	"parley/providers/wire"
 )
 
@@ -19,11 +20,11 @@ import (
 type key struct {
 	name    string // for errors, such as "OPENAI_API_KEY"; "" if the service has none
 	value   Secret
-	command string            // prints the key, when it is first needed
-	token   *wire.TokenSource // has tokens in the place of a key; nil: there are none
-	stored  KeyStore          // has the key, when it is first needed; nil: it is not stored
-	domain  string            // the only one that tokens go to, with hosts below it; "": any
-	hint    string            // what the user has to do to have one; "" if there is one or none is needed
+	command string        // prints the key, when it is first needed
+	token   *token.Source // has tokens in the place of a key; nil: there are none
+	stored  KeyStore      // has the key, when it is first needed; nil: it is not stored
+	domain  string        // the only one that tokens go to, with hosts below it; "": any
+	hint    string        // what the user has to do to have one; "" if there is one or none is needed
 }
 
 // A KeyStore has keys that the user gave to parley, by the names of their providers.
@@ -81,7 +82,7 @@ func findGoogleLogin(s service, stored KeyStore, getenv func(string) string) key
 	if !connected {
 		return key{hint: "set " + googleCredentials}
 	}
-	return key{name: "Google's application default credentials", token: wire.TokensOfGoogle(nil), domain: "googleapis.com"}
+	return key{name: "Google's application default credentials", token: token.Google(nil), domain: "googleapis.com"}
 }
 
 // checkTokenAddress returns why the tokens of s cannot go to its address; nil if they can. They
@@ -123,7 +124,7 @@ func (s service) givenKey(getenv func(string) string) key {
 	case s.conf.APIKeyCommand != "":
 		return key{name: table + ".api_key_command", command: string(s.conf.APIKeyCommand)}
 	case s.conf.TokenCommand != "":
-		return key{name: table + ".token_command", token: wire.TokensOfCommand(string(s.conf.TokenCommand), s.conf.TokenLifetime)}
+		return key{name: table + ".token_command", token: token.Command(string(s.conf.TokenCommand), s.conf.TokenLifetime)}
 	}
 	like := s.closestBuiltin()
 	if s.builtin.ID == "" && s.conf.BaseURL != "" {
@@ -174,7 +175,7 @@ func (s service) resolveKey(ctx context.Context) (string, error) {
 func (s service) missingKeyError() error {
 	if s.builtin.TokenFrom == catalog.FromGoogle {
 		return &llm.Error{
-			Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url), Login: wire.GoogleLogin, Param: connectArgs(s),
+			Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url), Login: token.GoogleLogin, Param: connectArgs(s),
 			KeyMissing: true, Message: "no Google login for " + cmp.Or(s.builtin.Name, s.name), Err: llm.ErrNoKey,
 		}
 	}
@@ -201,9 +202,9 @@ func KeyFromCommand(ctx context.Context, command string) (Secret, error) {
 // runKeyCommand runs command through the shell and returns the first line that it
 // prints. What it prints never enters an error: it may be the key.
 func runKeyCommand(ctx context.Context, command string) (string, error) {
-	text, err := wire.RunCommand(ctx, command, keyCommandTimeout)
+	text, err := token.Run(ctx, command, keyCommandTimeout)
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.TrimSpace(line)
-	wire.RememberSecret(command, trimKey(line))
+	token.RememberSecret(command, trimKey(line))
 	return line, err
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
-	"parley/providers/wire"
+	"parley/providers/token"
 	"parley/tools/process"
 )
 
@@ -33,7 +33,7 @@ func TestMaskKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := wire.TokensOfCommand(string(c.Providers["g"].TokenCommand), 0).Get(t.Context(), ""); err != nil {
+	if _, err := token.Command(string(c.Providers["g"].TokenCommand), 0).Get(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	mask, err := c.MaskKeys(func(name string) string { return env[name] })

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"parley/providers/catalog"
+	"parley/providers/token"
 	"parley/providers/wire"
 )
 
@@ -80,11 +81,11 @@ var tokenShape = sync.OnceValue(func() *regexp.Regexp {
 // environment holds for providers of the catalog, out of text. It runs no command: of keys and
 // tokens that commands print, those of this process are known, and the error names the others.
 func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, err error) {
-	keys := wire.KnownTokens()
+	keys := token.KnownSecrets()
 	var unknown []string
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		p := c.Providers[name]
-		if command := string(cmp.Or(p.APIKeyCommand, p.TokenCommand)); command != "" && !wire.HasPrinted(command) {
+		if command := string(cmp.Or(p.APIKeyCommand, p.TokenCommand)); command != "" && !token.HasPrinted(command) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -112,7 +113,7 @@ func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, 
 		stored, commands, trouble := c.Stored.Known()
 		keys = append(keys, stored...)
 		for _, name := range slices.Sorted(maps.Keys(commands)) {
-			if !wire.HasPrinted(commands[name]) {
+			if !token.HasPrinted(commands[name]) {
 				unknown = append(unknown, name)
 			}
 		}

@@ -66,11 +66,10 @@ func (c *Candidate) Leave() {
 	c.decide()
 }
 
-// decide counts c as decided, and reports false if it was before. When all have decided the
-// requests are sent. The group is locked.
-func (c *Candidate) decide() bool {
+// decide counts c as decided, once. When all have decided the requests are sent. The group is locked.
+func (c *Candidate) decide() {
 	if c.decided {
-		return false
+		return
 	}
 	c.decided = true
 	c.group.undecided--
@@ -79,7 +78,6 @@ func (c *Candidate) decide() bool {
 			r.start()
 		}
 	}
-	return true
 }
 
 // Share waits until every other candidate has asked or left, and returns the

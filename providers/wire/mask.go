@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"parley/providers/llm"
+	"parley/providers/token"
 	"parley/tools/sanitize"
 )
 
@@ -45,14 +46,14 @@ func oneLine(s string, limit int) string {
 
 // MaskErrors returns m with errors that contain neither secrets nor a token of tokens, which may be
 // nil. Errors of a Client are masked already; these come from inside an answer.
-func MaskErrors(m llm.Model, secrets []string, tokens *TokenSource) llm.Model {
+func MaskErrors(m llm.Model, secrets []string, tokens *token.Source) llm.Model {
 	return masked{m, newMask(secrets), tokens}
 }
 
 type masked struct {
 	llm.Model
 	mask   mask
-	tokens *TokenSource
+	tokens *token.Source
 }
 
 func (m masked) Stream(ctx context.Context, req llm.Request) llm.Stream {

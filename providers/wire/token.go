@@ -8,41 +8,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"parley/providers/llm"
-	"parley/providers/token"
 )
-
-// A TokenSource has the tokens that requests of a [Client] are authorized with; see there.
-type TokenSource = token.Source
-
-// TokensOfCommand returns the source of the tokens that a shell command prints; see token.Command.
-func TokensOfCommand(command string, lifetime time.Duration) *TokenSource {
-	return token.Command(command, lifetime)
-}
-
-// GoogleLogin is the command that makes application default credentials.
-const GoogleLogin = token.GoogleLogin
-
-// TokensOfGoogle returns the source of tokens by Google's application default credentials.
-func TokensOfGoogle(t http.RoundTripper) *TokenSource { return token.Google(t) }
-
-// KnownTokens returns the secrets that commands printed in this process, and the last tokens of
-// its sources, for texts that must not hold them.
-func KnownTokens() []string { return token.KnownSecrets() }
-
-// RememberSecret has KnownTokens return a secret that a command printed.
-func RememberSecret(command, value string) { token.RememberSecret(command, value) }
-
-// HasPrinted reports whether KnownTokens has a secret that a command printed.
-func HasPrinted(command string) bool { return token.HasPrinted(command) }
-
-// RunCommand runs a shell command that prints a secret, for as long as limit, and returns its
-// output. No error repeats what it prints.
-func RunCommand(ctx context.Context, command string, limit time.Duration) (string, error) {
-	return token.Run(ctx, command, limit)
-}
 
 // sendAuthorized sends a request with a token, and once more with a new one if the server
 // does not accept it.

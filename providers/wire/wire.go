@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/providers/token"
 )
 
 // Options describe the provider that a Client asks.
@@ -36,7 +37,7 @@ type Options struct {
 	Key             string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
 	KeyStored       bool              // the key is one that parley stores; for errors
 	Secrets         []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
-	Token           *TokenSource      // authorizes the requests to the host of URL; nil: they bring what does
+	Token           *token.Source     // authorizes the requests to the host of URL; nil: they bring what does
 	TokenHeader     string            // that has the token; "" is Authorization, where Bearer stands before it
 	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
 	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s

@@ -62,7 +62,7 @@ func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOpt
 	maps.Copy(r.body, e.o.Body)
 	vectors, tokens, err := e.send(ctx, r, len(inputs))
 	if err == nil {
-		err = adapter.Vectors(vectors, len(inputs), want.Dimensions)
+		err = checkVectors(vectors, len(inputs), want.Dimensions)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -78,11 +78,11 @@ func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOpt
 func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) ([][]float32, int, error) {
 	var text json.RawMessage
 	client := adapter.Client{HTTP: e.o.HTTP, Headers: e.o.RequestHeaders(e.format.key)}
-	if err := client.Call(ctx, http.MethodPost, r.url, r.body, &text, answerLimit(n)); err != nil {
+	if err := call(ctx, client, http.MethodPost, r.url, r.body, &text, answerLimit(n)); err != nil {
 		return nil, 0, err
 	}
 	if len(text) == 0 {
-		return nil, 0, nil // adapter.Vectors reports that vectors are missing
+		return nil, 0, nil // checkVectors reports that vectors are missing
 	}
 	vectors, tokens, err := e.format.decode(text)
 	if len(vectors) == 0 {

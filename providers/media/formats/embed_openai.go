@@ -82,7 +82,7 @@ func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.Embed
 	}
 	out, err := decodeOpenAI(text, len(inputs))
 	if err == nil {
-		err = adapter.Vectors(out.Vectors, len(inputs), o.Dimensions)
+		err = checkVectors(out.Vectors, len(inputs), o.Dimensions)
 	}
 	if err != nil {
 		return nil, e.o.WithProvider(err)
@@ -160,7 +160,7 @@ func (e *openAIEmbedder) request(inputs []string, o llm.EmbedOptions) (p sdk.Emb
 // server kept the order.
 func (a openAIVectors) inOrder(n int) ([][]float32, error) {
 	if len(a.Data) != n {
-		return make([][]float32, len(a.Data)), nil // adapter.Vectors reports the wrong number
+		return make([][]float32, len(a.Data)), nil // checkVectors reports the wrong number
 	}
 	vectors, taken, numbered := make([][]float32, n), make([]bool, n), 0
 	for i, d := range a.Data {

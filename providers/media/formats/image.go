@@ -273,12 +273,12 @@ const maxImageBytes = 64 << 20
 
 func (m imageMaker) maxBytes() int64 { return cmp.Or(m.limit, maxImageBytes) }
 
-// fetch downloads an image. Options.Fetch sends the key only to the provider's own host.
+// fetch downloads an image. fetch sends the key only to the provider's own host.
 func (d *imageCall) fetch(url string) (data []byte, err error) {
 	headers := d.m.o.RequestHeaders("")
 	for range fetchAttempts {
 		var b bytes.Buffer
-		_, _, err = d.m.o.Fetch(d.ctx, adapter.Download{URL: url, Headers: headers, Limit: d.m.maxBytes(), Public: d.m.public}, &b)
+		_, err = fetch(d.ctx, d.m.o, download{URL: url, Headers: headers, Limit: d.m.maxBytes(), Public: d.m.public}, &b)
 		if err == nil {
 			return b.Bytes(), nil
 		}

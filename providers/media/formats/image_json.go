@@ -58,7 +58,7 @@ func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageReq
 	}
 	wire.Merge(body, o.Body)
 	var text json.RawMessage
-	if err := client.Call(ctx, http.MethodPost, url, body, &text, int64(r.N+1)*d.m.maxBytes()); err != nil {
+	if err := call(ctx, client, http.MethodPost, url, body, &text, int64(r.N+1)*d.m.maxBytes()); err != nil {
 		return err
 	}
 	return f.read(text, d)

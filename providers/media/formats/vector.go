@@ -10,7 +10,7 @@ import (
 )
 
 // A vector decodes from a JSON array of numbers, or from base64 of little-endian float32. An element
-// that is not a number becomes NaN, which adapter.Vectors rejects: encoding/json would turn null,
+// that is not a number becomes NaN, which checkVectors rejects: encoding/json would turn null,
 // which some servers send, into 0.
 type vector []float32
 

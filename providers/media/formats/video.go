@@ -262,7 +262,7 @@ func (v *videoJobs) ask(ctx context.Context, j llm.Job) (map[string]any, error) 
 // an error of the request.
 func (v *videoJobs) call(ctx context.Context, c adapter.Client, method, address string, body any) (map[string]any, error) {
 	var raw json.RawMessage
-	err := c.Call(ctx, method, address, body, &raw, videoAnswerLimit)
+	err := call(ctx, c, method, address, body, &raw, videoAnswerLimit)
 	var said *wire.Answer
 	if errors.As(err, &said) && said.Status < 300 {
 		raw = said.Body
@@ -329,7 +329,7 @@ func (v *videoJobs) Cancel(ctx context.Context, j llm.Job) error {
 	if err != nil {
 		return v.o.WithProvider(&llm.Error{Fault: llm.InvalidRequest, Message: err.Error()})
 	}
-	err = v.client.Call(ctx, method, v.address(path), nil, nil, videoAnswerLimit)
+	err = call(ctx, v.client, method, v.address(path), nil, nil, videoAnswerLimit)
 	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Status == http.StatusNoContent {
 		return nil // success without a body
 	}

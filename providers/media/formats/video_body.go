@@ -74,7 +74,7 @@ func pixelsOf(model string, r llm.VideoRequest) (string, error) {
 
 // multipartForm returns fields as a form. Blobs become files with a content type, which servers
 // require.
-func multipartForm(fields map[string]any) (adapter.Form, error) {
+func multipartForm(fields map[string]any) (form, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -97,11 +97,11 @@ func multipartForm(fields map[string]any) (adapter.Form, error) {
 			}
 		}
 		if err != nil {
-			return adapter.Form{}, err
+			return form{}, err
 		}
 	}
 	if err := w.Close(); err != nil {
-		return adapter.Form{}, err
+		return form{}, err
 	}
-	return adapter.Form{Type: w.FormDataContentType(), Data: b.Bytes()}, nil
+	return form{Type: w.FormDataContentType(), Data: b.Bytes()}, nil
 }

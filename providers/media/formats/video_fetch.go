@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -23,7 +22,7 @@ func (v *videoJobs) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w i
 	if err != nil {
 		return llm.Blob{}, err
 	}
-	mime, _, err := v.o.Fetch(ctx, adapter.Download{URL: address, Headers: v.client.Headers, Limit: maxVideo, Public: v.public}, w)
+	mime, err := fetch(ctx, v.o, download{URL: address, Headers: v.client.Headers, Limit: maxVideo, Public: v.public}, w)
 	if err != nil {
 		return llm.Blob{}, err
 	}

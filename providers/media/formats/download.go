@@ -1,4 +1,4 @@
-package adapter
+package formats
 
 import (
 	"context"
@@ -13,13 +13,14 @@ import (
 	"syscall"
 	"time"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 	"parley/tools/sanitize"
 )
 
-// A Download is a file that a provider gave an address of.
-type Download struct {
+// A download is a file that a provider gave an address of.
+type download struct {
 	URL     string
 	Headers map[string]string // with the key: sent to the provider's own scheme, host and port, nowhere else
 	Limit   int64             // bytes; more are an error
@@ -29,83 +30,83 @@ type Download struct {
 // maxRedirects bounds how often a download is sent on.
 const maxRedirects = 5
 
-// Fetch writes the file to w and returns its type, as the server names it, and its size. An
+// fetch writes the file to w and returns its type, as the server names it. An
 // address of another host than the provider's has to be https and public, and so has each
 // that it redirects to. A file that is shorter than announced, an error status, and a page or
 // an error object in place of the file are an *llm.Error.
-func (o Options) Fetch(ctx context.Context, d Download, w io.Writer) (mime string, size int64, err error) {
+func fetch(ctx context.Context, o adapter.Options, d download, w io.Writer) (mime string, err error) {
 	address := d.URL
 	for range maxRedirects + 1 {
 		var to string
-		if mime, size, to, err = o.fetchOnce(ctx, d, address, w); err != nil {
+		if mime, to, err = fetchOnce(ctx, o, d, address, w); err != nil {
 			if ctx.Err() != nil {
-				return "", size, context.Cause(ctx)
+				return "", context.Cause(ctx)
 			}
-			return "", size, o.WithProvider(err)
+			return "", o.WithProvider(err)
 		}
 		if to == "" {
-			return mime, size, nil
+			return mime, nil
 		}
 		address = to
 	}
-	return "", 0, o.WithProvider(downloadError("the address of the file redirects in circles"))
+	return "", o.WithProvider(downloadError("the address of the file redirects in circles"))
 }
 
 // fetchOnce follows no redirect: to is where one leads.
-func (o Options) fetchOnce(ctx context.Context, d Download, address string, w io.Writer) (mime string, size int64, to string, err error) {
+func fetchOnce(ctx context.Context, o adapter.Options, d download, address string, w io.Writer) (mime, to string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "", 0, "", downloadError("the address of the file cannot be read")
+		return "", "", downloadError("the address of the file cannot be read")
 	}
-	own := o.isOwn(u)
+	own := isOwn(o, u)
 	if !own && !d.Public {
 		if err := checkPublic(u); err != nil {
-			return "", 0, "", err
+			return "", "", err
 		}
 	}
 	ctx, alive, stop := withIdleTimeout(ctx)
 	defer stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return "", 0, "", Unsendable(errors.New("the address of the file cannot be read"))
+		return "", "", adapter.Unsendable(errors.New("the address of the file cannot be read"))
 	}
 	if own {
 		for name, value := range d.Headers {
 			req.Header.Set(name, value)
 		}
 	}
-	res, err := o.downloader(req, own || d.Public).RoundTrip(req)
+	res, err := downloader(o, req, own || d.Public).RoundTrip(req)
 	if err != nil {
-		return "", 0, "", downloadFailure(ctx, err, u)
+		return "", "", downloadFailure(ctx, err, u)
 	}
 	defer func() { _ = res.Body.Close() }()
 	switch {
 	case res.StatusCode >= 300 && res.StatusCode < 400:
 		next, err := u.Parse(res.Header.Get("Location"))
 		if err != nil || res.Header.Get("Location") == "" {
-			return "", 0, "", downloadError("the address of the file redirects nowhere")
+			return "", "", downloadError("the address of the file redirects nowhere")
 		}
-		return "", 0, next.String(), nil
+		return "", next.String(), nil
 	case res.StatusCode != http.StatusOK:
 		body, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))
-		return "", 0, "", wire.StatusError(res.StatusCode, res.Header, body, time.Now())
+		return "", "", wire.StatusError(res.StatusCode, res.Header, body, time.Now())
 	}
 	mime = strings.ToLower(strings.TrimSpace(strings.Split(res.Header.Get("Content-Type"), ";")[0]))
 	if mime == "text/html" || mime == "application/json" {
-		return "", 0, "", downloadError("the address of the file answered with " + mime)
+		return "", "", downloadError("the address of the file answered with " + mime)
 	}
-	size, err = io.Copy(alive(w), io.LimitReader(res.Body, d.Limit+1))
+	size, err := io.Copy(alive(w), io.LimitReader(res.Body, d.Limit+1))
 	switch {
 	case err != nil:
-		return "", size, "", downloadFailure(ctx, err, u)
+		return "", "", downloadFailure(ctx, err, u)
 	case size > d.Limit:
-		return "", size, "", downloadError(fmt.Sprintf("the file is larger than %d MB", d.Limit>>20))
+		return "", "", downloadError(fmt.Sprintf("the file is larger than %d MB", d.Limit>>20))
 	case size == 0:
-		return "", 0, "", downloadError("the file is empty")
+		return "", "", downloadError("the file is empty")
 	case res.ContentLength >= 0 && size != res.ContentLength:
-		return "", size, "", &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the file was cut off at %d of %d bytes", size, res.ContentLength)}
+		return "", "", &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the file was cut off at %d of %d bytes", size, res.ContentLength)}
 	}
-	return mime, size, "", nil
+	return mime, "", nil
 }
 
 // idleDownload sets how long a download may stand still.
@@ -151,7 +152,7 @@ func downloadError(message string) error {
 }
 
 // isOwn reports whether u is of the provider's own scheme, host and port.
-func (o Options) isOwn(u *url.URL) bool {
+func isOwn(o adapter.Options, u *url.URL) bool {
 	base, err := url.Parse(o.BaseURL)
 	return err == nil && base.Host != "" && strings.EqualFold(u.Scheme, base.Scheme) && strings.EqualFold(origin(u), origin(base))
 }
@@ -184,7 +185,7 @@ func checkPublic(u *url.URL) error {
 // downloader returns what carries a download: the transport of the provider, or for other
 // hosts one that connects to public addresses only. Where a proxy of the user's carries it, that
 // looks the host up: which address it finds is its owner's business.
-func (o Options) downloader(req *http.Request, any bool) http.RoundTripper {
+func downloader(o adapter.Options, req *http.Request, any bool) http.RoundTripper {
 	if any {
 		return wire.Plain(o.HTTP)
 	}

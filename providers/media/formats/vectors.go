@@ -1,4 +1,4 @@
-package adapter
+package formats
 
 import (
 	"fmt"
@@ -7,11 +7,11 @@ import (
 	"parley/providers/llm"
 )
 
-// Vectors checks what a server returned for n inputs, and brings it to length 1: there is one
+// checkVectors checks what a server returned for n inputs, and brings it to length 1: there is one
 // vector for each, of the same dimensions as all others and as asked for, if they were, and
 // none holds something that is no number. Errors are *llm.Error. Their fault is Unsupported for a
 // wrong number of vectors or dimensions, which the same request would return and cost again.
-func Vectors(vectors [][]float32, n, dimensions int) error {
+func checkVectors(vectors [][]float32, n, dimensions int) error {
 	if len(vectors) != n {
 		return badVectors(llm.Unsupported, "returned %d vectors for %d texts", len(vectors), n)
 	}

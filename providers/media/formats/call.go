@@ -1,4 +1,4 @@
-package adapter
+package formats
 
 import (
 	"bytes"
@@ -8,40 +8,41 @@ import (
 	"io"
 	"net/http"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
-// A Form is a body that is no JSON.
-type Form struct {
+// A form is a body that is no JSON.
+type form struct {
 	Type string // with its parameters
 	Data []byte
 }
 
-// Call sends body, as JSON unless it is a Form, to url, and decodes the answer into answer, which may be nil. A nil
+// call sends body, as JSON unless it is a form, to url, and decodes the answer into answer, which may be nil. A nil
 // body sends none. An answer of more than limit bytes, or one that is no JSON, is an
 // *llm.Error; what follows the first value is not read. An answer without a byte, as of
 // status 202, leaves answer as it is.
-func (c Client) Call(ctx context.Context, method, url string, body, answer any, limit int64) error {
+func call(ctx context.Context, c adapter.Client, method, url string, body, answer any, limit int64) error {
 	var data io.Reader
-	form, ok := body.(Form)
+	sent, ok := body.(form)
 	if body != nil && !ok {
-		text, err := Marshal(body)
+		text, err := adapter.Marshal(body)
 		if err != nil {
-			return Unsendable(err)
+			return adapter.Unsendable(err)
 		}
-		form = Form{"application/json", text}
+		sent = form{"application/json", text}
 	}
 	if body != nil {
-		data = bytes.NewReader(form.Data)
+		data = bytes.NewReader(sent.Data)
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, data)
 	if err != nil {
-		return Unsendable(err)
+		return adapter.Unsendable(err)
 	}
 	req.Header.Set("Accept", "application/json")
 	if body != nil {
-		req.Header.Set("Content-Type", form.Type)
+		req.Header.Set("Content-Type", sent.Type)
 	}
 	for name, value := range c.Headers {
 		req.Header.Set(name, value)
@@ -60,9 +61,9 @@ func (c Client) Call(ctx context.Context, method, url string, body, answer any, 
 	case answer == nil || len(bytes.TrimSpace(text)) == 0:
 		return nil
 	}
-	if err := DecodeLenient(text, answer); err != nil {
+	if err := adapter.DecodeLenient(text, answer); err != nil {
 		var raw json.RawMessage
-		if first := json.NewDecoder(bytes.NewReader(text)); first.Decode(&raw) == nil && DecodeLenient(raw, answer) == nil {
+		if first := json.NewDecoder(bytes.NewReader(text)); first.Decode(&raw) == nil && adapter.DecodeLenient(raw, answer) == nil {
 			return nil
 		}
 		return wire.NotJSON(text)

@@ -1,4 +1,4 @@
-package adapter_test
+package formats
 
 import (
 	"bytes"
@@ -102,7 +102,7 @@ func fetchProxied(t *testing.T) {
 		{"http://example.com/film.mp4", ""},
 	} {
 		var got bytes.Buffer
-		mime, _, err := o.Fetch(t.Context(), adapter.Download{URL: test.url, Headers: map[string]string{"X-Key": "secret"}, Limit: 1 << 20}, &got)
+		mime, err := fetch(t.Context(), o, download{URL: test.url, Headers: map[string]string{"X-Key": "secret"}, Limit: 1 << 20}, &got)
 		if got.String() != test.want || (err == nil) != (test.want != "") || err == nil && mime != "video/mp4" {
 			t.Errorf("%s: %q, %s, %v", test.url, got.String(), mime, err)
 		}
