@@ -159,6 +159,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/renderer":      {lazy},
 		"ui/uitest/vt":         {},
 		"ui/uitest":            {"ui/tty"},
+		"ui/uitest/apptest":    {act, "ui/app", "session", "tools", llm, format},
 		theme:                  {},
 		format:                 {lazy},
 		exchange:               {format},

@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,126 +12,8 @@ import (
 	"parley/session"
 	"parley/session/prompts"
 	_ "parley/session/storetest/copies"
-	"parley/tools"
 	"parley/tools/act"
-	"parley/ui/format"
 )
-
-// newApp returns an application with a conversation that holds nothing, and models
-// of any name but far/away.
-func newApp(t *testing.T) *App {
-	t.Helper()
-	lib := session.MemoryStore()
-	t.Cleanup(func() { lib.Close() })
-	endpoint := func(name string) llm.Endpoint {
-		return llm.Endpoint{Name: name, Origin: "fake", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh}}
-	}
-	create := func() *session.Session {
-		s := session.New(session.Options{Model: endpoint("fake/m"), Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(session.Info{})})
-		t.Cleanup(func() { s.Close() })
-		return s
-	}
-	return New(Options{
-		Session: create(), Library: lib, Getenv: func(string) string { return "" },
-		Models: Models{Open: func(name string) (llm.Endpoint, error) {
-			if name == "far/away" {
-				return llm.Endpoint{}, errors.New("set FAR_API_KEY")
-			}
-			return endpoint(name), nil
-		}},
-		Opening: Opening{
-			New:    func() (*session.Session, error) { return create(), nil },
-			Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
-		},
-	})
-}
-
-// toastOf returns what e shows for a moment, as a screen does.
-func toastOf(e Effect) string {
-	if see(e).Err != nil {
-		return format.Capital(RefusalText(see(e).Err))
-	}
-	return see(e).Toast
-}
-
-// run carries out a line such as "/mode auto", and its effects, beside and
-// after it.
-func run(t *testing.T, a *App, line string) Effect {
-	t.Helper()
-	name, arg, _ := ParseCommand(line)
-	i := slices.IndexFunc(Commands(), func(c Command) bool { return c.Named(name) })
-	if i < 0 {
-		t.Fatalf("there is no %s", name)
-	}
-	e := Commands()[i].Do(a, arg)
-	if see(e).Prepare != nil {
-		e = see(e).Prepare(context.Background())()
-	}
-	if see(e).Async != nil {
-		e = see(e).Async(context.Background())
-	}
-	return e
-}
-
-func TestCommands(t *testing.T) {
-	for line, want := range map[string]string{
-		"/next-mode":            "Approval mode: auto",
-		"/mode read-only":       "Approval mode: read-only",
-		"/mode yolo":            "Approval mode: yolo",
-		"/mode loud":            `Unknown approval mode "loud"`,
-		"/effort high":          "Reasoning effort: high",
-		"/effort default":       "Reasoning effort: provider default",
-		"/effort huge":          `Unknown reasoning effort "huge"`,
-		"/less-effort":          "Reasoning effort: low",
-		"/thinking":             "Reasoning effort: off",
-		"/history stateless":    "History: stateless",
-		"/history none":         `Unknown history mode "none"`,
-		"/fork":                 "The conversation is empty",
-		"/tree":                 "No branches yet. /rewind edits a message",
-		"/rename A title":       "The conversation is empty",
-		"/retry":                "Nothing to retry",
-		"/next-model":           "No other recent model",
-		"/compare fake/b":       "Next prompt goes to fake/m and fake/b · /compare turns it off",
-		"/compare a b a":        "Next prompt goes to a (1 of 2) and b and a (2 of 2)",
-		"/mcp":                  "No MCP servers. Add one",
-		"/prompt":               "No MCP servers. Add one",
-		"/folder":               "The folder is fixed here",
-		"/model fake/m":         "Already using fake/m",
-		"/resume whales beside": "",
-	} {
-		if got := toastOf(run(t, newApp(t), line)); !strings.HasPrefix(got, want) || want == "" && got != "" {
-			t.Errorf("%s said %q, want %q", line, got, want)
-		}
-	}
-}
-
-// An argument of a command that takes none is refused with its value, by each of the command's names.
-func TestNoArgument(t *testing.T) {
-	for _, c := range Commands() {
-		for _, name := range c.Names() {
-			line, want := "/"+name+" foo", fmt.Sprintf(`/%s takes no argument: remove "foo"`, name)
-			named := c.As(name)
-			e, refused := named.Refuse("", "foo")
-			if refused != (c.Arg == "") || refused && (toastOf(e) != want || see(e).Text != line) {
-				t.Errorf("%s: %v, said %q, keeps %q", line, refused, toastOf(e), see(e).Text)
-			}
-		}
-	}
-}
-
-// A line that is refused is there to be corrected, whatever finds what is wrong with it, and when.
-func TestRefusedLines(t *testing.T) {
-	for line, want := range map[string]bool{
-		"/quit foo": true, "/rename A title": true, "/mode loud": true, "/effort huge": true, "/history none": true, "/web sometimes": true,
-		"/tools nosuch off": true, "/jobs 7": true, "/set temperature hot": true, "/set budget 5": true, "/compact foo": true, "/budget day much": true,
-		"/persona nosuch": true, "/add-dir remove nosuch": true, "/attach nosuch.txt": true, "/model far/away": true, "/compare far/away": true,
-		"/mode auto": false, "/effort low": false, "/history full": false, "/web off": false, "/model fake/n": false, "/compare fake/b": false, "/set temperature 1": false, "/quit": false,
-	} {
-		if e := run(t, newApp(t), line); (see(e).Text == line) != want || !want && see(e).Text != "" {
-			t.Errorf("%s: said %q, keeps %q", line, toastOf(e), see(e).Text)
-		}
-	}
-}
 
 func TestSwitchOfModel(t *testing.T) {
 	a := newApp(t)

@@ -2,10 +2,16 @@ package app
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"slices"
+	"testing"
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
+	"parley/tools/act"
+	"parley/ui/format"
 )
 
 // seen is what a front end sees of an effect.
@@ -81,4 +87,60 @@ func (s *seen) add(e Effect) {
 	case Exit:
 		s.Quit = true
 	}
+}
+
+// newApp returns an application with a conversation that holds nothing, and models
+// of any name but far/away.
+func newApp(t *testing.T) *App {
+	t.Helper()
+	lib := session.MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	endpoint := func(name string) llm.Endpoint {
+		return llm.Endpoint{Name: name, Origin: "fake", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow, llm.EffortHigh}}
+	}
+	create := func() *session.Session {
+		s := session.New(session.Options{Model: endpoint("fake/m"), Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(session.Info{})})
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	return New(Options{
+		Session: create(), Library: lib, Getenv: func(string) string { return "" },
+		Models: Models{Open: func(name string) (llm.Endpoint, error) {
+			if name == "far/away" {
+				return llm.Endpoint{}, errors.New("set FAR_API_KEY")
+			}
+			return endpoint(name), nil
+		}},
+		Opening: Opening{
+			New:    func() (*session.Session, error) { return create(), nil },
+			Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
+		},
+	})
+}
+
+// toastOf returns what e shows for a moment, as a screen does.
+func toastOf(e Effect) string {
+	if see(e).Err != nil {
+		return format.Capital(RefusalText(see(e).Err))
+	}
+	return see(e).Toast
+}
+
+// run carries out a line such as "/mode auto", and its effects, beside and
+// after it.
+func run(t *testing.T, a *App, line string) Effect {
+	t.Helper()
+	name, arg, _ := ParseCommand(line)
+	i := slices.IndexFunc(Commands(), func(c Command) bool { return c.Named(name) })
+	if i < 0 {
+		t.Fatalf("there is no %s", name)
+	}
+	e := Commands()[i].Do(a, arg)
+	if see(e).Prepare != nil {
+		e = see(e).Prepare(context.Background())()
+	}
+	if see(e).Async != nil {
+		e = see(e).Async(context.Background())
+	}
+	return e
 }

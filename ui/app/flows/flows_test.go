@@ -1,46 +1,19 @@
 package flows_test
 
 import (
-	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"parley/providers/llm"
-	"parley/providers/llmtest"
-	"parley/session"
-	"parley/tools"
-	"parley/tools/act"
+	_ "parley/session/storetest/copies"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/uitest/apptest"
 )
 
 // newApp returns an application with all flows and an empty conversation.
-func newApp(t *testing.T) *app.App {
-	t.Helper()
-	lib := session.MemoryStore()
-	t.Cleanup(func() { lib.Close() })
-	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(session.Info{})})
-	t.Cleanup(func() { s.Close() })
-	o := app.Options{Session: s, Library: lib, Getenv: func(string) string { return "" }}
-	flows.Register(&o)
-	return app.New(o)
-}
-
-// run carries out a line such as "/export md", and what runs beside the front end.
-func run(t *testing.T, a *app.App, line string) app.Effect {
-	t.Helper()
-	name, arg, _ := strings.Cut(line[1:], " ")
-	at := slices.IndexFunc(a.Commands, func(c app.Command) bool { return c.Named(name) })
-	if at < 0 {
-		t.Fatalf("there is no %s", name)
-	}
-	e := a.Commands[at].Do(a, arg)
-	if async, ok := e.(app.Async); ok {
-		return async(context.Background())
-	}
-	return e
-}
+func newApp(t *testing.T) *app.App { return apptest.New(t, flows.Register) }
 
 func TestCommandsAreComplete(t *testing.T) {
 	names, keys := map[string]bool{}, map[string]bool{}
@@ -63,15 +36,75 @@ func TestCommandsAreComplete(t *testing.T) {
 	}
 }
 
-// A line that is refused is there to be corrected, with the reason.
+func TestCommands(t *testing.T) {
+	for line, want := range map[string]string{
+		"/next-mode":            "Approval mode: auto",
+		"/mode read-only":       "Approval mode: read-only",
+		"/mode yolo":            "Approval mode: yolo",
+		"/mode loud":            `Unknown approval mode "loud"`,
+		"/effort high":          "Reasoning effort: high",
+		"/effort default":       "Reasoning effort: provider default",
+		"/effort huge":          `Unknown reasoning effort "huge"`,
+		"/less-effort":          "Reasoning effort: low",
+		"/thinking":             "Reasoning effort: off",
+		"/history stateless":    "History: stateless",
+		"/history none":         `Unknown history mode "none"`,
+		"/fork":                 "The conversation is empty",
+		"/tree":                 "No branches yet. /rewind edits a message",
+		"/rename A title":       "The conversation is empty",
+		"/retry":                "Nothing to retry",
+		"/next-model":           "No other recent model",
+		"/compare fake/b":       "Next prompt goes to fake/m and fake/b · /compare turns it off",
+		"/compare a b a":        "Next prompt goes to a (1 of 2) and b and a (2 of 2)",
+		"/mcp":                  "No MCP servers. Add one",
+		"/prompt":               "No MCP servers. Add one",
+		"/folder":               "The folder is fixed here",
+		"/model fake/m":         "Already using fake/m",
+		"/resume whales beside": "",
+	} {
+		if got := apptest.Toast(apptest.Run(t, newApp(t), line)); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("%s said %q, want %q", line, got, want)
+		}
+	}
+}
+
+// An argument of a command that takes none is refused with its value, by each of the command's names.
+func TestNoArgument(t *testing.T) {
+	for _, c := range flows.Commands() {
+		for _, name := range c.Names() {
+			line, want := "/"+name+" foo", fmt.Sprintf(`/%s takes no argument: remove "foo"`, name)
+			named := c.As(name)
+			e, refused := named.Refuse("", "foo")
+			if refused != (c.Arg == "") || refused && (apptest.Toast(e) != want || apptest.See(e).Text != line) {
+				t.Errorf("%s: %v, said %q, keeps %q", line, refused, apptest.Toast(e), apptest.See(e).Text)
+			}
+		}
+	}
+}
+
+// A line that is refused is there to be corrected, whatever finds what is wrong with it, and when.
 func TestRefusedLines(t *testing.T) {
+	for line, want := range map[string]bool{
+		"/quit foo": true, "/export md x": true, "/manual nothing": true, "/doctor now": true, "/rename A title": true, "/mode loud": true, "/effort huge": true, "/history none": true, "/web sometimes": true,
+		"/tools nosuch off": true, "/jobs 7": true, "/set temperature hot": true, "/set budget 5": true, "/compact foo": true, "/budget day much": true,
+		"/persona nosuch": true, "/add-dir remove nosuch": true, "/attach nosuch.txt": true, "/model far/away": true, "/compare far/away": true,
+		"/mode auto": false, "/effort low": false, "/history full": false, "/web off": false, "/model fake/n": false, "/compare fake/b": false, "/set temperature 1": false, "/quit": false,
+	} {
+		if e := apptest.Run(t, newApp(t), line); (apptest.See(e).Text == line) != want || !want && apptest.See(e).Text != "" {
+			t.Errorf("%s: said %q, keeps %q", line, apptest.Toast(e), apptest.See(e).Text)
+		}
+	}
+}
+
+// A refused line says why.
+func TestRefusals(t *testing.T) {
 	for line, want := range map[string]string{
 		"/export md x":    "the conversation is empty",
 		"/manual nothing": `no page "nothing" in the manual: /manual lists them`,
 		"/doctor now":     `/doctor takes no argument: remove "now"`,
 	} {
-		if e, _ := run(t, newApp(t), line).(app.Failure); e.Err == nil || e.Err.Error() != want || e.Line != line {
-			t.Errorf("%s: %+v, want %q", line, e, want)
+		if e := apptest.See(apptest.Run(t, newApp(t), line)); e.Err == nil || e.Err.Error() != want {
+			t.Errorf("%s: %v, want %q", line, e.Err, want)
 		}
 	}
 }
