@@ -72,7 +72,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -126,7 +126,7 @@ func TestImports(t *testing.T) {
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},
 		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools", safe},
-		"ui/tui":               {"ui/app", "ui/tui/*", exchange, theme, format, safe, "session", llm},
+		"ui/tui":               {"ui/app", "ui/clip", "ui/tui/*", exchange, theme, format, safe, "session", llm},
 		"ui/tui/common":        {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
 		"ui/tui/chat":          {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":       {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
@@ -138,13 +138,13 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":      {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
 		"docs":                 {lazy},
 		"docs/pictures":        {},
-		"ui/print":             {act, "ui/app", theme, md, wrap, format, safe, "session", "providers/schema", llm},
+		"ui/print":             {act, "ui/app", theme, md, wrap, format, safe, "session", "session/attach", "providers/schema", llm},
 		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
 		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":               {exchange, act, "session", "session/attach", "session/prompts", "tools", "tools/mcp", proc, "providers/schema", llm, catalog, "ui/clip", format, fuzzy, safe},
+		"ui/app":               {exchange, act, "session", "session/attach", "session/prompts", proc, "providers/schema", llm, catalog, format, fuzzy, safe},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
 		"ui/app/flows/*":       {"ui/app", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm},
-		"ui/plain":             {act, "ui/app", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm},
+		"ui/plain":             {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm},
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":          {act, diff, safe, lazy},
 		"ui/tty":               {},
@@ -154,7 +154,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/dialog":        {act, theme, format, wrap, fuzzy, safe, "ui/describe"},
 		"ui/tui/statusbar":     {theme, format, safe},
 		"ui/tui/termimage":     {},
-		"ui/clip":              {format, proc, atomic},
+		"ui/clip":              {format, proc, atomic, safe},
 		"ui/tui/files":         {"tools/gitignore", fuzzy},
 		"ui/tui/renderer":      {lazy},
 		"ui/uitest/vt":         {},
@@ -169,7 +169,7 @@ func TestImports(t *testing.T) {
 		swar:                   {},
 		lazy:                   {},
 
-		"ui/app/flows/permissions": {"ui/app", "ui/describe", "tools/permission", format},
+		"ui/app/flows/permissions": {"ui/app", "ui/describe", act, "tools", "tools/permission", format},
 	}
 	for from, imports := range ownPackages(t) {
 		allowed, known := may[from]

@@ -3,11 +3,13 @@ package tools
 import (
 	"context"
 	"fmt"
-	"parley/tools/act"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"parley/tools/act"
+	"parley/tools/sanitize"
 )
 
 // Bounds of commands in the background.
@@ -53,6 +55,12 @@ type Job struct {
 
 // Runs reports whether the command has not ended.
 func (j Job) Runs() bool { return j.Ended.IsZero() }
+
+// Name returns the first line of the command, to be shown.
+func (j Job) Name() string {
+	line, _, _ := strings.Cut(strings.TrimSpace(j.Command), "\n")
+	return sanitize.Line(line)
+}
 
 // Elapsed returns how long the command has run by now, or did until it ended; 0 where a clock
 // that was set back says less.
@@ -232,9 +240,14 @@ func (l *Jobs) List() (all []Job) {
 	return all
 }
 
-// Running returns the jobs that have not ended.
-func (l *Jobs) Running() []Job {
-	return slices.DeleteFunc(l.List(), func(j Job) bool { return !j.Runs() })
+// Running returns the jobs that have not ended, as "1. make".
+func (l *Jobs) Running() (names []string) {
+	for _, j := range l.List() {
+		if j.Runs() {
+			names = append(names, fmt.Sprintf("%d. %s", j.N, j.Name()))
+		}
+	}
+	return names
 }
 
 // find returns a job by its number; nil if there is none.

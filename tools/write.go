@@ -129,7 +129,7 @@ func (w *workspace) writeAction(c fileChange, before []byte, title, kept string)
 		Path:   c.file,
 		Diff:   diff,
 
-		Risk: act.Risk{RunByGit: process.Sandbox.GitRuns(cmp.Or(base, w.realDir), rel)},
+		RunByGit: process.Sandbox.GitRuns(cmp.Or(base, w.realDir), rel),
 		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			how, err := w.apply(ctx, c)
 			if err != nil {

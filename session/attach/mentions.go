@@ -124,24 +124,23 @@ func trimCandidate(path string) string {
 	return path[:max(cut, 0)]
 }
 
-// ExpandMentions returns the parts of a prompt: the files that text mentions, each once,
-// and then text as it was typed. Open is asked for each path; what it does not
+// ExpandMentions returns what text mentions, each once. Open is asked for each path; what it does not
 // find is no mention, and of what is no file (a directory, say) the model has only
 // the name. Any other error ends it.
-func ExpandMentions(text string, open func(path string) (Attachment, error)) (parts []llm.Part, notes []string, err error) {
+func ExpandMentions(text string, open func(path string) (found []llm.Part, note string, err error)) (parts []llm.Part, notes []string, err error) {
 	opened := map[string]bool{} // by path; whether it is a mention
 	Mentions(text, func(path string) bool {
 		key := filepath.Clean(path)
 		if known, ok := opened[key]; ok || err != nil {
 			return known
 		}
-		it, failed := open(path)
+		found, note, failed := open(path)
 		opened[key] = failed == nil
 		switch {
 		case failed == nil:
-			parts = append(parts, it.Part)
-			if it.Note != "" {
-				notes = append(notes, printable(path)+": "+it.Note)
+			parts = append(parts, found...)
+			if note != "" {
+				notes = append(notes, printable(path)+": "+note)
 			}
 		case errors.Is(failed, ErrNotRegular):
 			notes = append(notes, failed.Error())
@@ -152,9 +151,6 @@ func ExpandMentions(text string, open func(path string) (Attachment, error)) (pa
 	})
 	if err != nil {
 		return nil, nil, err
-	}
-	if strings.TrimSpace(text) != "" {
-		parts = append(parts, llm.Part{Kind: llm.Text, Text: text})
 	}
 	return parts, notes, nil
 }

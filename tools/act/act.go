@@ -193,3 +193,6 @@ func DisplayName(name string) string {
 	}
 	return name
 }
+
+// A Resource is something that a server has for prompts to mention, as @SERVER:URI.
+type Resource struct{ Server, URI, Name, Description string }

@@ -36,15 +36,7 @@ type Action struct {
 	Caution     string // why a user is asked whatever was allowed, in words for them; "" if nothing is special
 	AskEachTime bool   // a user is asked each time: no answer holds for later
 
-	Risk
-
-	Do       func(ctx context.Context, progress func(text string)) Outcome // what Run calls; progress is not nil
-	DoOnline func(ctx context.Context, progress func(text string)) Outcome // Do with the network; nil if not sandboxed
-}
-
-// A Risk holds facts about the target of an action: the policy asks for them, or the user is to
-// know them.
-type Risk struct {
+	// Facts about the target: the policy asks for them, or the user is to know them.
 	PlaceClass      string // of Path in the table of places, such as "credentials"; "" if it is not in it
 	NoWorkspace     bool   // Path is in a directory that is no workspace
 	NearCredentials bool   // the command can read credentials that are in the workspace
@@ -54,6 +46,9 @@ type Risk struct {
 	Ordered         bool   // later calls wait for it, although it only reads
 	OfPrompt        bool   // a prompt of the user runs it: no model asked for it, or learns why it is denied
 	OfProject       bool   // a file of the working directory asks for it, and not a model: it needs approval each time
+
+	Do       func(ctx context.Context, progress func(text string)) Outcome // what Run calls; progress is not nil
+	DoOnline func(ctx context.Context, progress func(text string)) Outcome // Do with the network; nil if not sandboxed
 }
 
 // Access is what an action needs, from the harmless to the dangerous.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -235,8 +236,8 @@ func (all *Servers) Prompts() []Prompt {
 }
 
 // Resources returns those of the same servers.
-func (all *Servers) Resources() []Resource {
-	return gather(all, func(s *server) []Resource { return s.resources })
+func (all *Servers) Resources() []act.Resource {
+	return gather(all, func(s *server) []act.Resource { return s.resources })
 }
 
 // gather returns what of reads of each server, in their order. The lock is held.
@@ -257,6 +258,8 @@ func (all *Servers) GetPrompt(ctx context.Context, name, prompt string, args map
 	if err != nil {
 		return nil, err
 	}
+	ctx, stop := s.opts.WithTimeout(ctx, readTimeout, nil)
+	defer stop()
 	var result *sdk.GetPromptResult
 	if err := s.request(ctx, nil, func(ctx context.Context, session *sdk.ClientSession) (err error) {
 		result, err = session.GetPrompt(ctx, &sdk.GetPromptParams{Name: prompt, Arguments: args})
@@ -315,12 +318,14 @@ func (all *Servers) Complete(ctx context.Context, p Prompt, arg string, args map
 	return values
 }
 
-// ReadResource returns what a resource holds: text, and images if it has any.
+// ReadResource returns the content of a resource: text, and images if it has any, each with a name.
 func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.Part, error) {
 	s, err := all.server(name)
 	if err != nil {
 		return nil, err
 	}
+	ctx, stop := s.opts.WithTimeout(ctx, readTimeout, nil)
+	defer stop()
 	var result *sdk.ReadResourceResult
 	if err := s.request(ctx, nil, func(ctx context.Context, session *sdk.ClientSession) (err error) {
 		result, err = session.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
@@ -336,5 +341,9 @@ func (all *Servers) ReadResource(ctx context.Context, name, uri string) ([]llm.P
 	}
 	text, notes := a.sanitizedText(maxText - 1000)
 	parts := []llm.Part{{Kind: llm.Text, Name: uri, Text: strings.TrimSpace(strings.Join(append([]string{text}, notes...), "\n"))}}
-	return append(parts, a.media...), nil
+	for _, p := range a.media {
+		p.Name = cmp.Or(p.Name, uri)
+		parts = append(parts, p)
+	}
+	return parts, nil
 }

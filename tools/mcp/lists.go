@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"parley/tools/act"
 	"parley/tools/mcp/oauth"
 )
 
@@ -28,22 +29,11 @@ type PromptArgument struct {
 	Required    bool
 }
 
-// A Resource is something that a server can be asked for, for an entry among
-// the files that @ lists.
-type Resource struct {
-	Server      string
-	URI         string // for ReadResource
-	Name        string
-	Description string
-	MIME        string // "" if the server does not say
-	Size        int64  // bytes; 0 if the server does not say
-}
-
 // serverLists is everything that a server lists.
 type serverLists struct {
 	tools     toolList
 	prompts   []Prompt
-	resources []Resource
+	resources []act.Resource
 	unread    []error // why prompts or resources are missing
 }
 
@@ -158,16 +148,13 @@ func parsePrompts(server string, all []*sdk.Prompt, mask secretMask) []Prompt {
 	return out
 }
 
-func parseResources(server string, all []*sdk.Resource, mask secretMask) []Resource {
-	var out []Resource
+func parseResources(server string, all []*sdk.Resource, mask secretMask) []act.Resource {
+	var out []act.Resource
 	for _, r := range all {
 		if r == nil || !mask.canShow(r.URI) {
 			continue
 		}
-		resource := Resource{
-			Server: server, URI: r.URI, Name: mask.sanitizeText(r.Name, 200), Description: mask.sanitizeText(r.Description, 1000),
-			MIME: mask.sanitizeText(r.MIMEType, 100), Size: max(r.Size, 0),
-		}
+		resource := act.Resource{Server: server, URI: r.URI, Name: mask.sanitizeText(r.Name, 200), Description: mask.sanitizeText(r.Description, 1000)}
 		if resource.Name == "" {
 			resource.Name = r.URI
 		}

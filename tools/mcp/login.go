@@ -94,9 +94,15 @@ func clientMask(client *oauth.Client) secretMask { return newMask(client.Secrets
 // A Login is a login that waits for the user to agree in a browser. Close ends it.
 type Login struct {
 	*oauth.Login
+	server string
 	then   func() error  // what follows a login
 	of     *oauth.Client // that it is of
 	client *oauth.Client // that ends with it; nil: one that a server goes on with
+}
+
+// Question asks whether to open the page where the user agrees, shown whole.
+func (l *Login) Question() string {
+	return fmt.Sprintf("Log in to MCP server %s at %s:\n\n%s", l.server, l.Host, l.URL)
 }
 
 // Close ends the login.
@@ -178,7 +184,7 @@ func begin(ctx context.Context, name string, client *oauth.Client, err error, th
 	if err != nil {
 		return nil, clientMask(client).error(fmt.Errorf("MCP server %s: %w", name, err))
 	}
-	return &Login{Login: l, then: then, of: client}, nil
+	return &Login{Login: l, server: name, then: then, of: client}, nil
 }
 
 func logout(ctx context.Context, name string, client *oauth.Client, err error) error {

@@ -214,6 +214,9 @@ func (all *Servers) server(name string) (*server, error) {
 }
 
 func (all *Servers) sorted() []*server {
+	if all == nil { // none is configured
+		return nil
+	}
 	var out []*server
 	for _, name := range slices.Sorted(maps.Keys(all.servers)) {
 		out = append(out, all.servers[name])
@@ -288,6 +291,7 @@ const (
 	firstStartTimeout  = 60 * time.Second // of a program that never was, and may be downloaded
 	defaultCallTimeout = 60 * time.Second
 	maxTimeout         = 600 * time.Second
+	readTimeout        = time.Minute     // of a prompt or a resource
 	completeTimeout    = 3 * time.Second // of values for an argument, for which the user waits
 	listInterval       = time.Second     // between two looks at a list that keeps changing
 

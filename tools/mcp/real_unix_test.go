@@ -142,7 +142,7 @@ func (b *testServer) checkMenus() {
 	if err != nil || len(messages) != 2 || messages[0].Role != llm.RoleUser || messages[0].Text() != "Review main.go" || messages[1].Role != llm.RoleAssistant {
 		b.t.Errorf("got %+v, %v", messages, err)
 	}
-	if got, want := fmt.Sprint(b.Resources()), "[{s note://one one  text/plain 0}]"; got != want {
+	if got, want := fmt.Sprint(b.Resources()), "[{s note://one one }]"; got != want {
 		b.t.Errorf("got %s, want %s", got, want)
 	}
 	for arg, want := range map[string][]string{"what": {"main.go", "review of here"}, "fails": nil} {

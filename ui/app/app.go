@@ -23,11 +23,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
 	"parley/tools/act"
-	"parley/tools/mcp"
 	"parley/tools/sanitize"
-	"parley/ui/clip"
 	"parley/ui/format"
 )
 
@@ -35,23 +32,20 @@ import (
 // do with it. One goroutine owns it, that of the front end.
 type App struct {
 	Options
-	Session   *session.Session // open now
-	Attached  []llm.Part       // goes with the next prompt
-	Clipboard *clip.Board
-	Recent    []string // models that were used, the latest first; the session's among them
-	Uses      CommandUses
-	Prefs     StoredModelPrefs
+	Uses  CommandUses
+	Prefs StoredModelPrefs
 	comparing
 
 	// A front end fills these in.
-	Terminal     func() TerminalState        // returns what is known of the terminal
-	Busy         func() bool                 // reports whether a turn runs
-	KeyOf        func(command string) string // returns the key that runs a command, or "/" and its name
-	BeforeSwitch func()                      // called before another conversation is opened
+	Terminal       func() TerminalState                  // returns what is known of the terminal
+	Busy           func() bool                           // reports whether a turn runs
+	KeyOf          func(command string) string           // returns the key that runs a command, or "/" and its name
+	BeforeSwitch   func()                                // called before another conversation is opened
+	ClipboardImage func(context.Context) ([]byte, error) // returns the image on the clipboard
+	RequestTokens  func() int                            // estimates the next request, with the draft
 
-	previousClosed chan struct{}     // closed when the conversation that was left last is; nil: none was
-	previousEffort llm.Effort        // before thinking was turned off
-	noticedStatus  map[string]string // of servers, what the user was told
+	previousClosed chan struct{} // closed when the conversation that was left last is; nil: none was
+	previousEffort llm.Effort    // before thinking was turned off
 	prompts        atomic.Pointer[knownPrompts]
 }
 
@@ -59,10 +53,12 @@ type App struct {
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
-		Options: o, Session: o.Session, Attached: o.Attached, Recent: slices.Clone(o.Recent), comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
+		Options: o, comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		noticedStatus: map[string]string{}, Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
+		Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
 	}
+	a.Recent = slices.Clone(o.Recent)
+	a.RequestTokens = func() int { return a.Session.ContextTokens() }
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }
 	a.rememberModel(a.Session.Model().Name)
@@ -70,12 +66,20 @@ func New(o Options) *App {
 }
 
 // Note keeps a line of parley's own with the conversation, and shows it.
-func (a *App) Note(text string) Effect { return a.annotate(llm.Notice{Text: text}) }
+func (a *App) Note(text string) Effect { return a.Annotate(llm.Notice{Text: text}) }
 
-// annotate keeps an event of the front end with the conversation, and shows it.
-func (a *App) annotate(e session.Event) Effect {
+// Annotate keeps an event of the front end with the conversation, and shows it.
+func (a *App) Annotate(e session.Event) Effect {
 	a.Session.Annotate(0, e)
 	return Shown{e}
+}
+
+// WatchAll has what happens without a key of the user's told, on any goroutine. The owner of a calls
+// happened, and performs its effect.
+func (a *App) WatchAll(tell func(happened func() Effect)) {
+	for _, watch := range a.Watch {
+		watch(a, tell)
+	}
 }
 
 // SaveState returns an effect that stores value under key for the next start. A store that
@@ -83,20 +87,7 @@ func (a *App) annotate(e session.Event) Effect {
 func (o Options) SaveState(key, value string) Effect { return saveState(o.Library, key, value) }
 
 func saveState(lib *session.Store, key, value string) Effect {
-	return Async(func(context.Context) Effect {
-		if err := lib.Set(key, value); err != nil && lib.ReadOnly() == nil {
-			return Failure{Err: err}
-		}
-		return nil
-	})
-}
-
-// Policy returns the policy of the conversation, with its rules; an empty one if it has none.
-func (a *App) Policy() *tools.Policy {
-	if p, ok := a.Session.Policy().(*tools.Policy); ok {
-		return p
-	}
-	return &tools.Policy{}
+	return save(lib, func() error { return lib.Set(key, value) })
 }
 
 // Unsandboxed reports whether commands of the model could run without a sandbox.
@@ -154,9 +145,9 @@ func (o Options) sessionDirectories() (all []string, err error) {
 // Options configures an App: the session and everything that front ends share. WithDefaults
 // says which fields may be left out.
 type Options struct {
-	Session    *session.Session
+	Session    *session.Session // open now
 	Start      Start
-	Attached   []llm.Part     // goes with the first prompt
+	Attached   []llm.Part     // goes with the next prompt
 	Workspace  string         // the directory that tools work in, abbreviated for users (~)
 	Directory  string         // the same, absolute
 	ConfigFile string         // path of config.toml
@@ -165,8 +156,10 @@ type Options struct {
 	Machine
 	Wire Wire // recent HTTP exchanges
 
-	Commands    []Command         // what a user can do; nil: what Commands returns
-	BranchFiles func(*App) Effect // offers files as they were when the branch was left that is current now; nil: nothing does
+	Commands     []Command                                         // what a user can do; nil: what Commands returns
+	BranchFiles  func(*App) Effect                                 // offers files as they were when the branch was left that is current now; nil: nothing does
+	Watch        []func(a *App, tell func(happened func() Effect)) // report what happens without a key of the user's: tell may be called on any goroutine, happened by the owner of a
+	NextQuestion func(*App) Effect                                 // asks the question that has waited longest, such as an MCP server's, once; nil: none waits
 	Models
 	Opening
 	Trust
@@ -189,7 +182,7 @@ type Machine struct {
 	SandboxOff string                                       // why commands run without a sandbox; "": they run in one
 	Checkup    func(context.Context, TerminalState) []Check // checks everything that parley works with; takes seconds; nil: not available
 
-	Jobs  *tools.Jobs   // commands in the background; nil: none can be there
+	Jobs  Jobs          // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
 
 	// Shell runs a command of the user's own, for 10 minutes at most unless it goes to the
@@ -213,7 +206,7 @@ type Models struct {
 	Choices func() []ModelChoice     // for the picker
 	Live    func() []ModelChoice     // Choices and what servers list now; may take seconds; nil: Choices
 	Resolve func(name string) string // returns what an alias stands for; other names as they are
-	Recent  []string                 // used before, the latest first
+	Recent  []string                 // that were used, the latest first; the session's among them
 	Local   Local                    // what can answer without a key
 	Images  ImageModels
 	Connecting
@@ -238,10 +231,24 @@ type Defaults struct {
 // A ConfiguredSetting is a setting of the configuration.
 type ConfiguredSetting struct{ Name, Value, Source string }
 
-// MCP gives access to the MCP servers.
+// MCP gives access to the MCP servers. The zero value has none.
 type MCP struct {
-	Servers        func() *mcp.Servers       // returns nil if none is configured, or none may run yet
-	OnServerChange func(func(server string)) // sets the function that is called, on any goroutine, with the name of a server that changed
+	Servers        func() Servers                                          // returns nil if none is configured, or none may run yet
+	OnServerChange func(func(server string))                               // sets the function that is called, on any goroutine, with the name of a server that changed
+	ServerPrompts  func(*App) (prompts []ServerPrompt, unavailable string) // lists prompts of servers, or says why there are none; nil: none
+}
+
+// Servers are the MCP servers as prompts and folders need them; the flow of servers knows their type.
+type Servers interface {
+	Resources() []act.Resource
+	ReadResource(ctx context.Context, server, uri string) ([]llm.Part, error)
+	SetRoots(dirs ...string)
+}
+
+// A ServerPrompt is a prompt that an MCP server has written.
+type ServerPrompt struct {
+	Item                          // its value is "server:prompt"
+	Fill func(args string) Effect // puts it into the draft
 }
 
 // FirstScreen is what the first screen says beside the model and the directory.
@@ -300,10 +307,10 @@ func (o Options) WithDefaults() Options {
 		o.Live = o.Choices
 	}
 	if o.Servers == nil {
-		o.Servers = func() *mcp.Servers { return nil }
+		o.Servers = func() Servers { return nil }
 	}
-	if o.OnServerChange == nil {
-		o.OnServerChange = func(func(string)) {}
+	if o.NextQuestion == nil {
+		o.NextQuestion = func(*App) Effect { return nil }
 	}
 	if o.Context == nil {
 		o.Context = func() []ContextItem { return nil }

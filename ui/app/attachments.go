@@ -11,13 +11,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
-	"parley/tools/mcp"
+	"parley/tools/act"
 )
 
 // ExpandHome returns where a file lies that a user calls path. Relative ones stay as they
@@ -67,7 +66,8 @@ func (o Options) Addresses(text string) (addresses []string, without string) {
 
 // isMention reports whether text after an @ is something that a prompt brings along.
 func (o Options) isMention(text string) bool {
-	return isFile(text) || o.FetchFile != nil && isAddress(text)
+	_, resource := o.resource(text)
+	return resource || isFile(text) || o.FetchFile != nil && isAddress(text)
 }
 
 // Attach reads the files that arg names: paths as a shell takes them, or the name
@@ -96,10 +96,6 @@ func attachFiles(paths []string) (items []attach.Attachment, err error) {
 func LacksVision(model llm.Endpoint, p llm.Part) bool {
 	return strings.HasPrefix(p.MIME, "image/") && !model.Accepts(p.MIME)
 }
-
-// DecodeText returns text of another encoding as UTF-8, and the encoding's name; ""
-// if it was UTF-8. It returns false if data is no text.
-func DecodeText(data []byte) (text, encoding string, ok bool) { return attach.DecodeText(data) }
 
 // isFile reports whether path names a file that a prompt may bring along by
 // mentioning it. Hidden ones outside the workspace, where keys lie, have to be
@@ -143,15 +139,11 @@ func exists(path string) bool {
 
 // Mentions reports whether Expand would find something in text.
 func (o Options) Mentions(text string) bool {
-	return len(attach.Mentions(text, o.isMention)) > 0 || len(o.mentioned(text)) > 0
+	return len(attach.Mentions(text, o.isMention)) > 0
 }
 
-// withoutMentions returns text in which nothing is mentioned any more, and the names of what was.
-func (o Options) withoutMentions(text string) (plain string, names []string) {
-	for _, r := range o.mentioned(text) {
-		name := r.Server + ":" + r.URI
-		text, names = strings.ReplaceAll(text, "@"+name, name), append(names, name)
-	}
+// WithoutMentions returns text in which nothing is mentioned any more, and the names of what was.
+func (o Options) WithoutMentions(text string) (plain string, names []string) {
 	for {
 		found := attach.Mentions(text, o.isMention)
 		if len(found) == 0 {
@@ -166,9 +158,6 @@ func (o Options) withoutMentions(text string) (plain string, names []string) {
 // MissingMention returns the first thing that text seems to mention and that is no file; ""
 // if there is none.
 func (o Options) MissingMention(text string) string {
-	for _, r := range o.mentioned(text) {
-		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
-	}
 	found := map[int]bool{}
 	for _, is := range attach.Mentions(text, o.isMention) {
 		found[is.Start] = true
@@ -183,52 +172,32 @@ func (o Options) MissingMention(text string) string {
 }
 
 // Expand reads the files and the resources of servers that text mentions, and
-// says what was changed of them. The text itself is not among the parts.
+// says what was changed of them.
 func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
-	resources, servers := o.mentioned(text), o.Servers()
-	for _, r := range resources { // no file is meant by it
-		text = strings.ReplaceAll(text, "@"+r.Server+":"+r.URI, "")
-	}
-	parts, notes, err = attach.ExpandMentions(text, func(path string) (attach.Attachment, error) {
-		if isAddress(path) {
-			return o.fetched(ctx, path)
-		}
-		if !isFile(path) {
-			return attach.Attachment{}, fs.ErrNotExist
-		}
-		return attach.FromFile(ExpandHome(path), attach.DefaultLimits())
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	if n := len(parts) - 1; n >= 0 && parts[n].Kind == llm.Text && parts[n].Name == "" {
-		parts = parts[:n] // the text itself
-	}
-	var fetched []llm.Part
-	for _, r := range resources {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		found, err := servers.ReadResource(ctx, r.Server, r.URI)
-		cancel()
-		if err != nil {
-			return nil, nil, fmt.Errorf("@%s:%s: %w", r.Server, r.URI, err)
-		}
-		for _, p := range found {
-			if p.Name == "" {
-				p.Name = r.URI
+	return attach.ExpandMentions(text, func(path string) (found []llm.Part, note string, err error) {
+		if r, ok := o.resource(path); ok {
+			if found, err = o.Servers().ReadResource(ctx, r.Server, r.URI); err != nil {
+				err = fmt.Errorf("@%s: %w", path, err)
 			}
-			fetched = append(fetched, p)
+			return found, "", err
 		}
-	}
-	return append(fetched, parts...), notes, nil
+		file, err := attach.Attachment{}, fs.ErrNotExist
+		if isAddress(path) {
+			file, err = o.fetched(ctx, path)
+		} else if isFile(path) {
+			file, err = attach.FromFile(ExpandHome(path), attach.DefaultLimits())
+		}
+		return []llm.Part{file.Part}, file.Note, err
+	})
 }
 
 // ResourcesNamed returns the resources of servers whose name holds word.
-func (o Options) ResourcesNamed(word string) []mcp.Resource {
+func (o Options) ResourcesNamed(word string) []act.Resource {
 	servers := o.Servers()
 	if servers == nil {
 		return nil
 	}
-	var out []mcp.Resource
+	var out []act.Resource
 	for _, r := range servers.Resources() {
 		if strings.Contains(strings.ToLower(r.Server+":"+r.URI+" "+r.Name), strings.ToLower(word)) {
 			out = append(out, r)
@@ -237,18 +206,14 @@ func (o Options) ResourcesNamed(word string) []mcp.Resource {
 	return out
 }
 
-// mentioned returns the resources that a prompt mentions, as @server:uri.
-func (o Options) mentioned(text string) []mcp.Resource {
-	if !strings.Contains(text, "@") {
-		return nil
+// resource returns the resource that a prompt mentions as @NAME, with NAME "server:uri".
+func (o Options) resource(name string) (r act.Resource, ok bool) {
+	for _, r := range o.ResourcesNamed(name) {
+		if r.Server+":"+r.URI == name {
+			return r, true
+		}
 	}
-	words := strings.Fields(text)
-	return slices.DeleteFunc(o.ResourcesNamed(""), func(r mcp.Resource) bool {
-		return !slices.ContainsFunc(words, func(w string) bool {
-			w = strings.Trim(strings.TrimPrefix(strings.TrimLeft(w, "(["), "@"), "\"")
-			return strings.TrimRight(w, ".,;:!?)]\"") == r.Server+":"+r.URI
-		})
-	})
+	return r, false
 }
 
 // attach attaches the files that arg names, or the image on the clipboard.
@@ -256,41 +221,39 @@ func (a *App) attach(arg string) Effect {
 	if arg == "" {
 		return a.AttachClipboard()
 	}
-	if o := a.Options; isAddress(arg) {
-		return Prepare(func(ctx context.Context) func() Effect {
-			item, err := o.fetched(ctx, arg)
-			if err != nil {
-				return func() Effect { return Failure{Err: err} }
-			}
-			return func() Effect { return a.attached([]attach.Attachment{item}, nil) }
-		})
-	}
-	return Prepare(func(context.Context) func() Effect {
-		items, err := Attach(arg)
-		return func() Effect { return a.attached(items, err) }
-	})
-}
-
-// attachPaths attaches files by their paths.
-func (a *App) attachPaths(paths []string) Effect {
-	return Prepare(func(context.Context) func() Effect {
-		items, err := attachFiles(paths)
-		return func() Effect { return a.attached(items, err) }
+	o := a.Options
+	return a.attachAll(func(ctx context.Context) ([]attach.Attachment, error) {
+		if isAddress(arg) {
+			return list(o.fetched(ctx, arg))
+		}
+		return Attach(arg)
 	})
 }
 
 // AttachClipboard attaches the image on the clipboard.
 func (a *App) AttachClipboard() Effect {
-	board := a.Clipboard
-	return Prepare(func(ctx context.Context) func() Effect {
-		var items []attach.Attachment
-		data, err := board.Image(ctx)
-		if err == nil {
-			items = make([]attach.Attachment, 1)
-			if items[0], err = attach.FromBytes("pasted.png", data, attach.DefaultLimits()); err != nil {
-				items = nil
-			}
+	image := a.ClipboardImage
+	return a.attachAll(func(ctx context.Context) ([]attach.Attachment, error) {
+		data, err := image(ctx)
+		if err != nil {
+			return nil, err
 		}
+		return list(attach.FromBytes("pasted.png", data, attach.DefaultLimits()))
+	})
+}
+
+// list returns a list of one attachment, of none after an error.
+func list(a attach.Attachment, err error) ([]attach.Attachment, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []attach.Attachment{a}, nil
+}
+
+// attachAll attaches what read returns.
+func (a *App) attachAll(read func(context.Context) ([]attach.Attachment, error)) Effect {
+	return Prepare(func(ctx context.Context) func() Effect {
+		items, err := read(ctx)
 		return func() Effect { return a.attached(items, err) }
 	})
 }
@@ -305,7 +268,7 @@ func (a *App) attached(items []attach.Attachment, err error) Effect {
 			notes = append(notes, item.Part.Name+": "+item.Note)
 		}
 	}
-	return Then{notes, a.attachParts(parts), Fail(err)}
+	return Then{notes, a.AttachParts(parts), Fail(err)}
 }
 
 // AttachDropped attaches the files whose paths were dragged into the terminal, and
@@ -315,11 +278,11 @@ func AttachDropped(a *App, pasted string) (Effect, bool) {
 	if paths == nil {
 		return nil, false
 	}
-	return a.attachPaths(paths), true
+	return a.attachAll(func(context.Context) ([]attach.Attachment, error) { return attachFiles(paths) }), true
 }
 
-// attachParts adds parts to the next prompt.
-func (a *App) attachParts(parts []llm.Part) Effect {
+// AttachParts adds parts to the next prompt.
+func (a *App) AttachParts(parts []llm.Part) Effect {
 	a.Attached = append(a.Attached, parts...)
 	return Then{Notes(a.VisionNotes(parts)), Attached(parts)}
 }

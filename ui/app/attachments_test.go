@@ -8,15 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"parley/tools/mcp"
 )
 
 // An address after an @ is fetched and goes with the prompt; one that is part of a sentence
 // ends before its punctuation, and without a way to the web it is text.
 func TestMentionedAddresses(t *testing.T) {
 	var asked []string
-	o := Options{MCP: MCP{Servers: func() *mcp.Servers { return nil }}}
+	o := Options{}.WithDefaults()
 	o.FetchFile = func(_ context.Context, address string) (string, []byte, error) {
 		asked = append(asked, address)
 		if strings.Contains(address, "missing") {

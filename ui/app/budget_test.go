@@ -14,7 +14,7 @@ import (
 
 // /budget shows each period, and takes amounts in dollars and tokens for the session.
 func TestBudget(t *testing.T) {
-	a := &App{Session: session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}
+	a := &App{Options: Options{Session: session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}}
 	var rows []string
 	shows := budget(a, "")
 	if see(shows).List != nil || see(shows).Prepare == nil {
@@ -80,7 +80,7 @@ func TestBudgetWithoutPrice(t *testing.T) {
 		{"tokens are counted", llm.Endpoint{Name: "mock/alpha"}, "day 5k tokens", "Today: 0 tokens of 5.0k · 0%"},
 		{"none set", llm.Endpoint{Name: "mock/alpha"}, "day off", "Today: $0.00 · no limit"},
 	} {
-		a := &App{Session: session.New(session.Options{Model: tt.model})}
+		a := &App{Options: Options{Session: session.New(session.Options{Model: tt.model})}}
 		if got := see(see(budget(a, tt.typed)).Prepare(t.Context())()).Toast; got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

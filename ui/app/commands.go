@@ -72,12 +72,6 @@ func Commands() []Command {
 		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: systemItems, MultilineArg: "*", Run: setSystem},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
-		{Name: "resource", Group: Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: (*App).resource},
-		{Name: "tools", Group: Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: noTools, Args: toolItems, Run: switchTools},
-		{Name: "mode", Aliases: []string{"approvals"}, Group: Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modeItems, Run: (*App).mode},
-		{Name: "next-mode", Keys: []string{"shift+tab"}, Group: Messages, Help: "Next approval mode", Run: nextMode},
-		{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: Messages, Help: "Move the running command to the background", Run: moveToBackground},
-		{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: noJobs, Args: func(a *App) []Item { return a.BackgroundJobs().items() }, Run: func(a *App, arg string) Effect { return a.BackgroundJobs().command(arg) }},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: BusyText, Run: (*App).newSession},
@@ -86,7 +80,6 @@ func Commands() []Command {
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: EmptyText, Run: (*App).rename},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, MultilineArg: "edit", Run: compact},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
-		{Name: "context", Aliases: []string{"status", "memory"}, Group: Conversations, Help: "Context: what is sent with each request", Run: openPanel(PanelContext)},
 		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: budget},
 
 		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
@@ -105,9 +98,7 @@ func Commands() []Command {
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
-		{Name: "mcp", Group: Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: func(a *App) []Item { return a.MCP.items() }, Run: (*App).mcp},
 		{Name: "trust", Group: Program, Help: "Trust the settings in this folder, or no longer", Unavailable: nothingToTrust, Run: reviewTrust},
-		{Name: "hooks", Group: Program, Help: "Hooks: commands that run when something happens", Unavailable: noHooks, Run: showHooks},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathDirectory, Run: (*App).folder},
 		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: BusyText, Args: folderItems, Path: PathSiblingDirectory, Run: addFolder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
@@ -270,31 +261,15 @@ func alwaysThinks(a *App) string {
 	return ""
 }
 
-func noServers(a *App) string {
-	if a.Servers() == nil {
-		return "No MCP servers. Add one under [mcp.NAME] in config.toml"
-	}
-	return ""
-}
-
 func noPrompts(a *App) string {
 	if known := a.prompts.Load(); known != nil && len(known.list) > 0 {
 		return ""
 	}
-	if a.Servers() == nil && a.PromptDir != "" {
+	list, unavailable := a.serverPrompts()
+	if len(list) == 0 && a.PromptDir != "" {
 		return "No prompts yet. /save-prompt NAME saves your last message as one"
 	}
-	if servers := a.Servers(); servers != nil && len(servers.Prompts()) == 0 {
-		return "No MCP server offers prompts"
-	}
-	return noServers(a)
-}
-
-func noResources(a *App) string {
-	if servers := a.Servers(); servers != nil && len(servers.Resources()) == 0 {
-		return "No MCP server offers resources"
-	}
-	return noServers(a)
+	return unavailable
 }
 
 func folderFixed(a *App) string {
@@ -311,7 +286,7 @@ func Quit(a *App) Effect {
 
 // endingJobs does what ends all jobs. If there are some, it asks, and yes agrees.
 func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
-	text := a.BackgroundJobs().Ending()
+	text := a.EndingJobs()
 	if text == "" {
 		return then()
 	}

@@ -44,7 +44,7 @@ func TestNewConversation(t *testing.T) {
 	a := newApp(t)
 	left := ""
 	a.BeforeSwitch = func() { left = a.Session.ID() }
-	run(t, a, "/mode auto")
+	a.Session.Policy().SetMode(act.ModeAuto)
 	run(t, a, "/effort low")
 	old := a.Session
 	e := run(t, a, "/new")

@@ -213,12 +213,7 @@ func (c Comparison) storeChoice(a *App, n int) Effect {
 		return nil
 	}
 	lib := a.Library
-	return Async(func(context.Context) Effect {
-		if err := lib.Comparisons().Add(chosen); err != nil && lib.ReadOnly() == nil {
-			return Failure{Err: err}
-		}
-		return nil
-	})
+	return save(lib, func() error { return lib.Comparisons().Add(chosen) })
 }
 
 // A Comparison is several models that are asked the same.

@@ -139,12 +139,7 @@ func (a *App) rename(title string) Effect {
 		return Toast("Type /rename and a title")
 	}
 	s := a.Session
-	return Async(func(context.Context) Effect {
-		if err := s.Rename(title); err != nil {
-			return Failure{Err: err}
-		}
-		return Toast("Renamed to " + title)
-	})
+	return Do(func(context.Context) error { return s.Rename(title) }, "Renamed to "+title)
 }
 
 // compactItems returns what can be done about a summary.

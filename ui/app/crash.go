@@ -19,7 +19,12 @@ import (
 // statusPanic is the exit status after a crash, that of an uncaught Go panic.
 const statusPanic = 2
 
-// stateDir returns where parley keeps what is neither configuration nor cache.
+// StateDir returns the folder for data that is neither configuration nor cache; "" if there is none.
+func (o Options) StateDir() string {
+	dir, _ := stateDir(o.Getenv)
+	return dir
+}
+
 func stateDir(getenv func(string) string) (string, error) {
 	dir := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)

@@ -1,12 +1,10 @@
 package app
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"parley/tools/sanitize"
-	"parley/ui/clip"
 	"parley/ui/format"
 )
 
@@ -56,9 +54,9 @@ type TerminalState struct {
 	Images     string // how they are drawn
 }
 
-// Checks returns the lines about a terminal: what the front end knows, and the way to the
+// Checks returns the lines about a terminal: what the front end knows, and the routes to the
 // clipboard.
-func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, board *clip.Board) []Check {
+func (t TerminalState) Checks(getenv func(string) string, routes []string) []Check {
 	line := func(name, detail, hint string) Check {
 		c := Check{Section: SectionTerminal, Name: name, Status: Works, Detail: detail}
 		if detail == "" {
@@ -75,7 +73,7 @@ func (t TerminalState) Checks(ctx context.Context, getenv func(string) string, b
 		}
 		return ""
 	}
-	term, routes := getenv("TERM"), board.Routes(ctx)
+	term := getenv("TERM")
 	clipboard := strings.Join(routes, ", ")
 	if clipboard == "" {
 		clipboard = "none"

@@ -1,11 +1,8 @@
 package app
 
 import (
-	"context"
 	"strings"
 	"testing"
-
-	"parley/ui/clip"
 )
 
 // TestCheckReport: sections stand in their order, each line begins with its sign, and what
@@ -34,7 +31,7 @@ func TestCheckReport(t *testing.T) {
 // clipboard is warned of.
 func TestTerminalChecks(t *testing.T) {
 	getenv := func(string) string { return "" }
-	checks := TerminalState{Colors: "256"}.Checks(context.Background(), getenv, &clip.Board{Getenv: getenv, System: "linux"})
+	checks := TerminalState{Colors: "256"}.Checks(getenv, nil)
 	got := map[string]Check{}
 	for _, c := range checks {
 		got[c.Name] = c

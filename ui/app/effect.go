@@ -46,6 +46,9 @@ type Attached []llm.Part
 // A Toast is text to show for a few seconds.
 type Toast string
 
+// Progress is a Toast that more follow: front ends that print lines leave it out.
+type Progress string
+
 // Play is a turn to run, showing its events as they come.
 type Play func(context.Context) iter.Seq[session.Event]
 
@@ -58,6 +61,21 @@ type Page struct {
 	Parts []format.Part
 }
 
+// Output is text to read that grows, such as that of a command in the background.
+type Output struct {
+	Title string
+	Read  func() OutputText    // the text as it is now
+	Watch func(changed func()) // sets the function that is called, on any goroutine, when there is more; nil: none
+}
+
+// An OutputText is the text of an Output at a time.
+type OutputText struct {
+	Title, State string
+	Lines        []string // of much the first and the last
+	Size         int64    // bytes of all output
+	Running      bool
+}
+
 // Prepare runs on another goroutine while typed input is held back; see TypedBecomesDraft.
 type Prepare func(context.Context) func() Effect
 
@@ -67,6 +85,26 @@ func Fail(err error) Effect {
 		return nil
 	}
 	return Failure{Err: err}
+}
+
+// Do returns an effect that runs do on another goroutine, and then tells its error, or says done.
+func Do(do func(context.Context) error, done string) Effect {
+	return Async(func(ctx context.Context) Effect {
+		if err := do(ctx); err != nil {
+			return Failure{Err: err}
+		}
+		return Toast(done)
+	})
+}
+
+// save returns an effect that runs do, which stores something. A store that is read-only is no error.
+func save(lib *session.Store, do func() error) Effect {
+	return Do(func(context.Context) error {
+		if err := do(); lib.ReadOnly() == nil {
+			return err
+		}
+		return nil
+	}, "")
 }
 
 // Edit is a message of the user's to edit, by its number.
@@ -83,9 +121,11 @@ func (Draft) effect()         {}
 func (DraftCommand) effect()  {}
 func (Attached) effect()      {}
 func (Toast) effect()         {}
+func (Progress) effect()      {}
 func (Play) effect()          {}
 func (Async) effect()         {}
 func (Page) effect()          {}
+func (Output) effect()        {}
 func (Prepare) effect()       {}
 func (Edit) effect()          {}
 func (Exit) effect()          {}
@@ -144,11 +184,9 @@ type Panel string
 const (
 	PanelSessions Panel = "sessions"
 	PanelModels   Panel = "models"
-	PanelContext  Panel = "context"
 	PanelHelp     Panel = "help"
 	PanelWire     Panel = "wire"
 	PanelCompare  Panel = "compare"
-	PanelJob      Panel = "job" // its query is the number
 	PanelBranches Panel = "tree"
 )
 

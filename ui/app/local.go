@@ -214,12 +214,7 @@ func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 // SaveLocalAnswer stores whether a service on this machine may answer.
 func (o Options) SaveLocalAnswer(provider string, yes bool) Effect {
 	lib := o.Library
-	return Async(func(context.Context) Effect {
-		if err := SaveLocalAnswer(lib, provider, yes); err != nil && lib.ReadOnly() == nil {
-			return Failure{Err: err}
-		}
-		return nil
-	})
+	return save(lib, func() error { return SaveLocalAnswer(lib, provider, yes) })
 }
 
 // SaveLocalAnswer stores whether a service on this machine may answer.

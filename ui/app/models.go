@@ -158,7 +158,7 @@ func (a *App) use(name string) (e Effect, switched bool) {
 	case a.Session.Head() == 0:
 		return Toast(strings.TrimSuffix(SwitchText(to)+" · "+words, " · ")), true
 	}
-	return Then{a.annotate(to), Toast(words)}, true
+	return Then{a.Annotate(to), Toast(words)}, true
 }
 
 // setModel switches to another model without a word in the conversation, and returns what does not fit

@@ -93,6 +93,52 @@ func (k *knownPrompts) items() (items []Item) {
 	return items
 }
 
+// serverPrompts lists the prompts of MCP servers, or says why there are none.
+func (a *App) serverPrompts() (list []ServerPrompt, unavailable string) {
+	if a.ServerPrompts == nil {
+		return nil, ""
+	}
+	return a.ServerPrompts(a)
+}
+
+// serverPrompt returns the prompt of an MCP server with this name; nil if there is none.
+func (a *App) serverPrompt(name string) *ServerPrompt {
+	list, _ := a.serverPrompts()
+	if i := slices.IndexFunc(list, func(p ServerPrompt) bool { return p.Value == name }); i >= 0 {
+		return &list[i]
+	}
+	return nil
+}
+
+// PromptItems returns the prompts of files, and those that servers have written for users to
+// send.
+func (a *App) PromptItems() []Item {
+	items := a.prompts.Load().items()
+	list, _ := a.serverPrompts()
+	for _, p := range list {
+		items = append(items, p.Item)
+	}
+	return items
+}
+
+// prompt sends the prompt of a file, and puts a server's into the draft, where it can be read
+// before it is sent. Its arguments follow its name, in their order or with their names.
+func (a *App) prompt(line string) Effect {
+	if line == "" {
+		return &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
+			return a.prompt(strings.TrimSpace(i.Value + " " + arg))
+		}}
+	}
+	name, rest, _ := strings.Cut(line, " ")
+	if p := a.prompts.Load().named(name); p != nil {
+		return sendPrompt(a, p, strings.TrimSpace(rest), nil)
+	}
+	if p := a.serverPrompt(name); p != nil {
+		return p.Fill(rest)
+	}
+	return Refuse("no prompt %s: /prompt lists them", name)
+}
+
 // PromptHint names the arguments that may follow the name of a prompt; "" for nothing in particular.
 func PromptHint(p *prompts.Prompt) string {
 	if p.Hint != "" {
@@ -145,8 +191,8 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if _, ok := a.skillNamed(name); ok {
 		return withLine(useSkill(a, strings.TrimSpace(name+" "+args)), text), true
 	}
-	if a.MCP.hasPrompt(name) {
-		return withLine(a.prompt(strings.TrimSpace(name+" "+args)), text), true
+	if p := a.serverPrompt(name); p != nil {
+		return withLine(p.Fill(args), text), true
 	}
 	if err := known.problem(name); err != nil {
 		return Failure{Err: err, Line: text}, true
@@ -174,7 +220,7 @@ func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
 	_, skill := a.skillNamed(name)
 	known := a.prompts.Load()
-	return name != "" && (known.named(name) != nil || skill || a.MCP.hasPrompt(name) || known.problem(name) != nil || awaitsPrompts(a, known, name))
+	return name != "" && (known.named(name) != nil || skill || a.serverPrompt(name) != nil || known.problem(name) != nil || awaitsPrompts(a, known, name))
 }
 
 // splitNamed splits "/name arguments"; name is "" for text that is none.

@@ -393,3 +393,10 @@ func setWeb(a *App, arg string) Effect {
 	}
 	return Toast("Web search: " + arg)
 }
+
+func namesOf(tools []llm.Tool) (names []string) {
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return names
+}

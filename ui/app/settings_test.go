@@ -172,51 +172,15 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestTools: /tools shows what is offered and why something is not, and turns tools on and off.
-func TestTools(t *testing.T) {
+// Beside the tools that are offered, /context has the persona and the settings of the conversation.
+func TestContextOfSettings(t *testing.T) {
 	a := newToolsApp(t)
 	all, _ := a.Session.Tools()
-	for _, step := range []struct {
-		line, want string
-		offered    int
-	}{
-		{"/tools", "list: Tools that the model is offered", len(all)},
-		{"/tools shell off", "Set: tool shell off", len(all) - 1},
-		{"/tools shel on", "error: unknown tool shel: did you mean shell?", len(all) - 1},
-		{"/tools fetch2 on", "error: unknown tool fetch2: did you mean fetch?", len(all) - 1},
-		{"/tools zzz on", "error: unknown tool zzz: /tools shows them", len(all) - 1},
-		{"/tools shell maybe", "error: /tools shell maybe: use on or off behind the name", len(all) - 1},
-		{"/tools off", "Set: all tools off", 0},
-		{"/tools off", "No tool changed", 0},
-		{"/tools read", "Set: tool read on", 1},
-		{"/tools on", "Set: all tools on", len(all)},
-		{"/tools shell off", "Set: tool shell off", len(all) - 1},
-	} {
-		got := said(run(t, a, step.line))
-		if _, offered := a.Session.Tools(); got != step.want || len(offered) != step.offered {
-			t.Errorf("%s: %q with %d tools, want %q with %d", step.line, got, len(offered), step.want, step.offered)
-		}
-	}
-	rows := map[string]Item{}
-	for _, row := range toolRows(a) {
-		rows[row.Title] = row
-	}
-	if r := rows["read"]; !strings.HasPrefix(r.Detail, "on · ") || !strings.Contains(r.Detail, " tokens · ") {
-		t.Errorf("read: %+v", r)
-	}
-	if r := rows["shell"]; !strings.HasPrefix(r.Detail, "off · ") || r.Disabled {
-		t.Errorf("shell: %+v", r)
-	}
-	if r := rows["fetch2"]; r.Detail != "not offered: --tools read" || !r.Disabled {
-		t.Errorf("fetch2: %+v", r)
+	if _, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool("shell", false); return nil }); err != nil {
+		t.Fatal(err)
 	}
 	if err := a.Session.Personas().Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
 		t.Fatal(err)
-	}
-	for _, row := range toolRows(a) {
-		if row.Title == "list" && !strings.HasPrefix(row.Detail, "not offered: the persona reader has others") {
-			t.Errorf("list: %+v", row)
-		}
 	}
 	run(t, a, "/set temperature 0.2")
 	var facts []string
@@ -268,39 +232,6 @@ func TestFolderThatIsGone(t *testing.T) {
 	attached := len(a.Attached)
 	if e := addFolder(a, removeFolder+gone); !slices.Equal(see(e).Event.(session.AddedDirectories).Dirs, []string{kept}) || len(a.Attached) != attached {
 		t.Errorf("removing the missing one: %+v", e)
-	}
-}
-
-// That a command has ended stands in the conversation that started it, and in no other.
-func TestJobOfAnotherConversation(t *testing.T) {
-	a := newToolsApp(t)
-	is := tools.Job{N: 1, Command: "make", State: "exit status 0", Ended: a.Now()}
-	const want = "Job 1 ended: exit status 0: make · /jobs 1 shows its output"
-	if e := jobEnded(a, is); see(e).Event != nil || see(e).Toast != want {
-		t.Errorf("of another: got %+v", e)
-	}
-	is.Owner = a.Session.ID()
-	if e := jobEnded(a, is); see(e).Event != (llm.Notice{Text: want}) || see(e).Toast != "" {
-		t.Errorf("of this one: got %+v", e)
-	}
-}
-
-// An unknown argument of /jobs is reported with the known ones.
-func TestWordsOfJobs(t *testing.T) {
-	a := newToolsApp(t)
-	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
-	for arg, want := range map[string]string{
-		"kil":     `Unknown action "kil": did you mean /jobs kill? Or ` + takes,
-		"klil 3":  `Unknown action "klil": did you mean /jobs kill 3? Or ` + takes,
-		"show":    `Unknown action "show": ` + takes,
-		"kill":    "No number of a job: " + takes,
-		"kill x":  "No number of a job: " + takes,
-		"7":       "No job 7: /jobs lists them",
-		"kill 12": "No job 12: /jobs lists them",
-	} {
-		if got := toastOf(a.BackgroundJobs().command(arg)); got != want {
-			t.Errorf("/jobs %s: got %q, want %q", arg, got, want)
-		}
 	}
 }
 

@@ -94,11 +94,6 @@ func confirmSource(a *App, p llm.Part) Effect {
 		return Toast(p.URL)
 	}
 	return &Confirm{Text: "Open in the browser: " + p.URL, Yes: "Open", No: "Cancel", Accept: func() Effect {
-		return Async(func(ctx context.Context) Effect {
-			if err := a.OpenURL(ctx, p.URL); err != nil {
-				return Failure{Err: err}
-			}
-			return Toast("Opened in the browser")
-		})
+		return Do(func(ctx context.Context) error { return a.OpenURL(ctx, p.URL) }, "Opened in the browser")
 	}}
 }

@@ -20,6 +20,7 @@ import (
 	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/clip"
 	"parley/ui/format"
 	"parley/ui/print"
 	"parley/ui/report"
@@ -40,7 +41,7 @@ func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.C
 		d.services, d.mcpServers,
 		func(ctx context.Context) []app.Check {
 			o := app.Options{Directory: d.dir, Getenv: os.Getenv}
-			return terminal.Checks(ctx, os.Getenv, o.Board(nil))
+			return terminal.Checks(os.Getenv, clip.New(os.Getenv, o.StateDir(), d.dir, nil).Routes(ctx))
 		},
 		func(context.Context) []app.Check { return []app.Check{d.sandbox()} },
 		func(context.Context) []app.Check { return d.store() },

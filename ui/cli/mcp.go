@@ -13,6 +13,7 @@ import (
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/tools/process"
+	"parley/ui/app"
 )
 
 // mcpServers are the MCP servers of this run.
@@ -22,6 +23,14 @@ type mcpServers struct {
 	logins   *credentials.Store           // what logins to servers gave
 	answers  bool                         // somebody answers what servers ask
 	editor   map[string]bool              // servers that an editor added, which are in no configuration
+}
+
+// all returns the servers; nil if none is configured, or none may run yet.
+func (m *mcpServers) all() app.Servers {
+	if all := m.servers.Load(); all != nil {
+		return all
+	}
+	return nil
 }
 
 // mcpConfigs returns the MCP servers of the configuration and of a trusted project, by name,

@@ -18,7 +18,6 @@ import (
 	"parley/providers/credentials"
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -164,7 +163,7 @@ func loginServer(ctx context.Context, a *program, name string) error {
 		return err
 	}
 	defer login.Close()
-	fmt.Fprintln(a.Out, app.LoginText(name, login.Host, login.URL)+"\n")
+	fmt.Fprintln(a.Out, login.Question()+"\n")
 	if err := openURL(ctx, a.dir, login.URL); err != nil {
 		a.Note(format.ErrorText(err))
 	}

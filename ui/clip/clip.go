@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"parley/tools/atomicfile"
+	"parley/tools/sanitize"
 	"parley/ui/format"
 )
 
@@ -52,6 +53,11 @@ type Board struct {
 	once    sync.Once
 	answers chan string
 	timeout timeout // nil for context.WithTimeout; tests decide themselves when time is up
+}
+
+// New returns a board. Directory may be "", and terminal nil.
+func New(getenv func(string) string, directory, workspace string, terminal func(seq string)) *Board {
+	return &Board{Getenv: getenv, Directory: directory, Workspace: workspace, Terminal: terminal}
 }
 
 type timeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
@@ -129,17 +135,21 @@ func (r Result) route(what string) string {
 	return "Copied " + text + " to " + strings.Join(checked, " and ") + size + "; also via " + strings.Join(sent, " and ")
 }
 
-// Copy returns a function that copies text. It runs commands and waits for them, at most a
+// Copy returns a function that copies text as it was to be seen: who pastes it elsewhere pastes nothing that
+// was hidden in it, and ends no paste. It runs commands and waits for them, at most a
 // few seconds each. Of several copies the one that was asked for last wins.
 func (b *Board) Copy(text string) func(context.Context) Result {
 	turn := b.last.Add(1)
+	text, hidden := sanitize.Source(text)
 	return func(ctx context.Context) Result {
 		b.busy.Lock()
 		defer b.busy.Unlock()
 		if turn != b.last.Load() {
 			return Result{Superseded: true}
 		}
-		return b.copy(ctx, text)
+		result := b.copy(ctx, text)
+		result.Hidden = hidden
+		return result
 	}
 }
 

@@ -150,7 +150,7 @@ func TestTmux(t *testing.T) {
 			"Copied 59 bytes to tmux buffer; also via the terminal (OSC 52)", true},
 		{"allow-passthrough on", [][]string{{"set", "-wg", "allow-passthrough", "on"}}, sample,
 			"Copied 59 bytes to tmux buffer; also via the terminal through tmux", true},
-		{"40 KB plainly", [][]string{{"set", "-s", "set-clipboard", "on"}}, long[:40_000],
+		{"40 KB plainly", [][]string{{"set", "-s", "set-clipboard", "on"}}, strings.ToValidUTF8(long[:40_000], ""),
 			"Copied 40.0 KB to tmux buffer; also via the terminal (OSC 52)", true},
 		{"300 KB", nil, long, "Copied 300.0 KB to tmux buffer", false},
 	}

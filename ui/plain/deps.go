@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"parley/ui/app"
+	"parley/ui/clip"
 	"parley/ui/format"
 	"parley/ui/plain/console"
 )
@@ -14,14 +15,16 @@ type deps struct {
 	*runner
 	app   *app.App
 	out   *console.Writer
+	board *clip.Board
 	now   func() time.Time
 	apply func(app.Effect) // writes the effect of a command
 }
 
 func newDeps(o app.Options, out io.Writer) *deps {
 	a := app.New(o)
-	a.Clipboard = a.Board(nil)
-	return &deps{runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
+	board := clip.New(a.Getenv, a.StateDir(), a.Directory, nil)
+	a.ClipboardImage = board.Image
+	return &deps{board: board, runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
 }
 
 // writeLine writes a line that parley itself says.
@@ -35,7 +38,7 @@ func (d *deps) writeError(err error) {
 // copy puts text on the clipboard of this machine, writes the result, in which what names the text,
 // and calls then. It does not use the terminal's clipboard, which would take an escape sequence.
 func (d *deps) copy(text, what string, then func()) {
-	put, ctx := app.Copy(d.app.Board(nil), text), d.ctx
+	put, ctx := d.board.Copy(text), d.ctx
 	d.async(func() func() {
 		result := put(ctx)
 		result.File = d.app.AbbrevPath(result.File)

@@ -38,6 +38,8 @@ func (p *frontend) apply(e app.Effect) {
 		}
 	case app.Page:
 		p.page(e.Parts)
+	case app.Output:
+		p.output(e.Read())
 	case app.PanelQuery:
 		if !p.panels.open(e.Panel, e.Query) {
 			p.help()
@@ -65,6 +67,14 @@ func (p *frontend) apply(e app.Effect) {
 		p.apply(app.EditMessage(p.app, int(e)))
 	case app.Exit:
 		p.quit()
+	}
+}
+
+// output writes output as it is now.
+func (p *frontend) output(text app.OutputText) {
+	p.writeLine("%s.", strings.TrimSuffix(text.Title+" · "+text.State, " · "))
+	for _, line := range text.Lines {
+		p.writeLine("%s", line)
 	}
 }
 

@@ -219,7 +219,7 @@ func (p *frontend) quit() {
 		p.drafts.add(strings.Join(p.input.continued, "\n"))
 	}
 	p.isOver = true
-	if jobs := p.app.BackgroundJobs().Ending(); jobs != "" {
+	if jobs := p.app.EndingJobs(); jobs != "" {
 		p.writeLine("Ending %s", strings.ReplaceAll(jobs, "\n", ""))
 	}
 	if p.app.Busy() {

@@ -1,7 +1,6 @@
 package plain
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -25,10 +24,6 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.sessions(query)
 	case app.PanelModels:
 		p.models(query)
-	case app.PanelContext:
-		p.context()
-	case app.PanelJob:
-		p.job(query)
 	case app.PanelWire:
 		p.exchanges()
 	case app.PanelCompare:
@@ -166,30 +161,4 @@ func (p *panels) mode(arg string) {
 			p.writeLine("The approval mode stays %s.", policy.Mode())
 		})
 	})
-}
-
-// job writes the output of a background command.
-func (p *panels) job(number string) {
-	job := p.app.BackgroundJobs().View(number)
-	p.writeLine("%s.", strings.TrimSuffix(job.Title+" · "+job.State, " · "))
-	for _, line := range job.Lines {
-		p.writeLine("%s", line)
-	}
-}
-
-// context writes what fills the context window of the next request.
-func (p *panels) context() {
-	fill, window := p.app.Session.ContextTokens(), p.app.Session.Model().Context
-	if window > 0 {
-		p.writeLine("Next request: about %d tokens, %d percent of the context window of %d tokens.", fill, 100*fill/window, window)
-	} else {
-		p.writeLine("Next request: about %d tokens; the model's context window is unknown.", fill)
-	}
-	for _, f := range p.app.Context() {
-		note := f.Note
-		if f.Tokens > 0 || note == "" {
-			note = strings.TrimSuffix(fmt.Sprintf("about %d tokens, %s", f.Tokens, note), ", ")
-		}
-		p.writeLine("%s: %s", f.Name, note)
-	}
 }

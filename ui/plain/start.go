@@ -29,16 +29,12 @@ func (p *frontend) start() {
 	p.writeLine("Type /help for help, ctrl+d quits.")
 	p.concurrent(app.ReadPrompts(p.app))
 	p.conversation.onSave()
-	p.app.OnServerChange(func(name string) {
+	p.app.WatchAll(func(happened func() app.Effect) {
 		p.mail.post(func() {
-			e := p.app.ServerChanged(name)
-			if _, progress := e.(app.Toast); !progress { // which would be read out line by line
-				p.apply(e)
-			}
-			p.apply(app.ServerQuestion(p.app))
+			p.apply(happened())
+			p.apply(p.app.NextQuestion(p.app))
 		})
 	})
-	app.OnJobEnd(p.app, func(ended func() app.Effect) { p.mail.post(func() { p.apply(ended()) }) })
 	p.drafts.writeAttachments(p.app.Attached)
 	p.conversation.open()
 	if p.app.Question == "" {

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
-	"parley/ui/app"
+	"parley/session/attach"
 )
 
 // maxInput is how many bytes are read from standard input. More is refused and not cut, since half a
@@ -121,7 +121,7 @@ func decoded(input []byte, notice func(string)) []byte {
 	if isText(input) {
 		return input
 	}
-	text, from, ok := app.DecodeText(input)
+	text, from, ok := attach.DecodeText(input)
 	if !ok || from == "" {
 		return input
 	}

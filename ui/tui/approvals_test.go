@@ -62,7 +62,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 	t.Run("from the palette", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("fine"))
 		s.ask("do it", "Run this command?")
-		s.seen().Press("ctrl+p").WaitForText("Commands").Type("context").Press("enter").WaitForText("next request  ")
+		s.seen().Press("ctrl+p").WaitForText("Commands").Type("context").Press("enter").WaitForText("next request:")
 		s.Press("esc").WaitForText("Run this command?")
 		s.seen().Type("y").WaitForText("fine")
 	})

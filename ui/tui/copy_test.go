@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llmtest"
-	"parley/ui/app"
+	"parley/ui/clip"
 )
 
 // bare is an environment with nothing but a terminal that takes OSC 52.
@@ -77,9 +77,8 @@ func TestCopies(t *testing.T) {
 func TestCopiesWhatIsSeen(t *testing.T) {
 	t.Parallel()
 	var sent string
-	o := app.Options{Getenv: bare(t.TempDir())}
-	board := o.Board(func(seq string) { sent += seq })
-	result := app.Copy(board, "ls \x1b[201~\u202e\u200b👩‍👩‍👧\nrm x\n")(t.Context())
+	board := clip.New(bare(t.TempDir()), "", "", func(seq string) { sent += seq })
+	result := board.Copy("ls \x1b[201~\u202e\u200b👩‍👩‍👧\nrm x\n")(t.Context())
 	body := strings.TrimSuffix(strings.TrimPrefix(sent, "\x1b]52;c;"), "\x07")
 	if text, err := base64.StdEncoding.DecodeString(body); err != nil || string(text) != "ls [201~👩‍👩‍👧\nrm x\n" {
 		t.Errorf("the terminal got %q, %v", text, err)

@@ -38,21 +38,21 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		m.input.InsertPrompt(string(e))
 		return m.input.Changed()
 	case app.DraftCommand:
-		var stashed tea.Cmd
-		if m.input.Composer.Recall.Written() != "" {
-			stashed = m.input.Stash()
-		}
-		m.input.Composer.SetValue(string(e))
-		return tea.Batch(stashed, m.input.Changed())
+		return m.input.SetCommand(string(e))
 	case app.Attached:
 		return m.input.Changed()
 	case app.Toast:
 		if e != "" {
 			return m.ShowToast(string(e))
 		}
+	case app.Progress:
+		return m.ShowToast(string(e))
 	case app.Page:
 		m.HideToast() // that it is being made
 		return m.overlay.Open(dialog.Pages(e.Title, e.Parts, m.Theme))
+	case app.Output:
+		cmd, _ := m.parts.offer(e)
+		return cmd
 	case app.PanelQuery:
 		return m.openPanel(e)
 	case *app.List:
@@ -144,12 +144,12 @@ func onLeave(m *Model, f func()) {
 	}
 }
 
-// askForServer asks what an MCP server asks of the user, unless something else is asked.
-func askForServer(m *Model) tea.Cmd {
+// askNext asks what an MCP server asks of the user, unless something else is asked.
+func askNext(m *Model) tea.Cmd {
 	if m.overlay.Dialog != nil || m.App.Question != "" {
 		return nil
 	}
-	return m.perform(app.ServerQuestion(m.App))
+	return m.perform(m.App.NextQuestion(m.App))
 }
 
 // chooseFrom asks for a row of a list of the application's.
@@ -174,7 +174,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		picker.SetItems(items(l.Items))
 	}
 	if l.Refresh != nil {
-		m.overlay.OnServerChange(refresh)
+		m.overlay.OnRefresh(refresh)
 	}
 	if l.Remove != nil {
 		picker.Remove = func(value string) {
@@ -287,9 +287,6 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	}
 	return m.help()
 }
-
-// serverMsg names an MCP server that changed.
-type serverMsg string
 
 // enter shows the conversation that is open now.
 func (m *Model) enter(e app.SessionOpened) {

@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/clip"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
@@ -45,15 +46,15 @@ func newModel(o Options) *Model {
 	s := common.New(o.Config, os.Getenv, a.Now)
 	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys, a.Commands)}
 	s.KeyOf = m.keymap.keyOf
-	board := a.Board(s.Write)
-	s.SetClipboard(common.Clipboard{Put: app.Copier(board), Answered: board.Answered, AbbrevPath: a.AbbrevPath})
+	board := clip.New(a.Getenv, a.StateDir(), a.Directory, s.Write)
+	s.SetClipboard(common.Clipboard{Put: board.Copy, Answered: board.Answered, AbbrevPath: a.AbbrevPath})
 	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
 	m.overlay.IsWriting = func() bool { return !m.input.Composer.Empty() }
 	m.chat.OnEvent, m.chat.Perform = m.event, m.perform
 	m.frames.status.Shown = o.Config.Status
 	m.input.Ended = m.chat.TakeEndedCommands
 	d := &panel.Deps{
-		Screen: s, Host: m.overlay, App: a, Perform: m.perform, Filled: m.input.ContextTokens,
+		Screen: s, Host: m.overlay, App: a, Perform: m.perform,
 		Run:    func(name string) tea.Cmd { return m.command("/" + name) },
 		Show:   func(seq int) { m.chat.Transcript.ShowMessage(seq) },
 		Themed: []panel.Themeable{m.chat.Transcript, m.input.Composer, m.overlay},
@@ -63,13 +64,18 @@ func newModel(o Options) *Model {
 	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels(d, m.chat), parts{m.branches, m.overlay})
 	m.greeter, m.comparer = find[greeter](m.parts), find[comparer](m.parts)
 
-	a.Clipboard = board
+	a.ClipboardImage = board.Image
 	a.KeyOf = m.keymap.keyOf
 	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = known.state
+	a.RequestTokens = m.input.ContextTokens
 	a.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
-	a.OnServerChange(func(name string) { s.Send(serverMsg(name)) })
-	app.OnJobEnd(a, func(ended func() app.Effect) { s.Send(doMsg(func() tea.Cmd { return m.perform(ended()) })) })
+	a.WatchAll(func(happened func() app.Effect) {
+		s.Send(doMsg(func() tea.Cmd {
+			m.overlay.Refresh()
+			return m.perform(happened())
+		}))
+	})
 	if a.Wire.OnRecordError != nil {
 		a.Wire.OnRecordError(func(trouble string) { s.Send(app.Toast(trouble)) })
 	}
@@ -159,7 +165,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.input.CountAgain()
 	}
 	asked := m.overlay.Dialog != nil
-	cmd := tea.Batch(m.overlay.Settle(msg), routeSaid(m), route(m, msg), routeSaid(m), takeSubmitted(m), m.overlay.AskNext(), askForServer(m))
+	cmd := tea.Batch(m.overlay.Settle(msg), routeSaid(m), route(m, msg), routeSaid(m), takeSubmitted(m), m.overlay.AskNext(), askNext(m))
 	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
 		cmd = tea.Batch(cmd, m.parts.broadcast(common.SessionsChangedMsg{}))
 	}
@@ -204,9 +210,6 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.quit(), true
 	case app.Effect: // came of what ran beside the screen
 		return m.perform(msg), true
-	case serverMsg:
-		m.overlay.ServerChanged()
-		return m.perform(m.App.ServerChanged(string(msg))), true
 	case doMsg:
 		return msg(), true
 	case leaderMsg:

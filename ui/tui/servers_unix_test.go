@@ -13,6 +13,7 @@ import (
 
 	"parley/tools/mcp"
 	"parley/tools/process"
+	"parley/ui/app"
 )
 
 // shellServers are servers whose programs are lines of sh, by name. What is remembered of them goes
@@ -52,7 +53,7 @@ func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
 func TestRefusedServer(t *testing.T) {
 	kept := make(chan string, 8)
 	servers := refusedServer(t, kept)
-	s := setUpWith(t, 100, 40, func(o *Options) { o.App.Servers = func() *mcp.Servers { return servers } })
+	s := setUpWith(t, 100, 40, func(o *Options) { o.App.Servers = func() app.Servers { return servers } })
 	s.Type("/mcp weather").Press("enter").WaitForText("the sandbox refused it the network")
 	s.WaitForText("network: getaddrinfo EAI_AGAIN registry.example").WaitForText("Last lines of standard error").WaitForText("starting")
 	s.Type("y").WaitForText("Allow network").WaitForText("Run without the sandbox").WaitForText("Stop")
@@ -70,7 +71,10 @@ func TestServersChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	servers := shellServers(t, make(chan string, 8), map[string]string{"clock": "exit 1", "weather": "cat '" + gate + "'; exit 3"})
-	s := setUpWith(t, 100, 40, func(o *Options) { o.App.Servers = func() *mcp.Servers { return servers } })
+	var changed func(server string)
+	s := setUpWith(t, 100, 40, func(o *Options) {
+		o.App.Servers, o.App.OnServerChange = func() app.Servers { return servers }, func(f func(string)) { changed = f }
+	})
 	row := func(name string) string {
 		for line := range strings.Lines(s.Screen()) {
 			if strings.Contains(line, name+" ") && strings.Contains(line, " · ") {
@@ -87,12 +91,12 @@ func TestServersChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	servers.Wait(context.Background())
-	s.Send(serverMsg("weather"))
+	changed("weather")
 	if got := row("weather"); !strings.HasPrefix(got, "› weather") || !strings.Contains(got, "failed · ") {
 		t.Errorf("after: %q", got)
 	}
 	s.Press("enter").WaitForText("MCP server weather: failed")
-	s.Send(serverMsg("weather")) // with the list closed
+	changed("weather") // with the list closed
 	if !strings.Contains(s.Screen(), "MCP server weather: failed") {
 		t.Errorf("the server is gone:\n%s", s.Screen())
 	}

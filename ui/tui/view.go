@@ -232,7 +232,7 @@ func (m *Model) line() string {
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
 		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
-		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.Jobs.Running()), Command: m.StatusText,
+		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.RunningJobs()), Command: m.StatusText,
 	}
 	switch {
 	case app.Unsandboxed(m.App):

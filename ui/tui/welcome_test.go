@@ -177,7 +177,7 @@ func TestFirstRequestIsCounted(t *testing.T) {
 	if counted != before {
 		t.Errorf("counted %d times for five letters", counted-before)
 	}
-	for _, msg := range []tea.Msg{tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: 'm', Text: "m"}, serverMsg("files")} {
+	for _, msg := range []tea.Msg{tea.KeyPressMsg{Code: 'p', Mod: tea.ModCtrl}, tea.KeyPressMsg{Code: 'm', Text: "m"}, doMsg(func() tea.Cmd { return nil })} {
 		size++
 		if s.m.Update(msg); fill() != size {
 			t.Errorf("after %T %v a first request takes %d tokens, want %d", msg, msg, fill(), size)

@@ -4,10 +4,15 @@ package flows
 
 import (
 	"parley/ui/app"
+	"parley/ui/app/flows/context"
 	"parley/ui/app/flows/doctor"
 	"parley/ui/app/flows/export"
+	"parley/ui/app/flows/hooks"
+	"parley/ui/app/flows/jobs"
 	"parley/ui/app/flows/manual"
 	"parley/ui/app/flows/permissions"
+	"parley/ui/app/flows/servers"
+	"parley/ui/app/flows/tools"
 	"parley/ui/app/flows/undo"
 	"parley/ui/app/flows/usage"
 )
@@ -16,6 +21,11 @@ import (
 func Register(o *app.Options) {
 	undo.Register(o)
 	permissions.Register(o)
+	tools.Register(o)
+	servers.Register(o)
+	hooks.Register(o)
+	context.Register(o)
+	jobs.Register(o)
 	export.Register(o)
 	usage.Register(o)
 	manual.Register(o)

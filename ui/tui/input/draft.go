@@ -248,6 +248,16 @@ type firstRequest struct {
 // CountAgain has to be called when anything but the draft may have changed of the next request.
 func (in *Input) CountAgain() { in.first = firstRequest{} }
 
+// SetCommand replaces the draft by a command to be completed. A draft that is written is stashed.
+func (in *Input) SetCommand(line string) tea.Cmd {
+	var stashed tea.Cmd
+	if in.Composer.Recall.Written() != "" {
+		stashed = in.Stash()
+	}
+	in.Composer.SetValue(line)
+	return tea.Batch(stashed, in.Changed())
+}
+
 // ContextTokens returns about how many tokens the next request takes: what was said and what
 // goes with it, and the draft.
 func (in *Input) ContextTokens() int {

@@ -25,7 +25,7 @@ type Overlay struct {
 	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
 	answered func(yes bool) tea.Cmd         // takes the answer to the open question
 	left     func(dialog.ClosedMsg) tea.Cmd // is told that the dialog was left without a choice
-	changed  func()                         // is told that an MCP server changed
+	refresh  func()                         // reads again what the open dialog lists
 }
 
 // New returns an overlay without a dialog. Approvals name paths in workspace.
@@ -44,18 +44,18 @@ func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
 // ctrl+c, or another dialog.
 func (o *Overlay) OnLeave(f func(dialog.ClosedMsg) tea.Cmd) { o.left = f }
 
-// OnServerChange sets a function that is called when an MCP server changes while the dialog is open.
-func (o *Overlay) OnServerChange(f func()) { o.changed = f }
+// OnRefresh sets a function that is called when what the open dialog lists may have changed.
+func (o *Overlay) OnRefresh(f func()) { o.refresh = f }
 
-// ServerChanged tells the open dialog that an MCP server changed.
-func (o *Overlay) ServerChanged() {
-	if o.changed != nil {
-		o.changed()
+// Refresh has the open dialog list things as they are now.
+func (o *Overlay) Refresh() {
+	if o.refresh != nil {
+		o.refresh()
 	}
 }
 
 // Close removes the dialog after a choice in it: OnLeave's function is not called.
-func (o *Overlay) Close() { o.Dialog, o.left, o.changed = nil, nil, nil }
+func (o *Overlay) Close() { o.Dialog, o.left, o.refresh = nil, nil, nil }
 
 // leave takes the dialog away without a choice.
 func (o *Overlay) leave(msg dialog.ClosedMsg) tea.Cmd {

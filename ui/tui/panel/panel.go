@@ -18,7 +18,6 @@ type Deps struct {
 	Perform func(app.Effect) tea.Cmd     // shows what came of something the user did
 	Run     func(command string) tea.Cmd // runs a command by its name
 	Show    func(seq int)                // goes to a message of the open conversation
-	Filled  func() int                   // returns about how many tokens the next request takes
 	Themed  []Themeable                  // is drawn in the colors of the theme
 }
 

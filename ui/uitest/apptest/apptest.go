@@ -49,6 +49,21 @@ func New(t *testing.T, register ...func(*app.Options)) *app.App {
 	return app.New(o)
 }
 
+// Tools gives the conversation tools in an empty folder, and the system prompt "Be kind.".
+func Tools(t *testing.T) func(*app.Options) {
+	return func(o *app.Options) {
+		set, err := tools.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { set.Close() })
+		o.Session = session.New(session.Options{
+			Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), System: "Be kind.",
+		})
+		o.WithheldTools = func() ([]string, string) { return []string{"fetch2"}, "--tools read" }
+	}
+}
+
 // Do runs a line such as "/mode auto".
 func Do(t *testing.T, a *app.App, line string) app.Effect {
 	t.Helper()

@@ -1,9 +1,10 @@
 package export
 
 import (
-	"parley/session/archive"
 	"strings"
 	"testing"
+
+	"parley/session/archive"
 )
 
 // A file alone says by its name what it is to be.

@@ -1,10 +1,14 @@
-// Package permissions lets the user read the rules about tools, and remove those that approvals made.
+// Package permissions lets the user set the approval mode, and read the rules about tools and remove those that
+// approvals made.
 package permissions
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/ui/app"
 	"parley/ui/describe"
@@ -15,11 +19,21 @@ import (
 func Register(o *app.Options) {
 	o.Commands = append(o.Commands,
 		app.Command{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: app.Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: func(a *app.App, _ string) app.Effect { return flow{a}.list() }},
+		app.Command{Name: "mode", Aliases: []string{"approvals"}, Group: app.Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modes, Run: setMode},
+		app.Command{Name: "next-mode", Keys: []string{"shift+tab"}, Group: app.Messages, Help: "Next approval mode", Run: nextMode},
 	)
 }
 
+// policy returns the policy of the conversation, with its rules; an empty one if it has none.
+func policy(a *app.App) *tools.Policy {
+	if p, ok := a.Session.Policy().(*tools.Policy); ok {
+		return p
+	}
+	return &tools.Policy{}
+}
+
 func noRules(a *app.App) string {
-	if len(a.Policy().Rules()) == 0 {
+	if len(policy(a).Rules()) == 0 {
 		return "No permission rules yet. Press p in an approval to add one"
 	}
 	return ""
@@ -31,7 +45,7 @@ type flow struct{ app *app.App }
 func (f flow) list() app.Effect {
 	var rules []permission.Rule // that are listed
 	items := func() (items []app.Item) {
-		rules = f.app.Policy().Rules()
+		rules = policy(f.app).Rules()
 		for i, r := range rules {
 			items = append(items, app.Item{Title: string(r.Effect) + " " + strings.Join(lines(r), "␊"), Detail: f.origin(r), Value: strconv.Itoa(i)})
 		}
@@ -91,8 +105,38 @@ func (f flow) remove(r permission.Rule) app.Effect {
 	switch {
 	case r.IsConfigured():
 		return app.Toast(f.fixed(r))
-	case f.app.Policy().Remove(r):
+	case policy(f.app).Remove(r):
 		return app.Toast("Rule removed")
 	}
 	return nil
+}
+
+// modes returns the ways to approve tools.
+func modes(a *app.App) []app.Item {
+	var items []app.Item
+	for _, mode := range append(slices.Clone(act.Modes), act.ModeYolo) {
+		items = append(items, app.Item{Title: string(mode), Detail: app.ModeDetail(mode), Value: string(mode), Current: mode == a.Session.Policy().Mode()})
+	}
+	return items
+}
+
+// setMode sets the approval mode; without a name, one from the list.
+func setMode(a *app.App, arg string) app.Effect {
+	p := a.Session.Policy()
+	switch {
+	case arg == "":
+		return &app.List{Title: "Approval mode", Noun: "mode", Items: modes(a), Choose: func(i app.Item, _ string) app.Effect { return setMode(a, i.Value) }}
+	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo):
+		p.SetMode(act.Mode(arg))
+	default:
+		return app.Refuse("unknown approval mode %q: use %s or yolo", arg, app.JoinComma(act.Modes))
+	}
+	return app.Toast("Approval mode: " + app.ModeHelp(p.Mode()))
+}
+
+// nextMode sets the approval mode after the current one.
+func nextMode(a *app.App, _ string) app.Effect {
+	p := a.Session.Policy()
+	p.SetMode(p.Mode().Next())
+	return app.Toast("Approval mode: " + app.ModeHelp(p.Mode()))
 }

@@ -95,10 +95,10 @@ func TestShow(t *testing.T) {
 	if !ok || !strings.Contains(ask.Text, "<U+00A0>x\nrm -rf ~ && "+strings.Repeat("make test && ", 12)+"done") || ask.Harmless {
 		t.Fatalf("of an approval: %+v", ask)
 	}
-	if ask.Answer(false) != nil || len(a.Policy().Rules()) != 4 {
+	if ask.Answer(false) != nil || len(policy(a).Rules()) != 4 {
 		t.Error("no removes it")
 	}
-	if e := ask.Answer(true); e != app.Toast("Rule removed") || len(a.Policy().Rules()) != 3 {
+	if e := ask.Answer(true); e != app.Toast("Rule removed") || len(policy(a).Rules()) != 3 {
 		t.Errorf("yes: %+v", e)
 	}
 	if e := ask.Answer(true); e != nil {

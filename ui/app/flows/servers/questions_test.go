@@ -1,4 +1,4 @@
-package app
+package servers
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/ui/app"
+	"parley/ui/uitest/apptest"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,7 +24,7 @@ import (
 
 // askingApp returns an application with a server "s" whose tools ask for what they are called
 // after: a form, a page, and an answer of the model.
-func askingApp(t *testing.T) (a *App, call func(tool string, in ...context.Context) <-chan string) {
+func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.Context) <-chan string) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
 	ending, end := context.WithCancel(t.Context()) // of calls: the server's end waits for one that waits for an answer
 	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
@@ -60,9 +63,9 @@ func askingApp(t *testing.T) (a *App, call func(tool string, in ...context.Conte
 	servers := mcp.Open(t.Context(), map[string]mcp.Config{"s": {URL: h.URL, Trusted: true, Sampling: "ask"}}, mcp.Options{Interactive: true})
 	t.Cleanup(servers.Close)
 	servers.Wait(t.Context())
-	a = newApp(t)
+	a = apptest.New(t, Register)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(llmtest.Say("hello"))})
-	a.Servers = func() *mcp.Servers { return servers }
+	a.Servers = func() app.Servers { return servers }
 	return a, func(tool string, in ...context.Context) <-chan string {
 		ctx := append(in, t.Context())[0]
 		done := make(chan string, 1)
@@ -80,12 +83,12 @@ func askingApp(t *testing.T) (a *App, call func(tool string, in ...context.Conte
 }
 
 // asked waits for what a server asks; the tests' own deadline ends it.
-func asked(t *testing.T, a *App) *Confirm {
+func asked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
 	for {
-		e := ServerQuestion(a)
-		if see(e).Confirm != nil {
-			return see(e).Confirm
+		e := a.NextQuestion(a)
+		if apptest.See(e).Confirm != nil {
+			return apptest.See(e).Confirm
 		}
 		time.Sleep(time.Millisecond)
 	}
@@ -100,25 +103,25 @@ func TestServerForm(t *testing.T) {
 		t.Errorf("got %q", c.Text)
 	}
 	e := c.Answer(true)
-	if see(e).Secret == nil || see(e).Secret.Title != "s: name" || see(e).Secret.Text != "As friends say it" || !see(e).Secret.Visible || see(e).Secret.Optional {
-		t.Fatalf("got %+v", see(e).Secret)
+	if apptest.See(e).Secret == nil || apptest.See(e).Secret.Title != "s: name" || apptest.See(e).Secret.Text != "As friends say it" || !apptest.See(e).Secret.Visible || apptest.See(e).Secret.Optional {
+		t.Fatalf("got %+v", apptest.See(e).Secret)
 	}
-	if _, err := take(t, e, "A"); err == nil || !strings.Contains(err.Error(), "at least 2 characters") {
+	if _, err := apptest.Take(t, e, "A"); err == nil || !strings.Contains(err.Error(), "at least 2 characters") {
 		t.Errorf("got %v", err)
 	}
-	e, _ = take(t, e, "Ada")
-	if see(e).List == nil || len(see(e).List.Items) != 2 {
+	e, _ = apptest.Take(t, e, "Ada")
+	if apptest.See(e).List == nil || len(apptest.See(e).List.Items) != 2 {
 		t.Fatalf("got %+v", e)
 	}
-	e = see(e).List.Choose(see(e).List.Items[1], "")
-	if see(e).Secret == nil || !see(e).Secret.Optional {
+	e = apptest.See(e).List.Choose(apptest.See(e).List.Items[1], "")
+	if apptest.See(e).Secret == nil || !apptest.See(e).Secret.Optional {
 		t.Fatalf("got %+v", e)
 	}
-	e, _ = take(t, e, "") // skips it
-	if see(e).Confirm == nil || see(e).Confirm.Text != "Send this to MCP server s?\n\nname: Ada\ntea: black" {
+	e, _ = apptest.Take(t, e, "") // skips it
+	if apptest.See(e).Confirm == nil || apptest.See(e).Confirm.Text != "Send this to MCP server s?\n\nname: Ada\ntea: black" {
 		t.Fatalf("got %+v", e)
 	}
-	see(e).Confirm.Answer(true)
+	apptest.See(e).Confirm.Answer(true)
 	if got := <-done; !strings.Contains(got, `{"action":"accept","content":{"name":"Ada","tea":"black"}}`) {
 		t.Errorf("got %s", got)
 	}
@@ -133,32 +136,32 @@ func TestServerQuestionsLapse(t *testing.T) {
 	}{{"form", 0}, {"form", 1}, {"form", 2}, {"form", 3}, {"form", 4}, {"page", 0}, {"paid", 1}, {"sample", 0}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := call(c.tool, ctx)
-		var e Effect = asked(t, a)
-		lapse := see(e).Confirm.Lapse
+		var e app.Effect = asked(t, a)
+		lapse := apptest.See(e).Confirm.Lapse
 		if c.steps > 0 {
-			if e = see(e).Confirm.Answer(true); c.tool == "paid" {
+			if e = apptest.See(e).Confirm.Answer(true); c.tool == "paid" {
 				e = asked(t, a)
-				lapse = see(e).Confirm.Lapse
+				lapse = apptest.See(e).Confirm.Lapse
 			} else {
-				lapse = see(e).Secret.Lapse
+				lapse = apptest.See(e).Secret.Lapse
 			}
 		}
 		if c.steps > 1 {
-			e, _ = take(t, e, "Ada")
-			lapse = see(e).List.Lapse
+			e, _ = apptest.Take(t, e, "Ada")
+			lapse = apptest.See(e).List.Lapse
 		}
 		if c.steps > 2 {
-			e = see(e).List.Choose(see(e).List.Items[0], "")
-			lapse = see(e).Secret.Lapse
+			e = apptest.See(e).List.Choose(apptest.See(e).List.Items[0], "")
+			lapse = apptest.See(e).Secret.Lapse
 		}
 		if c.steps > 3 {
-			e, _ = take(t, e, "36")
-			lapse = see(e).Confirm.Lapse
+			e, _ = apptest.Take(t, e, "36")
+			lapse = apptest.See(e).Confirm.Lapse
 		}
 		cancel()
 		<-done
 		<-lapse.Done
-		if got := see(lapse.OnDone()).Toast; got != "MCP server s no longer waits for an answer: the call that asked has ended" {
+		if got := apptest.See(lapse.OnDone()).Toast; got != "MCP server s no longer waits for an answer: the call that asked has ended" {
 			t.Errorf("%+v: got %q", c, got)
 		}
 	}
@@ -171,18 +174,18 @@ func TestServerFormLeft(t *testing.T) {
 		done := call("form")
 		c := asked(t, a)
 		left := c.OnDismiss
-		var e Effect
+		var e app.Effect
 		if steps > 0 {
 			e = c.Answer(true)
-			left = see(e).Secret.OnDismiss
+			left = apptest.See(e).Secret.OnDismiss
 		}
 		if steps > 1 {
-			e, _ = take(t, e, "Ada")
-			left = see(e).List.OnDismiss
+			e, _ = apptest.Take(t, e, "Ada")
+			left = apptest.See(e).List.OnDismiss
 		}
 		if steps > 2 {
-			e = see(e).List.Choose(see(e).List.Items[0], "")
-			left = see(e).Secret.OnDismiss
+			e = apptest.See(e).List.Choose(apptest.See(e).List.Items[0], "")
+			left = apptest.See(e).Secret.OnDismiss
 		}
 		left()
 		if got := <-done; !strings.Contains(got, `"action":"cancel"`) {
@@ -205,7 +208,7 @@ func TestServerPage(t *testing.T) {
 	if c.Text != "MCP server s asks you to open a page:\n\n> Pay here\n\nhttps://pay.example/1" || opened != "" {
 		t.Errorf("got %q", c.Text)
 	}
-	see(c.Answer(true)).Async(t.Context())
+	apptest.See(c.Answer(true)).Async(t.Context())
 	if got := <-done; !strings.Contains(got, `"action":"accept"`) || opened != "https://pay.example/1" {
 		t.Errorf("got %s, opened %s", got, opened)
 	}
@@ -218,7 +221,7 @@ func TestServerRequiresPage(t *testing.T) {
 	opened := 0
 	a.OpenURL = func(context.Context, string) error { opened++; return nil }
 	done := call("paid")
-	see(asked(t, a).Answer(true)).Async(t.Context())
+	apptest.See(asked(t, a).Answer(true)).Async(t.Context())
 	c := asked(t, a)
 	if c.Text != "MCP server s waits until you are done with this page:\n\n> Pay here\n\nhttps://pay.example/1" || c.Harmless || opened != 1 {
 		t.Errorf("got %q", c.Text)
@@ -227,7 +230,7 @@ func TestServerRequiresPage(t *testing.T) {
 	if got := <-done; !strings.HasSuffix(got, `"paid"`) || opened != 1 {
 		t.Errorf("got %s, opened %d times", got, opened)
 	}
-	if <-c.Done; see(c.OnDone()).Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // is asked of a question that still stands
+	if <-c.Done; apptest.See(c.OnDone()).Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // is asked of a question that still stands
 		t.Errorf("got %+v", c.OnDone())
 	}
 }
@@ -241,8 +244,8 @@ func TestServerSample(t *testing.T) {
 	if c.Text != fmt.Sprintf("MCP server s wants %s to answer this, at your cost:\n\n── User\n> Say hello", model) || c.Harmless {
 		t.Errorf("got %q", c.Text)
 	}
-	if e := see(c.Answer(true)).Async(t.Context()); see(e).Err != nil {
-		t.Fatal(see(e).Err)
+	if e := apptest.See(c.Answer(true)).Async(t.Context()); apptest.See(e).Err != nil {
+		t.Fatal(apptest.See(e).Err)
 	}
 	if got := <-done; !strings.Contains(got, `"model":"`+model+`"`) {
 		t.Errorf("got %s", got)
@@ -265,14 +268,14 @@ func TestServerSample(t *testing.T) {
 func TestServerSampleCanceled(t *testing.T) {
 	a, call := askingApp(t)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
-		a.Servers().Close()
+		of(a).Close()
 		<-ctx.Done()
 		return ctx.Err()
 	})})
 	done := call("sample")
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if e := see(asked(t, a).Answer(true)).Async(ctx); !strings.HasPrefix(see(e).Toast, "MCP server s no longer waits for an answer") || ctx.Err() != nil {
+	if e := apptest.See(asked(t, a).Answer(true)).Async(ctx); !strings.HasPrefix(apptest.See(e).Toast, "MCP server s no longer waits for an answer") || ctx.Err() != nil {
 		t.Errorf("got %+v, %v", e, ctx.Err())
 	}
 	<-done

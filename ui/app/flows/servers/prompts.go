@@ -1,30 +1,37 @@
-package app
+package servers
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strings"
-	"time"
+
+	"parley/ui/app"
 
 	"parley/providers/llm"
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 )
 
-// hasPrompt reports whether name, "server:prompt", is that of a server's prompt.
-func (m MCP) hasPrompt(name string) bool {
-	servers := m.Servers()
-	server, prompt, ok := strings.Cut(name, ":")
-	if !ok || servers == nil {
-		return false
-	}
+// prompts lists the prompts that servers have written for users to send.
+func prompts(a *app.App) (list []app.ServerPrompt, unavailable string) {
+	servers := of(a)
 	for _, p := range servers.Prompts() {
-		if p.Server == server && p.Name == prompt {
-			return true
+		var args []string
+		for _, arg := range p.Arguments {
+			args = append(args, arg.Name)
 		}
+		name := p.Server + ":" + p.Name
+		list = append(list, app.ServerPrompt{
+			Item: app.Item{Title: name, Detail: strings.TrimSpace(p.Description + " " + strings.Join(args, " ")), Value: name},
+			Fill: func(args string) app.Effect { return fillServerPrompt(a.Options, servers, p, promptArguments(p, args)) },
+		})
 	}
-	return false
+	if len(list) == 0 {
+		unavailable = cmp.Or(noServers(a), "No MCP server offers prompts")
+	}
+	return list, unavailable
 }
 
 // promptArguments returns the arguments of a server's prompt that stand in a line: as NAME=VALUE, or in
@@ -55,12 +62,12 @@ func promptArguments(p mcp.Prompt, line string) map[string]string {
 
 // fillServerPrompt puts a server's prompt into the draft, and asks before for each argument that it
 // requires, with the values that the server proposes.
-func fillServerPrompt(o Options, servers *mcp.Servers, p mcp.Prompt, args map[string]string) Effect {
+func fillServerPrompt(o app.Options, servers *mcp.Servers, p mcp.Prompt, args map[string]string) app.Effect {
 	for _, arg := range p.Arguments {
 		if !arg.Required || args[arg.Name] != "" {
 			continue
 		}
-		give := func(value string) Effect {
+		give := func(value string) app.Effect {
 			more := maps.Clone(args)
 			more[arg.Name] = strings.TrimSpace(value)
 			return fillServerPrompt(o, servers, p, more)
@@ -68,40 +75,38 @@ func fillServerPrompt(o Options, servers *mcp.Servers, p mcp.Prompt, args map[st
 		if !p.Completes {
 			return askPromptArgument(p, arg, nil, give)
 		}
-		return Prepare(func(ctx context.Context) func() Effect {
+		return app.Prepare(func(ctx context.Context) func() app.Effect {
 			values := servers.Complete(ctx, p, arg.Name, args)
-			return func() Effect { return askPromptArgument(p, arg, values, give) }
+			return func() app.Effect { return askPromptArgument(p, arg, values, give) }
 		})
 	}
-	return Async(func(ctx context.Context) Effect {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
-		defer cancel()
+	return app.Async(func(ctx context.Context) app.Effect {
 		messages, err := servers.GetPrompt(ctx, p.Server, p.Name, args)
 		if err != nil {
-			return Failure{Err: err}
+			return app.Failure{Err: err}
 		}
 		return draftOfServer(o, messages)
 	})
 }
 
 // askPromptArgument asks for an argument of a server's prompt: to choose from values, or to type.
-func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, give func(value string) Effect) Effect {
+func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, give func(value string) app.Effect) app.Effect {
 	title, text := "/"+p.Server+":"+p.Name+": "+arg.Name, arg.Description
 	if text == "" {
 		text = "The value of " + arg.Name + " in this prompt"
 	}
-	line := &Secret{Title: title, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() Effect, error) {
-		return func() Effect { return give(line) }, nil
+	line := &app.Secret{Title: title, Text: text, Visible: true, Submit: func(_ context.Context, line string) (func() app.Effect, error) {
+		return func() app.Effect { return give(line) }, nil
 	}}
 	if len(values) == 0 {
 		return line
 	}
-	list := &List{Title: title + " · " + text, Noun: "value", Free: true}
+	list := &app.List{Title: title + " · " + text, Noun: "value", Free: true}
 	for _, v := range values {
-		list.Items = append(list.Items, Item{Title: v, Value: v})
+		list.Items = append(list.Items, app.Item{Title: v, Value: v})
 	}
-	list.Items = append(list.Items, Item{Title: "Type another value"})
-	list.Choose = func(i Item, _ string) Effect {
+	list.Items = append(list.Items, app.Item{Title: "Type another value"})
+	list.Choose = func(i app.Item, _ string) app.Effect {
 		if i.Value == "" {
 			return line
 		}
@@ -112,14 +117,14 @@ func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, gi
 
 // draftOfServer puts what a server wrote into the draft. What it mentions is not brought along: only
 // the user says which files a model gets.
-func draftOfServer(o Options, messages []llm.Message) Effect {
+func draftOfServer(o app.Options, messages []llm.Message) app.Effect {
 	var texts []string
 	for _, msg := range messages {
 		texts = append(texts, msg.Text())
 	}
-	text, names := o.withoutMentions(strings.Join(texts, "\n\n"))
+	text, names := o.WithoutMentions(strings.Join(texts, "\n\n"))
 	if len(names) > 0 {
-		return Then{Draft(text), Toast(sanitize.Line(names[0]) + " is not attached: type its @ yourself")}
+		return app.Then{app.Draft(text), app.Toast(sanitize.Line(names[0]) + " is not attached: type its @ yourself")}
 	}
-	return Draft(text)
+	return app.Draft(text)
 }

@@ -1,7 +1,6 @@
 package features
 
 import (
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -9,37 +8,33 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/panel"
 )
 
-// Jobs shows what commands in the background have written, and follows one that runs.
-type Jobs struct {
+// Output shows text that grows, and follows it.
+type Output struct {
 	*panel.Deps
 	pager   *dialog.Pager // nil: none was opened yet
-	number  string        // of the job that it shows
-	shown   app.JobView
-	pending atomic.Bool // a message that the job has changed is on its way
+	of      app.Output
+	shown   app.OutputText
+	pending atomic.Bool // a message that there is more is on its way
 }
 
-// jobChangedMsg says that the job that is shown has written something, or ended.
-type jobChangedMsg struct{}
+// outputMsg says that there is more of the output that is shown.
+type outputMsg struct{}
 
-// show shows the output of the command in the background with this number: from its beginning, or
-// its end while it runs.
-func (f *Jobs) show(number string) tea.Cmd {
-	f.pager, f.number = dialog.Pages("Job "+number, nil, f.Theme), number
-	n, _ := strconv.Atoi(number)
+// show shows output: from its beginning, or its end while it runs.
+func (f *Output) show(of app.Output) tea.Cmd {
+	f.pager, f.of = dialog.Pages(of.Title, nil, f.Theme), of
 	cmd := f.Open(f.pager)
-	jobs := f.App.Jobs
 	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
-		jobs.View(n, nil)
+		of.Watch(nil)
 		return nil
 	})
-	jobs.View(n, func() {
+	of.Watch(func() {
 		if !f.pending.Swap(true) {
-			f.Send(jobChangedMsg{})
+			f.Send(outputMsg{})
 		}
 	})
 	f.fill()
@@ -49,15 +44,12 @@ func (f *Jobs) show(number string) tea.Cmd {
 	return cmd
 }
 
-// Update shows what the job has written, and reports whether msg is news of it.
-func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
+// Update shows output, and what is added to it, and reports whether msg is one of these.
+func (f *Output) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
-	case common.OpenMsg:
-		if msg.Panel == string(app.PanelJob) {
-			return f.show(msg.Query), true
-		}
-		return nil, false
-	case jobChangedMsg:
+	case app.Output:
+		return f.show(msg), true
+	case outputMsg:
 	default:
 		return nil, false
 	}
@@ -70,8 +62,8 @@ func (f *Jobs) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // fill passes the output to the pager. A reader at the end stays there, any other where they are, also
 // when lines above them were left out.
-func (f *Jobs) fill() {
-	before, now, at := f.shown, f.App.BackgroundJobs().View(f.number), f.pager.Line()
+func (f *Output) fill() {
+	before, now, at := f.shown, f.of.Read(), f.pager.Line()
 	part := format.Part{Title: now.Title, Source: strings.Join(now.Lines, "\n"), Render: func(int) []string { return now.Lines }}
 	follows := f.pager.AtEnd()
 	f.shown = now
@@ -83,7 +75,7 @@ func (f *Jobs) fill() {
 
 // movedTo returns where the line with this index is now. Output grows at its end; of much, lines
 // in the middle are left out, so that those after them move up.
-func movedTo(before, now app.JobView, at int) int {
+func movedTo(before, now app.OutputText, at int) int {
 	same := 0 // lines that both begin with
 	for same < min(len(before.Lines), len(now.Lines)) && before.Lines[same] == now.Lines[same] {
 		same++

@@ -1,9 +1,12 @@
-package app
+package servers
 
 import (
 	"os"
 	"reflect"
 	"testing"
+
+	"parley/ui/app"
+	"parley/ui/uitest/apptest"
 
 	"parley/providers/llm"
 	"parley/tools/mcp"
@@ -30,19 +33,19 @@ func TestServerPromptArguments(t *testing.T) {
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%q: %v", tt.line, got)
 		}
-		e := fillServerPrompt(Options{}, nil, city, got)
+		e := fillServerPrompt(app.Options{}, nil, city, got)
 		for _, name := range tt.asked {
-			if see(e).Secret == nil || see(e).Secret.Title != "/s:weather: "+name || !see(e).Secret.Visible || name == "city" && see(e).Secret.Text != "The city" {
-				t.Fatalf("%q: %s is not asked: %+v", tt.line, name, see(e).Secret)
+			if apptest.See(e).Secret == nil || apptest.See(e).Secret.Title != "/s:weather: "+name || !apptest.See(e).Secret.Visible || name == "city" && apptest.See(e).Secret.Text != "The city" {
+				t.Fatalf("%q: %s is not asked: %+v", tt.line, name, apptest.See(e).Secret)
 			}
-			then, err := see(e).Secret.Submit(t.Context(), "x")
+			then, err := apptest.See(e).Secret.Submit(t.Context(), "x")
 			if err != nil {
 				t.Fatal(err)
 			}
 			e = then()
 		}
-		if see(e).Secret != nil || see(e).Async == nil {
-			t.Errorf("%q: asked for more: %+v", tt.line, see(e).Secret)
+		if apptest.See(e).Secret != nil || apptest.See(e).Async == nil {
+			t.Errorf("%q: asked for more: %+v", tt.line, apptest.See(e).Secret)
 		}
 	}
 }
@@ -50,16 +53,16 @@ func TestServerPromptArguments(t *testing.T) {
 // TestPromptArgumentProposals: what the server proposes can be chosen, and anything else typed.
 func TestPromptArgumentProposals(t *testing.T) {
 	var given []string
-	give := func(value string) Effect {
+	give := func(value string) app.Effect {
 		given = append(given, value)
 		return nil
 	}
-	list, _ := askPromptArgument(mcp.Prompt{Server: "s", Name: "weather"}, mcp.PromptArgument{Name: "city", Description: "The city"}, []string{"Brno", "Graz"}, give).(*List)
+	list, _ := askPromptArgument(mcp.Prompt{Server: "s", Name: "weather"}, mcp.PromptArgument{Name: "city", Description: "The city"}, []string{"Brno", "Graz"}, give).(*app.List)
 	if list == nil || len(list.Items) != 3 || list.Title != "/s:weather: city · The city" {
 		t.Fatalf("got %+v", list)
 	}
 	list.Choose(list.Items[1], "")
-	line, _ := list.Choose(list.Items[2], "").(*Secret)
+	line, _ := list.Choose(list.Items[2], "").(*app.Secret)
 	if line == nil || !line.Visible {
 		t.Fatalf("nothing can be typed: %+v", line)
 	}
@@ -81,15 +84,15 @@ func TestServerPromptMentionsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o := Options{MCP: MCP{Servers: func() *mcp.Servers { return nil }}}
+	o := app.Options{}.WithDefaults()
 	for text, want := range map[string]string{
 		"Read @a.txt, (@./a.txt:3) and @'b c.txt'": "Read a.txt, (./a.txt:3) and 'b c.txt'",
 		"Ask ana@example.com or @nobody":           "Ask ana@example.com or @nobody",
 		"@@a.txt @\"a.txt\"":                       "@@a.txt \"a.txt\"",
 	} {
 		e := draftOfServer(o, []llm.Message{llm.UserText(text)})
-		if see(e).Text != want || o.Mentions(see(e).Text) || (see(e).Toast != "") != (text != want) {
-			t.Errorf("%q: %q, %q", text, see(e).Text, see(e).Toast)
+		if apptest.See(e).Text != want || o.Mentions(apptest.See(e).Text) || (apptest.See(e).Toast != "") != (text != want) {
+			t.Errorf("%q: %q, %q", text, apptest.See(e).Text, apptest.See(e).Toast)
 		}
 	}
 }
@@ -97,7 +100,7 @@ func TestServerPromptMentionsNothing(t *testing.T) {
 // TestFormListSaysWhatIsAsked: a choice has the description of its field, as a line to type has.
 func TestFormListSaysWhatIsAsked(t *testing.T) {
 	q := &mcp.Question{Server: "s", Fields: []mcp.Field{{Name: "a", Title: "Agree", Help: "Agree to the terms", Choices: []mcp.Choice{{Title: "yes", Value: "true"}}}}}
-	if e := askFormField(q, 0, nil, nil); see(e).List == nil || see(e).List.Title != "s: Agree · Agree to the terms" {
-		t.Errorf("%+v", see(e).List)
+	if e := askFormField(q, 0, nil, nil); apptest.See(e).List == nil || apptest.See(e).List.Title != "s: Agree · Agree to the terms" {
+		t.Errorf("%+v", apptest.See(e).List)
 	}
 }

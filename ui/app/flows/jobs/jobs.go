@@ -1,0 +1,188 @@
+// Package jobs lets the user see commands that run in the background, and end them.
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"parley/ui/app"
+
+	"parley/tools"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+)
+
+// Register adds the flow to what front ends have.
+func Register(o *app.Options) {
+	o.Commands = append(o.Commands,
+		app.Command{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: app.Messages, Help: "Move the running command to the background", Run: moveToBackground},
+		app.Command{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: app.Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: unavailable, Args: func(a *app.App) []app.Item { return of(a).arguments() }, Run: func(a *app.App, arg string) app.Effect { return of(a).command(arg) }},
+	)
+	o.Watch = append(o.Watch, watch)
+}
+
+// A flow is the commands that models left in the background, as a user deals with them.
+type flow struct {
+	all *tools.Jobs
+	now func() time.Time
+}
+
+// of returns the commands in the background of a.
+func of(a *app.App) flow {
+	all, _ := a.Jobs.(*tools.Jobs)
+	return flow{all, a.Now}
+}
+
+// command lists the commands in the background, shows what one has written, or ends one.
+func (f flow) command(arg string) app.Effect {
+	verb, number, _ := strings.Cut(arg, " ")
+	if verb != "kill" {
+		verb, number = "", arg
+	}
+	if arg == "" {
+		return &app.List{Title: "Commands in the background", Noun: "command", Items: f.rows(), Choose: func(i app.Item, _ string) app.Effect { return f.choose(i) }}
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	if err != nil {
+		return app.Refuse("%s", unknownJobWord(arg))
+	}
+	if _, _, ok := f.all.Output(n); !ok {
+		return app.Refuse("no job %s: /jobs lists them", sanitize.Line(number))
+	}
+	if verb == "kill" {
+		return f.kill(n)
+	}
+	return app.Output{
+		Title: fmt.Sprint("Job ", n),
+		Read:  func() app.OutputText { return f.read(n) },
+		Watch: func(changed func()) { f.all.View(n, changed) },
+	}
+}
+
+// unknownJobWord says what /jobs takes, in place of what was typed.
+func unknownJobWord(arg string) string {
+	word, number, _ := strings.Cut(arg, " ")
+	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
+	switch near := app.NearestNames(word, []string{"kill"}, 1); {
+	case word == "kill":
+		return "no number of a job: " + takes
+	case len(near) > 0:
+		return fmt.Sprintf("unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near[0]+" "+number)), takes)
+	}
+	return fmt.Sprintf("unknown action %q: %s", sanitize.Line(word), takes)
+}
+
+// choose asks what is to be done with a job that runs; of one that has ended its output is
+// shown.
+func (f flow) choose(i app.Item) app.Effect {
+	n, _ := strconv.Atoi(i.Value)
+	if is, _, ok := f.all.Output(n); !ok || !is.Runs() {
+		return f.command(i.Value)
+	}
+	items := []app.Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
+	return &app.List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect { return f.command(i.Value) }}
+}
+
+func (f flow) kill(n int) app.Effect {
+	return app.Async(func(context.Context) app.Effect {
+		is, err := f.all.Kill(n)
+		if err != nil {
+			return app.Failure{Err: err}
+		}
+		return app.Toast(fmt.Sprintf("Killed job %d: %s", n, is.Name()))
+	})
+}
+
+// rows lists the jobs, the latest first.
+func (f flow) rows() (rows []app.Item) {
+	for _, is := range f.all.List() {
+		rows = append([]app.Item{{Title: fmt.Sprintf("%d. %s", is.N, is.Name()), Detail: jobState(is, f.now()), Value: strconv.Itoa(is.N)}}, rows...)
+	}
+	return rows
+}
+
+// jobState says how a job is: "running · 2m 5s · 1.2 kB".
+func jobState(j tools.Job, now time.Time) string {
+	state := "running"
+	if !j.Runs() {
+		state = j.State
+	}
+	if ran := j.Elapsed(now); ran >= time.Second || !j.Runs() { // "0 ms" would be news of nothing
+		state += " · " + format.Duration(ran)
+	}
+	return state + " · " + format.Size(int(j.Size))
+}
+
+// arguments lists what /jobs takes.
+func (f flow) arguments() (items []app.Item) {
+	for _, row := range f.rows() {
+		items = append(items, row)
+		n, _ := strconv.Atoi(row.Value)
+		if is, _, ok := f.all.Output(n); ok && is.Runs() {
+			items = append(items, app.Item{Title: "kill " + row.Value, Detail: is.Name(), Value: "kill " + row.Value, Exact: true})
+		}
+	}
+	return items
+}
+
+func unavailable(a *app.App) string {
+	if len(of(a).all.List()) == 0 {
+		return "No commands in the background · " + a.KeyOf("background") + " moves a running one there"
+	}
+	return ""
+}
+
+// read returns the output of the command in the background with this number.
+func (f flow) read(n int) app.OutputText {
+	is, text, ok := f.all.Output(n)
+	if !ok {
+		return app.OutputText{Title: fmt.Sprint("No job ", n)}
+	}
+	v := app.OutputText{Title: fmt.Sprintf("Job %d: %s", n, is.Name()), State: jobState(is, f.now()), Lines: []string{"No output yet"}, Size: is.Size, Running: is.Runs()}
+	if text = strings.TrimSuffix(text, "\n"); text != "" {
+		v.Lines = strings.Split(sanitize.Text(text), "\n")
+	}
+	return v
+}
+
+// moveToBackground lets the running commands continue after their calls.
+func moveToBackground(a *app.App, _ string) app.Effect {
+	switch n, err := of(a).all.Move(); {
+	case err != nil:
+		return app.Failure{Err: err}
+	case n == 0:
+		return app.Toast("No command is running")
+	}
+	return app.Toast("Moved to the background · " + a.KeyOf("jobs") + " shows it")
+}
+
+// watch tells of each command in the background that ends.
+func watch(a *app.App, tell func(func() app.Effect)) {
+	of(a).all.OnEnd(func(j tools.Job) {
+		tell(func() app.Effect { return app.Then{reportSandbox(a), ended(a, j)} })
+	})
+}
+
+// reportSandbox keeps with the conversation what the sandbox undid and warns of, and shows it.
+func reportSandbox(a *app.App) app.Effect {
+	if e, ok := a.Session.TakeSandbox(); ok {
+		return a.Annotate(e)
+	}
+	return nil
+}
+
+// ended tells that a command in the background has ended, unless somebody has killed it. The
+// conversation keeps that of its own.
+func ended(a *app.App, j tools.Job) app.Effect {
+	if j.Killed() {
+		return nil
+	}
+	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, j.Name())
+	if j.Owner != a.Session.ID() {
+		return app.Toast(text)
+	}
+	return a.Note(text)
+}

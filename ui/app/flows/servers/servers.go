@@ -1,0 +1,291 @@
+// Package servers lets the user deal with MCP servers: see how they are and allow what they need, log in to
+// them, answer them, and use the prompts and resources that they have.
+package servers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"parley/ui/app"
+
+	"parley/providers/llm"
+	"parley/tools/mcp"
+	"parley/tools/sanitize"
+	"parley/ui/format"
+)
+
+// Register adds the flow to what front ends have.
+func Register(o *app.Options) {
+	o.Commands = append(o.Commands,
+		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: attachResource},
+		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: arguments, Run: show},
+	)
+	o.ServerPrompts = prompts
+	o.NextQuestion = nextQuestion
+	o.Watch = append(o.Watch, watch)
+}
+
+// of returns the servers of a; nil if none is configured, or none may run yet.
+func of(a *app.App) *mcp.Servers {
+	all, _ := a.Servers().(*mcp.Servers)
+	return all
+}
+
+func noServers(a *app.App) string {
+	if of(a) == nil {
+		return "No MCP servers. Add one under [mcp.NAME] in config.toml"
+	}
+	return ""
+}
+
+func noResources(a *app.App) string {
+	if all := of(a); all != nil && len(all.Resources()) == 0 {
+		return "No MCP server offers resources"
+	}
+	return noServers(a)
+}
+
+// watch tells what the user has to know or do about servers that change.
+func watch(a *app.App, tell func(func() app.Effect)) {
+	if a.OnServerChange == nil {
+		return
+	}
+	noticed := map[string]string{}
+	a.OnServerChange(func(name string) {
+		tell(func() app.Effect { return changed(of(a), name, noticed) })
+	})
+}
+
+// changed says what the user has to know or do about a server that changed, once: noticed is what they know
+// of each.
+func changed(all *mcp.Servers, name string, noticed map[string]string) app.Effect {
+	for _, s := range all.States() {
+		if s.Name != name {
+			continue
+		}
+		told := string(s.Status)
+		if s.Status == mcp.StatusReady {
+			told += s.Refusal.Needs.String()
+		}
+		if noticed[name] == told {
+			if line := serverProgress(s); line != "" {
+				return app.Progress("MCP server " + name + ": " + line)
+			}
+			return nil
+		}
+		noticed[name] = told
+		if news := serverNotice(s); news != "" {
+			return app.Shown{Event: llm.Notice{Text: news}} // of this run, not of the conversation
+		}
+	}
+	return nil
+}
+
+// arguments returns the possible arguments of /mcp.
+func arguments(a *app.App) []app.Item {
+	var items []app.Item
+	for _, s := range of(a).States() {
+		items = append(items, app.Item{Title: s.Name, Value: s.Name, Detail: string(s.Status)})
+		if s.Status == mcp.StatusLogin {
+			items = append(items, app.Item{Title: "login " + s.Name, Value: "login " + s.Name})
+		} else if s.LoggedIn {
+			items = append(items, app.Item{Title: "logout " + s.Name, Value: "logout " + s.Name})
+		}
+	}
+	return items
+}
+
+// show lists the servers, shows the one that is named, or logs in to it or out of it.
+func show(a *app.App, name string) app.Effect {
+	servers := of(a)
+	switch word, server, _ := strings.Cut(name, " "); {
+	case word == "login" && server != "":
+		return control{a, servers, strings.TrimSpace(server)}.login()
+	case word == "logout" && server != "":
+		return control{a, servers, strings.TrimSpace(server)}.logout()
+	}
+	if name == "" {
+		refresh := func() []app.Item { return serverItems(servers.States()) }
+		return &app.List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i app.Item, _ string) app.Effect { return show(a, i.Value) }}
+	}
+	for _, s := range servers.States() {
+		if s.Name == name {
+			return control{a, servers, name}.show(s)
+		}
+	}
+	return app.Refuse("no MCP server %q: /mcp lists them", name)
+}
+
+// serverItems returns a row for each server.
+func serverItems(servers []mcp.State) (items []app.Item) {
+	for _, s := range servers {
+		about := []string{string(s.Status)}
+		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
+			about = append(about, allowed)
+		}
+		switch line := serverProgress(s); {
+		case line != "":
+			about = append(about, line)
+		case s.Status == mcp.StatusLogin:
+			about[0] += ": " + s.Reason
+		case s.Reason != "":
+			about = append(about, s.Reason)
+		default:
+			about = append(about, format.Plural(len(s.Tools), "tool"), format.Plural(s.Prompts, "prompt"), format.Plural(s.Resources, "resource"))
+		}
+		items = append(items, app.Item{Title: s.Name, Detail: strings.Join(append(about, s.Location), " · "), Value: s.Name, Disabled: s.Status == mcp.StatusDisabled})
+	}
+	return items
+}
+
+// attachResource lists what servers have to attach, and attaches what is chosen.
+func attachResource(a *app.App, _ string) app.Effect {
+	servers := of(a)
+	list := &app.List{Title: "Attach", Noun: "resource"}
+	for _, r := range servers.Resources() {
+		list.Items = append(list.Items, app.Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
+	}
+	list.Choose = func(i app.Item, _ string) app.Effect {
+		server, uri, _ := strings.Cut(i.Value, " ")
+		return app.Prepare(func(ctx context.Context) func() app.Effect {
+			parts, err := servers.ReadResource(ctx, server, uri)
+			if err != nil {
+				return func() app.Effect { return app.Failure{Err: err} }
+			}
+			return func() app.Effect { return a.AttachParts(parts) }
+		})
+	}
+	return list
+}
+
+// serverNotice returns what a user has to know or do about a server; "" for nothing.
+func serverNotice(s mcp.State) string {
+	switch s.Status {
+	case mcp.StatusNew:
+		return fmt.Sprintf("MCP server %s offers %s: review and enable them with /mcp", s.Name, format.Plural(len(s.Tools), "tool"))
+	case mcp.StatusChanged:
+		return fmt.Sprintf("MCP server %s changed its tools: they are off until you review them with /mcp", s.Name)
+	case mcp.StatusFailed:
+		hint := ""
+		if s.Refusal.String() != "" {
+			hint = ": review and allow it with /mcp"
+		} else if s.Down {
+			hint = ". The next prompt or call starts it again"
+		}
+		return fmt.Sprintf("MCP server %s: %s%s", s.Name, s.Reason, hint)
+	case mcp.StatusLogin:
+		return fmt.Sprintf("MCP server %s needs login: %s", s.Name, s.Reason)
+	case mcp.StatusReady:
+		if s.Sandboxed && !s.Refusal.Needs.IsZero() {
+			return fmt.Sprintf("MCP server %s: %s during a call: review and allow it with /mcp %s", s.Name, s.Refusal.String(), s.Name)
+		}
+	case mcp.StatusStarting:
+		if s.FirstStart {
+			return fmt.Sprintf("MCP server %s starts for the first time; a download may take a minute", s.Name)
+		}
+	}
+	return ""
+}
+
+// serverProgress returns the last line that a server wrote which may be downloading; "" if
+// there is nothing to tell.
+func serverProgress(s mcp.State) string {
+	if s.Status != mcp.StatusStarting || !s.FirstStart {
+		return ""
+	}
+	lines := strings.Split(strings.TrimSpace(s.Stderr), "\n")
+	return lines[len(lines)-1]
+}
+
+// serverDetails returns all that there is to know of a server, with everything the
+// model would be told of its tools, and whether it waits for a word on them.
+func serverDetails(s mcp.State) (text string, unseen bool) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Location)
+	if allowed := s.Allowed.String(); allowed != "" {
+		fmt.Fprintf(&b, "Allowed by you: %s\n", allowed)
+	}
+	if s.ServerInfo != "" {
+		fmt.Fprintf(&b, "Name: %s\n", sanitize.Line(s.ServerInfo))
+	}
+	if s.Reason != "" {
+		fmt.Fprintf(&b, "\n%s\n", s.Reason)
+	}
+	if len(s.Refusal.Reasons) > 0 {
+		fmt.Fprintf(&b, "\n── Refused by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
+	}
+	if s.Status == mcp.StatusFailed && s.Stderr != "" {
+		fmt.Fprintf(&b, "\n── Last lines of standard error\n%s\n", sanitize.Quote(lastLines(s.Stderr, 12)))
+	}
+	for _, t := range s.Tools {
+		said := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n" + t.Schema) // none of it may pass for another tool
+		fmt.Fprintf(&b, "\n── %s %s\n%s\n", t.Name, t.Change, sanitize.Quote(said))
+	}
+	if len(s.RemovedTools) > 0 {
+		fmt.Fprintf(&b, "\nRemoved: %s\n", strings.Join(s.RemovedTools, ", "))
+	}
+	if s.OmittedTools > 0 {
+		fmt.Fprintf(&b, "\nNot offered: %s, with a name that another has or that cannot be sent, or behind the first 200\n", format.Plural(s.OmittedTools, "tool"))
+	}
+	if s.Stderr != "" && s.Status != mcp.StatusFailed {
+		fmt.Fprintf(&b, "\n── Standard error\n%s\n", sanitize.Quote(strings.TrimSpace(s.Stderr)))
+	}
+	unseen = s.Status == mcp.StatusNew || s.Status == mcp.StatusChanged
+	if unseen {
+		b.WriteString("\nEach call asks, unless the approval mode or a permission rule allows it. Enable these tools for the model?")
+	}
+	return b.String(), unseen
+}
+
+// lastLines returns the last n lines of text.
+func lastLines(text string, n int) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
+}
+
+// A serverChoice is something that can be done about a server.
+type serverChoice struct {
+	Name, Detail string
+	Do           func(*mcp.Servers) error
+}
+
+// serverChoices returns what can be done about a server: above all to allow what the
+// sandbox refused it. Further permissions come after a restart.
+func serverChoices(s mcp.State) []serverChoice {
+	allow := func(name string, a mcp.Access) serverChoice {
+		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
+	}
+	var out []serverChoice
+	wants := s.Refusal.Needs
+	folders := mcp.Access{Read: wants.Read, Write: wants.Write}
+	if s.Sandboxed && !folders.IsZero() && wants.Network {
+		out = append(out, allow("Allow network and these folders", mcp.Access{Network: true, Read: wants.Read, Write: wants.Write}))
+	}
+	failing := s.Sandboxed && (s.Status == mcp.StatusFailed || wants.Unsandboxed)
+	network := allow("Allow network", mcp.Access{Network: true})
+	if s.Sandboxed && !s.Allowed.Network && wants.Network {
+		out = append(out, network)
+	}
+	if s.Sandboxed && !folders.IsZero() {
+		out = append(out, allow("Allow these folders", folders))
+	}
+	free := allow("Run without the sandbox", mcp.Access{Unsandboxed: true})
+	if wants.Unsandboxed && failing {
+		out = append(out, free)
+	}
+	out = append(out, serverChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
+	if failing && !s.Allowed.Network && !wants.Network {
+		out = append(out, network)
+	}
+	if failing && !wants.Unsandboxed {
+		out = append(out, free)
+	}
+	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
+		out = append(out, serverChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
+	}
+	if allowed := s.Allowed.String(); allowed != "" {
+		out = append(out, serverChoice{"Revoke permissions", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
+	}
+	return out
+}
