@@ -369,7 +369,10 @@ func (r *runningCommand) outcome() act.Outcome {
 		if r.streams == nil || !success {
 			notes = append(notes, note("%s", r.State()))
 		}
-		if what, denied := process.Sandbox.ExplainDenial(text); denied && !success && r.policy != nil {
+		if r.policy == nil || success {
+			break
+		}
+		if what, denied := process.Sandbox.ExplainDenial(text); denied {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}
 	}
