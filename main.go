@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"parley/tools"
+	"parley/tools/permission"
 	"parley/tools/sandbox"
 	"parley/ui/cli"
 	"parley/ui/print"
@@ -16,6 +17,7 @@ import (
 func main() {
 	print.CheckAddressSpace()
 	sandbox.Register() // what confines a command is this program too
+	permission.Register()
 	tools.ScrubEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))
 }

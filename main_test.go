@@ -37,6 +37,7 @@ import (
 	"parley/providers/openai"
 	"parley/session"
 	"parley/session/config"
+	"parley/tools/permission"
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/cli"
@@ -49,6 +50,7 @@ const heapPercent = 400
 
 func TestMain(m *testing.M) {
 	sandbox.Register()
+	permission.Register()
 	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
 	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which wait more than they compute
 		parallel.Tests(8)

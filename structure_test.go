@@ -71,7 +71,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools", "tools/undo"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
-		"":                     {"ui/cli", "ui/print", "tools", "tools/sandbox"},
+		"":                     {"ui/cli", "ui/print", "tools", "tools/permission", "tools/sandbox"},
 		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
@@ -98,12 +98,13 @@ func TestImports(t *testing.T) {
 		"providers/prompted":   {llm, "providers/filter", "providers/schema", lazy},
 		"providers":            {"providers/*", proc},
 		act:                    {llm},
-		"tools":                {act, llm, "providers/schema", proc, safe, "tools/permission", "tools/gitignore", "tools/places"},
+		"tools/rule":           {act, lazy},
+		"tools":                {act, "tools/rule", llm, "providers/schema", proc, safe, "tools/gitignore", "tools/places"},
 		"tools/sandbox":        {"tools/places", proc, lazy},
 		proc:                   {},
 		"tools/places":         {},
 		atomic:                 {},
-		"tools/permission":     {lazy},
+		"tools/permission":     {act, "tools/rule", lazy},
 		"tools/undo":           {act, "tools/gitignore", "tools/places", atomic},
 		"tools/gitignore":      {},
 		diff:                   {},
@@ -169,7 +170,7 @@ func TestImports(t *testing.T) {
 		swar:                   {},
 		lazy:                   {},
 
-		"ui/app/flows/permissions": {"ui/app", "ui/describe", act, "tools", "tools/permission", format},
+		"ui/app/flows/permissions": {"ui/app", "ui/describe", act, "tools", "tools/rule", format},
 	}
 	for from, imports := range ownPackages(t) {
 		allowed, known := may[from]

@@ -21,6 +21,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/tools/process"
+	"parley/tools/rule"
 )
 
 // hooked returns a session whose hooks are "event: command" lines for a shell, and its folder.
@@ -53,7 +54,7 @@ const (
 // Decisions of hooks about a call, beside those of the policy.
 func TestHooksOfCalls(t *testing.T) {
 	deny := []permission.Rule{{Effect: permission.Deny, Tool: "shell"}}
-	ask := []permission.Rule{{Effect: permission.Ask, Tool: "shell", Source: permission.FromConfig}}
+	ask := []permission.Rule{{Effect: permission.Ask, Tool: "shell", Source: rule.FromConfig}}
 	tests := []struct {
 		name    string
 		mode    act.Mode

@@ -19,11 +19,13 @@ import (
 	. "parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/tools/sandbox"
 )
 
 func TestMain(m *testing.M) {
 	sandbox.Register()
+	permission.Register()
 	goleak.VerifyTestMain(m)
 }
 

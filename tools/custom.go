@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"parley/tools/act"
-	"parley/tools/permission"
 	"parley/tools/process"
+	"parley/tools/rule"
 )
 
 // A CustomTool is a tool that the user configures: a program that receives the arguments of a call
@@ -111,14 +111,14 @@ func ValidateCustomTools(own map[string]CustomTool, project bool) error {
 }
 
 // CustomToolRules returns the permission rules of tools.
-func CustomToolRules(own map[string]CustomTool) (rules []permission.Rule) {
+func CustomToolRules(own map[string]CustomTool) (rules []rule.Rule) {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
-		r := permission.Rule{Tool: name, Source: permission.FromConfig}
+		r := rule.Rule{Tool: name, Source: rule.FromConfig}
 		switch own[name].Rule {
 		case CustomAsk:
-			r.Effect = permission.Ask
+			r.Effect = act.Ask
 		case CustomAllow:
-			r.Effect, r.Sandboxed = permission.Allow, true
+			r.Effect, r.Sandboxed = act.Allow, true
 		default:
 			continue
 		}

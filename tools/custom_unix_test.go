@@ -15,6 +15,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/tools/process"
+	"parley/tools/rule"
 )
 
 // own reads tools as the configuration has them.
@@ -134,7 +135,7 @@ func TestOwnRules(t *testing.T) {
 		{"allow outside", base + "rule = \"allow\"\nsandbox = \"off\"", "", act.ModeAsk, nil, true, act.Ask},
 		{"a rule that denies", base + "rule = \"allow\"", "", act.ModeAsk, []permission.Rule{{Effect: permission.Deny, Tool: "mine"}}, true, act.Deny},
 		{"read-only", base + "rule = \"allow\"", "", act.ModeReadOnly, nil, true, act.Deny},
-		{"of a project", base, ".parley/config.toml", act.ModeYolo, []permission.Rule{{Effect: permission.Allow, Tool: "mine", Source: permission.FromConfig}}, true, act.Ask},
+		{"of a project", base, ".parley/config.toml", act.ModeYolo, []permission.Rule{{Effect: permission.Allow, Tool: "mine", Source: rule.FromConfig}}, true, act.Ask},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,22 +7,22 @@ import (
 	"strings"
 
 	"parley/tools/act"
-	"parley/tools/permission"
 	"parley/tools/places"
+	"parley/tools/rule"
 )
 
 // AllowFlag allows what a rule of the command line says, such as "shell:git status"
-// or "edit:src/**"; see permission.ParseRule. Own names the tools of the user's own.
+// or "edit:src/**"; see package permission. Own names the tools of the user's own.
 func (p *Policy) AllowFlag(text string, own ...string) error {
 	r, err := ParseRule(text, own...)
 	if err == nil {
-		err = r.Validate()
+		err = rule.Engine.Validate(r)
 	}
 	if err != nil {
 		return err
 	}
-	r.Effect, r.Source = permission.Allow, permission.FromFlag
-	p.AddRules([]permission.Rule{r})
+	r.Effect, r.Source = act.Allow, rule.FromFlag
+	p.AddRules([]rule.Rule{r})
 	return nil
 }
 
@@ -35,23 +35,23 @@ type Permissions struct {
 
 // Rules reads the rules. Own names the tools of the user's own. The error names each that is
 // none, and each that could never allow anything.
-func (c Permissions) Rules(own ...string) ([]permission.Rule, error) {
-	var rs []permission.Rule
+func (c Permissions) Rules(own ...string) ([]rule.Rule, error) {
+	var rs []rule.Rule
 	var faults []error
 	for _, part := range []struct {
-		effect permission.Effect
+		effect act.Verdict
 		texts  []string
-	}{{permission.Allow, c.Allow}, {permission.Ask, c.Ask}, {permission.Deny, c.Deny}} {
+	}{{act.Allow, c.Allow}, {act.Ask, c.Ask}, {act.Deny, c.Deny}} {
 		for _, text := range part.texts {
 			r, err := ParseRule(text, own...)
-			if err == nil && part.effect == permission.Allow {
-				err = r.Validate()
+			if err == nil && part.effect == act.Allow {
+				err = rule.Engine.Validate(r)
 			}
 			if err != nil {
 				faults = append(faults, fmt.Errorf("permissions.%s: %w", part.effect, err))
 				continue
 			}
-			r.Effect, r.Source = part.effect, permission.FromConfig
+			r.Effect, r.Source = part.effect, rule.FromConfig
 			rs = append(rs, r)
 		}
 	}
@@ -64,17 +64,17 @@ func (c Permissions) Validate(own ...string) error {
 	return err
 }
 
-// ParseRule does as permission.ParseRule for the tools that there are, those of the user's own
+// ParseRule parses a rule for the tools that there are, those of the user's own
 // among them, and for the classes of sensitive files: "credentials" and "startup" are rules about whatever tools do to
 // these.
-func ParseRule(text string, own ...string) (permission.Rule, error) {
+func ParseRule(text string, own ...string) (rule.Rule, error) {
 	name, _, narrow := strings.Cut(text, ":")
 	if slices.Contains(own, name) && narrow {
-		return permission.Rule{}, fmt.Errorf("rule %q: a tool of your own is named alone", text)
+		return rule.Rule{}, fmt.Errorf("rule %q: a tool of your own is named alone", text)
 	}
 	class := slices.Contains(places.Classes, places.Class(text))
 	if !class && !strings.HasPrefix(name, "mcp__") && name != act.SkillName && !slices.Contains(own, name) && !act.IsOwn(name) {
-		return permission.Rule{}, unknownTool(name, append(Names(), own...))
+		return rule.Rule{}, unknownTool(name, append(Names(), own...))
 	}
-	return permission.ParseRule(text)
+	return rule.Engine.Parse(text)
 }

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"parley/tools/act"
-	"parley/tools/permission"
 	"parley/tools/places"
+	"parley/tools/rule"
 )
 
 // A Policy decides whether a tool may run. It is the only place that does, and
@@ -20,8 +20,8 @@ type Policy struct {
 	mu        sync.Mutex
 	mode      act.Mode
 	workspace string
-	rules     permission.Rules
-	onChange  func([]permission.Rule)
+	rules     []rule.Rule
+	onChange  func([]rule.Rule)
 }
 
 // NewPolicy returns a policy in the given mode.
@@ -76,7 +76,7 @@ func (p *Policy) MayHookAllow(a *act.Action) bool {
 		return false
 	}
 	p.mu.Lock()
-	trial := &Policy{mode: p.mode, workspace: p.workspace, rules: append(slices.Clip(p.rules), permission.Rule{Effect: permission.Allow, Tool: a.Tool, Source: permission.FromConfig})}
+	trial := &Policy{mode: p.mode, workspace: p.workspace, rules: append(slices.Clip(p.rules), rule.Rule{Effect: act.Allow, Tool: a.Tool, Source: rule.FromConfig})}
 	p.mu.Unlock()
 	return trial.Decide(a) == act.Allow
 }
@@ -84,7 +84,7 @@ func (p *Policy) MayHookAllow(a *act.Action) bool {
 // DenialReason says, in words for the model, why a may not run.
 func (p *Policy) DenialReason(a *act.Action) string {
 	_, by := p.evaluate(a)
-	if by.Effect == permission.Deny {
+	if by.Effect == act.Deny {
 		return fmt.Sprintf("the rule %q denies it.", by)
 	}
 	if p.Mode() == act.ModePlan {
@@ -93,47 +93,47 @@ func (p *Policy) DenialReason(a *act.Action) string {
 	return fmt.Sprintf("the approval mode is %s.", p.Mode())
 }
 
-func (p *Policy) evaluate(a *act.Action) (act.Verdict, permission.Rule) {
+func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 	p.mu.Lock()
 	mode, directory, rs := p.currentMode(), p.workspace, p.rules // rules are never changed in place
 	p.mu.Unlock()
 	if a.AskEachTime { // no answer counts
-		rs = slices.DeleteFunc(slices.Clone(rs), func(r permission.Rule) bool { return r.Effect == permission.Allow && !r.IsConfigured() })
+		rs = slices.DeleteFunc(slices.Clone(rs), func(r rule.Rule) bool { return r.Effect == act.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rs.Decide(permission.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
-	if a.Access == act.AccessRead && a.Tool != readTool && effect != permission.Deny {
-		e, r, ok := rs.Decide(permission.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: a.PlaceClass})
-		if ok && (e == permission.Deny || e == permission.Ask) {
+	effect, by, ruled := rule.Engine.Decide(rs, rule.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
+	if a.Access == act.AccessRead && a.Tool != readTool && effect != act.Deny {
+		e, r, ok := rule.Engine.Decide(rs, rule.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: a.PlaceClass})
+		if ok && (e == act.Deny || e == act.Ask) {
 			effect, by, ruled = e, r, ok
 		}
 	}
-	is := func(e permission.Effect) bool { return ruled && effect == e }
+	is := func(e act.Verdict) bool { return ruled && effect == e }
 	switch {
-	case is(permission.Deny):
+	case is(act.Deny):
 		return act.Deny, by
 	case (mode == act.ModeReadOnly || mode == act.ModePlan) && a.Access != act.AccessRead:
-		return act.Deny, permission.Rule{}
+		return act.Deny, rule.Rule{}
 	case a.Proposal != "":
 		return act.Ask, by
 	case a.OfProject:
 		return act.Ask, by
-	case a.PlaceClass != "" && !(is(permission.Allow) && (by.IsLiteral() || by.Tool == a.PlaceClass)):
+	case a.PlaceClass != "" && !(is(act.Allow) && (by.IsLiteral() || by.Tool == a.PlaceClass)):
 		return act.Ask, by
 	case mode == act.ModeYolo:
 		return act.Allow, by
-	case is(permission.Ask):
+	case is(act.Ask):
 		return act.Ask, by
-	case a.NoWorkspace && !(is(permission.Allow) && by.IsLiteral()):
+	case a.NoWorkspace && !(is(act.Allow) && by.IsLiteral()):
 		return act.Ask, by
-	case a.NearCredentials && !is(permission.Allow):
+	case a.NearCredentials && !is(act.Allow):
 		return act.Ask, by
 	case a.Access == act.AccessRead:
 		return act.Allow, by
-	case a.Access == act.AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(permission.Allow) && by.IsLiteral()):
+	case a.Access == act.AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(act.Allow) && by.IsLiteral()):
 		return act.Ask, by
-	case is(permission.Allow) && by.Sandboxed && !a.Sandboxed:
+	case is(act.Allow) && by.Sandboxed && !a.Sandboxed:
 		return act.Ask, by // it was allowed to run in the sandbox, and there is none now
-	case is(permission.Allow):
+	case is(act.Allow):
 		return act.Allow, by
 	case mode == act.ModeAuto && (a.Access == act.AccessWrite || a.Access == act.AccessRun && a.Sandboxed && !a.Network):
 		return act.Allow, by
@@ -147,12 +147,12 @@ const readTool = "read"
 
 // readRules returns what the rules that deny or ask say about reading a file; nil if
 // there are none.
-func (p *Policy) readRules() func(file string) permission.Effect {
+func (p *Policy) readRules() func(file string) act.Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var strict permission.Rules
+	var strict []rule.Rule
 	for _, r := range p.rules {
-		if r.Tool == readTool && (r.Effect == permission.Deny || r.Effect == permission.Ask && p.mode != act.ModeYolo) {
+		if r.Tool == readTool && (r.Effect == act.Deny || r.Effect == act.Ask && p.mode != act.ModeYolo) {
 			strict = append(strict, r)
 		}
 	}
@@ -160,8 +160,8 @@ func (p *Policy) readRules() func(file string) permission.Effect {
 		return nil
 	}
 	directory := p.workspace
-	return func(file string) permission.Effect {
-		effect, _, _ := strict.Decide(permission.Call{Tool: readTool, Path: file, Workspace: directory})
+	return func(file string) act.Verdict {
+		effect, _, _ := rule.Engine.Decide(strict, rule.Call{Tool: readTool, Path: file, Workspace: directory})
 		return effect
 	}
 }
@@ -171,7 +171,7 @@ func (p *Policy) HoldsBack(file string) bool {
 	p.mu.Lock()
 	directory := p.workspace
 	p.mu.Unlock()
-	rules, held := p.readRules(), []permission.Effect{permission.Deny, permission.Ask}
+	rules, held := p.readRules(), []act.Verdict{act.Deny, act.Ask}
 	if rules == nil {
 		return false
 	}
@@ -184,12 +184,12 @@ func (p *Policy) HoldsBack(file string) bool {
 func (p *Policy) showsClass(class places.Class) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	effect, by, ok := p.rules.Decide(permission.Call{Tool: readTool, Workspace: p.workspace, Class: string(class)})
-	return ok && effect == permission.Allow && by.Tool == string(class)
+	effect, by, ok := rule.Engine.Decide(p.rules, rule.Call{Tool: readTool, Workspace: p.workspace, Class: string(class)})
+	return ok && effect == act.Allow && by.Tool == string(class)
 }
 
 // AddRules adds rules.
-func (p *Policy) AddRules(rs []permission.Rule) {
+func (p *Policy) AddRules(rs []rule.Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, r := range rs {
@@ -200,16 +200,16 @@ func (p *Policy) AddRules(rs []permission.Rule) {
 }
 
 // Rules returns all rules, in the order in which they came.
-func (p *Policy) Rules() []permission.Rule {
+func (p *Policy) Rules() []rule.Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.rules)
 }
 
-// OnChange sets the function that is called with all rules of Source permission.FromState after
+// OnChange sets the function that is called with all rules of Source rule.FromState after
 // AllowAlways or Remove has changed them, one call at a time and in the order of changes. f must
 // not change rules itself.
-func (p *Policy) OnChange(f func([]permission.Rule)) {
+func (p *Policy) OnChange(f func([]rule.Rule)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onChange = f
@@ -217,8 +217,8 @@ func (p *Policy) OnChange(f func([]permission.Rule)) {
 
 // Remove takes a rule away that an answer made, and reports whether there was
 // one. Rules of the configuration and of the command line stay.
-func (p *Policy) Remove(r permission.Rule) bool {
-	if r.Source != permission.FromState && r.Source != permission.FromSession {
+func (p *Policy) Remove(r rule.Rule) bool {
+	if r.Source != rule.FromState && r.Source != rule.FromSession {
 		return false
 	}
 	p.changeMu.Lock()
@@ -229,7 +229,7 @@ func (p *Policy) Remove(r permission.Rule) bool {
 		p.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
 	}
 	p.mu.Unlock()
-	if i >= 0 && r.Source == permission.FromState {
+	if i >= 0 && r.Source == rule.FromState {
 		p.notifyChange()
 	}
 	return i >= 0
@@ -238,7 +238,7 @@ func (p *Policy) Remove(r permission.Rule) bool {
 // notifyChange passes the rules to keep to the function of OnChange.
 func (p *Policy) notifyChange() {
 	p.mu.Lock()
-	changed, kept := p.onChange, slices.DeleteFunc(slices.Clone(p.rules), func(r permission.Rule) bool { return r.Source != permission.FromState })
+	changed, kept := p.onChange, slices.DeleteFunc(slices.Clone(p.rules), func(r rule.Rule) bool { return r.Source != rule.FromState })
 	p.mu.Unlock()
 	if changed != nil {
 		changed(kept)
@@ -262,12 +262,12 @@ func (p *Policy) Accept(to act.Mode) act.Mode {
 func (p *Policy) AllowForSession(a *act.Action) {
 	r := exactRule(a)
 	p.mu.Lock()
-	r.Source, r.Workspace, r.Sandboxed = permission.FromSession, p.workspace, a.Sandboxed
+	r.Source, r.Workspace, r.Sandboxed = rule.FromSession, p.workspace, a.Sandboxed
 	p.mu.Unlock()
-	p.AddRules([]permission.Rule{r})
+	p.AddRules([]rule.Rule{r})
 	if r.Tool == writeTool && a.Path != "" {
 		r.Tool = editTool
-		p.AddRules([]permission.Rule{r})
+		p.AddRules([]rule.Rule{r})
 	}
 }
 
@@ -281,7 +281,7 @@ func (p *Policy) AllowAlways(a *act.Action, prefix int) error {
 	defer p.changeMu.Unlock()
 	p.mu.Lock()
 	for i := range rules {
-		rules[i].Source, rules[i].Workspace, rules[i].Sandboxed = permission.FromState, p.workspace, a.Sandboxed
+		rules[i].Source, rules[i].Workspace, rules[i].Sandboxed = rule.FromState, p.workspace, a.Sandboxed
 	}
 	p.mu.Unlock()
 	if rules[0].Workspace == "" {
@@ -303,14 +303,14 @@ func (p *Policy) RulesFor(a *act.Action, prefix int) (texts []string, err error)
 	return texts, err
 }
 
-func rulesFor(a *act.Action, prefix int) (permission.Rules, error) {
+func rulesFor(a *act.Action, prefix int) ([]rule.Rule, error) {
 	if prefix == 0 {
-		return permission.Rules{exactRule(a)}, nil
+		return []rule.Rule{exactRule(a)}, nil
 	}
 	if a.Tool != "shell" {
 		return nil, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
 	}
-	return permission.PrefixRules(a.Command, prefix)
+	return rule.Engine.Prefix(a.Command, prefix)
 }
 
 // PrefixLengths returns the numbers of words for which RulesFor has rules, from the
@@ -319,12 +319,12 @@ func (p *Policy) PrefixLengths(a *act.Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
 	}
-	most, err := permission.CountWords(a.Command)
+	most, err := rule.Engine.CountWords(a.Command)
 	if err != nil {
 		return nil, fmt.Sprintf("the command %v", err)
 	}
 	for n := most; n > 0; n-- {
-		if _, err := permission.PrefixRules(a.Command, n); err != nil {
+		if _, err := rule.Engine.Prefix(a.Command, n); err != nil {
 			why = err.Error()
 			continue
 		}
@@ -334,11 +334,11 @@ func (p *Policy) PrefixLengths(a *act.Action) (words []int, why string) {
 }
 
 // exactRule returns the narrowest rule that allows a.
-func exactRule(a *act.Action) permission.Rule {
+func exactRule(a *act.Action) rule.Rule {
 	if target := a.Target(); target != "" {
-		return permission.ExactRule(a.Tool, target)
+		return rule.Engine.Exact(a.Tool, target)
 	}
-	return permission.Rule{Effect: permission.Allow, Tool: a.Tool}
+	return rule.Rule{Effect: act.Allow, Tool: a.Tool}
 }
 
 // guardedNames are the names of files and directories that configure or run programs for

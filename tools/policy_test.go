@@ -9,6 +9,7 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/rule"
 )
 
 func TestDecide(t *testing.T) {
@@ -43,7 +44,7 @@ func TestDecide(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", text, err)
 			}
-			r.Effect, r.Source = effect, permission.FromConfig
+			r.Effect, r.Source = effect, rule.FromConfig
 			p.AddRules([]permission.Rule{r})
 		}
 	}
@@ -190,7 +191,7 @@ func TestAlways(t *testing.T) {
 	}
 	err := p.AllowAlways(log, 2)
 	wide := kept[len(kept)-1]
-	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: permission.FromState}); wide != want || err != nil {
+	if want := (permission.Rule{Effect: permission.Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: rule.FromState}); wide != want || err != nil {
 		t.Errorf("got %+v, %v, want %+v", wide, err, want)
 	}
 	if err := p.AllowAlways(log, 1); err == nil {
@@ -227,7 +228,7 @@ func TestAlways(t *testing.T) {
 	if p.Decide(&act.Action{Tool: "shell", Access: act.AccessRun, Command: "git log main.go"}) != act.Ask {
 		t.Error("a removed rule allows")
 	}
-	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", Source: permission.FromConfig}
+	fixed := permission.Rule{Effect: permission.Deny, Tool: "shell", Source: rule.FromConfig}
 	p.AddRules([]permission.Rule{fixed, fixed})
 	if p.Remove(fixed) || len(p.Rules()) != 3 {
 		t.Errorf("rules are %v", p.Rules())
@@ -317,7 +318,7 @@ func TestChangesAreToldInOrder(t *testing.T) {
 			edit := &act.Action{Tool: "edit", Access: act.AccessWrite, Path: strings.Repeat("a", i+1)}
 			rules, err := rulesFor(edit, 0)
 			rule := rules[0]
-			rule.Workspace, rule.Source = "/w", permission.FromState
+			rule.Workspace, rule.Source = "/w", "state"
 			if err := errors.Join(err, p.AllowAlways(edit, 0)); err != nil || i%2 == 0 && !p.Remove(rule) {
 				t.Errorf("%d: %v", i, err)
 			}

@@ -16,6 +16,7 @@ import (
 	_ "parley/providers/llmtest/heap"
 	"parley/providers/llmtest/parallel"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/tools/sandbox"
 )
 
@@ -26,6 +27,7 @@ var roles = map[string]func(){}
 
 func TestMain(m *testing.M) {
 	sandbox.Register()
+	permission.Register()
 	if play, ok := roles[os.Getenv(asRole)]; ok {
 		play()
 		return

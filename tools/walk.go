@@ -9,7 +9,6 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/gitignore"
-	"parley/tools/permission"
 	"parley/tools/places"
 )
 
@@ -29,9 +28,9 @@ type walk struct {
 	namesOnly       bool // only names are shown: sensitive places count as well
 	hiddenSensitive int  // entries left out because they are sensitive places
 
-	readEffect       func(file string) permission.Effect // about reading a file; nil: nothing
-	dirApproved      bool                                // about the directory where the walk began: the user was asked about that
-	inSensitivePlace bool                                // the walk began in a sensitive place, and so was asked about
+	readEffect       func(file string) act.Verdict // about reading a file; nil: nothing
+	dirApproved      bool                          // about the directory where the walk began: the user was asked about that
+	inSensitivePlace bool                          // the walk began in a sensitive place, and so was asked about
 
 	dirRoot *os.Root // of the directory with the file that is visited
 }
@@ -44,7 +43,7 @@ func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs
 	if p := k.policy.Load(); p != nil {
 		k.readEffect = p.readRules()
 	}
-	k.dirApproved = k.readEffect != nil && k.readEffect(dir) == permission.Ask
+	k.dirApproved = k.readEffect != nil && k.readEffect(dir) == act.Ask
 	k.inSensitivePlace = k.placeOf(dir).Class != ""
 	var left gitignore.Rules
 	if !k.all && dir != "." { // what holds above dir holds in it
@@ -125,7 +124,7 @@ func (k *walk) isHiddenByRule(file string) bool {
 		return false
 	}
 	effect := k.readEffect(file)
-	return effect == permission.Deny || effect == permission.Ask && !k.dirApproved
+	return effect == act.Deny || effect == act.Ask && !k.dirApproved
 }
 
 // isHiddenSensitive reports whether file is in the table of places, and nobody was asked

@@ -11,7 +11,10 @@ import (
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 )
+
+func init() { permission.Register() }
 
 type memory map[string]string
 

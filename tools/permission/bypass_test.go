@@ -26,7 +26,7 @@ func widenedRules(t testing.TB) Rules {
 	} {
 		r, err := ParseRule("shell:" + text + " *")
 		if err == nil {
-			err = r.Validate()
+			err = Validate(r)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -28,10 +28,10 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 	for _, effect := range []Effect{Deny, Ask} {
 		for _, r := range rs {
 			switch {
-			case r.Effect != effect || !r.appliesTo(c):
-			case r.Match == "" || r.matchesWide(c, line):
+			case r.Effect != effect || !appliesTo(r, c):
+			case r.Match == "" || matchesWide(r, c, line):
 				return effect, r, true
-			case line != nil && blind.Tool == "" && (line.isOpaque() || r.mayMatch(line)):
+			case line != nil && blind.Tool == "" && (line.isOpaque() || mayMatch(r, line)):
 				blind = r
 			}
 		}
@@ -44,26 +44,26 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 }
 
 // appliesTo reports whether r is for the tool, or the file's class, in the workspace of c.
-func (r Rule) appliesTo(c Call) bool {
+func appliesTo(r Rule, c Call) bool {
 	if r.Workspace != "" && r.Workspace != c.Workspace {
 		return false
 	}
 	if start, family := strings.CutSuffix(r.Tool, "*"); family {
 		return strings.HasPrefix(c.Tool, start)
 	}
-	return r.Tool == c.Tool || r.namesClass(c)
+	return r.Tool == c.Tool || namesClass(r, c)
 }
 
-func (r Rule) namesClass(c Call) bool { return c.Class != "" && r.Tool == c.Class && r.Match == "" }
+func namesClass(r Rule, c Call) bool { return c.Class != "" && r.Tool == c.Class && r.Match == "" }
 
 // matchesWide reports whether a rule that asks or denies matches a call.
-func (r Rule) matchesWide(c Call, line *parser) bool {
+func matchesWide(r Rule, c Call, line *parser) bool {
 	switch c.Tool {
 	case shellTool:
 		if strings.TrimSpace(r.Match) == strings.TrimSpace(c.Command) {
 			return true
 		}
-		wanted := r.commandWords()
+		wanted := commandWords(r)
 		return len(wanted) > 0 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return beginsWith(cmd.Words, wanted) })
 	case fetchTool:
 		name, _, err := net.SplitHostPort(c.Host)
@@ -79,14 +79,14 @@ func (r Rule) matchesWide(c Call, line *parser) bool {
 
 // mayMatch reports whether a command of a line is what a rule matches once a word has a value that is
 // not known.
-func (r Rule) mayMatch(line *parser) bool {
-	wanted := r.commandWords()
+func mayMatch(r Rule, line *parser) bool {
+	wanted := commandWords(r)
 	return len(wanted) > 1 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return begins(cmd.Words, wanted, true) })
 }
 
 // commandWords returns the words of Match if it is exactly one command; nil otherwise, and
 // then the rule matches its exact text only.
-func (r Rule) commandWords() []string {
+func commandWords(r Rule) []string {
 	line := parseLine(r.Match)
 	why := cmp.Or(line.notSimple, line.notBare)
 	if len(line.list) != 1 || why != "" && !strings.HasPrefix(why, dynamicReason) {
@@ -157,19 +157,19 @@ func hasOption(words []string, want string) bool {
 // rule each, the one of them that allows least.
 func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	find := func(holds func(Rule) bool) (Rule, bool) {
-		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && r.appliesTo(c) && holds(r) })
+		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && appliesTo(r, c) && holds(r) })
 		if i < 0 {
 			return Rule{}, false
 		}
 		return rs[i], true
 	}
-	if r, ok := find(func(r Rule) bool { return r.IsLiteral() && r.matchesExactly(c) }); ok {
+	if r, ok := find(func(r Rule) bool { return r.IsLiteral() && matchesExactly(r, c) }); ok {
 		return r, true
 	}
-	if r, ok := find(func(r Rule) bool { return r.namesClass(c) }); ok {
+	if r, ok := find(func(r Rule) bool { return namesClass(r, c) }); ok {
 		return r, true
 	}
-	if r, ok := find(func(r Rule) bool { return r.Match != "" && r.matchesExactly(c) }); ok {
+	if r, ok := find(func(r Rule) bool { return r.Match != "" && matchesExactly(r, c) }); ok {
 		return r, true
 	}
 	anything := func(r Rule) bool { return r.Match == "" }
@@ -183,7 +183,7 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 			moved = true // once: after another cd, one that failed before would matter
 			continue
 		}
-		r, ok := find(func(r Rule) bool { return r.Match != "" && r.coversCommand(cmd.Words, c.Workspace) })
+		r, ok := find(func(r Rule) bool { return r.Match != "" && coversCommand(r, cmd.Words, c.Workspace) })
 		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell && !isNarrow(cmd.Words) ||
 			moved && !isSameBelow(cmd.Words) || cmd.piped && !isFilter(cmd.Words) {
 			return find(anything)
@@ -241,7 +241,7 @@ func isFilter(words []string) bool {
 }
 
 // matchesExactly reports whether an allowing rule names exactly the target of a call.
-func (r Rule) matchesExactly(c Call) bool {
+func matchesExactly(r Rule, c Call) bool {
 	switch c.Tool {
 	case shellTool:
 		return !r.Prefix && strings.TrimLeft(r.Match, blanks) == strings.TrimLeft(c.Command, blanks)
@@ -256,7 +256,7 @@ func (r Rule) matchesExactly(c Call) bool {
 }
 
 // coversCommand reports whether an allowing rule matches one simple command.
-func (r Rule) coversCommand(words []string, folder string) bool {
+func coversCommand(r Rule, words []string, folder string) bool {
 	if name, _, _ := strings.Cut(r.Match, " "); isPlain(name) && (len(words) == 0 || name != words[0]) {
 		return false // without parsing: most rules are for another program
 	}
@@ -292,8 +292,8 @@ func isPlain(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }
 
-// Validate reports why r, if it allows, can never match; nil otherwise.
-func (r Rule) Validate() error {
+// Validate reports why a rule, if it allows, can never match; nil otherwise.
+func Validate(r Rule) error {
 	if r.Tool != shellTool || !r.Prefix {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"parley/tools/rule"
 )
 
 // storedRule holds a rule in JSON.
@@ -45,7 +47,7 @@ func Unmarshal(text string) ([]Rule, error) {
 			faults = append(faults, fmt.Errorf("remembered %w", err))
 			continue
 		}
-		r.Effect, r.Workspace, r.Source, r.Sandboxed = s.Effect, s.Workspace, FromState, s.Sandboxed
+		r.Effect, r.Workspace, r.Source, r.Sandboxed = s.Effect, s.Workspace, rule.FromState, s.Sandboxed
 		rs = append(rs, r)
 	}
 	return rs, errors.Join(faults...)

@@ -146,7 +146,7 @@ func TestPrefixAllowsNoMore(t *testing.T) {
 	generous, total := widenedRules(t), 0
 	for _, test := range prefixTests {
 		forced := Rule{Effect: Allow, Tool: "shell", Match: test.prefix, Prefix: true}
-		if err := forced.Validate(); (err == nil) != (test.fine != "") {
+		if err := Validate(forced); (err == nil) != (test.fine != "") {
 			t.Errorf("%s: %v", forced, err)
 		}
 		with := append(Rules{forced}, generous...)

@@ -28,49 +28,35 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"parley/tools/act"
 	"parley/tools/lazy"
+	"parley/tools/rule"
 )
 
-// Effect decides a call that a rule matches.
-type Effect string
+// The vocabulary of rules.
+type (
+	Rule   = rule.Rule
+	Call   = rule.Call
+	Effect = act.Verdict
+)
 
 // Effects, from the weakest to the strongest.
 const (
-	Allow Effect = "allow"
-	Ask   Effect = "ask"
-	Deny  Effect = "deny"
+	Allow = act.Allow
+	Ask   = act.Ask
+	Deny  = act.Deny
 )
-
-// Sources of rules.
-const (
-	FromConfig  = "config"  // user's configuration file
-	FromFlag    = "flag"    // the command line
-	FromState   = "state"   // approval remembered for good
-	FromSession = "session" // approval remembered until parley ends
-)
-
-// Rule binds an effect to calls of one tool.
-type Rule struct {
-	Effect    Effect
-	Tool      string // name; one that begins with "mcp__" may end in *
-	Match     string // command, glob of paths, or host; "" matches any call
-	Prefix    bool   // Match holds the first words of a command
-	Workspace string // absolute path of the workspace it holds for; "" for all
-	Source    string // FromConfig, FromFlag, FromState or FromSession
-	Sandboxed bool   // approved for a sandboxed command; for the caller to heed
-}
 
 // Rules holds rules; their order does not matter.
 type Rules []Rule
 
-// Call describes one tool call for rules to decide.
-type Call struct {
-	Tool      string
-	Command   string // command line of the shell tool; "" for other tools
-	Path      string // relative to the workspace, with slashes; "" without a file
-	Host      string // lower case, with its port unless that is the default; "" without a host
-	Workspace string // absolute path of the workspace
-	Class     string // class of the file, a name that rules can use as a tool; "" without one
+// Register has tools decide by rules.
+func Register() {
+	d := &rule.Engine
+	d.Parse, d.Validate, d.Exact, d.CountWords = ParseRule, Validate, ExactRule, CountWords
+	d.Marshal, d.Unmarshal = Marshal, Unmarshal
+	d.Decide = func(rs []Rule, c Call) (Effect, Rule, bool) { return Rules(rs).Decide(c) }
+	d.Prefix = func(command string, words int) ([]Rule, error) { return PrefixRules(command, words) }
 }
 
 var toolName = lazy.NewRegexp(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
@@ -114,7 +100,7 @@ func ParseRule(text string) (Rule, error) {
 	switch tool {
 	case shellTool:
 		r.Match, r.Prefix = cutStar(match)
-		err = r.checkPrefix()
+		err = checkPrefix(r)
 	case fetchTool:
 		r.Match, err = parseHost(match)
 	default:
@@ -132,7 +118,7 @@ func ParseRule(text string) (Rule, error) {
 }
 
 // checkPrefix reports why Match is the prefix of no simple command, or nil.
-func (r Rule) checkPrefix() error {
+func checkPrefix(r Rule) error {
 	if !r.Prefix {
 		return nil
 	}
@@ -156,23 +142,6 @@ const (
 	blanks    = " \t\n\r" // ignored before a rule or a command
 )
 
-// IsConfigured reports whether the user wrote r in the config or a flag; else an approval
-// made it.
-func (r Rule) IsConfigured() bool { return r.Source == FromConfig || r.Source == FromFlag }
-
-// String returns r in the form that ParseRule parses.
-func (r Rule) String() string {
-	switch {
-	case r.Match == "":
-		return r.Tool
-	case r.Prefix:
-		return r.Tool + ":" + r.Match + " *"
-	case r.Tool == shellTool:
-		return r.Tool + ":" + escapeStar(r.Match)
-	}
-	return r.Tool + ":" + r.Match
-}
-
 // cutStar cuts the asterisk off a prefix, or one backslash off an exact command that looks
 // like a prefix.
 func cutStar(s string) (match string, prefix bool) {
@@ -190,15 +159,6 @@ func cutStar(s string) (match string, prefix bool) {
 	return body[:len(body)-1] + "*", false
 }
 
-// escapeStar reverses cutStar for exact commands.
-func escapeStar(s string) string {
-	body, star := strings.CutSuffix(s, "*")
-	if bare := strings.TrimRight(body, `\`); !star || bare != "" && !strings.HasSuffix(bare, " ") {
-		return s
-	}
-	return body + `\*`
-}
-
 // ExactRule returns the rule that allows exactly this command, host, or file of a tool.
 func ExactRule(tool, target string) Rule {
 	switch tool {
@@ -211,15 +171,5 @@ func ExactRule(tool, target string) Rule {
 	return Rule{Effect: Allow, Tool: tool, Match: target}
 }
 
-var (
-	globMeta    = lazy.NewRegexp(`^[ \t\r\n]|[*?\[\]{}\\]`) // glob characters; a leading blank would be trimmed from a rule
-	escapedChar = lazy.NewRegexp(`(?s)\\.`)
-)
-
-// IsLiteral reports whether r matches exactly one file, command or host.
-func (r Rule) IsLiteral() bool {
-	if r.Match == "" || r.Prefix {
-		return false
-	}
-	return r.Tool == shellTool || !strings.ContainsAny(escapedChar.ReplaceAllString(r.Match, ""), `*?[{`)
-}
+// globMeta matches glob characters; a leading blank would be trimmed from a rule.
+var globMeta = lazy.NewRegexp(`^[ \t\r\n]|[*?\[\]{}\\]`)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	_ "parley/providers/llmtest/heap"
+
+	"parley/tools/rule"
 )
 
 func TestParseRule(t *testing.T) {
@@ -251,8 +253,8 @@ func TestPrefixRules(t *testing.T) {
 			if again.Effect = Allow; err != nil || again != r {
 				t.Errorf("%q reads as %+v, %v", texts[i], again, err)
 			}
-			if r.Validate() != nil {
-				t.Errorf("%s: %v", r, r.Validate())
+			if Validate(r) != nil {
+				t.Errorf("%s: %v", r, Validate(r))
 			}
 		}
 	}
@@ -260,11 +262,11 @@ func TestPrefixRules(t *testing.T) {
 
 func TestMarshal(t *testing.T) {
 	rs := []Rule{
-		{Effect: Allow, Tool: "shell", Match: "ls *", Workspace: "/w", Source: FromState},
-		{Effect: Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: FromState},
+		{Effect: Allow, Tool: "shell", Match: "ls *", Workspace: "/w", Source: rule.FromState},
+		{Effect: Allow, Tool: "shell", Match: "git log", Prefix: true, Workspace: "/w", Source: rule.FromState},
 		ExactRule("edit", " a[1]*{b}.go"),
 	}
-	rs[2].Source = FromState
+	rs[2].Source = rule.FromState
 	text, err := Marshal(rs)
 	if err != nil {
 		t.Fatal(err)

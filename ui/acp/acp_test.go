@@ -31,10 +31,13 @@ import (
 	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	. "parley/ui/acp"
 	"parley/ui/app"
 	"parley/ui/app/flows"
 )
+
+func init() { permission.Register() }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 

@@ -19,7 +19,10 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 )
+
+func init() { permission.Register() }
 
 // A board is what a front end shows that draws changes and nothing else.
 type board struct {

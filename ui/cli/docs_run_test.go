@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"parley/providers/llmtest"
+	"parley/tools/permission"
 	"parley/tools/sandbox"
 )
 
 // TestMain lets the examples of the manual run this program as parley.
 func TestMain(m *testing.M) {
 	sandbox.Register()
+	permission.Register()
 	if os.Getenv("PARLEY_TEST_AS_PROGRAM") != "" {
 		os.Exit(Main(os.Args[1:]))
 	}

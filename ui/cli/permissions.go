@@ -9,7 +9,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
-	"parley/tools/permission"
+	"parley/tools/rule"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -33,7 +33,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	stored := ruleStore{a.library}
 	kept, _ := stored.load() // nothing is allowed by what cannot be read
 	policy.AddRules(slices.Concat(own, tools.CustomToolRules(a.config.Tools), kept))
-	policy.OnChange(func(now []permission.Rule) { kept = stored.save(kept, now) })
+	policy.OnChange(func(now []rule.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.flags.allow {
 		if err := policy.AllowFlag(rule, a.config.toolNames()...); err != nil {
 			return nil, cmdutil.Usage(fmt.Errorf("--allow %s: %w", rule, err))
@@ -46,28 +46,28 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 type ruleStore struct{ library *session.Store }
 
 // load returns the rules.
-func (s ruleStore) load() ([]permission.Rule, error) {
+func (s ruleStore) load() ([]rule.Rule, error) {
 	text, err := s.library.Get("rules")
 	if err != nil {
 		return nil, err
 	}
-	return permission.Unmarshal(text)
+	return rule.Engine.Unmarshal(text)
 }
 
 // save stores what changed from before to now, as another parley may have changed
 // the rules too, and returns the rules that are stored.
-func (s ruleStore) save(before, now []permission.Rule) []permission.Rule {
+func (s ruleStore) save(before, now []rule.Rule) []rule.Rule {
 	kept, err := s.load()
 	if err != nil {
 		return before // what is there is not to be written over
 	}
-	kept = slices.DeleteFunc(kept, func(r permission.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
+	kept = slices.DeleteFunc(kept, func(r rule.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
 	for _, r := range now {
 		if !slices.Contains(kept, r) && !slices.Contains(before, r) {
 			kept = append(kept, r)
 		}
 	}
-	text, err := permission.Marshal(kept)
+	text, err := rule.Engine.Marshal(kept)
 	if err == nil {
 		err = s.library.Set("rules", text)
 	}

@@ -8,8 +8,11 @@ import (
 
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/ui/describe"
 )
+
+func init() { permission.Register() }
 
 func TestWords(t *testing.T) {
 	tests := []struct {

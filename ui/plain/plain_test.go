@@ -16,10 +16,13 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/plain/console"
 )
+
+func init() { permission.Register() }
 
 // TestDialogues holds whole conversations to what a user hears and types.
 func TestDialogues(t *testing.T) {

@@ -19,9 +19,12 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/ui/app"
 	. "parley/ui/print"
 )
+
+func init() { permission.Register() }
 
 // play runs one turn of a scripted model into the printer.
 func play(o Options, turns ...llmtest.Turn) (stdout, stderr string, status int) {

@@ -30,6 +30,7 @@ import (
 	_ "parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/tools/process"
 	"parley/tools/sandbox"
 	"parley/ui/app"
@@ -42,6 +43,7 @@ import (
 // starts.
 func TestMain(m *testing.M) {
 	sandbox.Register()
+	permission.Register()
 	if !sandbox.Probe().Available() { // what tests show of it needs none
 		process.Sandbox.Command = process.Sandbox.Supervise
 	}

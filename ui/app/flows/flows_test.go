@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	_ "parley/session/storetest/copies"
+	"parley/tools/permission"
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/uitest/apptest"
 )
+
+func init() { permission.Register() }
 
 // newApp returns an application with all flows and an empty conversation.
 func newApp(t *testing.T) *app.App { return apptest.New(t, flows.Register) }

@@ -12,11 +12,14 @@ import (
 
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	"parley/ui/describe"
 	"parley/ui/theme"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
 )
+
+func init() { permission.Register() }
 
 func shell(command string) *act.Action {
 	input, _ := json.Marshal(map[string]any{"command": command, "timeout": 120})

@@ -9,7 +9,7 @@ import (
 
 	"parley/tools"
 	"parley/tools/act"
-	"parley/tools/permission"
+	"parley/tools/rule"
 	"parley/ui/app"
 	"parley/ui/describe"
 	"parley/ui/format"
@@ -43,7 +43,7 @@ func noRules(a *app.App) string {
 type flow struct{ app *app.App }
 
 func (f flow) list() app.Effect {
-	var rules []permission.Rule // that are listed
+	var rules []rule.Rule // that are listed
 	items := func() (items []app.Item) {
 		rules = policy(f.app).Rules()
 		for i, r := range rules {
@@ -51,7 +51,7 @@ func (f flow) list() app.Effect {
 		}
 		return items
 	}
-	at := func(value string) permission.Rule {
+	at := func(value string) rule.Rule {
 		n, _ := strconv.Atoi(value)
 		return rules[n]
 	}
@@ -63,7 +63,7 @@ func (f flow) list() app.Effect {
 }
 
 // lines returns a rule with nothing hidden.
-func lines(r permission.Rule) (lines []string) {
+func lines(r rule.Rule) (lines []string) {
 	for line := range strings.SplitSeq(r.String(), "\n") {
 		lines = append(lines, describe.Reveal(line))
 	}
@@ -71,8 +71,8 @@ func lines(r permission.Rule) (lines []string) {
 }
 
 // origin says who made a rule, and where it holds.
-func (f flow) origin(r permission.Rule) string {
-	from := map[string]string{permission.FromConfig: "from " + f.app.AbbrevPath(f.app.ConfigFile), permission.FromFlag: "command line", permission.FromState: "always", permission.FromSession: "this session"}[r.Source]
+func (f flow) origin(r rule.Rule) string {
+	from := map[string]string{rule.FromConfig: "from " + f.app.AbbrevPath(f.app.ConfigFile), rule.FromFlag: "command line", rule.FromState: "always", rule.FromSession: "this session"}[r.Source]
 	if r.Workspace == "" {
 		return from + ", in every folder"
 	}
@@ -80,15 +80,15 @@ func (f flow) origin(r permission.Rule) string {
 }
 
 // fixed says where to change a rule that no approval made.
-func (f flow) fixed(r permission.Rule) string {
-	if r.Source == permission.FromFlag {
+func (f flow) fixed(r rule.Rule) string {
+	if r.Source == rule.FromFlag {
 		return "Set by the command line: change it there"
 	}
 	return "Set in " + f.app.AbbrevPath(f.app.ConfigFile) + ": change it there"
 }
 
 // show shows a whole rule, and asks whether it is removed.
-func (f flow) show(r permission.Rule) app.Effect {
+func (f flow) show(r rule.Rule) app.Effect {
 	title := string(r.Effect) + ", " + f.origin(r)
 	if !r.IsConfigured() {
 		return &app.Confirm{Text: title + "\n\n" + strings.Join(lines(r), "\n"), Yes: "Remove", No: "Close", Accept: func() app.Effect { return f.remove(r) }}
@@ -101,7 +101,7 @@ func (f flow) show(r permission.Rule) app.Effect {
 }
 
 // remove removes a rule that an approval made.
-func (f flow) remove(r permission.Rule) app.Effect {
+func (f flow) remove(r rule.Rule) app.Effect {
 	switch {
 	case r.IsConfigured():
 		return app.Toast(f.fixed(r))

@@ -10,8 +10,11 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/rule"
 	"parley/ui/app"
 )
+
+func init() { permission.Register() }
 
 // evil is a command with hidden characters, and longer than a row.
 var evil = "echo good\r\x1b[2K\u00a0x\nrm -rf ~ && " + strings.Repeat("make test && ", 12) + "done"
@@ -21,10 +24,10 @@ func newApp(t *testing.T) *app.App {
 	t.Helper()
 	policy := tools.NewPolicy(act.ModeAsk)
 	policy.AddRules([]permission.Rule{
-		{Effect: permission.Deny, Tool: "shell", Match: "curl", Prefix: true, Source: permission.FromConfig},
-		{Effect: permission.Allow, Tool: "edit", Match: "src/**", Source: permission.FromFlag},
-		{Effect: permission.Allow, Tool: "shell", Match: evil, Source: permission.FromState, Workspace: "/home/me/src"},
-		{Effect: permission.Ask, Tool: "mcp__github__*", Source: permission.FromSession, Workspace: "/home/me/src"},
+		{Effect: permission.Deny, Tool: "shell", Match: "curl", Prefix: true, Source: rule.FromConfig},
+		{Effect: permission.Allow, Tool: "edit", Match: "src/**", Source: rule.FromFlag},
+		{Effect: permission.Allow, Tool: "shell", Match: evil, Source: rule.FromState, Workspace: "/home/me/src"},
+		{Effect: permission.Ask, Tool: "mcp__github__*", Source: rule.FromSession, Workspace: "/home/me/src"},
 	})
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}, Policy: policy})
 	t.Cleanup(func() { s.Close() })

@@ -11,9 +11,12 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/permission"
 	store "parley/tools/undo"
 	"parley/ui/app"
 )
+
+func init() { permission.Register() }
 
 // find returns the effect of a kind that e is or holds, and whether there is one.
 func find[T app.Effect](e app.Effect) (found T, ok bool) {
