@@ -68,6 +68,13 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
+		"ui/cli/cmd/config":            {"ui/cli/cmdutil"},
+		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
+		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", format, safe, "tools/mcp"},
+		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", format, safe, "session/prompts"},
+		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
+		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", safe},
+		"ui/cli/cmd/version":           {"ui/cli/cmdutil", proc},
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools", "tools/undo"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 

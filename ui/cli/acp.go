@@ -61,7 +61,7 @@ func (a editor) serve() error {
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
 	err := acp.Serve(ctx, acp.Options{
-		In: os.Stdin, Out: a.Out, Version: version(), Open: a.open,
+		In: os.Stdin, Out: a.Out, Version: cmdutil.Version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
 	})
 	if errors.Is(err, app.ErrPipe) {

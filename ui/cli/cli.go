@@ -98,7 +98,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
   git diff | parley -p "write a commit message"
   parley -m openai/gpt-6.1-sol -o jsonl "hello" | jq .`,
 		Args:          cobra.ArbitraryArgs,
-		Version:       version(),
+		Version:       cmdutil.Version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, words []string) error { return a.runRoot(cmd, words) },
@@ -109,8 +109,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	if slices.Equal(args, []string{"--version"}) { // which needs none of them
 		return root
 	}
-	root.AddCommand(newConnectCommand(a), newMCPCommand(a), editor{a}.command(), a.doctorCommand(), newPromptsCommand(a), newSkillsCommand(a), newConfigCommand(a),
-		a.keysCommand(), a.sandboxCommand(), versionCommand(a))
+	root.AddCommand(newConnectCommand(a), editor{a}.command(), a.doctorCommand())
 	addCommands(root, a)
 	explainArguments(root)
 	addHelp(a, root)

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"parley/providers"
 	"parley/providers/credentials"
@@ -236,4 +237,36 @@ func resolveAliases(a *program) {
 			names[i] = c.Resolve(name)
 		}
 	}
+}
+
+// configPath returns where the configuration is, or would be; named is that of --config, or empty.
+func configPath(named string) (string, error) {
+	dir := configDir()
+	switch {
+	case named != "":
+		return filepath.Abs(named)
+	case dir == "":
+		return "", cmdutil.Config(errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
+	}
+	return filepath.Join(dir, "config.toml"), nil
+}
+
+// checkNames returns the first setting that names a model which cannot be there.
+func (c *Config) checkNames() error {
+	check := func(setting string, names ...string) error {
+		for _, name := range names {
+			if name == "" || name == autoFallback && strings.HasPrefix(setting, "fallback") {
+				continue
+			}
+			if err := c.CheckName(name, os.Getenv); err != nil {
+				return fmt.Errorf("%s = %q: %w", setting, name, err)
+			}
+		}
+		return nil
+	}
+	err := cmp.Or(check("model", c.Model), check("session.title", c.Session.TitleModel), check("session.summary_model", c.Session.SummaryModel), check("fallback", c.Fallback...))
+	for _, of := range slices.Sorted(maps.Keys(c.Fallbacks)) {
+		err = cmp.Or(err, check("fallbacks."+of, c.Fallbacks[of]...))
+	}
+	return err
 }

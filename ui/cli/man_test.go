@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/ui/cli/cmd/man"
+	"parley/ui/cli/cmdutil"
 )
 
 // eachCommand calls f with every command of the program that its help lists.
@@ -35,7 +36,7 @@ func TestManuals(t *testing.T) {
 	}
 	eachCommand(root, func(cmd *cobra.Command) {
 		t.Run(strings.ReplaceAll(cmd.CommandPath(), " ", "-"), func(t *testing.T) {
-			text := (man.Options{Version: version(), Date: buildDate()}).Page(cmd)
+			text := (man.Options{Version: cmdutil.Version(), Date: cmdutil.BuildDate()}).Page(cmd)
 			for line := range strings.SplitSeq(text, "\n") {
 				if len(line) > 80 && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, ".TH") {
 					t.Errorf("%d bytes: %s", len(line), line)

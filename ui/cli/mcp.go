@@ -14,6 +14,7 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/process"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 )
 
 // mcpServers are the MCP servers of this run.
@@ -83,7 +84,7 @@ func (a *program) startMCPServers() error {
 	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
 	agreement := func(server string) string { return a.project.mcpEntry(server, project) }
 	servers := mcp.Open(context.Background(), configs, mcp.Options{
-		Dir: string(filepath.Separator), Version: version(), Confine: confine.confine,
+		Dir: string(filepath.Separator), Version: cmdutil.Version(), Confine: confine.confine,
 		Approved: func(server string) string {
 			seal, _ := a.library.Get(agreement(server))
 			return seal

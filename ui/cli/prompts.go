@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/spf13/cobra"
 	"iter"
 	"os"
 	"path/filepath"
@@ -18,8 +19,10 @@ import (
 	"parley/session/prompts"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/format"
 )
 
 // promptFiles finds and uses files with prompts.
@@ -284,4 +287,37 @@ func (a promptFiles) usePersona() error {
 		a.flags.settings.web = cmp.Or(a.flags.settings.web, on)
 	}
 	return nil
+}
+
+// withProject runs f with the working directory's prompts, if that is trusted.
+func (a *program) withProject(f func() error) error {
+	var err error
+	if a.dir, err = os.Getwd(); err != nil {
+		return err
+	}
+	if a.library, err = session.OpenStore(os.Getenv); err != nil {
+		a.Note(format.ErrorText(err))
+	}
+	defer a.closeLibrary()
+	if err := a.loadProjectTrust(false); err != nil {
+		a.Note(format.ErrorText(err))
+	}
+	return f()
+}
+
+// existing returns the prompt of this name, which has to be there.
+func (a promptFiles) existing(name string) (*prompts.Prompt, error) { return a.named(name, noPrompt) }
+
+// completed returns the names of prompt files for a shell, or those of personas and off.
+func (a promptFiles) completed(personas bool) (names []string) {
+	found, _ := a.find()
+	for _, p := range found {
+		if !personas || p.System != "" {
+			names = append(names, cobra.CompletionWithDesc(p.Name, sanitize.Line(p.Description)))
+		}
+	}
+	if personas {
+		names = append(names, off)
+	}
+	return names
 }

@@ -125,7 +125,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	models, _ := a.library.Get("models")
 	known := new(estimates)
 	o := app.Options{
-		Session: s, ConfigFile: a.configPath, FirstScreen: app.FirstScreen{Version: version(), Notice: notice}, Workspace: abbrevPath(a.dir), Directory: a.dir, AbbrevPath: abbrevPath, Attached: attached,
+		Session: s, ConfigFile: a.configPath, FirstScreen: app.FirstScreen{Version: cmdutil.Version(), Notice: notice}, Workspace: abbrevPath(a.dir), Directory: a.dir, AbbrevPath: abbrevPath, Attached: attached,
 		Trust: app.Trust{Decide: func(yes bool) (string, error) {
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {

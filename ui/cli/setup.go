@@ -30,12 +30,19 @@ import (
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
+	"parley/ui/cli/cmd/config"
 	"parley/ui/cli/cmd/embed"
 	"parley/ui/cli/cmd/image"
+	"parley/ui/cli/cmd/keys"
 	"parley/ui/cli/cmd/man"
+	"parley/ui/cli/cmd/mcp"
 	"parley/ui/cli/cmd/models"
+	"parley/ui/cli/cmd/prompts"
+	"parley/ui/cli/cmd/sandbox"
 	"parley/ui/cli/cmd/sessions"
+	"parley/ui/cli/cmd/skills"
 	"parley/ui/cli/cmd/undo"
+	"parley/ui/cli/cmd/version"
 	"parley/ui/cli/cmd/video"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/plain"
@@ -66,7 +73,14 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(image.New(env))
 	root.AddCommand(video.New(env))
 	root.AddCommand(models.New(env))
-	root.AddCommand(man.New(man.Options{Out: a.Out, Version: version(), Date: buildDate()}))
+	root.AddCommand(man.New(man.Options{Out: a.Out, Version: cmdutil.Version(), Date: cmdutil.BuildDate()}))
+	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath}))
+	root.AddCommand(keys.New(a.Out, a.load, &a.config.Keys))
+	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }}))
+	root.AddCommand(prompts.New(prompts.Options{Streams: &a.Streams, With: a.withProject, Find: promptFiles{a}.find, Named: promptFiles{a}.existing, Names: func() []string { return promptFiles{a}.completed(false) }, Dir: promptDir, Places: userPlaces, AbbrevPath: abbrevPath}))
+	root.AddCommand(sandbox.New(a.load, &a.config.Sandbox))
+	root.AddCommand(skills.New(skills.Options{Streams: &a.Streams, Find: a.withSkills, Dir: configDir, AbbrevPath: abbrevPath}))
+	root.AddCommand(version.New(a.Out))
 	completion.Add(root)
 }
 

@@ -108,3 +108,12 @@ func (s *skillSet) rows() (rows []app.Skill, problems []error) {
 	}
 	return rows, s.problems
 }
+
+// withSkills finds the skills that count in the working directory.
+func (a *program) withSkills(use func(all []app.Skill, problems []error) error) error {
+	return a.withProject(func() error {
+		a.project.skills.find()
+		a.project.gatherSkills()
+		return use(a.project.skills.rows())
+	})
+}

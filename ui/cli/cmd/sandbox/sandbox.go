@@ -1,4 +1,5 @@
-package cli
+// Package sandbox is parley sandbox, which runs a command as the shell tool would.
+package sandbox
 
 import (
 	"errors"
@@ -13,8 +14,8 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// sandboxCommand runs a command as the shell tool would.
-func (a *program) sandboxCommand() *cobra.Command {
+// New returns the command. Load reads the configuration into config.
+func New(load func() error, config *tools.SandboxConfig) *cobra.Command {
 	var network bool
 	cmd := &cobra.Command{
 		Use: "sandbox [flags] -- COMMAND [ARG...]", Short: "Run a command in the sandbox, as the shell tool does",
@@ -25,7 +26,7 @@ func (a *program) sandboxCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, argv []string) error {
-			if err := a.load(); err != nil {
+			if err := load(); err != nil {
 				return err
 			}
 			folder, err := os.Getwd()
@@ -37,7 +38,7 @@ func (a *program) sandboxCommand() *cobra.Command {
 				return err
 			}
 			defer set.Close()
-			if backend := set.EnableSandbox(a.config.Sandbox)(); !backend.Available() {
+			if backend := set.EnableSandbox(*config)(); !backend.Available() {
 				return fmt.Errorf("there is no sandbox: %s", backend.Reason)
 			}
 			set.WatchBeside()
@@ -48,8 +49,11 @@ func (a *program) sandboxCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.toolSet = set
-			defer reportSandbox(a)
+			defer func() {
+				if text := set.TakeSandboxNotices(); text != "" {
+					cmdutil.Warn(text)
+				}
+			}()
 			defer cleanup()
 			held.Stdin, held.Stdout, held.Stderr = os.Stdin, os.Stdout, os.Stderr
 			err = held.Run()

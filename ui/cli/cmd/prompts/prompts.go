@@ -1,21 +1,17 @@
-package cli
+// Package prompts is parley prompts, which lists prompt files, and makes them.
+package prompts
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"parley/session"
 	"parley/session/prompts"
 	"parley/tools/sanitize"
 	"parley/ui/app"
@@ -24,15 +20,21 @@ import (
 	"parley/ui/format"
 )
 
-// promptsCommand lists prompt files, and makes them.
-type promptsCommand struct {
-	*program
-	persona bool
+// Options are what the command works with.
+type Options struct {
+	*cmdutil.Streams
+	With       func(func() error) error           // runs a function with the prompts of the working directory, if that is trusted
+	Find       func() ([]prompts.Prompt, []error) // reads all prompts; the errors are about files that cannot be used
+	Named      func(name string) (*prompts.Prompt, error)
+	Names      func() []string        // for a shell
+	Dir        func() string          // returns where new ones are written
+	Places     func() []prompts.Place // returns where the user has prompts
+	AbbrevPath func(string) string
 }
 
-// newPromptsCommand returns the command with those below it.
-func newPromptsCommand(a *program) *cobra.Command {
-	c := &promptsCommand{program: a}
+// New returns the command with those below it.
+func New(c Options) *cobra.Command {
+	var persona bool
 	root := &cobra.Command{
 		Use: "prompts", Short: "Prompt files: what /NAME on the screen and -P NAME send",
 		Long: `Prompt files: what /NAME on the screen and -P NAME send.
@@ -40,55 +42,25 @@ func newPromptsCommand(a *program) *cobra.Command {
 They are Markdown files in the folder prompts beside config.toml and, in folders you
 trust, in .parley/prompts. Commands of Claude Code, opencode, codex and gemini-cli are
 read where those programs keep them.`,
-		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.run(c.list) },
+		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.With(c.list) },
 	}
-	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.run(c.list) }}
+	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.With(c.list) }}
 	for _, cmd := range []*cobra.Command{root, list} {
 		cmdutil.OutputFlag(cmd, &c.Format)
 	}
 	named := func(use, short string, f func(name string) error) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cmdutil.Complete(func() []string { return promptFiles{c.program}.completed(false) }),
-			RunE: func(_ *cobra.Command, args []string) error { return c.run(func() error { return f(args[0]) }) }}
+		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cmdutil.Complete(c.Names),
+			RunE: func(_ *cobra.Command, args []string) error { return c.With(func() error { return f(args[0]) }) }}
 	}
-	create := named("new", "Write a new prompt file, in your editor", c.create)
-	create.Flags().BoolVar(&c.persona, "persona", false, "a persona: a system prompt that stays")
+	create := named("new", "Write a new prompt file, in your editor", func(name string) error { return c.create(name, persona) })
+	create.Flags().BoolVar(&persona, "persona", false, "a persona: a system prompt that stays")
 	create.ValidArgsFunction = cobra.NoFileCompletions
 	load := &cobra.Command{
 		Use: "import FILE…|llm", Short: "Import prompt files, or the templates of llm", Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return c.run(func() error { return c.load(args) }) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.With(func() error { return c.load(args) }) },
 	}
 	root.AddCommand(list, named("show", "Show what a prompt file says, and how it is read", c.show), named("edit", "Open a prompt file in your editor", c.edit), create, load)
 	return root
-}
-
-// run runs f with the working directory's prompts, if that is trusted.
-func (c *promptsCommand) run(f func() error) error {
-	var err error
-	if c.dir, err = os.Getwd(); err != nil {
-		return err
-	}
-	if c.library, err = session.OpenStore(os.Getenv); err != nil {
-		c.Note(format.ErrorText(err))
-	}
-	defer c.closeLibrary()
-	if err := c.loadProjectTrust(false); err != nil {
-		c.Note(format.ErrorText(err))
-	}
-	return f()
-}
-
-// completed returns the names of prompt files for a shell, or those of personas and off.
-func (a promptFiles) completed(personas bool) (names []string) {
-	found, _ := a.find()
-	for _, p := range found {
-		if !personas || p.System != "" {
-			names = append(names, cobra.CompletionWithDesc(p.Name, sanitize.Line(p.Description)))
-		}
-	}
-	if personas {
-		names = append(names, off)
-	}
-	return names
 }
 
 // A promptRow is a prompt file as JSON.
@@ -104,8 +76,8 @@ type promptRow struct {
 }
 
 // list lists the prompt files, and says what is wrong with others.
-func (c *promptsCommand) list() error {
-	found, problems := promptFiles{c.program}.find()
+func (c Options) list() error {
+	found, problems := c.Find()
 	var rows []promptRow
 	first := map[string]string{}
 	for _, p := range found {
@@ -115,7 +87,7 @@ func (c *promptsCommand) list() error {
 		}
 		switch before := first[p.Name]; {
 		case before != "":
-			row.Hidden = "by " + abbrevPath(before)
+			row.Hidden = "by " + c.AbbrevPath(before)
 		case isCommand(p.Name):
 			row.Hidden = "by the command /" + p.Name + "; /prompt " + p.Name + " sends it"
 		}
@@ -132,7 +104,7 @@ func (c *promptsCommand) list() error {
 	case c.Format != "text":
 		return cmdutil.WriteRows(c.Out, c.Format, rows)
 	case len(rows) == 0:
-		c.Note("no prompts: parley prompts new NAME writes one to " + abbrevPath(promptDir()))
+		c.Note("no prompts: parley prompts new NAME writes one to " + c.AbbrevPath(c.Dir()))
 		return nil
 	}
 	var table [][]string
@@ -141,7 +113,7 @@ func (c *promptsCommand) list() error {
 		if row.Hidden != "" {
 			about = "(hidden " + row.Hidden + ") " + about
 		}
-		table = append(table, []string{sanitize.Line(row.Name), sanitize.Line(abbrevPath(row.Path)), sanitize.Line(about)})
+		table = append(table, []string{sanitize.Line(row.Name), sanitize.Line(c.AbbrevPath(row.Path)), sanitize.Line(about)})
 	}
 	return cmdutil.WriteTable(c.Out, cmdutil.OutputWidth(), slices.Values(table))
 }
@@ -157,12 +129,12 @@ func isCommand(name string) bool {
 }
 
 // show shows a prompt file, and what of it is used.
-func (c *promptsCommand) show(name string) error {
-	p, err := promptFiles{c.program}.named(name, noPrompt)
+func (c Options) show(name string) error {
+	p, err := c.Named(name)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
-	c.Note(abbrevPath(p.Path) + ", for " + string(p.Program))
+	c.Note(c.AbbrevPath(p.Path) + ", for " + string(p.Program))
 	c.noteUnknownKeys(p)
 	if p.Program != prompts.Parley && len(p.Ignored) > 0 {
 		var ignored []string
@@ -189,15 +161,15 @@ func (c *promptsCommand) show(name string) error {
 }
 
 // noteUnknownKeys says which keys of a file have no effect, though they are for parley.
-func (c *promptsCommand) noteUnknownKeys(p *prompts.Prompt) {
+func (c Options) noteUnknownKeys(p *prompts.Prompt) {
 	for _, err := range p.UnknownKeys() {
 		c.Note(format.ErrorText(err))
 	}
 }
 
 // edit opens a prompt file in the user's editor, and says what is wrong with it then.
-func (c *promptsCommand) edit(name string) error {
-	p, err := promptFiles{c.program}.named(name, noPrompt)
+func (c Options) edit(name string) error {
+	p, err := c.Named(name)
 	path := ""
 	var bad *prompts.Error
 	switch {
@@ -211,23 +183,13 @@ func (c *promptsCommand) edit(name string) error {
 	return c.open(path)
 }
 
-// open opens a file in the user's editor. Without a terminal or an editor it prints where the
-// file is.
-func (c *promptsCommand) open(path string) error {
-	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
-	if editor == "" || !term.IsTerminal(os.Stdin.Fd()) {
-		_, err := fmt.Fprintln(c.Out, path)
+// open opens a file in the user's editor, and reports what is wrong with it then.
+func (c Options) open(path string) error {
+	edited, err := cmdutil.Edit(c.Out, path)
+	if err != nil || !edited {
 		return err
 	}
-	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments, as in "code --wait"
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	keys := make(chan os.Signal, 1) // ctrl+c is the editor's
-	signal.Notify(keys, os.Interrupt, syscall.SIGQUIT)
-	defer signal.Stop(keys)
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", editor, err)
-	}
-	for _, place := range userPlaces() {
+	for _, place := range c.Places() {
 		if rel, err := filepath.Rel(place.Dir, path); err == nil && filepath.IsLocal(rel) {
 			p, err := prompts.Read(place, path)
 			c.noteUnknownKeys(&p)
@@ -259,12 +221,12 @@ system: |
 )
 
 // create writes a new prompt file.
-func (c *promptsCommand) create(name string) error {
+func (c Options) create(name string, persona bool) error {
 	text := newPrompt
-	if c.persona {
+	if persona {
 		text = newPersona
 	}
-	path, err := prompts.Create(promptDir(), name, text)
+	path, err := prompts.Create(c.Dir(), name, text)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
@@ -272,7 +234,7 @@ func (c *promptsCommand) create(name string) error {
 }
 
 // load imports files.
-func (c *promptsCommand) load(names []string) error {
+func (c Options) load(names []string) error {
 	var failed error
 	for _, name := range names {
 		paths := []string{name}
@@ -302,7 +264,7 @@ func llmTemplates() (paths []string) {
 }
 
 // loadFile imports one file: llm's YAML, or Markdown as it is.
-func (c *promptsCommand) loadFile(path string) error {
+func (c Options) loadFile(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -323,9 +285,9 @@ func (c *promptsCommand) loadFile(path string) error {
 	default:
 		return cmdutil.Usage(fmt.Errorf("%s: use Markdown, or a YAML template of llm", path))
 	}
-	written, err := prompts.Create(promptDir(), name, text)
+	written, err := prompts.Create(c.Dir(), name, text)
 	if err == nil {
-		c.Note("imported " + abbrevPath(written))
+		c.Note("imported " + c.AbbrevPath(written))
 	}
 	return err
 }

@@ -1,4 +1,5 @@
-package cli
+// Package skills is parley skills, which lists skills, and shows one.
+package skills
 
 import (
 	"cmp"
@@ -23,22 +24,27 @@ type skillRow struct {
 	BodyTokens  int    `json:"body_tokens"`       // about, once it is loaded
 }
 
-// newSkillsCommand returns the command that lists skills, and shows one.
-func newSkillsCommand(a *program) *cobra.Command {
+// Options are what the command works with.
+type Options struct {
+	*cmdutil.Streams
+	Find       func(use func(all []app.Skill, problems []error) error) error // finds the skills that count in the working directory
+	Dir        func() string                                                 // returns where the user's own are; it returns "" if there is no home
+	AbbrevPath func(string) string
+}
+
+// New returns the command that lists skills, and shows one.
+func New(o Options) *cobra.Command {
 	var format string
 	find := func(f func([]app.Skill) error) error {
-		return (&promptsCommand{program: a}).run(func() error {
-			a.project.skills.find()
-			a.project.gatherSkills()
-			rows, problems := a.project.skills.rows()
+		return o.Find(func(rows []app.Skill, problems []error) error {
 			for _, err := range problems {
-				a.Note(app.ShellErrorText(err))
+				o.Note(app.ShellErrorText(err))
 			}
 			return f(rows)
 		})
 	}
 	list := func(*cobra.Command, []string) error {
-		return find(func(rows []app.Skill) error { return listSkills(a, rows, format) })
+		return find(func(rows []app.Skill) error { return o.list(rows, format) })
 	}
 	root := &cobra.Command{
 		Use: "skills", Short: "Skills: what models can load when they need it",
@@ -56,7 +62,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 		return find(func(rows []app.Skill) error {
 			for _, s := range rows {
 				if s.Name == args[0] {
-					_, err := io.WriteString(a.Out, sanitize.Text(s.Text)+"\n")
+					_, err := io.WriteString(o.Out, sanitize.Text(s.Text)+"\n")
 					return err
 				}
 			}
@@ -67,17 +73,17 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 	return root
 }
 
-// listSkills prints skills, one in a line unless another format is wanted.
-func listSkills(a *program, skills []app.Skill, format string) error {
+// list prints skills, one in a line unless another format is wanted.
+func (o Options) list(skills []app.Skill, format string) error {
 	var rows []skillRow
 	for _, s := range skills {
 		rows = append(rows, skillRow{s.Name, s.Description, s.Where, s.Hidden, s.Warning, s.Tokens, s.BodyTokens})
 	}
 	if format != "text" {
-		return cmdutil.WriteRows(a.Out, format, rows)
+		return cmdutil.WriteRows(o.Out, format, rows)
 	}
 	if len(rows) == 0 {
-		a.Note("no skills: a skill is a folder with a SKILL.md in " + cmp.Or(abbrevPath(configDir()), "~/.claude") + "/skills")
+		o.Note("no skills: a skill is a folder with a SKILL.md in " + cmp.Or(o.AbbrevPath(o.Dir()), "~/.claude") + "/skills")
 	}
 	for _, r := range rows {
 		line := r.Name + ": " + r.Description
@@ -87,7 +93,7 @@ func listSkills(a *program, skills []app.Skill, format string) error {
 		if r.Warning != "" {
 			line += " (" + r.Warning + ")"
 		}
-		if _, err := fmt.Fprintln(a.Out, sanitize.Line(line)); err != nil {
+		if _, err := fmt.Fprintln(o.Out, sanitize.Line(line)); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,9 @@
-package cli
+// Package keys is parley keys, which shows what the terminal sends for each key.
+package keys
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -11,27 +13,27 @@ import (
 	"parley/ui/tui"
 )
 
-// keysCommand shows what the terminal sends.
-func (a *program) keysCommand() *cobra.Command {
+// New returns the command. Load reads the configuration into keys.
+func New(out io.Writer, load func() error, keys *tui.Keys) *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use: "keys", Short: "Show what the terminal sends for each key, and what it does", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if err := a.load(); err != nil {
+			if err := load(); err != nil {
 				return err
 			}
 			if !list {
-				if err := tui.ShowKeys(os.Stdin, os.Stdout, a.config.Keys, flows.Commands(), os.Getenv); err != nil {
+				if err := tui.ShowKeys(os.Stdin, os.Stdout, *keys, flows.Commands(), os.Getenv); err != nil {
 					return cmdutil.Usage(err)
 				}
 				return nil
 			}
-			rows, err := tui.ListBindings(a.config.Keys, flows.Commands())
+			rows, err := tui.ListBindings(*keys, flows.Commands())
 			if err != nil {
 				return cmdutil.Config(err)
 			}
 			for _, r := range rows {
-				fmt.Fprintf(a.Out, "%-18s %s\n", r[0], r[1])
+				fmt.Fprintf(out, "%-18s %s\n", r[0], r[1])
 			}
 			return nil
 		},
