@@ -79,7 +79,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/permission", "tools/sandbox"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -148,7 +148,8 @@ func TestImports(t *testing.T) {
 		"docs/pictures":        {},
 		"ui/print":             {act, "ui/app", theme, md, wrap, format, safe, "session", "session/attach", "providers/schema", llm},
 		"ui/report":            {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
-		"ui/acp":               {act, "ui/app", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
+		"ui/client":            {"session", "tools", "ui/app"},
+		"ui/acp":               {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {exchange, act, "session", "session/attach", "session/prompts", proc, "providers/schema", llm, catalog, format, fuzzy, safe},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
 		"ui/app/flows/*":       {"ui/app", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm},

@@ -35,6 +35,7 @@ import (
 	. "parley/ui/acp"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/client"
 )
 
 func init() { permission.Register() }
@@ -54,9 +55,9 @@ type editor struct {
 	buffer string // what it shows of each file; "": nothing
 	wrote  []sdk.WriteTextFileRequest
 
-	servers   []Server         // that the last conversation was opened with
-	questions []ServerQuestion // about servers, for each conversation that is opened
-	notices   []string         // that are told before each prompt
+	servers   []client.Server         // that the last conversation was opened with
+	questions []client.ServerQuestion // about servers, for each conversation that is opened
+	notices   []string                // that are told before each prompt
 
 	mu   sync.Mutex
 	told []sdk.SessionUpdate
@@ -69,7 +70,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 	dir := t.TempDir()
 	lib, model := session.MemoryStore(), llmtest.New(turns...)
 	e := &editor{t: t, news: make(chan struct{}, 1), answer: func(sdk.RequestPermissionRequest) string { return "deny" }}
-	open := func(_ context.Context, r Request) (*Opened, error) {
+	open := func(_ context.Context, r client.Request) (*client.Opened, error) {
 		e.servers = r.Servers
 		o, log := of, lib.Create(session.Info{Dir: r.Dir})
 		if r.ID != "" {
@@ -88,7 +89,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		o.Log, o.Tools, o.Policy = log, set, policy
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
-		return &Opened{
+		return &client.Opened{
 			App: app.Options{Commands: flows.Commands(), Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
 				Choices: func() []app.ModelChoice {
 					return []app.ModelChoice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
@@ -110,7 +111,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 	theirs, ours := pipe(), pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(context.Background(), Options{In: theirs.r, Out: ours.w, Version: "1", Open: open, List: func(dir string) ([]session.Info, error) { return lib.List(session.Query{Dir: dir}) }})
+		served <- Serve(context.Background(), client.Options{In: theirs.r, Out: ours.w, Version: "1", Open: open, List: func(dir string) ([]session.Info, error) { return lib.List(session.Query{Dir: dir}) }})
 		ours.w.Close()
 	}()
 	e.dir = dir
@@ -330,7 +331,7 @@ func TestServers(t *testing.T) {
 	if _, err := e.NewSession(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
-	want := []Server{
+	want := []client.Server{
 		{Name: "p", Command: "run", Args: []string{"a"}, Env: map[string]string{"K": "v"}},
 		{Name: "h", URL: "https://h.example/mcp", Headers: map[string]string{"X": "y"}},
 		{Name: "s", URL: "https://s.example/sse", Headers: map[string]string{}},
@@ -356,7 +357,7 @@ func TestServerQuestions(t *testing.T) {
 		t.Run(tt.answer, func(t *testing.T) {
 			e := newEditor(t, session.Options{}, llmtest.Say("one"), llmtest.Say("two"))
 			got, asked := "", 0
-			e.questions = []ServerQuestion{{Name: "fi\x1bles", Location: "npx files\u202e .", Given: []string{"API_KEY"}, Allow: func(always bool) error {
+			e.questions = []client.ServerQuestion{{Name: "fi\x1bles", Location: "npx files\u202e .", Given: []string{"API_KEY"}, Allow: func(always bool) error {
 				if got = "allowed once"; always {
 					got = "allowed always"
 				}

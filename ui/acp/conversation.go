@@ -18,13 +18,14 @@ import (
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/client"
 )
 
 // A conversation is one that the client has open.
 type conversation struct {
 	*agent
 	id     sdk.SessionId
-	opened *Opened
+	opened *client.Opened
 	editor *tools.Editor // that has files open; nil: the client does not say
 
 	prompting sync.Mutex // held while a prompt is answered
@@ -42,7 +43,7 @@ type conversation struct {
 
 // NewSession begins a conversation.
 func (a *agent) NewSession(ctx context.Context, p sdk.NewSessionRequest) (r sdk.NewSessionResponse, err error) {
-	err = a.enter(ctx, Request{Dir: p.Cwd, Servers: servers(p.McpServers)}, func(c *conversation) {
+	err = a.enter(ctx, client.Request{Dir: p.Cwd, Servers: servers(p.McpServers)}, func(c *conversation) {
 		r = sdk.NewSessionResponse{SessionId: c.id, Modes: c.modes(), ConfigOptions: c.options()}
 	})
 	return r, err
@@ -53,7 +54,7 @@ func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (r sd
 	if p.SessionId == "" {
 		return r, invalid("sessionId is empty")
 	}
-	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) {
+	err = a.enter(ctx, client.Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) {
 		r = sdk.LoadSessionResponse{Modes: c.modes(), ConfigOptions: c.options()}
 		c.replay()
 	})
@@ -65,14 +66,14 @@ func (a *agent) ResumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (
 	if p.SessionId == "" {
 		return r, invalid("sessionId is empty")
 	}
-	err = a.enter(ctx, Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) {
+	err = a.enter(ctx, client.Request{Dir: p.Cwd, ID: string(p.SessionId), Servers: servers(p.McpServers)}, func(c *conversation) {
 		r = sdk.ResumeSessionResponse{Modes: c.modes(), ConfigOptions: c.options()}
 	})
 	return r, err
 }
 
 // enter opens a conversation, has then answer for it, and tells the client its commands.
-func (a *agent) enter(ctx context.Context, r Request, then func(*conversation)) error {
+func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversation)) error {
 	done, ok := a.begin()
 	if !ok {
 		return failed(errGone)
@@ -188,7 +189,7 @@ func (c *conversation) update(u sdk.SessionUpdate) {
 }
 
 // servers returns the MCP servers that a client names.
-func servers(list []sdk.McpServer) (out []Server) {
+func servers(list []sdk.McpServer) (out []client.Server) {
 	headers := func(list []sdk.HttpHeader) map[string]string {
 		all := map[string]string{}
 		for _, h := range list {
@@ -203,11 +204,11 @@ func servers(list []sdk.McpServer) (out []Server) {
 			for _, v := range s.Stdio.Env {
 				env[v.Name] = v.Value
 			}
-			out = append(out, Server{Name: s.Stdio.Name, Command: s.Stdio.Command, Args: s.Stdio.Args, Env: env})
+			out = append(out, client.Server{Name: s.Stdio.Name, Command: s.Stdio.Command, Args: s.Stdio.Args, Env: env})
 		case s.Http != nil:
-			out = append(out, Server{Name: s.Http.Name, URL: s.Http.Url, Headers: headers(s.Http.Headers)})
+			out = append(out, client.Server{Name: s.Http.Name, URL: s.Http.Url, Headers: headers(s.Http.Headers)})
 		case s.Sse != nil:
-			out = append(out, Server{Name: s.Sse.Name, URL: s.Sse.Url, Headers: headers(s.Sse.Headers)})
+			out = append(out, client.Server{Name: s.Sse.Name, URL: s.Sse.Url, Headers: headers(s.Sse.Headers)})
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/ui/client"
 )
 
 // TestAnswersBeforeTheEnd holds that a client which writes its requests and closes its side at
@@ -17,7 +19,7 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 		var out bytes.Buffer
 		in := strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`+"\n", 4) +
 			`{"jsonrpc":"2.0","id":2,"method":"nothing/such"}` // without the end of its line
-		if err := Serve(t.Context(), Options{In: strings.NewReader(in), Out: &out}); err != nil {
+		if err := Serve(t.Context(), client.Options{In: strings.NewReader(in), Out: &out}); err != nil {
 			t.Fatal(err)
 		}
 		if n := strings.Count(out.String(), "\n"); n != 5 {
@@ -33,10 +35,10 @@ func TestMessageTooLong(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("a", size) + `"}` + "\n"
 	}
 	var out bytes.Buffer
-	if err := Serve(t.Context(), Options{In: strings.NewReader(message(9 << 20)), Out: &out}); err != nil || strings.Count(out.String(), "\n") != 1 {
+	if err := Serve(t.Context(), client.Options{In: strings.NewReader(message(9 << 20)), Out: &out}); err != nil || strings.Count(out.String(), "\n") != 1 {
 		t.Errorf("9 MiB: %v, answers %s", err, out.String())
 	}
-	if err := Serve(t.Context(), Options{In: strings.NewReader(message(11 << 20)), Out: io.Discard}); err != errTooLong {
+	if err := Serve(t.Context(), client.Options{In: strings.NewReader(message(11 << 20)), Out: io.Discard}); err != errTooLong {
 		t.Errorf("11 MiB: %v, want %v", err, errTooLong)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"parley/session/trust"
 	"parley/tools/mcp"
 	"parley/tools/process"
-	"parley/ui/acp"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/client"
 	"parley/ui/format"
 	"parley/ui/print"
 )
@@ -60,7 +60,7 @@ func (a editor) serve() error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	print.CancelOnSignals(cancel)
-	err := acp.Serve(ctx, acp.Options{
+	err := a.serveClient(ctx, client.Options{
 		In: os.Stdin, Out: a.Out, Version: cmdutil.Version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
 	})
@@ -71,7 +71,7 @@ func (a editor) serve() error {
 }
 
 // open opens a conversation.
-func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
+func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error) {
 	a := editor{newProgram()}
 	a.flags, a.library, a.dir = e.flags, e.library, r.Dir
 	a.debugLog, a.learned = e.debugLog, e.learned
@@ -86,7 +86,7 @@ func (e editor) open(_ context.Context, r acp.Request) (*acp.Opened, error) {
 	process.AddWorkspace(a.dir)
 	a.project.skills.find()
 	doubt := a.loadProjectTrust(false)
-	o := &acp.Opened{}
+	o := &client.Opened{}
 	var failed []string // why servers of the editor cannot be started
 	for _, s := range r.Servers {
 		question, err := a.addServer(s)
@@ -174,7 +174,7 @@ func (a editor) close(s *session.Session) {
 // addServer adds an MCP server that the client names; the user's own of the same name comes
 // first. Before it starts for the first time in a folder, the user is asked the question. It is
 // held by the sandbox, and its calls ask.
-func (a editor) addServer(s acp.Server) (*acp.ServerQuestion, error) {
+func (a editor) addServer(s client.Server) (*client.ServerQuestion, error) {
 	if _, own := a.config.MCP[s.Name]; own {
 		return nil, nil
 	}
@@ -204,5 +204,5 @@ func (a editor) addServer(s acp.Server) (*acp.ServerQuestion, error) {
 		return nil, allow(false)
 	}
 	given := slices.Concat(slices.Sorted(maps.Keys(s.Env)), slices.Sorted(maps.Keys(s.Headers)))
-	return &acp.ServerQuestion{Name: s.Name, Location: c.Location(), Given: given, Allow: allow}, nil
+	return &client.ServerQuestion{Name: s.Name, Location: c.Location(), Given: given, Allow: allow}, nil
 }

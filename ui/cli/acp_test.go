@@ -11,7 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/mcp"
 	"parley/tools/process"
-	"parley/ui/acp"
+	"parley/ui/client"
 )
 
 // TestEditorServers: a server of the editor is added once it was allowed, held by the sandbox; the user's own
@@ -29,12 +29,12 @@ func TestEditorServers(t *testing.T) {
 	if err := os.WriteFile(script, []byte("serve()"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files := acp.Server{Name: "files", Command: "serve", Args: []string{script}, Env: map[string]string{"KEY": "sk-1"}}
+	files := client.Server{Name: "files", Command: "serve", Args: []string{script}, Env: map[string]string{"KEY": "sk-1"}}
 	a := open(dir)
-	if q, err := a.addServer(acp.Server{Name: "own", Command: "theirs"}); q != nil || err != nil {
+	if q, err := a.addServer(client.Server{Name: "own", Command: "theirs"}); q != nil || err != nil {
 		t.Errorf("the user's own: %v, %v", q, err)
 	}
-	for _, s := range []acp.Server{{Name: "a b", Command: "x"}, {Name: "nothing"}} {
+	for _, s := range []client.Server{{Name: "a b", Command: "x"}, {Name: "nothing"}} {
 		if q, err := a.addServer(s); q != nil || err == nil {
 			t.Errorf("%s: %v, %v", s.Name, q, err)
 		}
@@ -63,7 +63,7 @@ func TestEditorServers(t *testing.T) {
 	other.Env = map[string]string{"KEY": "sk-2"}
 	renamed := files
 	renamed.Name = "files2"
-	for name, s := range map[string]acp.Server{"another variable": other, "another name": renamed} {
+	for name, s := range map[string]client.Server{"another variable": other, "another name": renamed} {
 		if q, _ := open(dir).addServer(s); q == nil {
 			t.Errorf("%s: not asked", name)
 		}
@@ -84,7 +84,7 @@ func TestEditorServers(t *testing.T) {
 func TestEditorServerFails(t *testing.T) {
 	dir, e := editorHome(t)
 	defer e.library.Close()
-	opened, err := e.open(t.Context(), acp.Request{Dir: dir, Servers: []acp.Server{{Name: "gone", Command: filepath.Join(dir, "gone")}, {Name: "a b", Command: "x"}}})
+	opened, err := e.open(t.Context(), client.Request{Dir: dir, Servers: []client.Server{{Name: "gone", Command: filepath.Join(dir, "gone")}, {Name: "a b", Command: "x"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestEditorServerFails(t *testing.T) {
 func TestEditorLoadsUnused(t *testing.T) {
 	dir, e := editorHome(t)
 	defer func() { e.library.Close() }()
-	opened, err := e.open(t.Context(), acp.Request{Dir: dir})
+	opened, err := e.open(t.Context(), client.Request{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,12 +124,12 @@ func TestEditorLoadsUnused(t *testing.T) {
 		}
 		e.library.Close()
 		e.library = session.MemoryStore()
-		if opened, err = e.open(t.Context(), acp.Request{Dir: dir, ID: id}); err != nil || opened.App.Session.ID() != id || opened.App.Session.Model().Name != "demo/parley" {
+		if opened, err = e.open(t.Context(), client.Request{Dir: dir, ID: id}); err != nil || opened.App.Session.ID() != id || opened.App.Session.Model().Name != "demo/parley" {
 			t.Fatalf("%v", err)
 		}
 	}
 	opened.Close()
-	if _, err := e.open(t.Context(), acp.Request{Dir: dir, ID: "none"}); !errors.Is(err, session.ErrNotFound) {
+	if _, err := e.open(t.Context(), client.Request{Dir: dir, ID: "none"}); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("an id of nobody: %v", err)
 	}
 }
@@ -156,7 +156,7 @@ func TestEditorWorkspace(t *testing.T) {
 	if got := process.OutsideWorkspace(dir).String(); got != dir {
 		t.Fatalf("%q is left of PATH before", got)
 	}
-	if opened, err := e.open(t.Context(), acp.Request{Dir: dir}); err == nil {
+	if opened, err := e.open(t.Context(), client.Request{Dir: dir}); err == nil {
 		defer opened.Close()
 	}
 	if got := process.OutsideWorkspace(dir).String(); got != "" {

@@ -10,6 +10,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -29,6 +30,7 @@ import (
 	"parley/tools/undo"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/client"
 	"parley/ui/print"
 )
 
@@ -41,20 +43,21 @@ type program struct {
 
 	credentials *credentials.Store // keys given to parley
 
-	dir       string // the working directory
-	nextDir   string // the one to continue in once the screen has ended; "": none
-	project   project
-	toolSet   *tools.Set             // nil: no tools
-	backend   func() process.Backend // tells what confines commands, once that is known; nil: nothing does
-	mcp       mcpServers
-	recording recording
-	learned   func() *providers.Memory // what servers refused, in this run and in those before it
-	debugLog  *slog.Logger             // of --debug; nil: none
-	archive   transfer.Archive         // of files with conversations
-	runPlain  func(app.Options) int    // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
-	local     local
-	library   *session.Store // conversations; nil until it is needed
-	undo      *undo.Store    // files before tools changed them; nil until it is needed
+	dir         string // the working directory
+	nextDir     string // the one to continue in once the screen has ended; "": none
+	project     project
+	toolSet     *tools.Set             // nil: no tools
+	backend     func() process.Backend // tells what confines commands, once that is known; nil: nothing does
+	mcp         mcpServers
+	recording   recording
+	learned     func() *providers.Memory                    // what servers refused, in this run and in those before it
+	debugLog    *slog.Logger                                // of --debug; nil: none
+	archive     transfer.Archive                            // of files with conversations
+	serveClient func(context.Context, client.Options) error // speaks the Agent Client Protocol; nil: nothing does
+	runPlain    func(app.Options) int                       // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
+	local       local
+	library     *session.Store // conversations; nil until it is needed
+	undo        *undo.Store    // files before tools changed them; nil until it is needed
 }
 
 // Main runs the program with args, which do not include its name, and returns the
@@ -109,7 +112,10 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	if slices.Equal(args, []string{"--version"}) { // which needs none of them
 		return root
 	}
-	root.AddCommand(newConnectCommand(a), editor{a}.command(), a.doctorCommand())
+	root.AddCommand(newConnectCommand(a), a.doctorCommand())
+	if a.serveClient != nil {
+		root.AddCommand(editor{a}.command())
+	}
 	addCommands(root, a)
 	explainArguments(root)
 	addHelp(a, root)

@@ -27,6 +27,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/atomicfile"
+	"parley/ui/acp"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
@@ -57,6 +58,7 @@ func newProgram() *program {
 	a.local.program = a
 	a.learned = sync.OnceValue(a.openMemory)
 	a.runPlain = plain.Run
+	a.serveClient = acp.Serve
 	a.archive = archive.New()
 	return a
 }
