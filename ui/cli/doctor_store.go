@@ -38,28 +38,15 @@ func (d doctor) store() []app.Check {
 				size += info.Size()
 			}
 		}
-		file.Detail = fmt.Sprintf("%s · intact · %s", abbrevPath(path), byteSize(size))
+		file.Detail = fmt.Sprintf("%s · intact · %s", abbrevPath(path), format.Size(int(size)))
 	}
 	list := []app.Check{file}
 	if free, ok := freeSpace(filepath.Dir(path)); ok {
-		disk := app.Check{Section: app.SectionStore, Name: "disk", Status: app.Works, Detail: byteSize(free) + " free"}
+		disk := app.Check{Section: app.SectionStore, Name: "disk", Status: app.Works, Detail: format.Size(int(free)) + " free"}
 		if free < leastFree {
 			disk.Status, disk.Hint = app.Warns, "Free some space: conversations cannot be stored on a full disk"
 		}
 		list = append(list, disk)
 	}
 	return list
-}
-
-// byteSize returns a number of bytes in the unit that fits.
-func byteSize(n int64) string {
-	units := []string{"bytes", "KB", "MB", "GB", "TB"}
-	size, unit := float64(n), 0
-	for size >= 1000 && unit < len(units)-1 {
-		size, unit = size/1000, unit+1
-	}
-	if unit == 0 || size >= 100 {
-		return fmt.Sprintf("%.0f %s", size, units[unit])
-	}
-	return fmt.Sprintf("%.1f %s", size, units[unit])
 }

@@ -123,15 +123,16 @@ func Price(dollars float64) string {
 	return "$" + exact
 }
 
-// Size returns a number of bytes: 812 bytes, 1.2 KB, 3.4 MB.
+// Size returns a number of bytes: 812 bytes, 1.2 KB, 3.4 MB, 5.6 GB.
 func Size(bytes int) string {
-	switch {
-	case bytes < 1000:
+	if bytes < 1000 {
 		return Plural(bytes, "byte")
-	case bytes < 999_950:
-		return fmt.Sprintf("%.1f KB", float64(bytes)/1e3)
 	}
-	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+	size, unit := float64(bytes)/1e3, 0
+	for ; size >= 999.95 && unit < 3; unit++ {
+		size /= 1e3
+	}
+	return fmt.Sprintf("%.1f %s", size, []string{"KB", "MB", "GB", "TB"}[unit])
 }
 
 // Duration returns how long something took: 40 ms, 1.2 s, 3 s, 12 s, 3 min 5 s,
