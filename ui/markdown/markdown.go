@@ -52,12 +52,15 @@ import (
 // A Doc is one Markdown text, complete or growing, and its rendering. It is not
 // safe for concurrent use.
 type Doc struct {
-	src    strings.Builder
-	line   int // offset of the last line of src
-	split  splitter
-	cutAt  int // end of the last line that split has seen
-	blocks []block
-	done   bool
+	src         strings.Builder
+	line        int // offset of the last line of src
+	split       splitter
+	cutAt       int // how much of src split has seen, in bytes
+	blocks      []block
+	missingRefs map[string]int // label of a reference that was not found, to the first block that uses it
+	done        bool
+
+	windowed
 
 	styles  *styleCache
 	width   int
@@ -69,6 +72,13 @@ type Doc struct {
 	tail           tailView
 }
 
+// windowed is the split of the source window by window, which is the same however a text is
+// streamed.
+type windowed struct {
+	whole splitter
+	cuts  []cut
+}
+
 // A Code is one fenced code block.
 type Code struct {
 	Lang string // first word after the fence, "" if there is none
@@ -77,7 +87,9 @@ type Code struct {
 }
 
 // New returns an empty Doc.
-func New(th *theme.Theme) *Doc { return &Doc{styles: newStyleCache(th)} }
+func New(th *theme.Theme) *Doc {
+	return &Doc{styles: newStyleCache(th), split: splitter{window: windowSize}, windowed: windowed{whole: splitter{window: windowSize}}}
+}
 
 // MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
 // screens that copy the source instead of the shown text.
@@ -120,31 +132,41 @@ func (d *Doc) append(text string) {
 
 // advance freezes the blocks that are closed. It is called by Lines.
 func (d *Doc) advance() {
-	if d.done || d.line <= d.cutAt {
+	src := d.src.String()
+	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*d.split.window {
 		return
 	}
-	d.cutAt = d.line
-	d.freeze(d.split.advance(d.src.String()[:d.line], false))
+	d.cutAt = len(src)
+	d.freeze(d.split.advance(src[:d.line], src, false))
+	d.addBlocks(d.whole.closedWindows(src[:d.line], src))
 }
 
-// Finish ends the text. If the blocks of the whole text differ from the streamed ones, they
-// replace them. They differ where goldmark's result for a block depends on those above it, such
-// as for an underline after a table.
+// addBlocks adds the cuts of the split window by window.
+func (d *Doc) addBlocks(f frozen) {
+	if f.loosened {
+		loosen(len(d.cuts), func(i int) *cut { return &d.cuts[i] })
+	}
+	d.cuts = append(d.cuts, f.cuts...)
+}
+
+// Finish ends the text. If the blocks of the split window by window differ from the
+// streamed ones, they replace them. They differ where goldmark's result for a block depends
+// on those above it, such as for an underline after a table.
 func (d *Doc) Finish() {
 	if d.done {
 		return
 	}
 	src := d.src.String()
+	d.addBlocks(d.whole.advance(src, src, true))
 	if d.cutAt > 0 {
-		d.freeze(d.split.advance(src, true))
+		d.freeze(d.split.advance(src, src, true))
 	}
 	d.done, d.current = true, false
-	var whole splitter
-	cuts := whole.advance(src, true).cuts
-	if !slices.EqualFunc(d.blocks, cuts, func(b block, c cut) bool { return b.same(c) }) {
-		d.split, d.blocks = whole, blocksOf(cuts)
+	if !slices.EqualFunc(d.blocks, d.cuts, func(b block, c cut) bool { return b.same(c) }) {
+		d.split, d.blocks = d.whole, blocksOf(d.cuts)
 		d.dropLines()
 	}
+	d.whole, d.cuts = splitter{}, nil
 }
 
 // EndAt ends the text after its first n bytes, and keeps their rendering. It does
@@ -152,12 +174,13 @@ func (d *Doc) Finish() {
 // or if Lines has seen more than a part of the next one.
 func (d *Doc) EndAt(n int) bool {
 	src := d.src.String()
-	if d.done || n > 0 && src[n-1] != '\n' || d.cutAt > n {
+	after := src[n:max(n, d.cutAt)]
+	if d.done || n > 0 && src[n-1] != '\n' || len(after) >= d.split.window || strings.Contains(after, "\n") {
 		return false
 	}
 	d.src.Reset()
 	d.src.WriteString(src[:n])
-	d.line, d.tail = n, tailView{}
+	d.line, d.cutAt, d.tail = n, min(d.cutAt, n), tailView{}
 	d.Finish()
 	return true
 }
@@ -244,9 +267,14 @@ func (d *Doc) freeze(f frozen) {
 	for _, c := range f.cuts {
 		d.blocks = append(d.blocks, block{cut: c})
 	}
-	if len(f.defined) > 0 {
-		d.invalidate(0, func(b *block) bool { return b.misses(f.defined) })
+	from := len(d.blocks)
+	for label := range f.defined {
+		if first, ok := d.missingRefs[label]; ok {
+			delete(d.missingRefs, label)
+			from = min(from, first)
+		}
 	}
+	d.invalidate(from, func(b *block) bool { return b.misses(f.defined) })
 }
 
 // loosenList makes the list that the tail continues loose.
@@ -260,18 +288,28 @@ func (d *Doc) loosenList() {
 }
 
 // invalidate drops the lines of the blocks from the given one on that are stale, and the
-// positions of all from the first of these on.
+// positions of all of them.
 func (d *Doc) invalidate(from int, stale func(*block) bool) {
-	for i := len(d.blocks) - 1; i >= from; i-- {
-		b := &d.blocks[i]
-		if !stale(b) {
-			continue
-		}
-		b.lines, b.codes, b.missingRefs = nil, nil, nil
-		if i < d.shown {
-			d.shown, d.settled, d.fence, d.current = i, b.from, nil, false
+	if from >= d.shown {
+		return
+	}
+	for i := from; i < len(d.blocks); i++ {
+		if b := &d.blocks[i]; stale(b) {
+			b.lines, b.codes, b.missingRefs = nil, nil, nil
 		}
 	}
+	d.unsettle(from)
+}
+
+// unsettle removes the lines of the blocks from the given one on from lines.
+func (d *Doc) unsettle(from int) {
+	if d.fence != nil {
+		d.settled, d.fence = d.fence.from, nil
+	}
+	if from < d.shown {
+		d.shown, d.settled = from, d.blocks[from].from
+	}
+	d.current = false
 }
 
 func blocksOf(cuts []cut) []block {
@@ -289,6 +327,6 @@ func (d *Doc) dropLines() {
 		b.lines, b.codes, b.missingRefs = nil, nil, nil
 	}
 	d.lines, d.shown, d.settled = nil, 0, 0
-	d.fence, d.tail = nil, tailView{}
+	d.fence, d.tail, d.missingRefs = nil, tailView{}, nil
 	d.current = false
 }

@@ -98,11 +98,32 @@ func TestDeepTextsStreamLikeWhole(t *testing.T) {
 	if llmtest.Race {
 		return
 	}
-	texts := deep(36 << 10)
+	texts := deep(9 * windowSize / 4) // some of these are cut into parts
 	for _, name := range []string{
 		"words", "long cjk", "wide later", "records", "one item", "long code", "links",
 	} {
-		t.Run("long "+name, func(t *testing.T) { checkStream(t, texts[name], 60, 16<<10+7) })
+		t.Run("long "+name, func(t *testing.T) { checkStream(t, texts[name], 60, windowSize+7) })
+	}
+}
+
+// TestPartsStreamLikeWhole cuts blocks that are no longer than a few lines.
+func TestPartsStreamLikeWhole(t *testing.T) {
+	texts := map[string]string{"showcase": showcase(t)}
+	for name, text := range awkward {
+		texts[name] = text
+	}
+	for name, text := range deep(1 << 10) {
+		texts["deep "+name] = text
+	}
+	for name, text := range texts {
+		t.Run(name, func(t *testing.T) {
+			for _, at := range []struct{ window, width, step int }{{32, 24, 5}, {100, 40, 41}, {300, 60, 1000}} {
+				if llmtest.Race && at.window < 300 {
+					continue
+				}
+				checkParts(t, text, at.width, at.step+len(text)/400, at.window)
+			}
+		})
 	}
 }
 
@@ -131,6 +152,7 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 			b.WriteString("\n\n"[random.IntN(2):])
 		}
 		checkStream(t, b.String(), 1+random.IntN(60), 1+random.IntN(20))
+		checkParts(t, b.String(), 1+random.IntN(60), 1+random.IntN(20), 16+random.IntN(60))
 		checkResized(t, b.String(), 1+random.IntN(60), 1+random.IntN(20))
 	}
 }
@@ -369,5 +391,6 @@ func FuzzStream(f *testing.F) {
 			t.Skip("long texts have their own test")
 		}
 		checkStream(t, sanitize.Text(text), int(width%500)+1, int(step)+1)
+		checkParts(t, sanitize.Text(text), int(width%500)+1, int(step)+1, 16+int(width%200))
 	})
 }

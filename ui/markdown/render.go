@@ -16,16 +16,21 @@ type rendered struct {
 	lines       []string // without trailing blank ones; never nil
 	codes       []Code   // with lines counted from the first
 	missingRefs []string // references that were not found
+
+	columns []int // widths, in cells, that the columns of a table need
 }
 
-// blockContext holds the facts about earlier items that rendering a list item needs.
+// blockContext holds the facts about earlier pieces that rendering a list item, or a part of a table, needs.
 type blockContext struct {
-	number int  // of a list's first item; negative: the one in the source
-	loose  bool // the list is known to be loose
+	number int    // of a list's first item; negative: the one in the source
+	loose  bool   // the list is known to be loose
+	header string // of the table that the source continues; "" for none
+	want   []int  // widths, in cells, that the columns of the parts before need
 }
 
 // render renders a piece of source that begins where a block begins.
 func (ps *styleCache) render(src string, width int, refs references, at blockContext) rendered {
+	src = at.header + src
 	raw := limitNesting(src)
 	sc := &scope{Context: parser.NewContext(), refs: refs}
 	inline := len(src) <= inlineLimit && strings.Count(src, "](")-strings.Count(src, ")") <= maxOpenLinks
@@ -38,7 +43,7 @@ func (ps *styleCache) render(src string, width int, refs references, at blockCon
 	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
 		w.lines = w.lines[:len(w.lines)-1]
 	}
-	return rendered{lines: w.lines, codes: w.codes, missingRefs: sc.missingRefs}
+	return rendered{lines: w.lines, codes: w.codes, missingRefs: sc.missingRefs, columns: w.columns}
 }
 
 // A writer walks the tree of a piece of source and writes lines.
@@ -50,6 +55,8 @@ type writer struct {
 	at     blockContext // for the first block, if it is a list
 	inline bool         // the tree has inline nodes
 	table  bool         // inside a table
+
+	columns []int // of the last table
 
 	lines        []string
 	codes        []Code
@@ -188,7 +195,7 @@ func (w *writer) block(n ast.Node) {
 		w.html(n)
 	case *extast.Table:
 		w.flush()
-		w.tableBlock(n)
+		w.tableBlock(n, at)
 	}
 }
 

@@ -2,8 +2,6 @@ package markdown
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"parley/tools/sanitize"
 	"parley/ui/theme"
@@ -66,36 +64,6 @@ func (s *Section) Cut(text string) (end int, next Section) {
 	}
 	const at = maxSection - breakRange
 	return at + breakPoint(text[at:maxSection]), Section{Joined: true, opening: s.fence, fence: s.fence}
-}
-
-// breakPoint returns where a long paragraph is cut: before a word, as text that begins
-// with a letter is a paragraph; else between two characters that stand alone.
-func breakPoint(text string) int {
-	for i := len(text) - 1; i > len(text)/2; i-- {
-		if c := text[i] | ' '; c >= 'a' && c <= 'z' && (text[i-1] == ' ' || text[i-1] == '\n') {
-			return i
-		}
-	}
-	at := len(text) - utf8.UTFMax
-	for i := at; i > len(text)/2; i-- {
-		if !utf8.RuneStart(text[i]) {
-			continue
-		}
-		r, _ := utf8.DecodeRuneInString(text[i:])
-		if before, _ := utf8.DecodeLastRuneInString(text[:i]); standsAlone(r) && standsAlone(before) {
-			return i
-		}
-	}
-	for !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
-}
-
-// standsAlone reports whether a character is certainly no part of a grapheme cluster of
-// several, such as a mark, an emoji or a flag.
-func standsAlone(r rune) bool {
-	return unicode.IsDigit(r) || unicode.IsLetter(r) && (r < 0x300 || ideographic(r))
 }
 
 // ends reports whether the section ends before line, which begins at from, and whether the

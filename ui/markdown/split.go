@@ -14,11 +14,13 @@ import (
 )
 
 // A cut is a closed piece of the source that renders by itself: one top-level block, or
-// one item of a top-level list.
+// one item of a top-level list, or a part of a very long block.
 type cut struct {
-	start, end int   // in the source
-	item       *item // nil if it is no list item
-	loose      bool  // its list is loose
+	start, end int    // in the source
+	item       *item  // nil if it is no list item
+	loose      bool   // its list is loose
+	joined     bool   // it continues the block of the cut before
+	table      *table // nil if it is no part of a table that was cut
 }
 
 // A block is a cut with its rendering.
@@ -43,10 +45,11 @@ func (b *block) misses(labels map[string]bool) bool {
 
 // same reports whether two cuts of one source render the same.
 func (c cut) same(o cut) bool {
-	if c.start != o.start || c.end != o.end || c.loose != o.loose {
+	if c.start != o.start || c.end != o.end || c.loose != o.loose || c.joined != o.joined ||
+		(c.item == nil) != (o.item == nil) || (c.table == nil) != (o.table == nil) {
 		return false
 	}
-	return c.item == o.item || c.item != nil && o.item != nil && *c.item == *o.item
+	return (c.item == nil || *c.item == *o.item) && (c.table == nil || c.table.from == o.table.from)
 }
 
 // references lists the link reference definitions of closed blocks, by label.
@@ -61,11 +64,17 @@ type frozen struct {
 
 // A splitter cuts a growing source into closed blocks.
 type splitter struct {
+	window int
+
 	tail int   // offset of the open part of the source
 	seen int   // how much of the source was parsed
 	list *list // the list whose next item the tail begins with, or nil
 	refs references
 	open *fence // the tail is a fenced code block that is still open
+
+	joined    bool   // the tail continues the block before it
+	table     *table // the table whose rows the tail begins with, or nil
+	doublings int    // how often the window was doubled for the tail's block
 }
 
 type list struct {
@@ -79,32 +88,34 @@ type list struct {
 const maxTail = 4 << 10
 
 // tooLong reports whether a tail of that size, with that much new text, is not parsed yet.
+
 func tooLong(size, grown int) bool {
 	return size > maxTail && grown < size/8 || size > inlineLimit && grown < size/2
 }
 
-// advance freezes the closed blocks of src, which has grown by whole lines since the last call;
-// all blocks if src is the whole text.
-func (s *splitter) advance(src string, whole bool) (f frozen) {
-	if s.open != nil {
-		stop, closed := s.open.scan(src[s.tail:])
-		if !closed && !whole {
-			return f
-		}
-		s.freeze(&f, cut{start: s.tail, end: s.tail + stop}, nil)
-		s.open = nil
+// advance freezes the closed blocks of src, which has grown since the last call. Lines are
+// its whole lines; if src is whole, all blocks are frozen.
+func (s *splitter) advance(lines, src string, whole bool) (f frozen) {
+	end := len(lines)
+	if !s.cutWindows(&f, lines, src, whole) || s.tail >= end || !whole && tooLong(end-s.tail, end-s.seen) {
+		return f
 	}
-	if end := len(src); s.tail < end && (whole || !tooLong(end-s.tail, end-s.seen)) {
-		s.freezeClosed(&f, src[s.tail:], whole)
-		s.seen = end
+	tail := s.tail
+	s.freezeClosed(&f, src[tail:end], whole)
+	if s.seen = end; s.tail != tail {
+		s.doublings = 0
 	}
 	return f
 }
 
 // freezeClosed freezes every closed block of src, which begins at s.tail; all of them if
-// it is the whole rest.
-func (s *splitter) freezeClosed(f *frozen, src string, whole bool) {
+// it is the whole rest. It returns the last block.
+func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Node) {
 	base := s.tail
+	if s.table != nil {
+		src = s.table.header + src
+		base -= len(s.table.header)
+	}
 	doc := parse(structure(), limitNesting(src), &scope{Context: parser.NewContext()})
 	if _, ok := doc.FirstChild().(*ast.List); !ok {
 		s.list = nil
@@ -132,11 +143,12 @@ func (s *splitter) freezeClosed(f *frozen, src string, whole bool) {
 		} else {
 			s.open = open
 		}
-		n = next
+		n, last = next, n
 	}
 	if whole {
 		s.tail = base + len(src)
 	}
+	return last
 }
 
 // items freezes the items of a list but the last, and that too if the list is
@@ -204,6 +216,8 @@ func loosen(n int, at func(int) *cut) bool {
 
 // freeze adds the closed block c, which consists of nodes.
 func (s *splitter) freeze(f *frozen, c cut, nodes []ast.Node) {
+	c.joined, c.table = s.joined, s.table
+	s.joined, s.table = false, nil
 	if c.start < c.end {
 		f.cuts = append(f.cuts, c)
 		s.tail = c.end

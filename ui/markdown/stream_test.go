@@ -15,24 +15,30 @@ var long = os.Getenv("PARLEY_LONG") == "1"
 // of the whole, while holding what is settled to its promise.
 func checkStream(t *testing.T, text string, width, step int) {
 	t.Helper()
-	checkWidths(t, text, []int{width}, step)
+	checkParts(t, text, width, step, windowSize)
+}
+
+// checkParts runs checkStream with long blocks cut after so many bytes.
+func checkParts(t *testing.T, text string, width, step, window int) {
+	t.Helper()
+	checkWidths(t, text, []int{width}, step, window)
 }
 
 // checkResized runs checkStream with another width for every second three pieces.
 func checkResized(t *testing.T, text string, width, step int) {
 	t.Helper()
 	other := 1 + (width+30)%60
-	checkWidths(t, text, []int{width, width, width, other, other, other}, step)
+	checkWidths(t, text, []int{width, width, width, other, other, other}, step, windowSize)
 }
 
 // checkWidths streams text, the pieces at these widths over and over; it ends at the first.
-func checkWidths(t *testing.T, text string, widths []int, step int) {
+func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 	t.Helper()
-	whole := New(theme.Dark())
+	whole := newWindowed(window)
 	whole.append(text)
 	whole.Finish()
 	want := slices.Clone(whole.Lines(widths[0]))
-	d := New(theme.Dark())
+	d := newWindowed(window)
 	seen := map[int]map[string]bool{}
 	for _, width := range widths {
 		seen[width] = map[string]bool{}
@@ -43,7 +49,7 @@ func checkWidths(t *testing.T, text string, widths []int, step int) {
 	}
 	for n, rest := 0, text; rest != ""; n++ {
 		size, width := min(step, len(rest)), widths[n%len(widths)]
-		renewed := missing(d) + looseable(d)
+		renewed := len(d.missingRefs) + looseable(d)
 		resized := width != d.width
 		before := slices.Clone(d.lines[:d.settled])
 		d.append(rest[:size])
@@ -78,12 +84,19 @@ func checkWidths(t *testing.T, text string, widths []int, step int) {
 	}
 }
 
+// newWindowed returns a Doc that cuts long blocks after so many bytes.
+func newWindowed(window int) *Doc {
+	d := New(theme.Dark())
+	d.split.window, d.whole.window = window, window
+	return d
+}
+
 // checkNow holds what d shows in mid-stream to what a Doc shows that got the same text
 // at once, and what is settled of it to what that shows when it ends here. Where blocks
 // are cut differently is left to the end: there Finish mends it.
 func checkNow(t *testing.T, d *Doc, width int) {
 	t.Helper()
-	at := New(theme.Dark())
+	at := newWindowed(d.split.window)
 	at.append(d.Source())
 	want := at.Lines(width)
 	if !slices.EqualFunc(d.blocks, at.blocks, func(a, b block) bool { return a.same(b.cut) }) {
@@ -95,20 +108,12 @@ func checkNow(t *testing.T, d *Doc, width int) {
 	at.Finish()
 	ended := at.Lines(width)
 	n := len(d.blocks)
-	if missing(d)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
+	if len(d.missingRefs)+looseable(d) > 0 || n > len(at.blocks) || !slices.EqualFunc(d.blocks, at.blocks[:n], func(a, b block) bool { return a.same(b.cut) }) {
 		return
 	}
 	if n := d.Settled(); n > len(ended) || !slices.Equal(d.lines[:n], ended[:n]) {
 		t.Fatalf("width %d, settled in %q\n got %q\nwant %q", width, clip(d.Source()), d.lines[:n], ended)
 	}
-}
-
-// missing returns how many blocks use a reference that is not defined yet.
-func missing(d *Doc) (n int) {
-	for _, b := range d.blocks {
-		n += len(b.missingRefs)
-	}
-	return n
 }
 
 // looseable returns 1 if the tail continues a tight list, which may turn loose.

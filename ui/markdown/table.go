@@ -20,7 +20,7 @@ type grid struct {
 	rows  [][][]styledRun // row, column, runs; the first row is the header
 }
 
-func (w *writer) tableBlock(n *extast.Table) {
+func (w *writer) tableBlock(n *extast.Table, at blockContext) {
 	w.table = true
 	g := grid{align: n.Alignments}
 	for r := n.FirstChild(); r != nil; r = r.NextSibling() {
@@ -38,15 +38,17 @@ func (w *writer) tableBlock(n *extast.Table) {
 		g.rows = append(g.rows, row)
 		g.widen(len(row))
 	}
+	g.widen(len(at.want))
 	w.table = false
 	if len(g.align) == 0 {
 		return
 	}
-	if widths := g.columnWidths(max(w.textWidth(), w.styles.tableWidth-w.inset)); widths != nil {
-		w.grid(g, widths)
+	w.columns = g.wantedWidths(at.want)
+	if widths := g.columnWidths(max(w.textWidth(), w.styles.tableWidth-w.inset), w.columns); widths != nil {
+		w.grid(g, widths, at.header != "")
 		return
 	}
-	w.records(g)
+	w.records(g, at.header != "")
 }
 
 // widen adds columns without a header up to n.
@@ -56,9 +58,10 @@ func (g *grid) widen(n int) {
 	}
 }
 
-// wantedWidths returns how many cells the columns need to be on one line.
-func (g grid) wantedWidths() []int {
+// wantedWidths returns how many cells the columns need to be on one line, and at least least.
+func (g grid) wantedWidths(least []int) []int {
 	want := make([]int, len(g.align))
+	copy(want, least)
 	for _, row := range g.rows {
 		for i, cell := range row {
 			want[i] = max(want[i], width(cell))
@@ -69,12 +72,11 @@ func (g grid) wantedWidths() []int {
 
 // columnWidths returns the width of every column within the given total, or nil if they do
 // not fit. Columns that want less than their share leave the rest to the others.
-func (g grid) columnWidths(total int) []int {
+func (g grid) columnWidths(total int, want []int) []int {
 	total -= columnGap * (len(g.align) - 1)
 	if total < len(g.align) {
 		return nil
 	}
-	want := g.wantedWidths()
 	widths := make([]int, len(want))
 	for left, open := total, len(want); open > 0; {
 		share, settled := left/open, 0
@@ -103,9 +105,13 @@ func (g grid) columnWidths(total int) []int {
 	return widths
 }
 
-// grid writes a table whose columns fit.
-func (w *writer) grid(g grid, widths []int) {
+// grid writes a table whose columns fit, without its header if it is continued from another
+// part.
+func (w *writer) grid(g grid, widths []int, continued bool) {
 	for i, row := range g.rows {
+		if i == 0 && continued {
+			continue
+		}
 		w.row(g, row, widths)
 		if i > 0 {
 			continue
@@ -158,14 +164,14 @@ func (w *writer) row(g grid, row [][]styledRun, widths []int) {
 
 // records writes a table whose columns do not fit, one cell after the other,
 // each after the name of its column.
-func (w *writer) records(g grid) {
-	if len(g.rows) == 1 {
+func (w *writer) records(g grid, continued bool) {
+	if len(g.rows) == 1 && !continued {
 		for _, name := range g.rows[0] {
 			w.wrapRuns(name)
 		}
 	}
 	for i, row := range g.rows[1:] {
-		if i > 0 {
+		if i > 0 || continued {
 			w.blankLine()
 		}
 		for c := range max(len(row), len(g.rows[0])) {

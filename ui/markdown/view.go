@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -18,27 +19,51 @@ func (d *Doc) settle() {
 	for ; d.shown < len(d.blocks); d.shown++ {
 		b := &d.blocks[d.shown]
 		if b.lines == nil {
-			d.render(b)
+			d.render(b, d.columnWidths(d.shown))
 		}
 		b.from = len(d.lines)
-		d.separate(b.lines, b.item != nil && !b.item.first && !b.loose)
+		d.separate(b.lines, b.joined || b.item != nil && !b.item.first && !b.loose)
 		b.top = len(d.lines)
 		d.lines = append(d.lines, b.lines...)
 		d.settled = len(d.lines)
 	}
 }
 
-// render renders a closed block.
-func (d *Doc) render(b *block) {
-	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context())
+// render renders a closed block, and notes which references it lacked.
+func (d *Doc) render(b *block, want []int) {
+	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context(want))
 	b.lines, b.codes, b.missingRefs = r.lines, r.codes, r.missingRefs
+	if b.table != nil {
+		b.table.wanted = r.columns
+	}
+	for _, label := range r.missingRefs {
+		if first, ok := d.missingRefs[label]; !ok || d.shown < first {
+			if d.missingRefs == nil {
+				d.missingRefs = map[string]int{}
+			}
+			d.missingRefs[label] = d.shown
+		}
+	}
 }
 
-func (c *cut) context() blockContext {
-	if c.item == nil {
-		return blockContext{number: -1}
+// columnWidths returns the widths that the columns of a table need in the blocks before i, nil
+// if there is none.
+func (d *Doc) columnWidths(i int) []int {
+	if i == 0 || d.blocks[i-1].table == nil {
+		return nil
 	}
-	return blockContext{number: c.item.number, loose: c.loose}
+	return d.blocks[i-1].table.wanted
+}
+
+func (c *cut) context(want []int) blockContext {
+	at := blockContext{number: -1, want: want}
+	if c.item != nil {
+		at.number, at.loose = c.item.number, c.loose
+	}
+	if c.table != nil && !c.table.first {
+		at.header = c.table.header
+	}
+	return at
 }
 
 // separate writes the blank line above lines.
@@ -52,7 +77,13 @@ func (d *Doc) separate(lines []string, tight bool) {
 type tailView struct {
 	start, end int // the part of the source that was parsed
 	rendered
-	top int // index of the first of lines in Doc.lines
+	top         int // index of the first of lines in Doc.lines
+	from, shown int // index there of the blank line above, and the end of rest
+
+	// Source that came since, if the tail is too long to be parsed again yet, is
+	// shown as it is: rest are its lines, from end to seen.
+	rest []string
+	seen int
 }
 
 // showTail adds the lines of the tail, unless the text is finished.
@@ -72,23 +103,54 @@ func (d *Doc) showTail() {
 		return
 	}
 	t := &d.tail
-	var open cut
+	open := cut{joined: d.split.joined, table: d.split.table}
 	if l := d.split.list; l != nil {
 		open.item, open.loose = &item{number: l.next}, l.loose
 	}
+	at := open.context(d.columnWidths(len(d.blocks)))
 	if t.lines == nil || t.start != start || !tooLong(end-start, end-t.end) {
-		*t = tailView{start: start, end: end}
-		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, open.context())
+		*t = tailView{start: start, end: end, seen: end}
+		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, at)
 	}
-	d.separate(t.lines, open.item != nil && !open.loose)
-	t.top = len(d.lines)
-	d.lines = append(d.lines, t.lines...)
-	for line := range strings.Lines(src[t.end:end]) { // is shown as it is until the tail is parsed again
-		d.lines = append(d.lines, d.styles.wrap([]styledRun{{printable(line), textStyle{}}}, d.width)...)
+	if t.shown > 0 && t.from == len(d.lines) { // they are still in d.lines
+		d.lines = d.lines[:t.shown]
+	} else {
+		t.from = len(d.lines)
+		d.separate(t.lines, open.joined || open.item != nil && !open.loose)
+		t.top = len(d.lines)
+		d.lines = append(append(d.lines, t.lines...), t.rest...)
 	}
+	d.showRest(src[:end])
 	for len(d.lines) > 0 && d.lines[len(d.lines)-1] == "" {
 		d.lines = d.lines[:len(d.lines)-1]
 	}
+}
+
+// showRest adds the source after the part of the tail that was parsed. Each piece of it is
+// wrapped once, so that the cost is linear.
+func (d *Doc) showRest(src string) {
+	const piece = 2048
+	t := &d.tail
+	for len(src)-t.seen > piece {
+		stop := t.seen + strings.LastIndexByte(src[t.seen:t.seen+piece], '\n') + 1
+		if stop == t.seen {
+			for stop += piece; !utf8.RuneStart(src[stop]); stop-- {
+			}
+		}
+		rows := d.literal(src[t.seen:stop])
+		t.rest, d.lines = append(t.rest, rows...), append(d.lines, rows...)
+		t.seen = stop
+	}
+	t.shown = len(d.lines)
+	d.lines = append(d.lines, d.literal(src[t.seen:])...)
+}
+
+// literal wraps source that is shown as it is.
+func (d *Doc) literal(src string) (lines []string) {
+	for line := range strings.Lines(src) {
+		lines = append(lines, d.styles.wrap([]styledRun{{printable(line), textStyle{}}}, d.width)...)
+	}
+	return lines
 }
 
 // undecided returns how many bytes of an unfinished line are held back because it may become a
@@ -128,7 +190,7 @@ func (d *Doc) showFence(src string) {
 		v = &fenceView{from: len(d.lines), lang: d.split.open.lang, fence: d.split.open, next: d.split.open.head}
 		v.scanner = newScanner(v.lang)
 		d.fence = v
-		d.separate([]string{""}, false)
+		d.separate([]string{""}, d.split.joined)
 		v.top = len(d.lines)
 		if v.lang != "" {
 			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1, false)

@@ -1,0 +1,158 @@
+package markdown
+
+import (
+	"parley/tools/sanitize"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// windowSize is how much source is parsed for closed blocks at once, in bytes. A longer
+// paragraph or table is cut into parts that render by themselves, so that no
+// block delays a frame. Where it is cut depends on the source alone: a text that arrives
+// in pieces has the same parts as when it is parsed whole.
+const windowSize = 16 << 10
+
+// maxHeader is the length of the longest header of a table that is cut, in bytes.
+const maxHeader = windowSize / 16
+
+// A table holds what the parts of a table that was cut have in common.
+type table struct {
+	from   int    // where it begins in the source
+	header string // its first two lines
+	first  bool   // this is the part with the header
+	wanted []int  // widths, in cells, that the columns need in all parts up to this one; set by render
+}
+
+// closedWindows freezes the blocks that are closed in whole windows.
+func (s *splitter) closedWindows(lines, src string) (f frozen) {
+	s.cutWindows(&f, lines, src, false)
+	return f
+}
+
+// cutWindows freezes the closed blocks of all whole windows in src, whose lines are the
+// whole lines. It reports whether the rest may be parsed.
+func (s *splitter) cutWindows(f *frozen, lines, src string, whole bool) bool {
+	for {
+		if s.open != nil {
+			stop, closed := s.open.scan(lines[s.tail:])
+			if !closed && !whole {
+				return false
+			}
+			s.freeze(f, cut{start: s.tail, end: s.tail + stop}, nil)
+			s.open = nil
+		}
+		stop := s.windowEnd(src)
+		if stop == 0 {
+			return true
+		}
+		tail := s.tail
+		last := s.freezeClosed(f, src[tail:stop], false)
+		s.seen = max(s.seen, stop)
+		if s.open == nil && s.tail == tail && !s.freezePart(f, src[:stop], last) {
+			s.doublings++
+			continue
+		}
+		s.doublings, s.seen = 0, s.tail
+	}
+}
+
+// windowEnd returns the end of the window that begins at the tail: the end of a line, unless
+// that is another window away; 0 if it has not arrived yet.
+func (s *splitter) windowEnd(src string) int {
+	size := s.window << s.doublings
+	if len(src)-s.tail <= size {
+		return 0
+	}
+	rest := src[s.tail+size : min(len(src), s.tail+2*size)]
+	if n := strings.IndexByte(rest, '\n'); n >= 0 {
+		return s.tail + size + n + 1
+	}
+	if len(rest) < size {
+		return 0
+	}
+	return s.tail + size + len(rest) - len(rest[len(sanitize.Complete(rest)):])
+}
+
+// freezePart freezes a part of n, the only block in src from the tail on, if it is of a kind
+// that can be cut, and reports whether it is.
+func (s *splitter) freezePart(f *frozen, src string, n ast.Node) bool {
+	if n == nil || n.PreviousSibling() != nil || n.NextSibling() != nil {
+		return false
+	}
+	text := src[s.tail:min(len(src), s.tail+s.window)]
+	switch n.(type) {
+	case *ast.Paragraph:
+		s.freeze(f, cut{start: s.tail, end: s.tail + breakPoint(text)}, nil)
+		s.joined = true
+		return true
+	case *ast.Blockquote:
+		end := strings.LastIndex(text, "\n>") + 1
+		if end <= s.window/2 {
+			return false
+		}
+		s.freeze(f, cut{start: s.tail, end: s.tail + end}, nil)
+		s.joined = true
+		return true
+	case *extast.Table:
+		t := s.table
+		if t == nil {
+			t = headerOf(src, s.tail)
+		}
+		if t == nil || src[len(src)-1] != '\n' {
+			return false
+		}
+		s.table = t
+		s.freeze(f, cut{start: s.tail, end: len(src)}, nil)
+		s.joined, s.table = true, &table{from: t.from, header: t.header}
+		return true
+	}
+	return false
+}
+
+// headerOf reads the first two lines of the table at the start of src[at:]; nil
+// if they are too long to be read with each part.
+func headerOf(src string, at int) *table {
+	for at < len(src) && strings.IndexByte(" \t\r\n", src[at]) >= 0 {
+		at++
+	}
+	n := strings.IndexByte(src[at:], '\n') + 1
+	n += strings.IndexByte(src[at+n:], '\n') + 1
+	if n > maxHeader {
+		return nil
+	}
+	return &table{from: at, header: src[at : at+n], first: true}
+}
+
+// breakPoint returns where a long paragraph is cut: before a word, as text that begins
+// with a letter is a paragraph; else between two characters that stand alone.
+func breakPoint(text string) int {
+	for i := len(text) - 1; i > len(text)/2; i-- {
+		if c := text[i] | ' '; c >= 'a' && c <= 'z' && (text[i-1] == ' ' || text[i-1] == '\n') {
+			return i
+		}
+	}
+	at := len(text) - utf8.UTFMax
+	for i := at; i > len(text)/2; i-- {
+		if !utf8.RuneStart(text[i]) {
+			continue
+		}
+		r, _ := utf8.DecodeRuneInString(text[i:])
+		if before, _ := utf8.DecodeLastRuneInString(text[:i]); standsAlone(r) && standsAlone(before) {
+			return i
+		}
+	}
+	for !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
+}
+
+// standsAlone reports whether a character is certainly no part of a grapheme cluster of
+// several, such as a mark, an emoji or a flag.
+func standsAlone(r rune) bool {
+	return unicode.IsDigit(r) || unicode.IsLetter(r) && (r < 0x300 || ideographic(r))
+}
