@@ -130,7 +130,7 @@ func greet(*app.App, string) app.Effect { return app.Toast("Hello") }
 		edits: map[string][]string{
 			"ui/app/flows/flows.go": {`	"parley/ui/app/flows/manual"`, `	"parley/ui/app/flows/greet"`, "\tmanual.Register(o)", "\tgreet.Register(o)"},
 		},
-		updates: []string{"./ui/cli ./ui/tui ./ui/plain -run TestManual -update"},
+		updates: []string{"./ui/cli ./ui/tui ./ui/plain -run TestManual$ -update"},
 	},
 }
 
