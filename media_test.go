@@ -436,7 +436,7 @@ var mediaFaults = []struct {
 	{"vectors reversed, doubled, missing, without index", []string{"providers/media/formats TestEmbedPlacesVectors", "providers/media/formats TestEmbedIndexes", "providers/media/formats TestEmbedSuiteBadAnswers"}},
 	{"base64 that cannot be, NaN, the zero vector", []string{"providers/media/formats TestEmbedBase64", "providers/media/formats TestEmbedSuiteBadAnswers"}},
 	{"other dimensions than asked for", []string{"providers/media/formats TestEmbedSuiteBadAnswers", "script embed: --dimensions 5000"}},
-	{"429 in a batch: what came is kept, and goes on", []string{"ui/cli/cmd/embed/embedding TestRetries", "ui/cli/cmd/embed/embedding TestHalves", "script embed: --continue-from"}},
+	{"429 in a batch: finished vectors are kept, the rest is asked for again", []string{"ui/cli/cmd/embed/embedding TestRetries", "ui/cli/cmd/embed/embedding TestHalves", "script embed: --continue-from"}},
 	{"an error in base_resp with status 200", []string{"providers/media/formats TestEmbedSuiteFaults", "providers/media/formats TestVideoBaseResp", "providers/media/formats TestImagesOfMiniMax"}},
 	{"text named .png, HEIC, 60 MB, 17 files", []string{"providers/media/formats TestImageRequestsThatCannotBe", "script image: large.png: ", "script image: words.png: not an image"}},
 	{"a mask of another size, without alpha, a JPEG, for who takes none", []string{"providers/media/formats TestImageRequestsThatCannotBe", "providers/media/formats TestImageServicesThatCannot"}},

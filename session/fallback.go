@@ -256,7 +256,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
 	chosen := s.Model().Name
 	choice := t.questions.ask(failureQuestion(failed, fault))
-	if s.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // by the user, meanwhile: that one goes on
+	if s.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // the user chose another one meanwhile, which stays
 		t.abandonInterrupted()
 		return true
 	}

@@ -44,7 +44,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 // A turnDialog shows the turn itself, in place of the conversation.
 type turnDialog interface {
 	dialog.Dialog
-	Finish() (next func() tea.Cmd) // takes the end of the turn; next goes on after it, nil if the user is to choose
+	Finish() (next func() tea.Cmd) // ends the turn; next continues the conversation, nil if the user has to choose
 	ShowsErrors() bool             // reports whether it has shown why the turn failed
 }
 

@@ -15,7 +15,7 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// A comparison sends a prompt to several models, and goes on with the answer that is chosen.
+// A comparison sends a prompt to several models and continues with the chosen answer.
 type comparison struct {
 	*panel.Deps
 	chat *chat.Chat

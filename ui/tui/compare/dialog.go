@@ -26,7 +26,7 @@ const (
 	columnGap   = 3
 )
 
-// A chosenMsg says which answer the conversation goes on with.
+// A chosenMsg names the answer that continues the conversation.
 type chosenMsg struct {
 	app.Comparison
 	n int // of the answer; below zero: the one it stands at
@@ -111,8 +111,8 @@ func (c *column) draw(b app.Change) {
 	}
 }
 
-// Finish notes that all are done. The function that it returns goes on with the choice that was made
-// before; nil if none was.
+// Finish notes that all are done. It returns a function that continues with the choice that was made
+// before; nil if there was no choice.
 func (c *Dialog) Finish() (next func() tea.Cmd) {
 	c.running, c.view = false, ""
 	c.Comparison.MarkDone()
