@@ -35,6 +35,8 @@ func TestOf(t *testing.T) {
 	}{
 		{home + "/.ssh/id_ed25519", Credentials},
 		{home + "/.SSH/authorized_keys", Credentials},
+		{home + "/.Aws/credentials", Credentials},
+		{home + "/.Zshrc", Startup},
 		{home + "/.\u017fsh/id_rsa", Credentials}, // ſ is an s on a file system without letter case
 		{home + "/.s\u200csh/id_rsa", Credentials},
 		{home + "/.config/parley/config.toml", Credentials},

@@ -51,6 +51,43 @@ func TestKillEndsWhatLeftItsGroup(t *testing.T) {
 	}
 }
 
+// A process that cleared its environment and left its parent and session is known by its output; another child
+// of this process is none of the program's.
+func TestKillKnowsProcessesByTheirOutput(t *testing.T) {
+	bystander := exec.Command("sleep", "1000")
+	if err := bystander.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	c := New(in)
+	cmd := exec.Command("sh", "-c", `env -i setsid sh -c 'echo $$; exec sleep 1000' &`)
+	cmd.Env = append(os.Environ(), c.Mark())
+	cmd.Stdout = out
+	Detach(cmd)
+	if err := c.Start(cmd, nil); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()
+	line, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Exited()
+	c.Kill()
+	if all, err := List(); err != nil || Alive(pid) || !Alive(bystander.Process.Pid) {
+		t.Errorf("%v: the daemon is %+v, another child %+v", err, all[pid], all[bystander.Process.Pid])
+	}
+}
+
 // However long it takes to find processes, those that were found are killed.
 func TestKillOnABusyMachine(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")

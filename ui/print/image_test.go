@@ -1,0 +1,92 @@
+package print
+
+import (
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+)
+
+// TestImages holds each form in which images are reported: what is said in it, and nothing that was not.
+func TestImages(t *testing.T) {
+	image := llm.ImageEvent{Image: &llm.Blob{MIME: "image/png", Data: []byte{1}}}
+	refused := llm.ImageEvent{Refused: &llm.Refusal{Stage: "output", Code: "moderation", Text: "No."}}
+	done := llm.ImageEvent{Done: &llm.Bill{Images: 1, USD: 0.04, Priced: true, Reported: true}}
+	const saved = `{"file":"a.png","mime":"image/png","bytes":1,"width":2,"height":3}`
+	for _, tt := range []struct {
+		name   string
+		events []llm.ImageEvent
+		fails  error
+		out    map[string]string // by format
+		err    string            // in text format
+		status int
+	}{
+		{"one image", []llm.ImageEvent{image, done}, nil, map[string]string{
+			"text": "a.png\n",
+			"json": `{"model":"m","images":[` + saved + `],"usage":{"images":1,"input_tokens":0,"output_tokens":0,"cost_usd":0.04,"cost_exact":true},"finish_reason":"stop","exit":0}` + "\n",
+			"jsonl": `{"type":"start","model":"m"}
+{"type":"image",` + saved[1:] + `
+{"type":"usage","images":1,"input_tokens":0,"output_tokens":0,"cost_usd":0.04,"cost_exact":true}
+{"type":"done","finish_reason":"stop","exit":0}
+`,
+		}, "m · 1 image · $0.04\n", OK},
+		{"one that is refused, with words and a note", []llm.ImageEvent{{Partial: &llm.Blob{Data: []byte{1, 2}}}, {Note: "Smaller."}, {Text: "Sorry."}, refused}, nil, map[string]string{
+			"text": "",
+			"json": `{"model":"m","images":[],"refused":[{"stage":"output","code":"moderation","text":"No.","billed":false}],"text":"Sorry.","notices":["Smaller."],"finish_reason":"refused","exit":8}` + "\n",
+			"jsonl": `{"type":"start","model":"m"}
+{"type":"partial","bytes":2}
+{"type":"notice","text":"Smaller."}
+{"type":"text","text":"Sorry."}
+{"type":"refused","stage":"output","code":"moderation","text":"No.","billed":false}
+{"type":"done","finish_reason":"refused","exit":8}
+`,
+		}, "parley: Smaller.\nparley: Sorry.\nparley: m refused: No. (moderation)\n", Incomplete},
+		{"fewer than wanted", []llm.ImageEvent{{Done: &llm.Bill{}}}, nil, map[string]string{
+			"text":  "",
+			"json":  `{"model":"m","images":[],"finish_reason":"incomplete","exit":8}` + "\n",
+			"jsonl": "",
+		}, "", Incomplete},
+		{"a failure", nil, &llm.Error{Fault: llm.Authentication, Status: 401, Message: "bad key"}, map[string]string{
+			"json": "", "jsonl": "", "text": "",
+		}, "Authentication failed (401): bad key", Config},
+	} {
+		for format, want := range tt.out {
+			var out, told strings.Builder
+			o := ImageOptions{Format: format, Model: "m", Wanted: 1, Out: &out, Err: &told, Save: func(b llm.Blob) (SavedImage, error) {
+				return SavedImage{Path: "a.png", MIME: b.MIME, Width: 2, Height: 3, Bytes: len(b.Data)}, nil
+			}}
+			var events iter.Seq2[llm.ImageEvent, error] = func(yield func(llm.ImageEvent, error) bool) {
+				for _, e := range tt.events {
+					if !yield(e, nil) {
+						return
+					}
+				}
+				if tt.fails != nil {
+					yield(llm.ImageEvent{}, tt.fails)
+				}
+			}
+			status, _ := Images(events, o)
+			if status != tt.status || want != "" && out.String() != want || format == "text" && !strings.Contains(told.String(), tt.err) {
+				t.Errorf("%s, %s: status %d, out %s, err %s\nwant %d, %s, %s", tt.name, format, status, out.String(), told.String(), tt.status, want, tt.err)
+			}
+		}
+	}
+}
+
+// TestImagesNotSaved: an image that was paid for and cannot be saved is an error, in every form.
+func TestImagesNotSaved(t *testing.T) {
+	for _, format := range []string{"text", "json", "jsonl"} {
+		var out, told strings.Builder
+		o := ImageOptions{Format: format, Model: "m", Wanted: 1, Out: &out, Err: &told, Save: func(llm.Blob) (SavedImage, error) {
+			return SavedImage{}, errors.New("the disk is full")
+		}}
+		status, bill := Images(func(yield func(llm.ImageEvent, error) bool) {
+			_ = yield(llm.ImageEvent{Image: &llm.Blob{Data: []byte{1}}}, nil) && yield(llm.ImageEvent{Done: &llm.Bill{Images: 1}}, nil)
+		}, o)
+		if status != Failed || bill.Images != 1 || !strings.Contains(out.String()+told.String(), "the disk is full") {
+			t.Errorf("%s: status %d, bill %+v, %s%s", format, status, bill, out.String(), told.String())
+		}
+	}
+}
