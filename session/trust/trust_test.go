@@ -2,6 +2,7 @@ package trust_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,6 +196,25 @@ func TestContext(t *testing.T) {
 }
 
 // The name of a folder that asks to be trusted says nothing else.
+// A few words name files one by one, and count prompts and skills.
+func TestNames(t *testing.T) {
+	for want, kinds := range map[string][]trust.Kind{
+		"":                       nil,
+		"f0":                     {trust.Instructions},
+		"f0, f2, 1 prompt":       {trust.Instructions, trust.Prompts, trust.Configuration},
+		"f1, 2 prompts, 1 skill": {trust.Prompts, trust.Configuration, trust.Prompts, trust.Skills},
+		"1 prompt, 3 skills":     {trust.Skills, trust.Skills, trust.Prompts, trust.Skills},
+	} {
+		var o trust.Project
+		for i, kind := range kinds {
+			o.Files = append(o.Files, trust.File{Name: fmt.Sprint("f", i), Kind: kind})
+		}
+		if got := o.Names(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestReviewNamesFolder(t *testing.T) {
 	root := filepath.Join(tree(t, nil), "x?\n\n── none: this folder contains no settings\u202e")
 	if err := os.Mkdir(root, 0o700); err != nil {

@@ -262,3 +262,31 @@ func TestKillGroupSparesADaemon(t *testing.T) {
 		t.Errorf("%+v stays, %v", all[daemon], err)
 	}
 }
+
+// Canceling ends the program with what it started, without a terminal of ours.
+func TestCommandContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := CommandContext(ctx, time.Minute, "sh", "-c", `sleep 1000 & echo $! $(ps -o sid= -p $$); wait`)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var child, session int
+	if _, err := fmt.Fscan(bufio.NewReader(out), &child, &session); err != nil {
+		t.Fatal(err)
+	}
+	if session != cmd.Process.Pid {
+		t.Errorf("its session is %d, want its own, %d", session, cmd.Process.Pid)
+	}
+	cancel()
+	if err := cmd.Wait(); err == nil {
+		t.Error("it was not ended")
+	}
+	if all, err := List(); err != nil || all[child].PID != 0 && !all[child].Zombie {
+		t.Errorf("%v: what it started lives: %+v", err, all[child])
+	}
+}

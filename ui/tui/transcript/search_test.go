@@ -148,6 +148,21 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// What was unfolded for a match is folded again when the next letter matches nothing.
+func TestSearchFoldsAgain(t *testing.T) {
+	const folded = "… 5 more lines (ctrl+o)"
+	m := chat()
+	m.Browse(true)
+	press(m, "g", "/", "'end_1")
+	if got := ansi.Strip(m.View()); !strings.Contains(got, "end 1") {
+		t.Fatalf("the match is not shown:\n%s", got)
+	}
+	press(m, "'x", "esc", "G")
+	if got := ansi.Strip(m.View()); !strings.Contains(got, folded) {
+		t.Errorf("no %q in\n%s", folded, got)
+	}
+}
+
 // Whatever is searched for in whatever conversation, at whatever width: n leads
 // through as many places as are counted, in order, and each is seen.
 func TestEveryPlaceIsSeen(t *testing.T) {

@@ -49,6 +49,8 @@ func TestLimits(t *testing.T) {
 		"a large file":    {1, 300 << 10, most, `307200 bytes in "undo/objects/0"`},
 		"much in all":     {9, 190 << 10, limits{1 << 20, 10, 200 << 10, 2000, 100 << 10}, "over 1048576 bytes"},
 		"zeros":           {2, 190 << 10, most, "over 20 times its own size"},
+		"as many files":   {9, 1, most, ""}, // with the manifest, from 0
+		"as large a file": {1, 200 << 10, limits{1 << 20, 10, 200 << 10, 2000, 100 << 10}, ""},
 		"what is allowed": {2, 190 << 10, limits{1 << 20, 10, 200 << 10, 2000, 100 << 10}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
