@@ -117,18 +117,18 @@ package greet
 
 import "parley/ui/app"
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
+// Register adds the flow to a.
+func Register(a *app.App) {
+	a.Commands = append(a.Commands,
 		app.Command{Name: "greet", Keys: []string{"ctrl+x 7"}, Group: app.Program, Help: "Say hello", Run: greet},
 	)
 }
 
-func greet(*app.App, string) app.Effect { return app.Toast("Hello") }
+func greet(string) app.Effect { return app.Toast("Hello") }
 `,
 		},
 		edits: map[string][]string{
-			"ui/app/flows/flows.go": {`	"parley/ui/app/flows/manual"`, `	"parley/ui/app/flows/greet"`, "\tmanual.Register(o)", "\tgreet.Register(o)"},
+			"ui/app/flows/flows.go": {`	"parley/ui/app/flows/manual"`, `	"parley/ui/app/flows/greet"`, "\tmanual.Register(a)", "\tgreet.Register(a)"},
 		},
 		updates: []string{"./ui/cli ./ui/tui ./ui/plain -run TestManual$ -update"},
 	},

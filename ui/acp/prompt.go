@@ -205,7 +205,7 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 	if line == "/"+summarize {
 		for _, row := range c.app.Commands {
 			if row.Name == summarize {
-				return row.Do(c.app, ""), true
+				return row.Do(""), true
 			}
 		}
 	}

@@ -36,6 +36,13 @@ type App struct {
 	Prefs StoredModelPrefs
 	comparing
 
+	// Flows fill these in.
+	Commands      []Command                                           // what a user can do
+	Watch         []func(tell func(happened func() Effect))           // report what happens without a key of the user's; see WatchAll
+	BranchFiles   func() Effect                                       // offers files as they were when the branch was left that is current now
+	NextQuestion  func() Effect                                       // asks the question that has waited longest, such as an MCP server's, once; nil: none waits
+	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists prompts of MCP servers, or says why there are none
+
 	// A front end fills these in.
 	Terminal       func() TerminalState                  // returns what is known of the terminal
 	Busy           func() bool                           // reports whether a turn runs
@@ -55,6 +62,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
+		BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
 		Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
 	}
 	a.Recent = slices.Clone(o.Recent)
@@ -62,6 +70,7 @@ func New(o Options) *App {
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }
 	a.rememberModel(a.Session.Model().Name)
+	o.Flows(a)
 	return a
 }
 
@@ -78,7 +87,7 @@ func (a *App) Annotate(e session.Event) Effect {
 // happened, and performs its effect.
 func (a *App) WatchAll(tell func(happened func() Effect)) {
 	for _, watch := range a.Watch {
-		watch(a, tell)
+		watch(tell)
 	}
 }
 
@@ -156,10 +165,7 @@ type Options struct {
 	Machine
 	Wire Wire // recent HTTP exchanges
 
-	Commands     []Command                                         // what a user can do; nil: what Commands returns
-	BranchFiles  func(*App) Effect                                 // offers files as they were when the branch was left that is current now; nil: nothing does
-	Watch        []func(a *App, tell func(happened func() Effect)) // report what happens without a key of the user's: tell may be called on any goroutine, happened by the owner of a
-	NextQuestion func(*App) Effect                                 // asks the question that has waited longest, such as an MCP server's, once; nil: none waits
+	Flows func(*App) // adds what a user can do; nil: nothing
 	Models
 	Opening
 	Trust
@@ -233,9 +239,8 @@ type ConfiguredSetting struct{ Name, Value, Source string }
 
 // MCP gives access to the MCP servers. The zero value has none.
 type MCP struct {
-	Servers        func() Servers                                          // returns nil if none is configured, or none may run yet
-	OnServerChange func(func(server string))                               // sets the function that is called, on any goroutine, with the name of a server that changed
-	ServerPrompts  func(*App) (prompts []ServerPrompt, unavailable string) // lists prompts of servers, or says why there are none; nil: none
+	Servers        func() Servers            // returns nil if none is configured, or none may run yet
+	OnServerChange func(func(server string)) // sets the function that is called, on any goroutine, with the name of a server that changed
 }
 
 // Servers are the MCP servers as prompts and folders need them; the flow of servers knows their type.
@@ -309,17 +314,11 @@ func (o Options) WithDefaults() Options {
 	if o.Servers == nil {
 		o.Servers = func() Servers { return nil }
 	}
-	if o.NextQuestion == nil {
-		o.NextQuestion = func(*App) Effect { return nil }
-	}
 	if o.Context == nil {
 		o.Context = func() []ContextItem { return nil }
 	}
-	if o.Commands == nil {
-		o.Commands = Commands()
-	}
-	if o.BranchFiles == nil {
-		o.BranchFiles = func(*App) Effect { return nil }
+	if o.Flows == nil {
+		o.Flows = func(*App) {}
 	}
 	if o.Resolve == nil {
 		o.Resolve = func(name string) string { return name }

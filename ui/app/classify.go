@@ -34,16 +34,20 @@ type Line struct {
 // follows, by the beginning of the names of one command alone: "/the file" is no /theme. The whole name of a prompt,
 // which isPrompt knows, comes before the beginning of a command's. Paths such as /etc/hosts are messages, and so are
 // several lines unless their command takes them or has a slip in its name.
-func Classify(text string, commands [][]string, isPrompt func(text string) bool) Line {
+func Classify(text string, commands []Command, isPrompt func(text string) bool) Line {
 	if command, ok := strings.CutPrefix(text, "!"); ok {
 		return Line{Kind: ShellLine, Arg: strings.TrimSpace(command)}
 	}
-	name, arg, ok := ParseCommand(text)
+	name, arg, ok := parseCommand(text, commands)
+	names := make([][]string, len(commands))
+	for i, c := range commands {
+		names[i] = c.Names()
+	}
 	l := Line{Kind: CommandLine, Name: name, Arg: arg}
 	var among []int
-	l.Command, among = fuzzy.Named(name, commands)
+	l.Command, among = fuzzy.Named(name, names)
 	found := ok && l.Command >= 0
-	if found && slices.ContainsFunc(commands[l.Command], func(n string) bool { return strings.EqualFold(n, name) }) {
+	if found && slices.ContainsFunc(names[l.Command], func(n string) bool { return strings.EqualFold(n, name) }) {
 		return l
 	}
 	if isPrompt(text) {
@@ -62,10 +66,10 @@ func Classify(text string, commands [][]string, isPrompt func(text string) bool)
 	var near []string
 	const few = 4
 	for _, i := range among[:min(len(among), few)] {
-		near = append(near, commands[i][0])
+		near = append(near, commands[i].Name)
 	}
 	if len(near) == 0 {
-		near = NearestNames(name, slices.Concat(commands...), 2)
+		near = NearestNames(name, slices.Concat(names...), 2)
 	}
 	if strings.Contains(text, "\n") && (len(near) == 0 || slices.Contains(near, name)) {
 		return Line{}

@@ -7,7 +7,7 @@ import (
 
 // A line is taken apart in the same way on the screen and in plain lines.
 func TestClassify(t *testing.T) {
-	commands := [][]string{{"model", "models"}, {"mode"}, {"theme"}, {"compact", "summarize"}, {"stop"}}
+	commands := []Command{{Name: "model", Aliases: []string{"models"}}, {Name: "mode"}, {Name: "theme"}, {Name: "compact", Aliases: []string{"summarize"}, MultilineArg: "edit"}, {Name: "stop"}}
 	isPrompt := func(text string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
 		return strings.HasPrefix(text, "/") && (name == "review" || name == "th" || name == "files:read")

@@ -21,11 +21,11 @@ type Command struct {
 	Group        Group
 	Arg          string // the argument that may follow it, in capitals; "" is nothing
 	Help         string
-	Unavailable  func(*App) string // why it cannot run now, "" if it can; nil: it always can
-	Args         func(*App) []Item // what its argument may be; nil: anything, or nothing
-	Path         Path              // what path its argument may be, or end with; "": none
-	MultilineArg string            // first word of an argument that may have several lines; "": none may; "*": any may
-	Run          func(a *App, arg string) Effect
+	Unavailable  func() string // why it cannot run now, "" if it can; nil: it always can
+	Args         func() []Item // what its argument may be; nil: anything, or nothing
+	Path         Path          // what path its argument may be, or end with; "": none
+	MultilineArg string        // first word of an argument that may have several lines; "": none may; "*": any may
+	Run          func(arg string) Effect
 }
 
 // A Path is a kind of path that may follow a command, for front ends that complete it.
@@ -59,50 +59,55 @@ func (c *Command) Named(name string) bool {
 // Names returns the names of c, its own first.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 
-// Commands returns what every front end can do beside the flows of the packages in flows.
-func Commands() []Command {
-	return []Command{
-		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: nothingFailed, Run: (*App).retry},
-		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: (*App).attach},
-		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: noImages, Run: drawImage},
-		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: noPrompts, Args: (*App).PromptItems, Run: (*App).prompt},
-		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: noSkills, Args: func(a *App) []Item { return a.skillItems() }, Run: useSkill},
-		{Name: "skills", Group: Messages, Help: "Skills: what there is, and its tokens", Unavailable: noSkills, Run: listSkills},
-		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: BusyText, Args: personaItems, Run: usePersona},
-		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: systemItems, MultilineArg: "*", Run: setSystem},
-		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: noPromptDir, Run: savePrompt},
-		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: noSources, Args: sourceItems, Run: openSource},
+// Register adds what every front end can do beside the flows of the packages in flows.
+func Register(a *App) {
+	run := func(f func(*App, string) Effect) func(string) Effect {
+		return func(arg string) Effect { return f(a, arg) }
+	}
+	why := func(f func(*App) string) func() string { return func() string { return f(a) } }
+	items := func(f func(*App) []Item) func() []Item { return func() []Item { return f(a) } }
+	a.Commands = append(a.Commands, []Command{
+		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: why(nothingFailed), Run: a.retry},
+		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: a.attach},
+		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: why(noImages), Run: run(drawImage)},
+		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: why(noPrompts), Args: a.PromptItems, Run: a.prompt},
+		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: why(noSkills), Args: a.skillItems, Run: run(useSkill)},
+		{Name: "skills", Group: Messages, Help: "Skills: what there is, and its tokens", Unavailable: why(noSkills), Run: run(listSkills)},
+		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: why(BusyText), Args: items(personaItems), Run: run(usePersona)},
+		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: items(systemItems), MultilineArg: "*", Run: run(setSystem)},
+		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: why(noPromptDir), Run: run(savePrompt)},
+		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: why(noSources), Args: items(sourceItems), Run: run(openSource)},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
-		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: BusyText, Run: (*App).newSession},
-		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: busyOrEmpty, Run: forkSession},
-		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: NoBranchesText, Run: openPanel(PanelBranches)},
-		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: EmptyText, Run: (*App).rename},
-		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: busyOrEmpty, Args: compactItems, MultilineArg: "edit", Run: compact},
-		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: historyItems, Run: (*App).history},
-		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: budget},
+		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: why(BusyText), Run: a.newSession},
+		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: why(busyOrEmpty), Run: run(forkSession)},
+		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: why(NoBranchesText), Run: openPanel(PanelBranches)},
+		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: why(EmptyText), Run: a.rename},
+		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: why(busyOrEmpty), Args: items(compactItems), MultilineArg: "edit", Run: run(compact)},
+		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: items(historyItems), Run: a.history},
+		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: run(budget)},
 
-		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: (*App).model},
-		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: cannotConnect, Args: func(a *App) []Item { return a.Connecting.items() }, Run: connect},
-		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: BusyText, Run: Compare},
-		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: noOtherModel, Run: cycleModels(1)},
-		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: noOtherModel, Run: cycleModels(-1)},
-		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: noEfforts, Args: effortItems, Run: (*App).effort},
-		{Name: "less-effort", Keys: []string{"alt+,"}, Group: ModelsGroup, Help: "Lower reasoning effort", Unavailable: noEfforts, Run: changeEffort(-1)},
-		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: noEfforts, Run: changeEffort(1)},
-		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: webItems, Run: setWeb},
-		{Name: "set", Group: ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: settingItems, Run: changeSetting},
-		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: alwaysThinks, Run: (*App).toggleThinking},
+		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: a.model},
+		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: why(cannotConnect), Args: func() []Item { return a.Connecting.items() }, Run: run(connect)},
+		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: why(BusyText), Run: run(Compare)},
+		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: why(noOtherModel), Run: run(cycleModels(1))},
+		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: why(noOtherModel), Run: run(cycleModels(-1))},
+		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: why(noEfforts), Args: items(effortItems), Run: a.effort},
+		{Name: "less-effort", Keys: []string{"alt+,"}, Group: ModelsGroup, Help: "Lower reasoning effort", Unavailable: why(noEfforts), Run: run(changeEffort(-1))},
+		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: why(noEfforts), Run: run(changeEffort(1))},
+		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: items(webItems), Run: run(setWeb)},
+		{Name: "set", Group: ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: items(settingItems), Run: run(changeSetting)},
+		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: why(alwaysThinks), Run: a.toggleThinking},
 
-		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: noExchanges, Run: openPanel(PanelWire)},
+		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: why(noExchanges), Run: openPanel(PanelWire)},
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
-		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: showConfig},
-		{Name: "trust", Group: Program, Help: "Trust the settings in this folder, or no longer", Unavailable: nothingToTrust, Run: reviewTrust},
-		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: folderFixed, Path: PathDirectory, Run: (*App).folder},
-		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: BusyText, Args: folderItems, Path: PathSiblingDirectory, Run: addFolder},
-		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(a *App, _ string) Effect { return Quit(a) }},
-	}
+		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: run(showConfig)},
+		{Name: "trust", Group: Program, Help: "Trust the settings in this folder, or no longer", Unavailable: why(nothingToTrust), Run: run(reviewTrust)},
+		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: why(folderFixed), Path: PathDirectory, Run: a.folder},
+		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: why(BusyText), Args: items(folderItems), Path: PathSiblingDirectory, Run: run(addFolder)},
+		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(string) Effect { return Quit(a) }},
+	}...)
 }
 
 // FirstCommands lists the commands that come before all others, for new users.
@@ -117,28 +122,28 @@ var elsewhere = map[string]string{
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
 }
 
-// ParseCommand splits "/name argument"; ok is false for text that is none.
-func ParseCommand(text string) (name, arg string, ok bool) {
+// parseCommand splits "/name argument"; ok is false for text that is none.
+func parseCommand(text string, commands []Command) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")
-	if !ok || strings.Contains(rest, "\n") && !takesLines(name, arg) {
+	if !ok || strings.Contains(rest, "\n") && !takesLines(commands, name, arg) {
 		return "", "", false
 	}
 	return name, strings.TrimSpace(arg), true
 }
 
-// AllowsMultiline reports whether text is a command that takes its argument as text,
+// AllowsMultiline reports whether text is one of commands that takes its argument as text,
 // whatever number of lines that has.
-func AllowsMultiline(text string) bool {
-	name, arg, ok := ParseCommand(text)
-	return ok && takesLines(name, arg)
+func AllowsMultiline(text string, commands []Command) bool {
+	name, arg, ok := parseCommand(text, commands)
+	return ok && takesLines(commands, name, arg)
 }
 
 // takesLines reports whether a command takes this argument though it has several lines.
-func takesLines(name, arg string) bool {
+func takesLines(commands []Command, name, arg string) bool {
 	word, _, _ := strings.Cut(arg, " ")
-	return word != "" && slices.ContainsFunc(Commands(), func(c Command) bool {
-		return (c.MultilineArg == word || c.MultilineArg == "*") && slices.Contains(c.Names(), name)
+	return word != "" && slices.ContainsFunc(commands, func(c Command) bool {
+		return (c.MultilineArg == word || c.MultilineArg == "*") && c.Named(name)
 	})
 }
 
@@ -189,7 +194,7 @@ func (u *CommandUses) load() {
 }
 
 // writeInstructions drafts the prompt that has a model describe the directory for models.
-func writeInstructions(*App, string) Effect {
+func writeInstructions(string) Effect {
 	return Draft("Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it.")
 }
 
@@ -201,8 +206,8 @@ func showConfig(a *App, _ string) Effect {
 }
 
 // openPanel returns a command that opens a panel, searched for its argument.
-func openPanel(p Panel) func(*App, string) Effect {
-	return func(_ *App, arg string) Effect { return PanelQuery{p, arg} }
+func openPanel(p Panel) func(string) Effect {
+	return func(arg string) Effect { return PanelQuery{p, arg} }
 }
 
 // These functions say why a command cannot run now; "" if it can.
@@ -265,7 +270,7 @@ func noPrompts(a *App) string {
 	if known := a.prompts.Load(); known != nil && len(known.list) > 0 {
 		return ""
 	}
-	list, unavailable := a.serverPrompts()
+	list, unavailable := a.ServerPrompts()
 	if len(list) == 0 && a.PromptDir != "" {
 		return "No prompts yet. /save-prompt NAME saves your last message as one"
 	}

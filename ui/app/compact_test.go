@@ -32,7 +32,7 @@ func TestCompactEdit(t *testing.T) {
 	for range see(run(t, a, "/compact")).Turn(context.Background()) {
 	}
 	e := run(t, a, "/compact edit")
-	if see(e).Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !AllowsMultiline(see(e).Text) {
+	if see(e).Text != "/compact edit ## Goal\nCount.\n\n## Open\n3?" || !AllowsMultiline(see(e).Text, a.Commands) {
 		t.Fatalf("the draft is %q", see(e).Text)
 	}
 	if e := run(t, a, strings.Replace(see(e).Text, "3?", "3 and 4?", 1)); see(e).Err != nil || see(e).SessionOpened == nil {
@@ -55,14 +55,15 @@ func TestCompactEdit(t *testing.T) {
 // TestTakesLines: only a command that says so has an argument of several lines; all else
 // that begins like a command is a message.
 func TestTakesLines(t *testing.T) {
+	commands := newApp(t).Commands
 	for text, want := range map[string]bool{
 		"/compact edit a\nb": true, "/summarize edit a\n\nb": true, "/compact edit a": true,
 		"/compact a\nb": false, "/compact\nedit": false, "/compact editor\nb": false, "/rename edit\nb": false, "compact edit a\nb": false,
 	} {
-		if got := AllowsMultiline(text); got != want {
+		if got := AllowsMultiline(text, commands); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
-		if _, _, ok := ParseCommand(text); ok != want && strings.Contains(text, "\n") {
+		if _, _, ok := parseCommand(text, commands); ok != want && strings.Contains(text, "\n") {
 			t.Errorf("%q is a command: %v", text, ok)
 		}
 	}

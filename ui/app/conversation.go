@@ -332,7 +332,7 @@ func ChooseBranch(a *App) *List {
 		if err := a.Session.Branch().Switch(seq); err != nil {
 			return Failure{Err: err}
 		}
-		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), a.BranchFiles(a)}
+		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), a.BranchFiles()}
 	}}
 	for _, b := range a.Session.Branches() {
 		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})

@@ -14,7 +14,7 @@ func keyless(t *testing.T, services ...Service) *App {
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "demo/parley"}, Log: lib.Create(session.Info{})})
-	return New(Options{
+	return New(Options{Flows: Register,
 		Session: s, Library: lib, FirstScreen: FirstScreen{NoKey: true},
 		Models: Models{
 			Local: Local{Discover: func(context.Context) []Service { return services }},

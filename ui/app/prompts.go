@@ -93,17 +93,9 @@ func (k *knownPrompts) items() (items []Item) {
 	return items
 }
 
-// serverPrompts lists the prompts of MCP servers, or says why there are none.
-func (a *App) serverPrompts() (list []ServerPrompt, unavailable string) {
-	if a.ServerPrompts == nil {
-		return nil, ""
-	}
-	return a.ServerPrompts(a)
-}
-
 // serverPrompt returns the prompt of an MCP server with this name; nil if there is none.
 func (a *App) serverPrompt(name string) *ServerPrompt {
-	list, _ := a.serverPrompts()
+	list, _ := a.ServerPrompts()
 	if i := slices.IndexFunc(list, func(p ServerPrompt) bool { return p.Value == name }); i >= 0 {
 		return &list[i]
 	}
@@ -114,7 +106,7 @@ func (a *App) serverPrompt(name string) *ServerPrompt {
 // send.
 func (a *App) PromptItems() []Item {
 	items := a.prompts.Load().items()
-	list, _ := a.serverPrompts()
+	list, _ := a.ServerPrompts()
 	for _, p := range list {
 		items = append(items, p.Item)
 	}

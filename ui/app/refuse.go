@@ -9,20 +9,20 @@ import (
 )
 
 // Do runs c, or says why it cannot run.
-func (c *Command) Do(a *App, arg string) Effect {
+func (c *Command) Do(arg string) Effect {
 	why := ""
 	if c.Unavailable != nil {
-		why = c.Unavailable(a)
+		why = c.Unavailable()
 	}
 	if e, refused := c.Refuse(why, arg); refused {
 		return e
 	}
-	return c.RunWith(a, arg)
+	return c.RunWith(arg)
 }
 
 // RunWith runs c. The effect of a line that did not run has that, to be corrected.
-func (c *Command) RunWith(a *App, arg string) Effect {
-	e := c.Run(a, arg)
+func (c *Command) RunWith(arg string) Effect {
+	e := c.Run(arg)
 	if arg == "" {
 		return e
 	}

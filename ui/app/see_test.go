@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"testing"
 
 	"parley/providers/llm"
@@ -103,7 +102,7 @@ func newApp(t *testing.T) *App {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	return New(Options{
+	return New(Options{Flows: Register,
 		Session: create(), Library: lib, Getenv: func(string) string { return "" },
 		Models: Models{Open: func(name string) (llm.Endpoint, error) {
 			if name == "far/away" {
@@ -130,12 +129,11 @@ func toastOf(e Effect) string {
 // after it.
 func run(t *testing.T, a *App, line string) Effect {
 	t.Helper()
-	name, arg, _ := ParseCommand(line)
-	i := slices.IndexFunc(Commands(), func(c Command) bool { return c.Named(name) })
-	if i < 0 {
-		t.Fatalf("there is no %s", name)
+	l := Classify(line, a.Commands, func(string) bool { return false })
+	if l.Kind != CommandLine {
+		t.Fatalf("no command: %s", line)
 	}
-	e := Commands()[i].Do(a, arg)
+	e := a.Commands[l.Command].Do(l.Arg)
 	if see(e).Prepare != nil {
 		e = see(e).Prepare(context.Background())()
 	}

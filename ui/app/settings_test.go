@@ -24,7 +24,7 @@ func newToolsApp(t *testing.T) *App {
 	}
 	t.Cleanup(func() { set.Close() })
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), System: "Be kind."})
-	return New(Options{
+	return New(Options{Flows: Register,
 		Session: s, PromptFiles: PromptFiles{System: func(own string) string {
 			if own == "" {
 				own = "Be kind."
@@ -162,7 +162,7 @@ func TestSystem(t *testing.T) {
 		if got := said(e); got != step.want || a.Session.System() != step.system {
 			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
 		}
-		if see(e).Text != "" && (!see(e).IsCommand || !AllowsMultiline(see(e).Text)) {
+		if see(e).Text != "" && (!see(e).IsCommand || !AllowsMultiline(see(e).Text, a.Commands)) {
 			t.Errorf("%.40s: the draft %.40q is no command", step.line, see(e).Text)
 		}
 	}

@@ -154,7 +154,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Context: func() []app.ContextItem {
 			return requestFacts(cmp.Or(a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
-		Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
+		Flows: flows.Register, Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Defaults: conversationDefaults(a),
 			Local:    a.local.options(),
 			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Images: imageModels(a),
@@ -176,7 +176,6 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 				return a.resumeSession(forkSession(a, id, head))
 			}},
 	}
-	flows.Register(&o)
 	return o
 }
 

@@ -70,7 +70,7 @@ func commands(shared []app.Command) []command {
 // sendDraft sends the draft, or runs it if it is a command of several lines.
 func (p *frontend) sendDraft(string) {
 	text := strings.TrimSpace(p.drafts.text)
-	if !app.AllowsMultiline(text) {
+	if !app.AllowsMultiline(text, p.app.Commands) {
 		p.drafts.sendAll()
 		return
 	}
@@ -81,11 +81,11 @@ func (p *frontend) sendDraft(string) {
 // classify takes a line apart. All are the commands that it may name.
 func (p *frontend) classify(text string) (l app.Line, all []command) {
 	all = commands(p.app.Commands)
-	names := make([][]string, len(all))
+	named := make([]app.Command, len(all))
 	for i, c := range all {
-		names[i] = c.Names()
+		named[i] = c.Command
 	}
-	return app.Classify(text, names, func(text string) bool { return app.IsPromptCommand(p.app, text) }), all
+	return app.Classify(text, named, func(text string) bool { return app.IsPromptCommand(p.app, text) }), all
 }
 
 // holdBack keeps a command that came too fast as the draft. One that is about the draft does not
@@ -112,7 +112,7 @@ func (p *frontend) command(line string) bool {
 		c := all[l.Command].As(l.Name)
 		run := all[l.Command].run
 		if run == nil {
-			p.apply(c.Do(p.app, l.Arg))
+			p.apply(c.Do(l.Arg))
 			break
 		}
 		if e, refused := c.Refuse("", l.Arg); refused {

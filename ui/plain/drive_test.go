@@ -77,7 +77,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	o.Library, so.Log = lib, lib.Create(session.Info{Dir: d.dir})
-	flows.Register(&o)
+	o.Flows = flows.Register
 	if change != nil {
 		change(&o, &so)
 	}

@@ -32,7 +32,7 @@ func (p *frontend) start() {
 	p.app.WatchAll(func(happened func() app.Effect) {
 		p.mail.post(func() {
 			p.apply(happened())
-			p.apply(p.app.NextQuestion(p.app))
+			p.apply(p.app.NextQuestion())
 		})
 	})
 	p.drafts.writeAttachments(p.app.Attached)

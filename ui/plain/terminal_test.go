@@ -28,6 +28,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/uitest"
 )
 
@@ -62,7 +63,7 @@ func child(what string) int {
 	}
 	defer lib.Close()
 	s := session.New(session.Options{Model: endpoint("fake/m", llmtest.New(turns[what]...)), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(session.Info{})})
-	return Run(app.Options{Session: s, Library: lib, Models: app.Models{Choices: func() []app.ModelChoice { return nil }}, Directory: os.Getenv("HOME"), Workspace: "~"})
+	return Run(app.Options{Flows: flows.Register, Session: s, Library: lib, Models: app.Models{Choices: func() []app.ModelChoice { return nil }}, Directory: os.Getenv("HOME"), Workspace: "~"})
 }
 
 // A stand is a process that talks on a terminal of its own.

@@ -183,7 +183,7 @@ func (a *action) why(m *Model) string {
 	case a.unavailable != nil:
 		return a.unavailable(m)
 	case a.Unavailable != nil:
-		return a.Unavailable(m.App)
+		return a.Unavailable()
 	}
 	return ""
 }
@@ -199,7 +199,7 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 	if a.run != nil {
 		return a.run(m, arg)
 	}
-	return m.perform(a.RunWith(m.App, arg))
+	return m.perform(a.RunWith(arg))
 }
 
 // command runs "/name argument"; it does nothing for text that is none.

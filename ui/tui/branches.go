@@ -88,7 +88,7 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 	}
 	b.chat.Replay()
 	b.chat.Transcript.ShowMessage(seq)
-	return b.Perform(b.App.BranchFiles(b.App))
+	return b.Perform(b.App.BranchFiles())
 }
 
 // edit takes a message of the user's into the composer, to be sent anew as a

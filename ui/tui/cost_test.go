@@ -39,7 +39,7 @@ func holding(tb testing.TB, n int) *Model {
 	}
 	s := session.New(session.Options{Log: log, Model: llm.Endpoint{Model: llmtest.New(), Name: storetest.Model, Origin: storetest.Origin, Strategy: "native", Known: true, Context: 1 << 30}})
 	m := newModel(Options{Config: Default(), App: app.Options{
-		Commands: flows.Commands(), Session: s, Library: lib, Directory: dir, Workspace: "~/work", Now: time.Now, AbbrevPath: func(p string) string { return p },
+		Flows: flows.Register, Session: s, Library: lib, Directory: dir, Workspace: "~/work", Now: time.Now, AbbrevPath: func(p string) string { return p },
 		Estimate: func(text string) int { return len(text) / 4 },
 	}})
 	tb.Cleanup(func() {

@@ -149,7 +149,7 @@ func askNext(m *Model) tea.Cmd {
 	if m.overlay.Dialog != nil || m.App.Question != "" {
 		return nil
 	}
-	return m.perform(m.App.NextQuestion(m.App))
+	return m.perform(m.App.NextQuestion())
 }
 
 // chooseFrom asks for a row of a list of the application's.

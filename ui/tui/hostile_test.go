@@ -77,7 +77,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 		choices = append(choices, app.ModelChoice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
 	}
 	return Options{Config: Default(), App: app.Options{
-		Commands: flows.Commands(), Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log}),
+		Flows: flows.Register, Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log}),
 		FirstScreen: app.FirstScreen{Notice: texts[8], Version: texts[8]}, Workspace: texts[9], Directory: dir, Library: lib,
 		Models: app.Models{
 			Recent:  texts[:5],

@@ -67,16 +67,16 @@ func (k *keymap) keyOf(name string) string {
 
 // classify takes a line apart.
 func (k *keymap) classify(a *app.App, text string) app.Line {
-	return app.Classify(text, k.names(), func(text string) bool { return app.IsPromptCommand(a, text) })
+	return app.Classify(text, k.commands(), func(text string) bool { return app.IsPromptCommand(a, text) })
 }
 
-// names returns the names of each action, its own first.
-func (k *keymap) names() [][]string {
-	names := make([][]string, len(k.actions))
+// commands returns the commands of the actions.
+func (k *keymap) commands() []app.Command {
+	all := make([]app.Command, len(k.actions))
 	for i, a := range k.actions {
-		names[i] = a.Names()
+		all[i] = a.Command
 	}
-	return names
+	return all
 }
 
 // leaderDelay is how long a leader stands before what may follow it is shown.

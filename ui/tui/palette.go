@@ -115,7 +115,7 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 	case a.args != nil:
 		args.Items = a.args(m)
 	case a.Args != nil:
-		args.Items = items(a.Args(m.App))
+		args.Items = items(a.Args())
 	}
 	for _, p := range m.parts {
 		if p, ok := p.(arguer); ok && args.Items == nil {

@@ -52,12 +52,12 @@ func TestNeighborsCommands(t *testing.T) {
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
 		"/config": "config", "/settings": "config", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
 	} {
-		if l := app.Classify(typed, k.names(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
+		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
 			t.Errorf("%s is %+v, want %s", typed, l, want)
 		}
 	}
 	for _, typed := range []string{"/diff", "/logout", "/vim", "/version", "/terminal-setup"} {
-		if l := app.Classify(typed, k.names(), noPrompt); l.Kind != app.CommandLine && l.Hint == "" {
+		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine && l.Hint == "" {
 			t.Errorf("%s is %+v, want a hint", typed, l)
 		}
 	}

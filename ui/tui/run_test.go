@@ -119,7 +119,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 			return []app.ModelChoice{{Name: "fake/one", Ready: true}, {Name: "fake/two", Window: "128K", Ready: true}, {Name: "openai/gpt-x", Why: "set OPENAI_API_KEY"}}
 		}},
 	}}
-	flows.Register(&o.App)
+	o.App.Flows = flows.Register
 	change(&o)
 	s.m = newModel(o)
 	s.m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait

@@ -17,25 +17,25 @@ import (
 	"parley/ui/app/flows/usage"
 )
 
-// Register adds all flows to what front ends have.
-func Register(o *app.Options) {
-	undo.Register(o)
-	permissions.Register(o)
-	tools.Register(o)
-	servers.Register(o)
-	hooks.Register(o)
-	context.Register(o)
-	jobs.Register(o)
-	export.Register(o)
-	usage.Register(o)
-	manual.Register(o)
-	doctor.Register(o)
-	o.Commands = append(o.Commands, app.Commands()...)
+// Register adds all flows to a.
+func Register(a *app.App) {
+	undo.Register(a)
+	permissions.Register(a)
+	tools.Register(a)
+	servers.Register(a)
+	hooks.Register(a)
+	context.Register(a)
+	jobs.Register(a)
+	export.Register(a)
+	usage.Register(a)
+	manual.Register(a)
+	doctor.Register(a)
+	app.Register(a)
 }
 
 // Commands returns the commands of all flows, in the order of the help.
 func Commands() []app.Command {
-	var o app.Options
-	Register(&o)
-	return o.Commands
+	a := new(app.App)
+	Register(a)
+	return a.Commands
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"slices"
 	"testing"
 
 	"parley/providers/llm"
@@ -16,9 +15,9 @@ import (
 	"parley/ui/format"
 )
 
-// New returns an application with an empty conversation, models of any name but far/away, and the
-// flows that register adds.
-func New(t *testing.T, register ...func(*app.Options)) *app.App {
+// New returns an application with an empty conversation, models of any name but far/away, flows, and what
+// options change.
+func New(t *testing.T, flows func(*app.App), options ...func(*app.Options)) *app.App {
 	t.Helper()
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
@@ -31,7 +30,7 @@ func New(t *testing.T, register ...func(*app.Options)) *app.App {
 		return s
 	}
 	o := app.Options{
-		Session: create(), Library: lib, Getenv: func(string) string { return "" },
+		Flows: flows, Session: create(), Library: lib, Getenv: func(string) string { return "" },
 		Models: app.Models{Open: func(name string) (llm.Endpoint, error) {
 			if name == "far/away" {
 				return llm.Endpoint{}, errors.New("set FAR_API_KEY")
@@ -43,8 +42,8 @@ func New(t *testing.T, register ...func(*app.Options)) *app.App {
 			Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
 		},
 	}
-	for _, add := range register {
-		add(&o)
+	for _, change := range options {
+		change(&o)
 	}
 	return app.New(o)
 }
@@ -67,12 +66,11 @@ func Tools(t *testing.T) func(*app.Options) {
 // Do runs a line such as "/mode auto".
 func Do(t *testing.T, a *app.App, line string) app.Effect {
 	t.Helper()
-	name, arg, _ := app.ParseCommand(line)
-	i := slices.IndexFunc(a.Commands, func(c app.Command) bool { return c.Named(name) })
-	if i < 0 {
-		t.Fatalf("no command %s", name)
+	l := app.Classify(line, a.Commands, func(string) bool { return false })
+	if l.Kind != app.CommandLine {
+		t.Fatalf("no command: %s", line)
 	}
-	return a.Commands[i].Do(a, arg)
+	return a.Commands[l.Command].Do(l.Arg)
 }
 
 // Run runs a line such as "/mode auto", and its effects that run on other goroutines.

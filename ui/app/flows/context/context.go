@@ -9,17 +9,17 @@ import (
 	"parley/ui/format"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "context", Aliases: []string{"status", "memory"}, Group: app.Conversations, Help: title, Run: show},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	a.Commands = append(a.Commands,
+		app.Command{Name: "context", Aliases: []string{"status", "memory"}, Group: app.Conversations, Help: title, Run: func(string) app.Effect { return show(a) }},
 	)
 }
 
 const title = "Context: what is sent with each request"
 
 // show lists the parts of the next request with their sizes.
-func show(a *app.App, _ string) app.Effect {
+func show(a *app.App) app.Effect {
 	page := format.Part{Title: title}
 	row := func(name string, tokens int, note string) {
 		if tokens > 0 || note == "" {

@@ -7,23 +7,19 @@ import (
 	"parley/ui/app"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "doctor", Group: app.Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: unavailable, Run: check},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	a.Commands = append(a.Commands,
+		app.Command{Name: "doctor", Group: app.Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: func() string {
+			if a.Checkup == nil {
+				return "Not available here"
+			}
+			return ""
+		}, Run: func(string) app.Effect {
+			terminal := a.Terminal()
+			return app.Then{app.Toast("Checking…"), app.Async(func(ctx context.Context) app.Effect {
+				return app.Page{Title: "Doctor", Parts: app.CheckReport(a.Checkup(ctx, terminal))}
+			})}
+		}},
 	)
-}
-
-func unavailable(a *app.App) string {
-	if a.Checkup == nil {
-		return "Not available here"
-	}
-	return ""
-}
-
-func check(a *app.App, _ string) app.Effect {
-	checkup, terminal := a.Checkup, a.Terminal()
-	return app.Then{app.Toast("Checking…"), app.Async(func(ctx context.Context) app.Effect {
-		return app.Page{Title: "Doctor", Parts: app.CheckReport(checkup(ctx, terminal))}
-	})}
 }

@@ -8,15 +8,15 @@ import (
 	"parley/ui/app"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: app.Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: app.EmptyText, Args: formats, Path: app.PathFile, Run: export},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	a.Commands = append(a.Commands,
+		app.Command{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: app.Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: func() string { return app.EmptyText(a) }, Args: formats, Path: app.PathFile, Run: func(arg string) app.Effect { return export(a, arg) }},
 	)
 }
 
 // formats lists what the conversation can be written as.
-func formats(*app.App) []app.Item {
+func formats() []app.Item {
 	return []app.Item{
 		{Title: "Markdown", Detail: "Current branch, to read or paste", Value: "md"},
 		{Title: "HTML", Detail: "Current branch, one file for any browser", Value: "html"},
@@ -37,7 +37,7 @@ func splitArg(arg string) (as, path string) {
 func export(a *app.App, arg string) app.Effect {
 	as, path := splitArg(arg)
 	if as == "" {
-		return &app.List{Title: "Export as", Noun: "format", Items: formats(a), Choose: func(i app.Item, _ string) app.Effect { return export(a, i.Value) }}
+		return &app.List{Title: "Export as", Noun: "format", Items: formats(), Choose: func(i app.Item, _ string) app.Effect { return export(a, i.Value) }}
 	}
 	o, of := a.Options, a.Session
 	if o.Export == nil {

@@ -20,7 +20,7 @@ func TestExportByName(t *testing.T) {
 
 // TestExportFormat: a format is known by its name, and by what the list of formats calls it.
 func TestExportFormat(t *testing.T) {
-	for _, i := range formats(nil) {
+	for _, i := range formats() {
 		for _, name := range []string{i.Value, i.Title, strings.ToLower(i.Title)} {
 			if f, err := archive.New().Formats.Find(name); err != nil || f.Name != i.Value {
 				t.Errorf("%q: %q, %v", name, f.Name, err)

@@ -15,25 +15,21 @@ import (
 	"parley/ui/format"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: app.Messages, Help: "Move the running command to the background", Run: moveToBackground},
-		app.Command{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: app.Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: unavailable, Args: func(a *app.App) []app.Item { return of(a).arguments() }, Run: func(a *app.App, arg string) app.Effect { return of(a).command(arg) }},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	all, _ := a.Jobs.(*tools.Jobs)
+	f := flow{a, all}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: app.Messages, Help: "Move the running command to the background", Run: f.moveToBackground},
+		app.Command{Name: "jobs", Aliases: []string{"bashes", "tasks"}, Group: app.Messages, Arg: "kill NUMBER", Help: "Commands in the background: output, kill", Unavailable: f.unavailable, Args: f.arguments, Run: f.command},
 	)
-	o.Watch = append(o.Watch, watch)
+	a.Watch = append(a.Watch, f.watch)
 }
 
 // A flow is the commands that models left in the background, as a user deals with them.
 type flow struct {
+	app *app.App
 	all *tools.Jobs
-	now func() time.Time
-}
-
-// of returns the commands in the background of a.
-func of(a *app.App) flow {
-	all, _ := a.Jobs.(*tools.Jobs)
-	return flow{all, a.Now}
 }
 
 // command lists the commands in the background, shows what one has written, or ends one.
@@ -99,7 +95,7 @@ func (f flow) kill(n int) app.Effect {
 // rows lists the jobs, the latest first.
 func (f flow) rows() (rows []app.Item) {
 	for _, is := range f.all.List() {
-		rows = append([]app.Item{{Title: fmt.Sprintf("%d. %s", is.N, is.Name()), Detail: jobState(is, f.now()), Value: strconv.Itoa(is.N)}}, rows...)
+		rows = append([]app.Item{{Title: fmt.Sprintf("%d. %s", is.N, is.Name()), Detail: jobState(is, f.app.Now()), Value: strconv.Itoa(is.N)}}, rows...)
 	}
 	return rows
 }
@@ -128,9 +124,9 @@ func (f flow) arguments() (items []app.Item) {
 	return items
 }
 
-func unavailable(a *app.App) string {
-	if len(of(a).all.List()) == 0 {
-		return "No commands in the background · " + a.KeyOf("background") + " moves a running one there"
+func (f flow) unavailable() string {
+	if len(f.all.List()) == 0 {
+		return "No commands in the background · " + f.app.KeyOf("background") + " moves a running one there"
 	}
 	return ""
 }
@@ -141,7 +137,7 @@ func (f flow) read(n int) app.OutputText {
 	if !ok {
 		return app.OutputText{Title: fmt.Sprint("No job ", n)}
 	}
-	v := app.OutputText{Title: fmt.Sprintf("Job %d: %s", n, is.Name()), State: jobState(is, f.now()), Lines: []string{"No output yet"}, Size: is.Size, Running: is.Runs()}
+	v := app.OutputText{Title: fmt.Sprintf("Job %d: %s", n, is.Name()), State: jobState(is, f.app.Now()), Lines: []string{"No output yet"}, Size: is.Size, Running: is.Runs()}
 	if text = strings.TrimSuffix(text, "\n"); text != "" {
 		v.Lines = strings.Split(sanitize.Text(text), "\n")
 	}
@@ -149,40 +145,40 @@ func (f flow) read(n int) app.OutputText {
 }
 
 // moveToBackground lets the running commands continue after their calls.
-func moveToBackground(a *app.App, _ string) app.Effect {
-	switch n, err := of(a).all.Move(); {
+func (f flow) moveToBackground(string) app.Effect {
+	switch n, err := f.all.Move(); {
 	case err != nil:
 		return app.Failure{Err: err}
 	case n == 0:
 		return app.Toast("No command is running")
 	}
-	return app.Toast("Moved to the background · " + a.KeyOf("jobs") + " shows it")
+	return app.Toast("Moved to the background · " + f.app.KeyOf("jobs") + " shows it")
 }
 
 // watch tells of each command in the background that ends.
-func watch(a *app.App, tell func(func() app.Effect)) {
-	of(a).all.OnEnd(func(j tools.Job) {
-		tell(func() app.Effect { return app.Then{reportSandbox(a), ended(a, j)} })
+func (f flow) watch(tell func(func() app.Effect)) {
+	f.all.OnEnd(func(j tools.Job) {
+		tell(func() app.Effect { return app.Then{f.reportSandbox(), f.ended(j)} })
 	})
 }
 
 // reportSandbox keeps with the conversation what the sandbox undid and warns of, and shows it.
-func reportSandbox(a *app.App) app.Effect {
-	if e, ok := a.Session.TakeSandbox(); ok {
-		return a.Annotate(e)
+func (f flow) reportSandbox() app.Effect {
+	if e, ok := f.app.Session.TakeSandbox(); ok {
+		return f.app.Annotate(e)
 	}
 	return nil
 }
 
 // ended tells that a command in the background has ended, unless somebody has killed it. The
 // conversation keeps that of its own.
-func ended(a *app.App, j tools.Job) app.Effect {
+func (f flow) ended(j tools.Job) app.Effect {
 	if j.Killed() {
 		return nil
 	}
 	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, j.Name())
-	if j.Owner != a.Session.ID() {
+	if j.Owner != f.app.Session.ID() {
 		return app.Toast(text)
 	}
-	return a.Note(text)
+	return f.app.Note(text)
 }

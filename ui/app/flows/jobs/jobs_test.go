@@ -25,21 +25,23 @@ func TestJobStateAndClock(t *testing.T) {
 
 // That a command has ended stands in the conversation that started it, and in no other.
 func TestJobOfAnotherConversation(t *testing.T) {
-	a := apptest.New(t, apptest.Tools(t), Register)
+	a := apptest.New(t, Register, apptest.Tools(t))
+	f := flow{app: a}
 	is := tools.Job{N: 1, Command: "make", State: "exit status 0", Ended: a.Now()}
 	const want = "Job 1 ended: exit status 0: make · /jobs 1 shows its output"
-	if e := ended(a, is); apptest.See(e).Event != nil || apptest.See(e).Toast != want {
+	if e := f.ended(is); apptest.See(e).Event != nil || apptest.See(e).Toast != want {
 		t.Errorf("of another: got %+v", e)
 	}
 	is.Owner = a.Session.ID()
-	if e := ended(a, is); apptest.See(e).Event != (llm.Notice{Text: want}) || apptest.See(e).Toast != "" {
+	if e := f.ended(is); apptest.See(e).Event != (llm.Notice{Text: want}) || apptest.See(e).Toast != "" {
 		t.Errorf("of this one: got %+v", e)
 	}
 }
 
 // An unknown argument of /jobs is reported with the known ones.
 func TestWordsOfJobs(t *testing.T) {
-	a := apptest.New(t, apptest.Tools(t), Register)
+	a := apptest.New(t, Register, apptest.Tools(t))
+	f := flow{app: a}
 	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
 	for arg, want := range map[string]string{
 		"kil":     `Unknown action "kil": did you mean /jobs kill? Or ` + takes,
@@ -50,7 +52,7 @@ func TestWordsOfJobs(t *testing.T) {
 		"7":       "No job 7: /jobs lists them",
 		"kill 12": "No job 12: /jobs lists them",
 	} {
-		if got := apptest.Toast(of(a).command(arg)); got != want {
+		if got := apptest.Toast(f.command(arg)); got != want {
 			t.Errorf("/jobs %s: got %q, want %q", arg, got, want)
 		}
 	}

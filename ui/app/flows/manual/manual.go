@@ -12,16 +12,16 @@ import (
 	"parley/ui/theme"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
+// Register adds the flow to a.
+func Register(a *app.App) {
+	a.Commands = append(a.Commands,
 		app.Command{Name: "help", Aliases: []string{"shortcuts"}, Keys: []string{"f1", "ctrl+x ?"}, Group: app.Program, Arg: "TOPIC", Help: "Keyboard shortcuts", Run: help},
 		app.Command{Name: "manual", Aliases: []string{"docs"}, Group: app.Program, Arg: "TOPIC", Help: "Manual: read about a topic", Args: pages, Run: show},
 	)
 }
 
 // pages lists the pages.
-func pages(*app.App) (items []app.Item) {
+func pages() (items []app.Item) {
 	for _, p := range docs.Pages() {
 		items = append(items, app.Item{Title: p.Name, Detail: p.Title, Value: p.Name})
 	}
@@ -32,9 +32,9 @@ func pages(*app.App) (items []app.Item) {
 const pageWidth = 90
 
 // show opens a page, or lists them.
-func show(a *app.App, name string) app.Effect {
+func show(name string) app.Effect {
 	if name == "" {
-		return &app.List{Title: "Manual", Noun: "page", Items: pages(a), Choose: func(i app.Item, _ string) app.Effect { return show(a, i.Value) }}
+		return &app.List{Title: "Manual", Noun: "page", Items: pages(), Choose: func(i app.Item, _ string) app.Effect { return show(i.Value) }}
 	}
 	page, ok := docs.Open(strings.ToLower(name))
 	if !ok {
@@ -51,9 +51,9 @@ func show(a *app.App, name string) app.Effect {
 }
 
 // help shows the keys, or, as parley help TOPIC does, a page of the manual.
-func help(a *app.App, topic string) app.Effect {
+func help(topic string) app.Effect {
 	if topic != "" {
-		return show(a, topic)
+		return show(topic)
 	}
 	return app.PanelQuery{Panel: app.PanelHelp}
 }

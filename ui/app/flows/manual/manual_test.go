@@ -16,13 +16,11 @@ import (
 func TestManual(t *testing.T) {
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}})
 	t.Cleanup(func() { s.Close() })
-	o := app.Options{Session: s}
-	Register(&o)
-	a := app.New(o)
+	a := app.New(app.Options{Flows: Register, Session: s})
 	do := func(name, arg string) app.Effect {
 		for _, c := range a.Commands {
 			if c.Name == name {
-				return c.Do(a, arg)
+				return c.Do(arg)
 			}
 		}
 		t.Fatalf("there is no /%s", name)
@@ -59,7 +57,7 @@ func TestManual(t *testing.T) {
 // as it can be read.
 func TestPage(t *testing.T) {
 	for _, width := range []int{40, 300} {
-		page := show(nil, "tools").(app.Page).Parts[0]
+		page := show("tools").(app.Page).Parts[0]
 		lines := page.Render(width)
 		if strings.Contains(lines[0], page.Title) || strings.TrimSpace(lines[0]) == "" {
 			t.Errorf("the page begins with %q", lines[0])

@@ -15,37 +15,38 @@ import (
 	"parley/ui/format"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: app.Messages, Help: "Tool permissions: allow and deny rules", Unavailable: noRules, Run: func(a *app.App, _ string) app.Effect { return flow{a}.list() }},
-		app.Command{Name: "mode", Aliases: []string{"approvals"}, Group: app.Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: modes, Run: setMode},
-		app.Command{Name: "next-mode", Keys: []string{"shift+tab"}, Group: app.Messages, Help: "Next approval mode", Run: nextMode},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "permissions", Aliases: []string{"allowed-tools"}, Group: app.Messages, Help: "Tool permissions: allow and deny rules", Unavailable: f.noRules, Run: f.list},
+		app.Command{Name: "mode", Aliases: []string{"approvals"}, Group: app.Messages, Arg: "MODE", Help: "Approval mode (ask, auto, plan, read-only, yolo)", Args: f.modes, Run: f.setMode},
+		app.Command{Name: "next-mode", Keys: []string{"shift+tab"}, Group: app.Messages, Help: "Next approval mode", Run: f.nextMode},
 	)
 }
 
+// A flow lists the rules of the open conversation, and sets its mode.
+type flow struct{ app *app.App }
+
 // policy returns the policy of the conversation, with its rules; an empty one if it has none.
-func policy(a *app.App) *tools.Policy {
-	if p, ok := a.Session.Policy().(*tools.Policy); ok {
+func (f flow) policy() *tools.Policy {
+	if p, ok := f.app.Session.Policy().(*tools.Policy); ok {
 		return p
 	}
 	return &tools.Policy{}
 }
 
-func noRules(a *app.App) string {
-	if len(policy(a).Rules()) == 0 {
+func (f flow) noRules() string {
+	if len(f.policy().Rules()) == 0 {
 		return "No permission rules yet. Press p in an approval to add one"
 	}
 	return ""
 }
 
-// A flow lists the rules of the open conversation.
-type flow struct{ app *app.App }
-
-func (f flow) list() app.Effect {
+func (f flow) list(string) app.Effect {
 	var rules []rule.Rule // that are listed
 	items := func() (items []app.Item) {
-		rules = policy(f.app).Rules()
+		rules = f.policy().Rules()
 		for i, r := range rules {
 			items = append(items, app.Item{Title: string(r.Effect) + " " + strings.Join(lines(r), "␊"), Detail: f.origin(r), Value: strconv.Itoa(i)})
 		}
@@ -105,27 +106,27 @@ func (f flow) remove(r rule.Rule) app.Effect {
 	switch {
 	case r.IsConfigured():
 		return app.Toast(f.fixed(r))
-	case policy(f.app).Remove(r):
+	case f.policy().Remove(r):
 		return app.Toast("Rule removed")
 	}
 	return nil
 }
 
 // modes returns the ways to approve tools.
-func modes(a *app.App) []app.Item {
+func (f flow) modes() []app.Item {
 	var items []app.Item
 	for _, mode := range append(slices.Clone(act.Modes), act.ModeYolo) {
-		items = append(items, app.Item{Title: string(mode), Detail: app.ModeDetail(mode), Value: string(mode), Current: mode == a.Session.Policy().Mode()})
+		items = append(items, app.Item{Title: string(mode), Detail: app.ModeDetail(mode), Value: string(mode), Current: mode == f.app.Session.Policy().Mode()})
 	}
 	return items
 }
 
 // setMode sets the approval mode; without a name, one from the list.
-func setMode(a *app.App, arg string) app.Effect {
-	p := a.Session.Policy()
+func (f flow) setMode(arg string) app.Effect {
+	p := f.app.Session.Policy()
 	switch {
 	case arg == "":
-		return &app.List{Title: "Approval mode", Noun: "mode", Items: modes(a), Choose: func(i app.Item, _ string) app.Effect { return setMode(a, i.Value) }}
+		return &app.List{Title: "Approval mode", Noun: "mode", Items: f.modes(), Choose: func(i app.Item, _ string) app.Effect { return f.setMode(i.Value) }}
 	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo):
 		p.SetMode(act.Mode(arg))
 	default:
@@ -135,8 +136,8 @@ func setMode(a *app.App, arg string) app.Effect {
 }
 
 // nextMode sets the approval mode after the current one.
-func nextMode(a *app.App, _ string) app.Effect {
-	p := a.Session.Policy()
+func (f flow) nextMode(string) app.Effect {
+	p := f.app.Session.Policy()
 	p.SetMode(p.Mode().Next())
 	return app.Toast("Approval mode: " + app.ModeHelp(p.Mode()))
 }

@@ -31,14 +31,12 @@ func newApp(t *testing.T) *app.App {
 	})
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}, Policy: policy})
 	t.Cleanup(func() { s.Close() })
-	o := app.Options{Session: s, ConfigFile: "/home/me/config.toml", AbbrevPath: func(path string) string { return strings.Replace(path, "/home/me", "~", 1) }}
-	Register(&o)
-	return app.New(o)
+	return app.New(app.Options{Flows: Register, Session: s, ConfigFile: "/home/me/config.toml", AbbrevPath: func(path string) string { return strings.Replace(path, "/home/me", "~", 1) }})
 }
 
 func open(t *testing.T, a *app.App) *app.List {
 	t.Helper()
-	l, ok := a.Commands[0].Do(a, "").(*app.List)
+	l, ok := a.Commands[0].Do("").(*app.List)
 	if !ok {
 		t.Fatal("no list")
 	}
@@ -81,7 +79,7 @@ func TestUnavailable(t *testing.T) {
 	a := newApp(t)
 	a.Session = session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}, Policy: tools.NewPolicy(act.ModeAsk)})
 	t.Cleanup(func() { a.Session.Close() })
-	if e := a.Commands[0].Do(a, ""); e != app.Toast("No permission rules yet. Press p in an approval to add one") {
+	if e := a.Commands[0].Do(""); e != app.Toast("No permission rules yet. Press p in an approval to add one") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -98,10 +96,10 @@ func TestShow(t *testing.T) {
 	if !ok || !strings.Contains(ask.Text, "<U+00A0>x\nrm -rf ~ && "+strings.Repeat("make test && ", 12)+"done") || ask.Harmless {
 		t.Fatalf("of an approval: %+v", ask)
 	}
-	if ask.Answer(false) != nil || len(policy(a).Rules()) != 4 {
+	if ask.Answer(false) != nil || len(flow{a}.policy().Rules()) != 4 {
 		t.Error("no removes it")
 	}
-	if e := ask.Answer(true); e != app.Toast("Rule removed") || len(policy(a).Rules()) != 3 {
+	if e := ask.Answer(true); e != app.Toast("Rule removed") || len(flow{a}.policy().Rules()) != 3 {
 		t.Errorf("yes: %+v", e)
 	}
 	if e := ask.Answer(true); e != nil {

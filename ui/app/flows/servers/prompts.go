@@ -15,8 +15,8 @@ import (
 )
 
 // prompts lists the prompts that servers have written for users to send.
-func prompts(a *app.App) (list []app.ServerPrompt, unavailable string) {
-	servers := of(a)
+func (f flow) prompts() (list []app.ServerPrompt, unavailable string) {
+	servers := f.servers()
 	for _, p := range servers.Prompts() {
 		var args []string
 		for _, arg := range p.Arguments {
@@ -25,11 +25,13 @@ func prompts(a *app.App) (list []app.ServerPrompt, unavailable string) {
 		name := p.Server + ":" + p.Name
 		list = append(list, app.ServerPrompt{
 			Item: app.Item{Title: name, Detail: strings.TrimSpace(p.Description + " " + strings.Join(args, " ")), Value: name},
-			Fill: func(args string) app.Effect { return fillServerPrompt(a.Options, servers, p, promptArguments(p, args)) },
+			Fill: func(args string) app.Effect {
+				return fillServerPrompt(f.app.Options, servers, p, promptArguments(p, args))
+			},
 		})
 	}
 	if len(list) == 0 {
-		unavailable = cmp.Or(noServers(a), "No MCP server offers prompts")
+		unavailable = cmp.Or(f.noServers(), "No MCP server offers prompts")
 	}
 	return list, unavailable
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // nextQuestion asks what an MCP server asks of the user; nothing if none does.
-func nextQuestion(a *app.App) app.Effect {
-	servers := of(a)
+func (f flow) nextQuestion() app.Effect {
+	servers := f.servers()
 	if servers == nil {
 		return nil
 	}
@@ -26,11 +26,11 @@ func nextQuestion(a *app.App) app.Effect {
 	case q.Refused != "":
 		return app.Shown{Event: llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
 	case q.Sample != nil:
-		e = confirmSample(a, q)
+		e = f.confirmSample(q)
 	case q.Opened:
 		e = confirmPageDone(q)
 	case q.URL != "":
-		e = confirmPage(a, q)
+		e = f.confirmPage(q)
 	default:
 		e = confirmForm(q)
 	}
@@ -193,12 +193,12 @@ func sendForm(q *mcp.Question, values map[string]any, said []string) app.Effect 
 }
 
 // confirmPage asks whether to open a page for a server, shown whole.
-func confirmPage(a *app.App, q *mcp.Question) *app.Confirm {
+func (f flow) confirmPage(q *mcp.Question) *app.Confirm {
 	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
 	return confirmRequest(q, app.Confirm{Text: text, Yes: "Open in the browser", No: "Decline"}, func() app.Effect {
 		q.Answer(nil)
 		return app.Async(func(ctx context.Context) app.Effect {
-			if a.OpenURL == nil || a.OpenURL(ctx, q.URL) != nil {
+			if f.app.OpenURL == nil || f.app.OpenURL(ctx, q.URL) != nil {
 				return app.Shown{Event: llm.Notice{Text: "Open this address in a browser: " + q.URL}}
 			}
 			return app.Toast("Opened in the browser")
@@ -217,8 +217,8 @@ func confirmPageDone(q *mcp.Question) *app.Confirm {
 }
 
 // confirmSample asks whether the model answers for a server, and has it answer.
-func confirmSample(a *app.App, q *mcp.Question) *app.Confirm {
-	s := a.Session
+func (f flow) confirmSample(q *mcp.Question) *app.Confirm {
+	s := f.app.Session
 	model := s.Model().Name
 	text := fmt.Sprintf("MCP server %s wants %s to answer this, at your cost:\n\n%s", q.Server, model, q.SampleText())
 	return confirmRequest(q, app.Confirm{Text: text, Yes: "Send to " + model, No: "Decline"}, func() app.Effect {

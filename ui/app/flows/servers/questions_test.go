@@ -86,7 +86,7 @@ func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.C
 func asked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
 	for {
-		e := a.NextQuestion(a)
+		e := a.NextQuestion()
 		if apptest.See(e).Confirm != nil {
 			return apptest.See(e).Confirm
 		}
@@ -268,7 +268,7 @@ func TestServerSample(t *testing.T) {
 func TestServerSampleCanceled(t *testing.T) {
 	a, call := askingApp(t)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
-		of(a).Close()
+		flow{a}.servers().Close()
 		<-ctx.Done()
 		return ctx.Err()
 	})})

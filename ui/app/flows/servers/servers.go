@@ -15,45 +15,49 @@ import (
 	"parley/ui/format"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: noResources, Run: attachResource},
-		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: noServers, Args: arguments, Run: show},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: f.noResources, Run: f.attachResource},
+		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: f.noServers, Args: f.arguments, Run: f.show},
 	)
-	o.ServerPrompts = prompts
-	o.NextQuestion = nextQuestion
-	o.Watch = append(o.Watch, watch)
+	a.ServerPrompts = f.prompts
+	a.NextQuestion = f.nextQuestion
+	a.Watch = append(a.Watch, f.watch)
 }
 
-// of returns the servers of a; nil if none is configured, or none may run yet.
-func of(a *app.App) *mcp.Servers {
-	all, _ := a.Servers().(*mcp.Servers)
+// A flow deals with the servers of an App.
+type flow struct{ app *app.App }
+
+// servers returns the servers; nil if none is configured, or none may run yet.
+func (f flow) servers() *mcp.Servers {
+	all, _ := f.app.Servers().(*mcp.Servers)
 	return all
 }
 
-func noServers(a *app.App) string {
-	if of(a) == nil {
+func (f flow) noServers() string {
+	if f.servers() == nil {
 		return "No MCP servers. Add one under [mcp.NAME] in config.toml"
 	}
 	return ""
 }
 
-func noResources(a *app.App) string {
-	if all := of(a); all != nil && len(all.Resources()) == 0 {
+func (f flow) noResources() string {
+	if all := f.servers(); all != nil && len(all.Resources()) == 0 {
 		return "No MCP server offers resources"
 	}
-	return noServers(a)
+	return f.noServers()
 }
 
 // watch tells what the user has to know or do about servers that change.
-func watch(a *app.App, tell func(func() app.Effect)) {
-	if a.OnServerChange == nil {
+func (f flow) watch(tell func(func() app.Effect)) {
+	if f.app.OnServerChange == nil {
 		return
 	}
 	noticed := map[string]string{}
-	a.OnServerChange(func(name string) {
-		tell(func() app.Effect { return changed(of(a), name, noticed) })
+	f.app.OnServerChange(func(name string) {
+		tell(func() app.Effect { return changed(f.servers(), name, noticed) })
 	})
 }
 
@@ -83,9 +87,9 @@ func changed(all *mcp.Servers, name string, noticed map[string]string) app.Effec
 }
 
 // arguments returns the possible arguments of /mcp.
-func arguments(a *app.App) []app.Item {
+func (f flow) arguments() []app.Item {
 	var items []app.Item
-	for _, s := range of(a).States() {
+	for _, s := range f.servers().States() {
 		items = append(items, app.Item{Title: s.Name, Value: s.Name, Detail: string(s.Status)})
 		if s.Status == mcp.StatusLogin {
 			items = append(items, app.Item{Title: "login " + s.Name, Value: "login " + s.Name})
@@ -97,21 +101,21 @@ func arguments(a *app.App) []app.Item {
 }
 
 // show lists the servers, shows the one that is named, or logs in to it or out of it.
-func show(a *app.App, name string) app.Effect {
-	servers := of(a)
+func (f flow) show(name string) app.Effect {
+	servers := f.servers()
 	switch word, server, _ := strings.Cut(name, " "); {
 	case word == "login" && server != "":
-		return control{a, servers, strings.TrimSpace(server)}.login()
+		return control{f.app, servers, strings.TrimSpace(server)}.login()
 	case word == "logout" && server != "":
-		return control{a, servers, strings.TrimSpace(server)}.logout()
+		return control{f.app, servers, strings.TrimSpace(server)}.logout()
 	}
 	if name == "" {
 		refresh := func() []app.Item { return serverItems(servers.States()) }
-		return &app.List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i app.Item, _ string) app.Effect { return show(a, i.Value) }}
+		return &app.List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i app.Item, _ string) app.Effect { return f.show(i.Value) }}
 	}
 	for _, s := range servers.States() {
 		if s.Name == name {
-			return control{a, servers, name}.show(s)
+			return control{f.app, servers, name}.show(s)
 		}
 	}
 	return app.Refuse("no MCP server %q: /mcp lists them", name)
@@ -140,8 +144,8 @@ func serverItems(servers []mcp.State) (items []app.Item) {
 }
 
 // attachResource lists what servers have to attach, and attaches what is chosen.
-func attachResource(a *app.App, _ string) app.Effect {
-	servers := of(a)
+func (f flow) attachResource(string) app.Effect {
+	servers := f.servers()
 	list := &app.List{Title: "Attach", Noun: "resource"}
 	for _, r := range servers.Resources() {
 		list.Items = append(list.Items, app.Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
@@ -153,7 +157,7 @@ func attachResource(a *app.App, _ string) app.Effect {
 			if err != nil {
 				return func() app.Effect { return app.Failure{Err: err} }
 			}
-			return func() app.Effect { return a.AttachParts(parts) }
+			return func() app.Effect { return f.app.AttachParts(parts) }
 		})
 	}
 	return list

@@ -21,23 +21,27 @@ const (
 	off = "off"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "tools", Group: app.Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: unavailable, Args: arguments, Run: switchTools},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "tools", Group: app.Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: f.unavailable, Args: f.arguments, Run: f.switchTools},
 	)
 }
 
-func unavailable(a *app.App) string {
-	if len(rows(a)) == 0 {
+// A flow turns tools of the open conversation on and off.
+type flow struct{ app *app.App }
+
+func (f flow) unavailable() string {
+	if len(f.rows()) == 0 {
 		return "No tools: --tools none"
 	}
 	return ""
 }
 
 // states returns how the MCP servers are.
-func states(a *app.App) []mcp.State {
-	servers, _ := a.Servers().(*mcp.Servers)
+func (f flow) states() []mcp.State {
+	servers, _ := f.app.Servers().(*mcp.Servers)
 	return servers.States()
 }
 
@@ -60,10 +64,10 @@ func firstSentence(text string) string {
 
 // rows lists the tools: those that are offered, with what they take, and the others, with why
 // they are not.
-func rows(a *app.App) (items []app.Item) {
-	all, offered := a.Session.Tools()
-	own, servers := a.Session.OwnSettings().Get(), states(a)
-	persona := a.Session.Personas().Current()
+func (f flow) rows() (items []app.Item) {
+	all, offered := f.app.Session.Tools()
+	own, servers := f.app.Session.OwnSettings().Get(), f.states()
+	persona := f.app.Session.Personas().Current()
 	for _, t := range all {
 		detail := on
 		switch {
@@ -73,15 +77,15 @@ func rows(a *app.App) (items []app.Item) {
 		case len(persona.Tools) > 0 && !slices.Contains(persona.Tools, t.Name):
 			detail = "not offered: the persona " + persona.Name + " has others"
 		case len(offered) == 0:
-			detail = "not offered: " + a.Session.Model().Name + " takes no tools from parley"
+			detail = "not offered: " + f.app.Session.Model().Name + " takes no tools from parley"
 		default:
 			detail = "not offered: the provider searches the web itself"
 		}
-		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(a.Estimate(t.Description)+a.Estimate(string(t.Schema))), firstSentence(t.Description))
+		detail += fmt.Sprintf(" · %s tokens · %s", format.Tokens(f.app.Estimate(t.Description)+f.app.Estimate(string(t.Schema))), firstSentence(t.Description))
 		items = append(items, app.Item{Title: title(servers, t.Name), Detail: sanitize.Line(detail), Value: t.Name})
 	}
-	if a.WithheldTools != nil {
-		names, why := a.WithheldTools()
+	if f.app.WithheldTools != nil {
+		names, why := f.app.WithheldTools()
 		for _, name := range names {
 			items = append(items, app.Item{Title: name, Detail: "not offered: " + why, Value: name, Disabled: true})
 		}
@@ -95,10 +99,10 @@ func rows(a *app.App) (items []app.Item) {
 }
 
 // arguments lists what /tools takes.
-func arguments(a *app.App) []app.Item {
+func (f flow) arguments() []app.Item {
 	items := []app.Item{{Title: on, Detail: "All tools", Value: on}, {Title: off, Detail: "No tools", Value: off}}
-	own := a.Session.OwnSettings().Get()
-	for _, row := range rows(a) {
+	own := f.app.Session.OwnSettings().Get()
+	for _, row := range f.rows() {
 		if !row.Disabled {
 			word := map[bool]string{true: off, false: on}[own.Offers(row.Value)]
 			items = append(items, app.Item{Title: row.Title + " " + word, Detail: row.Detail, Value: row.Title + " " + word})
@@ -108,41 +112,41 @@ func arguments(a *app.App) []app.Item {
 }
 
 // switchTools shows the tools, or turns some on or off.
-func switchTools(a *app.App, arg string) app.Effect {
+func (f flow) switchTools(arg string) app.Effect {
 	words := strings.Fields(arg)
 	switch {
 	case len(words) == 0:
-		return list(a, "")
+		return f.list("")
 	case len(words) == 1 && (arg == on || arg == off):
-		return put(a, "*", arg == on)
+		return f.put("*", arg == on)
 	}
-	name, err := named(a, words[0])
+	name, err := f.named(words[0])
 	switch {
 	case err != nil:
 		return app.Failure{Err: err}
 	case len(words) == 1:
-		return put(a, name, !a.Session.OwnSettings().Get().Offers(name))
+		return f.put(name, !f.app.Session.OwnSettings().Get().Offers(name))
 	case len(words) > 2 || words[1] != on && words[1] != off:
 		return app.Failure{Err: fmt.Errorf("/tools %s: use on or off behind the name", arg)}
 	}
-	return put(a, name, words[1] == on)
+	return f.put(name, words[1] == on)
 }
 
 // list shows the tools, first of all the one at; one that is chosen is turned on or off.
-func list(a *app.App, at string) app.Effect {
-	rows := rows(a)
+func (f flow) list(at string) app.Effect {
+	rows := f.rows()
 	for i := range rows {
 		rows[i].Current = rows[i].Value == at
 	}
 	return &app.List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(i app.Item, _ string) app.Effect {
-		return app.Then{put(a, i.Value, !a.Session.OwnSettings().Get().Offers(i.Value)), list(a, i.Value)}
+		return app.Then{f.put(i.Value, !f.app.Session.OwnSettings().Get().Offers(i.Value)), f.list(i.Value)}
 	}}
 }
 
 // named returns the name of a tool, or with a * that of all tools of an MCP server.
-func named(a *app.App, name string) (string, error) {
+func (f flow) named(name string) (string, error) {
 	var titles []string
-	for _, row := range rows(a) {
+	for _, row := range f.rows() {
 		if !row.Disabled && (row.Title == name || row.Value == name) {
 			return row.Value, nil
 		}
@@ -150,7 +154,7 @@ func named(a *app.App, name string) (string, error) {
 			titles = append(titles, row.Title)
 		}
 	}
-	for _, s := range states(a) {
+	for _, s := range f.states() {
 		if s.Name == strings.TrimSuffix(name, ":") {
 			return mcp.ToolPrefix(s.Name) + "*", nil
 		}
@@ -161,8 +165,8 @@ func named(a *app.App, name string) (string, error) {
 	return "", fmt.Errorf("unknown tool %s: /tools shows them", name)
 }
 
-func put(a *app.App, name string, offer bool) app.Effect {
-	now, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool(name, offer); return nil })
+func (f flow) put(name string, offer bool) app.Effect {
+	now, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool(name, offer); return nil })
 	switch {
 	case err != nil:
 		return app.Failure{Err: err}

@@ -25,7 +25,7 @@ func said(e app.Effect) string {
 
 // TestTools: /tools shows what is offered and why something is not, and turns tools on and off.
 func TestTools(t *testing.T) {
-	a := apptest.New(t, apptest.Tools(t), Register)
+	a := apptest.New(t, Register, apptest.Tools(t))
 	all, _ := a.Session.Tools()
 	for _, step := range []struct {
 		line, want string
@@ -49,7 +49,7 @@ func TestTools(t *testing.T) {
 		}
 	}
 	shown := map[string]app.Item{}
-	for _, row := range rows(a) {
+	for _, row := range (flow{a}).rows() {
 		shown[row.Title] = row
 	}
 	if r := shown["read"]; !strings.HasPrefix(r.Detail, "on · ") || !strings.Contains(r.Detail, " tokens · ") {
@@ -64,7 +64,7 @@ func TestTools(t *testing.T) {
 	if err := a.Session.Personas().Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range rows(a) {
+	for _, row := range (flow{a}).rows() {
 		if row.Title == "list" && !strings.HasPrefix(row.Detail, "not offered: the persona reader has others") {
 			t.Errorf("list: %+v", row)
 		}

@@ -19,27 +19,31 @@ import (
 	"parley/ui/format"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "rewind", Keys: []string{"esc esc"}, Group: app.Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: nothingToEdit, Run: rewind},
-		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: nothingToUndo, Run: undo},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "rewind", Keys: []string{"esc esc"}, Group: app.Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: f.nothingToEdit, Run: f.rewind},
+		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: f.nothingToUndo, Run: f.undo},
 	)
-	o.BranchFiles = branchFiles
+	a.BranchFiles = f.branchFiles
 }
 
-func nothingToEdit(a *app.App) string {
-	if !a.Session.HasPrompt() {
-		return cmp.Or(app.BusyText(a), "No message to edit yet")
+// A flow takes back what happened in the open conversation.
+type flow struct{ app *app.App }
+
+func (f flow) nothingToEdit() string {
+	if !f.app.Session.HasPrompt() {
+		return cmp.Or(app.BusyText(f.app), "No message to edit yet")
 	}
-	return app.BusyText(a)
+	return app.BusyText(f.app)
 }
 
-func nothingToUndo(a *app.App) string {
-	if len(prompts(a)) == 0 {
-		return cmp.Or(app.BusyText(a), "Nothing to undo yet")
+func (f flow) nothingToUndo() string {
+	if len(f.prompts()) == 0 {
+		return cmp.Or(app.BusyText(f.app), "Nothing to undo yet")
 	}
-	return app.BusyText(a)
+	return app.BusyText(f.app)
 }
 
 // A rewindPoint is a prompt of the user's, and where the history of files stood then.
@@ -81,26 +85,26 @@ func filesUnchanged(records []store.Record, from int) bool {
 
 // rewind asks for an earlier message of the user's, to edit the one that is chosen. Where files were
 // changed since, it asks what is to go back.
-func rewind(a *app.App, _ string) app.Effect {
-	records := fileHistory(a.Session).Records()
-	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: prompts(a), Choose: func(i app.Item, _ string) app.Effect {
+func (f flow) rewind(string) app.Effect {
+	records := fileHistory(f.app.Session).Records()
+	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: f.prompts(), Choose: func(i app.Item, _ string) app.Effect {
 		seq, _ := strconv.Atoi(i.Value)
-		p := pointOf(a.Session, seq, records)
+		p := pointOf(f.app.Session, seq, records)
 		if filesUnchanged(records, p.from) {
 			return app.Edit(seq)
 		}
-		return chooseParts(a, p, false)
+		return f.chooseParts(p, false)
 	}}
 }
 
 // undo asks how far to go back, and then whether files, the conversation or both go.
-func undo(a *app.App, _ string) app.Effect {
-	records := fileHistory(a.Session).Records()
-	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: prompts(a)}
+func (f flow) undo(string) app.Effect {
+	records := fileHistory(f.app.Session).Records()
+	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: f.prompts()}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
-		l.Items[i].Detail = unchangedText(a)
-		if n, _ := store.CountSince(records, pointOf(a.Session, seq, records).from); n > 0 {
+		l.Items[i].Detail = f.unchangedText()
+		if n, _ := store.CountSince(records, pointOf(f.app.Session, seq, records).from); n > 0 {
 			l.Items[i].Detail = format.Plural(n, "file") + " changed since"
 		}
 	}
@@ -111,28 +115,28 @@ func undo(a *app.App, _ string) app.Effect {
 	l.Choose = func(i app.Item, _ string) app.Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		if seq < 0 {
-			return restoreFiles(a, rewindPoint{from: -seq}, "before the last undo", false)
+			return f.restoreFiles(rewindPoint{from: -seq}, "before the last undo", false)
 		}
-		p := pointOf(a.Session, seq, records)
+		p := pointOf(f.app.Session, seq, records)
 		if filesUnchanged(records, p.from) {
 			return app.Edit(seq)
 		}
-		return chooseParts(a, p, true)
+		return f.chooseParts(p, true)
 	}
 	return l
 }
 
 // unchangedText says that no files changed since a message.
-func unchangedText(a *app.App) string {
-	if others := fileHistory(a.Session).OtherRoots(); len(others) > 0 {
-		return "no files changed here since; those of " + a.AbbrevPath(others[0]) + " go back there"
+func (f flow) unchangedText() string {
+	if others := fileHistory(f.app.Session).OtherRoots(); len(others) > 0 {
+		return "no files changed here since; those of " + f.app.AbbrevPath(others[0]) + " go back there"
 	}
 	return "no files changed since"
 }
 
 // prompts returns the messages of the user's, the latest first.
-func prompts(a *app.App) (items []app.Item) {
-	for _, n := range a.Session.Path() {
+func (f flow) prompts() (items []app.Item) {
+	for _, n := range f.app.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
 			items = append(items, app.Item{Title: app.MessageLine(n.Message), Value: strconv.Itoa(n.Seq)})
 		}
@@ -143,8 +147,8 @@ func prompts(a *app.App) (items []app.Item) {
 
 // chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
 // stands first.
-func chooseParts(a *app.App, p rewindPoint, filesFirst bool) app.Effect {
-	n, _ := store.CountSince(fileHistory(a.Session).Records(), p.from)
+func (f flow) chooseParts(p rewindPoint, filesFirst bool) app.Effect {
+	n, _ := store.CountSince(fileHistory(f.app.Session).Records(), p.from)
 	items := []app.Item{
 		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
@@ -154,7 +158,7 @@ func chooseParts(a *app.App, p rewindPoint, filesFirst bool) app.Effect {
 		slices.Reverse(items)
 	}
 	to := "before this message"
-	if n, err := a.Session.At(p.seq); err == nil {
+	if n, err := f.app.Session.At(p.seq); err == nil {
 		to = "before \"" + app.MessageLine(n.Message) + "\""
 	}
 	return &app.List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect {
@@ -162,9 +166,9 @@ func chooseParts(a *app.App, p rewindPoint, filesFirst bool) app.Effect {
 		case "conversation":
 			return app.Edit(p.seq)
 		case "both":
-			return restoreFiles(a, p, to, true)
+			return f.restoreFiles(p, to, true)
 		}
-		return restoreFiles(a, p, to, false)
+		return f.restoreFiles(p, to, false)
 	}}
 }
 
@@ -181,11 +185,11 @@ type fileRestore struct {
 
 // restoreFiles shows what brings the files back, and does it if the user wants that. With edit, the message
 // is edited once they are back; otherwise the conversation stays.
-func restoreFiles(a *app.App, p rewindPoint, to string, edit bool) app.Effect {
-	r := &fileRestore{app: a, of: a.Session, to: to, seq: a.Session.Head()}
+func (f flow) restoreFiles(p rewindPoint, to string, edit bool) app.Effect {
+	r := &fileRestore{app: f.app, of: f.app.Session, to: to, seq: f.app.Session.Head()}
 	if edit {
 		r.then = app.Edit(p.seq)
-		if n, err := a.Session.At(p.seq); err == nil {
+		if n, err := f.app.Session.At(p.seq); err == nil {
 			r.seq = n.Parent // where the conversation goes on
 		}
 	}
@@ -194,12 +198,12 @@ func restoreFiles(a *app.App, p rewindPoint, to string, edit bool) app.Effect {
 
 // branchFiles offers the files as they were when the branch that was gone to was left; nothing
 // where they are as they were.
-func branchFiles(a *app.App) app.Effect {
-	n, ok := fileHistory(a.Session).BranchMark(a.Session.Head())
+func (f flow) branchFiles() app.Effect {
+	n, ok := fileHistory(f.app.Session).BranchMark(f.app.Session.Head())
 	if !ok {
 		return nil
 	}
-	r := &fileRestore{app: a, of: a.Session, to: "when this branch was left", seq: a.Session.Head(), quiet: true}
+	r := &fileRestore{app: f.app, of: f.app.Session, to: "when this branch was left", seq: f.app.Session.Head(), quiet: true}
 	return r.show(n + 1)
 }
 

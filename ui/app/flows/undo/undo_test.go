@@ -52,13 +52,11 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			Model: endpoint, Tools: set, Policy: policy, Files: store.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{}),
 		})
 		t.Cleanup(func() { own.Close() })
-		o := app.Options{Session: own, Library: lib, Opening: app.Opening{New: func() (*session.Session, error) { return session.New(session.Options{Model: endpoint}), nil }}}
-		Register(&o)
-		o.Commands = append(o.Commands, app.Commands()...)
-		a := app.New(o)
+		flows := func(a *app.App) { Register(a); app.Register(a) }
+		a := app.New(app.Options{Flows: flows, Session: own, Library: lib, Opening: app.Opening{New: func() (*session.Session, error) { return session.New(session.Options{Model: endpoint}), nil }}})
 		do := func(name string) app.Effect {
 			at := slices.IndexFunc(a.Commands, func(c app.Command) bool { return c.Name == name })
-			return a.Commands[at].Do(a, "")
+			return a.Commands[at].Do("")
 		}
 		for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
 		}
@@ -101,14 +99,12 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 
 // In an empty conversation there is nothing to edit and nothing to undo.
 func TestUnavailable(t *testing.T) {
-	var o app.Options
-	Register(&o)
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}})
 	t.Cleanup(func() { s.Close() })
-	a := app.New(app.Options{Session: s})
+	a := app.New(app.Options{Flows: Register, Session: s})
 	for i, want := range []app.Toast{"No message to edit yet", "Nothing to undo yet"} {
-		if got := o.Commands[i].Do(a, ""); got != want {
-			t.Errorf("/%s: %v, want %q", o.Commands[i].Name, got, want)
+		if got := a.Commands[i].Do(""); got != want {
+			t.Errorf("/%s: %v, want %q", a.Commands[i].Name, got, want)
 		}
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"parley/ui/format"
 )
 
-// Register adds the flow to what front ends have.
-func Register(o *app.Options) {
-	o.Commands = append(o.Commands,
-		app.Command{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: app.Conversations, Help: "Tokens and cost", Run: show},
+// Register adds the flow to a.
+func Register(a *app.App) {
+	a.Commands = append(a.Commands,
+		app.Command{Name: "usage", Aliases: []string{"cost", "stats"}, Keys: []string{"ctrl+x u"}, Group: app.Conversations, Help: "Tokens and cost", Run: func(string) app.Effect { return show(a) }},
 	)
 }
 
 // show shows the tokens and costs of the conversation and of the last days.
-func show(a *app.App, _ string) app.Effect {
+func show(a *app.App) app.Effect {
 	now, missed := a.Now(), missedText(a.Session.Path())
 	total, last := a.Session.Spending.Usage()
 	usage := app.UsageReader{Store: a.Library, AbbrevPath: a.AbbrevPath}

@@ -23,10 +23,8 @@ func report(t *testing.T, turns ...llmtest.Turn) app.Page {
 		for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hi"}) {
 		}
 	}
-	o := app.Options{Session: s, Library: lib, Now: time.Now, AbbrevPath: func(path string) string { return strings.Replace(path, "/home/me", "~", 1) }}
-	Register(&o)
-	a := app.New(o)
-	run, ok := a.Commands[0].Do(a, "").(app.Async)
+	a := app.New(app.Options{Flows: Register, Session: s, Library: lib, Now: time.Now, AbbrevPath: func(path string) string { return strings.Replace(path, "/home/me", "~", 1) }})
+	run, ok := a.Commands[0].Do("").(app.Async)
 	if !ok {
 		t.Fatal("it does not run beside the screen")
 	}
