@@ -2,6 +2,7 @@ package fuzzy_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/ui/fuzzy"
@@ -64,6 +65,19 @@ func TestNamed(t *testing.T) {
 	for typed, want := range map[string]int{"m": 0, "MODE": 1, "ex": 2, "mod": -1, "": -1, "x": -1} {
 		if at, among := fuzzy.Named(typed, commands); at != want || typed == "mod" && len(among) != 2 {
 			t.Errorf("%q names %d among %v, want %d", typed, at, among, want)
+		}
+	}
+}
+
+// A word as long as the title, or as long as words may be, is found; longer ones are not.
+func TestLongWords(t *testing.T) {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	long := strings.Repeat(letters, 3)
+	titles := []string{"abc", long}
+	x := fuzzy.New(len(titles), func(i int) (title, also string) { return titles[i], "" })
+	for query, want := range map[string]int{"abc": 2, "abcd": 1, long[:64]: 1, long[:65]: 0} {
+		if hits := x.Find(nil, fuzzy.Parse(query), func(int) bool { return true }); len(hits) != want {
+			t.Errorf("%q: got %d hits, want %d", query, len(hits), want)
 		}
 	}
 }

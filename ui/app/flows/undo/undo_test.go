@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"parley/providers/llm"
@@ -106,5 +107,20 @@ func TestUnavailable(t *testing.T) {
 		if got := a.Commands[i].Do(""); got != want {
 			t.Errorf("/%s: %v, want %q", a.Commands[i].Name, got, want)
 		}
+	}
+}
+
+// The model is told which files came back and which are gone, some at most by name.
+func TestRestoredNote(t *testing.T) {
+	r := store.Record{Changes: []store.Change{{Path: "new.txt", After: store.State{}}, {Path: "a \"b\".go", After: store.State{Kind: store.File}}}}
+	const begin = "<note>\nThe user took changes of files back. Read them again before you change them:\n"
+	if got, want := restoredNote(r).Text, begin+"removed: \"new.txt\"\nrestored: \"a \\\"b\\\".go\"\n</note>"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for range maxNamed {
+		r.Changes = append(r.Changes, r.Changes[1])
+	}
+	if got := restoredNote(r).Text; !strings.HasSuffix(got, "\nand 2 more\n</note>") {
+		t.Errorf("of many: got %q", got)
 	}
 }

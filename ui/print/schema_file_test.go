@@ -1,0 +1,22 @@
+package print
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A schema is read up to its limit, and not one byte more.
+func TestSchemaFileOfTheLimit(t *testing.T) {
+	const object = `{"type":"object"}`
+	for size, ok := range map[int]bool{maxSchema: true, maxSchema + 1: false} {
+		path := filepath.Join(t.TempDir(), "schema.json")
+		if err := os.WriteFile(path, []byte(object+strings.Repeat(" ", size-len(object))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := ReadSchema(path); (err == nil && s != nil) != ok {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
