@@ -1,9 +1,6 @@
 package renderer
 
 import (
-	"fmt"
-	"image/color"
-
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -21,8 +18,9 @@ const (
 	showCursor = ansi.SetModeTextCursorEnable
 )
 
-// modes holds the sequence that sets each mode of the terminal; "" for a mode that is not set.
-type modes [11]string
+// modes holds the sequence that sets each mode of the terminal; "" for a mode that is not set. Fields
+// of a tea.View without a mode here are those that the root does not set.
+type modes [7]string
 
 const (
 	windowTitle = iota
@@ -32,79 +30,48 @@ const (
 	mouseReports
 	keyboard
 	graphemes
-	foreground
-	background
-	cursorColor
-	cursorShape
 )
 
-// undo holds the sequence that resets each mode. Modes that add up are reset before they are set to
-// another value.
-var undo = [len(modes{})]struct {
-	seq    string
-	addsUp bool
-}{
-	windowTitle:    {"\x1b]2;\a", false},
-	progressBar:    {ansi.ResetProgressBar, false},
-	bracketedPaste: {ansi.ResetModeBracketedPaste, false},
-	focusReports:   {ansi.ResetModeFocusEvent, false},
-	mouseReports:   {ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseAnyEvent + ansi.ResetModeMouseExtSgr, true},
-	keyboard:       {ansi.ResetModifyOtherKeys + "\x1b[<1u", true},
-	graphemes:      {ansi.ResetModeUnicodeCore, false},
-	foreground:     {ansi.ResetForegroundColor, false},
-	background:     {ansi.ResetBackgroundColor, false},
-	cursorColor:    {ansi.ResetCursorColor, false},
-	cursorShape:    {"\x1b[0 q", false},
+// undo holds the sequence that resets each mode.
+var undo = [len(modes{})]string{
+	windowTitle:    "\x1b]2;\a",
+	progressBar:    ansi.ResetProgressBar,
+	bracketedPaste: ansi.ResetModeBracketedPaste,
+	focusReports:   ansi.ResetModeFocusEvent,
+	mouseReports:   ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr,
+	keyboard:       ansi.ResetModifyOtherKeys + "\x1b[<1u",
+	graphemes:      ansi.ResetModeUnicodeCore,
 }
 
 // modesOf returns the modes for v on a terminal with the given settings.
 func modesOf(v *tea.View, set settings) modes {
 	m := modes{
-		progressBar: progressOf(v.ProgressBar),
-		foreground:  colored("\x1b]10;", v.ForegroundColor),
-		background:  colored("\x1b]11;", v.BackgroundColor),
-		keyboard:    keyboardOf(v.KeyboardEnhancements),
+		progressBar: progressOf(v.ProgressBar), bracketedPaste: ansi.SetModeBracketedPaste,
+		keyboard: keyboardOf(v.KeyboardEnhancements),
 	}
 	if v.WindowTitle != "" {
 		m[windowTitle] = ansi.SetWindowTitle(v.WindowTitle)
 	}
-	if !v.DisableBracketedPasteMode {
-		m[bracketedPaste] = ansi.SetModeBracketedPaste
-	}
 	if v.ReportFocus {
 		m[focusReports] = ansi.SetModeFocusEvent
 	}
-	switch v.MouseMode {
-	case tea.MouseModeCellMotion:
+	if v.MouseMode == tea.MouseModeCellMotion {
 		m[mouseReports] = ansi.SetModeMouseButtonEvent + ansi.SetModeMouseExtSgr
-	case tea.MouseModeAllMotion:
-		m[mouseReports] = ansi.SetModeMouseAnyEvent + ansi.SetModeMouseExtSgr
 	}
 	if set.clusters {
 		m[graphemes] = ansi.SetModeUnicodeCore
-	}
-	if c := v.Cursor; c != nil {
-		m[cursorColor] = colored("\x1b]12;", c.Color)
-		// A blinking block is the zero value: keep the user's own shape.
-		if c.Shape != tea.CursorBlock || !c.Blink {
-			shape := 2*int(c.Shape) + 1
-			if !c.Blink {
-				shape++
-			}
-			m[cursorShape] = ansi.SetCursorStyle(shape)
-		}
 	}
 	return m
 }
 
 // change appends the sequences that change the terminal from m to want.
 func (m *modes) change(b []byte, want *modes) []byte {
-	for i, u := range undo {
+	for i, reset := range undo {
 		if m[i] == want[i] {
 			continue
 		}
-		if want[i] == "" || u.addsUp && m[i] != "" {
-			b = append(b, u.seq...)
+		if want[i] == "" || i == keyboard && m[i] != "" { // the terminal has a stack of these
+			b = append(b, reset...)
 		}
 		b = append(b, want[i]...)
 	}
@@ -112,46 +79,24 @@ func (m *modes) change(b []byte, want *modes) []byte {
 }
 
 func progressOf(p *tea.ProgressBar) string {
-	if p == nil {
+	switch {
+	case p == nil:
 		return ""
-	}
-	switch p.State {
-	case tea.ProgressBarDefault:
-		return ansi.SetProgressBar(p.Value)
-	case tea.ProgressBarError:
-		return ansi.SetErrorProgressBar(p.Value)
-	case tea.ProgressBarIndeterminate:
-		return ansi.SetIndeterminateProgressBar
-	case tea.ProgressBarWarning:
+	case p.State == tea.ProgressBarWarning:
 		return ansi.SetWarningProgressBar(p.Value)
 	}
-	return ""
+	return ansi.SetIndeterminateProgressBar
 }
 
 // keyboardOf returns the sequences for unambiguous keys, in the protocols of xterm and kitty;
 // terminals ignore those they do not know.
 func keyboardOf(k tea.KeyboardEnhancements) string {
 	flags := ansi.KittyDisambiguateEscapeCodes
-	for _, f := range []struct {
-		on   bool
-		flag int
-	}{
-		{k.ReportEventTypes, ansi.KittyReportEventTypes},
-		{k.ReportAlternateKeys, ansi.KittyReportAlternateKeys},
-		{k.ReportAllKeysAsEscapeCodes, ansi.KittyReportAllKeysAsEscapeCodes},
-		{k.ReportAssociatedText, ansi.KittyReportAssociatedKeys},
-	} {
-		if f.on {
-			flags |= f.flag
-		}
+	if k.ReportAlternateKeys {
+		flags |= ansi.KittyReportAlternateKeys
+	}
+	if k.ReportAllKeysAsEscapeCodes {
+		flags |= ansi.KittyReportAllKeysAsEscapeCodes
 	}
 	return ansi.SetModifyOtherKeys2 + ansi.PushKittyKeyboard(flags)
-}
-
-func colored(prefix string, c color.Color) string {
-	if c == nil {
-		return ""
-	}
-	r, g, b, _ := c.RGBA()
-	return fmt.Sprintf("%s#%02x%02x%02x\a", prefix, r>>8, g>>8, b>>8)
 }

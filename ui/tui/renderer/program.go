@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"reflect"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -114,37 +113,17 @@ func (s *Screen) onReport(msg tea.ModeReportMsg) {
 	}
 }
 
-// queries lists messages of Bubble Tea with unexported types, and the sequences they write. Those of
-// ReadPrimaryClipboard, SetPrimaryClipboard, RequestCapability, Println and Printf, which the root
-// does not use, are missing and do nothing.
-var queries = []struct {
-	msg tea.Msg
-	seq string
-}{
-	{tea.RequestBackgroundColor(), ansi.RequestBackgroundColor},
-	{tea.RequestForegroundColor(), ansi.RequestForegroundColor},
-	{tea.RequestCursorColor(), ansi.RequestCursorColor},
-	{tea.ReadClipboard(), ansi.RequestSystemClipboard},
-	{tea.RequestTerminalVersion(), ansi.RequestNameVersion},
-	{tea.RequestCursorPosition(), ansi.RequestCursorPositionReport},
-}
-
-var clearing = tea.ClearScreen()
-
-// unexported handles messages of unexported types.
+// unexported handles messages of Bubble Tea with unexported types, those that the root sends.
 func (s *Screen) unexported(msg tea.Msg) {
-	switch {
-	case msg == clearing:
+	switch msg {
+	case clearing:
 		s.Redraw()
-	case reflect.TypeOf(msg) == reflect.TypeOf(tea.SetClipboard("")()):
-		s.Write(ansi.SetSystemClipboard(reflect.ValueOf(msg).String()))
-	}
-	for _, q := range queries {
-		if q.msg == msg {
-			s.Write(q.seq)
-		}
+	case askingBackground:
+		s.Write(ansi.RequestBackgroundColor)
 	}
 }
+
+var clearing, askingBackground = tea.ClearScreen(), tea.RequestBackgroundColor()
 
 // Exec runs another program on the terminal, like tea.ExecProcess.
 func Exec(cmd *exec.Cmd, done tea.ExecCallback) tea.Cmd {

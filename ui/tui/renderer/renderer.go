@@ -371,9 +371,7 @@ func (f *frame) equal(g *frame) bool {
 	a, b := &f.view, &g.view
 	return f.size == g.size && a.Content == b.Content && a.WindowTitle == b.WindowTitle &&
 		same(a.Cursor, b.Cursor) && same(a.ProgressBar, b.ProgressBar) &&
-		a.MouseMode == b.MouseMode && a.ReportFocus == b.ReportFocus &&
-		a.DisableBracketedPasteMode == b.DisableBracketedPasteMode && a.KeyboardEnhancements == b.KeyboardEnhancements &&
-		a.ForegroundColor == b.ForegroundColor && a.BackgroundColor == b.BackgroundColor
+		a.MouseMode == b.MouseMode && a.ReportFocus == b.ReportFocus && a.KeyboardEnhancements == b.KeyboardEnhancements
 }
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
