@@ -27,12 +27,6 @@ type table struct {
 	wanted []int  // widths, in cells, that the columns need in all parts up to this one; set by render
 }
 
-// closedWindows freezes the blocks that are closed in whole windows.
-func (s *splitter) closedWindows(lines, src string) (f frozen) {
-	s.cutWindows(&f, lines, src, false)
-	return f
-}
-
 // cutWindows freezes the closed blocks of all whole windows in src, whose lines are the
 // whole lines. It reports whether the rest may be parsed.
 func (s *splitter) cutWindows(f *frozen, lines, src string, whole bool) bool {

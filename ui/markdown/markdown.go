@@ -60,8 +60,6 @@ type Doc struct {
 	missingRefs map[string]int // label of a reference that was not found, to the first block that uses it
 	done        bool
 
-	windowed
-
 	styles  *styleCache
 	width   int
 	lines   []string
@@ -70,13 +68,6 @@ type Doc struct {
 	shown, settled int
 	fence          *fenceView
 	tail           tailView
-}
-
-// windowed is the split of the source window by window, which is the same however a text is
-// streamed.
-type windowed struct {
-	whole splitter
-	cuts  []cut
 }
 
 // A Code is one fenced code block.
@@ -88,7 +79,7 @@ type Code struct {
 
 // New returns an empty Doc.
 func New(th *theme.Theme) *Doc {
-	return &Doc{styles: newStyleCache(th), split: splitter{window: windowSize}, windowed: windowed{whole: splitter{window: windowSize}}}
+	return &Doc{styles: newStyleCache(th), split: splitter{window: windowSize}}
 }
 
 // MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
@@ -138,35 +129,25 @@ func (d *Doc) advance() {
 	}
 	d.cutAt = len(src)
 	d.freeze(d.split.advance(src[:d.line], src, false))
-	d.addBlocks(d.whole.closedWindows(src[:d.line], src))
 }
 
-// addBlocks adds the cuts of the split window by window.
-func (d *Doc) addBlocks(f frozen) {
-	if f.loosened {
-		loosen(len(d.cuts), func(i int) *cut { return &d.cuts[i] })
-	}
-	d.cuts = append(d.cuts, f.cuts...)
-}
-
-// Finish ends the text. If the blocks of the split window by window differ from the
+// Finish ends the text. If its blocks as a whole, window by window, differ from the
 // streamed ones, they replace them. They differ where goldmark's result for a block depends
 // on those above it, such as for an underline after a table.
 func (d *Doc) Finish() {
 	if d.done {
 		return
 	}
-	src := d.src.String()
-	d.addBlocks(d.whole.advance(src, src, true))
+	src, whole := d.src.String(), splitter{window: d.split.window}
+	cuts := whole.advance(src, src, true).cuts
 	if d.cutAt > 0 {
 		d.freeze(d.split.advance(src, src, true))
 	}
 	d.done, d.current = true, false
-	if !slices.EqualFunc(d.blocks, d.cuts, func(b block, c cut) bool { return b.same(c) }) {
-		d.split, d.blocks = d.whole, blocksOf(d.cuts)
+	if !slices.EqualFunc(d.blocks, cuts, func(b block, c cut) bool { return b.same(c) }) {
+		d.split, d.blocks = whole, blocksOf(cuts)
 		d.dropLines()
 	}
-	d.whole, d.cuts = splitter{}, nil
 }
 
 // EndAt ends the text after its first n bytes, and keeps their rendering. It does

@@ -87,7 +87,7 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 // newWindowed returns a Doc that cuts long blocks after so many bytes.
 func newWindowed(window int) *Doc {
 	d := New(theme.Dark())
-	d.split.window, d.whole.window = window, window
+	d.split.window = window
 	return d
 }
 
