@@ -90,22 +90,18 @@ func (m *Model) Init() tea.Cmd {
 	if m.App.Question != "" {
 		first = (*Model).askTrust
 	}
-	return m.Guarded(tea.Batch(m.parts.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), sayNotice(m), first(m)))
+	notice := ""
+	if m.chat.HasContent || len(m.App.Start.Prompt) > 0 { // else the first screen shows it
+		notice = m.App.Notice
+	}
+	cmds := []tea.Cmd{m.parts.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), m.perform(app.Toast(notice)), first(m)}
+	return m.Guarded(tea.Batch(cmds...))
 }
 
 // readPrompts reads which prompts can be typed by name.
 func readPrompts(m *Model) tea.Cmd {
 	read := app.ReadPrompts(m.App)
 	return func() tea.Msg { read(); return nil }
-}
-
-// sayNotice says what the first screen would, where there is none: on a conversation that goes
-// on, or with a prompt on the command line.
-func sayNotice(m *Model) tea.Cmd {
-	if m.App.Notice == "" || !m.chat.HasContent && len(m.App.Start.Prompt) == 0 {
-		return nil
-	}
-	return m.ShowToast(m.App.Notice)
 }
 
 // sendInitial sends the prompt of the command line, if there is one, and looks for what can answer.

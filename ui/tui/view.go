@@ -155,7 +155,11 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 		over = rows[:len(rows)-1]
 		rows[len(over)] = m.frames.rule.Render(m.Theme, &m.Theme.Faint, strings.Repeat("─", m.width))
 		if at := min(lastRow(over)+2, len(over)-1); m.chat.Turn != nil && (at >= m.frames.room || strings.TrimSpace(over[at]) == "") {
-			over[at] = activity(m)
+			f, text := &m.frames, m.chat.Turn.State(m.Now())
+			if m.overlay.IsWaiting() {
+				text = waitingForYou
+			}
+			over[at] = f.dot.Render(m.Theme, &m.Theme.Accent, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(m.Now())))
 		}
 	}
 	if m.overlay.IsFullScreen() { // no row is left above it
@@ -179,16 +183,6 @@ func lastRow(rows []string) int {
 		last--
 	}
 	return last
-}
-
-// activity returns what the turn does, and for how long.
-func activity(m *Model) string {
-	text, now := m.chat.Turn.State(m.Now()), m.Now()
-	if m.overlay.IsWaiting() {
-		text = waitingForYou
-	}
-	f := &m.frames
-	return f.dot.Render(m.Theme, &m.Theme.Accent, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(now)))
 }
 
 // fits reports whether row takes at most width cells, where a glance tells: to
