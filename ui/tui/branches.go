@@ -40,12 +40,6 @@ type aside struct {
 // Update takes what the user wants of a message, and reports whether msg is that.
 func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
-	case dialog.BranchChosen:
-		b.Close()
-		return b.switchTo(msg.Seq), true
-	case dialog.ForkChosen:
-		b.Close()
-		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
 	case transcript.RegenerateMsg:
 		return b.Perform(b.App.Regenerate(msg.Seq)), true
 	case common.OpenMsg:
@@ -63,7 +57,7 @@ func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return b.edit(msg.User), true
 	case transcript.ForkMsg:
 		b.chat.Transcript.Browse(false)
-		return b.Perform(b.App.ForkSession(b.App.Session.ID(), msg.Seq)), true
+		return b.fork(msg.Seq), true
 	}
 	return nil, false
 }
@@ -78,11 +72,18 @@ func (b *branches) tree() tea.Cmd {
 			Model: k.Node.Model, Age: b.App.Age(k.Node.At), Current: k.Active, Head: k.Active && k.Tip == b.App.Session.Head(),
 		}
 	}
-	return b.Open(dialog.Tree(rows, b.Theme))
+	return b.Open(dialog.Tree(rows, b.switchTo, b.fork, b.Theme))
+}
+
+// fork opens a copy of the conversation up to a message.
+func (b *branches) fork(seq int) tea.Cmd {
+	b.Close()
+	return b.Perform(b.App.ForkSession(b.App.Session.ID(), seq))
 }
 
 // switchTo goes on at the end of the branch that a message is on.
 func (b *branches) switchTo(seq int) tea.Cmd {
+	b.Close()
 	if err := b.App.Session.Branch().Switch(seq); err != nil {
 		return b.ShowToast(app.ShellErrorText(err))
 	}

@@ -137,7 +137,7 @@ func lapses(m *Model, l app.Lapse) tea.Cmd {
 // need not be known.
 func onLeave(m *Model, f func()) {
 	if f != nil {
-		m.overlay.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+		m.overlay.OnLeave(func(dialog.Left) tea.Cmd {
 			f()
 			return nil
 		})
@@ -161,7 +161,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	if l.Free {
 		picker.FreeItem = func(typed string) (dialog.Item, bool) { return dialog.Item{Title: typed, Value: typed}, false }
 	}
-	cmd := m.overlay.Choose(picker, func(p dialog.PickedMsg) tea.Cmd {
+	cmd := m.overlay.Choose(picker, func(p dialog.Choice) tea.Cmd {
 		item := app.Item{Title: p.Value, Value: p.Value} // that was typed
 		if i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value }); i >= 0 {
 			item = l.Items[i]

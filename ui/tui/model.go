@@ -11,7 +11,6 @@ import (
 	"parley/ui/clip"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
-	"parley/ui/tui/dialog"
 	"parley/ui/tui/input"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/panel"
@@ -50,6 +49,10 @@ func newModel(o Options) *Model {
 	s.SetClipboard(common.Clipboard{Put: board.Copy, Answered: board.Answered, AbbrevPath: a.AbbrevPath})
 	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
 	m.overlay.IsWriting = func() bool { return !m.input.Composer.Empty() }
+	m.overlay.Typed = func(msg tea.Msg) tea.Cmd {
+		cmd := m.input.Composer.Update(msg)
+		return tea.Batch(cmd, m.input.Changed())
+	}
 	m.chat.OnEvent, m.chat.Perform = m.event, m.perform
 	m.frames.status.Shown = o.Config.Status
 	m.input.Ended = m.chat.TakeEndedCommands
@@ -148,8 +151,8 @@ func (m *Model) openCompared() (*app.ComparedPrompt, error) {
 	return app.OpenCompared(m.App)
 }
 
-// Update handles one message, and what dialogs and the composer say because of it: the next key is
-// for what comes of that.
+// Update handles one message, and what the composer sends because of it: the next key is for what
+// comes of that.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
 		if terminal.IsModifier(key.Code) { // reported after a leader
@@ -161,7 +164,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.input.CountAgain()
 	}
 	asked := m.overlay.Dialog != nil
-	cmd := tea.Batch(m.overlay.Settle(msg), routeSaid(m), route(m, msg), routeSaid(m), takeSubmitted(m), m.overlay.AskNext(), askNext(m))
+	cmd := tea.Batch(m.overlay.Settle(msg), route(m, msg), takeSubmitted(m), m.overlay.AskNext(), askNext(m))
 	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
 		cmd = tea.Batch(cmd, m.parts.broadcast(common.SessionsChangedMsg{}))
 	}
@@ -172,16 +175,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.input.ShowQueue()
 	m.layout()
 	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), m.parts.broadcast(common.UpdatedMsg{}))...))
-}
-
-// routeSaid routes what dialogs have said.
-func routeSaid(m *Model) (cmd tea.Cmd) {
-	for said := m.overlay.TakeSaid(); len(said) > 0; said = m.overlay.TakeSaid() {
-		for _, msg := range said {
-			cmd = tea.Batch(cmd, route(m, msg))
-		}
-	}
-	return cmd
 }
 
 // route gives one message to the first part that knows it; what none does is input.
@@ -215,9 +208,6 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return m.prepared(msg), true
 	case expandedMsg:
 		return m.expanded(msg), true
-	case dialog.UnhandledKeyMsg: // typed while a question was open
-		cmd := m.input.Composer.Update(msg.Msg)
-		return tea.Batch(cmd, m.input.Changed()), true
 	}
 	return nil, false
 }

@@ -65,7 +65,7 @@ func (m *Model) palette() tea.Cmd {
 	}
 	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written one
 	list := dialog.Commands("Commands", rows, func(command string) dialog.Args { return argsOf(m, command) }, m.Theme)
-	return tea.Batch(m.overlay.Choose(list, func(p dialog.PickedMsg) tea.Cmd {
+	return tea.Batch(m.overlay.Choose(list, func(p dialog.Choice) tea.Cmd {
 		line := strings.TrimSpace("/" + cmp.Or(p.Alias, p.Value) + " " + p.Arg)
 		if p.Arg != "" { // which up brings back, to be corrected
 			m.input.Composer.Recall.CommitHistory(line)
@@ -81,19 +81,19 @@ func (m *Model) slash() tea.Cmd {
 	if p, ok := m.overlay.Dialog.(*dialog.Picker); ok {
 		p.IsMessage = true
 	}
-	m.overlay.OnLeave(func(msg dialog.ClosedMsg) tea.Cmd {
-		typed := "/" + msg.Typed
+	m.overlay.OnLeave(func(how dialog.Left) tea.Cmd {
+		typed := "/" + how.Typed
 		switch {
-		case msg.Typed == "":
+		case how.Typed == "":
 			return nil
-		case msg.Accepted:
-			if msg.Again {
+		case how.Accepted:
+			if how.Again {
 				m.pending.refused = typed
 			}
 			m.input.Composer.SetValue(typed)
 			m.input.Composer.Send()
 			return nil
-		case slices.ContainsFunc(m.keymap.actions, func(a action) bool { return a.Named(strings.TrimSpace(msg.Typed)) }):
+		case slices.ContainsFunc(m.keymap.actions, func(a action) bool { return a.Named(strings.TrimSpace(how.Typed)) }):
 			return nil
 		}
 		m.input.Composer.SetValue(typed)

@@ -24,7 +24,7 @@ type comparison struct {
 // New returns the part of the screen that compares models.
 func New(d *panel.Deps, c *chat.Chat) []common.Part { return []common.Part{&comparison{d, c}} }
 
-// Update takes events of the turn, and what the user wants of the answers; it reports whether msg is that.
+// Update takes events of the turn, and reports whether msg is one.
 func (c *comparison) Update(msg tea.Msg) (tea.Cmd, bool) {
 	open, _ := c.Current().(*Dialog)
 	switch msg := msg.(type) {
@@ -36,10 +36,6 @@ func (c *comparison) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if open != nil {
 			open.ShowVerdict(msg)
 		}
-	case chosenMsg:
-		return c.goOn(msg), true
-	case stopMsg:
-		return c.chat.Stop(), true
 	default:
 		return nil, false
 	}
@@ -52,17 +48,18 @@ func (c *comparison) Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
 	cmd := c.chat.Play(func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
 	c.chat.Turn.Model = strings.Join(p.Labels(), " + ")
 	d := newDialog(p, c.Theme, c.Config.Motion != "off")
-	d.goOn = c.goOn
+	d.goOn, d.stop = func(n int) tea.Cmd { return c.goOn(d.Comparison, n) }, c.chat.Stop
 	return tea.Batch(cmd, c.Open(d))
 }
 
-// goOn continues with an answer, and with the model that gave it.
-func (c *comparison) goOn(msg chosenMsg) tea.Cmd {
+// goOn continues with an answer, and with the model that gave it; below zero, with the one that the
+// conversation stands at.
+func (c *comparison) goOn(of app.Comparison, n int) tea.Cmd {
 	c.Close()
-	if msg.n < 0 {
-		return c.Perform(msg.Leave(c.App))
+	if n < 0 {
+		return c.Perform(of.Leave(c.App))
 	}
-	cmd := c.Perform(msg.Choose(c.App, msg.n))
+	cmd := c.Perform(of.Choose(c.App, n))
 	c.chat.Transcript.Bottom()
 	return cmd
 }

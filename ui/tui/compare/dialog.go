@@ -26,21 +26,12 @@ const (
 	columnGap   = 3
 )
 
-// A chosenMsg names the answer that continues the conversation.
-type chosenMsg struct {
-	app.Comparison
-	n int // of the answer; below zero: the one it stands at
-}
-
-// A stopMsg asks for the end of what still runs in a comparison.
-type stopMsg struct{}
-
 // A Dialog shows several models answering the same, side by side, until the
 // user says which answer counts. It is a dialog: nothing else can be said
 // meanwhile.
 type Dialog struct {
 	app.Comparison
-	dialog.Outbox
+	root          dialog.Root
 	theme         *theme.Theme
 	width, height int
 	columns       []*column // one for each candidate
@@ -49,10 +40,11 @@ type Dialog struct {
 	running       bool      // somebody still answers
 	none          bool      // one was just chosen that has no answer
 	over          bool
-	goOn          func(chosenMsg) tea.Cmd
-	verdict       string   // of a judge; "": none yet
-	view          string   // of the last View; "" if anything but a pane changed
-	shown         []string // the panes and states it is made of
+	goOn          func(n int) tea.Cmd // continues with an answer; below zero: with the one it stands at
+	stop          func() tea.Cmd      // ends what still runs
+	verdict       string              // of a judge; "": none yet
+	view          string              // of the last View; "" if anything but a pane changed
+	shown         []string            // the panes and states it is made of
 }
 
 // A column is one of the models.
@@ -122,7 +114,7 @@ func (c *Dialog) Finish() (next func() tea.Cmd) {
 	if c.wanted < 0 || c.columns[c.wanted].Answer.Seq == 0 {
 		return nil
 	}
-	return func() tea.Cmd { return c.goOn(c.chosen(c.wanted)) }
+	return func() tea.Cmd { return c.goOn(c.wanted) }
 }
 
 // ShowsErrors reports whether each model has shown its own error.
@@ -156,6 +148,9 @@ func (c *Dialog) SetTheme(th *theme.Theme) {
 
 // Height returns all there is.
 func (c *Dialog) Height() int { return c.height }
+
+// Attach sets the root.
+func (c *Dialog) Attach(r dialog.Root) { c.root = r }
 
 // Cursor returns none: nothing is written.
 func (c *Dialog) Cursor() (x, y int, ok bool) { return 0, 0, false }
@@ -197,12 +192,12 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 		}
 	case "y":
 		text := col.pane.LastAnswer()
-		return c.Say(transcript.CopyMsg{Text: text, What: "answer of " + col.Label})
+		return c.root.Copy(text, "answer of "+col.Label)
 	case "enter":
 		return c.choose(c.at)
 	case "esc":
 		if c.running {
-			return c.Say(stopMsg{})
+			return c.stop()
 		}
 		return c.answer(-1)
 	default:
@@ -224,16 +219,13 @@ func (c *Dialog) choose(n int) tea.Cmd {
 		return c.answer(n)
 	}
 	c.wanted = n
-	return c.Say(stopMsg{})
+	return c.stop()
 }
 
 func (c *Dialog) answer(n int) tea.Cmd {
 	c.over = true
-	return c.Say(c.chosen(n))
+	return c.goOn(n)
 }
-
-// chosen returns the nth answer; below zero, the one that the conversation stands at.
-func (c *Dialog) chosen(n int) chosenMsg { return chosenMsg{c.Comparison, n} }
 
 // ShowVerdict shows what a judge said.
 func (c *Dialog) ShowVerdict(v session.Verdict) {

@@ -13,15 +13,6 @@ import (
 	"parley/ui/theme"
 )
 
-// AnsweredMsg holds the user's answer to the approval of the call ID.
-type AnsweredMsg struct {
-	ID     string
-	Answer act.Approval
-}
-
-// UnhandledKeyMsg returns a key or a paste that is for the composer, whose place a question took.
-type UnhandledKeyMsg struct{ Msg tea.Msg }
-
 // An Editor edits the arguments of a call; the composer is one. Value must return exactly what
 // SetValue was given.
 type Editor interface {
@@ -37,19 +28,20 @@ type Editor interface {
 
 // An Approval shows all of a tool call and waits for consent, with a list of the answers or a row of
 // their letters (see approve_choices.go). The keys that allow do nothing until every row has been
-// drawn and settleDelay has passed (see Drawn), and while the user types. Text that answers nothing comes
-// back as UnhandledKeyMsg; the last line names the keys that answer, since the composer is out of sight.
+// drawn and settleDelay has passed (see Drawn), and while the user types. Text that answers nothing goes
+// to Root.Typed; the last line names the keys that answer, since the composer is out of sight.
 // Scrolling is not typing. To always allow a call, the user first sees the rule on a page of its own; see
 // approve_rule.go.
 type Approval struct {
 	base
 	window
 	readGate
-	Workspace string     // shown in the title
-	Editor    Editor     // nil: arguments cannot be edited
-	Policy    act.Policy // has the rules that can be stored
+	Workspace string             // shown in the title
+	Editor    Editor             // nil: arguments cannot be edited
+	Policy    act.Policy         // has the rules that can be stored
+	Answered  func()             // is called before Reply
+	Reply     func(act.Approval) // takes the answer
 
-	id       string
 	action   *act.Action
 	state    state
 	selected describe.Choice // the answer of enter; NoChoice while the user types
@@ -82,10 +74,10 @@ const (
 	choosing
 )
 
-// Approve returns the question whether a may run. The answer carries id. Now is the current time;
-// later times come from the field Now.
-func Approve(id string, a *act.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, id: id, action: a, selected: describe.AllowOnce}
+// Approve returns the question whether a may run. Now is the current time; later times come from
+// the field Now.
+func Approve(a *act.Action, now time.Time, th *theme.Theme) *Approval {
+	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
 	d.arrange()
 	return d
 }
@@ -312,8 +304,7 @@ func (a *Approval) Type(msg tea.Msg) tea.Cmd {
 			a.hinted += more
 		}
 	}
-	a.Say(UnhandledKeyMsg{msg})
-	return a.onTyping()
+	return tea.Batch(a.root.Typed(msg), a.onTyping())
 }
 
 // browse handles keys that scroll, select or show details, and reports whether msg was one. Letters
@@ -342,7 +333,10 @@ func isPrintable(msg tea.Msg) bool {
 }
 
 func (a *Approval) reply(answer act.Approval) tea.Cmd {
-	return a.answer(AnsweredMsg{ID: a.id, Answer: answer})
+	a.done = true
+	a.Answered()
+	a.Reply(answer)
+	return nil
 }
 
 // denyWithNote handles keys while the reason for a denial is typed. Without a reason, enter denies as

@@ -110,19 +110,20 @@ func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
 // asked makes an approval with an editor, on a clock of its own.
 func asked(a *act.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
-	d := dialog.Approve("call-1", a, c.now(), th)
+	d := dialog.Approve(a, c.now(), th)
 	d.Now, d.Workspace, d.Editor, d.Policy = c.now, "~/src/parley", composer.New(th), &tools.Policy{}
 	d.SetSize(60, 12)
+	listen(d)
 	return d, c
 }
 
-func allow(a act.Approval) dialog.AnsweredMsg {
+func allow(a act.Approval) answered {
 	a.Verdict = act.Allow
-	return dialog.AnsweredMsg{ID: "call-1", Answer: a}
+	return answered{a}
 }
 
-func deny(note string) dialog.AnsweredMsg {
-	return dialog.AnsweredMsg{ID: "call-1", Answer: act.Approval{Verdict: act.Deny, Note: note}}
+func deny(note string) answered {
+	return answered{act.Approval{Verdict: act.Deny, Note: note}}
 }
 
 func TestApprovalAnswers(t *testing.T) {
@@ -185,7 +186,7 @@ func TestApprovalAnswers(t *testing.T) {
 			var got tea.Msg
 			for _, key := range c.keys {
 				switch msg := press(t, d, key).(type) {
-				case nil, dialog.UnhandledKeyMsg: // is for the composer
+				case nil, typed: // is for the composer
 				default:
 					got = msg
 				}
@@ -219,7 +220,7 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 		t.Helper()
 		for _, key := range keys {
 			switch got := press(t, d, key).(type) {
-			case nil, dialog.UnhandledKeyMsg:
+			case nil, typed:
 			default:
 				t.Fatalf("%s: %s is answered by %#v", when, key, got)
 			}
@@ -289,7 +290,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 		clock.pass(390)
 		rows(t, d, 60, 12)
 		d.Drawn(clock.now())
-		stray, ok := press(t, d, string(r)).(dialog.UnhandledKeyMsg)
+		stray, ok := press(t, d, string(r)).(typed)
 		if !ok {
 			t.Fatalf("%q behind %q is swallowed", r, draft)
 		}
@@ -298,7 +299,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	if draft != "yes, and make any nice examples easy" {
 		t.Errorf("the draft is %q", draft)
 	}
-	if got, want := press(t, d, "paste:yyy"), (dialog.UnhandledKeyMsg{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
+	if got, want := press(t, d, "paste:yyy"), (typed{Msg: tea.PasteMsg{Content: "yyy"}}); got != want {
 		t.Errorf("a paste: %#v", got)
 	}
 	if got := press(t, d, "backspace"); got != nil {
@@ -306,7 +307,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	}
 	clock.pass(400)
 	for i, r := range "how, any?" {
-		if _, ok := press(t, d, string(r)).(dialog.UnhandledKeyMsg); !ok {
+		if _, ok := press(t, d, string(r)).(typed); !ok {
 			t.Errorf("letter %d, %q, is swallowed", i, r)
 		}
 	}
@@ -414,7 +415,7 @@ func TestPaging(t *testing.T) {
 	d, clock := asked(long, theme.Plain())
 	rows(t, d, 60, 12)
 	d.Drawn(clock.now())
-	if _, ok := press(t, d, "G").(dialog.UnhandledKeyMsg); !ok {
+	if _, ok := press(t, d, "G").(typed); !ok {
 		t.Error("G scrolls for who is typing")
 	}
 	clock.pass(400)
@@ -545,7 +546,7 @@ func TestUncovered(t *testing.T) {
 			inert := func(when string) {
 				t.Helper()
 				for _, key := range c.keys {
-					if got, ok := press(t, d, key).(dialog.AnsweredMsg); ok {
+					if got, ok := press(t, d, key).(answered); ok {
 						t.Fatalf("%s: %s answers %#v", when, key, got)
 					}
 				}

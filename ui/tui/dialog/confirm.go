@@ -15,12 +15,6 @@ import (
 	"parley/ui/theme"
 )
 
-// Confirmed holds the answer to a Confirm.
-type Confirmed struct{ Yes bool }
-
-// Decided holds the answer to a Decide: its index.
-type Decided struct{ Answer int }
-
 // A Confirmation is a question with two answers, yes and no, or with a list of answers. Leaving it
 // gives the last answer. The others do nothing until all of the text has been on the screen, and
 // while the user types (see Drawn), so that a key meant for something else gives no consent.
@@ -28,8 +22,9 @@ type Confirmation struct {
 	base
 	window
 	readGate
-	Harmless  bool // every answer can be undone: they work at once
-	Unasked   bool // it came without a key of the user's: only a lone letter after a pause answers it
+	Harmless  bool                     // every answer can be undone: they work at once
+	Unasked   bool                     // it came without a key of the user's: only a lone letter after a pause answers it
+	Answered  func(answer int) tea.Cmd // is called with the index of the answer; 0 is yes
 	text      string
 	answers   []string // yes and no, or a list
 	list      bool
@@ -67,13 +62,11 @@ func (c *Confirmation) last() int { return len(c.answers) - 1 }
 
 // choose gives the answer with index n, if that works now.
 func (c *Confirmation) choose(n int) tea.Cmd {
-	switch {
-	case n < 0 || n > c.last() || n != c.last() && !c.isArmed():
+	if n < 0 || n > c.last() || n != c.last() && !c.isArmed() {
 		return c.onTyping()
-	case c.list:
-		return c.answer(Decided{n})
 	}
-	return c.answer(Confirmed{n == 0})
+	c.done = true
+	return c.Answered(n)
 }
 
 // arrange wraps the text again, and forgets which of it has been seen. Every row of a quoted line
@@ -212,8 +205,7 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 func (c *Confirmation) Type(msg tea.Msg) tea.Cmd {
 	c.view = ""
 	c.selected = -1 // enter would be meant for the text
-	c.Say(UnhandledKeyMsg{msg})
-	return c.onTyping()
+	return tea.Batch(c.root.Typed(msg), c.onTyping())
 }
 
 // onSelecting handles a change of the selection. In a row it counts as typing; in a list it does not,

@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	yes = dialog.Confirmed{Yes: true}
-	no  = dialog.Confirmed{}
+	yes = confirmed{Yes: true}
+	no  = confirmed{}
 )
 
 // confirm asks text, on a clock of its own.
@@ -25,6 +25,7 @@ func confirm(text string) (*dialog.Confirmation, *clock) {
 	q := dialog.Confirm(text, "delete", "keep", theme.Dark())
 	q.Now = c.now
 	q.SetSize(40, 10)
+	listen(q)
 	return q, c
 }
 
@@ -32,7 +33,7 @@ func confirm(text string) (*dialog.Confirmation, *clock) {
 func answer(t *testing.T, q *dialog.Confirmation, keys ...string) (got tea.Msg) {
 	t.Helper()
 	for _, key := range keys {
-		if said, ok := press(t, q, key).(dialog.Confirmed); ok {
+		if said, ok := press(t, q, key).(confirmed); ok {
 			got = said
 		}
 	}
@@ -106,9 +107,9 @@ func TestUnaskedConfirm(t *testing.T) {
 			left, got := "", any(nil)
 			for _, letter := range tt.typed {
 				switch said := press(t, q, string(letter)).(type) {
-				case dialog.UnhandledKeyMsg:
+				case typed:
 					left += said.Msg.(tea.KeyPressMsg).Text
-				case dialog.Confirmed:
+				case confirmed:
 					got = said
 				}
 				clock.pass(80)
@@ -268,6 +269,7 @@ func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 func TestDecideHintsAtWhatWorks(t *testing.T) {
 	q := dialog.Decide("What now?", []string{"Go on", "Wait", "Stop"}, 0, theme.Dark())
 	q.Harmless = true
+	listen(q)
 	q.SetSize(60, 20)
 	if view := ansi.Strip(q.View()); !strings.Contains(view, "enter choose") {
 		t.Errorf("with an answer selected:\n%s", view)

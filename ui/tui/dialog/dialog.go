@@ -1,18 +1,20 @@
 // Package dialog holds the dialogs that the root shows in place of the composer when the user has to
 // choose, read or consent: a title line, content, and a line with the keys that work. No boxes.
 //
-//	Pick, Commands   one of many, found by typing    PickedMsg
-//	Sessions         stored conversations            SessionChosen, and changes to them
-//	Tree             branches of a conversation      BranchChosen, ForkChosen
-//	Approve          may this tool call run?         AnsweredMsg
-//	Confirm, Decide  a question with answers         Confirmed, Decided
-//	AskSecret        a line, such as an API key      SecretMsg
-//	Pages            text in parts, to read          PageCopy, PageAction
+//	Pick, Commands   one of many, found by typing    Picker.Chosen
+//	Sessions         stored conversations            SessionActions
+//	Tree             branches of a conversation
+//	Approve          may this tool call run?         Approval.Answered
+//	Confirm, Decide  a question with answers         Confirmation.Answered
+//	AskSecret        a line, such as an API key      Secret.Submit
+//	Pages            text in parts, to read          PageKey.Do
 //	Help             the keys                        –
 //
-// Every dialog can be left with esc, which sends ClosedMsg; leaving a question is an answer, so
-// Approve, Confirm and Decide send theirs. These wait for Drawn before they accept consent. A dialog
-// answers once and ignores all keys afterwards. It treats all text that it shows as hostile.
+// A choice calls a function at once, within Update: keys that follow the choosing one belong to
+// whatever that opens. Every dialog can be left with esc, which calls Root.Left; leaving a question
+// is an answer, so Approve, Confirm and Decide call theirs. These wait for Drawn before they accept
+// consent. A dialog answers once and ignores all keys afterwards. It treats all text that it shows
+// as hostile.
 package dialog
 
 import (
@@ -36,7 +38,8 @@ type Dialog interface {
 	View() string
 	// Height is how many rows the dialog wants, up to what SetSize allows.
 	Height() int
-	TakeSaid() []tea.Msg // see Outbox
+	// Attach sets what the dialog may ask of the root, before its first Update.
+	Attach(Root)
 	// Cursor returns the position of the terminal's cursor in the view; ok is false if
 	// nothing is being typed.
 	Cursor() (x, y int, ok bool)
@@ -44,15 +47,22 @@ type Dialog interface {
 
 // A Host shows one dialog at a time.
 type Host interface {
-	Open(Dialog) tea.Cmd                                      // replaces the open dialog
-	Choose(d *Picker, picked func(PickedMsg) tea.Cmd) tea.Cmd // opens d and calls picked with the chosen row; nil if rows are only for reading
-	OnLeave(left func(ClosedMsg) tea.Cmd)                     // sets the function to call if the open dialog is left without a choice
-	Close()                                                   // closes the open dialog
-	Current() Dialog                                          // returns the open dialog; nil if there is none
+	Open(Dialog) tea.Cmd                                   // replaces the open dialog
+	Choose(d *Picker, chosen func(Choice) tea.Cmd) tea.Cmd // opens d, and closes it when a row is chosen; chosen is nil if rows are only for reading
+	OnLeave(left func(Left) tea.Cmd)                       // sets the function to call if the open dialog is left without a choice
+	Close()                                                // closes the open dialog
+	Current() Dialog                                       // returns the open dialog; nil if there is none
 }
 
-// ClosedMsg reports that the dialog was left without a choice.
-type ClosedMsg struct {
+// A Root is what dialogs may ask of the root.
+type Root struct {
+	Left  func(Left) tea.Cmd              // the dialog was left without a choice
+	Typed func(tea.Msg) tea.Cmd           // a key or a paste is for the composer, whose place a question took
+	Copy  func(text, what string) tea.Cmd // puts text on the clipboard; what names it
+}
+
+// A Left tells how a dialog was left without a choice.
+type Left struct {
 	Typed    string // text of the filter, which now belongs to the root
 	Accepted bool   // the user accepted a filter that matches nothing
 	Again    bool   // accepted twice: it was said already that it names no command
@@ -64,25 +74,7 @@ type base struct {
 	theme         *theme.Theme
 	view          string // result of the last View; "" if something has changed
 	done          bool   // the dialog has answered
-	Outbox
-}
-
-// An Outbox holds the messages of a dialog to the root, such as the choice. The root takes them after
-// each Update: keys that follow the choosing one belong to whatever comes next, and the message of a
-// command would arrive after them. The zero value is empty.
-type Outbox struct{ said []tea.Msg }
-
-// Say adds messages to the root. It returns nil: there is no command for them.
-func (o *Outbox) Say(msgs ...tea.Msg) tea.Cmd {
-	o.said = append(o.said, msgs...)
-	return nil
-}
-
-// TakeSaid returns what was said since the last call, oldest first.
-func (o *Outbox) TakeSaid() []tea.Msg {
-	said := o.said
-	o.said = nil
-	return said
+	root          Root
 }
 
 func newBase(th *theme.Theme) base {
@@ -105,13 +97,13 @@ func (b *base) resize(width, height int) bool {
 	return true
 }
 
-// Answered reports whether the dialog has answered.
-func (b *base) Answered() bool { return b.done }
+// Attach implements Dialog.
+func (b *base) Attach(r Root) { b.root = r }
 
-// answer ends the dialog with msg.
-func (b *base) answer(msg tea.Msg) tea.Cmd {
+// leave ends the dialog without a choice.
+func (b *base) leave(how Left) tea.Cmd {
 	b.done = true
-	return b.Say(msg)
+	return b.root.Left(how)
 }
 
 // titleLine returns a title line, with the text right at its end if there is room.

@@ -28,6 +28,7 @@ var (
 // begins with "paste:", and returns the last message that came back.
 func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 	t.Helper()
+	all := listen(d)
 	deliver := func(msg tea.Msg) {
 		if cmd := d.Update(msg); cmd != nil {
 			got = cmd()
@@ -35,8 +36,8 @@ func press(t testing.TB, d dialog.Dialog, keys ...string) (got tea.Msg) {
 		if batch, ok := got.(tea.BatchMsg); ok {
 			got = batch[0]() // the commands after it wait
 		}
-		for _, said := range d.TakeSaid() {
-			got = said
+		if n := len(*all); n > 0 {
+			got, *all = (*all)[n-1], nil
 		}
 	}
 	for _, key := range keys {
@@ -198,9 +199,9 @@ func TestPick(t *testing.T) {
 		"clearing too":                {[]string{"xyz", "ctrl+u", "enter"}, picked("zai/glm-max")},
 		"no match, no choice":         {[]string{"xyz w", "enter"}, nil},
 		"the list stays open":         {[]string{"xyz w", "enter", "ctrl+u", "enter"}, picked("zai/glm-max")},
-		"what was typed is not lost":  {[]string{"gpt ", "esc"}, dialog.ClosedMsg{Typed: "gpt "}},
-		"esc":                         {[]string{"esc"}, dialog.ClosedMsg{}},
-		"once only":                   {[]string{"esc", "enter"}, dialog.ClosedMsg{}},
+		"what was typed is not lost":  {[]string{"gpt ", "esc"}, dialog.Left{Typed: "gpt "}},
+		"esc":                         {[]string{"esc"}, dialog.Left{}},
+		"once only":                   {[]string{"esc", "enter"}, dialog.Left{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := dialog.Pick("Model", models(), theme.Plain())
@@ -232,7 +233,7 @@ func priced(th *theme.Theme) *dialog.Picker {
 	}
 	p := dialog.Pick("Model", items, th)
 	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	p.Favorites = true
+	p.Pin, p.Hide = nothingPinned, nothingPinned
 	return p
 }
 
@@ -278,21 +279,21 @@ func TestPathsAreCompleted(t *testing.T) {
 		lists string
 		want  tea.Msg // what enter does then
 	}{
-		{"add _", "add ", "add ../food/ ../fork/ ../main/ remove_x", dialog.PickedMsg{Value: "add"}},
-		{"add _ tab", "add ../", "add ../food/ ../fork/ ../main/", dialog.PickedMsg{Value: "add", Arg: "../"}},
-		{"add _ f", "add f", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "f"}},
-		{"add _ f tab", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../fo"}},
-		{"add _ ../fo", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../fo"}},
-		{"add _ ../fo tab", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../food/"}},
-		{"add _ ../fo tab tab", "add ../food/", "add ../food/in/ ../food/inn/", dialog.PickedMsg{Value: "add", Arg: "../food/"}},
-		{"add _ ../fo tab tab tab", "add ../food/in", "add ../food/in/ ../food/inn/", dialog.PickedMsg{Value: "add", Arg: "../food/in"}},
-		{"add _ ../fo down down tab", "add ../fork/", "add", dialog.PickedMsg{Value: "add", Arg: "../fork/"}},
-		{"add _ ../food", "add ../food", "add ../food/", dialog.PickedMsg{Value: "add", Arg: "../food"}},
-		{"plus _ ../m tab", "add ../main/", "add", dialog.PickedMsg{Value: "add", Arg: "../main/"}},
-		{"add _ ~ / tab", "add ~/a b/", "add", dialog.PickedMsg{Value: "add", Arg: "~/a b/"}},
-		{"add _ ../nope tab", "add ../nope", "add", dialog.PickedMsg{Value: "add", Arg: "../nope"}},
-		{"add _ ../fox backspace", "add ../fo", "add ../food/ ../fork/", dialog.PickedMsg{Value: "add", Arg: "../fo"}},
-		{"add _ rem tab tab", "add remove_x ", "add remove_x", dialog.PickedMsg{Value: "add", Arg: "remove_x"}},
+		{"add _", "add ", "add ../food/ ../fork/ ../main/ remove_x", dialog.Choice{Value: "add"}},
+		{"add _ tab", "add ../", "add ../food/ ../fork/ ../main/", dialog.Choice{Value: "add", Arg: "../"}},
+		{"add _ f", "add f", "add ../food/ ../fork/", dialog.Choice{Value: "add", Arg: "f"}},
+		{"add _ f tab", "add ../fo", "add ../food/ ../fork/", dialog.Choice{Value: "add", Arg: "../fo"}},
+		{"add _ ../fo", "add ../fo", "add ../food/ ../fork/", dialog.Choice{Value: "add", Arg: "../fo"}},
+		{"add _ ../fo tab", "add ../fo", "add ../food/ ../fork/", dialog.Choice{Value: "add", Arg: "../food/"}},
+		{"add _ ../fo tab tab", "add ../food/", "add ../food/in/ ../food/inn/", dialog.Choice{Value: "add", Arg: "../food/"}},
+		{"add _ ../fo tab tab tab", "add ../food/in", "add ../food/in/ ../food/inn/", dialog.Choice{Value: "add", Arg: "../food/in"}},
+		{"add _ ../fo down down tab", "add ../fork/", "add", dialog.Choice{Value: "add", Arg: "../fork/"}},
+		{"add _ ../food", "add ../food", "add ../food/", dialog.Choice{Value: "add", Arg: "../food"}},
+		{"plus _ ../m tab", "add ../main/", "add", dialog.Choice{Value: "add", Arg: "../main/"}},
+		{"add _ ~ / tab", "add ~/a b/", "add", dialog.Choice{Value: "add", Arg: "~/a b/"}},
+		{"add _ ../nope tab", "add ../nope", "add", dialog.Choice{Value: "add", Arg: "../nope"}},
+		{"add _ ../fox backspace", "add ../fo", "add ../food/ ../fork/", dialog.Choice{Value: "add", Arg: "../fo"}},
+		{"add _ rem tab tab", "add remove_x ", "add remove_x", dialog.Choice{Value: "add", Arg: "remove_x"}},
 	} {
 		d := &disk{}
 		p := dialog.Commands("Commands", slices.Concat([]dialog.Item{{Title: "add", Value: "add", Keywords: "plus"}}, make([]dialog.Item, 10)), func(string) dialog.Args {
@@ -374,11 +375,11 @@ func TestModelsAreKept(t *testing.T) {
 		keys []string
 		want tea.Msg
 	}{
-		{[]string{"ctrl+t"}, dialog.PinMsg{Value: "openai/gpt-6.1-sol", On: true}},
-		{[]string{"home", "ctrl+t"}, dialog.PinMsg{Value: "anthropic/claude-sonnet-4-6"}},
-		{[]string{"down", "down", "delete"}, dialog.HideMsg{Value: "demo/parley", On: true}},
-		{[]string{"ctrl+o", "down", "down", "down", "delete"}, dialog.HideMsg{Value: "openai/gpt-4o-audio-preview"}},
-		{[]string{"ctrl+o", "audio", "enter"}, dialog.PickedMsg{Value: "openai/gpt-4o-audio-preview"}},
+		{[]string{"ctrl+t"}, pinned{Value: "openai/gpt-6.1-sol", On: true}},
+		{[]string{"home", "ctrl+t"}, pinned{Value: "anthropic/claude-sonnet-4-6"}},
+		{[]string{"down", "down", "delete"}, hidden{Value: "demo/parley", On: true}},
+		{[]string{"ctrl+o", "down", "down", "down", "delete"}, hidden{Value: "openai/gpt-4o-audio-preview"}},
+		{[]string{"ctrl+o", "audio", "enter"}, dialog.Choice{Value: "openai/gpt-4o-audio-preview"}},
 	} {
 		if got := press(t, p, c.keys...); got != c.want {
 			t.Errorf("%v says %#v, want %#v", c.keys, got, c.want)
@@ -459,19 +460,19 @@ func TestRowsComeIn(t *testing.T) {
 // A theme is looked at while one moves; what is typed can move as well.
 func TestMoves(t *testing.T) {
 	p := dialog.Pick("Theme", []dialog.Item{{Title: "dark", Value: "dark", Current: true}, {Title: "light", Value: "light"}, {Title: "plain", Value: "plain"}}, theme.Plain())
-	p.NotifyMoves = true
+	p.Moved = func(string) {}
 	want := []tea.Msg{
-		dialog.MovedMsg{Value: "light"}, dialog.MovedMsg{Value: "dark"},
-		dialog.MovedMsg{Value: "plain"}, dialog.PickedMsg{Value: "plain"},
+		moved{Value: "light"}, moved{Value: "dark"},
+		moved{Value: "plain"}, dialog.Choice{Value: "plain"},
 	}
-	if got := toPlainLines(t, p, "down", "down", "up", "up", "p", "l", "a", "i", "enter"); !slices.Equal(got, slices.Insert(want, 1, tea.Msg(dialog.MovedMsg{Value: "plain"}), tea.Msg(dialog.MovedMsg{Value: "light"}))) {
+	if got := toPlainLines(t, p, "down", "down", "up", "up", "p", "l", "a", "i", "enter"); !slices.Equal(got, slices.Insert(want, 1, tea.Msg(moved{Value: "plain"}), tea.Msg(moved{Value: "light"}))) {
 		t.Errorf("got %v", got)
 	}
 }
 
 // The argument of a command is filled in and found.
 func TestArguments(t *testing.T) {
-	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Value: value, Arg: arg} }
+	command := func(value, arg string) tea.Msg { return dialog.Choice{Value: value, Arg: arg} }
 	for name, c := range map[string]struct {
 		keys []string
 		want tea.Msg
@@ -494,13 +495,13 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func picked(value string) tea.Msg { return dialog.PickedMsg{Value: value} }
+func picked(value string) tea.Msg { return dialog.Choice{Value: value} }
 
 // A palette takes a command's argument along.
 func TestPickWords(t *testing.T) {
 	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"},
 		{Title: "compare", Detail: "ask several models", Value: "compare"}, {Title: "a-quick", Detail: "not quick", Value: "a-quick"}, {Title: "fast", Keywords: "quick speedy", Value: "fast"}}
-	command := func(value, arg string) tea.Msg { return dialog.PickedMsg{Value: value, Arg: arg} }
+	command := func(value, arg string) tea.Msg { return dialog.Choice{Value: value, Arg: arg} }
 	for name, c := range map[string]struct {
 		keys []string
 		want tea.Msg
@@ -510,7 +511,7 @@ func TestPickWords(t *testing.T) {
 		"it does not filter":      {[]string{"new model", "enter"}, command("new", "model")},
 		"a space at the start":    {[]string{" new a", "enter"}, command("new", "a")},
 		"a description":           {[]string{"anew", "enter"}, nil},
-		"one, in several words":   {[]string{"anew x", "enter"}, dialog.ClosedMsg{Typed: "anew x", Accepted: true}},
+		"one, in several words":   {[]string{"anew x", "enter"}, dialog.Left{Typed: "anew x", Accepted: true}},
 		"a description, chosen":   {[]string{"anew x", "down", "enter"}, command("new", "x")},
 		"letters of a name":       {[]string{"cmpr", "enter"}, nil},
 		"the beginning of one":    {[]string{"comp", "enter"}, command("compare", "")},
@@ -521,11 +522,11 @@ func TestPickWords(t *testing.T) {
 		"nothing, but chosen":     {[]string{"down", "enter"}, command("models", "")},
 		"the argument stays":      {[]string{"mod gpt", "down", "down", "enter"}, command("models", "gpt")},
 		"named, before described": {[]string{"models", "enter"}, command("models", "")},
-		"by another name":         {[]string{"quick", "enter"}, dialog.PickedMsg{Value: "fast", Alias: "quick"}},
-		"that, and an argument":   {[]string{"quick x", "enter"}, dialog.PickedMsg{Value: "fast", Arg: "x", Alias: "quick"}},
+		"by another name":         {[]string{"quick", "enter"}, dialog.Choice{Value: "fast", Alias: "quick"}},
+		"that, and an argument":   {[]string{"quick x", "enter"}, dialog.Choice{Value: "fast", Arg: "x", Alias: "quick"}},
 		"with its slash":          {[]string{"/model gpt", "enter"}, command("model", "gpt")},
-		"no command at all":       {[]string{"etc/hosts is empty", "enter"}, dialog.ClosedMsg{Typed: "etc/hosts is empty", Accepted: true}},
-		"left":                    {[]string{"model gpt", "esc"}, dialog.ClosedMsg{Typed: "model gpt"}},
+		"no command at all":       {[]string{"etc/hosts is empty", "enter"}, dialog.Left{Typed: "etc/hosts is empty", Accepted: true}},
+		"left":                    {[]string{"model gpt", "esc"}, dialog.Left{Typed: "model gpt"}},
 		"pasted":                  {[]string{"paste:model gpt\nx", "enter"}, command("model", "gpt x")},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -562,7 +563,7 @@ func TestHelpCanBeReadWhole(t *testing.T) {
 		}
 	}
 	for _, key := range []string{"esc", "enter"} {
-		if got := press(t, guide(theme.Dark()), key); got != (dialog.ClosedMsg{}) {
+		if got := press(t, guide(theme.Dark()), key); got != (dialog.Left{}) {
 			t.Errorf("%s sends %#v", key, got)
 		}
 	}
@@ -618,9 +619,9 @@ func TestWheel(t *testing.T) {
 		"approve":  {long, "seven", "zero"},
 		"help":     {guide(theme.Dark()), "ctrl+f", "Writing"},
 		"pick":     {dialog.Pick("Model", models(), theme.Plain()), "anthropic/claude-max", "openai/gpt-nano"},
-		"sessions": {dialog.Sessions(many(20), theme.Plain()), "Conversation 6", "Conversation 0"},
+		"sessions": {dialog.Sessions(many(20), actions(says), theme.Plain()), "Conversation 6", "Conversation 0"},
 		"confirm":  {dialog.Confirm(strings.Repeat("line\n", 9)+"last", "y", "n", theme.Plain()), "last", "line"},
-		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), theme.Plain()), "newest", "Fix the race"},
+		"tree":     {dialog.Tree(append(branches(), dialog.Branch{Text: "newest"}), openBranch, forkBranch, theme.Plain()), "newest", "Fix the race"},
 	} {
 		turn := func(button tea.MouseButton) string {
 			for range 2 {
@@ -679,23 +680,25 @@ func states(th *theme.Theme) map[string]state {
 		"help/search":     func() (dialog.Dialog, []string) { return guide(th), []string{"number 1"} },
 		"pick/empty":      func() (dialog.Dialog, []string) { return dialog.Pick("Sessions", nil, th), nil },
 		"sessions": func() (dialog.Dialog, []string) {
-			l := dialog.Sessions(conversations(), th)
+			l := dialog.Sessions(conversations(), actions(says), th)
 			l.SetPreview("1", []string{"you: Fix the race in the pump", "gpt-5.2: The pump wakes the screen before it has put the event, so that", "you: and does it hold under -race?"})
 			return l, nil
 		},
-		"sessions/empty": func() (dialog.Dialog, []string) { return dialog.Sessions(nil, th), nil },
+		"sessions/empty": func() (dialog.Dialog, []string) { return dialog.Sessions(nil, actions(says), th), nil },
 		"sessions/rename": func() (dialog.Dialog, []string) {
-			return dialog.Sessions(conversations(), th), []string{"down", "ctrl+e", "?"}
+			return dialog.Sessions(conversations(), actions(says), th), []string{"down", "ctrl+e", "?"}
 		},
 		"sessions/trashed": func() (dialog.Dialog, []string) {
-			return dialog.Sessions(conversations(), th), []string{"down", "delete"}
+			return dialog.Sessions(conversations(), actions(says), th), []string{"down", "delete"}
 		},
-		"sessions/long": func() (dialog.Dialog, []string) { return dialog.Sessions(many(200), th), []string{"pgdown", "pgdown"} },
+		"sessions/long": func() (dialog.Dialog, []string) {
+			return dialog.Sessions(many(200), actions(says), th), []string{"pgdown", "pgdown"}
+		},
 		"sessions/found": func() (dialog.Dialog, []string) {
-			return finds{dialog.Sessions(conversations(), th)}, []string{"the", "end"}
+			return finds{dialog.Sessions(conversations(), actions(says), th)}, []string{"the", "end"}
 		},
-		"tree":       func() (dialog.Dialog, []string) { return dialog.Tree(branches(), th), nil },
-		"tree/empty": func() (dialog.Dialog, []string) { return dialog.Tree(nil, th), nil },
+		"tree":       func() (dialog.Dialog, []string) { return dialog.Tree(branches(), openBranch, forkBranch, th), nil },
+		"tree/empty": func() (dialog.Dialog, []string) { return dialog.Tree(nil, openBranch, forkBranch, th), nil },
 		"confirm": func() (dialog.Dialog, []string) {
 			return dialog.Confirm("Import 12 conversations that another program left in ~/.local/share? They stay where they are.", "import", "not now", th), nil
 		},
@@ -754,6 +757,7 @@ func states(th *theme.Theme) map[string]state {
 func shown(t *testing.T, make state, w, h int) *uitest.Driver {
 	t.Helper()
 	d, keys := make()
+	listen(d)
 	driver := uitest.New(t, uitest.Standalone(d), w, h)
 	for _, key := range keys {
 		if _, err := uitest.Key(key); err != nil {

@@ -117,7 +117,7 @@ func FuzzDialogs(f *testing.F) {
 		for _, d := range []dialog.Dialog{
 			dialog.Pick(text, items, th), approval, command,
 			sessionHit(text, th),
-			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, th),
+			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, openBranch, forkBranch, th),
 			dialog.Confirm(text, text, text, th), question, dialog.AskSecret(text, text, th),
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
@@ -144,7 +144,7 @@ func FuzzDialogs(f *testing.F) {
 // sessionHit returns conversations and messages that are called text, which is typed.
 func sessionHit(text string, th *theme.Theme) *dialog.SessionList {
 	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Directory: text, Preview: text, Locked: text}
-	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, th)
+	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, actions(says), th)
 	l.SetPreview("2", []string{text, "", text})
 	l.Update(tea.PasteMsg{Content: text})
 	l.SetMatches(strings.TrimSpace(strings.Join(strings.Fields(text), " ")), []dialog.FoundRow{{ID: text, Title: text, Snippet: text, Marks: [][2]int{{1, len(text)}, {len(text) / 2, 3}, {-1, 1 << 40}}}})

@@ -169,7 +169,7 @@ func (g *helpDialog) Update(msg tea.Msg) tea.Cmd {
 	}
 	g.view = ""
 	if press, ok := msg.(tea.KeyPressMsg); ok && (pressed(press, keyClose) || pressed(press, keyAccept)) {
-		return g.answer(ClosedMsg{})
+		return g.leave(Left{})
 	}
 	if !g.key(msg, scrollMode{}, len(g.rows), g.visible()) && g.query.key(msg) {
 		g.top = 0

@@ -121,7 +121,7 @@ func gateway(n int) []dialog.Item {
 func columned(items []dialog.Item) *dialog.Picker {
 	p := dialog.Pick("Model", items, theme.Dark())
 	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
-	p.Favorites = true
+	p.Pin, p.Hide = nothingPinned, nothingPinned
 	p.SetSize(120, 30)
 	return p
 }

@@ -11,23 +11,18 @@ import (
 	"parley/ui/theme"
 )
 
-// A PageKey is a key that the owner of a Pager handles. It must not be one of the pager's own.
-type PageKey struct{ Key, Help string }
-
-// Messages of a Pager. Only ClosedMsg ends it.
-type (
-	// PageCopy asks to put Text on the clipboard; What names it.
-	PageCopy struct{ Text, What string }
-	// PageAction reports that one of the pager's PageKeys was pressed.
-	PageAction struct{ Key string }
-)
+// A PageKey is a key of a Pager's owner. It must not be one of the pager's own.
+type PageKey struct {
+	Key, Help string
+	Do        func() tea.Cmd
+}
 
 // A Pager shows text of any length in parts. The user can scroll, search, unfold lines and copy.
 type Pager struct {
 	base
 	selectList
 	Actions []PageKey
-	Back    bool // closing it leads back to what it was opened from
+	Back    func() tea.Cmd // goes back to what it was opened from, when it is closed; nil if it is left
 
 	title, note string
 	parts       []format.Part
@@ -139,12 +134,15 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	}
 	for _, act := range p.Actions {
 		if press.String() == act.Key {
-			return p.Say(PageAction{act.Key})
+			return act.Do()
 		}
 	}
 	switch name := press.String(); {
 	case pressed(press, keyClose), name == "q", pressed(press, keyAccept) && !p.folds():
-		return p.answer(ClosedMsg{})
+		if p.Back != nil {
+			return p.Back()
+		}
+		return p.leave(Left{})
 	case pressed(press, keyAccept):
 		p.toggle()
 	case pressed(press, keyNext), name == "]":
@@ -158,15 +156,11 @@ func (p *Pager) Update(msg tea.Msg) tea.Cmd {
 	case name == "N":
 		p.find(-1)
 	case name == "y" && len(p.parts) > 0:
-		return p.copied(p.parts[part].Source, p.parts[part].Title)
+		return p.root.Copy(p.parts[part].Source, strings.ToLower(p.parts[part].Title))
 	case name == "Y" && len(p.rows) > 0:
-		return p.copied(p.wholeLine(p.rows[p.selected].line), "line")
+		return p.root.Copy(p.wholeLine(p.rows[p.selected].line), "line")
 	}
 	return nil
-}
-
-func (p *Pager) copied(text, what string) tea.Cmd {
-	return p.Say(PageCopy{text, strings.ToLower(what)})
 }
 
 // pagerKey returns the key of all dialogs that a key of less and vi stands for, 0 for any other.

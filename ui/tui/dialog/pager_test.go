@@ -98,16 +98,16 @@ func TestPagerSays(t *testing.T) {
 		keys []string
 		want any
 	}{
-		{"copies the part", []string{"tab", "j", "y"}, dialog.PageCopy{Text: "the whole body", What: "body"}},
-		{"copies the line", []string{"tab", "j", "Y"}, dialog.PageCopy{Text: "line 0", What: "line"}},
-		{"copies what is folded", []string{"/", "folded", "enter", "Y"}, dialog.PageCopy{Text: "unfolded\nwith Needle\nin it", What: "line"}},
-		{"acts", []string{"tab", "c"}, dialog.PageAction{Key: "c"}},
-		{"a letter of the query is no key", []string{"/", "c", "enter", "c"}, dialog.PageAction{Key: "c"}},
-		{"closes", []string{"esc"}, dialog.ClosedMsg{}},
-		{"closes as less does", []string{"q"}, dialog.ClosedMsg{}},
+		{"copies the part", []string{"tab", "j", "y"}, copied{Text: "the whole body", What: "body"}},
+		{"copies the line", []string{"tab", "j", "Y"}, copied{Text: "line 0", What: "line"}},
+		{"copies what is folded", []string{"/", "folded", "enter", "Y"}, copied{Text: "unfolded\nwith Needle\nin it", What: "line"}},
+		{"acts", []string{"tab", "c"}, acted{Key: "c"}},
+		{"a letter of the query is no key", []string{"/", "c", "enter", "c"}, acted{Key: "c"}},
+		{"closes", []string{"esc"}, dialog.Left{}},
+		{"closes as less does", []string{"q"}, dialog.Left{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := press(t, pager(dialog.PageKey{Key: "c", Help: "curl"}), tt.keys...); got != tt.want {
+			if got := press(t, pager(dialog.PageKey{Key: "c", Help: "curl", Do: func() tea.Cmd { return says(acted{"c"}) }}), tt.keys...); got != tt.want {
 				t.Errorf("got %#v, want %#v", got, tt.want)
 			}
 		})
@@ -182,7 +182,7 @@ func BenchmarkPager(b *testing.B) {
 
 // Enter closes a pager in which no line can be unfolded.
 func TestPagerEnter(t *testing.T) {
-	for full, want := range map[string]tea.Msg{"": dialog.ClosedMsg{}, "all of it": nil} {
+	for full, want := range map[string]tea.Msg{"": dialog.Left{}, "all of it": nil} {
 		p := dialog.Pages("Text", []format.Part{{Title: "Part", Lines: []format.Line{{Text: "a line"}, {Text: "short", Full: full}}}}, theme.Plain())
 		rows(t, p, 60, 12)
 		if got := press(t, p, "enter"); got != want {

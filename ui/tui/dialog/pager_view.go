@@ -195,7 +195,7 @@ func (p *Pager) foot() string {
 		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.width, "…"))
 	}
 	leave := "close"
-	if p.Back {
+	if p.Back != nil {
 		leave = "back"
 	}
 	keys := []hint{keyClose.hint(leave)}

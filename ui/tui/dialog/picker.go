@@ -17,7 +17,7 @@ type Item struct {
 	Detail      string   // after the title, if the picker has no Columns
 	Cells       []string // under the picker's Columns
 	Key         string   // key binding, at the right edge
-	Value       string   // value of PickedMsg
+	Value       string   // of the Choice
 	Unavailable string   // why it is Disabled, such as "set OPENAI_API_KEY"; shown instead of Cells
 	State       string   // after the title, such as "as typed"
 	Note        string   // between title and Cells, in pieces joined by " · "; the last are dropped if there is little room
@@ -39,36 +39,22 @@ type Column struct {
 	Letters [][2]string // words that cells consist of, and the letter for each
 }
 
-// Messages of a Picker. Only PickedMsg and ClosedMsg end it.
-type (
-	// PickedMsg reports the chosen item. Arg is the argument of a command, Alias the name by which it
-	// was typed if that is not its own.
-	PickedMsg struct{ Value, Arg, Alias string }
-	// PinMsg asks to make an item a favorite, or to stop that.
-	PinMsg struct {
-		Value string
-		On    bool
-	}
-	// HideMsg asks to hide an item, or to stop that.
-	HideMsg struct {
-		Value string
-		On    bool
-	}
-	// MovedMsg reports the newly selected item; "" if none is.
-	MovedMsg struct{ Value string }
-)
+// A Choice is the chosen item. Arg is the argument of a command, Alias the name by which it was typed
+// if that is not its own.
+type Choice struct{ Value, Arg, Alias string }
 
 // A Picker is a list of items, filtered by what the user types.
 type Picker struct {
 	base
 	compact
 	selectList
-	Columns     []Column
-	Favorites   bool                                       // items can be marked as favorites and hidden
-	Remove      func(value string)                         // removes an item, and calls SetItems; nil: no item can be removed
-	NotifyMoves bool                                       // send MovedMsg when the selection changes
-	IsMessage   bool                                       // of commands: enter again on a name that none has accepts it as text
-	FreeItem    func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
+	Columns   []Column
+	Chosen    func(Choice) tea.Cmd
+	Pin, Hide func(value string, on bool) tea.Cmd        // makes an item a favorite or hides it, or stops that, and calls SetItems; nil: no item can be
+	Remove    func(value string)                         // removes an item, and calls SetItems; nil: no item can be removed
+	Moved     func(value string)                         // is called with the newly selected item, "" for none; may be nil
+	IsMessage bool                                       // of commands: enter again on a name that none has accepts it as text
+	FreeItem  func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
 
 	commands bool                      // the first word filters, the rest is an argument; see preselect
 	argsOf   func(command string) Args // arguments of a command, by its Value; nil if there are none to list
@@ -309,12 +295,12 @@ func (p *Picker) Update(msg tea.Msg) tea.Cmd {
 	said := p.message
 	p.view, p.message = "", ""
 	if press, ok := msg.(tea.KeyPressMsg); ok && said != "" && sendsAgain(p) && pressed(press, keyAccept) {
-		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true, Again: true})
+		return p.leave(Left{Typed: p.query.text, Accepted: true, Again: true})
 	}
 	before := p.Selected()
 	cmd := tea.Batch(p.update(msg), requestPaths(p))
-	if now := p.Selected(); p.NotifyMoves && !p.done && now != before {
-		p.Say(MovedMsg{now})
+	if now := p.Selected(); p.Moved != nil && !p.done && now != before {
+		p.Moved(now)
 	}
 	return cmd
 }
@@ -327,15 +313,17 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case ok && pressed(press, keyClose):
-		return p.answer(ClosedMsg{Typed: p.query.text})
+		return p.leave(Left{Typed: p.query.text})
 	case ok && pressed(press, keyAccept):
 		return p.accept()
-	case ok && p.Favorites && pressed(press, keyFavorite):
-		return p.itemCmd(func(i Item) tea.Msg { return PinMsg{i.Value, !i.Pinned} })
-	case ok && p.Favorites && pressed(press, keyHide):
-		return p.itemCmd(func(i Item) tea.Msg { return HideMsg{i.Value, !i.Hidden} })
-	case ok && p.Favorites && pressed(press, keyShowHidden):
+	case ok && p.Pin != nil && pressed(press, keyShowHidden):
 		p.showAll()
+	case ok && p.Pin != nil && p.hasSelection() && pressed(press, keyFavorite):
+		i := p.item(p.hits[p.selected])
+		return p.Pin(i.Value, !i.Pinned)
+	case ok && p.Pin != nil && p.hasSelection() && pressed(press, keyHide):
+		i := p.item(p.hits[p.selected])
+		return p.Hide(i.Value, !i.Hidden)
 	case ok && p.Remove != nil && p.hasSelection() && pressed(press, keyTrash):
 		p.Remove(p.Selected())
 	case ok && p.commands && pressed(press, keyFill):
@@ -345,14 +333,6 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 		p.filter()
 	}
 	return nil
-}
-
-// itemCmd sends a message about the selected item; the root shows the result by SetItems.
-func (p *Picker) itemCmd(msg func(Item) tea.Msg) tea.Cmd {
-	if !p.hasSelection() {
-		return nil
-	}
-	return p.Say(msg(*p.item(p.hits[p.selected])))
 }
 
 // showAll shows hidden items, or hides them again.
@@ -372,19 +352,20 @@ func (p *Picker) accept() tea.Cmd {
 	case !p.commands:
 		return nil
 	case len(p.hits) == 0 && p.query.text != "", arg != "" && len(namedAlike(p)) == 0:
-		return p.answer(ClosedMsg{Typed: p.query.text, Accepted: true})
+		return p.leave(Left{Typed: p.query.text, Accepted: true})
 	default:
 		p.message = p.noMatchReason()
 		return nil
 	}
 	h := p.hits[p.selected]
+	p.done = true
 	if h.Item >= len(p.items) && p.commands {
-		return p.answer(PickedMsg{Value: p.arg.argCommand.Value, Arg: p.item(h).Value})
+		return p.Chosen(Choice{Value: p.arg.argCommand.Value, Arg: p.item(h).Value})
 	}
 	item := p.item(h)
 	typed, arg := p.split()
 	if !p.commands || !slices.Contains(strings.Fields(item.Keywords), typed) {
 		typed = ""
 	}
-	return p.answer(PickedMsg{Value: item.Value, Arg: arg, Alias: typed})
+	return p.Chosen(Choice{Value: item.Value, Arg: arg, Alias: typed})
 }

@@ -28,10 +28,10 @@ func (p *Picker) foot(t table) string {
 	if p.Remove != nil && p.hasSelection() {
 		keys = append(keys, keyTrash.hint("remove"))
 	}
-	if p.Favorites && len(p.hits) > 0 {
+	if p.Pin != nil && len(p.hits) > 0 {
 		keys = append(keys, keyFavorite.hint("favorite"), keyHide.hint("hide"))
 	}
-	if p.Favorites && p.hidden > 0 {
+	if p.Pin != nil && p.hidden > 0 {
 		show := fmt.Sprintf("show hidden (%d)", p.hidden)
 		if p.showHidden {
 			show = fmt.Sprintf("hide hidden (%d)", p.hidden)

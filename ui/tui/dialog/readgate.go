@@ -28,7 +28,7 @@ type Lettered interface {
 	// LoneKey returns what msg does if it is alone; nil if it is no letter that answers now. Whether it
 	// counts is decided by the time of the call.
 	LoneKey(msg tea.Msg) func() tea.Cmd
-	// Type handles a key or a paste as text: it answers nothing, and is said as UnhandledKeyMsg.
+	// Type handles a key or a paste as text: it answers nothing, and goes to Root.Typed.
 	Type(msg tea.Msg) tea.Cmd
 }
 

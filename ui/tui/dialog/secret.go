@@ -12,28 +12,20 @@ import (
 	"parley/ui/theme"
 )
 
-// SecretMsg holds the line typed into a Secret, which then waits for Reject or to be closed. The line
-// goes nowhere else.
-type SecretMsg struct {
-	Of   *Secret
-	Line string
-}
-
-// A Secret asks for a line, which it does not show unless Show was called.
+// A Secret asks for a line, which it does not show unless Show was called. It gives the line to Submit
+// and nothing else, and then waits for Reject or to be closed.
 type Secret struct {
 	base
+	Submit      func(line string) tea.Cmd
+	Optional    bool // an empty line is accepted
 	title, text string
 	field       textField
 	problem     string // why the last line was rejected; "" if none was
 	checking    bool   // a line was submitted
 	shown       bool   // the line is visible
-	optional    bool   // an empty line is accepted
 	touched     bool   // the user has typed something
 	ended       string // why no line is needed any more; "" while one is
 }
-
-// AllowEmpty makes enter accept an empty line.
-func (s *Secret) AllowEmpty() { s.optional = true }
 
 // Show makes what is typed visible, and sets the text to begin with.
 func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sanitize.Line(value), "" }
@@ -147,7 +139,7 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 	switch {
 	case ok && (pressed(press, keyClose) || s.ended != "" && pressed(press, keyAccept)):
 		s.field.text = ""
-		return s.answer(ClosedMsg{})
+		return s.leave(Left{})
 	case s.checking, s.ended != "":
 	case ok && pressed(press, keyAccept):
 		return s.submit()
@@ -164,15 +156,15 @@ func (s *Secret) Update(msg tea.Msg) tea.Cmd {
 
 // submit sends the line. It forgets a hidden one; a visible one stays, to be corrected.
 func (s *Secret) submit() tea.Cmd {
-	if s.field.text == "" && !s.optional {
+	if s.field.text == "" && !s.Optional {
 		return nil
 	}
-	msg := SecretMsg{s, s.field.text}
+	line := s.field.text
 	if !s.shown {
 		s.field.text = ""
 	}
 	s.MarkChecking()
-	return s.Say(msg)
+	return s.Submit(line)
 }
 
 // View implements Dialog.

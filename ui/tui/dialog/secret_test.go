@@ -1,6 +1,7 @@
 package dialog_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,21 +18,19 @@ func askKey(th *theme.Theme) *dialog.Secret {
 	return dialog.AskSecret("Anthropic API key", "It is checked with a request that costs nothing, then stored for you alone.", th)
 }
 
-// A secret is never shown, whatever is done with it, and goes to SecretMsg alone.
+// A secret is never shown, whatever is done with it, and goes to Submit alone.
 func TestSecret(t *testing.T) {
 	d := askKey(theme.Plain())
-	var said []dialog.SecretMsg
-	hear := func(tea.Cmd) {
-		for _, msg := range d.TakeSaid() {
-			said = append(said, msg.(dialog.SecretMsg))
-		}
-	}
+	var said []string
+	left := 0
+	d.Submit = func(line string) tea.Cmd { said = append(said, line); return nil }
+	d.Attach(dialog.Root{Left: func(dialog.Left) tea.Cmd { left++; return nil }})
 	press := func(key string) {
 		msg, err := uitest.Key(key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		hear(d.Update(msg))
+		d.Update(msg)
 	}
 	see := func(want string) {
 		t.Helper()
@@ -44,7 +43,7 @@ func TestSecret(t *testing.T) {
 	if see("›"); said != nil {
 		t.Errorf("nothing was written, and %v was said", said)
 	}
-	hear(d.Update(tea.PasteMsg{Content: " \"" + canary + "\"\r\n"}))
+	d.Update(tea.PasteMsg{Content: " \"" + canary + "\"\r\n"})
 	see("23 characters")
 	for range 2 {
 		press("backspace")
@@ -52,12 +51,12 @@ func TestSecret(t *testing.T) {
 	see("21 characters")
 	press("ctrl+u")
 	see("stored for you alone")
-	hear(d.Update(tea.PasteMsg{Content: canary}))
+	d.Update(tea.PasteMsg{Content: canary})
 	if _, _, ok := d.Cursor(); !ok {
 		t.Error("no cursor")
 	}
 	press("enter")
-	if see("Checking it…"); len(said) != 1 || said[0].Line != canary || said[0].Of != d || !d.Checking() {
+	if see("Checking it…"); len(said) != 1 || said[0] != canary || !d.Checking() {
 		t.Errorf("said %v", said)
 	}
 	press("x")
@@ -67,16 +66,14 @@ func TestSecret(t *testing.T) {
 	}
 	d.Reject("no such \x1b[2Jkey")
 	see("no such ")
-	hear(d.Update(tea.PasteMsg{Content: "new"}))
+	d.Update(tea.PasteMsg{Content: "new"})
 	see("3 characters")
 	press("enter")
-	if len(said) != 2 || said[1].Line != "new" {
+	if len(said) != 2 || said[1] != "new" {
 		t.Errorf("said %v", said)
 	}
-	msg, _ := uitest.Key("esc")
-	d.Update(msg)
-	if said := d.TakeSaid(); len(said) != 1 || said[0] != (dialog.ClosedMsg{}) {
-		t.Errorf("left with %v", said)
+	if press("esc"); left != 1 || len(said) != 2 {
+		t.Errorf("left %d times, with %v", left, said)
 	}
 }
 
@@ -96,9 +93,11 @@ func TestShownLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var said []string
+	d.Submit = func(line string) tea.Cmd { said = append(said, line); return nil }
 	d.Update(msg)
-	if said := d.TakeSaid(); len(said) != 1 || said[0].(dialog.SecretMsg).Line != "us-east-1" {
-		t.Errorf("it says %+v", said)
+	if !slices.Equal(said, []string{"us-east-1"}) {
+		t.Errorf("it submits %q", said)
 	}
 	d.Reject("no such region")
 	if got := view(); !strings.Contains(got, "no such region") || !strings.Contains(got, "› us-east-1") {

@@ -35,42 +35,25 @@ type FoundRow struct {
 	Marks   [][2]int // byte ranges of matches in Snippet, in order
 }
 
-// Messages of a SessionList. Only SessionChosen, SessionFork and ClosedMsg end it. It shows changes at
+// SessionActions are what the keys of a SessionList do. Only Open and Fork end it. It shows changes at
 // once; SetRows can correct that.
-type (
-	// SessionChosen asks to open a conversation, at the message Seq if that is not 0.
-	SessionChosen struct {
-		ID  string
-		Seq int
-	}
-	// SessionFork asks to open a copy of a conversation.
-	SessionFork struct{ ID string }
-	// SessionRename asks to change a title. Title is not empty.
-	SessionRename struct{ ID, Title string }
-	// SessionPin asks to pin a conversation, or to unpin it.
-	SessionPin struct {
-		ID string
-		On bool
-	}
-	// SessionTrash asks to delete a conversation; SessionRestore may follow.
-	SessionTrash struct{ ID string }
-	// SessionRestore asks to restore a conversation that SessionTrash deleted.
-	SessionRestore struct{ ID string }
-	// SessionFilter reports the new query, to search messages for it and call SetMatches. If Words is
-	// "", there is nothing to search for.
-	SessionFilter struct{ Words string }
-	// PreviewRequest asks for SetPreview, around the message Seq if that is not 0.
-	PreviewRequest struct {
-		ID  string
-		Seq int
-	}
-)
+type SessionActions struct {
+	Open    func(id string, seq int) tea.Cmd // at a message, if seq is not 0
+	Fork    func(id string) tea.Cmd          // opens a copy
+	Rename  func(id, title string) tea.Cmd   // title is not empty
+	Pin     func(id string, on bool) tea.Cmd
+	Trash   func(id string) tea.Cmd
+	Restore func(id string) tea.Cmd          // what Trash deleted
+	Search  func(words string) tea.Cmd       // searches messages, and calls SetMatches; words may be empty
+	Preview func(id string, seq int) tea.Cmd // calls SetPreview, around a message if seq is not 0
+}
 
 // A SessionList lists the stored conversations, with a preview of the selected one. Typing filters
 // them by title, directory and model; below them are the messages of SetMatches.
 type SessionList struct {
 	base
 	selectList
+	Actions  SessionActions
 	rows     []SessionRow // pinned first
 	lower    []string     // title, directory and model of rows in lower case; nil before the first query
 	widths   [3]int       // cells of the widest model, cost and age
@@ -110,8 +93,8 @@ type trashed struct {
 
 // Sessions returns a list of conversations in the order of rows. The caller has to run the command of
 // RequestPreview when the dialog opens.
-func Sessions(rows []SessionRow, th *theme.Theme) *SessionList {
-	l := &SessionList{base: newBase(th)}
+func Sessions(rows []SessionRow, do SessionActions, th *theme.Theme) *SessionList {
+	l := &SessionList{base: newBase(th), Actions: do}
 	l.SetRows(rows)
 	return l
 }
@@ -198,7 +181,7 @@ func (l *SessionList) RequestPreview() tea.Cmd {
 	if id == "" {
 		return nil
 	}
-	return func() tea.Msg { return PreviewRequest{id, seq} }
+	return l.Actions.Preview(id, seq)
 }
 
 // total returns how many rows can be selected.
@@ -277,7 +260,7 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 			keys keyName
 			run  func() tea.Cmd
 		}{
-			{keyClose, func() tea.Cmd { return l.answer(ClosedMsg{Typed: l.query.text}) }},
+			{keyClose, func() tea.Cmd { return l.leave(Left{Typed: l.query.text}) }},
 			{keyAccept, l.open}, {keyFork, l.fork},
 			{keyRename, l.startRename}, {keyPin, l.pin},
 			{keyTrash, l.trash}, {keyUndo, l.restore},
@@ -304,7 +287,7 @@ func (l *SessionList) onQuery() tea.Cmd {
 	l.words, l.matches, l.searched = words, nil, false
 	l.selected, l.top = 0, 0
 	l.filter()
-	return l.Say(SessionFilter{words})
+	return l.Actions.Search(words)
 }
 
 func (l *SessionList) open() tea.Cmd {
@@ -312,7 +295,8 @@ func (l *SessionList) open() tea.Cmd {
 	if id == "" {
 		return nil
 	}
-	return l.answer(SessionChosen{id, seq})
+	l.done = true
+	return l.Actions.Open(id, seq)
 }
 
 func (l *SessionList) fork() tea.Cmd {
@@ -320,7 +304,8 @@ func (l *SessionList) fork() tea.Cmd {
 	if id == "" {
 		return nil
 	}
-	return l.answer(SessionFork{id})
+	l.done = true
+	return l.Actions.Fork(id)
 }
 
 // titleOf returns the title of a conversation, or "untitled".

@@ -25,15 +25,15 @@ func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 	case ok && pressed(press, keyClose):
 		l.renaming = ""
 	case ok && pressed(press, keyAccept):
-		msg := SessionRename{l.renaming, strings.TrimSpace(sanitize.Line(l.name.text))}
+		title, r := strings.TrimSpace(sanitize.Line(l.name.text)), l.row()
 		l.renaming = ""
-		r := l.row()
-		if msg.Title == "" || msg.Title == r.Title {
+		if title == "" || title == r.Title {
 			return nil
 		}
-		r.Title = msg.Title
-		l.refresh(msg.ID)
-		return l.Say(msg)
+		id := r.ID
+		r.Title = title
+		l.refresh(id)
+		return l.Actions.Rename(id, title)
 	default:
 		l.name.key(msg)
 	}
@@ -45,10 +45,10 @@ func (l *SessionList) pin() tea.Cmd {
 	if r == nil {
 		return nil
 	}
-	r.Pinned = !r.Pinned
-	msg := SessionPin{r.ID, r.Pinned}
-	l.refresh(r.ID)
-	return l.Say(msg)
+	id, on := r.ID, !r.Pinned
+	r.Pinned = on
+	l.refresh(id)
+	return l.Actions.Pin(id, on)
 }
 
 // trash deletes the selected conversation at once; restore undoes it.
@@ -69,7 +69,7 @@ func (l *SessionList) trash() tea.Cmd {
 	l.rows = slices.Delete(l.rows, gone.at, gone.at+1)
 	l.refresh("")
 	l.note = "Deleted \"" + titleOf(gone.row) + "\" · " + keyUndo.String() + " undo"
-	return l.Say(SessionTrash{gone.row.ID})
+	return l.Actions.Trash(gone.row.ID)
 }
 
 // restore restores the conversation that was deleted last.
@@ -83,5 +83,5 @@ func (l *SessionList) restore() tea.Cmd {
 		l.rows = slices.Insert(l.rows, min(back.at, len(l.rows)), back.row)
 	}
 	l.refresh(back.row.ID)
-	return l.Say(SessionRestore{back.row.ID})
+	return l.Actions.Restore(back.row.ID)
 }

@@ -27,7 +27,9 @@ func conversations() []dialog.SessionRow {
 	}
 }
 
-func sessions() *dialog.SessionList { return dialog.Sessions(conversations(), theme.Plain()) }
+func sessions() *dialog.SessionList {
+	return dialog.Sessions(conversations(), actions(says), theme.Plain())
+}
 
 // toPlainLines sends a dialog keys and returns all of its messages.
 func toPlainLines(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg) {
@@ -43,12 +45,13 @@ func toPlainLines(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg)
 // spy keeps what its dialog says.
 type spy struct {
 	dialog.Dialog
-	said []tea.Msg
+	heard *[]tea.Msg
+	said  []tea.Msg
 }
 
 func (s *spy) Update(msg tea.Msg) tea.Cmd {
 	cmd := s.Dialog.Update(msg)
-	s.said = append(append(s.said, s.TakeSaid()...), spoken(cmd)...)
+	s.said, *s.heard = append(append(s.said, *s.heard...), spoken(cmd)...), nil
 	return nil
 }
 
@@ -67,7 +70,7 @@ func spoken(cmd tea.Cmd) (all []tea.Msg) {
 	return []tea.Msg{msg}
 }
 
-func wanted(id string) tea.Msg { return dialog.PreviewRequest{ID: id} }
+func wanted(id string) tea.Msg { return preview{ID: id} }
 
 // The list is 3 (pinned), 1 (current, selected), 2, 4 (held), 5.
 func TestSessionsSay(t *testing.T) {
@@ -75,35 +78,35 @@ func TestSessionsSay(t *testing.T) {
 		keys []string
 		want []tea.Msg
 	}{
-		"the current one is selected":     {[]string{"enter"}, []tea.Msg{dialog.SessionChosen{ID: "1"}}},
-		"down, and its preview":           {[]string{"down", "enter"}, []tea.Msg{wanted("2"), dialog.SessionChosen{ID: "2"}}},
-		"a preview is wanted once":        {[]string{"end", "down", "f5", "enter"}, []tea.Msg{wanted("5"), dialog.SessionChosen{ID: "5"}}},
-		"pinned ones stand first":         {[]string{"home", "enter"}, []tea.Msg{wanted("3"), dialog.SessionChosen{ID: "3"}}},
-		"typing filters, and says so":     {[]string{"s", "k", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "s"}, wanted("3"), dialog.SessionFilter{Words: "sk"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
-		"words of a title and its model":  {[]string{"paste:gemini blue", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "gemini blue"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
-		"a folder":                        {[]string{"paste:PARLEY/ses", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "PARLEY/ses"}, wanted("4"), dialog.SessionChosen{ID: "4"}}},
-		"the first letters of words":      {[]string{"paste:wisb", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "wisb"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
-		"a letter left out of a word":     {[]string{"paste:relase", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "relase"}, wanted("3"), dialog.SessionChosen{ID: "3"}}},
-		"letters from anywhere are none":  {[]string{"paste:iepum", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "iepum"}}},
-		"a space more is no other filter": {[]string{"paste:sky", "space"}, []tea.Msg{dialog.SessionFilter{Words: "sky"}, wanted("2")}},
-		"an emptied filter is said":       {[]string{"paste:sky", "ctrl+u", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "sky"}, wanted("2"), dialog.SessionFilter{}, wanted("3"), dialog.SessionChosen{ID: "3"}}},
-		"nothing there, nothing to do":    {[]string{"paste:zzz", "enter", "ctrl+f", "ctrl+e", "ctrl+t", "delete", "ctrl+_"}, []tea.Msg{dialog.SessionFilter{Words: "zzz"}}},
-		"fork":                            {[]string{"down", "down", "ctrl+f"}, []tea.Msg{wanted("2"), wanted("4"), dialog.SessionFork{ID: "4"}}},
-		"rename":                          {[]string{"ctrl+e", "ctrl+u", "Race", "enter", "enter"}, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Race"}, dialog.SessionChosen{ID: "1"}}},
-		"rename, and leave it":            {[]string{"ctrl+e", "x", "esc", "enter"}, []tea.Msg{dialog.SessionChosen{ID: "1"}}},
+		"the current one is selected":     {[]string{"enter"}, []tea.Msg{opened{ID: "1"}}},
+		"down, and its preview":           {[]string{"down", "enter"}, []tea.Msg{wanted("2"), opened{ID: "2"}}},
+		"a preview is wanted once":        {[]string{"end", "down", "f5", "enter"}, []tea.Msg{wanted("5"), opened{ID: "5"}}},
+		"pinned ones stand first":         {[]string{"home", "enter"}, []tea.Msg{wanted("3"), opened{ID: "3"}}},
+		"typing filters, and says so":     {[]string{"s", "k", "enter"}, []tea.Msg{filtered{Words: "s"}, wanted("3"), filtered{Words: "sk"}, wanted("2"), opened{ID: "2"}}},
+		"words of a title and its model":  {[]string{"paste:gemini blue", "enter"}, []tea.Msg{filtered{Words: "gemini blue"}, wanted("2"), opened{ID: "2"}}},
+		"a folder":                        {[]string{"paste:PARLEY/ses", "enter"}, []tea.Msg{filtered{Words: "PARLEY/ses"}, wanted("4"), opened{ID: "4"}}},
+		"the first letters of words":      {[]string{"paste:wisb", "enter"}, []tea.Msg{filtered{Words: "wisb"}, wanted("2"), opened{ID: "2"}}},
+		"a letter left out of a word":     {[]string{"paste:relase", "enter"}, []tea.Msg{filtered{Words: "relase"}, wanted("3"), opened{ID: "3"}}},
+		"letters from anywhere are none":  {[]string{"paste:iepum", "enter"}, []tea.Msg{filtered{Words: "iepum"}}},
+		"a space more is no other filter": {[]string{"paste:sky", "space"}, []tea.Msg{filtered{Words: "sky"}, wanted("2")}},
+		"an emptied filter is said":       {[]string{"paste:sky", "ctrl+u", "enter"}, []tea.Msg{filtered{Words: "sky"}, wanted("2"), filtered{}, wanted("3"), opened{ID: "3"}}},
+		"nothing there, nothing to do":    {[]string{"paste:zzz", "enter", "ctrl+f", "ctrl+e", "ctrl+t", "delete", "ctrl+_"}, []tea.Msg{filtered{Words: "zzz"}}},
+		"fork":                            {[]string{"down", "down", "ctrl+f"}, []tea.Msg{wanted("2"), wanted("4"), forked{ID: "4"}}},
+		"rename":                          {[]string{"ctrl+e", "ctrl+u", "Race", "enter", "enter"}, []tea.Msg{renamed{ID: "1", Title: "Race"}, opened{ID: "1"}}},
+		"rename, and leave it":            {[]string{"ctrl+e", "x", "esc", "enter"}, []tea.Msg{opened{ID: "1"}}},
 		"rename to nothing":               {[]string{"ctrl+e", "ctrl+u", "space", "enter"}, nil},
 		"rename to the same":              {[]string{"ctrl+e", "enter"}, nil},
-		"keys are letters in a title":     {[]string{"ctrl+e", "delete", "ctrl+t", "down", "!", "enter"}, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Fix the race in the pump!"}}},
-		"pin, and it is still selected":   {[]string{"ctrl+t", "ctrl+t", "enter"}, []tea.Msg{dialog.SessionPin{ID: "1", On: true}, dialog.SessionPin{ID: "1"}, dialog.SessionChosen{ID: "1"}}},
-		"trash, and the next is selected": {[]string{"down", "delete", "enter"}, []tea.Msg{wanted("2"), dialog.SessionTrash{ID: "2"}, wanted("4"), dialog.SessionChosen{ID: "4"}}},
-		"trash the last":                  {[]string{"end", "alt+d", "enter"}, []tea.Msg{wanted("5"), dialog.SessionTrash{ID: "5"}, wanted("4"), dialog.SessionChosen{ID: "4"}}},
-		"trash is taken back":             {[]string{"down", "delete", "ctrl+_", "enter"}, []tea.Msg{wanted("2"), dialog.SessionTrash{ID: "2"}, wanted("4"), dialog.SessionRestore{ID: "2"}, wanted("2"), dialog.SessionChosen{ID: "2"}}},
+		"keys are letters in a title":     {[]string{"ctrl+e", "delete", "ctrl+t", "down", "!", "enter"}, []tea.Msg{renamed{ID: "1", Title: "Fix the race in the pump!"}}},
+		"pin, and it is still selected":   {[]string{"ctrl+t", "ctrl+t", "enter"}, []tea.Msg{pinned{Value: "1", On: true}, pinned{Value: "1"}, opened{ID: "1"}}},
+		"trash, and the next is selected": {[]string{"down", "delete", "enter"}, []tea.Msg{wanted("2"), trashed{ID: "2"}, wanted("4"), opened{ID: "4"}}},
+		"trash the last":                  {[]string{"end", "alt+d", "enter"}, []tea.Msg{wanted("5"), trashed{ID: "5"}, wanted("4"), opened{ID: "4"}}},
+		"trash is taken back":             {[]string{"down", "delete", "ctrl+_", "enter"}, []tea.Msg{wanted("2"), trashed{ID: "2"}, wanted("4"), restored{ID: "2"}, wanted("2"), opened{ID: "2"}}},
 		"the last trashed comes back first": {[]string{"home", "delete", "end", "delete", "ctrl+_", "ctrl+_", "ctrl+_"}, []tea.Msg{
-			wanted("3"), dialog.SessionTrash{ID: "3"}, wanted("1"), wanted("5"), dialog.SessionTrash{ID: "5"}, wanted("4"),
-			dialog.SessionRestore{ID: "5"}, wanted("5"), dialog.SessionRestore{ID: "3"}, wanted("3")}},
+			wanted("3"), trashed{ID: "3"}, wanted("1"), wanted("5"), trashed{ID: "5"}, wanted("4"),
+			restored{ID: "5"}, wanted("5"), restored{ID: "3"}, wanted("3")}},
 		"not the open one":           {[]string{"delete"}, nil},
 		"nor one open elsewhere":     {[]string{"down", "down", "delete"}, []tea.Msg{wanted("2"), wanted("4")}},
-		"what was typed is not lost": {[]string{"paste:sky", "esc", "enter"}, []tea.Msg{dialog.SessionFilter{Words: "sky"}, wanted("2"), dialog.ClosedMsg{Typed: "sky"}}},
+		"what was typed is not lost": {[]string{"paste:sky", "esc", "enter"}, []tea.Msg{filtered{Words: "sky"}, wanted("2"), dialog.Left{Typed: "sky"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := sessions()
@@ -177,13 +180,13 @@ func TestSessionsFindMessages(t *testing.T) {
 	expect(t, l, 90, 20, "in messages · 2", "the sky scatters", "to the SKY it went")
 
 	got := toPlainLines(t, l, "down", "down", "ctrl+e", "ctrl+t", "delete")
-	want := []tea.Msg{dialog.PreviewRequest{ID: "2", Seq: 4}, dialog.PreviewRequest{ID: "1", Seq: 7}}
+	want := []tea.Msg{preview{ID: "2", Seq: 4}, preview{ID: "1", Seq: 7}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %#v, want %#v", got, want)
 	}
 	l.SetPreview("1", []string{"around message seven"})
 	expect(t, l, 90, 20, "around message seven")
-	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionChosen{ID: "1", Seq: 7}}) {
+	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{opened{ID: "1", Seq: 7}}) {
 		t.Errorf("got %#v", got)
 	}
 
@@ -193,7 +196,7 @@ func TestSessionsFindMessages(t *testing.T) {
 	l.SetMatches("zebra", nil)
 	expect(t, l, 90, 20, "Nothing found")
 	l.SetMatches("zebra", []dialog.FoundRow{{ID: "2", Snippet: "a zebra", Seq: 3}})
-	if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{dialog.PreviewRequest{ID: "2", Seq: 3}}) {
+	if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{preview{ID: "2", Seq: 3}}) {
 		t.Errorf("got %#v", got)
 	}
 	toPlainLines(t, l, "x")
@@ -245,7 +248,7 @@ func TestSessionsTakeNewRows(t *testing.T) {
 
 	toPlainLines(t, l, "home", "ctrl+e", "x")
 	l.SetRows(conversations()[:2]) // what is being renamed is gone
-	if got := toPlainLines(t, l, "y"); !reflect.DeepEqual(got[:1], []tea.Msg{dialog.SessionFilter{Words: "y"}}) {
+	if got := toPlainLines(t, l, "y"); !reflect.DeepEqual(got[:1], []tea.Msg{filtered{Words: "y"}}) {
 		t.Errorf("got %#v", got)
 	}
 	l.SetRows(nil)
@@ -256,7 +259,7 @@ func TestSessionsTakeNewRows(t *testing.T) {
 	l = sessions()
 	toPlainLines(t, l, "ctrl+e", " twice")
 	l.SetRows(conversations()) // the same are there again
-	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{dialog.SessionRename{ID: "1", Title: "Fix the race in the pump twice"}}) {
+	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{renamed{ID: "1", Title: "Fix the race in the pump twice"}}) {
 		t.Errorf("got %#v", got)
 	}
 }
@@ -278,7 +281,7 @@ func TestSessionsSelectAmongLateRows(t *testing.T) {
 		"the current one does not match": {"paste:gemini", conversations(), "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := dialog.Sessions(nil, theme.Plain())
+			l := dialog.Sessions(nil, actions(says), theme.Plain())
 			toPlainLines(t, l, c.typed)
 			rows(t, l, 60, 12)
 			l.SetRows(c.rows)
@@ -320,7 +323,7 @@ func TestSessionsHeight(t *testing.T) {
 	for _, c := range []struct{ rows, width, height, want int }{
 		{0, 80, 40, 16}, {5, 80, 40, 16}, {20, 80, 40, 26}, {20, 120, 40, 22}, {5, 120, 40, 16}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
 	} {
-		l := dialog.Sessions(many(c.rows), theme.Plain())
+		l := dialog.Sessions(many(c.rows), actions(says), theme.Plain())
 		l.SetSize(c.width, c.height)
 		before := l.Height()
 		toPlainLines(t, l, "zzz")
@@ -333,7 +336,7 @@ func TestSessionsHeight(t *testing.T) {
 // The cost of a frame depends on the rows in sight, not on the number of all rows.
 func TestSessionsDrawWhatIsInSight(t *testing.T) {
 	frame := func(n int) float64 {
-		l := dialog.Sessions(many(n), theme.Dark())
+		l := dialog.Sessions(many(n), actions(says), theme.Dark())
 		l.SetSize(120, 30)
 		end := []tea.KeyPressMsg{{Code: tea.KeyEnd}, {Code: tea.KeyHome}}
 		turn := 0
@@ -348,10 +351,10 @@ func TestSessionsDrawWhatIsInSight(t *testing.T) {
 		t.Errorf("a frame of 2000 rows takes %v allocations, one of 50 takes %v", lots, few)
 	}
 	all, dark := many(2000), theme.Dark()
-	if n := testing.AllocsPerRun(5, func() { dialog.Sessions(all, dark) }); n > 100 {
+	if n := testing.AllocsPerRun(5, func() { dialog.Sessions(all, actions(says), dark) }); n > 100 {
 		t.Errorf("to open 2000 rows takes %v allocations", n)
 	}
-	l := dialog.Sessions(all, theme.Dark())
+	l := dialog.Sessions(all, actions(says), theme.Dark())
 	l.View()
 	if n := testing.AllocsPerRun(20, func() { l.View() }); n != 0 {
 		t.Errorf("a frame in which nothing changed takes %v allocations", n)
@@ -362,14 +365,14 @@ func BenchmarkSessionsOpen(b *testing.B) {
 	all, th := many(2000), theme.Dark()
 	b.ReportAllocs()
 	for b.Loop() {
-		l := dialog.Sessions(all, th)
+		l := dialog.Sessions(all, actions(says), th)
 		l.SetSize(120, 40)
 		l.View()
 	}
 }
 
 func BenchmarkSessionsFilter(b *testing.B) {
-	l := dialog.Sessions(many(2000), theme.Dark())
+	l := dialog.Sessions(many(2000), actions(says), theme.Dark())
 	l.SetSize(120, 40)
 	b.ReportAllocs()
 	for b.Loop() { // four keys with a frame each, and back

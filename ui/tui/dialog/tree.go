@@ -26,25 +26,22 @@ type Branch struct {
 	Head    bool // the current path ends here
 }
 
-// BranchChosen asks to continue in the branch that begins with the message Seq.
-type BranchChosen struct{ Seq int }
-
-// ForkChosen asks to open a copy of the conversation up to the message Seq.
-type ForkChosen struct{ Seq int }
-
 // A branchList shows the branches of a conversation as a tree, each below the one that it leaves.
 type branchList struct {
 	base
 	compact
 	selectList
 	branches []Branch
+	open     func(seq int) tea.Cmd
+	fork     func(seq int) tea.Cmd
 	lines    []string // tree lines before each branch
 	wide     [3]int   // cells of the widest length, model and age
 }
 
-// Tree returns a list of branches. Each must be directly followed by those that leave it.
-func Tree(branches []Branch, th *theme.Theme) Dialog {
-	l := &branchList{base: newBase(th), branches: slices.Clone(branches)}
+// Tree returns a list of branches. Each must be directly followed by those that leave it. Open
+// continues in the branch that begins with a message, fork opens a copy of the conversation up to it.
+func Tree(branches []Branch, open, fork func(seq int) tea.Cmd, th *theme.Theme) Dialog {
+	l := &branchList{base: newBase(th), branches: slices.Clone(branches), open: open, fork: fork}
 	deepest := 0
 	for i := range l.branches {
 		b := &l.branches[i]
@@ -127,12 +124,14 @@ func (l *branchList) Update(msg tea.Msg) tea.Cmd {
 	switch {
 	case !ok:
 	case pressed(press, keyClose):
-		return l.answer(ClosedMsg{})
+		return l.leave(Left{})
 	case len(l.branches) == 0:
 	case pressed(press, keyAccept):
-		return l.answer(BranchChosen{l.branches[l.selected].Seq})
+		l.done = true
+		return l.open(l.branches[l.selected].Seq)
 	case pressed(press, keyFork):
-		return l.answer(ForkChosen{l.branches[l.selected].Seq})
+		l.done = true
+		return l.fork(l.branches[l.selected].Seq)
 	}
 	return nil
 }

@@ -24,21 +24,29 @@ func branches() []dialog.Branch {
 	}
 }
 
+type (
+	branchOpened struct{ Seq int }
+	branchForked struct{ Seq int }
+)
+
+func openBranch(seq int) tea.Cmd { return says(branchOpened{seq}) }
+func forkBranch(seq int) tea.Cmd { return says(branchForked{seq}) }
+
 func TestTreeChooses(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string
 		want tea.Msg
 	}{
-		"the current one is selected": {[]string{"enter"}, dialog.BranchChosen{Seq: 11}},
-		"moves":                       {[]string{"home", "down", "enter"}, dialog.BranchChosen{Seq: 3}},
-		"not below the last":          {[]string{"end", "down", "enter"}, dialog.BranchChosen{Seq: 13}},
-		"forks":                       {[]string{"up", "ctrl+f"}, dialog.ForkChosen{Seq: 9}},
-		"esc":                         {[]string{"esc"}, dialog.ClosedMsg{}},
-		"once only":                   {[]string{"enter", "up", "enter"}, dialog.BranchChosen{Seq: 11}},
+		"the current one is selected": {[]string{"enter"}, branchOpened{11}},
+		"moves":                       {[]string{"home", "down", "enter"}, branchOpened{3}},
+		"not below the last":          {[]string{"end", "down", "enter"}, branchOpened{13}},
+		"forks":                       {[]string{"up", "ctrl+f"}, branchForked{9}},
+		"esc":                         {[]string{"esc"}, dialog.Left{}},
+		"once only":                   {[]string{"enter", "up", "enter"}, branchOpened{11}},
 		"letters do nothing":          {[]string{"abc"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := dialog.Tree(branches(), theme.Plain())
+			l := dialog.Tree(branches(), openBranch, forkBranch, theme.Plain())
 			l.SetSize(80, 24)
 			if got := press(t, l, c.keys...); got != c.want {
 				t.Errorf("got %#v, want %#v", got, c.want)
@@ -46,7 +54,7 @@ func TestTreeChooses(t *testing.T) {
 		})
 	}
 	for _, key := range []string{"enter", "ctrl+f", "down"} {
-		if got := press(t, dialog.Tree(nil, theme.Plain()), key); got != nil {
+		if got := press(t, dialog.Tree(nil, openBranch, forkBranch, theme.Plain()), key); got != nil {
 			t.Errorf("%s among no branches is answered by %#v", key, got)
 		}
 	}
@@ -74,7 +82,7 @@ func TestTreeLines(t *testing.T) {
 				list = append(list, dialog.Branch{Depth: depth, Text: string(rune('a' + i)), Current: true})
 			}
 			var got []string
-			shown := rows(t, dialog.Tree(list, theme.Plain()), 40, 24)
+			shown := rows(t, dialog.Tree(list, openBranch, forkBranch, theme.Plain()), 40, 24)
 			for _, row := range shown[1 : len(shown)-1] {
 				got = append(got, strings.TrimRight(ansi.TruncateLeft(row, 2, ""), " "))
 			}
@@ -97,6 +105,6 @@ func TestTreeDropsColumns(t *testing.T) {
 		{60, []string{"3 messages", "not: anthropic/claude-opus-5", "1 min", "and close it · current"}},
 		{34, []string{"not: 3 messages", "and close … · current", "└ • you  …with a channel"}},
 	} {
-		expect(t, dialog.Tree(branches(), theme.Plain()), c.width, 24, c.expect...)
+		expect(t, dialog.Tree(branches(), openBranch, forkBranch, theme.Plain()), c.width, 24, c.expect...)
 	}
 }

@@ -16,10 +16,6 @@ import (
 type Connect struct {
 	*panel.Deps
 	models *Models
-
-	open   *dialog.Secret // that was opened last
-	secret *app.Secret    // what it asks for
-	cancel context.CancelFunc
 }
 
 // lineSubmittedMsg says what came of a line; then is what is shown of it.
@@ -29,20 +25,26 @@ type lineSubmittedMsg struct {
 	err  error
 }
 
-// ask asks for a line.
+// readyMsg says that the line of a dialog is not needed any more.
+type readyMsg struct{ of *dialog.Secret }
+
+// ask asks for a line, which it passes to the function that wants it.
 func (f *Connect) ask(secret *app.Secret) tea.Cmd {
-	f.open, f.secret, f.cancel = dialog.AskSecret(secret.Title, secret.Text, f.Theme), secret, func() {}
+	d := dialog.AskSecret(secret.Title, secret.Text, f.Theme)
 	if secret.Visible {
-		f.open.Show(secret.Value)
+		d.Show(secret.Value)
 	}
-	if secret.Optional {
-		f.open.AllowEmpty()
+	d.Optional = secret.Optional
+	ctx, cancel := context.WithCancel(context.Background())
+	d.Submit = func(line string) tea.Cmd {
+		return func() tea.Msg {
+			then, err := secret.Submit(ctx, line)
+			return lineSubmittedMsg{d, then, err}
+		}
 	}
-	cmd := f.Open(f.open)
-	gone := make(chan struct{})
-	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
-		close(gone)
-		f.cancel()
+	cmd := f.Open(d)
+	f.OnLeave(func(dialog.Left) tea.Cmd {
+		cancel()
 		if secret.OnDismiss != nil {
 			secret.OnDismiss()
 		}
@@ -51,48 +53,27 @@ func (f *Connect) ask(secret *app.Secret) tea.Cmd {
 	if secret.Ready == nil {
 		return cmd
 	}
-	of := f.open
 	return tea.Batch(cmd, func() tea.Msg {
 		select {
 		case <-secret.Ready:
-			return readyMsg{of}
-		case <-gone:
+			return readyMsg{d}
+		case <-ctx.Done():
 			return nil
 		}
 	})
 }
 
-// readyMsg says that the line of a dialog is not needed any more.
-type readyMsg struct{ of *dialog.Secret }
-
-// submitLine passes a line to the function that asked for it.
-func (f *Connect) submitLine(of *dialog.Secret, line string) tea.Cmd {
-	if of != f.open || f.Current() != f.open {
-		return nil // it was left
-	}
-	var ctx context.Context
-	ctx, f.cancel = context.WithCancel(context.Background())
-	take, cancel := f.secret.Submit, f.cancel
-	return func() tea.Msg {
-		defer cancel()
-		then, err := take(ctx, line)
-		return lineSubmittedMsg{of, then, err}
-	}
-}
-
-// Update takes a line, and what came of it; it reports whether msg is that.
+// Update asks for a line, and takes what came of it; it reports whether msg is that.
 func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case *app.Secret:
 		return f.ask(msg), true
-	case dialog.SecretMsg:
-		return f.submitLine(msg.Of, msg.Line), true
 	case readyMsg:
-		if msg.of.Checking() {
-			return nil, true // what was pasted brought it
+		if msg.of.Checking() || f.Current() != dialog.Dialog(msg.of) {
+			return nil, true // what was pasted brought it, or it was left
 		}
 		msg.of.MarkChecking()
-		return f.submitLine(msg.of, ""), true
+		return msg.of.Submit(""), true
 	case lineSubmittedMsg:
 		return f.lineSubmitted(msg), true
 	}

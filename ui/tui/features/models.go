@@ -32,8 +32,7 @@ type Models struct {
 	served  serving           // what servers said of that
 }
 
-// Update handles lists of models that arrived, and favorites and hidden models set in the picker.
-// It reports whether msg is one of these.
+// Update handles lists of models that arrived, and reports whether msg is one.
 func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case common.CommandsMsg:
@@ -53,14 +52,6 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case servedMsg:
 		f.setServed(msg)
 		return nil, true
-	case dialog.PinMsg:
-		return f.setModelPref("favorites", msg.Value, msg.On), true
-	case dialog.HideMsg:
-		cmd := f.setModelPref("hidden", msg.Value, msg.On)
-		if msg.On {
-			cmd = tea.Batch(cmd, f.ShowToast("Hidden · "+dialog.ShowHiddenKeys()+" show hidden"))
-		}
-		return cmd, true
 	}
 	return nil, false
 }
@@ -79,11 +70,19 @@ func (f *Models) pick(title, arg string, picked func(name string) app.Effect) te
 	known := f.loadCatalog()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	f.picker.Favorites, f.picker.FreeItem = true, f.typedModel
+	f.picker.Pin = func(name string, on bool) tea.Cmd { return f.setModelPref("favorites", name, on) }
+	f.picker.Hide = func(name string, on bool) tea.Cmd {
+		cmd := f.setModelPref("hidden", name, on)
+		if !on {
+			return cmd
+		}
+		return tea.Batch(cmd, f.ShowToast("Hidden · "+dialog.ShowHiddenKeys()+" show hidden"))
+	}
+	f.picker.FreeItem = f.typedModel
 	if arg != "" {
 		f.picker.SetQuery(arg)
 	}
-	open := f.Choose(f.picker, func(p dialog.PickedMsg) tea.Cmd { return f.Perform(picked(p.Value)) })
+	open := f.Choose(f.picker, func(p dialog.Choice) tea.Cmd { return f.Perform(picked(p.Value)) })
 	if known == nil {
 		return open
 	}

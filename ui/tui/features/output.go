@@ -28,7 +28,7 @@ type outputMsg struct{}
 func (f *Output) show(of app.Output) tea.Cmd {
 	f.pager, f.of = dialog.Pages(of.Title, nil, f.Theme), of
 	cmd := f.Open(f.pager)
-	f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+	f.OnLeave(func(dialog.Left) tea.Cmd {
 		of.Watch(nil)
 		return nil
 	})

@@ -39,13 +39,8 @@ type Sessions struct {
 	*panel.Deps
 }
 
-// Update takes what the library answered, and what the user did in the list; it reports
-// whether msg is that.
+// Update takes what the library answered, and reports whether msg is that.
 func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
-	lib := f.App.Library
-	do := func(err func() error) (tea.Cmd, bool) {
-		return func() tea.Msg { return app.Failure{Err: err()} }, true
-	}
 	switch msg := msg.(type) {
 	case common.OpenMsg:
 		if msg.Panel == string(app.PanelSessions) {
@@ -60,35 +55,35 @@ func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 			list.SetPreview(msg.id, msg.lines)
 		}
 		return nil, true
-	case dialog.SessionChosen:
-		f.Close()
-		if msg.ID == f.App.Session.ID() {
-			f.Show(msg.Seq)
-			return nil, true
-		}
-		return f.Perform(f.App.OpenSession(msg.ID, msg.Seq)), true
-	case dialog.SessionFork:
-		f.Close()
-		return f.Perform(f.App.ForkSession(msg.ID, 0)), true
-	case dialog.SessionRename:
-		return do(func() error { return lib.Rename(msg.ID, msg.Title) })
-	case dialog.SessionPin:
-		return do(func() error { return lib.Pin(msg.ID, msg.On) })
-	case dialog.SessionTrash:
-		return do(func() error { return lib.Trash(msg.ID) })
-	case dialog.SessionRestore:
-		return do(func() error { return lib.Restore(msg.ID) })
-	case dialog.SessionFilter:
-		return f.search(msg.Words), true
-	case dialog.PreviewRequest:
-		return f.preview(msg.ID, msg.Seq), true
 	}
 	return nil, false
 }
 
 // open lists the stored conversations, with words typed into the list.
 func (f *Sessions) open(words string) tea.Cmd {
-	list := dialog.Sessions(nil, f.Theme)
+	lib := f.App.Library
+	do := func(err func() error) tea.Cmd {
+		return func() tea.Msg { return app.Failure{Err: err()} }
+	}
+	list := dialog.Sessions(nil, dialog.SessionActions{
+		Open: func(id string, seq int) tea.Cmd {
+			if f.Close(); id != f.App.Session.ID() {
+				return f.Perform(f.App.OpenSession(id, seq))
+			}
+			f.Show(seq)
+			return nil
+		},
+		Fork: func(id string) tea.Cmd {
+			f.Close()
+			return f.Perform(f.App.ForkSession(id, 0))
+		},
+		Rename:  func(id, title string) tea.Cmd { return do(func() error { return lib.Rename(id, title) }) },
+		Pin:     func(id string, on bool) tea.Cmd { return do(func() error { return lib.Pin(id, on) }) },
+		Trash:   func(id string) tea.Cmd { return do(func() error { return lib.Trash(id) }) },
+		Restore: func(id string) tea.Cmd { return do(func() error { return lib.Restore(id) }) },
+		Search:  f.search,
+		Preview: f.preview,
+	}, f.Theme)
 	return tea.Batch(f.Open(list), list.SetQuery(words), f.list())
 }
 

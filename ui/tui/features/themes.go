@@ -18,8 +18,7 @@ import (
 // Themes picks the theme.
 type Themes struct {
 	*panel.Deps
-	before *theme.Theme // others are looked at, and this one comes back
-	asked  time.Time    // when the terminal was asked for its background
+	asked time.Time // when the terminal was asked for its background
 }
 
 // applyTheme shows the screen in a theme; nil: in the one there is.
@@ -49,8 +48,6 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if f.Config.Theme == "auto" && !f.Theme.Plain && f.Now().Sub(f.asked) <= answerTime {
 			f.applyTheme(theme.ForBackground(msg.Color))
 		}
-	case dialog.MovedMsg:
-		f.preview(msg.Value)
 	default:
 		return nil, false
 	}
@@ -107,11 +104,16 @@ func (f *Themes) Args(command string) (items []dialog.Item) {
 func (f *Themes) pick(arg string) tea.Cmd {
 	if arg == "" {
 		list := dialog.Pick("Theme", f.Args(themePanel), f.Theme)
-		list.NotifyMoves = true
 		before := f.Theme
-		cmd := f.Choose(list, func(p dialog.PickedMsg) tea.Cmd { return f.pick(p.Value) })
-		f.before = before
-		f.OnLeave(func(dialog.ClosedMsg) tea.Cmd {
+		list.Moved = func(name string) { // for an unknown name the theme from before
+			if th := f.Config.ThemeNamed(name); th != nil {
+				f.applyTheme(th)
+				return
+			}
+			f.applyTheme(before)
+		}
+		cmd := f.Choose(list, func(p dialog.Choice) tea.Cmd { return f.pick(p.Value) })
+		f.OnLeave(func(dialog.Left) tea.Cmd {
 			f.applyTheme(before)
 			return nil
 		})
@@ -132,13 +134,4 @@ func (f *Themes) applyNamed(name string) tea.Cmd {
 		return nil
 	}
 	return f.ask() // "auto" follows the answer
-}
-
-// preview shows a theme while it is chosen; for an unknown name the one from before.
-func (f *Themes) preview(name string) {
-	if th := f.Config.ThemeNamed(name); th != nil {
-		f.applyTheme(th)
-		return
-	}
-	f.applyTheme(f.before)
 }

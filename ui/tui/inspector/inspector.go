@@ -31,7 +31,6 @@ type inspector struct {
 	pager   *dialog.Pager
 	id      int   // in the pager
 	only    []int // the exchanges that are listed; nil: all
-	listed  bool  // the pager was opened from the list
 	ticking bool
 }
 
@@ -52,12 +51,6 @@ func (i *inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return i.open(msg.Query), true
 	case tickMsg:
 		return i.ticked(), true
-	case dialog.PageAction:
-		return i.act(msg), true
-	case dialog.ClosedMsg: // an exchange goes back to the list it was opened from
-		if i.pager != nil && i.Current() == i.pager && i.listed {
-			return i.openList(i.id), true
-		}
 	}
 	return nil, false
 }
@@ -83,7 +76,7 @@ func (i *inspector) open(turn string) tea.Cmd {
 func (i *inspector) openList(selected int) tea.Cmd {
 	i.list = dialog.Pick("HTTP inspector", i.items(selected), i.Theme)
 	i.list.Columns = []dialog.Column{{Name: "status", Left: true}, {Name: "got"}, {Name: "took"}, {Name: "sent"}}
-	return tea.Batch(i.Choose(i.list, func(p dialog.PickedMsg) tea.Cmd {
+	return tea.Batch(i.Choose(i.list, func(p dialog.Choice) tea.Cmd {
 		id, _ := strconv.Atoi(p.Value) // there is no exchange 0
 		return i.show(id, true)
 	}), i.tick())
@@ -135,35 +128,42 @@ func (i *inspector) ticked() tea.Cmd {
 	return i.tick()
 }
 
-// show opens one exchange.
+// show opens one exchange, which goes back to the list if it was opened from that.
 func (i *inspector) show(id int, listed bool) tea.Cmd {
 	e, ok := i.source.Get(id)
 	if !ok {
 		return i.ShowToast(exchange.Gone)
 	}
-	i.id, i.listed = id, listed
-	i.pager = dialog.Pages(e.Name, nil, i.Theme)
-	i.pager.Back = listed
+	i.id, i.pager = id, dialog.Pages(e.Name, nil, i.Theme)
+	if listed {
+		i.pager.Back = func() tea.Cmd { return i.openList(id) }
+	}
 	i.pager.SetParts(e.State(), e.Parts())
-	i.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl"}, {Key: "s", Help: "save"}}
+	i.pager.Actions = []dialog.PageKey{{Key: "c", Help: "curl", Do: i.copyCurl}, {Key: "s", Help: "save", Do: i.save}}
 	if e.Done {
 		return i.Open(i.pager)
 	}
 	return tea.Batch(i.Open(i.pager), i.tick())
 }
 
-// act does what a key of the inspector asks for.
-func (i *inspector) act(msg dialog.PageAction) tea.Cmd {
+// copyCurl copies the exchange as a curl command.
+func (i *inspector) copyCurl() tea.Cmd {
+	switch e, ok := i.source.Get(i.id); {
+	case !ok:
+		return i.ShowToast(exchange.Gone)
+	case e.Curl == "":
+		return i.ShowToast(exchange.CurlTooLong)
+	default:
+		return i.Copy(e.Curl, "curl command")
+	}
+}
+
+// save writes the exchange to a file.
+func (i *inspector) save() tea.Cmd {
 	e, ok := i.source.Get(i.id)
-	if !ok || i.Current() != i.pager {
+	if !ok {
 		return i.ShowToast(exchange.Gone)
 	}
-	if msg.Key == "s" {
-		save := i.source.Save(e)
-		return func() tea.Msg { return common.ToastMsg(save()) }
-	}
-	if e.Curl == "" {
-		return i.ShowToast(exchange.CurlTooLong)
-	}
-	return i.Copy(e.Curl, "curl command")
+	save := i.source.Save(e)
+	return func() tea.Msg { return common.ToastMsg(save()) }
 }

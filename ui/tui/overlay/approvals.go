@@ -1,8 +1,6 @@
 package overlay
 
 import (
-	"fmt"
-
 	tea "charm.land/bubbletea/v2"
 
 	"parley/session"
@@ -13,8 +11,6 @@ import (
 // approvals are the calls that wait for the user's word, the first of them first.
 type approvals struct {
 	waiting []session.ApprovalRequest
-	asking  string // id of the question about the first; calls may share theirs
-	asked   int    // counts questions
 
 	open *dialog.Approval // asks about the first, also while another dialog lies over it; nil: it was not asked about
 
@@ -65,7 +61,7 @@ func (o *Overlay) askQuestion() tea.Cmd {
 		selected = -1 // enter by habit sends nothing
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
-	q.dialog.Now, q.dialog.OnTouched = o.Now, q.StopCountdown
+	q.dialog.Now, q.dialog.OnTouched, q.dialog.Answered = o.Now, q.StopCountdown, o.decide
 	if !o.IsWriting() { // who writes something else may not have seen it
 		q.MarkShown()
 	}
@@ -73,13 +69,11 @@ func (o *Overlay) askQuestion() tea.Cmd {
 }
 
 // decide passes on what a user said to the question about the turn.
-func (o *Overlay) decide(msg dialog.Decided) {
+func (o *Overlay) decide(answer int) tea.Cmd {
 	q := o.approvals.question
-	if d, ok := o.Dialog.(*dialog.Confirmation); !ok || q == nil || d != q.dialog {
-		return
-	}
 	o.forgetQuestion()
-	q.Reply(msg.Answer)
+	q.Reply(answer)
+	return nil
 }
 
 // Approve asks about a call, once those before it are answered.
@@ -120,26 +114,16 @@ func (o *Overlay) AskNext() tea.Cmd {
 		left.Uncover(o.Now())
 		return o.Open(left)
 	}
-	o.approvals.asked++
-	o.approvals.asking = fmt.Sprint("approval ", o.approvals.asked)
-	approval := dialog.Approve(o.approvals.asking, o.approvals.waiting[0].Action, o.Now(), o.Theme)
-	approval.Now, approval.Workspace, approval.Editor, approval.Policy = o.Now, o.workspace, composer.New(o.Theme), o.approvals.waiting[0].Policy
+	first := o.approvals.waiting[0]
+	approval := dialog.Approve(first.Action, o.Now(), o.Theme)
+	approval.Now, approval.Workspace, approval.Editor, approval.Policy = o.Now, o.workspace, composer.New(o.Theme), first.Policy
+	approval.Reply, approval.Answered = first.Reply, func() {
+		o.Close()
+		o.approvals.waiting, o.approvals.open = o.approvals.waiting[1:], nil
+	}
 	if o.IsWriting() {
 		approval.SelectNone()
 	}
 	o.approvals.open = approval
 	return o.Open(approval)
-}
-
-// reply passes on what a user said to a call.
-func (o *Overlay) reply(msg dialog.AnsweredMsg) {
-	if len(o.approvals.waiting) == 0 || o.approvals.asking != msg.ID {
-		return // of a turn that is over
-	}
-	if d, ok := o.Dialog.(*dialog.Approval); ok && d == o.approvals.open {
-		o.Close() // another dialog that came in between stays
-	}
-	first := o.approvals.waiting[0]
-	o.approvals.waiting, o.approvals.open = o.approvals.waiting[1:], nil
-	first.Reply(msg.Answer)
 }

@@ -64,6 +64,5 @@ func (o *Overlay) Settle(msg tea.Msg) (cmd tea.Cmd) {
 	case o.Dialog == dialog.Dialog(held.of):
 		cmd = held.act()
 	}
-	o.Say(held.of.TakeSaid()...)
 	return tea.Batch(cmd, o.ConfirmDrawn())
 }

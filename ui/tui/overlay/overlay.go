@@ -15,17 +15,15 @@ import (
 // An Overlay holds the open dialog.
 type Overlay struct {
 	*common.Screen
-	dialog.Outbox               // of all dialogs
-	Dialog        dialog.Dialog // nil: none
-	workspace     string        // that an approval names paths in
-	IsWriting     func() bool   // something is written that enter would send
-	approvals     approvals
-	held          heldLetter
+	Dialog    dialog.Dialog         // nil: none
+	workspace string                // that an approval names paths in
+	IsWriting func() bool           // something is written that enter would send
+	Typed     func(tea.Msg) tea.Cmd // takes what is typed for the composer while a question is open
+	approvals approvals
+	held      heldLetter
 
-	picked   func(dialog.PickedMsg) tea.Cmd // takes a row of the open picker
-	answered func(yes bool) tea.Cmd         // takes the answer to the open question
-	left     func(dialog.ClosedMsg) tea.Cmd // is told that the dialog was left without a choice
-	refresh  func()                         // reads again what the open dialog lists
+	left    func(dialog.Left) tea.Cmd // is told that the dialog was left without a choice
+	refresh func()                    // reads again what the open dialog lists
 }
 
 // New returns an overlay without a dialog. Approvals name paths in workspace.
@@ -35,14 +33,15 @@ func New(s *common.Screen, workspace string) *Overlay {
 
 // Open shows a dialog. One that is open is closed without a choice.
 func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
-	cmd := o.leave(dialog.ClosedMsg{})
+	cmd := o.leave(dialog.Left{})
+	d.Attach(dialog.Root{Left: o.leave, Typed: o.Typed, Copy: o.Copy})
 	o.Dialog = d
 	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
 // OnLeave sets a function that is called when the open dialog is closed without a choice: by esc,
 // ctrl+c, or another dialog.
-func (o *Overlay) OnLeave(f func(dialog.ClosedMsg) tea.Cmd) { o.left = f }
+func (o *Overlay) OnLeave(f func(dialog.Left) tea.Cmd) { o.left = f }
 
 // OnRefresh sets a function that is called when what the open dialog lists may have changed.
 func (o *Overlay) OnRefresh(f func()) { o.refresh = f }
@@ -58,64 +57,42 @@ func (o *Overlay) Refresh() {
 func (o *Overlay) Close() { o.Dialog, o.left, o.refresh = nil, nil, nil }
 
 // leave takes the dialog away without a choice.
-func (o *Overlay) leave(msg dialog.ClosedMsg) tea.Cmd {
+func (o *Overlay) leave(how dialog.Left) tea.Cmd {
 	left := o.left
 	o.Close()
 	if left == nil {
 		return nil
 	}
-	return left(msg)
+	return left(how)
 }
 
-// Choose opens a picker. Picked is called with the chosen row; nil: rows are for reading only.
-func (o *Overlay) Choose(d *dialog.Picker, picked func(dialog.PickedMsg) tea.Cmd) tea.Cmd {
-	cmd := o.Open(d)
-	o.picked = picked
-	return cmd
+// Choose opens a picker. Chosen is called with the chosen row; nil: rows are for reading only.
+func (o *Overlay) Choose(d *dialog.Picker, chosen func(dialog.Choice) tea.Cmd) tea.Cmd {
+	d.Chosen = func(c dialog.Choice) tea.Cmd {
+		if o.Close(); chosen == nil {
+			return nil
+		}
+		return chosen(c)
+	}
+	return o.Open(d)
 }
 
 // Ask opens a yes/no question. Answered is called with the answer.
 func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d.Now = o.Now
-	cmd := o.Open(d)
-	o.answered = answered
-	return cmd
+	d.Answered = func(answer int) tea.Cmd {
+		o.Close()
+		return answered(answer == 0)
+	}
+	return o.Open(d)
 }
 
 // A DrawnMsg reports that the terminal has the frame that showed the dialog.
 type DrawnMsg struct{}
 
-// Update handles the messages that any dialog may send, and reports whether msg is one.
+// Update handles the messages about the time since a frame or a letter, and reports whether msg is one.
 func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
-	switch msg := msg.(type) {
-	case dialog.ClosedMsg:
-		return o.leave(msg), true
-	case dialog.PickedMsg:
-		picked := o.picked
-		if d, ok := o.Dialog.(*dialog.Picker); !ok || !d.Answered() {
-			return nil, true // another dialog came in between: that list was left
-		}
-		if o.Close(); picked != nil {
-			return picked(msg), true
-		}
-		return nil, true
-	case dialog.Confirmed:
-		answered := o.answered
-		if d, ok := o.Dialog.(*dialog.Confirmation); !ok || !d.Answered() {
-			return nil, true // a yes to one question is none to the next
-		}
-		if o.Close(); answered != nil {
-			return answered(msg.Yes), true
-		}
-		return nil, true
-	case dialog.PageCopy:
-		return o.Copy(msg.Text, msg.What), true
-	case dialog.Decided:
-		o.decide(msg)
-		return nil, true
-	case dialog.AnsweredMsg:
-		o.reply(msg)
-		return nil, true
+	switch msg.(type) {
 	case DrawnMsg:
 		if a, ok := o.Dialog.(painter); ok {
 			return a.Drawn(o.Now()), true
@@ -134,7 +111,6 @@ func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
 		return cmd
 	}
 	cmd := d.Update(msg)
-	o.Say(d.TakeSaid()...)
 	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
@@ -145,11 +121,10 @@ func (o *Overlay) Interrupt() tea.Cmd {
 		o.DropPending()
 	case *dialog.Confirmation:
 		if q := o.approvals.question; q != nil && q.dialog == d {
-			o.decide(dialog.Decided{Answer: len(q.Choices) - 1})
-			return nil
+			return o.decide(len(q.Choices) - 1)
 		}
 	}
-	return o.leave(dialog.ClosedMsg{})
+	return o.leave(dialog.Left{})
 }
 
 // A painter is a dialog that counts only what was seen.

@@ -17,40 +17,6 @@ func open(t *testing.T) *Overlay {
 	return o
 }
 
-// An answer that is on its way when another dialog opens is none to that one.
-func TestAnswerToWhatWasLeft(t *testing.T) {
-	o := open(t)
-	var yes, picked []string
-	ask := func(name string) *dialog.Confirmation {
-		d := dialog.Confirm(name+"?", "yes", "no", o.Theme)
-		d.Harmless = true
-		o.Ask(d, func(bool) tea.Cmd { yes = append(yes, name); return nil })
-		return d
-	}
-	pick := func(name string) *dialog.Picker {
-		d := dialog.Pick(name, []dialog.Item{{Title: "a", Value: "a"}}, o.Theme)
-		o.Choose(d, func(dialog.PickedMsg) tea.Cmd { picked = append(picked, name); return nil })
-		return d
-	}
-	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
-	said := func(d dialog.Dialog, key tea.KeyPressMsg) tea.Msg {
-		d.Update(key)
-		return d.TakeSaid()[0]
-	}
-	late := said(pick("first"), enter)
-	pick("second")
-	o.Update(late)
-	lateYes := said(ask("third"), tea.KeyPressMsg{Code: 'y', Text: "y"})
-	again := ask("fourth")
-	o.Update(lateYes)
-	if len(picked)+len(yes) > 0 {
-		t.Errorf("taken for answers: %q, %q", picked, yes)
-	}
-	if o.Update(said(again, tea.KeyPressMsg{Code: 'y', Text: "y"})); len(yes) != 1 || o.Current() != nil {
-		t.Errorf("the answer that was given: %q", yes)
-	}
-}
-
 // OnLeave is called once when a dialog is left, however that happens, and never after a
 // choice.
 func TestOnLeave(t *testing.T) {
@@ -58,21 +24,20 @@ func TestOnLeave(t *testing.T) {
 		how  func(o *Overlay)
 		left int
 	}{
-		"esc":            {func(o *Overlay) { o.Update(dialog.ClosedMsg{}) }, 1},
+		"esc":            {func(o *Overlay) { o.HandleInput(tea.KeyPressMsg{Code: tea.KeyEscape}) }, 1},
 		"ctrl+c":         {func(o *Overlay) { o.Interrupt() }, 1},
 		"another dialog": {func(o *Overlay) { o.Open(dialog.Help(nil, o.Theme)) }, 1},
 		"a choice": {func(o *Overlay) {
 			o.HandleInput(tea.KeyPressMsg{Code: tea.KeyEnter})
-			o.Update(o.TakeSaid()[0])
-			o.Update(dialog.ClosedMsg{})
+			o.Open(dialog.Help(nil, o.Theme))
 		}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, left := open(t), 0
 			o.Choose(dialog.Pick("list", []dialog.Item{{Title: "a", Value: "a"}}, o.Theme), nil)
-			o.OnLeave(func(dialog.ClosedMsg) tea.Cmd { left++; return nil })
+			o.OnLeave(func(dialog.Left) tea.Cmd { left++; return nil })
 			tt.how(o)
-			o.Update(dialog.ClosedMsg{})
+			o.Interrupt()
 			if left != tt.left {
 				t.Errorf("told %d times, want %d", left, tt.left)
 			}
@@ -113,6 +78,7 @@ func TestHeldLetter(t *testing.T) {
 			}
 			now := time.Unix(1e9, 0)
 			o.Now = func() time.Time { return now }
+			o.Typed = func(msg tea.Msg) tea.Cmd { text += msg.(tea.KeyPressMsg).Text; return nil }
 			d := dialog.Confirm("Sure?", "yes", "no", o.Theme)
 			d.Unasked = true
 			o.Ask(d, func(bool) tea.Cmd { yes = true; return nil })
@@ -122,12 +88,6 @@ func TestHeldLetter(t *testing.T) {
 			now = now.Add(time.Second)
 			o.HandleInput(letter('y'))
 			o.Settle(tt.then(o, due))
-			for _, said := range o.TakeSaid() {
-				if typed, ok := said.(dialog.UnhandledKeyMsg); ok {
-					text += typed.Msg.(tea.KeyPressMsg).Text
-				}
-				o.Update(said)
-			}
 			if yes != tt.answered || text != tt.text {
 				t.Errorf("answered %v, text %q; want %v, %q", yes, text, tt.answered, tt.text)
 			}
