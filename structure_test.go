@@ -65,6 +65,8 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
 		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
+		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", proc, safe, llm, lazy},
+		"tools/mcp/client/oauth":       {safe},
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
@@ -79,7 +81,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/permission", "tools/sandbox"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -115,8 +117,7 @@ func TestImports(t *testing.T) {
 		"tools/undo":           {act, "tools/gitignore", "tools/places", atomic},
 		"tools/gitignore":      {},
 		diff:                   {},
-		"tools/mcp":            {act, "tools", "tools/mcp/oauth", proc, safe, llm, lazy},
-		"tools/mcp/oauth":      {safe},
+		"tools/mcp":            {act, "tools", proc, safe, llm, lazy},
 		"session":              {"session/settings", "session/store", "session/cachewatch", act, safe, llm},
 		"session/hooks":        {act, proc, safe},
 		"session/settings":     {llm},
@@ -826,7 +827,7 @@ func TestInitIsCheap(t *testing.T) {
 	may := []string{ // packages that do something; no other may begin to
 		"providers", "providers/adapter", "providers/agentcli", "providers/anthropic", "providers/catalog", "providers/credentials",
 		"providers/demo", "providers/filter", "providers/gemini", "providers/llm", "providers/openai", "providers/schema", "providers/wire",
-		"session", "session/archive", "session/store", "tools", "tools/mcp", "tools/permission", "tools/places", "tools/sandbox", "tools/sanitize",
+		"session", "session/archive", "session/store", "tools", "tools/mcp/client", "tools/permission", "tools/places", "tools/sandbox", "tools/sanitize",
 		"ui/app", "ui/cli", "ui/clip", "ui/markdown", "ui/plain", "ui/tui/renderer", "ui/tui/transcript",
 	}
 	exe, err := os.Executable()

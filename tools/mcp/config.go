@@ -49,11 +49,11 @@ type Config struct {
 	Write       []string `toml:"write"`            // further ones it may change
 	Unsandboxed bool     `toml:"free" json:"Free"` // it is not held at all
 
-	ofProject bool // it is of a directory's .mcp.json, which somebody else may change
+	OfProject bool `toml:"-" json:"-"` // it is of a directory's .mcp.json, which somebody else may change
 }
 
-// samplingAsk lets a server have the model answer, if the user agrees.
-const samplingAsk = "ask"
+// SamplingAsk lets a server have the model answer, if the user agrees.
+const SamplingAsk = "ask"
 
 // String shows c without what may be secret.
 func (c Config) String() string {
@@ -67,7 +67,7 @@ func (c Config) GoString() string { return c.String() }
 // nothing is hidden that could run: the user agrees to what it shows.
 func (c Config) Location() string {
 	if c.URL == "" {
-		p := c.program()
+		p := c.CommandLine()
 		if p.Shell {
 			return strings.Join(sanitize.RedactCommand(p.Words, nil), " ")
 		}
@@ -78,11 +78,11 @@ func (c Config) Location() string {
 		return "a URL that is not valid"
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return newMask(configSecrets(c)).all.Text(u.String())
+	return sanitize.NewMask(c.Secrets(), MinSecretLength).Text(u.String())
 }
 
-// program returns the command with all its arguments.
-func (c Config) program() process.CommandLine { return c.Command.WithArgs(c.Args...) }
+// CommandLine returns the command with all its arguments.
+func (c Config) CommandLine() process.CommandLine { return c.Command.WithArgs(c.Args...) }
 
 // serverName keeps the parts of mcp__NAME__TOOL apart.
 var serverName = lazy.NewRegexp(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
@@ -116,7 +116,7 @@ func (c Config) validate() error {
 		return errors.New("client_id: client_id, client_secret, scopes and redirect_port are for servers with a url")
 	case c.ClientID == "" && c.ClientSecret != "":
 		return errors.New("client_secret: it needs a client_id")
-	case !slices.Contains([]string{"", "off", samplingAsk}, c.Sampling):
+	case !slices.Contains([]string{"", "off", SamplingAsk}, c.Sampling):
 		return fmt.Errorf("sampling = %q: it is \"ask\" or \"off\"", c.Sampling)
 	case c.RedirectPort < 0 || c.RedirectPort > 65535:
 		return fmt.Errorf("redirect_port = %d: a port is between 1 and 65535", c.RedirectPort)
@@ -134,10 +134,10 @@ func (c Config) validate() error {
 			return fmt.Errorf("env: %q is no name of a variable", name)
 		}
 	}
-	if _, err := parseTimeout("timeout", c.Timeout, defaultCallTimeout); err != nil {
+	if _, err := ParseTimeout("timeout", c.Timeout, 0); err != nil {
 		return err
 	}
-	if _, err := parseTimeout("start_timeout", c.StartTimeout, startTimeout); err != nil {
+	if _, err := ParseTimeout("start_timeout", c.StartTimeout, 0); err != nil {
 		return err
 	}
 	if c.URL == "" {
@@ -160,7 +160,7 @@ func (c Config) validateURL() error {
 		return errors.New("url: it must begin with https:// or http:// and name a host")
 	case u.User != nil:
 		return errors.New("url: it must not contain a password; use headers")
-	case u.Scheme == "http" && len(c.Headers) > 0 && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && len(c.Headers) > 0 && !IsLoopback(u.Hostname()):
 		return errors.New("url: headers go to this computer or over https only")
 	}
 	for name := range c.Headers {
@@ -171,13 +171,14 @@ func (c Config) validateURL() error {
 	return nil
 }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host is this computer.
+func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// parseTimeout reads the value of a setting; "" is otherwise.
-func parseTimeout(setting, value string, otherwise time.Duration) (time.Duration, error) {
+// ParseTimeout reads the value of a setting; "" is otherwise.
+func ParseTimeout(setting, value string, otherwise time.Duration) (time.Duration, error) {
 	if value == "" {
 		return otherwise, nil
 	}
@@ -188,10 +189,13 @@ func parseTimeout(setting, value string, otherwise time.Duration) (time.Duration
 	return d, nil
 }
 
+// maxTimeout bounds the settings of times.
+const maxTimeout = 600 * time.Second
+
 var variableRef = lazy.NewRegexp(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
-// expandVariables replaces ${NAME} in values, and tells which name has no value.
-func expandVariables(key string, values map[string]string) (map[string]string, error) {
+// ExpandVariables replaces ${NAME} in values, and tells which name has no value.
+func ExpandVariables(key string, values map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	var missing error
 	for name, value := range values {

@@ -1,33 +1,39 @@
-// Package mcp offers the tools, prompts and resources of MCP servers. The
-// servers are programs that parley starts, or services reached over streamable
-// HTTP; the protocol is the official SDK's.
+// Package mcp is the vocabulary of MCP servers: their configuration, their state, and what
+// users and models do with them. The package client connects to them.
 //
-//	Config ──► Open ──► one goroutine for each server: start · list · watch
-//	                         │ State (for /mcp)      ▲ Approve, Restart
-//	                         └ Tools ──► tools.Set ──► Action ──► the server
+//	Config ──► Client.Open ──► Servers ──► State (for /mcp) · Tools (for models)
+//	                              ▲ Approve, Restart, Allow, Question
 //
-// A server is not trusted. Its tools are offered once a user has seen them,
-// and again after every change of what it says of them; each call asks, whatever
-// the server calls it. Everything it sends is bounded in size and time, and
-// cleaned before a user or a model reads it. It gets no environment but what
-// its configuration names, and dies with parley.
+// A server is not trusted. Its tools are offered once a user has seen them, and again after every
+// change of their descriptions; each call asks, whatever the server calls it. All text of a server
+// in this package is cleaned of control characters and of its credentials, and bounded.
 package mcp
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
+	"parley/providers/llm"
 	"parley/tools"
+	"parley/tools/act"
 	"parley/tools/process"
 )
 
-// Options are what Open needs to know beside the configuration. The zero value
-// runs servers without a sandbox, and has every list of tools approved anew.
+// A Client connects to MCP servers.
+type Client interface {
+	// Open starts the servers of a configuration, which must be valid, and does not wait for them.
+	Open(ctx context.Context, configs map[string]Config, o Options) Servers
+
+	// BeginLogin and Logout do as those of Servers for a server that does not run.
+	BeginLogin(ctx context.Context, name string, c Config, store LoginStore) (Login, error)
+	Logout(ctx context.Context, name string, c Config, store LoginStore) error
+
+	// LoginSecrets returns the secrets in a text of a LoginStore, for masking.
+	LoginSecrets(text string) []string
+}
+
+// Options are what Client.Open needs to know beside the configuration. The zero value runs servers
+// without a sandbox, and has every list of tools approved anew.
 type Options struct {
 	Dir     string // in which programs are started that have no directory of their own
 	Version string // of parley, which servers are told
@@ -66,163 +72,82 @@ type Options struct {
 	WithTimeout func(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc)
 }
 
+// A LoginStore keeps the login of one server, a secret text. Its functions end with their context.
+type LoginStore struct {
+	Load func(context.Context) (string, error)            // "" if nothing is kept
+	Save func(context.Context, string) error              // "" forgets
+	Lock func(context.Context) (unlock func(), err error) // keeps other processes from refreshing
+}
+
 // Servers are the servers of a configuration. They are safe for concurrent use.
-type Servers struct {
-	servers   map[string]*server
-	cancel    context.CancelFunc
-	mu        sync.Mutex // held where running begins to be waited for, or is added to
-	closed    bool
-	running   sync.WaitGroup
-	questions questions
-	roots     roots
+type Servers interface {
+	States() []State // sorted by name
+
+	Wait(context.Context) // until no server is starting any more, or the context has ended
+
+	// Wake starts servers again that were ready and failed, and services that could not be reached. It
+	// does not wait for them: a call does.
+	Wake()
+	// Close ends the servers and everything they started, within two seconds.
+	Close()
+
+	// Tools returns the tools that a model may use: those of servers that are ready.
+	Tools() []tools.External
+	// Prompts and Resources return those of the servers that are connected, or start again when they
+	// are needed.
+	Prompts() []Prompt
+	Resources() []act.Resource
+
+	// GetPrompt returns the text of a prompt, as messages of the user's and, where the server wants it
+	// so, the model's. A user asks for it; it is still the server's text, and should be shown before it
+	// is sent.
+	GetPrompt(ctx context.Context, server, prompt string, args map[string]string) ([]llm.Message, error)
+	// Complete returns the values that a server proposes for an argument of a prompt, whose others are
+	// args. There are none if the server fails or is slow.
+	Complete(ctx context.Context, p Prompt, arg string, args map[string]string) []string
+	// ReadResource returns the content of a resource: text, and images if it has any, each with a name.
+	ReadResource(ctx context.Context, server, uri string) ([]llm.Part, error)
+
+	// Approve records that a user has seen the tools of a server, as State listed them with this
+	// fingerprint, and approves them. It is an error if they have changed since. After an error of
+	// Options.Approve they stay approved until Close.
+	Approve(server, fingerprint string) error
+	// Allow lets the program of a server do more, remembers that, and starts it again. The zero Access
+	// takes back what was allowed before.
+	Allow(server string, more Access) error
+	// Restart ends a server and starts it again, also one that was stopped.
+	Restart(server string) error
+	// Stop ends a server, and remembers that it is not to run until it is restarted.
+	Stop(server string) error
+	// SetRoots replaces the directories that the user works in, which servers are told as roots. They
+	// are absolute.
+	SetRoots(directories ...string)
+
+	// NextQuestion removes and returns the first waiting question; nil if none waits.
+	NextQuestion() *Question
+
+	// BeginLogin finds the authorization server and begins a login, which takes some requests.
+	BeginLogin(ctx context.Context, server string) (Login, error)
+	// Logout removes the login of a server, revokes its tokens, and restarts the server.
+	Logout(ctx context.Context, server string) error
 }
 
-// Open starts the servers of a configuration, by their names, and does not wait
-// for them: see State and Wait. Close ends them. The configuration must be valid.
-func Open(ctx context.Context, configs map[string]Config, o Options) *Servers {
-	ctx, cancel := context.WithCancel(ctx)
-	all := &Servers{servers: map[string]*server{}, cancel: cancel, roots: roots{directories: o.Roots}}
-	if o.WithTimeout == nil {
-		o.WithTimeout = context.WithTimeoutCause
-	}
-	for name, c := range configs {
-		s := newServer(name, c, o, inbound{&all.questions, &all.roots, new(inFlight)})
-		all.servers[name] = s
-		all.start(func() { s.run(ctx) })
-	}
-	return all
-}
+// A Login is a login that waits for the user to agree in a browser. Close ends it.
+type Login interface {
+	URL() string      // of the page where the user agrees
+	Question() string // whether to open that page, shown whole
 
-// start runs f beside the others, and has Close wait for it. After Close it does nothing.
-func (all *Servers) start(f func()) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if !all.closed {
-		all.running.Go(f)
-	}
-}
-
-// Wake starts servers again that were ready and failed, and services that could not be reached. It does
-// not wait for them: a call does.
-func (all *Servers) Wake() {
-	for _, s := range all.sorted() {
-		s.mu.Lock()
-		if s.down || s.config.URL != "" {
-			s.wake()
-		}
-		s.mu.Unlock()
-	}
-}
-
-// Close ends the servers and everything they started, within two seconds.
-func (all *Servers) Close() {
-	all.mu.Lock()
-	all.closed = true
-	all.mu.Unlock()
-	all.cancel()
-	all.running.Wait()
-	for _, s := range all.servers {
-		s.mu.Lock()
-		s.login.client.Close()
-		s.mu.Unlock()
-	}
-}
-
-// Wait waits until no server is starting any more, or ctx has ended.
-func (all *Servers) Wait(ctx context.Context) {
-	for _, s := range all.sorted() {
-		select {
-		case <-s.startFinished():
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// States returns the state of every server, sorted by name.
-func (all *Servers) States() []State {
-	var states []State
-	for _, s := range all.sorted() {
-		states = append(states, s.state())
-	}
-	return states
-}
-
-// Tools returns the tools that a model may use: those of servers that are ready.
-func (all *Servers) Tools() []tools.External {
-	var out []tools.External
-	for _, s := range all.sorted() {
-		out = append(out, s.offeredTools()...)
-	}
-	return out
+	// Paste takes the address that the browser ended on, where it runs on another computer.
+	Paste(address string) error
+	// Returned returns a channel that is closed when the browser has come back.
+	Returned() <-chan struct{}
+	// Wait waits for the browser, stores the tokens, and restarts the server.
+	Wait(context.Context) error
+	Close()
 }
 
 // ToolPrefix returns the prefix of the names of a server's tools, which no other tool has.
 func ToolPrefix(server string) string { return "mcp__" + server + "__" }
-
-// Approve records that a user has seen the tools of a server, as State listed them with this
-// Fingerprint, and approves them. It is an error if they have changed since. After an error of
-// Options.Approve they stay approved until Close.
-func (all *Servers) Approve(name, seal string) error {
-	s, err := all.server(name)
-	if err != nil {
-		return err
-	}
-	return s.approve(seal)
-}
-
-// Restart ends a server and starts it again, also one that was stopped.
-func (all *Servers) Restart(name string) error {
-	s, err := all.server(name)
-	if err != nil {
-		return err
-	}
-	if err := s.updateStored(func(m *storedState) { m.Stopped = false }); err != nil {
-		return err
-	}
-	s.requestRestart()
-	return nil
-}
-
-// Allow lets the program of a server do more, remembers that, and starts it again.
-// The zero Access takes back what was allowed before.
-func (all *Servers) Allow(name string, more Access) error {
-	s, err := all.server(name)
-	if err != nil {
-		return err
-	}
-	err = s.grant(more)
-	return errors.Join(err, all.Restart(name))
-}
-
-// Stop ends a server, and remembers that it is not to run until it is restarted.
-func (all *Servers) Stop(name string) error {
-	s, err := all.server(name)
-	if err != nil {
-		return err
-	}
-	err = s.updateStored(func(m *storedState) { m.Stopped = true })
-	s.requestRestart()
-	return err
-}
-
-func (all *Servers) server(name string) (*server, error) {
-	if s := all.servers[name]; s != nil {
-		return s, nil
-	}
-	return nil, fmt.Errorf("there is no MCP server %q", name)
-}
-
-func (all *Servers) sorted() []*server {
-	if all == nil { // none is configured
-		return nil
-	}
-	var out []*server
-	for _, name := range slices.Sorted(maps.Keys(all.servers)) {
-		out = append(out, all.servers[name])
-	}
-	return out
-}
 
 // Status is how a server is.
 type Status string
@@ -253,7 +178,7 @@ type State struct {
 	ServerInfo   string // what it calls itself, with its version
 	Tools        []Tool
 	RemovedTools []string // tools that were approved and no longer exist
-	OmittedTools int      // number of tools beyond maxTools
+	OmittedTools int      // number of tools that are not offered, because there are too many or for their name
 	Fingerprint  string   // of Tools, for Servers.Approve
 
 	Since time.Time
@@ -285,27 +210,19 @@ type Tool struct {
 	Change      string // "new" or "changed" since the approval, or ""
 }
 
-// The bounds of a server. Times are from the first to the last byte.
-const (
-	startTimeout       = 30 * time.Second
-	firstStartTimeout  = 60 * time.Second // of a program that never was, and may be downloaded
-	defaultCallTimeout = 60 * time.Second
-	maxTimeout         = 600 * time.Second
-	readTimeout        = time.Minute     // of a prompt or a resource
-	completeTimeout    = 3 * time.Second // of values for an argument, for which the user waits
-	listInterval       = time.Second     // between two looks at a list that keeps changing
+// A Prompt is a text that a server has ready, for an entry of the command menu.
+type Prompt struct {
+	Server      string
+	Name        string // the server's name for it; for GetPrompt
+	Title       string // for people; the name unless the server says otherwise
+	Description string
+	Arguments   []PromptArgument
+	Completes   bool // the server proposes values for arguments: see Servers.Complete
+}
 
-	maxMessage     = 16 << 20 // bytes
-	maxNonMessages = 1000     // lines that are no messages
-	maxStderr      = 64 << 10 // bytes that are kept
-	maxTools       = 200      // that are offered
-	maxListed      = 10_000   // entries of a list that are looked at
-	maxPages       = 100      // of a list
-	maxText        = 30_000   // characters of an answer
-	maxProposals   = 100      // values for an argument, as in the protocol
-)
-
-var errClosed = errors.New("the server is not running")
-
-// errHungUp ends a connection that the server ended.
-var errHungUp = errors.New("it closed the connection")
+// A PromptArgument is a text that goes into a Prompt.
+type PromptArgument struct {
+	Name        string
+	Description string
+	Required    bool
+}

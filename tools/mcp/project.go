@@ -41,7 +41,7 @@ func ParseProject(text []byte) (map[string]Config, error) {
 				}
 			}
 		}
-		configs[name] = Config{Command: process.ShellLine(s.Command), Args: s.Args, Env: maps.Clone(s.Env), URL: s.URL, Headers: maps.Clone(s.Headers), ofProject: true}
+		configs[name] = Config{Command: process.ShellLine(s.Command), Args: s.Args, Env: maps.Clone(s.Env), URL: s.URL, Headers: maps.Clone(s.Headers), OfProject: true}
 	}
 	return configs, errors.Join(append(errs, Validate(configs))...)
 }

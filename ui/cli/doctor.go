@@ -141,7 +141,7 @@ func checkOf(h providers.Health) app.Check {
 
 // mcpServers checks the MCP servers, which are started if no screen has done that.
 func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
-	servers := d.mcp.servers.Load()
+	servers := d.mcp.running()
 	if servers == nil {
 		return []app.Check{{Section: app.SectionMCP, Name: "none", Status: app.Works, Detail: "not configured"}}
 	}
@@ -252,8 +252,8 @@ func (d doctor) prepare() func() {
 		if d.toolSet, err = tools.Open(d.dir); err == nil {
 			closing = append(closing, func() { d.toolSet.Close() })
 			d.backend = d.toolSet.EnableSandbox(d.config.Sandbox)
-			if d.startMCPServers() == nil && d.mcp.servers.Load() != nil {
-				d.mcp.servers.Load().Wait(context.Background())
+			if d.startMCPServers() == nil && d.mcp.running() != nil {
+				d.mcp.running().Wait(context.Background())
 				closing = append(closing, d.mcp.stop)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 
 // mcpServers are the MCP servers of this run.
 type mcpServers struct {
+	client   mcp.Client                   // nil: parley has none
 	servers  atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
 	onChange atomic.Pointer[func(string)] // called with a server's name when its state changes; nil: nobody is
 	logins   *credentials.Store           // what logins to servers gave
@@ -26,9 +27,17 @@ type mcpServers struct {
 	editor   map[string]bool              // servers that an editor added, which are in no configuration
 }
 
-// all returns the servers; nil if none is configured, or none may run yet.
-func (m *mcpServers) all() app.Servers {
+// running returns the servers; nil if none is configured, or none may run yet.
+func (m *mcpServers) running() mcp.Servers {
 	if all := m.servers.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// all does as running, for the front ends.
+func (m *mcpServers) all() app.Servers {
+	if all := m.running(); all != nil {
 		return all
 	}
 	return nil
@@ -73,7 +82,7 @@ func (a *program) startMCPServers() error {
 	if err != nil {
 		return err
 	}
-	if len(configs) == 0 || a.toolSet == nil || a.flags.toolNames != "" || a.mcp.servers.Load() != nil {
+	if len(configs) == 0 || a.mcp.client == nil || a.toolSet == nil || a.flags.toolNames != "" || a.mcp.running() != nil {
 		return nil // --tools names all tools
 	}
 	for name := range project {
@@ -83,7 +92,7 @@ func (a *program) startMCPServers() error {
 	}
 	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
 	agreement := func(server string) string { return a.project.mcpEntry(server, project) }
-	servers := mcp.Open(context.Background(), configs, mcp.Options{
+	servers := a.mcp.client.Open(context.Background(), configs, mcp.Options{
 		Dir: string(filepath.Separator), Version: cmdutil.Version(), Confine: confine.confine,
 		Approved: func(server string) string {
 			seal, _ := a.library.Get(agreement(server))
@@ -111,7 +120,7 @@ func (a *program) startMCPServers() error {
 			}
 		},
 	})
-	a.mcp.servers.Store(servers)
+	a.mcp.servers.Store(&servers)
 	a.toolSet.OnPrompt(servers.Wake)
 	a.mcp.sync(a.toolSet) // servers may have become ready before the callback was installed
 	return nil
@@ -120,7 +129,7 @@ func (a *program) startMCPServers() error {
 // sync offers the tools of the servers to the next turn. Names that do not fit are
 // the servers' state to tell.
 func (m *mcpServers) sync(set *tools.Set) {
-	if servers := m.servers.Load(); servers != nil {
+	if servers := m.running(); servers != nil {
 		_ = set.ReplaceExternal("mcp__", servers.Tools())
 	}
 }
@@ -176,7 +185,7 @@ func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (proce
 // wait waits for the servers where nobody sees them start, and notes which of them
 // cannot be used.
 func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)) {
-	servers := m.servers.Load()
+	servers := m.running()
 	if servers == nil {
 		return
 	}
@@ -208,7 +217,7 @@ func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)
 
 // stop ends the servers and everything they started.
 func (m *mcpServers) stop() {
-	if servers := m.servers.Load(); servers != nil {
+	if servers := m.running(); servers != nil {
 		servers.Close()
 	}
 }

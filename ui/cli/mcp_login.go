@@ -53,8 +53,10 @@ func maskSecrets(a *program) (func(string) string, error) {
 	}
 	texts, _, unread := a.mcp.logins.Known()
 	var secrets []string
-	for _, text := range texts {
-		secrets = append(secrets, mcp.LoginSecrets(text)...)
+	if a.mcp.client != nil {
+		for _, text := range texts {
+			secrets = append(secrets, a.mcp.client.LoginSecrets(text)...)
+		}
 	}
 	configs, _, _ := mcpConfigs(a) // a file of a project that is wrong starts no server
 	for _, server := range configs {

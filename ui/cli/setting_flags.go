@@ -119,8 +119,8 @@ func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice stri
 		}
 	}
 	added := s.Directories().Reachable()
-	s.SetSystem(wholeSystem(a, ""))                      // the tools had the folders of the conversation before this one
-	if servers := a.mcp.servers.Load(); servers != nil { // of a conversation before this one
+	s.SetSystem(wholeSystem(a, ""))                 // the tools had the folders of the conversation before this one
+	if servers := a.mcp.running(); servers != nil { // of a conversation before this one
 		servers.SetRoots(append([]string{a.dir}, added...)...)
 	}
 	return notice, nil

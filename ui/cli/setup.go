@@ -27,6 +27,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/atomicfile"
+	"parley/tools/mcp/client"
 	"parley/ui/acp"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
@@ -60,6 +61,7 @@ func newProgram() *program {
 	a.runPlain = plain.Run
 	a.serveClient = acp.Serve
 	a.archive = archive.New()
+	a.mcp.client = client.New()
 	return a
 }
 
@@ -78,7 +80,7 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(man.New(man.Options{Out: a.Out, Version: cmdutil.Version(), Date: cmdutil.BuildDate()}))
 	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath}))
 	root.AddCommand(keys.New(a.Out, a.load, &a.config.Keys))
-	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }}))
+	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Client: a.mcp.client, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }}))
 	root.AddCommand(prompts.New(prompts.Options{Streams: &a.Streams, With: a.withProject, Find: promptFiles{a}.find, Named: promptFiles{a}.existing, Names: func() []string { return promptFiles{a}.completed(false) }, Dir: promptDir, Places: userPlaces, AbbrevPath: abbrevPath}))
 	root.AddCommand(sandbox.New(a.load, &a.config.Sandbox))
 	root.AddCommand(skills.New(skills.Options{Streams: &a.Streams, Find: a.withSkills, Dir: configDir, AbbrevPath: abbrevPath}))

@@ -12,20 +12,21 @@ import (
 	"time"
 
 	"parley/tools/mcp"
+	"parley/tools/mcp/client"
 	"parley/tools/process"
 	"parley/ui/app"
 )
 
 // shellServers are servers whose programs are lines of sh, by name. What is remembered of them goes
 // to kept.
-func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) *mcp.Servers {
+func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) mcp.Servers {
 	t.Helper()
 	config := map[string]mcp.Config{}
 	for name, script := range scripts {
 		config[name] = mcp.Config{Command: process.CommandLine{Words: []string{"/bin/sh"}}, Args: []string{"-c", script}}
 	}
 	dir := t.TempDir()
-	servers := mcp.Open(t.Context(), config, mcp.Options{
+	servers := client.New().Open(t.Context(), config, mcp.Options{
 		Dir: dir,
 		Confine: func(_ string, _ mcp.Config, env []string) (*process.SandboxPolicy, error) {
 			return &process.SandboxPolicy{Workspace: dir, ReadPaths: []string{os.TempDir()}, Env: env}, nil
@@ -41,7 +42,7 @@ func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) *
 
 // refusedServer is one whose program fails as it does without a network, until it
 // has one. What is remembered of it goes to kept.
-func refusedServer(t *testing.T, kept chan<- string) *mcp.Servers {
+func refusedServer(t *testing.T, kept chan<- string) mcp.Servers {
 	t.Helper()
 	servers := shellServers(t, kept, map[string]string{"weather": "echo starting >&2; echo getaddrinfo EAI_AGAIN registry.example >&2; exit 1"})
 	servers.Wait(context.Background())

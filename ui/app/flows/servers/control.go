@@ -15,7 +15,7 @@ import (
 // A control is how a user deals with one MCP server: looks at it, allows it what it needs, logs in to it.
 type control struct {
 	app  *app.App
-	all  *mcp.Servers
+	all  mcp.Servers
 	name string
 }
 
@@ -81,7 +81,7 @@ func (c control) login() app.Effect {
 
 // awaitLogin opens the page of a login, and waits for the browser to come back or for the
 // address that it was sent to.
-func (c control) awaitLogin(login *mcp.Login) app.Effect {
+func (c control) awaitLogin(login mcp.Login) app.Effect {
 	ask := &app.Secret{
 		Title: "Log in to " + c.name, Text: "Waiting for your browser. If it runs on another computer, paste the address here that it ends on", Visible: true,
 		Ready: login.Returned(), OnDismiss: func() { go login.Close() },
@@ -99,8 +99,8 @@ func (c control) awaitLogin(login *mcp.Login) app.Effect {
 		},
 	}
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
-		if c.app.OpenURL == nil || c.app.OpenURL(ctx, login.URL) != nil {
-			ask.Text = "No browser here: open " + login.URL + " elsewhere, and paste the address that it ends on"
+		if c.app.OpenURL == nil || c.app.OpenURL(ctx, login.URL()) != nil {
+			ask.Text = "No browser here: open " + login.URL() + " elsewhere, and paste the address that it ends on"
 		}
 		return func() app.Effect { return ask }
 	})

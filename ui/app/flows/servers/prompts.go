@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -17,6 +16,9 @@ import (
 // prompts lists the prompts that servers have written for users to send.
 func (f flow) prompts() (list []app.ServerPrompt, unavailable string) {
 	servers := f.servers()
+	if servers == nil {
+		return nil, f.noServers()
+	}
 	for _, p := range servers.Prompts() {
 		var args []string
 		for _, arg := range p.Arguments {
@@ -31,7 +33,7 @@ func (f flow) prompts() (list []app.ServerPrompt, unavailable string) {
 		})
 	}
 	if len(list) == 0 {
-		unavailable = cmp.Or(f.noServers(), "No MCP server offers prompts")
+		unavailable = "No MCP server offers prompts"
 	}
 	return list, unavailable
 }
@@ -64,7 +66,7 @@ func promptArguments(p mcp.Prompt, line string) map[string]string {
 
 // fillServerPrompt puts a server's prompt into the draft, and asks before for each argument that it
 // requires, with the values that the server proposes.
-func fillServerPrompt(o app.Options, servers *mcp.Servers, p mcp.Prompt, args map[string]string) app.Effect {
+func fillServerPrompt(o app.Options, servers mcp.Servers, p mcp.Prompt, args map[string]string) app.Effect {
 	for _, arg := range p.Arguments {
 		if !arg.Required || args[arg.Name] != "" {
 			continue

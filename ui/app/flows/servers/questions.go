@@ -44,15 +44,15 @@ func unanswered(q *mcp.Question) (app.Effect, bool) {
 		return nil, false
 	}
 	text := "MCP server " + q.Server + " no longer waits for an answer"
-	if why := q.WhyOver(); why != "" {
-		text += ": " + why
+	if q.WhyOver != nil && q.WhyOver() != "" {
+		text += ": " + q.WhyOver()
 	}
 	return app.Toast(text), true
 }
 
 // lapse takes what is asked for a server back once nobody waits for an answer.
 func lapse(q *mcp.Question) app.Lapse {
-	return app.Lapse{Done: q.Ended(), OnDone: func() app.Effect {
+	return app.Lapse{Done: q.Ended, OnDone: func() app.Effect {
 		if q.Done() {
 			return app.Toast("MCP server " + q.Server + " says that the page is done")
 		}
@@ -233,7 +233,7 @@ func (f flow) confirmSample(q *mcp.Question) *app.Confirm {
 				q.Cancel()
 				return app.Failure{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}
 			}
-			q.AnswerSample(said, name)
+			q.Reply(mcp.Reply{Action: mcp.ActionAccept, Text: said, Model: name})
 			return app.Toast(fmt.Sprintf("%s answered MCP server %s", name, q.Server))
 		})
 	})

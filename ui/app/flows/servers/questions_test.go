@@ -18,6 +18,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/tools/mcp"
+	"parley/tools/mcp/client"
 )
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
@@ -60,7 +61,7 @@ func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.C
 	h := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
 	t.Cleanup(h.Close)
 	t.Cleanup(end)
-	servers := mcp.Open(t.Context(), map[string]mcp.Config{"s": {URL: h.URL, Trusted: true, Sampling: "ask"}}, mcp.Options{Interactive: true})
+	servers := client.New().Open(t.Context(), map[string]mcp.Config{"s": {URL: h.URL, Trusted: true, Sampling: "ask"}}, mcp.Options{Interactive: true})
 	t.Cleanup(servers.Close)
 	servers.Wait(t.Context())
 	a = apptest.New(t, Register)

@@ -31,8 +31,8 @@ func Register(a *app.App) {
 type flow struct{ app *app.App }
 
 // servers returns the servers; nil if none is configured, or none may run yet.
-func (f flow) servers() *mcp.Servers {
-	all, _ := f.app.Servers().(*mcp.Servers)
+func (f flow) servers() mcp.Servers {
+	all, _ := f.app.Servers().(mcp.Servers)
 	return all
 }
 
@@ -63,7 +63,7 @@ func (f flow) watch(tell func(func() app.Effect)) {
 
 // changed says what the user has to know or do about a server that changed, once: noticed is what they know
 // of each.
-func changed(all *mcp.Servers, name string, noticed map[string]string) app.Effect {
+func changed(all mcp.Servers, name string, noticed map[string]string) app.Effect {
 	for _, s := range all.States() {
 		if s.Name != name {
 			continue
@@ -88,8 +88,12 @@ func changed(all *mcp.Servers, name string, noticed map[string]string) app.Effec
 
 // arguments returns the possible arguments of /mcp.
 func (f flow) arguments() []app.Item {
+	servers := f.servers()
+	if servers == nil {
+		return nil
+	}
 	var items []app.Item
-	for _, s := range f.servers().States() {
+	for _, s := range servers.States() {
 		items = append(items, app.Item{Title: s.Name, Value: s.Name, Detail: string(s.Status)})
 		if s.Status == mcp.StatusLogin {
 			items = append(items, app.Item{Title: "login " + s.Name, Value: "login " + s.Name})
@@ -251,14 +255,14 @@ func lastLines(text string, n int) string {
 // A serverChoice is something that can be done about a server.
 type serverChoice struct {
 	Name, Detail string
-	Do           func(*mcp.Servers) error
+	Do           func(mcp.Servers) error
 }
 
 // serverChoices returns what can be done about a server: above all to allow what the
 // sandbox refused it. Further permissions come after a restart.
 func serverChoices(s mcp.State) []serverChoice {
 	allow := func(name string, a mcp.Access) serverChoice {
-		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all *mcp.Servers) error { return all.Allow(s.Name, a) }}
+		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all mcp.Servers) error { return all.Allow(s.Name, a) }}
 	}
 	var out []serverChoice
 	wants := s.Refusal.Needs
@@ -278,7 +282,7 @@ func serverChoices(s mcp.State) []serverChoice {
 	if wants.Unsandboxed && failing {
 		out = append(out, free)
 	}
-	out = append(out, serverChoice{"Restart", "", func(all *mcp.Servers) error { return all.Restart(s.Name) }})
+	out = append(out, serverChoice{"Restart", "", func(all mcp.Servers) error { return all.Restart(s.Name) }})
 	if failing && !s.Allowed.Network && !wants.Network {
 		out = append(out, network)
 	}
@@ -286,10 +290,10 @@ func serverChoices(s mcp.State) []serverChoice {
 		out = append(out, free)
 	}
 	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
-		out = append(out, serverChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all *mcp.Servers) error { return all.Stop(s.Name) }})
+		out = append(out, serverChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all mcp.Servers) error { return all.Stop(s.Name) }})
 	}
 	if allowed := s.Allowed.String(); allowed != "" {
-		out = append(out, serverChoice{"Revoke permissions", "Now it " + allowed, func(all *mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
+		out = append(out, serverChoice{"Revoke permissions", "Now it " + allowed, func(all mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})
 	}
 	return out
 }

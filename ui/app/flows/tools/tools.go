@@ -41,8 +41,10 @@ func (f flow) unavailable() string {
 
 // states returns how the MCP servers are.
 func (f flow) states() []mcp.State {
-	servers, _ := f.app.Servers().(*mcp.Servers)
-	return servers.States()
+	if servers, ok := f.app.Servers().(mcp.Servers); ok {
+		return servers.States()
+	}
+	return nil
 }
 
 // title returns a tool's name as users read it, SERVER:TOOL for one of an MCP server.

@@ -23,6 +23,7 @@ import (
 // Options are what the command works with.
 type Options struct {
 	*cmdutil.Streams
+	Client  mcp.Client
 	Load    func() (map[string]mcp.Config, func(name string) mcp.LoginStore, error) // returns the servers that are configured here, and where logins are kept
 	OpenURL func(ctx context.Context, address string) error
 }
@@ -56,7 +57,7 @@ that it ends on.`,
 			if err != nil {
 				return cmdutil.Config(err)
 			}
-			if err := mcp.Logout(cmd.Context(), args[0], c, store); err != nil {
+			if err := o.Client.Logout(cmd.Context(), args[0], c, store); err != nil {
 				return err
 			}
 			fmt.Fprintln(o.Out, "Logged out of "+args[0])
@@ -92,13 +93,13 @@ func (o Options) login(ctx context.Context, name string) error {
 	if err != nil {
 		return cmdutil.Config(err)
 	}
-	login, err := mcp.BeginLogin(ctx, name, c, store)
+	login, err := o.Client.BeginLogin(ctx, name, c, store)
 	if err != nil {
 		return err
 	}
 	defer login.Close()
 	fmt.Fprintln(o.Out, login.Question()+"\n")
-	if err := o.OpenURL(ctx, login.URL); err != nil {
+	if err := o.OpenURL(ctx, login.URL()); err != nil {
 		o.Note(format.ErrorText(err))
 	}
 	if term.IsTerminal(os.Stdin.Fd()) {
@@ -114,7 +115,7 @@ func (o Options) login(ctx context.Context, name string) error {
 
 // pasteLogin reads addresses from the terminal until one is of the login. It ends with the
 // program.
-func pasteLogin(login *mcp.Login) {
+func pasteLogin(login mcp.Login) {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {
 		if lines.Text() == "" {

@@ -1,0 +1,217 @@
+package client
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/tools/lazy"
+	"parley/tools/mcp"
+	"parley/tools/process"
+)
+
+// withAccess returns a configuration with what is allowed beyond it.
+func withAccess(c mcp.Config, a mcp.Access) mcp.Config {
+	c.Network, c.Unsandboxed = c.Network || a.Network, c.Unsandboxed || a.Unsandboxed
+	c.Read, c.Write = append(slices.Clip(c.Read), a.Read...), append(slices.Clip(c.Write), a.Write...)
+	return c
+}
+
+// A storedState is the stored state of a server. It holds only for the configuration it was made
+// with: the same name with another command is another server.
+type storedState struct {
+	ConfigID string     `json:"of"`                // see Config.configID
+	Started  bool       `json:"started,omitempty"` // it was ready once: what it downloads is there
+	Stopped  bool       `json:"stopped,omitempty"` // the user does not want it to run
+	Access   mcp.Access `json:"access,omitzero"`
+	// Given is what a directory's server was given, values of variables included, when Access was
+	// allowed: one that says something else can run anything. It is salted, for values may be secret.
+	Given fingerprint `json:"given,omitempty"`
+}
+
+// allow sets what is allowed to a server of this configuration.
+func (m *storedState) allow(a mcp.Access, c mcp.Config) error {
+	m.Access, m.Given = a, nil
+	if a.IsZero() || !c.OfProject {
+		return nil
+	}
+	m.Given = fingerprint{}
+	return m.Given.addStart(c, m.Given.saltOrNew())
+}
+
+// configID stands for what a configuration starts, without values that may be
+// secret.
+func configID(c mcp.Config) string {
+	text, err := json.Marshal([]any{c.Command, c.Args, c.Cwd, c.URL, slices.Sorted(maps.Keys(c.Env))})
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}
+
+// parseStored reads what is remembered of a server; nothing, if it was of another one.
+func parseStored(text string, c mcp.Config) storedState {
+	var m storedState
+	if json.Unmarshal([]byte(text), &m) != nil || m.ConfigID != configID(c) {
+		return storedState{ConfigID: configID(c)}
+	}
+	if c.OfProject && !m.Given.coversStart(c) {
+		m.Access = mcp.Access{} // Given tells updateStored that something is stored
+	}
+	return m
+}
+
+// downloaders are programs that download what they start.
+var downloaders = map[string]string{
+	"npx": "", "npm": "", "bunx": "", "bun": "x", "uvx": "", "uv": "", "pipx": "", "pnpm": "dlx", "yarn": "dlx", "deno": "run", "docker": "", "podman": "",
+}
+
+// words returns the program and its arguments, as far as they can be told.
+func words(c mcp.Config) []string {
+	p := c.CommandLine()
+	if !p.Shell {
+		return p.Words
+	}
+	return strings.Fields(p.Words[0])
+}
+
+// mayDownload reports whether a program may have to be downloaded before it starts.
+func mayDownload(c mcp.Config) bool {
+	words := words(c)
+	if len(words) == 0 {
+		return false
+	}
+	with, known := downloaders[strings.TrimSuffix(filepath.Base(words[0]), ".exe")]
+	return known && (with == "" || slices.Contains(words[1:], with))
+}
+
+// absolutePath finds paths in what a program writes.
+var absolutePath = lazy.NewRegexp(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
+
+// writeWords are the words of errors that are about a change.
+var writeWords = lazy.NewRegexp(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
+
+// explainStart guesses from the error output of a program that failed what the sandbox refused. Ended is
+// the exit status, -1 if it did not end.
+func (r *explanation) explainStart(c mcp.Config, stderr string, ended int) {
+	words := words(c)
+	if len(words) == 0 {
+		return
+	}
+	if filepath.IsAbs(words[0]) {
+		r.addPath(words[0], false, "its program is "+words[0])
+	}
+	for _, arg := range words[1:] {
+		if _, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(arg, "-") {
+			arg = value
+		}
+		if filepath.IsAbs(arg) {
+			r.addPath(arg, isDirectory(arg), "it was given "+arg)
+		}
+	}
+	for line := range strings.Lines(stderr) {
+		what, denied := process.Sandbox.ExplainDenial(line)
+		if !denied {
+			continue
+		}
+		if strings.HasPrefix(what, "the network") && !c.Network {
+			r.Needs.Network = true
+			r.addReason("network: %s", strings.TrimSpace(line))
+			continue
+		}
+		paths := absolutePath.FindAllString(line, 4)
+		for _, path := range paths {
+			r.addPath(path, writeWords.MatchString(line), strings.TrimSpace(line))
+		}
+		if len(paths) == 0 {
+			r.addReason("%s", strings.TrimSpace(line))
+		}
+	}
+	if mayDownload(c) && !c.Network && !r.Needs.Network {
+		r.Needs.Network = true
+		r.addReason("network: %s downloads what it starts", filepath.Base(words[0]))
+	}
+	if len(r.Reasons) == 0 && (ended == 126 || ended == 127) {
+		r.addReason("file: its program %s could not be started", words[0])
+	}
+}
+
+// refusedCall finds system calls that fail as the sandbox refuses them, whatever the network is.
+var refusedCall = lazy.NewRegexp(`(?i)\b(socket|socketpair|bind|listen|clone3?|unshare|setns|ptrace|mount|chroot|shmget|semget|msgget)(\([^()]*\)[^()]{0,40}|: | )(operation not permitted|eperm\b)|` +
+	`\bnamespace.*operation not permitted|\[errno 1\] operation not permitted\s*$`)
+
+// refusedNetwork finds the words of a program without a network.
+var refusedNetwork = lazy.NewRegexp(`(?i)eai_again|getaddrinfo|could not resolve host|name resolution|name or service not known|network is unreachable|enetunreach|dial (tcp|udp)|connect eperm`)
+
+// refusedFile finds the words of a program that was refused a file.
+var refusedFile = lazy.NewRegexp(`(?i)permission denied|operation not permitted|read-only file system|eacces|eperm|erofs`)
+
+// explainCall guesses what the sandbox refused a program from what it wrote during a call, and answered
+// to one that failed. It counts nothing that another computer may have said: a file has to exist here.
+func (r *explanation) explainCall(c mcp.Config, text string) {
+	for line := range strings.Lines(text) {
+		said := strings.TrimSpace(line)
+		switch {
+		case !c.Network && refusedNetwork.MatchString(line):
+			r.Needs.Network = true
+			r.addReason("network: %s", said)
+		case refusedCall.MatchString(line):
+			r.Needs.Unsandboxed = true
+			r.addReason("system call: %s", said)
+		case refusedFile.MatchString(line):
+			write := writeWords.MatchString(line)
+			for _, at := range absolutePath.FindAllStringIndex(line, 4) {
+				path := line[at[0]:at[1]]
+				if at[0] > 0 && !strings.ContainsRune(" \t'\"`(=", rune(line[at[0]-1])) { // host:/path
+					continue
+				}
+				if exists(path) || write && exists(filepath.Dir(path)) {
+					r.addPath(path, write, said)
+				}
+			}
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// An explanation is a Refusal that is being found out. Grantable returns the file or directory that would have
+// to be allowed for a path; "" for none. Reasons hold no secrets.
+type explanation struct {
+	mcp.Refusal
+	mask      secretMask
+	grantable func(path string, write bool) string
+}
+
+// addPath adds that the program needs a path, unless nothing can be granted or the grant holds a secret.
+func (r *explanation) addPath(path string, write bool, reason string) {
+	grant := r.grantable(path, write)
+	if grant == "" || r.mask.names.Text(grant) != grant { // what is allowed is shown, and stored
+		return
+	}
+	more := mcp.Access{Read: []string{grant}}
+	if write {
+		more = mcp.Access{Write: []string{grant}}
+	}
+	r.Needs = r.Needs.Union(more)
+	r.addReason("file: %s", reason)
+}
+
+// addReason adds a reason without secrets, once.
+func (r *explanation) addReason(format string, args ...any) {
+	const most = 8
+	reason := r.mask.sanitizeText(fmt.Sprintf(format, args...), 300)
+	if len(r.Reasons) < most && !slices.Contains(r.Reasons, reason) {
+		r.Reasons = append(r.Reasons, reason)
+	}
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"parley/tools/mcp"
+)
+
+// approval holds what a user has approved for a server.
+type approval struct {
+	approved fingerprint // nil: nothing
+	stored   storedState
+	salt     string // of its fingerprints
+}
+
+// isFirstStart reports whether a program starts that was never ready.
+func (s *server) isFirstStart() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isFirstStartLocked()
+}
+
+func (s *server) isFirstStartLocked() bool { return !s.config.Command.IsZero() && !s.stored.Started }
+
+// effectiveConfig returns the configuration with what the user allowed beyond it.
+func (s *server) effectiveConfig() mcp.Config {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return withAccess(s.config, s.stored.Access)
+}
+
+// updateStored changes the stored state, one change at a time and in order, so that a later one is
+// not overwritten by an earlier one.
+func (s *server) updateStored(change func(*storedState)) error {
+	s.storeMu.Lock()
+	defer s.storeMu.Unlock()
+	s.mu.Lock()
+	before, err := json.Marshal(s.stored)
+	if err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	change(&s.stored)
+	after, err := json.Marshal(s.stored)
+	s.mu.Unlock()
+	if err != nil || s.opts.SaveState == nil || string(before) == string(after) {
+		return err
+	}
+	return s.opts.SaveState(s.name, string(after))
+}
+
+// grant does as Servers.Allow but for the start. Who allows more has agreed to what the
+// server is started with, and need not be asked about its tools again.
+func (s *server) grant(more mcp.Access) error {
+	seal, agreed := "", false
+	var sealErr error
+	err := s.updateStored(func(m *storedState) {
+		old := s.approved.coversStart(withAccess(s.config, m.Access))
+		all := mcp.Access{}
+		if !more.IsZero() {
+			all = m.Access.Union(more)
+		}
+		sealErr = m.allow(all, s.config)
+		m.Stopped = false
+		if old && s.approved.addStart(withAccess(s.config, m.Access), s.approved[saltKey]) == nil {
+			seal, agreed = s.approved.String(), true
+		}
+	})
+	err = errors.Join(err, sealErr)
+	if !agreed || s.opts.Approve == nil {
+		return err
+	}
+	return errors.Join(err, s.opts.Approve(s.name, seal))
+}
+
+// updateStatus sets the status by what was approved. Removed tools need no approval. The lock is
+// held.
+func (s *server) updateStatus() {
+	now := mcp.StatusReady
+	s.reason, s.down = "", false
+	switch {
+	case s.config.Trusted || len(s.tools.tools) == 0:
+	case s.approved == nil:
+		now = mcp.StatusNew
+	case !s.approved.covers(s.tools.fingerprint):
+		now = mcp.StatusChanged
+		if s.approved[startKey] != s.tools.fingerprint[startKey] {
+			s.reason = "what it is started by, given or allowed is not what it was: see its command, address, environment, headers and access"
+		}
+	}
+	if s.status != now {
+		s.status, s.since = now, time.Now()
+	}
+}
+
+// approve does as Servers.Approve.
+func (s *server) approve(given string) error {
+	s.mu.Lock()
+	if s.conn.session == nil || given != s.tools.fingerprint.String() {
+		s.mu.Unlock()
+		return fmt.Errorf("%s: its tools have changed since they were shown", s.name)
+	}
+	s.approved = s.tools.fingerprint
+	s.updateStatus()
+	s.mu.Unlock()
+	s.notifyChange()
+	if s.opts.Approve == nil {
+		return nil
+	}
+	return s.opts.Approve(s.name, given)
+}

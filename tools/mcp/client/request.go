@@ -1,0 +1,196 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"parley/tools/mcp"
+	"parley/tools/mcp/client/oauth"
+)
+
+// The bounds of what a server tells of a call while it works.
+const (
+	maxProgress = 64 << 10 // bytes of live text of one call
+
+	progressBurst = 20 // lines of it at once
+	progressRate  = 5  // a second, then
+)
+
+// request asks a server something, which is started again if it failed. What did not reach it is sent
+// once more over a new connection. Check, if not nil, is called before each attempt. The error is plain
+// and without secrets.
+func (s *server) request(ctx context.Context, check func() error, f func(context.Context, *sdk.ClientSession) error) error {
+	var stale *link
+	for {
+		c, err := s.connected(ctx, stale)
+		if err == nil && check != nil {
+			err = check()
+		}
+		if err != nil {
+			return err
+		}
+		sent := c.link.requests.Load()
+		if err = s.requestOver(ctx, c, f); err == nil {
+			return nil
+		}
+		if stale != nil || ctx.Err() != nil || c.life.Err() == nil && !c.link.isLost(err) || c.link.requests.Load() != sent {
+			return errors.New(s.lockedSecrets().error(s.explain(ctx, c, err)).Error()) // what is within it is not for others
+		}
+		stale = c.link
+		stale.drop()
+	}
+}
+
+// ask returns what a method of the session answers to params; see request.
+func ask[P, R any](ctx context.Context, s *server, check func() error, method func(*sdk.ClientSession, context.Context, P) (R, error), params P) (result R, err error) {
+	err = s.request(ctx, check, func(ctx context.Context, session *sdk.ClientSession) (err error) {
+		result, err = method(session, ctx, params)
+		return err
+	})
+	return result, err
+}
+
+// requestOver calls f over a connection, within the time of a call, and once more after the user has
+// opened the pages that it requires.
+func (s *server) requestOver(ctx context.Context, c connection, f func(context.Context, *sdk.ClientSession) error) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer s.calls.begin()()
+	defer context.AfterFunc(c.life, func() { end(errClosed) })()
+	attempt := func() error {
+		return s.attempt(ctx, func(ctx context.Context) error { return f(ctx, c.session) })
+	}
+	err := attempt()
+	pages, malformed := requiredPages(err, s.lockedSecrets())
+	if err = cmp.Or(malformed, err); len(pages) > 0 {
+		if err = openPages(ctx, s, pages); err == nil {
+			err = attempt()
+		}
+		if again, malformed := requiredPages(err, s.lockedSecrets()); len(again) > 0 || malformed != nil {
+			err = errors.New("it requires a page to be opened, again after that was done")
+		}
+	}
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errClosed) {
+		return errors.Join(errClosed, err)
+	}
+	return err
+}
+
+// explain returns the error of a request in words for a user and a model.
+func (s *server) explain(ctx context.Context, c connection, err error) error {
+	var scope *oauth.ScopeError
+	var lost *unreachableError
+	switch {
+	case errors.As(err, &scope):
+		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
+	case errors.Is(err, oauth.ErrLogin):
+		err = fmt.Errorf("%w; the user can log in with /mcp login %s", oauth.ErrLogin, s.name)
+	case errors.As(err, &lost):
+	case errors.Is(err, errSessionLost), errors.Is(err, sdk.ErrSessionMissing):
+		err = fmt.Errorf("%w; try again once it is connected again", errSessionLost)
+	case errors.Is(err, errClosed):
+		err = c.link.explainEnd(errClosed)
+	case c.link.isLost(err):
+		select {
+		case <-c.link.ended: // it tells why
+		case <-time.After(100 * time.Millisecond):
+		}
+		err = c.link.explainEnd(errHungUp)
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	if errors.As(err, &lost) {
+		return s.notReachable(lost.reason)
+	}
+	return fmt.Errorf("%s: %s", s.name, plainText(err))
+}
+
+// attempt calls f, which has the time of a call.
+func (s *server) attempt(ctx context.Context, f func(context.Context) error) error {
+	limit, err := mcp.ParseTimeout("timeout", s.config.Timeout, defaultCallTimeout)
+	if err != nil {
+		return err
+	}
+	timed, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go s.calls.watchTime(timed, limit, end)
+	if err = f(timed); err != nil && timed.Err() != nil && ctx.Err() == nil {
+		return context.Cause(timed)
+	}
+	return err
+}
+
+// watchTime ends a call that takes longer than limit. While the user answers a question of the
+// server, its time stands still.
+func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if f.asking.Load() == 0 {
+			end(fmt.Errorf("it did not answer within %s", limit))
+			return
+		}
+		timer.Reset(limit)
+	}
+}
+
+// trackProgress hands progress of a call on, until done.
+func (s *server) trackProgress(progress func(string)) (token string, done func()) {
+	var mu sync.Mutex
+	left, pace := maxProgress, rateLimiter{burst: progressBurst, rate: progressRate}
+	token = rand.Text()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progressFuncs[token] = func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if progress == nil || !pace.take(time.Now()) {
+			return
+		}
+		if left -= len(text); left >= 0 {
+			progress(text)
+		}
+	}
+	return token, func() {
+		s.mu.Lock()
+		delete(s.progressFuncs, token)
+		s.mu.Unlock()
+		mu.Lock()
+		progress = nil
+		mu.Unlock()
+	}
+}
+
+// onProgress tells a call of its progress.
+func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	token, _ := p.ProgressToken.(string)
+	s.mu.Lock()
+	tell, secrets := s.progressFuncs[token], s.secrets()
+	s.mu.Unlock()
+	if tell == nil {
+		return
+	}
+	text := fmt.Sprintf("%g", p.Progress)
+	if p.Total > 0 {
+		text += fmt.Sprintf(" of %g", p.Total)
+	}
+	if p.Message != "" {
+		text += ": " + secrets.sanitizeText(p.Message, 500)
+	}
+	tell(text + "\n")
+}

@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/tools/lazy"
+	"parley/tools/sanitize"
+)
+
+// MinSecretLength is how long a secret is at least, in bytes; shorter values are words that
+// stand in any text.
+const MinSecretLength = 6
+
+// plainWords finds values that are no credential by their looks. They are taken out of texts all
+// the same, but what has such a word in its name still works.
+var plainWords = lazy.NewRegexp(`^[A-Za-z][a-z]{1,14}([-_., ][A-Za-z][a-z]{1,14})*$`)
+
+// IsPlainWord reports whether a secret value consists of plain words.
+func IsPlainWord(secret string) bool { return plainWords.MatchString(secret) }
+
+// ConfigSecrets returns the secrets in the configuration of a server, for masking texts that are
+// not the server's: of the values of variables and headers those whose name is a secret's, that look like
+// one or that are taken from the environment, and none that are plain words or paths.
+func ConfigSecrets(c Config) []string {
+	env, _ := ExpandVariables("env", secretValues(c.Env)) // one that has no value is no secret
+	headers, _ := ExpandVariables("headers", secretValues(c.Headers))
+	login, _ := ExpandVariables("mcp", map[string]string{"client_secret": c.ClientSecret})
+	secrets := append(valueSecrets(env, headers, login), sanitize.CommandSecrets(c.CommandLine().Words)...)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		secrets = append(secrets, sanitize.URLSecrets(u)...)
+	}
+	for _, values := range []map[string]string{c.Env, c.Headers} {
+		for _, v := range values { // an address may have a password
+			secrets = append(secrets, sanitize.CommandSecrets([]string{v})...)
+		}
+	}
+	slices.Sort(secrets)
+	return slices.DeleteFunc(slices.Compact(secrets), func(s string) bool {
+		return len(s) < MinSecretLength || plainWords.MatchString(s) || filepath.IsAbs(s)
+	})
+}
+
+// secretValues returns those of the configured values that are secrets by their name or looks, or
+// because the file does not say them.
+func secretValues(values map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range values {
+		if sanitize.HoldsSecret(name) || sanitize.LooksSecret(value) || strings.Contains(value, "${") {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// Secrets returns what must not be shown of what a server is given: the values of variables and
+// headers, the query of its address, and what looks like a secret in that or in its command line.
+func (c Config) Secrets(values ...map[string]string) []string {
+	secrets := valueSecrets(values...)
+	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
+		secrets = append(append(secrets, u.RawQuery), sanitize.URLSecrets(u)...)
+		for _, list := range u.Query() {
+			secrets = append(secrets, list...)
+		}
+	}
+	return append(secrets, sanitize.CommandSecrets(c.CommandLine().Words)...)
+}
+
+// valueSecrets returns the values of variables and headers, also without "Bearer" or the like.
+func valueSecrets(values ...map[string]string) (secrets []string) {
+	for _, list := range values {
+		for _, v := range list {
+			secrets = append(secrets, v)
+			scheme, token, ok := strings.Cut(v, " ") // "Bearer …"
+			if !ok {
+				continue
+			}
+			secrets = append(secrets, token)
+			if pair, err := base64.StdEncoding.DecodeString(token); err == nil && strings.EqualFold(scheme, "Basic") {
+				_, password, _ := strings.Cut(string(pair), ":")
+				secrets = append(secrets, password)
+			}
+		}
+	}
+	return secrets
+}
