@@ -67,6 +67,7 @@ func TestImports(t *testing.T) {
 
 		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", proc, safe, llm, lazy},
 		"tools/mcp/client/oauth":       {safe},
+		"tools/undo/snapshot":          {act, "tools", "tools/undo", "tools/gitignore", "tools/places", atomic},
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/openai", "providers/wire", safe},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
@@ -81,7 +82,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "ui/print", "tools", "tools/permission", "tools/sandbox"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
 		creds:                  {atomic},
 		llm:                    {},
 		catalog:                {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
@@ -114,7 +115,7 @@ func TestImports(t *testing.T) {
 		"tools/places":         {},
 		atomic:                 {},
 		"tools/permission":     {act, "tools/rule", lazy},
-		"tools/undo":           {act, "tools/gitignore", "tools/places", atomic},
+		"tools/undo":           {act},
 		"tools/gitignore":      {},
 		diff:                   {},
 		"tools/mcp":            {act, "tools", proc, safe, llm, lazy},

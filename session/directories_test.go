@@ -15,6 +15,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/undo"
+	"parley/tools/undo/snapshot"
 )
 
 // Added folders are part of a conversation: they stay with it, another one does not have them, and
@@ -34,7 +35,7 @@ func TestFolders(t *testing.T) {
 		fake := llmtest.New(
 			llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
 			llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
-		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: log, Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files})
+		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: log, Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files})
 		if err := s.Directories().Set(beside); err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestFolders(t *testing.T) {
 		if _, err := os.Stat(file); err != nil {
 			t.Fatal(err)
 		}
-		records := s.Files().(*undo.History).Records()
+		records := s.Files().(undo.History).Records()
 		if len(records) != 2 || string(records[0].Directory) != beside || string(records[0].Changes[0].Path) != file || !strings.Contains(records[1].Partial, beside) {
 			t.Errorf("records %+v", records)
 		}

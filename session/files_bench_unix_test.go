@@ -20,6 +20,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/undo"
+	"parley/tools/undo/snapshot"
 )
 
 // A commander is a model that calls a command, which tells when it began, and then is done.
@@ -73,7 +74,7 @@ func BenchmarkUndoAdds(b *testing.B) {
 		for _, c := range []commander{{}, {arrives: 100 * time.Millisecond}, {approved: 100 * time.Millisecond}, {approved: 400 * time.Millisecond}} {
 			b.Run(fmt.Sprintf("sandbox=%v/arrives=%v/approved=%v", sandboxed, c.arrives, c.approved), func(b *testing.B) {
 				without := newUndoArm(b, dir, sandboxed, c, nil)
-				with := newUndoArm(b, dir, sandboxed, c, undo.Open(filepath.Join(b.TempDir(), "undo")))
+				with := newUndoArm(b, dir, sandboxed, c, snapshot.Open(filepath.Join(b.TempDir(), "undo")))
 				without.run(b)
 				with.run(b)
 				without.took, with.took = nil, nil
@@ -103,7 +104,7 @@ type undoArm struct {
 	took      []float64 // from the end of a call, or its approval, to the first instruction of its command, in ms
 }
 
-func newUndoArm(b *testing.B, dir string, sandboxed bool, model commander, kept *undo.Store) *undoArm {
+func newUndoArm(b *testing.B, dir string, sandboxed bool, model commander, kept undo.Store) *undoArm {
 	b.Helper()
 	set, err := tools.Open(dir)
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/undo"
+	"parley/tools/undo/snapshot"
 )
 
 // A slowCall is a model whose answer ends only once the first call of it was seen to arrive.
@@ -64,7 +65,7 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 		llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
 	store := MemoryStore()
 	defer store.Close()
-	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
+	s := New(Options{Model: endpoint("fake/a", slowCall{fake, seen}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: snapshot.Open(kept).Files})
 	defer s.Close()
 	for _, text := range []string{"by hand\n", "by hand, later\n"} {
 		if err := os.WriteFile(filepath.Join(dir, "file.txt"), []byte(text), 0o644); err != nil {
@@ -117,12 +118,12 @@ func TestLookBeginsWhereTheCallEnds(t *testing.T) {
 					write()
 				}
 				fake := llmtest.New(llmtest.Call(call("1", tt.name, tt.input)), llmtest.Call(call("2", "mcp_do", `{}`)), llmtest.Say("done"))
-				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
+				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: snapshot.Open(kept).Files})
 				defer s.Close()
 				for range s.Turn(t.Context(), say("go")) {
 				}
 				changed := map[string]int{}
-				for _, r := range s.Files().(*undo.History).Records() {
+				for _, r := range s.Files().(undo.History).Records() {
 					changed[r.Call] = len(r.Changes)
 				}
 				if (changed["1"] == 1) != tt.ahead || changed["2"] != 1 {
@@ -154,7 +155,7 @@ func TestNothingIsKeptAfterClose(t *testing.T) {
 			runtime.Gosched()
 		}
 		stop()
-	}}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: undo.Open(kept).Files})
+	}}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: snapshot.Open(kept).Files})
 	for range s.Turn(ctx, say("go")) {
 	}
 	if err := s.Close(); err != nil || isKeeping() {

@@ -16,6 +16,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/undo"
+	"parley/tools/undo/snapshot"
 )
 
 // A command that continues in the background has its result at once, so that the conversation is
@@ -29,7 +30,7 @@ func TestJobs(t *testing.T) {
 			set, dir := workspace(t)
 			ended := make(chan tools.Job, 1)
 			set.Jobs().OnEnd(func(j tools.Job) { ended <- j })
-			kept := undo.Open(filepath.Join(t.TempDir(), "undo"))
+			kept := snapshot.Open(filepath.Join(t.TempDir(), "undo"))
 			store := MemoryStore()
 			defer store.Close()
 			log := store.Create(Info{Dir: dir})
@@ -82,7 +83,7 @@ func TestJobs(t *testing.T) {
 			if again := set.Jobs().TakeEnded(s.ID()); len(again) > 0 {
 				t.Errorf("to be told again: %v", again)
 			}
-			records := s.Files().(*undo.History).Records()
+			records := s.Files().(undo.History).Records()
 			if len(records) != 1 || records[0].Open || !strings.Contains(records[0].Partial, "continued in the background as job 1") {
 				t.Errorf("records %+v", records)
 			}

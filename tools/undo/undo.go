@@ -1,31 +1,82 @@
-// Package undo restores files that tools changed. It stores what a file was before a tool changes
-// it, its pre-image, outside of the project:
+// Package undo is the vocabulary of undoing changes of files that tools made. The package snapshot
+// keeps files and restores them.
 //
-//	Watch ──► snapshot ──► the tool runs ──► snapshot ──► Record, in the History of a conversation
-//	              └──► pre-images, in the Store              │
-//	                                                         └──► Plan ──► Restore, with a journal
+//	a call ──► Record, in the History of a conversation ──► Plan ──► Restore
 //
-// A history is a line of records, restores among them, so that an undo can be undone. What
-// git has in its own object store is not stored twice; it is read without running git or any
-// other program. What could not be stored is named before a tool runs. A file is never
-// overwritten or deleted unless it is what parley saw last, or the user confirmed it.
+// A history is a line of records, restores among them, so that an undo can be undone.
 package undo
 
 import (
 	"encoding/base64"
 	"encoding/json"
-	"io/fs"
+	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"parley/tools/act"
 )
 
-// Bounds of a snapshot before a call.
-const (
-	MaxBytes        = 64 << 20               // of all contents that git does not hold
-	maxIgnored      = 256 << 10              // of a file that git ignores; larger ones are not stored
-	maxSnapshotTime = 300 * time.Millisecond // that a call waits for it
-)
+// A Store keeps the pre-images of all conversations, and a history for each. It is safe for concurrent
+// use, also by several processes.
+type Store interface {
+	// Files returns the history of a conversation in the workspace dir; nil if none can be kept.
+	Files(session, dir string) act.Files
+	// History does as Files, and returns an error if none can be kept.
+	History(session, dir string) (History, error)
+
+	// Session returns the records of a conversation in all its workspaces; none without a history.
+	Session(session string) ([]Record, error)
+
+	// Interrupted returns the sessions with an unfinished restore in the workspace dir, each with the
+	// ID of the process that does it, or did.
+	Interrupted(dir string) map[string]int
+
+	// Copy copies the history of one conversation to its copy, whose messages 1, 2, … are the messages seqs of
+	// it; nothing if there is none.
+	Copy(from, to string, seqs []int) error
+	// Import copies the history of a conversation from a log of another store, such as a backup's,
+	// which is not trusted, unless the conversation has one here. Changes in workspaces other than
+	// root are dropped. Refused holds their paths, and those in directories added to root, each once.
+	Import(session, log, root string) (refused []string, err error)
+	// Remove deletes the history of a conversation, and the contents that no other one uses.
+	Remove(session string) error
+
+	// PruneDue reports whether the last Prune is a day ago, and if so counts it as done now.
+	PruneDue() bool
+	// Prune removes the histories last written before the time before, then the oldest until the
+	// remaining ones need at most so many bytes; and contents that no history uses, unless they were
+	// used in the last day and after before.
+	Prune(before time.Time, most int64) (Pruned, error)
+}
+
+// A History holds what tools changed in one workspace for one conversation, oldest first. It is
+// safe for concurrent use.
+type History interface {
+	act.Files
+
+	Records() []Record    // of this workspace
+	OtherRoots() []string // in which the conversation changed files, each once
+
+	// BranchMark returns the number of records when the user left the branch that ends with the message
+	// head; !ok without a mark, or if nothing was changed since.
+	BranchMark(head int) (n int, ok bool)
+
+	// Plan returns the steps that restore the files to their state before the record from. It changes
+	// nothing.
+	Plan(from int) (*Plan, error)
+	// Texts returns the content of a step's file now and after the restore; nil where there is no
+	// file, or its content is unknown.
+	Texts(Step) (now, to []byte)
+	// Restore carries out the steps of a plan, those with a ConfirmReason only if confirmed. It stores
+	// the current content first, so that the restore can be undone by its record, which it returns;
+	// N is 0 if nothing was done. It skips paths that have changed since the plan was made. Seq is the
+	// message of the conversation that the restore belongs to.
+	Restore(p *Plan, confirmed bool, seq int, title string) (Record, []Skipped, error)
+	// Recover records what an interrupted restore did and removes its temporary files; nil if there is
+	// none. Call it before anything else uses the history.
+	Recover() (*Interrupted, error)
+}
 
 // A Name is a path with slashes, relative to the workspace or absolute in a directory added to it,
 // or the target of a link. It need not be UTF-8: JSON holds other bytes in base64.
@@ -100,9 +151,6 @@ func (s State) sameContent(t State) bool {
 	return s.Sum == t.Sum
 }
 
-// restorable reports whether a restore can bring a path back to s.
-func (s State) restorable() bool { return s.Kind != Other && (s.Kind != File || s.Stored) }
-
 // A Change is the change of one path.
 type Change struct {
 	Path   Name  `json:"path"`
@@ -134,13 +182,112 @@ type Record struct {
 	Partial   string      `json:"partial,omitempty"`   // why Changes may be incomplete; "" if they are not
 }
 
-// permissions converts a mode of stat(2) to one of package fs.
-func permissions(mode uint32) fs.FileMode {
-	m := fs.FileMode(mode & 0o777)
-	for bit, as := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
-		if mode&bit != 0 {
-			m |= as
+// A Step is what [History.Restore] does to one path.
+type Step struct {
+	Path          Name
+	Now           State  // its current state
+	To            State  // the state to restore
+	ConfirmReason string // why the user has to confirm it, such as "changed since"; "": no need to
+	Blocked       string // why it is impossible; "" if it is not
+}
+
+// A Plan holds the steps that restore files to their state before a record.
+type Plan struct {
+	From      int    // number of the first record to undo
+	Steps     []Step // sorted by path; without paths that need no change
+	Uncovered []Uncovered
+	Partial   string // why the records may not have every change; "" if they do
+}
+
+// Empty reports whether p is nil or has no steps.
+func (p *Plan) Empty() bool { return p == nil || len(p.Steps) == 0 }
+
+// Count returns the number of steps that Restore carries out, with or without confirmation.
+func (p *Plan) Count(confirmed bool) (n int) {
+	for _, s := range p.Steps {
+		if s.Blocked == "" && (confirmed || s.ConfirmReason == "") {
+			n++
 		}
 	}
-	return m
+	return n
+}
+
+// A Skipped is a path that was not restored, and why.
+type Skipped struct {
+	Path Name
+	Why  string
+}
+
+// An Interrupted is a restore during which parley ended, with its paths by their state now.
+type Interrupted struct {
+	Title      string
+	Restored   []Name // as the plan wanted
+	Unrestored []Name // as before the restore
+	Changed    []Name // neither
+}
+
+// Defaults for [Store.Prune].
+const (
+	MaxAge    = 30 * 24 * time.Hour // of a history
+	MaxStored = 1 << 30             // bytes, compressed
+)
+
+// Pruned holds what [Store.Prune] removed and what remains.
+type Pruned struct {
+	Histories, Objects int
+	Freed, Remaining   int64 // bytes, compressed
+}
+
+// NoHistory is the History of a conversation whose changes are not kept: it has no records, and nothing can
+// be planned.
+type NoHistory struct{ History }
+
+// Records implements History.
+func (NoHistory) Records() []Record { return nil }
+
+// OtherRoots implements History.
+func (NoHistory) OtherRoots() []string { return nil }
+
+// BranchMark implements History.
+func (NoHistory) BranchMark(int) (int, bool) { return 0, false }
+
+// Plan implements History.
+func (NoHistory) Plan(int) (*Plan, error) { return nil, errors.New("no files are kept here") }
+
+// HistoryOf returns files as a History.
+func HistoryOf(files act.Files) History {
+	if h, ok := files.(History); ok {
+		return h
+	}
+	return NoHistory{}
+}
+
+// CountSince counts the paths that are not as they were before the record with the number
+// from, as far as is known; paths that were restored do not count. For 0 it returns 0. Sure is
+// false if more files may have changed.
+func CountSince(records []Record, from int) (n int, sure bool) {
+	type course struct{ first, last State }
+	courses := map[Name]*course{}
+	sure = true
+	for _, r := range records {
+		if r.N < from || from == 0 {
+			continue
+		}
+		sure = sure && !r.Open && r.Partial == ""
+		for _, c := range r.Changes {
+			if c.Before.Kind == Directory || c.After.Kind == Directory {
+				continue
+			}
+			if courses[c.Path] == nil {
+				courses[c.Path] = &course{first: c.Before}
+			}
+			courses[c.Path].last = c.After
+		}
+	}
+	for _, c := range courses {
+		if !c.first.Same(c.last) {
+			n++
+		}
+	}
+	return n, sure
 }

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/session/store"
 	"parley/session/storetest"
+	"parley/tools/undo/snapshot"
 	"parley/ui/cli/cmd/backup"
 )
 
@@ -72,7 +73,7 @@ func TestNextRequestIsTheSame(t *testing.T) {
 	if err := backup.Write(&file, machines[0], filepath.Join(folders[0], "undo"), folders[0], time.Unix(1_795_000_000, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := backup.Restore(&file, machines[1], filepath.Join(folders[1], "undo"), folders[1]); err != nil {
+	if _, err := backup.Restore(&file, machines[1], filepath.Join(folders[1], "undo"), snapshot.Open(filepath.Join(folders[1], "undo")), folders[1]); err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range families {

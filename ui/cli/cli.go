@@ -56,8 +56,9 @@ type program struct {
 	serveClient func(context.Context, client.Options) error // speaks the Agent Client Protocol; nil: nothing does
 	runPlain    func(app.Options) int                       // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
 	local       local
-	library     *session.Store // conversations; nil until it is needed
-	undo        *undo.Store    // files before tools changed them; nil until it is needed
+	library     *session.Store              // conversations; nil until it is needed
+	openFiles   func(dir string) undo.Store // keeps files before tools change them; nil: nothing does
+	undo        undo.Store                  // files before tools changed them; nil until it is needed
 }
 
 // Main runs the program with args, which do not include its name, and returns the

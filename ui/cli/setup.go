@@ -28,6 +28,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/atomicfile"
 	"parley/tools/mcp/client"
+	"parley/tools/undo/snapshot"
 	"parley/ui/acp"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
@@ -62,6 +63,7 @@ func newProgram() *program {
 	a.serveClient = acp.Serve
 	a.archive = archive.New()
 	a.mcp.client = client.New()
+	a.openFiles = snapshot.Open
 	return a
 }
 
@@ -69,9 +71,9 @@ func newProgram() *program {
 func addCommands(root *cobra.Command, a *program) {
 	stored, env := a.conversations(), abilities(a)
 	conversations := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
-	sessions.Options{Stored: stored, Archive: a.archive, Out: a.Out, Note: a.Note, Now: time.Now, AbbrevPath: abbrevPath, Forget: forgetFiles}.ForTerminal().Add(root, conversations)
-	undo.Options{Streams: &a.Streams, Stored: stored, Files: undoStore}.Add(conversations)
-	backup.Options{Streams: &a.Streams, Stored: stored}.Add(conversations)
+	sessions.Options{Stored: stored, Archive: a.archive, Out: a.Out, Note: a.Note, Now: time.Now, AbbrevPath: abbrevPath, Forget: a.forgetFiles}.ForTerminal().Add(root, conversations)
+	undo.Options{Streams: &a.Streams, Stored: stored, Files: a.undoStore}.Add(conversations)
+	backup.Options{Streams: &a.Streams, Stored: stored, Files: a.undoStore}.Add(conversations)
 	root.AddCommand(conversations)
 	root.AddCommand(embed.New(env), embed.NewSimilar(env))
 	root.AddCommand(image.New(env))
@@ -127,8 +129,12 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	if a.project.runner != nil {
 		running = a.project.runner
 	}
+	var files func(conversation, root string) act.Files // nil: none are kept
+	if store := openUndo(a); store != nil {
+		files = store.Files
+	}
 	s = session.New(session.Options{
-		Hooks: running, Files: openUndo(a).Files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
+		Hooks: running, Files: files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schema.Repairer{},
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },

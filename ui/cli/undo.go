@@ -12,7 +12,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/tools"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
@@ -21,26 +20,24 @@ import (
 
 // openUndo returns where files are kept before tools change them; nil if nothing of this run
 // is kept.
-func openUndo(a *program) *undo.Store {
+func openUndo(a *program) undo.Store {
 	if a.flags.ephemeral {
 		return nil
 	}
 	if a.undo == nil {
-		a.undo = undoStore()
+		a.undo = a.undoStore()
 	}
 	return a.undo
 }
 
 // undoStore returns where files are kept before tools change them, beside the conversations;
 // nil if there is nowhere to keep anything.
-func undoStore() *undo.Store {
+func (a *program) undoStore() undo.Store {
 	path, err := session.StorePath(os.Getenv)
-	if err != nil {
+	if err != nil || a.openFiles == nil {
 		return nil
 	}
-	store := undo.Open(filepath.Join(filepath.Dir(path), "undo"))
-	store.Preserve = tools.CopyMetadata
-	return store
+	return a.openFiles(filepath.Join(filepath.Dir(path), "undo"))
 }
 
 // forkSession copies a conversation up to the message head, 0 for all of it, with the history
@@ -115,8 +112,7 @@ func unfinishedCall(s *session.Session) string {
 	if s.Empty() {
 		return ""
 	}
-	h, _ := s.Files().(*undo.History)
-	records := h.Records()
+	records := undo.HistoryOf(s.Files()).Records()
 	if len(records) == 0 {
 		return ""
 	}
@@ -156,15 +152,15 @@ func someNames(names []undo.Name) string {
 }
 
 // pruneUndo removes what is kept for too long, or too much of it, once a day.
-func pruneUndo(store *undo.Store) {
+func pruneUndo(store undo.Store) {
 	if store != nil && store.PruneDue() {
-		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
+		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored)
 	}
 }
 
 // forgetFiles removes what is kept of the files that a conversation changed.
-func forgetFiles(id string) error {
-	if store := undoStore(); store != nil {
+func (a *program) forgetFiles(id string) error {
+	if store := a.undoStore(); store != nil {
 		return store.Remove(id)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
-	"parley/tools/undo"
+	"parley/tools/undo/snapshot"
 )
 
 // A call that was under way when parley ended is told when the conversation is continued, until
@@ -32,7 +32,7 @@ func TestUnfinishedCall(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := session.New(session.Options{Log: log, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Files: undo.Open(filepath.Join(t.TempDir(), "undo")).Files})
+		s := session.New(session.Options{Log: log, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files})
 		defer s.Close()
 		begun := func(title string, seq int) act.FileWatch {
 			w := s.Files().Watch(act.FileCall{ID: title, Title: title, Seq: seq})

@@ -13,7 +13,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools/act"
-	"parley/tools/undo"
+	"parley/tools/undo/snapshot"
 	"parley/ui/app"
 )
 
@@ -23,7 +23,7 @@ func TestUndoFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := t.TempDir()
 		withUndo := func(_ *app.Options, so *session.Options) {
-			so.Files = undo.Open(filepath.Join(data, "parley", "undo")).Files
+			so.Files = snapshot.Open(filepath.Join(data, "parley", "undo")).Files
 			so.Policy.SetMode(act.ModeYolo)
 		}
 		call := func(name, input string) llmtest.Turn {
@@ -90,7 +90,7 @@ func TestBranchesRememberFiles(t *testing.T) {
 		return llmtest.Call(llm.Part{ID: id, Name: "shell", Input: input})
 	}
 	d := talk(t, func(_ *app.Options, so *session.Options) {
-		so.Files = undo.Open(filepath.Join(data, "parley", "undo")).Files
+		so.Files = snapshot.Open(filepath.Join(data, "parley", "undo")).Files
 		so.Policy.SetMode(act.ModeYolo)
 	}, call("c1", `{"command":"echo one > a.txt"}`), llmtest.Say("One."), call("c2", `{"command":"echo two > a.txt"}`), llmtest.Say("Two."))
 	holds := func(want string) {

@@ -52,11 +52,8 @@ type rewindPoint struct {
 	from int // first record since; 0: no file was changed
 }
 
-// fileHistory returns what tools changed in s; nil if that is not kept.
-func fileHistory(s *session.Session) *store.History {
-	h, _ := s.Files().(*store.History)
-	return h
-}
+// fileHistory returns what tools changed in s.
+func fileHistory(s *session.Session) store.History { return store.HistoryOf(s.Files()) }
 
 // pointOf returns what happened since the prompt seq: the first record that belongs to a
 // message after it.
@@ -348,7 +345,7 @@ func restoredNote(r store.Record) llm.Part {
 const maxPlanLines = 200
 
 // planText says what a plan does: the files, what cannot be restored, and the changes.
-func planText(h *store.History, p *store.Plan, to string) string {
+func planText(h store.History, p *store.Plan, to string) string {
 	var head, diffs strings.Builder
 	fmt.Fprintf(&head, "Restore files to the state %s?\n", to)
 	lines := 0
@@ -418,7 +415,7 @@ func stepNote(s store.Step) string {
 
 // stepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
 // are none to show.
-func stepDiff(h *store.History, s store.Step) string {
+func stepDiff(h store.History, s store.Step) string {
 	if s.Now.Kind != store.File && s.To.Kind != store.File {
 		return ""
 	}

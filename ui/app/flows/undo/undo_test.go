@@ -14,6 +14,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	store "parley/tools/undo"
+	"parley/tools/undo/snapshot"
 	"parley/ui/app"
 )
 
@@ -50,7 +51,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 		model := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"a.txt","content":"new"}`}), llmtest.Say("Done."))
 		endpoint := llm.Endpoint{Name: "fake/m", Model: model}
 		own := session.New(session.Options{
-			Model: endpoint, Tools: set, Policy: policy, Files: store.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{}),
+			Model: endpoint, Tools: set, Policy: policy, Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{}),
 		})
 		t.Cleanup(func() { own.Close() })
 		flows := func(a *app.App) { Register(a); app.Register(a) }

@@ -133,9 +133,10 @@ type Refused struct{ Conversation, Path string }
 var restoredKeys = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
 
 // Restore takes back the content of r: conversations into the store lib, and the files that tools
-// changed into the directory files. Nothing that is there is changed or removed, but conversations in the
-// trash come out of it. The directory tmp holds the content of r meanwhile.
-func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err error) {
+// changed into the directory files, whose histories are kept by changed; nil: there are none. Nothing that
+// is there is changed or removed, but conversations in the trash come out of it. The directory tmp holds
+// the content of r meanwhile.
+func Restore(r io.Reader, lib *store.DB, files string, changed undo.Store, tmp string) (done Restored, err error) {
 	dir, err := os.MkdirTemp(tmp, ".restore-")
 	if err != nil {
 		return done, err
@@ -163,7 +164,7 @@ func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err 
 		return done, err
 	}
 	for _, s := range all {
-		if err := restoreSession(lib, from, s.ID, filepath.Join(dir, undoName), files, &done); err != nil {
+		if err := restoreSession(lib, from, s.ID, filepath.Join(dir, undoName), changed, &done); err != nil {
 			return done, err
 		}
 	}
@@ -172,7 +173,7 @@ func Restore(r io.Reader, lib *store.DB, files, tmp string) (done Restored, err 
 }
 
 // restoreSession takes back one conversation, with the history of its files.
-func restoreSession(lib, from *store.DB, id, kept, files string, done *Restored) error {
+func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, done *Restored) error {
 	s, nodes, err := from.Read(id)
 	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
 		done.Damaged = append(done.Damaged, id)
@@ -215,8 +216,8 @@ func restoreSession(lib, from *store.DB, id, kept, files string, done *Restored)
 		return nil
 	}
 	// The history of its files first: a restore that is begun again passes over what is here.
-	if filepath.IsLocal(id) && !strings.ContainsAny(id, `/\:`) { // a stranger's may lead elsewhere; there is no history of such a one
-		refused, err := undo.Open(files).Import(id, filepath.Join(kept, "sessions", id, "log"), s.Dir)
+	if changed != nil && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\:`) { // a stranger's may lead elsewhere; there is no history of such a one
+		refused, err := changed.Import(id, filepath.Join(kept, "sessions", id, "log"), s.Dir)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 
 	"parley/session/store"
 	"parley/session/storetest"
+	"parley/tools/undo/snapshot"
 	"parley/ui/cli/cmd/backup"
 )
 
@@ -60,7 +61,7 @@ func (m machine) backup(t *testing.T) []byte {
 
 func (m machine) restore(t *testing.T, data []byte) backup.Restored {
 	t.Helper()
-	done, err := backup.Restore(bytes.NewReader(data), m.lib, m.undo, m.dir)
+	done, err := backup.Restore(bytes.NewReader(data), m.lib, m.undo, snapshot.Open(m.undo), m.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func TestRestoreAgain(t *testing.T) {
 	data := here.backup(t)
 	inTheWay := filepath.Join(there.undo, "sessions", "a")
 	write(inTheWay)
-	if _, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, there.dir); err == nil {
+	if _, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, snapshot.Open(there.undo), there.dir); err == nil {
 		t.Fatal("no error")
 	}
 	if err := os.Remove(inTheWay); err != nil {
@@ -235,7 +236,7 @@ func TestNoBackup(t *testing.T) {
 	whole := here.backup(t)
 	for name, data := range map[string][]byte{"empty": nil, "text": []byte("hello"), "cut": whole[:len(whole)/2], "cut at the end": whole[:len(whole)-4]} {
 		there := newMachine(t)
-		_, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, there.dir)
+		_, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, snapshot.Open(there.undo), there.dir)
 		if err == nil || !strings.Contains(err.Error(), "backup of parley") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -315,7 +316,7 @@ func TestHostileBackups(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_, err := backup.Restore(bytes.NewReader(packed(t, copied, c.files)), there.lib, there.undo, there.dir)
+			_, err := backup.Restore(bytes.NewReader(packed(t, copied, c.files)), there.lib, there.undo, snapshot.Open(there.undo), there.dir)
 			if c.id == "s" && (err == nil || !strings.Contains(err.Error(), "this is no backup of parley")) || c.id != "s" && err != nil {
 				t.Errorf("%v", err)
 			}

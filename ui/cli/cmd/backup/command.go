@@ -12,6 +12,7 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
+	"parley/tools/undo"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -20,6 +21,7 @@ import (
 type Options struct {
 	*cmdutil.Streams
 	Stored cmdutil.Conversations
+	Files  func() undo.Store // opens the files before tools changed them; it returns nil if there is nowhere to keep any
 }
 
 // Add adds the commands below conversations.
@@ -46,12 +48,12 @@ what you trust and what you always allow do not come along: parley asks again.`,
 				return cmdutil.Usage(err)
 			}
 			defer func() { _ = in.Close() }()
-			undo, tmp, err := backupDirectories()
+			files, tmp, err := backupDirectories()
 			if err != nil {
 				return err
 			}
 			return o.Stored.With(func(lib *session.Store) error {
-				done, err := Restore(in, lib, undo, tmp)
+				done, err := Restore(in, lib, files, o.Files(), tmp)
 				if err == nil || done.Conversations+done.Same+done.Copies > 0 {
 					o.tellRestored(done)
 				}
@@ -77,14 +79,14 @@ func backupDirectories() (undo, tmp string, err error) {
 // write writes a backup to a new file, which is removed on an error, or to standard
 // output.
 func (o Options) write(lib *session.Store, name string) error {
-	undo, tmp, err := backupDirectories()
+	files, tmp, err := backupDirectories()
 	if err != nil {
 		return err
 	}
 	if name == "-" {
-		return Write(o.Out, lib, undo, tmp, time.Now())
+		return Write(o.Out, lib, files, tmp, time.Now())
 	}
-	size, err := WriteFile(name, lib, undo, tmp, time.Now())
+	size, err := WriteFile(name, lib, files, tmp, time.Now())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"parley/session/store"
 	"parley/session/storetest"
+	"parley/tools/undo/snapshot"
 	"parley/ui/cli/cmd/backup"
 )
 
@@ -71,7 +72,7 @@ func TestUnreadableIsNoCopy(t *testing.T) {
 	if err := there.lib.Close(); err != nil {
 		t.Fatal(err)
 	}
-	done, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, there.dir)
+	done, err := backup.Restore(bytes.NewReader(data), there.lib, there.undo, snapshot.Open(there.undo), there.dir)
 	if err == nil || !strings.Contains(err.Error(), "one, which is here, could not be read") || done.Copies+done.Conversations+done.Same > 0 {
 		t.Errorf("%+v, %v", done, err)
 	}

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	*cmdutil.Streams
 	Stored cmdutil.Conversations
-	Files  func() *undo.Store // opens the files before tools changed them; it returns nil if there is nowhere to keep any
+	Files  func() undo.Store // opens the files before tools changed them; it returns nil if there is nowhere to keep any
 }
 
 // Add adds the commands about files that tools changed below conversations.
@@ -44,7 +44,7 @@ func (o Options) Add(conversations *cobra.Command) {
 		if store == nil {
 			return nil
 		}
-		done, err := store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored, nil)
+		done, err := store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored)
 		o.Note(fmt.Sprintf("removed what %s changed in files, %s; %s kept", format.Plural(done.Histories, "conversation"), format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
 		return err
 	}}

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"cmp"
@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"parley/tools/undo"
 )
 
 // smallFile is up to which size, in bytes, files are read in the order in which they were listed,
@@ -35,7 +37,7 @@ func (w *workspace) storeContents(ctx context.Context, l *snapshot) {
 	if l.git == nil {
 		l.git = openGit(w.dir)
 	}
-	l.unstored = map[string]Uncovered{}
+	l.unstored = map[string]undo.Uncovered{}
 	r := contentReader{workspace: w, snapshot: l, git: l.git, ctx: ctx}
 	r.deadline, _ = ctx.Deadline()
 	late := r.findStored()
@@ -87,10 +89,10 @@ func (r *contentReader) findStored() (late int) {
 		n += len(listed)
 		for i := range listed {
 			e := &listed[i]
-			if e.kind == Other {
-				r.setUnstored(e, Uncovered{Path: Name(e.path), Why: "it is no regular file"})
+			if e.kind == undo.Other {
+				r.setUnstored(e, undo.Uncovered{Path: undo.Name(e.path), Why: "it is no regular file"})
 			}
-			if e.kind != File {
+			if e.kind != undo.File {
 				continue
 			}
 			switch from, ok := r.cachedSource(e, now); {
@@ -125,7 +127,7 @@ func (r *contentReader) setStored(e *entry, from contentSource) {
 }
 
 // setUnstored notes that the content of a file is not stored.
-func (r *contentReader) setUnstored(e *entry, u Uncovered) {
+func (r *contentReader) setUnstored(e *entry, u undo.Uncovered) {
 	if !r.prefetch {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -228,7 +230,7 @@ func (b *readWorker) process(e *entry) {
 		from, why = b.locate(e)
 	}
 	if why != "" {
-		b.setUnstored(e, Uncovered{Path: Name(e.path), Size: e.size, Why: why})
+		b.setUnstored(e, undo.Uncovered{Path: undo.Name(e.path), Size: e.size, Why: why})
 		return
 	}
 	b.setStored(e, from)

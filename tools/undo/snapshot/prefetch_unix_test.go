@@ -1,14 +1,15 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"os"
-	"parley/tools/act"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/tools/act"
 )
 
 // A call has the walk that goes on already, if it has just begun and no other call began since.
@@ -26,7 +27,7 @@ func TestCallClaimsPrefetch(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := fastDir(t)
-			h, err := Open(filepath.Join(fastDir(t), "undo")).History("one", dir)
+			h, err := openStore(filepath.Join(fastDir(t), "undo")).history("one", dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				dir := fastDir(t)
-				h, err := Open(filepath.Join(fastDir(t), "undo")).History("one", dir)
+				h, err := openStore(filepath.Join(fastDir(t), "undo")).history("one", dir)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,7 +156,7 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 func TestWalkDuringACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := fastDir(t)
-		h, err := Open(filepath.Join(fastDir(t), "undo")).History("one", dir)
+		h, err := openStore(filepath.Join(fastDir(t), "undo")).history("one", dir)
 		if err != nil {
 			t.Fatal(err)
 		}

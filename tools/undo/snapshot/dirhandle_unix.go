@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd
 
-package undo
+package snapshot
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"parley/tools/undo"
 
 	"golang.org/x/sys/unix"
 )
@@ -84,7 +86,7 @@ func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s 
 	if s, err = (dirHandle{fd: fd}).statSelf(); err != nil {
 		return nil, s, err
 	}
-	if s.kind != File {
+	if s.kind != undo.File {
 		return nil, s, errNotRegular
 	}
 	if s.size > most {
@@ -109,13 +111,13 @@ func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s 
 }
 
 // link returns the target of a link.
-func (d dirHandle) link(name string) (Name, error) {
+func (d dirHandle) link(name string) (undo.Name, error) {
 	buf := make([]byte, 4096)
 	n, err := unix.Readlinkat(d.fd, name, buf)
 	if err != nil {
 		return "", err
 	}
-	return Name(buf[:n]), nil
+	return undo.Name(buf[:n]), nil
 }
 
 func (d dirHandle) chmod(mode uint32) error { return unix.Fchmod(d.fd, mode) }
@@ -136,13 +138,13 @@ func fileStatOf(s *unix.Stat_t) fileStat {
 	out := fileStat{size: s.Size, inode: uint64(s.Ino), device: uint64(s.Dev), mtime: s.Mtim.Nano(), ctime: s.Ctim.Nano(), mode: uint32(s.Mode) & 0o7777}
 	switch uint32(s.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
-		out.kind = File
+		out.kind = undo.File
 	case unix.S_IFDIR:
-		out.kind, out.size = Directory, 0
+		out.kind, out.size = undo.Directory, 0
 	case unix.S_IFLNK:
-		out.kind, out.mode, out.size = Link, 0, 0
+		out.kind, out.mode, out.size = undo.Link, 0, 0
 	default:
-		out.kind = Other
+		out.kind = undo.Other
 	}
 	return out
 }

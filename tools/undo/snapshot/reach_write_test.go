@@ -1,16 +1,18 @@
-package undo
+package snapshot
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"parley/tools/undo"
 )
 
 // The reach of a history is written again by the next call if it could not be written.
 func TestReachIsWrittenAgain(t *testing.T) {
 	dir := t.TempDir()
-	s := Open(filepath.Join(t.TempDir(), "undo"))
-	h, err := s.History("one", dir)
+	s := openStore(filepath.Join(t.TempDir(), "undo"))
+	h, err := s.history("one", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -19,7 +21,7 @@ func TestReachIsWrittenAgain(t *testing.T) {
 	if err := os.MkdirAll(blocked, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	call := func() error { return h.put(&Record{Root: Name(h.dir), Title: "a"}) }
+	call := func() error { return h.put(&undo.Record{Root: undo.Name(h.dir), Title: "a"}) }
 	if err := call(); err == nil {
 		t.Fatal("a call began whose history reaches nothing")
 	}

@@ -1,14 +1,15 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"errors"
 	"fmt"
 	"os"
-	"parley/tools/act"
 	"path/filepath"
 	"testing"
+
+	"parley/tools/act"
 )
 
 // A closed history keeps nothing more: what reads ahead ends, what comes later does not begin,
@@ -19,7 +20,7 @@ func TestCloseEndsReading(t *testing.T) {
 	for i := range n {
 		write(t, filepath.Join(dir, fmt.Sprint("f", i)), fmt.Sprint("content ", i))
 	}
-	h, err := Open(kept).History("s", dir)
+	h, err := openStore(kept).history("s", dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"errors"
@@ -9,19 +9,8 @@ import (
 	"time"
 
 	"parley/tools/atomicfile"
+	"parley/tools/undo"
 )
-
-// Defaults for [Store.Prune].
-const (
-	MaxAge    = 30 * 24 * time.Hour // of a history
-	MaxStored = 1 << 30             // bytes, compressed
-)
-
-// Pruned holds what [Store.Prune] removed and what remains.
-type Pruned struct {
-	Histories, Objects int
-	Freed, Remaining   int64 // bytes, compressed
-}
 
 // A storedItem is a history or an object on disk.
 type storedItem struct {
@@ -30,12 +19,9 @@ type storedItem struct {
 	size int64
 }
 
-// Prune removes the histories last written before the time before, then the oldest until the
-// remaining ones need at most so many bytes; those of conversations that do not exist any more,
-// by alive (nil: all exist); and contents that no history uses, unless they were used in the
-// last day and after before.
-func (s *Store) Prune(before time.Time, most int64, alive func(session string) bool) (Pruned, error) {
-	var out Pruned
+// Prune implements undo.Store.
+func (s *Store) Prune(before time.Time, most int64) (undo.Pruned, error) {
+	var out undo.Pruned
 	histories, err := s.histories()
 	if err != nil {
 		return out, err
@@ -64,8 +50,7 @@ func (s *Store) Prune(before time.Time, most int64, alive func(session string) b
 	var errs []error
 	for left := used(); len(histories) > 0; histories = histories[1:] {
 		h := histories[0]
-		gone := alive != nil && !alive(h.name)
-		if !gone && !h.at.Before(before) && left <= most {
+		if !h.at.Before(before) && left <= most {
 			continue
 		}
 		if err := s.removeHistory(h.name); err != nil {
@@ -94,7 +79,7 @@ func (s *Store) Prune(before time.Time, most int64, alive func(session string) b
 	return out, errors.Join(errs...)
 }
 
-// PruneDue reports whether the last Prune is a day ago, and if so counts it as done now.
+// PruneDue implements undo.Store.
 func (s *Store) PruneDue() bool {
 	mark := filepath.Join(s.dir, "pruned")
 	info, err := os.Stat(mark)
@@ -156,7 +141,7 @@ func (s *Store) objectsOf(session string) (sums []string) {
 	seen := map[string]bool{}
 	for _, r := range records {
 		for _, c := range r.Changes {
-			for _, state := range []State{c.Before, c.After} {
+			for _, state := range []undo.State{c.Before, c.After} {
 				if state.Stored && !seen[state.Sum] {
 					seen[state.Sum] = true
 					sums = append(sums, state.Sum)

@@ -1,10 +1,12 @@
-package undo
+package snapshot
 
 import (
 	"cmp"
 	"fmt"
 	"path"
 	"slices"
+
+	"parley/tools/undo"
 )
 
 // String identifies the version of a file whose content is not read; see State.Stamp.
@@ -19,8 +21,8 @@ type comparison struct {
 	*workspace
 	before, after *snapshot
 	bytesLeft     int64 // bytes that may still be read
-	changes       []Change
-	uncovered     []Uncovered
+	changes       []undo.Change
+	uncovered     []undo.Uncovered
 }
 
 // compare returns the changes between two snapshots, sorted by path.
@@ -33,12 +35,12 @@ func (w *workspace) compare(before, after *snapshot) *comparison {
 		case there:
 			c.addIfChanged(was, is.pathInfo)
 		case c.wasDeleted(file):
-			c.add(Change{Path: Name(file), Before: c.stateBefore(was)})
+			c.add(undo.Change{Path: undo.Name(file), Before: c.stateBefore(was)})
 		}
 	}
 	for file, is := range after.entries {
 		if _, there := before.entries[file]; !there && c.wasCreated(file) {
-			c.add(Change{Path: Name(file), After: c.stateAfter(file, is.pathInfo)})
+			c.add(undo.Change{Path: undo.Name(file), After: c.stateAfter(file, is.pathInfo)})
 		}
 	}
 	c.uncovered = append(c.uncovered, before.uncovered...)
@@ -47,8 +49,8 @@ func (w *workspace) compare(before, after *snapshot) *comparison {
 			c.uncovered = append(c.uncovered, u)
 		}
 	}
-	slices.SortFunc(c.changes, func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortFunc(c.uncovered, func(a, b Uncovered) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(c.changes, func(a, b undo.Change) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(c.uncovered, func(a, b undo.Uncovered) int { return cmp.Compare(a.Path, b.Path) })
 	return c
 }
 
@@ -57,7 +59,7 @@ func unchanged(was, is pathInfo, before *snapshot) bool {
 	switch {
 	case was.kind != is.kind || was.mode != is.mode || was.target != is.target:
 		return false
-	case was.kind != File:
+	case was.kind != undo.File:
 		return true
 	}
 	return was.fileStat == is.fileStat && was.ctime < before.began-clockError
@@ -67,12 +69,12 @@ func unchanged(was, is pathInfo, before *snapshot) bool {
 // are the same.
 func (c *comparison) addIfChanged(was *entry, is pathInfo) {
 	file := was.path
-	if was.kind == File && is.kind == File && was.mode == is.mode {
+	if was.kind == undo.File && is.kind == undo.File && was.mode == is.mode {
 		if c.sameContent(was, is) {
 			return
 		}
 	}
-	change := Change{Path: Name(file), After: c.stateAfter(file, is)}
+	change := undo.Change{Path: undo.Name(file), After: c.stateAfter(file, is)}
 	change.Before = c.stateBefore(was)
 	if change.Before.Same(change.After) {
 		return
@@ -102,7 +104,7 @@ func (c *comparison) sameContent(was *entry, is pathInfo) bool {
 func (c *comparison) wasDeleted(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		switch above, there := c.after.entries[dir]; {
-		case c.isRoot(dir), there && above.kind == Directory:
+		case c.isRoot(dir), there && above.kind == undo.Directory:
 			return c.after.listedDirs[dir]
 		case there: // something else stands in the place of a folder
 			return true
@@ -113,7 +115,7 @@ func (c *comparison) wasDeleted(file string) bool {
 // wasCreated reports whether a path that the earlier snapshot lacks is new, and was not left out.
 func (c *comparison) wasCreated(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
-		if above, there := c.before.entries[dir]; c.isRoot(dir) || there && above.kind == Directory {
+		if above, there := c.before.entries[dir]; c.isRoot(dir) || there && above.kind == undo.Directory {
 			return c.before.listedDirs[dir]
 		}
 	}
@@ -128,23 +130,23 @@ func (c *comparison) isRoot(dir string) bool {
 	return dir == directory
 }
 
-func (c *comparison) add(change Change) { c.changes = append(c.changes, change) }
+func (c *comparison) add(change undo.Change) { c.changes = append(c.changes, change) }
 
 // stateBefore returns the state of a path before the call. It copies content that only git holds
 // into the store, and notes what cannot be restored as uncovered.
-func (c *comparison) stateBefore(was *entry) State {
+func (c *comparison) stateBefore(was *entry) undo.State {
 	file := was.path
-	s := State{Kind: was.kind, Mode: was.mode, Size: was.size, Target: was.target}
-	if was.kind != File {
-		if was.kind == Other {
-			c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Why: "it was no regular file"})
+	s := undo.State{Kind: was.kind, Mode: was.mode, Size: was.size, Target: was.target}
+	if was.kind != undo.File {
+		if was.kind == undo.Other {
+			c.uncovered = append(c.uncovered, undo.Uncovered{Path: undo.Name(file), Why: "it was no regular file"})
 		}
 		return s
 	}
 	switch {
 	case !was.hasContent:
 		why := cmp.Or(c.before.unstored[file].Why, "it was not kept")
-		c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Size: was.size, Why: why})
+		c.uncovered = append(c.uncovered, undo.Uncovered{Path: undo.Name(file), Size: was.size, Why: why})
 		s.Stamp = was.String()
 		return s
 	case was.sum != "":
@@ -156,7 +158,7 @@ func (c *comparison) stateBefore(was *entry) State {
 		s.Sum, err = c.store.put(content)
 	}
 	if err != nil {
-		c.uncovered = append(c.uncovered, Uncovered{Path: Name(file), Size: was.size, Why: err.Error()})
+		c.uncovered = append(c.uncovered, undo.Uncovered{Path: undo.Name(file), Size: was.size, Why: err.Error()})
 		s.Stamp = was.String()
 	}
 	s.Stored = err == nil
@@ -164,11 +166,11 @@ func (c *comparison) stateBefore(was *entry) State {
 }
 
 // stateAfter returns the state of a path after the call.
-func (c *comparison) stateAfter(file string, is pathInfo) State {
+func (c *comparison) stateAfter(file string, is pathInfo) undo.State {
 	most := min(c.bytesLeft, MaxBytes)
 	s, err := c.stateOf(file, is, most, false)
 	if err != nil { // it changes at this moment: what it is at the undo counts as a change by hand
-		return State{Kind: is.kind, Mode: is.mode, Size: is.size, Stamp: is.String()}
+		return undo.State{Kind: is.kind, Mode: is.mode, Size: is.size, Stamp: is.String()}
 	}
 	if s.Sum != "" {
 		c.bytesLeft -= s.Size

@@ -1,15 +1,16 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"fmt"
 	"os"
 	"os/exec"
-	"parley/tools/act"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+
+	"parley/tools/act"
 )
 
 // Files in a folder that was added come back as those of the workspace do, also for a history
@@ -25,7 +26,7 @@ func TestFilesInAddedFolders(t *testing.T) {
 		}
 		dir, beside, kept := real(t.TempDir()), real(t.TempDir()), t.TempDir()
 		open := func() *History {
-			h, err := Open(kept).History("s", dir)
+			h, err := openStore(kept).history("s", dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +94,7 @@ func TestFilesInAddedFolders(t *testing.T) {
 // Changes outside of what is watched are named, before and after.
 func TestUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h, err := Open(t.TempDir()).History("s", t.TempDir())
+		h, err := openStore(t.TempDir()).history("s", t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestManyFolders(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h, err := Open(filepath.Join(t.TempDir(), "undo")).History("one", dir)
+		h, err := openStore(filepath.Join(t.TempDir(), "undo")).history("one", dir)
 		if err != nil {
 			t.Fatal(err)
 		}

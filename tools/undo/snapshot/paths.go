@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/tools/places"
+	"parley/tools/undo"
 )
 
 // A parent is the directory of a path, opened without following a link.
@@ -61,7 +62,7 @@ func (p *parent) stat(base string) (s pathInfo, ok bool, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil
 	}
-	if err == nil && s.kind == Link {
+	if err == nil && s.kind == undo.Link {
 		s.target, err = d.link(base)
 	}
 	return s, err == nil, err
@@ -89,19 +90,19 @@ func (w *workspace) snapshotPaths(files []string, began int64) (*snapshot, error
 
 // state returns the current state of a path. It hashes the content of a file of at most so many
 // bytes; with store it stores the content as well.
-func (w *workspace) state(file string, most int64, keep bool) (State, error) {
+func (w *workspace) state(file string, most int64, keep bool) (undo.State, error) {
 	s, ok, err := w.statPath(file)
 	if err != nil || !ok {
-		return State{}, err
+		return undo.State{}, err
 	}
 	return w.stateOf(file, s, most, keep)
 }
 
 // stateOf does as state for a path whose metadata are s.
 // stateOf does as state for a path whose metadata are s.
-func (w *workspace) stateOf(file string, s pathInfo, most int64, keep bool) (State, error) {
-	out := State{Kind: s.kind, Mode: s.mode, Size: s.size, Target: s.target}
-	if s.kind != File {
+func (w *workspace) stateOf(file string, s pathInfo, most int64, keep bool) (undo.State, error) {
+	out := undo.State{Kind: s.kind, Mode: s.mode, Size: s.size, Target: s.target}
+	if s.kind != undo.File {
 		return out, nil
 	}
 	out.Stamp = s.String()

@@ -1,6 +1,6 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+
+	"parley/tools/undo"
 )
 
 // TestChangedSincePlanned: what changed after the user was shown what an undo does is left
@@ -36,7 +38,7 @@ func TestChangedSincePlanned(t *testing.T) {
 				others := map[string]bool{"b": true}
 				before := treeOf(t, d.dir, others)
 				_, skipped, err := d.Restore(plan, true, 0, "undo")
-				if err != nil || len(skipped) != 1 || skipped[0] != (Skipped{"a", "changed just now"}) {
+				if err != nil || len(skipped) != 1 || skipped[0] != (undo.Skipped{Path: "a", Why: "changed just now"}) {
 					t.Errorf("skipped %v: %v", skipped, err)
 				}
 				if diff := diffOf(before, treeOf(t, d.dir, others)); diff != "" {

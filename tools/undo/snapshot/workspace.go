@@ -1,4 +1,14 @@
-package undo
+// Package snapshot keeps files before tools change them, their pre-images, outside of the project, and
+// restores them:
+//
+//	Watch ──► snapshot ──► the tool runs ──► snapshot ──► Record, in the History of a conversation
+//	              └──► pre-images, in the Store              │
+//	                                                         └──► Plan ──► Restore, with a journal
+//
+// What git has in its own object store is not stored twice; it is read without running git or any
+// other program. What could not be stored is named before a tool runs. A file is never
+// overwritten or deleted unless it is what parley saw last, or the user confirmed it.
+package snapshot
 
 import (
 	"bytes"
@@ -15,6 +25,14 @@ import (
 	"time"
 
 	"parley/tools/gitignore"
+	"parley/tools/undo"
+)
+
+// Bounds of a snapshot before a call.
+const (
+	MaxBytes        = 64 << 20               // of all contents that git does not hold
+	maxIgnored      = 256 << 10              // of a file that git ignores; larger ones are not stored
+	maxSnapshotTime = 300 * time.Millisecond // that a call waits for it
 )
 
 // A contentSource is where the content of a file is stored.
@@ -118,22 +136,22 @@ func (s *Store) workspaceAt(dir string) (*workspace, error) {
 // A snapshot is the state of a workspace, or of some paths in it, at one moment.
 type snapshot struct {
 	entries    map[string]*entry
-	byDir      [][]entry            // the same, one slice per directory
-	listedDirs map[string]bool      // directories whose entries are complete
-	uncovered  []Uncovered          // directories that were left out
-	partial    string               // why it is incomplete; "" if it is not
-	began      int64                // Unix time, in ns
-	listedAt   time.Time            // when the listing was complete
-	unstored   map[string]Uncovered // files whose content is not stored, by path
+	byDir      [][]entry                 // the same, one slice per directory
+	listedDirs map[string]bool           // directories whose entries are complete
+	uncovered  []undo.Uncovered          // directories that were left out
+	partial    string                    // why it is incomplete; "" if it is not
+	began      int64                     // Unix time, in ns
+	listedAt   time.Time                 // when the listing was complete
+	unstored   map[string]undo.Uncovered // files whose content is not stored, by path
 	git        *gitObjects
 }
 
 // isUnlisted reports whether dir is a directory whose entries the snapshot does not have.
 func (l *snapshot) isUnlisted(dir string) bool {
-	if s, there := l.entries[dir]; there && s.kind == Directory && !l.listedDirs[dir] {
+	if s, there := l.entries[dir]; there && s.kind == undo.Directory && !l.listedDirs[dir] {
 		return true
 	}
-	return slices.ContainsFunc(l.uncovered, func(u Uncovered) bool { return string(u.Path) == dir })
+	return slices.ContainsFunc(l.uncovered, func(u undo.Uncovered) bool { return string(u.Path) == dir })
 }
 
 // clockError is the coarseness of the file system's clock, in ns: a file that changed so shortly
@@ -225,7 +243,7 @@ func readFile(w *workspace, file string, most int64) ([]byte, fileStat, error) {
 	if err != nil {
 		return nil, s, err
 	}
-	if s.kind != File {
+	if s.kind != undo.File {
 		return nil, s, errNotRegular
 	}
 	if s.size > most {

@@ -1,15 +1,17 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"encoding/json"
 	"os"
-	"parley/tools/act"
 	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"parley/tools/act"
+	"parley/tools/undo"
 )
 
 // A history from a backup says nothing of where it reaches: files of other workspaces than the
@@ -29,7 +31,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 			return string(text)
 		}
 		kept, log := filepath.Join(fastDir(t), "undo"), filepath.Join(fastDir(t), "log")
-		s := Open(kept)
+		s := openStore(kept)
 		sum, err := s.put([]byte("evil\n"))
 		if err != nil {
 			t.Fatal(err)
@@ -38,15 +40,15 @@ func TestImportedHistoryReaches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		change := func(file string) []Change {
-			return []Change{{Path: Name(file), Before: State{Kind: File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}, After: State{Kind: File, Mode: 0o644, Sum: now, Stored: true, Size: 5}}}
+		change := func(file string) []undo.Change {
+			return []undo.Change{{Path: undo.Name(file), Before: undo.State{Kind: undo.File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}, After: undo.State{Kind: undo.File, Mode: 0o644, Sum: now, Stored: true, Size: 5}}}
 		}
 		var text []byte
-		for i, r := range []Record{
-			{Title: "own", Root: Name(root), Changes: change("a")},
-			{Title: "another workspace", Root: Name(other), Changes: change("a")},
-			{Title: "a folder", Root: Name(root), Directory: Name(beside), Changes: change(filepath.Join(beside, "a"))},
-			{Title: "no folder", Root: Name(root), Changes: change(filepath.Join(other, "a"))},
+		for i, r := range []undo.Record{
+			{Title: "own", Root: undo.Name(root), Changes: change("a")},
+			{Title: "another workspace", Root: undo.Name(other), Changes: change("a")},
+			{Title: "a folder", Root: undo.Name(root), Directory: undo.Name(beside), Changes: change(filepath.Join(beside, "a"))},
+			{Title: "no folder", Root: undo.Name(root), Changes: change(filepath.Join(other, "a"))},
 		} {
 			r.N = i + 1
 			one, err := json.Marshal(logLine{Record: &r})
@@ -64,7 +66,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 		}
 		undo := func(dir string, added ...string) {
 			t.Helper()
-			h, err := Open(kept).History("one", dir)
+			h, err := openStore(kept).history("one", dir)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,7 +80,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 			}
 		}
 		undo(other)
-		h, err := Open(kept).History("one", other)
+		h, err := openStore(kept).history("one", other)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +116,7 @@ func TestLogReachesNothing(t *testing.T) {
 		if err := os.WriteFile(name, []byte(`{"roots":["/nowhere"]}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		h, err := Open(d.store.dir).History("one", d.dir)
+		h, err := openStore(d.store.dir).history("one", d.dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +136,7 @@ func TestLogReachesNothing(t *testing.T) {
 		if err := os.Remove(name); err != nil { // as of a history from before there were such files
 			t.Fatal(err)
 		}
-		h, err = Open(d.store.dir).History("one", d.dir)
+		h, err = openStore(d.store.dir).history("one", d.dir)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/tools/act"
+	"parley/tools/undo"
 )
 
 // A Watch records what one call changes, by snapshots before and after it. It is for one goroutine.
@@ -20,7 +21,7 @@ type Watch struct {
 	snapshot     *snapshot
 	err          error // why there is no snapshot
 	snapshotAt   time.Time
-	record       Record
+	record       undo.Record
 	prefetchDone chan struct{} // closed once the goroutine of Watch has ended
 	incomplete   string        // see MarkIncomplete
 }
@@ -171,11 +172,11 @@ func (w *Watch) Begin() error {
 	}
 	h := w.history
 	h.dropPrefetch()
-	w.record = Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: Name(h.dir), Directory: Name(w.call.Directory), Open: true, Partial: w.snapshot.partial}
+	w.record = undo.Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: undo.Name(h.dir), Directory: undo.Name(w.call.Directory), Open: true, Partial: w.snapshot.partial}
 	for _, file := range w.call.Paths {
 		was, there := w.snapshot.entries[file]
 		c := comparison{workspace: h.workspace, before: w.snapshot}
-		change := Change{Path: Name(file), After: State{Kind: Other}}
+		change := undo.Change{Path: undo.Name(file), After: undo.State{Kind: undo.Other}}
 		if there {
 			change.Before = c.stateBefore(was)
 		}

@@ -1,10 +1,12 @@
-package undo
+package snapshot
 
 import (
 	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
+
+	"parley/tools/undo"
 )
 
 // TestCopy: a copy of a conversation has other numbers for its messages, and so the records and marks of
@@ -13,13 +15,13 @@ import (
 func TestCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
-		s := Open(filepath.Join(t.TempDir(), "undo"))
-		h, err := s.History("from", dir)
+		s := openStore(filepath.Join(t.TempDir(), "undo"))
+		h, err := s.history("from", dir)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, seq := range []int{0, 2, 4, 6, 8} {
-			if err := h.put(&Record{Seq: seq, Root: Name(h.dir), Title: "x"}); err != nil {
+			if err := h.put(&undo.Record{Seq: seq, Root: undo.Name(h.dir), Title: "x"}); err != nil {
 				t.Fatal(err)
 			}
 			h.MarkBranch(seq)
@@ -27,7 +29,7 @@ func TestCopy(t *testing.T) {
 		if err := s.Copy("from", "to", []int{1, 5, 6, 8}); err != nil {
 			t.Fatal(err)
 		}
-		c, err := s.History("to", dir)
+		c, err := s.history("to", dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,17 +58,17 @@ func TestCopy(t *testing.T) {
 func TestOtherRoots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := t.TempDir(), t.TempDir()
-		s := Open(filepath.Join(t.TempDir(), "undo"))
+		s := openStore(filepath.Join(t.TempDir(), "undo"))
 		for _, dir := range []string{here, there, here, there} {
-			h, err := s.History("one", dir)
+			h, err := s.history("one", dir)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := h.put(&Record{Root: Name(h.dir), Title: "x"}); err != nil {
+			if err := h.put(&undo.Record{Root: undo.Name(h.dir), Title: "x"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		h, err := s.History("one", here)
+		h, err := s.history("one", here)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"parley/tools/undo"
 )
 
 // A shortContext ends once it was asked so many times whether it has.
@@ -38,7 +40,7 @@ func TestLateSnapshot(t *testing.T) {
 	for i := range n {
 		write(t, filepath.Join(dir, fmt.Sprint("f", i)), fmt.Sprint("content ", i))
 	}
-	w, err := Open(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
+	w, err := openStore(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,7 @@ func TestPrefetchYields(t *testing.T) {
 	for i := range 50 {
 		write(t, filepath.Join(dir, fmt.Sprint("d", i%5), fmt.Sprint("f", i)), fmt.Sprint("content ", i))
 	}
-	w, err := Open(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
+	w, err := openStore(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func TestPrefetchYields(t *testing.T) {
 	w.mu.Unlock()
 	<-done
 	for file, e := range waited.entries {
-		if e.kind == File && (!e.hasContent || ahead.entries[file].hasContent) {
+		if e.kind == undo.File && (!e.hasContent || ahead.entries[file].hasContent) {
 			t.Errorf("%s: kept %v, and %v in the look that is only read", file, e.hasContent, ahead.entries[file].hasContent)
 		}
 	}

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"parley/tools/undo"
 )
 
 // reachName is the file beside a log with the directories in which the tools of the conversation
@@ -18,8 +20,8 @@ const reachName = "reach"
 
 // A reach is the content of that file: workspaces, and directories added to them.
 type reach struct {
-	Roots       []Name `json:"roots,omitempty"`
-	Directories []Name `json:"folders,omitempty"`
+	Roots       []undo.Name `json:"roots,omitempty"`
+	Directories []undo.Name `json:"folders,omitempty"`
 }
 
 // readReach reads the reach of a log; !ok if there is no file, as with histories of old versions.
@@ -34,7 +36,7 @@ func readReach(log string) (r reach, ok bool) {
 
 // include adds a workspace and a directory added to it, "" for none, and reports whether either
 // is new.
-func (r *reach) include(root, directory Name) (changed bool) {
+func (r *reach) include(root, directory undo.Name) (changed bool) {
 	if root != "" && !slices.Contains(r.Roots, root) {
 		r.Roots, changed = append(r.Roots, root), true
 	}
@@ -59,7 +61,7 @@ func (h *History) loadReach() {
 }
 
 // addReach stores where tools are about to work. If that fails, the next call tries again.
-func (h *History) addReach(root, directory Name) error {
+func (h *History) addReach(root, directory undo.Name) error {
 	r := reach{slices.Clone(h.reach.Roots), slices.Clone(h.reach.Directories)}
 	if !r.include(root, directory) {
 		return nil
@@ -94,12 +96,12 @@ func (h *History) outOfReach(file string) string {
 	defer h.mu.Unlock()
 	h.load()
 	if !filepath.IsAbs(filepath.FromSlash(file)) {
-		if slices.Contains(h.reach.Roots, Name(h.dir)) {
+		if slices.Contains(h.reach.Roots, undo.Name(h.dir)) {
 			return ""
 		}
 		return h.dir + " is not the workspace that the conversation was restored with"
 	}
-	if slices.ContainsFunc(h.reach.Directories, func(dir Name) bool { return isBelow(string(dir), file) }) {
+	if slices.ContainsFunc(h.reach.Directories, func(dir undo.Name) bool { return isBelow(string(dir), file) }) {
 		return ""
 	}
 	if slices.ContainsFunc(h.added, func(dir string) bool { return isBelow(dir, file) }) {
@@ -114,10 +116,7 @@ func isBelow(dir, file string) bool {
 	return err == nil && rel != "." && filepath.IsLocal(rel)
 }
 
-// Import copies the history of a conversation from a log of another store, such as a backup's,
-// which is not trusted, unless the conversation has one here. Changes in workspaces other than
-// root are dropped; those in directories added to root can be restored once the user adds these
-// here. Refused holds the paths of both kinds, each once.
+// Import implements undo.Store.
 func (s *Store) Import(session, log, root string) (refused []string, err error) {
 	dir, err := s.sessionDir(session)
 	if err != nil {
@@ -129,9 +128,9 @@ func (s *Store) Import(session, log, root string) (refused []string, err error) 
 	if _, err := os.Lstat(log); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	roots := []Name{Name(root)}
+	roots := []undo.Name{undo.Name(root)}
 	if real, err := filepath.EvalSymlinks(root); err == nil && real != root {
-		roots = append(roots, Name(real))
+		roots = append(roots, undo.Name(real))
 	}
 	refuse := func(path string) {
 		if path != "" && !slices.Contains(refused, path) {
@@ -145,7 +144,7 @@ func (s *Store) Import(session, log, root string) (refused []string, err error) 
 		r := &records[i]
 		if !slices.Contains(roots, r.Root) {
 			refuse(string(r.Root))
-			r.Uncovered = []Uncovered{{Path: r.Root, Why: "it is not the workspace that the conversation was restored with"}}
+			r.Uncovered = []undo.Uncovered{{Path: r.Root, Why: "it is not the workspace that the conversation was restored with"}}
 			r.Changes, r.Directory, r.Root = nil, "", roots[len(roots)-1]
 		}
 		refuse(string(r.Directory))

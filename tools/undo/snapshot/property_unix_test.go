@@ -1,6 +1,6 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"crypto/sha256"
@@ -10,11 +10,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"parley/tools/act"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"parley/tools/act"
+	"parley/tools/undo"
 )
 
 // A node is what stands at a path, for the tests: by other means than those of the package.
@@ -189,8 +191,8 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 	base := fastDir(t)
 	dir := filepath.Join(base, "work")
 	run(t, base, "cp", "-a", template, dir)
-	store := Open(filepath.Join(base, "data", "undo"))
-	h, err := store.History("one", dir)
+	store := openStore(filepath.Join(base, "data", "undo"))
+	h, err := store.history("one", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +259,7 @@ func begin(t *testing.T, w act.FileWatch) {
 	}
 }
 
-func end(t *testing.T, w act.FileWatch) Record {
+func end(t *testing.T, w act.FileWatch) undo.Record {
 	t.Helper()
 	r, err := ended(w)
 	if err != nil {
@@ -301,7 +303,7 @@ func goTo(t *testing.T, h *History, dir string, n int, want map[string]node, don
 }
 
 // ended ends w and returns its record.
-func ended(w act.FileWatch) (Record, error) {
+func ended(w act.FileWatch) (undo.Record, error) {
 	err := w.End()
 	return w.(*Watch).record, err
 }

@@ -1,14 +1,15 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"fmt"
 	"os"
-	"parley/tools/act"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"parley/tools/act"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,15 +52,15 @@ func BenchmarkSnapshot(b *testing.B) {
 		time.Sleep(2 * time.Duration(clockError))
 		for _, warm := range []bool{false, true} {
 			b.Run(fmt.Sprintf("files=%d/warm=%v", n, warm), func(b *testing.B) {
-				store := Open(filepath.Join(fastDir(b), "undo"))
+				store := openStore(filepath.Join(fastDir(b), "undo"))
 				b.ReportAllocs()
 				best, used := time.Hour, time.Hour
 				for i := 0; b.Loop(); i++ {
 					b.StopTimer()
 					if !warm {
-						store = Open(filepath.Join(fastDir(b), "undo"))
+						store = openStore(filepath.Join(fastDir(b), "undo"))
 					}
-					h, err := store.History("one", dir)
+					h, err := store.history("one", dir)
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"parley/tools/undo"
 )
 
 // TestPrune: what is old goes, then the oldest until enough is free; a content goes with the
@@ -16,35 +18,32 @@ func TestPrune(t *testing.T) {
 	for name, tt := range map[string]struct {
 		before time.Time
 		most   int64
-		alive  func(string) bool
 		want   string // histories that are left
 		kept   int    // contents
 	}{
-		"nothing":       {now.Add(-MaxAge), MaxStored, nil, "a b c", 5},
-		"what is old":   {now.Add(-36 * time.Hour), MaxStored, nil, "c", 3},
-		"everything":    {now.Add(time.Hour), MaxStored, nil, "", 0},
-		"the oldest":    {now.Add(-MaxAge), 150_000, nil, "b c", 4},
-		"no room":       {now.Add(-MaxAge), 0, nil, "", 2}, // young ones may be about to be used
-		"what is gone":  {now.Add(-MaxAge), MaxStored, func(s string) bool { return s != "c" }, "a b", 4},
-		"what is there": {now.Add(-MaxAge), MaxStored, func(string) bool { return true }, "a b c", 5},
+		"nothing":     {now.Add(-undo.MaxAge), undo.MaxStored, "a b c", 5},
+		"what is old": {now.Add(-36 * time.Hour), undo.MaxStored, "c", 3},
+		"everything":  {now.Add(time.Hour), undo.MaxStored, "", 0},
+		"the oldest":  {now.Add(-undo.MaxAge), 150_000, "b c", 4},
+		"no room":     {now.Add(-undo.MaxAge), 0, "", 2}, // young ones may be about to be used
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := Open(filepath.Join(t.TempDir(), "undo"))
-			put := func(content string) State {
+			s := openStore(filepath.Join(t.TempDir(), "undo"))
+			put := func(content string) undo.State {
 				sum, err := s.put([]byte(content))
 				if err != nil {
 					t.Fatal(err)
 				}
-				return State{Kind: File, Sum: sum, Stored: true}
+				return undo.State{Kind: undo.File, Sum: sum, Stored: true}
 			}
 			shared := put("shared")
 			for i, session := range []string{"a", "b", "c"} {
-				h, err := s.History(session, t.TempDir())
+				h, err := s.history(session, t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}
 				own := put(noise(i))
-				if err := h.put(&Record{Title: "x", Root: Name(h.dir), Changes: []Change{{Path: "f", Before: own}, {Path: "g", Before: shared}}}); err != nil {
+				if err := h.put(&undo.Record{Title: "x", Root: undo.Name(h.dir), Changes: []undo.Change{{Path: "f", Before: own}, {Path: "g", Before: shared}}}); err != nil {
 					t.Fatal(err)
 				}
 				old := now.Add(-time.Duration(3-i) * 24 * time.Hour)
@@ -55,7 +54,7 @@ func TestPrune(t *testing.T) {
 				}
 			}
 			put("nothing has it")
-			done, err := s.Prune(tt.before, tt.most, tt.alive)
+			done, err := s.Prune(tt.before, tt.most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +133,7 @@ func TestOffsets(t *testing.T) {
 
 // TestNotSeen: what a snapshot did not reach is not taken for deleted, however deep it is.
 func TestNotSeen(t *testing.T) {
-	folder, file := pathInfo{fileStat: fileStat{kind: Directory}}, pathInfo{fileStat: fileStat{kind: File, size: 1}}
+	folder, file := pathInfo{fileStat: fileStat{kind: undo.Directory}}, pathInfo{fileStat: fileStat{kind: undo.File, size: 1}}
 	before := &snapshot{entries: map[string]*entry{}, listedDirs: map[string]bool{".": true, "a": true, "a/b": true, "a/b/c": true}}
 	for name, s := range map[string]pathInfo{"a": folder, "a/b": folder, "a/b/c": folder, "a/b/c/f": file} {
 		before.entries[name] = &entry{path: name, pathInfo: s}
@@ -146,7 +145,7 @@ func TestNotSeen(t *testing.T) {
 	}{
 		"not listed":       {folder, []string{"."}, 0},
 		"listed, without":  {folder, []string{".", "a"}, 3},
-		"a link in it now": {pathInfo{fileStat: fileStat{kind: Link}}, []string{"."}, 4}, // the first of them has changed
+		"a link in it now": {pathInfo{fileStat: fileStat{kind: undo.Link}}, []string{"."}, 4}, // the first of them has changed
 	} {
 		after := &snapshot{entries: map[string]*entry{"a": {path: "a", pathInfo: tt.a}}, listedDirs: map[string]bool{}}
 		for _, dir := range tt.seen {
@@ -163,7 +162,7 @@ func TestNotSeen(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	const began = int64(1e18)
 	file := func(ctime int64) pathInfo {
-		return pathInfo{fileStat: fileStat{kind: File, mode: 0o644, size: 3, ctime: ctime}}
+		return pathInfo{fileStat: fileStat{kind: undo.File, mode: 0o644, size: 3, ctime: ctime}}
 	}
 	for name, tt := range map[string]struct {
 		was, is pathInfo
@@ -172,9 +171,9 @@ func TestUnchanged(t *testing.T) {
 		"an old file":              {file(began - 2*clockError), file(began - 2*clockError), true},
 		"one changed just before":  {file(began - clockError/2), file(began - clockError/2), false},
 		"another time":             {file(began - 2*clockError), file(began + 1), false},
-		"a link that leads on":     {pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, true},
-		"a link to something else": {pathInfo{fileStat: fileStat{kind: Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: Link}, target: "b"}, false},
-		"a folder with more in it": {pathInfo{fileStat: fileStat{kind: Directory, mtime: 1}}, pathInfo{fileStat: fileStat{kind: Directory, mtime: 2}}, true},
+		"a link that leads on":     {pathInfo{fileStat: fileStat{kind: undo.Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: undo.Link}, target: "a"}, true},
+		"a link to something else": {pathInfo{fileStat: fileStat{kind: undo.Link}, target: "a"}, pathInfo{fileStat: fileStat{kind: undo.Link}, target: "b"}, false},
+		"a folder with more in it": {pathInfo{fileStat: fileStat{kind: undo.Directory, mtime: 1}}, pathInfo{fileStat: fileStat{kind: undo.Directory, mtime: 2}}, true},
 	} {
 		if got := unchanged(tt.was, tt.is, &snapshot{began: began}); got != tt.want {
 			t.Errorf("%s: %v", name, got)
@@ -184,7 +183,7 @@ func TestUnchanged(t *testing.T) {
 
 // A content that a power cut left empty is kept anew.
 func TestEmptyContent(t *testing.T) {
-	s := Open(t.TempDir())
+	s := openStore(t.TempDir())
 	for range 2 {
 		sum, err := s.put([]byte("alpha"))
 		if err != nil {

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"parley/tools/gitignore"
+	"parley/tools/undo"
 )
 
 // A fileStat holds the metadata that show a change of a file, from stat(2).
 type fileStat struct {
-	kind          Kind
+	kind          undo.Kind
 	mode          uint32
 	size          int64
 	mtime, ctime  int64 // in ns
@@ -27,8 +28,8 @@ type fileStat struct {
 // A pathInfo holds what a walk finds out about a path.
 type pathInfo struct {
 	fileStat
-	ignored bool // git ignores it
-	target  Name // of a link
+	ignored bool      // git ignores it
+	target  undo.Name // of a link
 }
 
 // A walk lists a workspace with several goroutines, without reading files. It follows no link, and
@@ -45,11 +46,11 @@ type walk struct {
 	expected   int         // estimated number of entries
 	mu         sync.Mutex
 	entries    map[string]*entry
-	byDir      [][]entry       // entries, one slice per directory
-	listedDirs map[string]bool // directories that were listed completely
-	uncovered  []Uncovered     // directories that were left out
-	todo       []subdir        // directories to visit, the next one last
-	visiting   int             // number of goroutines that visit one, and may add to todo
+	byDir      [][]entry        // entries, one slice per directory
+	listedDirs map[string]bool  // directories that were listed completely
+	uncovered  []undo.Uncovered // directories that were left out
+	todo       []subdir         // directories to visit, the next one last
+	visiting   int              // number of goroutines that visit one, and may add to todo
 
 	todoChanged *sync.Cond // on mu: todo has grown, or visiting is 0
 }
@@ -139,7 +140,7 @@ func (k *walk) visitTodo() {
 			k.visit(d)
 			d.release()
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			k.addUncovered(Uncovered{Path: Name(sub.rel), Why: "it cannot be read"})
+			k.addUncovered(undo.Uncovered{Path: undo.Name(sub.rel), Why: "it cannot be read"})
 		}
 		sub.parent.release()
 		k.visited()
@@ -178,7 +179,7 @@ func (k *walk) visit(d *openDir) {
 	}
 	names, err := d.names()
 	if err != nil {
-		k.addUncovered(Uncovered{Path: Name(d.rel), Why: "it cannot be read"})
+		k.addUncovered(undo.Uncovered{Path: undo.Name(d.rel), Why: "it cannot be read"})
 		return
 	}
 	k.addRules(d, names)
@@ -202,14 +203,14 @@ func (k *walk) visit(d *openDir) {
 		}
 		file := prefix + name
 		switch s.kind {
-		case Directory:
+		case undo.Directory:
 			if !k.shouldEnter(file, s.fileStat, d.rules) {
 				continue
 			}
 			below = append(below, subdir{d, name, file})
-		case Link:
+		case undo.Link:
 			s.target, _ = d.link(name)
-		case File:
+		case undo.File:
 			s.ignored = k.inGit && d.rules.Match(file, false)
 		}
 		all = append(all, entry{path: file, pathInfo: s})
@@ -233,7 +234,7 @@ func (k *walk) add(d *openDir, all []entry, below []subdir, whole bool) {
 	k.todo = append(k.todo, below...)
 	if len(k.entries) > maxEntries {
 		for _, sub := range k.todo {
-			k.uncovered = append(k.uncovered, Uncovered{Path: Name(sub.rel), Why: "there are too many files"})
+			k.uncovered = append(k.uncovered, undo.Uncovered{Path: undo.Name(sub.rel), Why: "there are too many files"})
 			sub.parent.release()
 		}
 		k.todo = nil
@@ -252,10 +253,10 @@ func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
 	case s.inode == k.skip.inode && s.device == k.skip.device && k.skip.inode != 0:
 		return false // parley's own
 	case k.inGit && rules.Match(dir, true):
-		k.addUncovered(Uncovered{Path: Name(dir), Why: ignoredByGit})
+		k.addUncovered(undo.Uncovered{Path: undo.Name(dir), Why: ignoredByGit})
 		return false
 	case s.device != k.device:
-		k.addUncovered(Uncovered{Path: Name(dir), Why: "it is on another file system"})
+		k.addUncovered(undo.Uncovered{Path: undo.Name(dir), Why: "it is on another file system"})
 		return false
 	}
 	return true
@@ -264,7 +265,7 @@ func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
 // ignoredByGit is the reason of an ignored directory.
 const ignoredByGit = "git ignores it"
 
-func (k *walk) addUncovered(u Uncovered) {
+func (k *walk) addUncovered(u undo.Uncovered) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.uncovered = append(k.uncovered, u)

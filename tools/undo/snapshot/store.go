@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/tools/atomicfile"
+	"parley/tools/undo"
 )
 
 // A Store is the directory with the pre-images of all conversations: objects holds contents by
@@ -25,16 +26,14 @@ import (
 type Store struct {
 	dir string
 
-	// Preserve copies owner and attributes from a file to the one that replaces it; nil copies
-	// none. Content and mode are not its business.
-	Preserve func(to, from *os.File) error
-
 	mu         sync.Mutex
 	workspaces map[string]*workspace
 }
 
 // Open returns the store in dir, which need not exist.
-func Open(dir string) *Store { return &Store{dir: dir, workspaces: map[string]*workspace{}} }
+func Open(dir string) undo.Store { return openStore(dir) }
+
+func openStore(dir string) *Store { return &Store{dir: dir, workspaces: map[string]*workspace{}} }
 
 // objectPath returns the path of the content with a sum.
 func (s *Store) objectPath(sum string) string {
@@ -119,7 +118,7 @@ func (s *Store) sessionDir(session string) (string, error) {
 	return filepath.Join(s.dir, "sessions", session), nil
 }
 
-// Remove deletes the history of a conversation, and the contents that no other one uses.
+// Remove implements undo.Store.
 func (s *Store) Remove(session string) error {
 	own := s.objectsOf(session)
 	if err := s.removeHistory(session); err != nil || len(own) == 0 {
@@ -157,8 +156,7 @@ func (s *Store) removeHistory(session string) error {
 // noMessage is the Seq of a record that belongs to no message of the conversation.
 const noMessage = -1
 
-// Copy copies the history of one conversation to its copy, whose messages 1, 2, … are the messages seqs of it;
-// nothing if there is none. Records of other messages are kept, as files went through them, but belong to none.
+// Copy implements undo.Store.
 func (s *Store) Copy(from, to string, seqs []int) error {
 	source, err := s.sessionDir(from)
 	if err != nil {

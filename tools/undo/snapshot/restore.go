@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"cmp"
@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"parley/tools"
+	"parley/tools/undo"
 )
 
 // journalName is the file of the journal, which exists from before a restore begins until its
@@ -20,33 +23,21 @@ const journalName = "restore"
 
 // A journal describes a restore in progress.
 type journal struct {
-	Record Record `json:"record"`
-	Temp   string `json:"temp"` // prefix of the names of its temporary files
-	PID    int    `json:"pid"`  // of the process
+	Record undo.Record `json:"record"`
+	Temp   string      `json:"temp"` // prefix of the names of its temporary files
+	PID    int         `json:"pid"`  // of the process
 }
 
-// A Skipped is a path that was not restored, and why.
-type Skipped struct {
-	Path Name
-	Why  string
-}
-
-// Restore carries out the steps of a plan, those with a ConfirmReason only if confirmed. It stores
-// the current content first, so that the restore can be undone by its record, which it returns;
-// N is 0 if nothing was done. It skips paths that have changed since the plan was made. Seq is the
-// message of the conversation that the restore belongs to.
-func (h *History) Restore(p *Plan, confirmed bool, seq int, title string) (Record, []Skipped, error) {
-	if h == nil {
-		return Record{}, nil, errors.New("no files are kept here")
-	}
-	var skipped []Skipped
-	r := Record{Seq: seq, Title: title, At: h.now(), Root: Name(h.dir), Restore: true}
+// Restore implements undo.History.
+func (h *History) Restore(p *undo.Plan, confirmed bool, seq int, title string) (undo.Record, []undo.Skipped, error) {
+	var skipped []undo.Skipped
+	r := undo.Record{Seq: seq, Title: title, At: h.now(), Root: undo.Name(h.dir), Restore: true}
 	for _, s := range p.Steps {
 		why := s.Blocked
 		if why == "" && !confirmed {
 			why = s.ConfirmReason
 		}
-		var now State
+		var now undo.State
 		if why == "" {
 			var err error
 			if now, err = h.state(string(s.Path), maxRestored, true); err != nil {
@@ -56,10 +47,10 @@ func (h *History) Restore(p *Plan, confirmed bool, seq int, title string) (Recor
 			}
 		}
 		if why != "" {
-			skipped = append(skipped, Skipped{s.Path, why})
+			skipped = append(skipped, undo.Skipped{Path: s.Path, Why: why})
 			continue
 		}
-		r.Changes = append(r.Changes, Change{Path: s.Path, Before: now, After: s.To})
+		r.Changes = append(r.Changes, undo.Change{Path: s.Path, Before: now, After: s.To})
 	}
 	if len(r.Changes) == 0 {
 		return r, skipped, nil
@@ -69,10 +60,10 @@ func (h *History) Restore(p *Plan, confirmed bool, seq int, title string) (Recor
 		return r, skipped, fmt.Errorf("not restored: %w", err)
 	}
 	failed := (&restorer{workspace: h.workspace, temp: j.Temp}).run(r.Changes)
-	r.Changes = slices.DeleteFunc(r.Changes, func(c Change) bool {
+	r.Changes = slices.DeleteFunc(r.Changes, func(c undo.Change) bool {
 		err := failed[c.Path]
 		if err != nil {
-			skipped = append(skipped, Skipped{c.Path, err.Error()})
+			skipped = append(skipped, undo.Skipped{Path: c.Path, Why: err.Error()})
 		}
 		return err != nil
 	})
@@ -106,32 +97,32 @@ var beforeChange = func() {}
 // run carries out changes, and returns the errors by path. It first removes, then makes directories
 // from the top down, then files and links, and sets the modes of directories last, for these may
 // forbid the rest.
-func (r *restorer) run(changes []Change) map[Name]error {
-	failed := map[Name]error{}
-	do := func(c Change, f func(p *parent, base string) error) {
+func (r *restorer) run(changes []undo.Change) map[undo.Name]error {
+	failed := map[undo.Name]error{}
+	do := func(c undo.Change, f func(p *parent, base string) error) {
 		if failed[c.Path] == nil {
 			if err := r.withParent(string(c.Path), f); err != nil {
 				failed[c.Path] = err
 			}
 		}
 	}
-	deepestFirst := slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(b.Path, a.Path) })
-	topFirst := slices.SortedFunc(slices.Values(changes), func(a, b Change) int { return cmp.Compare(a.Path, b.Path) })
+	deepestFirst := slices.SortedFunc(slices.Values(changes), func(a, b undo.Change) int { return cmp.Compare(b.Path, a.Path) })
+	topFirst := slices.SortedFunc(slices.Values(changes), func(a, b undo.Change) int { return cmp.Compare(a.Path, b.Path) })
 	for _, c := range deepestFirst {
-		if c.Before.Kind != Absent && (c.After.Kind != c.Before.Kind || c.After.Kind == Link) {
+		if c.Before.Kind != undo.Absent && (c.After.Kind != c.Before.Kind || c.After.Kind == undo.Link) {
 			do(c, func(p *parent, base string) error { beforeChange(); return p.root.Remove(base) })
 		}
 	}
 	for _, c := range topFirst {
-		if c.After.Kind == Directory && c.Before.Kind != Directory {
+		if c.After.Kind == undo.Directory && c.Before.Kind != undo.Directory {
 			do(c, func(p *parent, base string) error { beforeChange(); return p.root.Mkdir(base, 0o700) })
 		}
 	}
 	for _, c := range topFirst {
 		switch c.After.Kind {
-		case File:
+		case undo.File:
 			do(c, func(p *parent, base string) error { return r.replaceFile(p, base, c) })
-		case Link:
+		case undo.Link:
 			do(c, func(p *parent, base string) error {
 				beforeChange()
 				return p.root.Symlink(string(c.After.Target), base)
@@ -139,7 +130,7 @@ func (r *restorer) run(changes []Change) map[Name]error {
 		}
 	}
 	for _, c := range deepestFirst {
-		if c.After.Kind == Directory {
+		if c.After.Kind == undo.Directory {
 			do(c, func(p *parent, base string) error { return chmod(p, base, c.After.Mode) })
 		}
 	}
@@ -199,7 +190,7 @@ func chmod(p *parent, base string, mode uint32) error {
 }
 
 // replaceFile writes the earlier content beside the file and renames it over it.
-func (r *restorer) replaceFile(p *parent, base string, c Change) error {
+func (r *restorer) replaceFile(p *parent, base string, c undo.Change) error {
 	content, err := r.store.get(c.After.Sum)
 	if err != nil {
 		return err
@@ -213,9 +204,9 @@ func (r *restorer) replaceFile(p *parent, base string, c Change) error {
 	}
 	defer p.root.Remove(temp) // nothing is left of it after the rename
 	defer f.Close()
-	if c.Before.Kind == File && r.store.Preserve != nil {
+	if c.Before.Kind == undo.File {
 		if old, _, err := openIn(p, base); err == nil {
-			err = r.store.Preserve(f, old)
+			err = tools.CopyMetadata(f, old)
 			old.Close()
 			if err != nil {
 				return err
@@ -241,12 +232,12 @@ func (r *restorer) replaceFile(p *parent, base string, c Change) error {
 
 // checkUnchanged returns an error if the path is no longer what is to be replaced, by kind and
 // size.
-func (r *restorer) checkUnchanged(p *parent, base string, was State) error {
+func (r *restorer) checkUnchanged(p *parent, base string, was undo.State) error {
 	now, there, err := p.stat(base)
 	switch {
 	case err != nil:
 		return err
-	case was.Kind != File && there, was.Kind == File && (!there || now.kind != File || now.size != was.Size):
+	case was.Kind != undo.File && there, was.Kind == undo.File && (!there || now.kind != undo.File || now.size != was.Size):
 		return errors.New("it changed just now")
 	}
 	return nil
@@ -259,23 +250,14 @@ func openIn(p *parent, base string) (*os.File, fileStat, error) {
 		return nil, fileStat{}, err
 	}
 	s, err := statOpen(f)
-	if err != nil || s.kind != File {
+	if err != nil || s.kind != undo.File {
 		f.Close()
 		return nil, s, errors.Join(err, errors.New("it is no regular file"))
 	}
 	return f, s, nil
 }
 
-// An Interrupted is a restore during which parley ended, with its paths by their state now.
-type Interrupted struct {
-	Title      string
-	Restored   []Name // as the plan wanted
-	Unrestored []Name // as before the restore
-	Changed    []Name // neither
-}
-
-// Interrupted returns the sessions with an unfinished restore in the workspace dir, each with the
-// ID of the process that does it, or did.
+// Interrupted implements undo.Store.
 func (s *Store) Interrupted(dir string) map[string]int {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -292,9 +274,8 @@ func (s *Store) Interrupted(dir string) map[string]int {
 	return found
 }
 
-// Recover records what an interrupted restore did and removes its temporary files; nil if there is
-// none. Call it before anything else uses the history.
-func (h *History) Recover() (*Interrupted, error) {
+// Recover implements undo.History.
+func (h *History) Recover() (*undo.Interrupted, error) {
 	text, err := os.ReadFile(h.journalFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -307,9 +288,9 @@ func (h *History) Recover() (*Interrupted, error) {
 	if err != nil || string(j.Record.Root) != h.dir {
 		return nil, err // it belongs to another workspace
 	}
-	out := &Interrupted{Title: j.Record.Title}
+	out := &undo.Interrupted{Title: j.Record.Title}
 	dirs := map[string]bool{}
-	var done []Change
+	var done []undo.Change
 	for _, c := range j.Record.Changes {
 		dirs[path.Dir(string(c.Path))] = true
 		now, err := h.state(string(c.Path), maxRestored, false)
@@ -337,8 +318,8 @@ func (h *History) Recover() (*Interrupted, error) {
 }
 
 // has reports whether a restore is recorded already: parley ended before it removed the journal.
-func (h *History) has(r Record) bool {
-	return slices.ContainsFunc(h.Records(), func(x Record) bool { return x.Restore && x.At.Equal(r.At) && x.Seq == r.Seq })
+func (h *History) has(r undo.Record) bool {
+	return slices.ContainsFunc(h.Records(), func(x undo.Record) bool { return x.Restore && x.At.Equal(r.At) && x.Seq == r.Seq })
 }
 
 // removeTemps removes the temporary files of an interrupted restore from a directory.
@@ -357,4 +338,15 @@ func (h *History) removeTemps(dir, prefix string) {
 			_ = p.root.Remove(name)
 		}
 	}
+}
+
+// permissions converts a mode of stat(2) to one of package fs.
+func permissions(mode uint32) fs.FileMode {
+	m := fs.FileMode(mode & 0o777)
+	for bit, as := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
+		if mode&bit != 0 {
+			m |= as
+		}
+	}
+	return m
 }

@@ -1,4 +1,4 @@
-package undo
+package snapshot
 
 import (
 	"bufio"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"parley/tools/act"
+	"parley/tools/undo"
 )
 
 // logName is the file of a history: a line of JSON for each record and each branchMark. A later
@@ -22,7 +23,7 @@ const logName = "log"
 
 // A logLine is one line of the file: a record or a mark.
 type logLine struct {
-	*Record
+	*undo.Record
 	Mark *branchMark `json:"left,omitempty"`
 }
 
@@ -33,7 +34,7 @@ type branchMark struct {
 }
 
 // A History holds what tools changed in one workspace for one conversation, oldest first. It is
-// safe for concurrent use. A nil History has no records, and Plan and Restore return an error.
+// safe for concurrent use.
 type History struct {
 	*workspace
 	session string
@@ -42,7 +43,7 @@ type History struct {
 
 	mu          sync.Mutex
 	loaded      bool
-	records     []Record
+	records     []undo.Record
 	reach       reach       // where tools worked on this machine
 	added       []string    // directories that the user added to the workspace
 	branchMarks map[int]int // by the last message of a branch: branchMark.At
@@ -51,11 +52,8 @@ type History struct {
 	prefetch prefetch
 }
 
-// Files returns the history of a conversation in the workspace dir; nil if none can be kept, or s is nil.
+// Files implements undo.Store.
 func (s *Store) Files(session, dir string) act.Files {
-	if s == nil {
-		return nil
-	}
 	h, err := s.History(session, dir)
 	if err != nil {
 		return nil
@@ -63,8 +61,16 @@ func (s *Store) Files(session, dir string) act.Files {
 	return h
 }
 
-// History returns the history of a conversation in the workspace dir.
-func (s *Store) History(session, dir string) (*History, error) {
+// History implements undo.Store.
+func (s *Store) History(session, dir string) (undo.History, error) {
+	h, err := s.history(session, dir)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (s *Store) history(session, dir string) (*History, error) {
 	directory, err := s.sessionDir(session)
 	if err != nil {
 		return nil, err
@@ -87,7 +93,7 @@ func (h *History) load() {
 }
 
 // readLog reads a log. It skips lines that are no JSON: parley was killed while it wrote them.
-func readLog(name string) (records []Record, marks map[int]int) {
+func readLog(name string) (records []undo.Record, marks map[int]int) {
 	marks = map[int]int{}
 	f, err := os.Open(name)
 	if err != nil {
@@ -140,7 +146,7 @@ func (h *History) write(l logLine) error {
 }
 
 // put adds r, whose N it sets if it is 0, or replaces the record of that number.
-func (h *History) put(r *Record) error {
+func (h *History) put(r *undo.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
@@ -158,22 +164,16 @@ func (h *History) put(r *Record) error {
 	return h.write(logLine{Record: r})
 }
 
-// Records returns the records of this workspace, oldest first.
-func (h *History) Records() []Record {
-	if h == nil {
-		return nil
-	}
+// Records implements undo.History.
+func (h *History) Records() []undo.Record {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
-	return slices.DeleteFunc(slices.Clone(h.records), func(r Record) bool { return string(r.Root) != h.dir })
+	return slices.DeleteFunc(slices.Clone(h.records), func(r undo.Record) bool { return string(r.Root) != h.dir })
 }
 
-// OtherRoots returns the other workspaces in which the conversation changed files, each once.
+// OtherRoots implements undo.History.
 func (h *History) OtherRoots() (dirs []string) {
-	if h == nil {
-		return nil
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
@@ -202,12 +202,8 @@ func (h *History) MarkBranch(head int) {
 	_ = h.write(logLine{Mark: &branchMark{head, n}})
 }
 
-// BranchMark returns the number of records when the user left the branch that ends with the message
-// head; !ok without a mark, or if nothing was changed since.
+// BranchMark implements undo.History.
 func (h *History) BranchMark(head int) (n int, ok bool) {
-	if h == nil {
-		return 0, false
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
@@ -215,8 +211,8 @@ func (h *History) BranchMark(head int) (n int, ok bool) {
 	return n, ok && n < len(h.records)
 }
 
-// Session returns the records of a conversation in all its workspaces; none without a history.
-func (s *Store) Session(session string) ([]Record, error) {
+// Session implements undo.Store.
+func (s *Store) Session(session string) ([]undo.Record, error) {
 	dir, err := s.sessionDir(session)
 	if err != nil {
 		return nil, err
@@ -226,34 +222,4 @@ func (s *Store) Session(session string) ([]Record, error) {
 	}
 	records, _ := readLog(filepath.Join(dir, logName))
 	return records, nil
-}
-
-// CountSince counts the paths that are not as they were before the record with the number
-// from, as far as is known; paths that were restored do not count. For 0 it returns 0. Sure is
-// false if more files may have changed.
-func CountSince(records []Record, from int) (n int, sure bool) {
-	type course struct{ first, last State }
-	courses := map[Name]*course{}
-	sure = true
-	for _, r := range records {
-		if r.N < from || from == 0 {
-			continue
-		}
-		sure = sure && !r.Open && r.Partial == ""
-		for _, c := range r.Changes {
-			if c.Before.Kind == Directory || c.After.Kind == Directory {
-				continue
-			}
-			if courses[c.Path] == nil {
-				courses[c.Path] = &course{first: c.Before}
-			}
-			courses[c.Path].last = c.After
-		}
-	}
-	for _, c := range courses {
-		if !c.first.Same(c.last) {
-			n++
-		}
-	}
-	return n, sure
 }

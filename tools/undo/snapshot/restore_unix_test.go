@@ -1,6 +1,6 @@
 //go:build unix
 
-package undo
+package snapshot
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	_ "parley/providers/llmtest/heap"
 	"parley/tools/act"
 	"parley/tools/places"
+	"parley/tools/undo"
 
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +43,7 @@ func newDesk(t *testing.T, files map[string]string) *desk {
 	for name, content := range files {
 		write(t, filepath.Join(d.dir, name), content)
 	}
-	h, err := Open(filepath.Join(base, "data", "undo")).History("one", d.dir)
+	h, err := openStore(filepath.Join(base, "data", "undo")).history("one", d.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func newDesk(t *testing.T, files map[string]string) *desk {
 }
 
 // shell runs a command as a call.
-func (d *desk) shell(line string) Record {
+func (d *desk) shell(line string) undo.Record {
 	d.Helper()
 	w := d.Watch(act.FileCall{ID: "c", Title: line})
 	begin(d.T, w)
@@ -74,7 +75,7 @@ func (d *desk) read(name string) string {
 }
 
 // back restores to before a record, and returns what was skipped, as "path: why".
-func (d *desk) back(n int, asked bool) (plan *Plan, skipped string) {
+func (d *desk) back(n int, asked bool) (plan *undo.Plan, skipped string) {
 	d.Helper()
 	plan, err := d.Plan(n)
 	if err != nil {
@@ -223,7 +224,7 @@ func TestHostileRecords(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := Record{Title: "x", Root: Name(d.History.dir), Changes: []Change{{Path: Name(name), Before: State{Kind: File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}}}}
+			r := undo.Record{Title: "x", Root: undo.Name(d.History.dir), Changes: []undo.Change{{Path: undo.Name(name), Before: undo.State{Kind: undo.File, Mode: 0o644, Sum: sum, Stored: true, Size: 5}}}}
 			if err := d.put(&r); err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +277,7 @@ func TestSpecialFilesAreNamed(t *testing.T) {
 		}
 		d.shell("rm pipe link; rmdir dir")
 		plan, _ := d.back(1, true)
-		if want := []Uncovered{{Path: "pipe", Why: "it was no regular file"}}; !slices.Equal(plan.Uncovered, want) {
+		if want := []undo.Uncovered{{Path: "pipe", Why: "it was no regular file"}}; !slices.Equal(plan.Uncovered, want) {
 			t.Errorf("uncovered: %+v, want %+v", plan.Uncovered, want)
 		}
 		if to, err := os.Readlink(filepath.Join(d.dir, "link")); to != "a" {
@@ -295,7 +296,7 @@ func TestIgnoredFolders(t *testing.T) {
 		if d.read("a") != "old\n" || d.read("node_modules/b.js") != "new\n" || skipped != "" {
 			t.Errorf("a is %q, skipped %q", d.read("a"), skipped)
 		}
-		if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (Uncovered{Path: "node_modules", Why: ignoredByGit}) {
+		if len(plan.Uncovered) != 1 || plan.Uncovered[0] != (undo.Uncovered{Path: "node_modules", Why: ignoredByGit}) {
 			t.Errorf("named: %+v", plan.Uncovered)
 		}
 	})
@@ -362,9 +363,9 @@ func TestMain(m *testing.M) {
 			select {}
 		}
 	}
-	h, err := Open(os.Args[1]).History("one", os.Args[2])
+	h, err := openStore(os.Args[1]).history("one", os.Args[2])
 	if err == nil {
-		var p *Plan
+		var p *undo.Plan
 		if p, err = h.Plan(1); err == nil {
 			_, _, err = h.Restore(p, true, 0, "undo")
 		}
@@ -414,7 +415,7 @@ func TestKilled(t *testing.T) {
 			if err != nil && cmd.ProcessState.ExitCode() != -1 {
 				t.Fatalf("step %d: %v\n%s", step, err, out)
 			}
-			h, err := Open(data).History("one", dir)
+			h, err := openStore(data).history("one", dir)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,12 +1,14 @@
 //go:build !(linux || darwin || freebsd || netbsd || openbsd)
 
-package undo
+package snapshot
 
 import (
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"parley/tools/undo"
 )
 
 const nonblock = 0
@@ -61,9 +63,9 @@ func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s 
 	return content, s, err
 }
 
-func (d dirHandle) link(name string) (Name, error) {
+func (d dirHandle) link(name string) (undo.Name, error) {
 	target, err := os.Readlink(filepath.Join(d.path, name))
-	return Name(target), err
+	return undo.Name(target), err
 }
 
 func (d dirHandle) chmod(mode uint32) error { return os.Chmod(d.path, permissions(mode)) }
@@ -88,13 +90,13 @@ func fileStatOf(info fs.FileInfo) fileStat {
 	out := fileStat{size: info.Size(), mtime: info.ModTime().UnixNano(), ctime: info.ModTime().UnixNano(), mode: uint32(info.Mode().Perm())}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
-		out.kind = File
+		out.kind = undo.File
 	case mode.IsDir():
-		out.kind, out.size = Directory, 0
+		out.kind, out.size = undo.Directory, 0
 	case mode&fs.ModeSymlink != 0:
-		out.kind, out.mode, out.size = Link, 0, 0
+		out.kind, out.mode, out.size = undo.Link, 0, 0
 	default:
-		out.kind = Other
+		out.kind = undo.Other
 	}
 	return out
 }
