@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
+	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/wire"
 )
 
@@ -120,7 +120,7 @@ func (m *annotated) ask(ctx context.Context) catalog.Facts {
 func (m *annotated) learnVision(ctx context.Context) {
 	if s := m.service; s.advertised(m.id, m.options.Memory).Vision == nil {
 		if sees := m.ask(ctx).Vision; sees != nil && !*sees {
-			m.options.Memory.limits(s.servedModel(m.id), s.kind).Learn(openai.LimitImages, "", false)
+			m.options.Memory.limits(s.servedModel(m.id), s.kind).Learn(adapter.LimitImages, "", false)
 		}
 	}
 }

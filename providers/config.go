@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"parley/providers/catalog"
-	"parley/providers/openai"
 	"parley/tools/process"
 )
 
@@ -51,7 +50,7 @@ type Provider struct {
 	IdleTimeout   time.Duration       `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
 	Model         map[string]Model    `toml:"model"`           // by id; those are offered in the picker as well
 	Price         *catalog.Price      `toml:"price"`           // of models whose price is unknown
-	Dialect       openai.Override     `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
+	Dialect       map[string]any      `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
 	Settings                          // of every request
 }
 
@@ -253,17 +252,26 @@ func (p Provider) validateCommand(name string) error {
 func (p Provider) validateDialects(name string) (errs []error) {
 	head, _ := catalog.Head(name)
 	kind := familyKind(cmp.Or(p.Kind, head.Kind, kindChat))
-	check := func(table string, o openai.Override) {
-		if len(o) > 0 && !slices.Contains(openai.Kinds, kind) {
+	f, _ := familyOf(kind)
+	check := func(table string, o map[string]any) {
+		var keys []string
+		var err error
+		if f.CheckDialect != nil {
+			keys, err = f.CheckDialect(kind, o)
+		}
+		switch {
+		case len(o) == 0:
+			return
+		case keys == nil:
 			errs = append(errs, fmt.Errorf("%s: only services that speak chat completions have one, and the kind of this is %s", table, kind))
+			return
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s.%w", table, err))
 		}
 		for _, key := range slices.Sorted(maps.Keys(o)) {
-			if err := unknownWordError(table+"."+key, key, openai.OverrideKeys()); err != nil {
+			if err := unknownWordError(table+"."+key, key, keys); err != nil {
 				errs = append(errs, err)
 			}
-		}
-		if _, err := o.Apply(openai.Dialect{}); err != nil {
-			errs = append(errs, fmt.Errorf("%s.%w", table, err))
 		}
 	}
 	check("dialect", p.Dialect)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
 )
@@ -92,7 +93,7 @@ func TestValidate(t *testing.T) {
 func TestKinds(t *testing.T) {
 	kinds := Kinds()
 	for _, kind := range kinds {
-		if f, ok := familyOf(kind); !ok || f.open == nil && f.New == nil && f.Programs == nil || f.Origin(kind, "", "m") == "" {
+		if f, ok := familyOf(kind); !ok || f.New == nil && f.Programs == nil || f.Traits(adapter.Options{Kind: kind, Model: "m"}).Origin == "" {
 			t.Errorf("kind %s: no family that opens it", kind)
 		}
 	}

@@ -50,7 +50,7 @@ func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
 
 // noWeb returns why s does not search the web for a model; "" if it does.
 func noWeb(s service, model string) string {
-	if s.searchesWeb(model) {
+	if s.traits(model).SearchesWeb {
 		return ""
 	}
 	return cmp.Or(s.row.noWeb, s.name+"/"+s.modelID(model)+" has no web search")

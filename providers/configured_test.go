@@ -69,7 +69,7 @@ func TestClampedEffortsAreTold(t *testing.T) {
 // know its id.
 func TestOfferedEffortsAreSent(t *testing.T) {
 	for _, p := range catalog.Providers() {
-		if !slices.Contains(openai.Kinds, p.Kind) && p.Kind != openai.KindResponses {
+		if !slices.Contains(openai.Family.Kinds, p.Kind) {
 			continue
 		}
 		for _, m := range p.Models {

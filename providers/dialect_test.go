@@ -35,12 +35,12 @@ stream_with_tools = false
 	}
 	s, _ := c.service("box", env())
 	row, _ := openai.DialectFor("deepseek", "other")
-	other := s.dialect("other")
+	other := openai.DialectOf(s.describe("other"))
 	if other.MaxTokensField != "max_completion_tokens" || !slices.Equal(other.Formats, []openai.Format{openai.FormatGuided}) || other.ReasoningField != "" || bool(other.NoStreamWithTools) ||
 		other.Echo != row.Echo || other.Effort.Words[5] != "high" {
 		t.Errorf("%+v", other)
 	}
-	own := s.dialect("org/m")
+	own := openai.DialectOf(s.describe("org/m"))
 	if own.MaxTokensField != "max_completion_tokens" || len(own.Formats) != 2 || own.Formats[0] != openai.FormatStructured || own.ReasoningField != "reasoning" || !bool(own.NoStreamWithTools) {
 		t.Errorf("%+v", own)
 	}

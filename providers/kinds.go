@@ -1,23 +1,20 @@
 package providers
 
-import (
-	"parley/providers/llm"
-	"parley/providers/openai"
-)
+import "parley/providers/llm"
 
 // A kind holds the facts of one kind of service. The zero value is that of most services: they list
 // their models as OpenAI does, which also checks a key.
 type kind struct {
-	isDemo          bool            // it runs inside parley
-	dialect         *openai.Dialect // nil is that of openai.DialectFor
-	list            listEndpoint    // where its models are listed
-	check           keyCheck        // the zero value lists the models
-	anyKey          bool            // it may list its models without a valid key
-	pull            string          // command that fetches a model, before its name
-	cuts            string          // notice, after the name of a model, that the beginning of a prompt was cut off; "" if the server returns an error
-	noWeb           string          // why its models do not search the web; "" names the model
-	noLevel         bool            // it takes no effort
-	emptyBadRequest llm.Fault       // meaning of status 400 without a text
+	isDemo          bool           // it runs inside parley
+	dialect         map[string]any // table over the dialect of its family; see Provider.Dialect
+	list            listEndpoint   // where its models are listed
+	check           keyCheck       // the zero value lists the models
+	anyKey          bool           // it may list its models without a valid key
+	pull            string         // command that fetches a model, before its name
+	cuts            string         // notice, after the name of a model, that the beginning of a prompt was cut off; "" if the server returns an error
+	noWeb           string         // why its models do not search the web; "" names the model
+	noLevel         bool           // it takes no effort
+	emptyBadRequest llm.Fault      // meaning of status 400 without a text
 }
 
 // A listEndpoint is where a kind of server lists its models. A path that begins with a
@@ -62,7 +59,5 @@ var kinds = map[string]kind{
 	"ollama":     {pull: "ollama pull ", cuts: " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH", list: listEndpoint{paths: []string{"/api/tags", "models"}, limit: "/api/ps", show: "/api/show"}},
 	"llamacpp":   {list: listEndpoint{limit: "/props"}, check: keyCheck{paths: []string{"/props", "models"}}},
 	"lmstudio":   {list: listEndpoint{paths: []string{"/api/v0/models", "models"}}},
-	kindDemo: {isDemo: true, dialect: &openai.Dialect{Name: kindDemo, Family: openai.Family{
-		Effort: openai.Effort{Words: [6]string{"none", "low", "low", "medium", "high", "high"}},
-	}}},
+	kindDemo:     {isDemo: true, dialect: map[string]any{"effort_words": []string{"none", "low", "low", "medium", "high", "high"}}},
 }

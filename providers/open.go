@@ -10,7 +10,6 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/retry"
 	"parley/providers/wire"
 )
@@ -63,19 +62,20 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 
 // endpointFacts returns what is known of a model before it is asked, without the model.
 func endpointFacts(s service, typed string, facts catalog.Model, known bool, tools *toolStrategy) llm.Endpoint {
+	traits := s.traits(typed)
 	return llm.Endpoint{
 		Name:       s.name + "/" + tools.name,
-		Origin:     s.family.Origin(s.kind, s.url, tools.name),
+		Origin:     traits.Origin,
 		Strategy:   tools.Strategy(),
 		Known:      known,
 		Context:    facts.Context,
 		Vision:     facts.Vision,
 		Blind:      !facts.Vision && s.advertised(s.modelID(typed), tools.memory).Vision != nil,
 		Efforts:    supportedEfforts(facts),
-		Candidates: s.supportsCandidates(typed, tools.memory),
-		Files:      s.files(typed),
+		Candidates: traits.Candidates && !tools.memory.limits(tools.served, s.kind).Has(adapter.LimitCandidates),
+		Files:      traits.Files,
 		Cost:       facts.Price.Cost,
-		Web:        s.searchesWeb(typed),
+		Web:        traits.SearchesWeb,
 		Cache:      promptCache(s.builtin),
 	}
 }
@@ -84,9 +84,10 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, memory *Memory) *toolStrategy {
 	model := s.modelID(typed)
 	calls := facts.Tools || !known && s.advertised(model, memory).Tools == nil
+	traits := s.traits(typed)
 	return &toolStrategy{
 		name: s.shownID(model), strategy: s.strategy(typed, calls), isProgram: s.isProgram(),
-		memory: memory, served: s.servedModel(model), supportsSchema: s.supportsSchema(typed), prefersGuided: s.prefersGuided(typed),
+		memory: memory, served: s.servedModel(model), supportsSchema: traits.HasSchema && !s.row.isDemo, prefersGuided: traits.Guided,
 	}
 }
 
@@ -225,26 +226,12 @@ func (l *lazy) reset() {
 	l.model = nil
 }
 
-// supportsSchema reports whether the service can hold an answer of a model to a
-// schema.
-func (s service) supportsSchema(model string) bool {
-	return s.family.HasSchema || s.speaksChat() && s.dialect(model).SupportsSchema()
-}
-
-// prefersGuided reports whether the service holds the replies of a model to a schema so
-// well that it is asked to where tools go by prompt.
-func (s service) prefersGuided(model string) bool { return s.dialect(model).GuidedDecoding() }
-
-// supportsCandidates reports whether one request can ask a model for several answers.
-func (s service) supportsCandidates(model string, memory *Memory) bool {
-	return s.dialect(model).MultipleChoices && !memory.limits(s.servedModel(model), s.kind).Has(openai.LimitCandidates)
-}
-
 // build makes the adapter, once the key is at hand, of the model that the user
 // named so.
 func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context, ahead bool) (llm.Model, error) {
 	return func(ctx context.Context, ahead bool) (llm.Model, error) {
-		model := s.modelID(typed)
+		told := s.describe(typed)
+		model := told.Model
 		if !s.exactNames {
 			model = cmp.Or(o.Memory.load(s.servedModel(typed)).path, model)
 		}
@@ -253,10 +240,20 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 			return nil, err
 		}
 		t.Model, t.Body, t.Learned = model, s.options(typed), o.Memory.limits(s.servedModel(model), s.kind)
-		t.dialect, t.transport, t.instant = s.dialect(typed), o.transport(s.name, model), o.Instant
+		t.Templates, t.Dialects = told.Templates, told.Dialects
+		t.transport = o.transport(s.name, model)
+		if s.row.isDemo {
+			t.BaseURL, t.transport = "http://demo.invalid/v1", serveInside(o.Instant, t.transport)
+		}
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
 		t.tap, t.replay, t.connectEarly = o.Tap, o.Replay, ahead
-		return wire.MaskErrors(s.family.openModel(t), t.secrets(), t.token), nil
+		var m llm.Model
+		if s.isProgram() {
+			m = openProgram(s.family.Programs, t)
+		} else {
+			m = s.family.New(t.withClient())
+		}
+		return wire.MaskErrors(m, t.secrets(), t.token), nil
 	}
 }
 
@@ -287,9 +284,9 @@ func (s service) target(ctx context.Context) (target, error) {
 	}
 	return target{
 		Options: adapter.Options{
-			Provider: s.name, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: keyHeader(s),
+			Provider: s.name, Kind: s.kind, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: keyHeader(s),
 			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
 		},
-		kind: s.kind, emptyBadRequest: emptyBadRequest, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
+		emptyBadRequest: emptyBadRequest, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
 	}, nil
 }

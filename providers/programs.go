@@ -25,15 +25,15 @@ func openProgram(p *adapter.Programs, t target) llm.Model {
 
 func newProgram(p *adapter.Programs, t target) adapter.Program {
 	return p.Open(adapter.ProgramOptions{
-		Provider: t.Provider, Model: t.Model, Kind: t.kind, Command: t.command,
+		Provider: t.Provider, Model: t.Model, Kind: t.Kind, Command: t.command,
 		Key: t.Key, KeyName: t.KeyName, IdleTimeout: t.idleTimeout,
 		Tap: t.tap, Replay: t.replay, Secrets: t.secrets(),
 	})
 }
 
 // programFamilies yields the families whose kinds are programs.
-func programFamilies() iter.Seq[family] {
-	return func(yield func(family) bool) {
+func programFamilies() iter.Seq[adapter.Family] {
+	return func(yield func(adapter.Family) bool) {
 		for _, f := range families {
 			if f.Programs != nil && !yield(f) {
 				return
@@ -111,7 +111,7 @@ func (c Config) findProgram(name string, o OpenOptions) (adapter.Program, Settin
 	}
 	s.exactNames = o.ExactNames
 	return newProgram(s.family.Programs, target{
-		Options: adapter.Options{Provider: s.name, Model: s.modelID(typed)}, kind: s.kind, command: s.conf.Command,
+		Options: adapter.Options{Provider: s.name, Kind: s.kind, Model: s.modelID(typed)}, command: s.conf.Command,
 	}), s.settings(typed), s.renameNotice(typed), true
 }
 

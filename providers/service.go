@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/wire"
 )
 
@@ -25,7 +25,7 @@ type service struct {
 	name       string
 	kind       string
 	row        kind // facts of its kind
-	family     family
+	family     adapter.Family
 	url        string
 	conf       Provider
 	builtin    catalog.Provider // what is built in under this name, or zero
@@ -56,15 +56,15 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	head, builtin := catalog.Head(like)
 	s := service{name: name, conf: conf, builtin: head, found: found, factsFile: c.Facts, recent: c.Recent, configured: configured, getenv: getenv}.withList(c.listed[name])
 	s.kind = familyKind(cmp.Or(conf.Kind, head.Kind, kindChat))
-	if _, ok := familyOf(s.kind); !ok || !configured && !builtin {
+	var ok bool
+	if s.family, ok = familyOf(s.kind); !ok || !configured && !builtin {
 		return service{}, false
 	}
 	s.setURL(c.Stored, getenv)
-	if conf.Kind == "" && s.kind == openai.KindResponses && !speaksResponses(s.url) {
+	if conf.Kind == "" && s.kind == kindResponses && !speaksResponses(s.url) {
 		s.kind = kindChat
 	}
 	s.row = kinds[s.kind]
-	s.family, _ = familyOf(s.kind)
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && !found.NeedsKey {
 		s.key = key{} // it answered without one
 	}

@@ -12,7 +12,6 @@ import (
 
 	"parley/providers/catalog"
 	"parley/providers/llm"
-	"parley/providers/openai"
 )
 
 // Settings holds what a table says of requests. What a request asks for itself
@@ -25,11 +24,11 @@ type Settings struct {
 // A Model is one [providers.NAME.model.ID] table. What it leaves out is as the
 // provider's table says, and then the catalog.
 type Model struct {
-	Strategy string          `toml:"strategy"`
-	Context  int             `toml:"context"` // window in tokens
-	Price    *catalog.Price  `toml:"price"`   // as a whole, in place of the catalog's
-	Options  map[string]any  `toml:"options"` // merged into the body, over those of the provider
-	Dialect  openai.Override `toml:"dialect"` // over that of the provider
+	Strategy string         `toml:"strategy"`
+	Context  int            `toml:"context"` // window in tokens
+	Price    *catalog.Price `toml:"price"`   // as a whole, in place of the catalog's
+	Options  map[string]any `toml:"options"` // merged into the body, over those of the provider
+	Dialect  map[string]any `toml:"dialect"` // over that of the provider
 	Settings
 }
 
@@ -169,17 +168,6 @@ func (s service) renameNotice(typed string) string {
 		why = "was replaced by"
 	}
 	return fmt.Sprintf("%s/%s %s %s, which is used and billed; --exact uses the name as typed", s.name, typed, why, id)
-}
-
-// dialect returns how the service speaks chat completions with a model.
-func (s service) dialect(model string) openai.Dialect {
-	d := dialectOf(s.kind, s.modelID(model)).ForURL(s.url)
-	if s.isServer() {
-		d = d.ForTemplates(model)
-	}
-	d, _ = s.conf.Dialect.Apply(d) // which was validated
-	d, _ = s.modelTable(model).Dialect.Apply(d)
-	return d
 }
 
 // options returns the request fields that the configuration adds for a model.

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/url"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -21,6 +22,7 @@ import (
 // Options say whom a model talks to.
 type Options struct {
 	Provider  string            // as configured, for errors
+	Kind      string            // of the service, as in the configuration
 	Model     string            // id on the wire
 	BaseURL   string            // of the service; each format says what it adds to it
 	Key       string            // never printed; may be empty for servers that want none
@@ -32,6 +34,14 @@ type Options struct {
 	NoStream  bool              // ask for whole answers
 	Body      map[string]any    // extra request fields of the user, which win; each format says how they are merged
 	Learned   *LearnedLimits    // what the server taught so far; nil is the model's own
+	Templates bool              // the server renders chat templates itself, as those on the user's machine do
+	Dialects  []map[string]any  // tables of the configuration, each over those before; see Family.CheckDialect
+}
+
+// IsHost reports whether the base URL is of a host.
+func (o Options) IsHost(name string) bool {
+	u, err := url.Parse(o.BaseURL)
+	return err == nil && u.Hostname() == name
 }
 
 // WithDefaults returns o with a client and limits of its own where it has none.

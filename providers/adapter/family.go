@@ -11,16 +11,32 @@ import (
 
 // A Family speaks one wire format, to services of some kinds.
 type Family struct {
-	Kinds       []string
-	New         func(Options) llm.Model
-	Origin      func(kind, base, model string) string // of its messages; see llm.Message.Origin
-	Files       func(base, model string) []string     // that a model takes beside text and images; see llm.Endpoint.Files
-	SearchesWeb func(base, model string) bool
-	HasSchema   bool                            // it holds answers to a schema
-	Headers     func(Options) map[string]string // of every request; nil puts the key into Authorization
-	BaseURL     func(string) string             // adds the version to a base URL; nil if it has none
-	Programs    *Programs                       // that answer in place of servers; nil for servers
+	Kinds    []string
+	New      func(Options) llm.Model
+	Traits   func(Options) Traits            // of the model that the options describe
+	Headers  func(Options) map[string]string // of every request; nil puts the key into Authorization
+	BaseURL  func(string) string             // adds the version to a base URL; nil if it has none
+	Programs *Programs                       // that answer in place of servers; nil for servers
+	// CheckDialect returns the keys of dialect tables for services of a kind, nil if they have none, and what
+	// is wrong with the values of one. It is nil for families without dialects.
+	CheckDialect func(kind string, table map[string]any) (keys []string, err error)
 }
+
+// Traits tell what a model at a service can do, as far as its kind, its address and its id show.
+type Traits struct {
+	Origin      string   // of its messages; see llm.Message.Origin
+	Files       []string // that it takes beside text and images; see llm.Endpoint.Files
+	SearchesWeb bool
+	HasSchema   bool // it holds answers to a schema
+	Guided      bool // it does so by guided decoding, whatever the model
+	Candidates  bool // one request can ask for several answers
+}
+
+// Limits that callers know by name; see LearnedLimits.
+const (
+	LimitImages     = "messages: images" // of a model that takes no images
+	LimitCandidates = "n"                // of a server that gives one answer to a request: the field that asks for several
+)
 
 // Programs runs the programs of other agents.
 type Programs struct {

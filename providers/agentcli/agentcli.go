@@ -48,10 +48,10 @@ type (
 
 // Family runs the programs.
 var Family = adapter.Family{
-	Kinds:       Kinds,
-	Origin:      func(kind, _, _ string) string { return origin(kind) },
-	Files:       func(string, string) []string { return []string{"application/pdf"} },
-	SearchesWeb: func(string, string) bool { return false },
+	Kinds: Kinds,
+	Traits: func(o adapter.Options) adapter.Traits {
+		return adapter.Traits{Origin: origin(o.Kind), Files: []string{"application/pdf"}}
+	},
 	Programs: &adapter.Programs{
 		Open: func(o Options) adapter.Program { return New(o) }, Find: Find, Version: Version, Login: loginOf, Names: Programs,
 	},

@@ -17,7 +17,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 
@@ -28,12 +27,16 @@ import (
 
 // Family is the Messages API.
 var Family = adapter.Family{
-	Kinds:       []string{"anthropic"},
-	New:         func(o Options) llm.Model { return New(o) },
-	Origin:      func(_, _, model string) string { return origin(model) },
-	Files:       files,
-	SearchesWeb: searchesWeb,
-	Headers:     headers,
+	Kinds: []string{"anthropic"},
+	New:   func(o Options) llm.Model { return New(o) },
+	Traits: func(o Options) adapter.Traits {
+		t := adapter.Traits{Origin: origin(o.Model), SearchesWeb: searchesWeb(o)}
+		if factsOf(o).claude {
+			t.Files = []string{"application/pdf"}
+		}
+		return t
+	},
+	Headers: headers,
 }
 
 // apiVersion is that of the API: https://platform.claude.com/docs/en/api/versioning
@@ -62,11 +65,10 @@ type Model struct {
 // New returns the model that o describes. Nothing is sent before Stream.
 func New(o Options) *Model {
 	o = o.WithDefaults()
-	own := isAnthropic(o.BaseURL)
 	return &Model{
 		o:               o,
-		facts:           factsOf(o.Model, own),
-		onAnthropic:     own,
+		facts:           factsOf(o),
+		onAnthropic:     o.IsHost(anthropicHost),
 		onVertex:        isVertex(o.BaseURL),
 		client:          adapter.Client{HTTP: o.HTTP, Headers: headers(o)},
 		refusedThinking: map[[32]byte]bool{},
@@ -76,7 +78,7 @@ func New(o Options) *Model {
 // headers returns what goes with every request to the service of o.
 func headers(o Options) map[string]string {
 	own := []string{"X-Api-Key"}
-	if !isAnthropic(o.BaseURL) { // gateways want the key in one place or the other
+	if !o.IsHost(anthropicHost) { // gateways want the key in one place or the other
 		own = append(own, "Authorization")
 	}
 	headers := o.RequestHeaders(own...)
@@ -84,18 +86,15 @@ func headers(o Options) map[string]string {
 	return headers
 }
 
-// isAnthropic reports whether a base URL is Anthropic's own.
-func isAnthropic(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && u.Hostname() == "api.anthropic.com"
-}
+// anthropicHost is Anthropic's own.
+const anthropicHost = "api.anthropic.com"
 
 // Origin names the wire format and the model: thinking is good for the model
 // that wrote it, wherever that is served, and for no other.
 func (m *Model) Origin() string { return origin(m.o.Model) }
 
 // origin returns the origin of a model with this id.
-func origin(model string) string { return "anthropic/" + factsOf(model, false).name }
+func origin(model string) string { return "anthropic/" + factsOf(Options{Model: model}).name }
 
 // Body returns exactly what Stream would send for req.
 func (m *Model) Body(req llm.Request) ([]byte, error) {

@@ -43,8 +43,8 @@ func TestName(t *testing.T) {
 		"claude-sonnet-4-5": "sonnet-4.5", "claude-sonnet-4-5-20250929": "sonnet-4.5", "anthropic/claude-sonnet-4.5": "sonnet-4.5",
 		"claude-opus-5": "opus-5.0", "claude-opus-latest": "opus", "GLM-5.3": "glm-5.3", "claude-2.1": "2.1",
 	} {
-		for _, own := range []bool{true, false} {
-			if got := factsOf(id, own).name; got != want {
+		for _, base := range []string{"https://api.anthropic.com", "https://example.com"} {
+			if got := factsOf(Options{Model: id, BaseURL: base}).name; got != want {
 				t.Errorf("%s: %q, want %q", id, got, want)
 			}
 		}

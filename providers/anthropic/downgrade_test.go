@@ -236,7 +236,7 @@ func TestDowngradeWithoutField(t *testing.T) {
 // TestNoDowngrade checks what is not downgraded: what the user insists on, what no field
 // is to blame for, and what would be refused again.
 func TestNoDowngrade(t *testing.T) {
-	thought := []llm.Message{llm.UserText("Hi"), {Role: llm.RoleAssistant, Origin: anthropic.Family.Origin("", "", "claude-fable-5-1"), Parts: []llm.Part{
+	thought := []llm.Message{llm.UserText("Hi"), {Role: llm.RoleAssistant, Origin: anthropic.Family.Traits(anthropic.Options{Model: "claude-fable-5-1"}).Origin, Parts: []llm.Part{
 		{Kind: llm.Thinking, State: json.RawMessage(signedBlock)}, {Kind: llm.Text, Text: "So"}}}, llm.UserText("Go on")}
 	strict := map[string]any{"thinking": map[string]any{"type": "adaptive", "block_binding": map[string]any{"prefix_mismatch_behavior": "error"}}}
 	for _, test := range []struct {

@@ -82,8 +82,9 @@ var generations = []struct {
 	{"", 0, 0, facts{maxOutput: 4096}},
 }
 
-// factsOf reads a model's id. On Anthropic's own host every model is a Claude.
-func factsOf(id string, own bool) facts {
+// factsOf reads the id of a model. On Anthropic's own host every model is a Claude.
+func factsOf(o Options) facts {
+	id, own := o.Model, o.IsHost(anthropicHost)
 	family, v, ok := parseModelID(id)
 	if !ok && !own {
 		// Services that copy the format know enabled and disabled, rarely more.

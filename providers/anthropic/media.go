@@ -13,14 +13,6 @@ import (
 // imageTypes are the image formats that the API accepts.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// files lists what a model at a base URL takes beside text and images; see llm.Endpoint.Files.
-func files(baseURL, model string) []string {
-	if factsOf(model, isAnthropic(baseURL)).claude {
-		return []string{"application/pdf"}
-	}
-	return nil
-}
-
 // content writes text, images and files as blocks.
 func (h *history) content(parts []llm.Part) []any {
 	var blocks []any

@@ -203,11 +203,11 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	}
 }
 
-// searchesWeb reports whether the service at a base URL searches the web for a model: services
-// that copy the format do not, nor does Bedrock.
-func searchesWeb(base, model string) bool {
-	u, err := url.Parse(base)
-	return err == nil && factsOf(model, isAnthropic(base)).claude && !strings.HasSuffix(u.Hostname(), ".amazonaws.com") && !strings.Contains(u.Hostname(), "bedrock")
+// searchesWeb reports whether a service searches the web for a model: services that copy the format do
+// not, nor does Bedrock.
+func searchesWeb(o Options) bool {
+	u, err := url.Parse(o.BaseURL)
+	return err == nil && factsOf(o).claude && !strings.HasSuffix(u.Hostname(), ".amazonaws.com") && !strings.Contains(u.Hostname(), "bedrock")
 }
 
 // addWebSearch offers the search of the web, unless the user has it among the fields of his own.

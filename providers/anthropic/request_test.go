@@ -208,7 +208,7 @@ func TestSettings(t *testing.T) {
 // TestMessages holds how a history is written.
 func TestMessages(t *testing.T) {
 	const model = "claude-sonnet-4-5"
-	origin := anthropic.Family.Origin("", "", model)
+	origin := anthropic.Family.Traits(anthropic.Options{Model: model}).Origin
 	signed := func(text string) llm.Part {
 		return llm.Part{Kind: llm.Thinking, Text: text, State: json.RawMessage(`{"type":"thinking","thinking":"` + text + `","signature":"c2ln+/="}`)}
 	}
@@ -422,7 +422,7 @@ func TestLoop(t *testing.T) {
 		{"over", "claude-sonnet-4-5", "low", []llm.Part{call}, []llm.Part{thought, {Kind: llm.Text, Text: "Done"}}, "enabled", "1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			origin := anthropic.Family.Origin("", "", test.model)
+			origin := anthropic.Family.Traits(anthropic.Options{Model: test.model}).Origin
 			req := llm.Request{Effort: test.effort, Messages: []llm.Message{llm.UserText("Hi"),
 				{Role: llm.RoleAssistant, Origin: origin, Parts: test.first}, results,
 				{Role: llm.RoleAssistant, Origin: origin, Parts: test.second}}}

@@ -30,7 +30,7 @@ func anthropicWire(model string) adaptertest.Wire {
 			t.Cleanup(client.CloseIdleConnections)
 			return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base + "/v1", Key: "test-key", HTTP: client})
 		},
-		Origin:  anthropic.Family.Origin("", "", model),
+		Origin:  anthropic.Family.Traits(anthropic.Options{Model: model}).Origin,
 		Encode:  encode,
 		Failure: failure,
 		Broken:  event("error", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),

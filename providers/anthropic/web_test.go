@@ -98,11 +98,11 @@ func TestSearchesWeb(t *testing.T) {
 		"https://api.anthropic.com": true, "https://r.services.ai.azure.com/anthropic": true, "https://openrouter.ai/api": true,
 		"https://bedrock-mantle.us-east-1.api.aws/anthropic": false, "https://bedrock-runtime.us-east-1.amazonaws.com": false,
 	} {
-		if got := anthropic.Family.SearchesWeb(base, "claude-opus-5-5"); got != want {
+		if got := anthropic.Family.Traits(anthropic.Options{BaseURL: base, Model: "claude-opus-5-5"}).SearchesWeb; got != want {
 			t.Errorf("%s: %v", base, got)
 		}
 	}
-	if anthropic.Family.SearchesWeb("https://api.z.ai/api/anthropic", "glm-5.3") {
+	if anthropic.Family.Traits(anthropic.Options{BaseURL: "https://api.z.ai/api/anthropic", Model: "glm-5.3"}).SearchesWeb {
 		t.Error("a copy of the format searches")
 	}
 }

@@ -21,14 +21,13 @@ import (
 
 // Family is the Gemini API.
 var Family = adapter.Family{
-	Kinds:       []string{"gemini"},
-	New:         func(o Options) llm.Model { return New(o) },
-	Origin:      func(_, base, model string) string { return origin(base, model) },
-	Files:       func(string, string) []string { return files },
-	SearchesWeb: func(_, model string) bool { return !traitsOf(model).gemma },
-	HasSchema:   true,
-	Headers:     headers,
-	BaseURL:     withVersion,
+	Kinds: []string{"gemini"},
+	New:   func(o Options) llm.Model { return New(o) },
+	Traits: func(o Options) adapter.Traits {
+		return adapter.Traits{Origin: origin(o.BaseURL, o.Model), Files: files, SearchesWeb: !traitsOf(o.Model).gemma, HasSchema: true}
+	},
+	Headers: headers,
+	BaseURL: withVersion,
 }
 
 // Options say whom a Model talks to. Model may begin with "models/"; BaseURL has the

@@ -51,7 +51,7 @@ func result(id, text string) llm.Part {
 }
 
 func wrote(model string, parts ...llm.Part) llm.Message {
-	return llm.Message{Role: llm.RoleAssistant, Origin: gemini.Family.Origin("", "", model), Parts: parts}
+	return llm.Message{Role: llm.RoleAssistant, Origin: gemini.Family.Traits(gemini.Options{Model: model}).Origin, Parts: parts}
 }
 
 func results(parts ...llm.Part) llm.Message {

@@ -37,7 +37,7 @@ func geminiWire(model string, signed llm.Kind) adaptertest.Wire {
 			t.Cleanup(client.CloseIdleConnections)
 			return gemini.New(gemini.Options{Provider: "mock", Model: model, BaseURL: base + "/v1beta", Key: "test-key", HTTP: client})
 		},
-		Origin:  gemini.Family.Origin("", "", model),
+		Origin:  gemini.Family.Traits(gemini.Options{Model: model}).Origin,
 		Encode:  func(a adaptertest.Answer) []string { return encode(a, model != "gemini-2.5-flash") },
 		Failure: failure,
 		Broken:  event(`{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`),

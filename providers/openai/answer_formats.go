@@ -77,10 +77,6 @@ func (d Dialect) SupportsSchema() bool {
 	return ok && !f.schemaInPrompt
 }
 
-// GuidedDecoding reports whether the service holds replies to a schema by guided
-// decoding, whatever the model.
-func (d Dialect) GuidedDecoding() bool { return d.guidedFormats() != nil }
-
 // guidedFormats lists the formats of guided decoding that the service has.
 func (d Dialect) guidedFormats() []Format {
 	structured, guided := slices.Contains(d.formats(), FormatStructured), slices.Contains(d.formats(), FormatGuided)

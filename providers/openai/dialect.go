@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/schema"
 )
 
@@ -45,11 +46,11 @@ type Dialect struct {
 	CumulativeReasoning bool              `toml:"cumulative_reasoning"` // thinking may come as all there is so far instead of what is new; see cumulative
 	takesAudio          bool              // the model takes sound
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
-	Family
+	Rules
 }
 
-// A Family is what follows the model wherever it is served.
-type Family struct {
+// Rules follow the model wherever it is served.
+type Rules struct {
 	Echo             Echo     `toml:"reasoning_echo"`
 	EmptyReasoning   bool     `toml:"empty_reasoning"` // a message with calls and no thinking carries the field, empty
 	Effort           Effort   // how the model is told how much to think
@@ -137,9 +138,9 @@ func DialectFor(kind, model string) (Dialect, bool) {
 	d := s.Dialect
 	d.Name = kind
 	d.ExtraFields, d.ToolFields, d.SchemaFields = maps.Clone(d.ExtraFields), maps.Clone(d.ToolFields), maps.Clone(d.SchemaFields)
-	own := d.Family
+	own := d.Rules
 	if f, ok := familyOf(model); ok {
-		d.Family = f
+		d.Rules = f
 		d.RefusedSettings = slices.Concat(own.RefusedSettings, f.RefusedSettings)
 	}
 	if s.ownEcho {
@@ -180,34 +181,39 @@ func idsOf(model string, usual IDs) IDs {
 // searching lists globs of models that search the web for every answer.
 const searching = "sonar* *-search-preview* *-search-api*"
 
-// SearchesWeb reports whether the service searches the web for a model.
-func (d Dialect) SearchesWeb(model string) bool {
+// searchesWeb reports whether the service searches the web for a model.
+func (d Dialect) searchesWeb(model string) bool {
 	return d.WebFields != nil || d.WebTool != nil || d.WebByResponses || matchesGlobs(searching, baseModel(model))
 }
 
-// ForTemplates returns d for a model at a server that renders chat templates itself, perhaps one of
-// Mistral's under a name that does not show it.
-func (d Dialect) ForTemplates(model string) Dialect {
-	d.IDs = idsOf(model, IDsNine)
-	return d
-}
-
-// ForURL returns d for a base URL. The kind "openai" is that of many servers, and
-// some put several answers into one: only OpenAI's own is known to give several.
-func (d Dialect) ForURL(base string) Dialect {
-	d.MultipleChoices = d.MultipleChoices && (d.Name != "openai" || isOpenAI(base))
+// DialectOf returns the dialect of the model that o describes, with the tables of the configuration over
+// what its kind says. A server that renders chat templates itself may have one of Mistral's under a name
+// that does not show it. The kind "openai" is that of many servers, and some put several answers into one:
+// only OpenAI's own is known to give several.
+func DialectOf(o Options) Dialect {
+	d, ok := DialectFor(o.Kind, o.Model)
+	if !ok {
+		d.Name = o.Kind
+	}
+	if o.Templates {
+		d.IDs = idsOf(o.Model, IDsNine)
+	}
+	d.MultipleChoices = d.MultipleChoices && (d.Name != "openai" || o.IsHost(openaiclient.Host))
+	for _, table := range o.Dialects {
+		d, _ = Override(table).Apply(d) // which was validated
+	}
 	return d
 }
 
 // familyOf finds the rules of a model by its id.
-func familyOf(model string) (Family, bool) {
+func familyOf(model string) (Rules, bool) {
 	id := baseModel(model)
 	for _, row := range families {
 		if matchesGlobs(row.globs, id) {
-			return row.Family, true
+			return row.Rules, true
 		}
 	}
-	return Family{}, false
+	return Rules{}, false
 }
 
 func effortOf(rows []modelEffort, model string) Effort {
@@ -223,7 +229,7 @@ func effortOf(rows []modelEffort, model string) Effort {
 // baseModel returns a model's id without the publisher a gateway puts before it: "openai/", or
 // "openai." as Bedrock has it, there perhaps after a region.
 func baseModel(model string) string {
-	id := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
+	id := strings.ToLower(model[strings.LastIndexAny(model, `/\`)+1:])
 	for {
 		publisher, rest, ok := strings.Cut(id, ".")
 		if !ok || !strings.Contains(rest, "-") || publisher == "" || strings.ContainsFunc(publisher, func(r rune) bool { return r < 'a' || r > 'z' }) {

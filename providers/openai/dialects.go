@@ -84,12 +84,12 @@ var services = []service{
 	{kind: "qwen", Dialect: Dialect{
 		Formats: []Format{FormatSchema, FormatObject}, ToolFields: map[string]any{"parallel_tool_calls": true},
 		WebFields: map[string]any{"enable_search": true},
-		Family:    Family{RefusedSettings: []string{"frequency_penalty"}},
+		Rules:     Rules{RefusedSettings: []string{"frequency_penalty"}},
 	}},
 
 	{kind: "deepseek", Dialect: Dialect{
 		InlineImagesOnly: true, Formats: []Format{FormatObject}, RenamedFields: map[string]string{"user": "user_id"},
-		Family: Family{RefusedSettings: penaltySettings},
+		Rules: Rules{RefusedSettings: penaltySettings},
 	}},
 
 	// reasoning_split moves thinking out of the content into
@@ -124,7 +124,7 @@ var services = []service{
 			NoStreamOptions: true, AssistantAfterTools: true, IDs: IDsNine,
 			RenamedFields: map[string]string{"seed": "random_seed"},
 			Formats:       []Format{FormatSchema, FormatObject},
-			Family:        Family{Echo: EchoParts},
+			Rules:         Rules{Echo: EchoParts},
 		},
 		ownEcho: true,
 	},
@@ -148,7 +148,7 @@ var services = []service{
 		kind: "cerebras",
 		Dialect: Dialect{
 			MaxTokensField: "max_completion_tokens", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject},
-			Family: Family{RefusedSettings: penaltySettings},
+			Rules: Rules{RefusedSettings: penaltySettings},
 		},
 		ownEcho: true,
 		efforts: []modelEffort{

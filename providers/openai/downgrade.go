@@ -41,9 +41,6 @@ const (
 	downgradeWeb    = "web search"              // the search of the web
 )
 
-// LimitImages is the learned limit of a model that takes no images.
-const LimitImages = "messages: images"
-
 // reasoningFields lists the fields in which thinking goes back.
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "thinking_blocks", opaqueThinking, "reasoning_text", "reasoning"}
 
@@ -72,7 +69,7 @@ func learnDowngrade(l *adapter.LearnedLimits, r downgrade) (downgrade, bool) {
 		r.becomes = "" // it takes neither name
 		l.Learn(other, "", true)
 	}
-	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems && r.field != LimitImages)
+	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems && r.field != adapter.LimitImages)
 }
 
 // A downgrade is what to change in a request that the server refused.
@@ -88,7 +85,7 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 	r, ok := e.format.findDowngrade(fault, body)
 	if fault.Fault == llm.Unsupported && noImages.MatchString(fault.Message) {
 		if sent, _ := json.Marshal(body); bytes.Contains(sent, []byte(`"image_url":`)) {
-			r, ok = downgrade{field: LimitImages}, true
+			r, ok = downgrade{field: adapter.LimitImages}, true
 		}
 	}
 	field, _, _ := strings.Cut(r.field, "=")
@@ -99,7 +96,7 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 		return "", false
 	}
 	switch {
-	case r.field == LimitImages:
+	case r.field == adapter.LimitImages:
 		return "", true // the next request tells of each image
 	case r.notice != "":
 		return e.o.Model + " " + r.notice, true

@@ -6,13 +6,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
-	"os"
 
 	sdk "github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/tools/lazy"
@@ -49,44 +48,7 @@ type format interface {
 // newEndpoint returns the endpoint at path below the base URL. Nothing is sent.
 func newEndpoint(o Options, path string, f format) *endpoint {
 	o = o.WithDefaults()
-	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: ClientOptions(o)}}
-}
-
-// ClientOptions returns what a service of the SDK, made as a literal, needs to ask the server
-// of o, whose client is set. The literal keeps out what sdk.NewClient reads from the
-// environment: a base URL, keys and headers that are OpenAI's, not this server's.
-func ClientOptions(o Options) []option.RequestOption {
-	key := o.Key
-	if key == "" {
-		key = "none" // the SDK sends no request without one
-	}
-	opts := []option.RequestOption{
-		option.WithBaseURL(o.BaseURL),
-		option.WithAPIKey(key),
-		option.WithMaxRetries(0),
-		option.WithHTTPClient(o.HTTP),
-	}
-	if isOpenAI(o.BaseURL) {
-		if id := os.Getenv("OPENAI_ORG_ID"); id != "" {
-			opts = append(opts, option.WithOrganization(id))
-		}
-		if id := os.Getenv("OPENAI_PROJECT_ID"); id != "" {
-			opts = append(opts, option.WithProject(id))
-		}
-	}
-	if o.KeyHeader != "" {
-		opts = append(opts, option.WithHeaderDel("Authorization"))
-	}
-	for name, value := range o.RequestHeaders("") {
-		opts = append(opts, option.WithHeader(name, value))
-	}
-	return opts
-}
-
-// isOpenAI reports whether a base URL is OpenAI's own.
-func isOpenAI(base string) bool {
-	u, err := url.Parse(base)
-	return err == nil && u.Hostname() == "api.openai.com"
+	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: openaiclient.Options(o)}}
 }
 
 // Body returns exactly what Stream would send for req.
@@ -186,7 +148,7 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 		return next(r)
 	}
 	var res *http.Response
-	var left Unclosed
+	var left openaiclient.Unclosed
 	if err = e.client.Post(ctx, e.path, []byte{}, &res, left.Option(), option.WithMiddleware(put)); err != nil {
 		left.Close()
 		return nil, err
@@ -194,36 +156,11 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	return res.Body, nil
 }
 
-// An Unclosed is the response to a call of the SDK, which up to 3.78 returns without closing it if
-// the context ends as it comes. The zero value knows of none.
-type Unclosed struct{ res *http.Response }
-
-// Option returns an option for the call, to be given before other middleware.
-func (u *Unclosed) Option() option.RequestOption {
-	return option.WithMiddleware(func(r *http.Request, next option.MiddlewareNext) (res *http.Response, err error) {
-		res, err = next(r)
-		u.res = res
-		return res, err
-	})
-}
-
-// Close closes the response, if there was one, and has to be called where the call failed. It may
-// have been closed before.
-func (u *Unclosed) Close() {
-	if u.res != nil && u.res.Body != nil {
-		_ = u.res.Body.Close()
-	}
-}
-
-// LimitCandidates is the learned limit of a server that does not give several answers to one
-// request: the field that asks for them.
-const LimitCandidates = "n"
-
 // share sends body together with the candidates that ask for the same, and
 // returns the response to all; nil if this answer is to be asked for alone.
 func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
 	candidate := llm.CandidateOf(ctx)
-	if _, fixed := body[LimitCandidates]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(LimitCandidates) {
+	if _, fixed := body[adapter.LimitCandidates]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(adapter.LimitCandidates) {
 		candidate.Leave()
 		return nil, nil
 	}
@@ -233,7 +170,7 @@ func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedB
 	}
 	shared, err := candidate.Share(ctx, e.o.BaseURL+"\x00"+string(data.Bytes()), func(ctx context.Context, n int) (io.ReadCloser, error) {
 		wanted := maps.Clone(body)
-		wanted[LimitCandidates] = n
+		wanted[adapter.LimitCandidates] = n
 		return e.post(ctx, wanted)
 	})
 	if err != nil && ctx.Err() == nil {
@@ -259,10 +196,10 @@ func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, o
 	if !fewer && !(errors.As(err, &sharedError{}) && adapter.MayBlameField(fault)) {
 		return "", false
 	}
-	if !fewer && fault.Param != LimitCandidates && !refusesSeveral.MatchString(fault.Message) {
+	if !fewer && fault.Param != adapter.LimitCandidates && !refusesSeveral.MatchString(fault.Message) {
 		return "", true
 	}
-	e.o.Learned.Learn(LimitCandidates, "", true)
+	e.o.Learned.Learn(adapter.LimitCandidates, "", true)
 	return e.o.Model + " gives one answer to a request; the others are asked for by themselves, and the prompt is paid for in each", true
 }
 

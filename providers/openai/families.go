@@ -10,15 +10,15 @@ var (
 )
 
 // reasoningFamily returns a reasoning model of OpenAI's.
-func reasoningFamily(efforts, withTool string) Family {
-	return Family{
+func reasoningFamily(efforts, withTool string) Rules {
+	return Rules{
 		Effort:          Effort{Words: effortWords(efforts), WithTools: withTool},
 		RefusedSettings: slices.Concat(samplingSettings, penaltySettings), SystemRole: "developer", CleanText: true, ReasoningSummary: true, Verbosity: true,
 	}
 }
 
 // earlyReasoning returns one from before verbosity.
-func earlyReasoning(efforts string) Family {
+func earlyReasoning(efforts string) Rules {
 	f := reasoningFamily(efforts, "")
 	f.Verbosity = false
 	return f
@@ -34,14 +34,14 @@ const audioModels = "gpt-audio* gpt-4o-audio* gpt-4o-mini-audio* *-omni* voxtral
 // row whose globs fit the id holds.
 var families = []struct {
 	globs string
-	Family
+	Rules
 }{
 	// OpenAI. From 5.2 on, chat completions refuse function tools together with
 	// reasoning, by default or asked for, so that only "none" passes
 	// (github.com/openai/openai-openapi issue 541, github.com/BerriAI/litellm
 	// pull 34569). Versions yet unknown are taken to be like 5.6.
-	{"gpt-oss*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low medium high high")}}},
-	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Family{CleanText: true, NoReasoning: true}},
+	{"gpt-oss*", Rules{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"gpt-3* gpt-4* chatgpt-* gpt-5*-chat* gpt-6*-chat* gpt-chat*", Rules{CleanText: true, NoReasoning: true}},
 	{"o1* o3* o4-mini*", earlyReasoning("low low low medium high high")},
 	{"gpt-5-pro*", reasoningFamily("high high high high high high", "")},
 	{"gpt-5.1-codex-max* gpt-5.2-codex* gpt-5.3-codex-spark*", reasoningFamily("low low low medium high xhigh", "")},
@@ -56,58 +56,58 @@ var families = []struct {
 
 	// Others that keep their text clean. Gateways, and Google's own endpoint for
 	// chat completions, translate the effort (ai.google.dev/gemini-api/docs/openai).
-	{"claude*", Family{CleanText: true, Effort: Effort{Words: effortWords("- low low medium high high")}}},
-	{"gemini-2.5-pro*", Family{CleanText: true, Effort: Effort{Words: effortWords("low low low medium high high")}}},
-	{"gemini-2.5*", Family{CleanText: true, Effort: Effort{Words: effortWords("none low low medium high high")}}},
-	{"gemini-[012]* gemini-*-image* gemini-*-tts*", Family{CleanText: true}},
-	{"gemini-3-pro*", Family{CleanText: true, Effort: Effort{Words: effortWords("low low low high high high")}}},
-	{"gemini-3-flash* gemini-3.[0-6]-flash*", Family{CleanText: true, Effort: Effort{Words: effortWords("minimal minimal low medium high high")}}},
-	{"gemini*", Family{CleanText: true, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"claude*", Rules{CleanText: true, Effort: Effort{Words: effortWords("- low low medium high high")}}},
+	{"gemini-2.5-pro*", Rules{CleanText: true, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"gemini-2.5*", Rules{CleanText: true, Effort: Effort{Words: effortWords("none low low medium high high")}}},
+	{"gemini-[012]* gemini-*-image* gemini-*-tts*", Rules{CleanText: true}},
+	{"gemini-3-pro*", Rules{CleanText: true, Effort: Effort{Words: effortWords("low low low high high high")}}},
+	{"gemini-3-flash* gemini-3.[0-6]-flash*", Rules{CleanText: true, Effort: Effort{Words: effortWords("minimal minimal low medium high high")}}},
+	{"gemini*", Rules{CleanText: true, Effort: Effort{Words: effortWords("low low low medium high high")}}},
 
 	// xAI. The other models think or not by their name and refuse the field.
-	{"grok-3-mini*", Family{Effort: Effort{Words: effortWords("low low low low high high")}, RefusedSettings: append(penaltySettings, "stop")}},
-	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Family{RefusedSettings: append(penaltySettings, "stop")}},
-	{"grok-4.3*", Family{Effort: Effort{Words: effortWords("none low low medium high high")}, RefusedSettings: append(penaltySettings, "stop")}},
-	{"grok-4.5*", Family{Effort: Effort{Words: effortWords("low low low medium high high")}, RefusedSettings: append(penaltySettings, "stop")}},
-	{"grok-*", Family{Effort: Effort{Words: effortWords("low low low medium high xhigh")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-3-mini*", Rules{Effort: Effort{Words: effortWords("low low low low high high")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-4.20* grok-4-* grok-4 grok-4.1* grok-[23]* grok-code* grok-build*", Rules{RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-4.3*", Rules{Effort: Effort{Words: effortWords("none low low medium high high")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-4.5*", Rules{Effort: Effort{Words: effortWords("low low low medium high high")}, RefusedSettings: append(penaltySettings, "stop")}},
+	{"grok-*", Rules{Effort: Effort{Words: effortWords("low low low medium high xhigh")}, RefusedSettings: append(penaltySettings, "stop")}},
 
 	// GLM wants its thinking back while it works with tools.
-	{"glm-4.[5-9]* glm-5 glm-5-* glm-5v* glm-5:* glm-5.[01]*", Family{Echo: EchoCalls, Effort: Effort{Switch: thinkingType}}},
-	{"glm-5.2*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("- high high high high max"), Switch: thinkingType}}},
-	{"glm-3* glm-4*", Family{}},
-	{"glm-*", Family{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low high high max")}}},
+	{"glm-4.[5-9]* glm-5 glm-5-* glm-5v* glm-5:* glm-5.[01]*", Rules{Echo: EchoCalls, Effort: Effort{Switch: thinkingType}}},
+	{"glm-5.2*", Rules{Echo: EchoCalls, Effort: Effort{Words: effortWords("- high high high high max"), Switch: thinkingType}}},
+	{"glm-3* glm-4*", Rules{}},
+	{"glm-*", Rules{Echo: EchoCalls, Effort: Effort{Words: effortWords("low low low high high max")}}},
 
 	// Qwen wants none of it back; see Chat for preserve_thinking.
-	{"qwen*-instruct* qwen*coder*", Family{}},
-	{"qwq* qvq* qwen*-thinking*", Family{Effort: Effort{Budgets: budgets, AlwaysOn: true}}},
-	{"qwen3.8*", Family{Effort: Effort{Words: effortWords("- low low medium xhigh xhigh"), Switch: enableThinking}}},
-	{"qwen3* qwen-plus* qwen-flash* qwen-turbo* qwen-max*", Family{Effort: Effort{Budgets: budgets, Switch: enableThinking}}},
-	{"qwen*", Family{}},
+	{"qwen*-instruct* qwen*coder*", Rules{}},
+	{"qwq* qvq* qwen*-thinking*", Rules{Effort: Effort{Budgets: budgets, AlwaysOn: true}}},
+	{"qwen3.8*", Rules{Effort: Effort{Words: effortWords("- low low medium xhigh xhigh"), Switch: enableThinking}}},
+	{"qwen3* qwen-plus* qwen-flash* qwen-turbo* qwen-max*", Rules{Effort: Effort{Budgets: budgets, Switch: enableThinking}}},
+	{"qwen*", Rules{}},
 
 	// DeepSeek. R1 refuses its thinking; from V3.2 on, every message with calls
 	// must have it, in all later requests.
-	{"deepseek-r1*", Family{Effort: Effort{AlwaysOn: true}}},
-	{"deepseek-v2* deepseek-v3 deepseek-v3-* deepseek-v3:* deepseek-v3.1* deepseek-coder*", Family{}},
-	{"deepseek-v3* deepseek-chat* deepseek-reasoner*", Family{Echo: EchoCalls, EmptyReasoning: true}},
-	{"deepseek-v4-pro*", Family{Echo: EchoCalls, EmptyReasoning: true,
+	{"deepseek-r1*", Rules{Effort: Effort{AlwaysOn: true}}},
+	{"deepseek-v2* deepseek-v3 deepseek-v3-* deepseek-v3:* deepseek-v3.1* deepseek-coder*", Rules{}},
+	{"deepseek-v3* deepseek-chat* deepseek-reasoner*", Rules{Echo: EchoCalls, EmptyReasoning: true}},
+	{"deepseek-v4-pro*", Rules{Echo: EchoCalls, EmptyReasoning: true,
 		Effort: Effort{Words: effortWords("- high high high high max"), Switch: thinkingType}}},
-	{"deepseek-*", Family{Echo: EchoCalls, EmptyReasoning: true,
+	{"deepseek-*", Rules{Echo: EchoCalls, EmptyReasoning: true,
 		Effort: Effort{Words: effortWords("- low low high high max"), Switch: thinkingType}}},
 
 	// MiniMax breaks down between calls without its thinking, in whatever form
 	// it wrote it.
-	{"minimax-m1* minimax-m2*", Family{Echo: EchoTags, Effort: Effort{AlwaysOn: true}}},
-	{"minimax-m3.1-flash*", Family{Echo: EchoTags, Effort: Effort{Words: effortWords("low low low medium high high")}}},
-	{"minimax-*", Family{Echo: EchoTags, Effort: Effort{Switch: thinkingAdaptive}}},
+	{"minimax-m1* minimax-m2*", Rules{Echo: EchoTags, Effort: Effort{AlwaysOn: true}}},
+	{"minimax-m3.1-flash*", Rules{Echo: EchoTags, Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"minimax-*", Rules{Echo: EchoTags, Effort: Effort{Switch: thinkingAdaptive}}},
 
 	// Kimi fixes its sampling, and refuses calls without their thinking.
-	{"kimi-k2.[56]*", Family{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2], Effort: Effort{Switch: thinkingType}}},
-	{"kimi-k2.7* kimi-k2-thinking*", Family{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2], Effort: Effort{AlwaysOn: true}}},
-	{"kimi-k2* kimi-latest*", Family{}},
-	{"kimi-*", Family{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2],
+	{"kimi-k2.[56]*", Rules{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2], Effort: Effort{Switch: thinkingType}}},
+	{"kimi-k2.7* kimi-k2-thinking*", Rules{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2], Effort: Effort{AlwaysOn: true}}},
+	{"kimi-k2* kimi-latest*", Rules{}},
+	{"kimi-*", Rules{Echo: EchoCalls, EmptyReasoning: true, RefusedSettings: samplingSettings[:2],
 		Effort: Effort{Words: effortWords("low low low high high max")}}},
 
-	{"mistral-small* mistral-medium*", Family{Effort: Effort{Words: effortWords("none high high high high high")}}},
-	{"mistral-large-4*", Family{Effort: Effort{Words: effortWords("low low low medium high high")}}},
-	{"magistral*", Family{Effort: Effort{AlwaysOn: true}}},
+	{"mistral-small* mistral-medium*", Rules{Effort: Effort{Words: effortWords("none high high high high high")}}},
+	{"mistral-large-4*", Rules{Effort: Effort{Words: effortWords("low low low medium high high")}}},
+	{"magistral*", Rules{Effort: Effort{AlwaysOn: true}}},
 }

@@ -20,7 +20,7 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 	sign := c.o.Learned.Has(downgradeSign)
 	echo, learned := c.o.Learned.All()[downgradeEcho]
 	bare := learned && Echo(echo) == EchoNever
-	encoder, blind := chatEncoder(d, detail), c.o.Learned.Has(LimitImages)
+	encoder, blind := chatEncoder(d, detail), c.o.Learned.Has(adapter.LimitImages)
 	if blind {
 		encoder.image = nil
 	}

@@ -26,6 +26,35 @@ import (
 	"parley/providers/wire"
 )
 
+// Family is chat completions, in the dialects of many services, and Responses.
+var Family = adapter.Family{Kinds: append(kinds(), KindResponses), New: newModel, Traits: traitsOf, CheckDialect: checkDialect}
+
+// newModel returns the model that o describes, by its kind.
+func newModel(o Options) llm.Model {
+	if o.Kind == KindResponses {
+		return NewResponses(o)
+	}
+	d := DialectOf(o)
+	if d.WebByResponses {
+		return NewGrok(o, d)
+	}
+	return New(o, d)
+}
+
+// traitsOf returns the traits of the model that o describes.
+func traitsOf(o Options) adapter.Traits {
+	if o.Kind == KindResponses {
+		return adapter.Traits{
+			Origin: responsesOrigin(o.Model), Files: filesOf(responsesEncoder(!isXAI(o.Model), "")), SearchesWeb: true, HasSchema: true,
+		}
+	}
+	d := DialectOf(o)
+	return adapter.Traits{
+		Origin: d.origin(o.Model), Files: filesOf(chatEncoder(d, "")), SearchesWeb: d.searchesWeb(o.Model),
+		HasSchema: d.SupportsSchema(), Guided: d.guidedFormats() != nil, Candidates: d.MultipleChoices,
+	}
+}
+
 // Options say whom a model talks to. BaseURL stands without "chat/completions" or
 // "responses"; of Body, objects are merged into those of the request, lists added to
 // them, and the rest wins.
@@ -61,10 +90,12 @@ func keepsReasoning(o Options, d Dialect) bool {
 
 // Origin names the wire format, the dialect, and the model where what it sends
 // back is good for no other.
-func (c *Chat) Origin() string {
-	origin := "chat/" + c.dialect.Name
-	if c.dialect.PerModel {
-		origin += "/" + c.o.Model
+func (c *Chat) Origin() string { return c.dialect.origin(c.o.Model) }
+
+func (d Dialect) origin(model string) string {
+	origin := "chat/" + d.Name
+	if d.PerModel {
+		origin += "/" + model
 	}
 	return origin
 }

@@ -43,6 +43,15 @@ func (d *Dialect) fields() map[string]reflect.Value {
 // OverrideKeys returns the keys that an Override can have, sorted.
 func OverrideKeys() []string { return slices.Sorted(maps.Keys(new(Dialect).fields())) }
 
+// checkDialect implements adapter.Family: Responses has no dialects.
+func checkDialect(kind string, table map[string]any) (keys []string, err error) {
+	if slices.Contains(Kinds, kind) {
+		keys = OverrideKeys()
+	}
+	_, err = Override(table).Apply(Dialect{})
+	return keys, err
+}
+
 // Apply returns d with the fields that o names replaced. The error lists invalid
 // values, each after its key; unknown keys are ignored.
 func (o Override) Apply(d Dialect) (Dialect, error) {

@@ -58,11 +58,7 @@ func (s *partEncoder) textPart(text string) map[string]any {
 // soundFormats holds what the services call the formats of sound that all of them take.
 var soundFormats = map[string]string{"audio/wav": "wav", "audio/mpeg": "mp3"}
 
-// Files lists what is taken beside text and images; see llm.Endpoint.Files.
-func (d Dialect) Files() []string {
-	return filesOf(chatEncoder(d, ""))
-}
-
+// filesOf lists what is taken beside text and images; see llm.Endpoint.Files.
 func filesOf(s partEncoder) (types []string) {
 	if s.pdf != nil {
 		types = append(types, "application/pdf")

@@ -197,7 +197,7 @@ func TestOverrides(t *testing.T) {
 		Name: "glm", MaxTokensField: "max_completion_tokens", ReasoningField: "reasoning", KeepsReasoningURL: "/coding/", AssistantAfterTools: true, IDs: openai.IDsNine, ToolFields: row.ToolFields, WebTool: row.WebTool,
 		RenamedFields: map[string]string{"seed": "random_seed"}, NoStreamOptions: true, NoStreamWithTools: true, PDFs: true, InlineImagesOnly: true, CacheControl: true, ToolChoice: openai.ChoiceWords, Formats: []openai.Format{openai.FormatGuided},
 		StrictSchemas: true, CumulativeReasoning: true,
-		Family: openai.Family{Echo: openai.EchoAlways, EmptyReasoning: true, RefusedSettings: []string{"top_p"}, SystemRole: "developer", CleanText: true, Effort: openai.Effort{
+		Rules: openai.Rules{Echo: openai.EchoAlways, EmptyReasoning: true, RefusedSettings: []string{"top_p"}, SystemRole: "developer", CleanText: true, Effort: openai.Effort{
 			Field: "think.level", Words: [6]string{"no", "", "some", "some", "more", "most"}, BudgetField: "think.tokens", Switch: openai.Switch{Field: "think.on", On: "true", Off: "false"},
 		}},
 	}

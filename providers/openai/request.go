@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/llm"
 )
 
@@ -36,7 +37,7 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 			body["tools"] = append(tools, d.WebTool)
 		}
 	}
-	if isOpenAI(c.o.BaseURL) && req.Session != "" {
+	if c.o.IsHost(openaiclient.Host) && req.Session != "" {
 		body["prompt_cache_key"] = adapter.Hash(req.Session)[:32]
 	}
 	notices = append(notices, told...)
@@ -122,7 +123,7 @@ func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []stri
 			continue
 		case d.RenamedFields[s.field] != "":
 			s.field = d.RenamedFields[s.field]
-		case s.field == "user" && isOpenAI(c.o.BaseURL):
+		case s.field == "user" && c.o.IsHost(openaiclient.Host):
 			s.field = "safety_identifier"
 		}
 		body[s.field] = s.value

@@ -10,23 +10,13 @@ import (
 	"sync"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/llm"
 	"parley/tools/lazy"
 )
 
-// KindResponses is the kind of services that speak Responses, as DialectFor has
-// the kinds of those that speak chat completions.
+// KindResponses is the kind of services that speak Responses.
 const KindResponses = "openai-responses"
-
-// ResponsesFamily is the Responses API.
-var ResponsesFamily = adapter.Family{
-	Kinds:       []string{KindResponses},
-	New:         func(o Options) llm.Model { return NewResponses(o) },
-	Origin:      func(_, _, model string) string { return NewResponses(Options{Model: model}).Origin() },
-	Files:       func(_, model string) []string { return filesOf(responsesEncoder(!isXAI(model), "")) },
-	SearchesWeb: func(string, string) bool { return true },
-	HasSchema:   true,
-}
 
 // Responses is a model at a Responses endpoint: OpenAI's, Azure's, xAI's, LM
 // Studio's. Nothing is stored on the server. What it needs to go on, reasoning
@@ -34,7 +24,7 @@ var ResponsesFamily = adapter.Family{
 // request.
 type Responses struct {
 	*endpoint
-	model        Family
+	model        Rules
 	origin       string // in place of its own; see Grok
 	known        bool   // model is more than a guess
 	histories    adapter.Histories[*inputWriter]
@@ -53,7 +43,9 @@ func NewResponses(o Options) *Responses {
 }
 
 // Origin names the wire format and the model: no other can read its reasoning.
-func (r *Responses) Origin() string { return cmp.Or(r.origin, "responses/"+r.o.Model) }
+func (r *Responses) Origin() string { return cmp.Or(r.origin, responsesOrigin(r.o.Model)) }
+
+func responsesOrigin(model string) string { return "responses/" + model }
 
 // Stream implements llm.Model.
 func (r *Responses) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -215,7 +207,7 @@ func (r *Responses) refuseItems(body map[string]any) bool {
 // explain names what may be the reason for an endpoint that is not there.
 func (r *Responses) explain(fault *llm.Error, body map[string]any) {
 	markNoTools(fault, body)
-	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !isOpenAI(r.o.BaseURL) {
+	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !r.o.IsHost(openaiclient.Host) {
 		fault.Message += ` (a server without the Responses API needs kind = "openai")`
 	}
 }

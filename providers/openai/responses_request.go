@@ -171,7 +171,7 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 			omits = append(omits, field)
 		}
 	}
-	encoder, blind := responsesEncoder(!r.isXAI(), req.Detail), r.o.Learned.Has(LimitImages)
+	encoder, blind := responsesEncoder(!r.isXAI(), req.Detail), r.o.Learned.Has(adapter.LimitImages)
 	if blind {
 		encoder.image = nil
 	}

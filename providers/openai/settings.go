@@ -115,7 +115,7 @@ func settingsOf(req llm.Request) []setting {
 
 // refusesSetting reports whether the model is known not to take a setting. Without
 // thinking, sampling is free again.
-func (f Family) refusesSetting(field string, thinks bool) bool {
+func (f Rules) refusesSetting(field string, thinks bool) bool {
 	return slices.Contains(f.RefusedSettings, field) && (thinks || !slices.Contains(samplingSettings, field))
 }
 

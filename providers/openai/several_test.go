@@ -201,7 +201,7 @@ func TestSeveral(t *testing.T) {
 		if got := strings.Join(notices, "; "); got != test.notice {
 			t.Errorf("%s: told %q, want %q", test.name, got, test.notice)
 		}
-		if limits.Has(openai.LimitCandidates) != test.learned {
+		if limits.Has(adapter.LimitCandidates) != test.learned {
 			t.Errorf("%s: learned %v", test.name, limits.All())
 		}
 	}
@@ -331,11 +331,9 @@ func TestAt(t *testing.T) {
 	for kind, url := range map[string]string{
 		"openai": "https://api.openai.com/v1", "vllm": "http://localhost:8000/v1", "groq": "https://api.groq.com/openai/v1",
 	} {
-		d, _ := openai.DialectFor(kind, "m")
-		got[kind] = d.ForURL(url).MultipleChoices
+		got[kind] = openai.DialectOf(openai.Options{Kind: kind, BaseURL: url}).MultipleChoices
 	}
-	d, _ := openai.DialectFor("openai", "m")
-	got["like openai"] = d.ForURL("https://example.com/v1").MultipleChoices
+	got["like openai"] = openai.DialectOf(openai.Options{Kind: "openai", BaseURL: "https://example.com/v1"}).MultipleChoices
 	if want := map[string]bool{"openai": true, "vllm": true, "groq": false, "like openai": false}; !maps.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -46,7 +46,7 @@ func TestOriginOfClaude(t *testing.T) {
 	} {
 		got := importedOrigin(t, fmt.Sprintf(`{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"hi"}}
 {"type":"assistant","uuid":"2","parentUuid":"1","sessionId":"s","message":{"id":"m","role":"assistant","model":%q,"content":[{"type":"text","text":"hello"}]}}`, id))
-		if want := anthropic.Family.Origin("", "", id); got != want {
+		if want := anthropic.Family.Traits(anthropic.Options{Model: id}).Origin; got != want {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/wire"
 )
 
@@ -31,7 +31,7 @@ func (r embeddingService) serviceKind() string { return r.kind }
 // catalog says); Z.ai 64. Mistral's own client sends 32.
 var embeddingServices = []embeddingService{
 	{kind: "openai", batch: 2048, tokens: 300_000, base64: true},
-	{kind: openai.KindResponses, batch: 2048, tokens: 300_000, base64: true},
+	{kind: kindResponses, batch: 2048, tokens: 300_000, base64: true},
 	{kind: "qwen", batch: 10},
 	{kind: "glm", batch: 64},
 	{kind: "mistral", batch: 32, dimensions: "output_dimension"},
@@ -52,7 +52,7 @@ type openAIEmbedder struct {
 // nothing before Embed.
 func newOpenAIEmbedder(o adapter.Options, kind string) llm.Embedder {
 	o = o.WithDefaults()
-	return &openAIEmbedder{o: o, service: rowOf(embeddingServices, kind), client: sdk.EmbeddingService{Options: openai.ClientOptions(o)}}
+	return &openAIEmbedder{o: o, service: rowOf(embeddingServices, kind), client: sdk.EmbeddingService{Options: openaiclient.Options(o)}}
 }
 
 // copiedBatch is how many texts servers take that copy OpenAI: Google's, which is strict about it.
@@ -71,7 +71,7 @@ func (e *openAIEmbedder) Batch() (inputs, tokens int) {
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	params, opts, notes := e.request(inputs, o)
 	var text []byte // decoded here: the SDK keeps several copies of each vector, as float64
-	var left openai.Unclosed
+	var left openaiclient.Unclosed
 	opts = append(opts, left.Option(), option.WithMiddleware(boundedAnswer(answerLimit(len(inputs)), false, nil)), option.WithResponseBodyInto(&text))
 	if _, err := e.client.New(ctx, params, opts...); err != nil {
 		left.Close()

@@ -17,7 +17,6 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/media"
-	"parley/providers/openai"
 )
 
 // Register has media open models by the formats of this package.
@@ -54,8 +53,11 @@ func (all) ImageMaker(kind, _ string) media.Opener[llm.ImageMaker, catalog.Image
 	}
 }
 
+// kindResponses is the kind of OpenAI's services, whose answers come by Responses.
+const kindResponses = "openai-responses"
+
 // videoKinds lists the kinds of services that make videos.
-var videoKinds = []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter", "openai", openai.KindResponses, "vllm"}
+var videoKinds = []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter", "openai", kindResponses, "vllm"}
 
 // VideoJobs implements media.Formats. OpenAI itself makes no videos any more.
 func (all) VideoJobs(kind, base string) media.Opener[media.VideoJobs, catalog.VideoModel] {

@@ -16,8 +16,8 @@ import (
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"parley/providers/adapter"
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/llm"
-	"parley/providers/openai"
 	"parley/providers/wire"
 )
 
@@ -41,7 +41,7 @@ var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pix
 // November 2026; kind "openai" is any server with OpenAI's format.
 var imageServices = []imageService{
 	{kind: "openai", can: &openAIImages},
-	{kind: openai.KindResponses, can: &openAIImages},
+	{kind: kindResponses, can: &openAIImages},
 	{kind: "ollama", can: &imageAbilities{n: 1, pixels: true, step: 16, free: true}, base64: true, noN: true},
 	{kind: "vllm", can: &imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, whiteMask: true},
 }
@@ -57,7 +57,7 @@ type openAIImageMaker struct {
 // before Make.
 func newOpenAIImageMaker(o adapter.Options, kind string) imageMaker {
 	o = o.WithDefaults()
-	m := openAIImageMaker{o: o, service: rowOf(imageServices, kind), client: sdk.ImageService{Options: openai.ClientOptions(o)}}
+	m := openAIImageMaker{o: o, service: rowOf(imageServices, kind), client: sdk.ImageService{Options: openaiclient.Options(o)}}
 	return imageMaker{o: o, abilities: *m.service.can, draw: m.draw}
 }
 
@@ -66,7 +66,7 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *image
 		r.Partials = 0
 	}
 	var whole []byte // body of an answer in one piece where a stream was requested
-	var left openai.Unclosed
+	var left openaiclient.Unclosed
 	defer func() {
 		if err != nil {
 			left.Close()
