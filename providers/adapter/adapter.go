@@ -1,6 +1,6 @@
 // Package adapter holds what the adapters of the wire formats share.
 //
-//	Options ──► Sender (compile, send, leave out what is refused) ──► Client ──► Read ──► Decoder
+//	Options ──► Sender (compile, send, leave out what is refused) ──► Client ──► Read ──► decoder
 //
 // A wire format decides what a request and an answer look like; everything both
 // need whatever they look like stands here: who is asked and how errors name it,

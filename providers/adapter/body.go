@@ -86,13 +86,13 @@ func (r *bodyReader) WriteTo(w io.Writer) (n int64, err error) {
 
 func (r *bodyReader) Close() error { return nil }
 
-// CloneItem returns a copy of what is made of objects and lists, which shares only what they hold.
-func CloneItem(v any) any {
+// cloneItem returns a copy of what is made of objects and lists, which shares only what they hold.
+func cloneItem(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		c := make(map[string]any, len(v))
 		for key, value := range v {
-			c[key] = CloneItem(value)
+			c[key] = cloneItem(value)
 		}
 		return c
 	case []any:
@@ -101,11 +101,11 @@ func CloneItem(v any) any {
 	return v
 }
 
-// CloneItems returns a copy of a list, as CloneItem does; nil for nil.
+// CloneItems returns a copy of a list, as cloneItem does; nil for nil.
 func CloneItems(list []any) []any {
 	c := slices.Clone(list)
 	for i, v := range c {
-		c[i] = CloneItem(v)
+		c[i] = cloneItem(v)
 	}
 	return c
 }

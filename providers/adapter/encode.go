@@ -11,8 +11,8 @@ import (
 	"parley/tools/swar"
 )
 
-// An Appender is a value that writes itself as JSON.
-type Appender interface {
+// An appender is a value that writes itself as JSON.
+type appender interface {
 	// AppendJSON adds the value to dst; escapeHTML says that <, > and & in strings are escaped.
 	AppendJSON(dst []byte, escapeHTML bool) ([]byte, error)
 }
@@ -45,7 +45,7 @@ func AppendJSON(dst []byte, v any, escapeHTML bool) ([]byte, error) {
 			return dst, err
 		}
 		return append(out, ']'), nil
-	case Appender:
+	case appender:
 		return v.AppendJSON(dst, escapeHTML)
 	}
 	var b bytes.Buffer

@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/base64"
 	"fmt"
@@ -23,28 +24,19 @@ func MIMEType(p llm.Part) string {
 // FileName returns the name of a file; "file" if it has none.
 func FileName(p llm.Part) string { return cmp.Or(p.Name, "file") }
 
-// IsText reports whether a file of the type kind can be read as text.
-func IsText(kind string, data []byte) bool {
-	return strings.HasPrefix(kind, "text/") || utf8.Valid(data) && strings.IndexByte(string(data), 0) < 0
-}
-
-// FileText returns a file of text as a part of the prompt.
-func FileText(p llm.Part) string {
-	return fmt.Sprintf("<file name=%q>\n%s\n</file>", FileName(p), p.Data)
-}
-
-// DescribeFile returns a file of the type kind in words, for the user to see which one is
-// not sent; see LeftOut.
-func DescribeFile(p llm.Part, kind string) string {
-	if len(p.Data) == 0 && p.URL != "" {
-		return fmt.Sprintf("%s by its address (%s)", FileName(p), kind)
+// FileText returns what stands in a prompt for a file of the type kind that is not sent as
+// one: what it says, or that it is left out, as omitted tells the user then; see LeftOut.
+func FileText(p llm.Part, kind string, omitted *[]string) string {
+	name, size := FileName(p), len(p.Data)
+	if size > 0 && (strings.HasPrefix(kind, "text/") || utf8.Valid(p.Data) && bytes.IndexByte(p.Data, 0) < 0) {
+		return fmt.Sprintf("<file name=%q>\n%s\n</file>", name, p.Data)
 	}
-	return fmt.Sprintf("%s (%s, %d bytes)", FileName(p), kind, len(p.Data))
-}
-
-// OmittedFile returns what stands for a file of the type kind that cannot be sent.
-func OmittedFile(p llm.Part, kind string) string {
-	return fmt.Sprintf("[file left out: %s, %s, %d bytes]", FileName(p), kind, len(p.Data))
+	told := fmt.Sprintf("%s (%s, %d bytes)", name, kind, size)
+	if size == 0 && p.URL != "" {
+		told = fmt.Sprintf("%s by its address (%s)", name, kind)
+	}
+	*omitted = append(*omitted, told)
+	return fmt.Sprintf("[file left out: %s, %s, %d bytes]", name, kind, size)
 }
 
 // FromBase64 decodes base64 of either alphabet, with or without padding and line breaks.

@@ -19,7 +19,7 @@ func (o Options) Fields(req llm.Request) (fields map[string]any, asked []string,
 	if len(req.Options) == 0 {
 		return o.Body, nil, nil
 	}
-	fields, _ = CloneItem(o.Body).(map[string]any)
+	fields, _ = cloneItem(o.Body).(map[string]any)
 	if fields == nil {
 		fields = map[string]any{}
 	}
@@ -54,7 +54,7 @@ func overlay(object map[string]any, field string, value any) {
 		mergeObjects(into, add)
 		return
 	}
-	object[field] = CloneItem(value)
+	object[field] = cloneItem(value)
 }
 
 func mergeObjects(into, add map[string]any) {
@@ -64,7 +64,7 @@ func mergeObjects(into, add map[string]any) {
 			mergeObjects(inner, more)
 			continue
 		}
-		into[name] = CloneItem(value)
+		into[name] = cloneItem(value)
 	}
 }
 

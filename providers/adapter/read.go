@@ -8,8 +8,8 @@ import (
 	"parley/providers/wire"
 )
 
-// A Decoder turns an answer of one wire format into events.
-type Decoder interface {
+// A decoder turns an answer of one wire format into events.
+type decoder interface {
 	// OnEvent reads the data of one server-sent event, and reports whether it was
 	// the last of the answer.
 	OnEvent(name string, data []byte) (last bool, err error)
@@ -22,7 +22,7 @@ type Decoder interface {
 
 // Read reads the body of a response, until the answer is complete or the consumer of
 // out has left. The body may be a stream of events or one JSON answer.
-func Read(body io.Reader, out *llm.Out, d Decoder) error {
+func Read(body io.Reader, out *llm.Out, d decoder) error {
 	r, first := wire.Sniff(body)
 	if first == '{' {
 		data, err := wire.ReadAll(r)

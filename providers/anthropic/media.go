@@ -37,16 +37,8 @@ func (h *history) media(p llm.Part) map[string]any {
 		return map[string]any{"type": "image", "source": map[string]any{"type": "url", "url": p.URL}}
 	case kind == "application/pdf" && len(p.Data) > 0 && h.takesPDFs:
 		return map[string]any{"type": "document", "source": base64Source(kind, p.Data), "title": adapter.FileName(p)}
-	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
-		return textBlock(adapter.FileText(p))
 	}
-	return h.omit(p, kind)
-}
-
-// omit writes words in place of a file.
-func (h *history) omit(p llm.Part, kind string) map[string]any {
-	h.omitted = append(h.omitted, adapter.DescribeFile(p, kind))
-	return textBlock(adapter.OmittedFile(p, kind))
+	return textBlock(adapter.FileText(p, kind, &h.omitted))
 }
 
 func base64Source(kind string, data []byte) map[string]any {

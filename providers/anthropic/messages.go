@@ -155,7 +155,7 @@ func (h *history) addAssistant(m llm.Message, i int, bare bool) (varies bool) {
 		case p.Kind == llm.Text && !isBlank(p.Text):
 			blocks = append(blocks, textBlock(p.Text))
 		case p.Kind == llm.Media:
-			blocks = append(blocks, h.omit(p, mimeOf(p)))
+			blocks = append(blocks, textBlock(adapter.FileText(p, mimeOf(p), &h.omitted)))
 		case p.Remote && h.paired[remoteUse{i, p.ID}]:
 			blocks = append(blocks, verbatim(p.State))
 		case p.Kind == llm.Call && !p.Remote:

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
@@ -37,7 +36,7 @@ type content struct {
 	Parts []any  `json:"parts"`
 }
 
-// AppendJSON implements adapter.Appender.
+// AppendJSON implements what adapter.AppendJSON takes.
 func (c content) AppendJSON(dst []byte, escapeHTML bool) ([]byte, error) {
 	out := append(append(append(dst, `{"role":"`...), c.Role...), `","parts":`...)
 	out, err := adapter.AppendJSON(out, c.Parts, escapeHTML)
@@ -342,17 +341,6 @@ func (h *history) media(p llm.Part) map[string]any {
 			file["mimeType"] = kind
 		}
 		return map[string]any{"fileData": file}
-	case len(p.Data) > 0 && isText(kind, p.Data):
-		return textPart(adapter.FileText(p))
 	}
-	h.omitted = append(h.omitted, adapter.DescribeFile(p, kind))
-	return textPart(adapter.OmittedFile(p, kind))
-}
-
-// isText reports whether a file can be read as text.
-func isText(kind string, data []byte) bool {
-	if strings.HasPrefix(kind, "image/") && kind != "image/svg+xml" {
-		return false
-	}
-	return utf8.Valid(data) && !strings.ContainsRune(string(data), 0)
+	return textPart(adapter.FileText(p, kind, &h.omitted))
 }

@@ -82,11 +82,8 @@ func (s *partEncoder) media(p llm.Part) map[string]any {
 		return s.pdf(name, url)
 	case s.sound != nil && soundFormats[kind] != "" && len(p.Data) > 0:
 		return s.sound(soundFormats[kind], p.Data)
-	case len(p.Data) > 0 && adapter.IsText(kind, p.Data):
-		return s.textPart(adapter.FileText(p))
 	}
-	s.omitted = append(s.omitted, adapter.DescribeFile(p, kind))
-	return s.textPart(adapter.OmittedFile(p, kind))
+	return s.textPart(adapter.FileText(p, kind, &s.omitted))
 }
 
 // flattenText joins a list that holds nothing but text into a string, which every
