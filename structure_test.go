@@ -32,6 +32,7 @@ func TestImports(t *testing.T) {
 		llm      = "providers/llm"
 		catalog  = "providers/catalog"
 		creds    = "providers/credentials"
+		similar  = "providers/similar"
 		safe     = "tools/sanitize"
 		swar     = "tools/swar"
 		lazy     = "tools/lazy"
@@ -54,7 +55,7 @@ func TestImports(t *testing.T) {
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
-		"ui/cli/cmdutil":             {"ui/app", "ui/print", "session", theme, safe, llm, catalog},
+		"ui/cli/cmdutil":             {"ui/app", "ui/print", "session", theme, safe, llm, similar},
 		"ui/cli/ability":             {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
 		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog},
 		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
@@ -82,9 +83,10 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                               {"ui/cli", "ui/print", "tools", "tools/permission", "tools/sandbox"},
-		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog},
+		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog, similar},
 		creds:                            {atomic},
 		llm:                              {},
+		similar:                          {},
 		catalog:                          {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
 		"providers/demo":                 {catalog, lazy},
 		"providers/discover":             {catalog, safe},
@@ -101,7 +103,7 @@ func TestImports(t *testing.T) {
 		closed:                           {},
 		tests:                            {},
 		"providers/openai":               append([]string{lazy, "providers/adapter/openaiclient"}, adapter...),
-		"providers/media":                {llm, catalog, "providers", "providers/adapter", "providers/wire"},
+		"providers/media":                {llm, catalog, "providers", "providers/adapter", "providers/wire", similar},
 		"providers/gemini":               append([]string{lazy}, adapter...),
 		"providers/anthropic":            append([]string{lazy}, adapter...),
 		"providers/agentcli":             append([]string{proc, safe, lazy}, adapter...),
@@ -131,14 +133,14 @@ func TestImports(t *testing.T) {
 		"session/archive":                {"session/store", "session/transfer", diff, llm, lazy},
 		"session/transfer":               {"session/attach", "session/store", llm, atomic},
 		"session/attach":                 {llm, atomic},
-		"session/config":                 {catalog, lazy},
+		"session/config":                 {lazy, similar},
 		"session/frontmatter":            {lazy},
 		"session/prompts":                {"session/frontmatter", llm, atomic},
 		"session/instructions":           {},
 		"session/skills":                 {"session/frontmatter"},
 		"session/trust":                  {"session/instructions", "session/prompts", "session/skills", "tools", safe},
 		"ui/tui":                         {"ui/app", "ui/clip", "ui/tui/*", exchange, theme, format, safe, "session", llm},
-		"ui/tui/common":                  {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, catalog},
+		"ui/tui/common":                  {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, similar},
 		"ui/tui/chat":                    {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":                 {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
 		"ui/tui/input":                   {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
@@ -153,10 +155,10 @@ func TestImports(t *testing.T) {
 		"ui/report":                      {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
 		"ui/client":                      {"session", "tools", "ui/app"},
 		"ui/acp":                         {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":                         {exchange, act, "session", "session/attach", "session/prompts", proc, "providers/schema", llm, catalog, format, fuzzy, safe},
+		"ui/app":                         {exchange, act, "session", "session/attach", "session/prompts", proc, "providers/schema", llm, format, fuzzy, safe, similar},
 		"ui/app/flows":                   {"ui/app", "ui/app/flows/*"},
-		"ui/app/flows/*":                 {"ui/app", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm},
-		"ui/plain":                       {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm},
+		"ui/app/flows/*":                 {"ui/app", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},
+		"ui/plain":                       {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm, similar},
 		"ui/plain/console":               {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":                    {act, diff, safe, lazy},
 		"ui/tty":                         {},

@@ -11,6 +11,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/providers/wire"
 )
 
@@ -172,7 +173,7 @@ func (m *annotated) explainError(err error) error {
 	}
 	hint := "fetch it with: " + m.service.row.pull + m.id
 	if m.service.row.pull == "" {
-		near := catalog.Nearest(m.id, m.service.modelIDs(), 3)
+		near := similar.Names(m.id, m.service.modelIDs(), 3)
 		if len(near) == 0 {
 			return err
 		}

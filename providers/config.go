@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"parley/providers/catalog"
+	"parley/providers/similar"
 	"parley/tools/process"
 )
 
@@ -286,8 +287,8 @@ func unknownWordError(key, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
-	if near := catalog.Nearest(word, words, 1); len(near) > 0 {
-		return fmt.Errorf("%s: unknown %q, did you mean %q?", key, word, near[0])
+	if near := similar.Name(word, words); near != "" {
+		return fmt.Errorf("%s: unknown %q, did you mean %q?", key, word, near)
 	}
 	return fmt.Errorf("%s: unknown %q; there are %s", key, word, strings.Join(words, ", "))
 }

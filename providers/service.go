@@ -14,6 +14,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/providers/wire"
 )
 
@@ -393,7 +394,7 @@ func (c Config) allNames(getenv func(string) string) []string {
 // "model".
 func UnknownName(what, name string, among []string) *llm.Error {
 	const few = 8
-	near := catalog.Nearest(name, among, 3)
+	near := similar.Names(name, among, 3)
 	switch {
 	case what == "provider" && len(near) == 0 && len(among) > few:
 		return notFoundError("no provider %q", name)

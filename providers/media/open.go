@@ -10,6 +10,7 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/providers/wire"
 )
 
@@ -188,7 +189,7 @@ func (a Ability[T, F]) unknownModel(name string, choices []Choice[F]) error {
 			}
 		}
 	}
-	for _, is := range catalog.Nearest(name, typed, len(typed)) {
+	for _, is := range similar.Names(name, typed, len(typed)) {
 		if !slices.Contains(near, full[is]) && len(near) < 3 {
 			near = append(near, full[is])
 		}

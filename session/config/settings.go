@@ -18,7 +18,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"parley/providers/catalog"
+	"parley/providers/similar"
 	"parley/tools/lazy"
 )
 
@@ -116,8 +116,8 @@ func Decode(text string, cfg Validator) error {
 		case len(tables) == 1:
 			return fmt.Errorf("%s: %s goes into [%s]", problem, name, tables[0])
 		}
-		if near := catalog.Nearest(name, known, 1); len(near) > 0 {
-			return fmt.Errorf("%s: did you mean %q?", problem, near[0])
+		if near := similar.Name(name, known); near != "" {
+			return fmt.Errorf("%s: did you mean %q?", problem, near)
 		}
 		return fmt.Errorf("%s: there are %s", problem, strings.Join(known, ", "))
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/providers/similar"
 	"parley/ui/fuzzy"
 )
 
@@ -69,7 +70,7 @@ func Classify(text string, commands []Command, isPrompt func(text string) bool) 
 		near = append(near, commands[i].Name)
 	}
 	if len(near) == 0 {
-		near = NearestNames(name, slices.Concat(names...), 2)
+		near = similar.Names(name, slices.Concat(names...), 2)
 	}
 	if strings.Contains(text, "\n") && (len(near) == 0 || slices.Contains(near, name)) {
 		return Line{}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
 )
@@ -298,11 +297,6 @@ func ListTitle(about session.Info) string {
 		return "copy: " + Title(about)
 	}
 	return Title(about)
-}
-
-// NearestNames returns up to n of names that look most like name, the nearest first.
-func NearestNames(name string, names []string, n int) []string {
-	return catalog.Nearest(name, names, n)
 }
 
 // MessageLine returns the first line of what a message says, or what it brings along.

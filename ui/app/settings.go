@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/format"
@@ -65,9 +65,7 @@ func settingName(name string) (string, error) {
 			known = append(known, s.Name)
 		}
 		slices.Sort(known)
-		if near := catalog.Nearest(field, known, 1); len(near) > 0 {
-			meant = near[0]
-		}
+		meant = similar.Name(field, known)
 	}
 	switch {
 	case meant == "":

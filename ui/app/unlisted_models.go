@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/similar"
 )
 
 // noteUnlisted tells that no list has model, although its provider's list is known: the name may
@@ -48,7 +49,7 @@ func unlistedText(name string, listed []string) string {
 	}
 	provider, id, _ := strings.Cut(name, "/")
 	text := fmt.Sprintf("%s lists no model %q", provider, id)
-	if near := NearestNames(name, listed, 3); len(near) > 0 {
+	if near := similar.Names(name, listed, 3); len(near) > 0 {
 		return text + ": did you mean " + strings.Join(near, ", ") + "?"
 	}
 	return text + ": /model shows those it lists"

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/docs"
-	"parley/providers/catalog"
+	"parley/providers/similar"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
@@ -88,8 +88,8 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	if err == nil && found != root {
 		return cmdutil.Usage(cmdutil.UnknownSubcommand(found, rest[0]))
 	}
-	if near := catalog.Nearest(args[0], helpTopics(root), 1); len(near) > 0 {
-		return cmdutil.Usage(fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near[0]))
+	if near := similar.Name(args[0], helpTopics(root)); near != "" {
+		return cmdutil.Usage(fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near))
 	}
 	return cmdutil.Usage(fmt.Errorf("no help on %q: parley help lists topics and commands", args[0]))
 }

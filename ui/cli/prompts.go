@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/spf13/cobra"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"parley/providers/catalog"
+	"github.com/spf13/cobra"
+
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/session"
 	"parley/session/prompts"
 	"parley/tools"
@@ -111,8 +112,8 @@ func noPrompt(name string, found []prompts.Prompt) error {
 	for _, p := range found {
 		names = append(names, p.Name)
 	}
-	if near := catalog.Nearest(name, names, 1); len(near) > 0 {
-		return fmt.Errorf("no prompt %q: did you mean %s?", name, near[0])
+	if near := similar.Name(name, names); near != "" {
+		return fmt.Errorf("no prompt %q: did you mean %s?", name, near)
 	}
 	return fmt.Errorf("no prompt %q: parley prompts list shows them", name)
 }
@@ -135,10 +136,10 @@ func noPersona(name string, found []prompts.Prompt) error {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
-	near := catalog.Nearest(name, names, 1)
+	near := similar.Name(name, names)
 	switch {
-	case len(near) > 0:
-		return fmt.Errorf("no persona %q: did you mean %s?", name, near[0])
+	case near != "":
+		return fmt.Errorf("no persona %q: did you mean %s?", name, near)
 	case len(names) > 0:
 		return fmt.Errorf("no persona %q: there are %s", name, strings.Join(names, ", "))
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"parley/providers/catalog"
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -66,8 +66,8 @@ func meantFlag(cmd *cobra.Command, name string) string {
 			names = append(names, f.Name)
 		}
 	})
-	if near := catalog.Nearest(typed, names, 1); len(near) > 0 {
-		return "--" + near[0]
+	if near := similar.Name(typed, names); near != "" {
+		return "--" + near
 	}
 	return ""
 }
@@ -146,7 +146,7 @@ func mistypedCommand(root *cobra.Command, words []string) error {
 	if len(words) != 1 {
 		return nil
 	}
-	if name := catalog.Mistyped(words[0], append(cmdutil.Names(root), "help")); name != "" {
+	if name := similar.Mistyped(words[0], append(cmdutil.Names(root), "help")); name != "" {
 		return fmt.Errorf("unknown command %q: did you mean parley %s? As a prompt: parley -p %s", words[0], name, words[0])
 	}
 	return nil

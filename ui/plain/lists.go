@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/ui/app"
+	"parley/providers/similar"
 	"parley/ui/format"
 )
 
@@ -152,7 +152,7 @@ func match(rows []choice, line string) (found []choice, near bool) {
 	if len(found) > 0 {
 		return found, false
 	}
-	for _, name := range app.NearestNames(line, names, 3) {
+	for _, name := range similar.Names(line, names, 3) {
 		for _, r := range rows {
 			if r.name == name {
 				found = append(found, r)

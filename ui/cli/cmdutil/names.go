@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/spf13/cobra"
+	"parley/providers/similar"
 
-	"parley/providers/catalog"
+	"github.com/spf13/cobra"
 )
 
 // Misspelled returns an error if words look like a subcommand that does not
@@ -25,11 +25,11 @@ func Misspelled(root *cobra.Command, words []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	near := catalog.Nearest(words[0], names, 1)
-	if len(near) == 0 {
+	near := similar.Name(words[0], names)
+	if near == "" {
 		return nil
 	}
-	meant, _, _ := root.Find(near)
+	meant, _, _ := root.Find([]string{near})
 	if len(words) > 1 && !slices.ContainsFunc(meant.Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
 		return nil // several words; the first happens to look like a command
 	}
@@ -49,16 +49,16 @@ func Names(cmd *cobra.Command) (names []string) {
 // UnknownSubcommand returns an error that names the subcommand of cmd that is like name.
 func UnknownSubcommand(cmd *cobra.Command, name string) error {
 	names := Names(cmd)
-	near := catalog.Nearest(name, names, 1)
+	near := similar.Name(name, names)
 	switch few := len(names) <= 5; {
 	case len(names) == 0:
 		return fmt.Errorf("unknown command %q: %s has none", name, cmd.CommandPath())
-	case few && len(near) > 0:
-		return fmt.Errorf("unknown command %q: did you mean %s? %s takes %s", name, near[0], cmd.CommandPath(), strings.Join(names, ", "))
+	case few && near != "":
+		return fmt.Errorf("unknown command %q: did you mean %s? %s takes %s", name, near, cmd.CommandPath(), strings.Join(names, ", "))
 	case few:
 		return fmt.Errorf("unknown command %q: %s takes %s", name, cmd.CommandPath(), strings.Join(names, ", "))
-	case len(near) > 0:
-		return fmt.Errorf("unknown command %q: did you mean %s %s?", name, cmd.CommandPath(), near[0])
+	case near != "":
+		return fmt.Errorf("unknown command %q: did you mean %s %s?", name, cmd.CommandPath(), near)
 	}
 	return fmt.Errorf("unknown command %q: %s --help lists them", name, cmd.CommandPath())
 }

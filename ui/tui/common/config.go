@@ -9,7 +9,7 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 
-	"parley/providers/catalog"
+	"parley/providers/similar"
 	"parley/tools/process"
 	"parley/ui/theme"
 	"parley/ui/tui/statusbar"
@@ -82,8 +82,8 @@ func (c Config) Validate() error {
 	}
 	for _, name := range c.Status {
 		if known := statusbar.Segments(); !slices.Contains(known, name) {
-			if near := catalog.Nearest(name, known, 1); len(near) > 0 {
-				return fmt.Errorf("ui.status = %q: did you mean %q?", name, near[0])
+			if near := similar.Name(name, known); near != "" {
+				return fmt.Errorf("ui.status = %q: did you mean %q?", name, near)
 			}
 			return fmt.Errorf("ui.status = %q: use %s", name, strings.Join(known, ", "))
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/similar"
 	"parley/ui/app"
 
 	"parley/tools"
@@ -62,11 +63,11 @@ func (f flow) command(arg string) app.Effect {
 func unknownJobWord(arg string) string {
 	word, number, _ := strings.Cut(arg, " ")
 	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
-	switch near := app.NearestNames(word, []string{"kill"}, 1); {
+	switch near := similar.Name(word, []string{"kill"}); {
 	case word == "kill":
 		return "no number of a job: " + takes
-	case len(near) > 0:
-		return fmt.Sprintf("unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near[0]+" "+number)), takes)
+	case near != "":
+		return fmt.Sprintf("unknown action %q: did you mean /jobs %s? Or %s", sanitize.Line(word), sanitize.Line(strings.TrimSpace(near+" "+number)), takes)
 	}
 	return fmt.Sprintf("unknown action %q: %s", sanitize.Line(word), takes)
 }

@@ -9,6 +9,7 @@ import (
 	"parley/ui/app"
 
 	"parley/providers/llm"
+	"parley/providers/similar"
 	"parley/session"
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
@@ -161,8 +162,8 @@ func (f flow) named(name string) (string, error) {
 			return mcp.ToolPrefix(s.Name) + "*", nil
 		}
 	}
-	if near := app.NearestNames(name, titles, 1); len(near) > 0 {
-		return "", fmt.Errorf("unknown tool %s: did you mean %s?", name, near[0])
+	if near := similar.Name(name, titles); near != "" {
+		return "", fmt.Errorf("unknown tool %s: did you mean %s?", name, near)
 	}
 	return "", fmt.Errorf("unknown tool %s: /tools shows them", name)
 }

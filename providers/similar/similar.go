@@ -1,4 +1,5 @@
-package catalog
+// Package similar finds the names that resemble one that is unknown, for "did you mean".
+package similar
 
 import (
 	"cmp"
@@ -7,9 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// Nearest returns up to n of the names that resemble name, nearest first, for "did you mean". It
-// ignores letter case, and the provider before a slash if name has none.
-func Nearest(name string, among []string, n int) []string {
+// Name returns the name of among that resembles name most; "" if none does.
+func Name(name string, among []string) string {
+	if near := Names(name, among, 1); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}
+
+// Names returns up to n of the names that resemble name, nearest first. It ignores letter case, and
+// the provider before a slash if name has none.
+func Names(name string, among []string, n int) []string {
 	type hit struct {
 		name     string
 		distance int
